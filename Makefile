@@ -1,0 +1,67 @@
+# Set-up and everyday commands. `make` alone lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/stamps
+# one interpreter for every build of the core, so that nothing is built twice
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+export UV_PROJECT_ENVIRONMENT := $(VENV)
+CORE_SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
+
+.PHONY: help demo test setup lint fmt bench bless docs clean
+
+help: ## list the commands
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+
+demo: $(STAMPS)/core ## set up, then the monster-VM study: table, comparison, out/demo/report.html
+	@$(BIN)/python scripts/demo.py
+
+test: lint ## set up, then every check and test
+	@scripts/step "rust tests" cargo test --quiet --release --workspace
+	@$(BIN)/pytest
+
+setup: $(STAMPS)/core ## create .venv, install the locked packages, build the core
+
+lint: $(STAMPS)/core ## style, types, stub, architecture, links: every check, no tests
+	@scripts/step "python style" $(BIN)/ruff check --quiet .
+	@scripts/step "python format" $(BIN)/ruff format --check --quiet .
+	@scripts/step "python types" $(BIN)/mypy --no-error-summary
+	@scripts/step "stub of the core" $(BIN)/python -m mypy.stubtest hypertwin._core
+	@scripts/step "architecture" $(BIN)/python scripts/check_architecture.py
+	@scripts/step "links and promises" $(BIN)/python scripts/check_docs.py
+	@scripts/step "rust format" cargo fmt --all --check
+	@scripts/step "rust lints" cargo clippy --quiet --release --workspace --all-targets -- -D warnings
+
+fmt: $(STAMPS)/packages ## format Rust and Python
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format --quiet .
+	@cargo fmt --all
+
+bench: $(STAMPS)/core ## speed against peers and the bare loop, into out/bench
+	@$(BIN)/python bench/run.py
+
+bless: $(STAMPS)/core ## accept the present output of golden runs; review the diff
+	@HYPERTWIN_BLESS=1 $(BIN)/pytest tests/golden
+
+docs: $(STAMPS)/core ## regenerate the generated pages under docs/
+	@$(BIN)/python scripts/generate_docs.py
+
+clean: ## remove everything that was built
+	rm -rf $(VENV) target out
+	find python -name '*.so' -delete
+
+$(STAMPS)/packages: uv.lock pyproject.toml scripts/find_python
+	@python=$$(scripts/find_python) && { [ -x $(BIN)/python ] || "$$python" -m venv $(VENV); }
+	@[ -x $(BIN)/uv ] || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@$(BIN)/uv sync --quiet --frozen --inexact --no-install-project
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/core: $(STAMPS)/packages $(CORE_SOURCES)
+	@scripts/step "building the core" $(BIN)/maturin develop --release --uv
+	@touch $@

@@ -1,0 +1,33 @@
+//! The scenario of hypertwin as validated data: hosts, virtual machines, workloads.
+//!
+//! The Rust types in this crate, with their doc comments, ranges and defaults, are the one source of the scenario's
+//! schema. JSON Schema ([`schema_json`]), the reference in `docs/scenario.md` and the messages about mistakes
+//! ([`Mistake`]) are derived from them. Nothing here simulates anything or reads a file.
+//!
+//! ```
+//! let text = r#"{
+//!   "name": "tiny",
+//!   "hosts": {"esx": {"sockets": 1, "cores_per_socket": 4, "clock": "2.5 GHz", "memory_per_node": "64 GiB",
+//!             "hypervisor": "esxi-8.0"}},
+//!   "vms": {"db": {"vcpus": 2, "memory": "8 GiB", "workload": "oltp"}},
+//!   "workloads": {"oltp": {"arrivals": {"open": {"rate": "120 /s"}}, "cpu": {"mean": "5 ms"}}}
+//! }"#;
+//! let scenario = hypertwin_cluster::Scenario::from_json(text).expect("a good scenario");
+//! assert_eq!(scenario.vms["db"].vcpus, 2);
+//! ```
+
+mod mistake;
+mod placement;
+mod quantity;
+mod scenario;
+mod schema;
+mod semantics;
+mod validate;
+
+pub use mistake::Mistake;
+pub use quantity::{Bytes, Duration, Frequency, QuantityError, Rate};
+pub use scenario::{
+    Arrivals, Family, GuestSystem, HostGroup, Hypervisor, HypervisorOverhead, LoadStep, RunSettings, Scenario,
+    SchedulerOptions, Service, Shares, VmGroup, Workload, limits,
+};
+pub use schema::schema_json;

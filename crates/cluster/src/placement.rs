@@ -1,0 +1,91 @@
+//! Which host each virtual machine is on: the initial placement that the scenario implies.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use crate::scenario::{HostGroup, Scenario, VmGroup};
+
+/// The hosts that a VM group may be on, by group: all hosts of a group, or (with a number from 1) one of them.
+pub(crate) fn candidates<'h, H>(
+    hosts: &'h BTreeMap<String, H>,
+    count: impl Fn(&H) -> u32,
+    wanted: Option<&str>,
+) -> Vec<(&'h str, Option<u32>)> {
+    let Some(wanted) = wanted else {
+        return hosts.keys().map(|name| (name.as_str(), None)).collect();
+    };
+    if let Some((name, _)) = hosts.get_key_value(wanted) {
+        return vec![(name, None)];
+    }
+    let numbered = wanted.rsplit_once('-').and_then(|(group, number)| {
+        let (name, group) = hosts.get_key_value(group)?;
+        let value: u32 = number.parse().ok()?;
+        let exists = (1..=count(group)).contains(&value) && count(group) > 1 && value.to_string() == number;
+        exists.then_some((name.as_str(), Some(value)))
+    });
+    numbered.into_iter().collect()
+}
+
+/// Whether a machine of `vm` can be on a host of `host`: width, memory, affinity.
+pub(crate) fn fits(vm: &VmGroup, host: &HostGroup) -> bool {
+    vm.vcpus <= host.logical_cpus()
+        && vm.memory <= host.memory()
+        && vm
+            .affinity_cpus()
+            .is_none_or(|cpus| cpus.last().is_none_or(|last| *last < host.logical_cpus()))
+}
+
+/// For each virtual machine, in the order of [`Scenario::vm_names`], the position of its host in
+/// [`Scenario::host_names`].
+///
+/// Groups are placed in order of name. Each machine goes to that host, among those it may be on and fits, which has the
+/// fewest vCPUs per logical CPU so far; of equals, the first. `None` where a machine fits nowhere.
+pub(crate) fn place(hosts: &BTreeMap<String, HostGroup>, vms: &BTreeMap<String, VmGroup>) -> Option<Vec<usize>> {
+    let mut first_of = BTreeMap::new();
+    let mut logical_cpus = Vec::new();
+    for (name, group) in hosts {
+        first_of.insert(name.as_str(), logical_cpus.len());
+        logical_cpus.extend(std::iter::repeat_n(
+            u64::from(group.logical_cpus()),
+            group.count as usize,
+        ));
+    }
+    let mut vcpus = vec![0_u64; logical_cpus.len()];
+    let mut placed = Vec::new();
+    for vm in vms.values().filter(|vm| vm.count > 0) {
+        // vCPUs per logical CPU in units of 2^-32, so that equal ratios compare equal on every machine.
+        let ratio = |host: usize, vcpus: &[u64]| (vcpus[host] << 32) / logical_cpus[host];
+        let mut open = BinaryHeap::new();
+        for (name, number) in candidates(hosts, |host| host.count, vm.host.as_deref()) {
+            let group = &hosts[name];
+            if !fits(vm, group) {
+                continue;
+            }
+            let first = first_of[name];
+            let range = match number {
+                Some(number) => first + number as usize - 1..first + number as usize,
+                None => first..first + group.count as usize,
+            };
+            open.extend(range.map(|host| Reverse((ratio(host, &vcpus), host))));
+        }
+        for _ in 0..vm.count {
+            let Reverse((_, host)) = open.pop()?;
+            vcpus[host] += u64::from(vm.vcpus);
+            open.push(Reverse((ratio(host, &vcpus), host)));
+            placed.push(host);
+        }
+    }
+    Some(placed)
+}
+
+impl Scenario {
+    /// For each virtual machine, in the order of [`Scenario::vm_names`], the position of its host in
+    /// [`Scenario::host_names`].
+    ///
+    /// Groups are placed in order of name. Each machine goes to that host, among those that `host` names and that it
+    /// fits (vCPUs, memory, affinity), which has the fewest vCPUs per logical CPU so far; of equals, the first. A
+    /// scenario that passed validation always has a placement; one that was changed since may not, and gets `None`.
+    pub fn placement(&self) -> Option<Vec<usize>> {
+        place(&self.hosts, &self.vms)
+    }
+}

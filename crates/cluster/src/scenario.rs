@@ -1,0 +1,663 @@
+//! The scenario: hosts, virtual machines and workloads as validated data.
+//!
+//! These types are the single source of the schema: JSON Schema, documentation and error messages are derived from them,
+//! from their doc comments and from their `schemars` attributes.
+
+use std::collections::BTreeMap;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::quantity::{Bytes, Duration, Frequency, Rate};
+use crate::schema::{merge_variants, plain_enum};
+
+/// Bounds on a scenario as a whole, so that a hostile or mistyped file cannot eat memory or time.
+pub mod limits {
+    /// Groups of hosts, groups of VMs, or workloads.
+    pub const GROUPS: usize = 1_000;
+    /// Hosts in all.
+    pub const HOSTS: u64 = 10_000;
+    /// Logical CPUs in all.
+    pub const LOGICAL_CPUS: u64 = 2_000_000;
+    /// Virtual CPUs in all.
+    pub const VCPUS: u64 = 200_000;
+    /// Processes of closed workloads in all, at the highest load step.
+    pub const PROCESSES: f64 = 2_000_000.0;
+    /// Open arrivals per second in all, at the highest load step.
+    pub const ARRIVALS_PER_SECOND: f64 = 1e8;
+    /// Samples on the timeline, over all hosts and VMs.
+    pub const SAMPLES: f64 = 2e7;
+    /// Steps in one `load_steps`.
+    pub const LOAD_STEPS: usize = 10_000;
+}
+
+/// One file that describes a cluster, what runs on it, and how long to simulate it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Name of the scenario, as reports show it: letters, digits, `-`, `_` and `.`, at most 64.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"), extend("examples" = ["small-esxi"]))]
+    #[schemars(extend("x-code" = "bad-name", "x-allowed" = "1 to 64 letters, digits, '-', '_' and '.', beginning with a letter or digit"))]
+    pub name: String,
+    /// What the scenario shows, and where its numbers come from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(max = 10_000))]
+    pub description: Option<String>,
+    /// How long to simulate and how to measure.
+    #[serde(default)]
+    pub run: RunSettings,
+    /// Groups of identical hosts, by name.
+    #[schemars(extend("minProperties" = 1, "maxProperties" = 1_000), transform = name_keys)]
+    pub hosts: BTreeMap<String, HostGroup>,
+    /// Groups of identical virtual machines, by name.
+    #[serde(default)]
+    #[schemars(extend("maxProperties" = 1_000), transform = name_keys)]
+    pub vms: BTreeMap<String, VmGroup>,
+    /// What runs inside virtual machines, by name; `vms.*.workload` refers to these.
+    #[serde(default)]
+    #[schemars(extend("maxProperties" = 1_000), transform = name_keys)]
+    pub workloads: BTreeMap<String, Workload>,
+}
+
+/// How long to simulate and how to measure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RunSettings {
+    /// Measured time, after the warm-up.
+    #[schemars(extend("x-minimum" = "1 ms", "x-maximum" = "30 d"))]
+    pub duration: Duration,
+    /// Time that is simulated first and not measured.
+    #[schemars(extend("x-minimum" = "0 s", "x-maximum" = "30 d"))]
+    pub warmup: Duration,
+    /// Resolution of the timeline; 20 s is what vCenter's real-time charts show. At most `duration`.
+    #[schemars(extend("x-minimum" = "1 ms", "x-maximum" = "30 d"))]
+    pub sample_interval: Duration,
+    /// Start of every random stream: the same scenario, seed and version give the same bytes.
+    #[schemars(range(min = 0, max = 9_007_199_254_740_991_u64))]
+    pub seed: u64,
+    /// Independent repetitions; confidence intervals need at least 2.
+    #[schemars(range(min = 1, max = 1_000))]
+    pub replications: u32,
+}
+
+impl Default for RunSettings {
+    fn default() -> Self {
+        Self {
+            duration: Duration::from_secs(300),
+            warmup: Duration::from_secs(30),
+            sample_interval: Duration::from_secs(20),
+            seed: 1,
+            replications: 3,
+        }
+    }
+}
+
+/// `count` identical hosts. One host is named like its group, several are named `name-1`, `name-2` and so on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostGroup {
+    /// How many such hosts.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 10_000))]
+    pub count: u32,
+    /// Processor sockets; each is one NUMA node.
+    #[schemars(range(min = 1, max = 16), extend("examples" = [2]))]
+    pub sockets: u32,
+    /// Physical cores of one socket.
+    #[schemars(range(min = 1, max = 256), extend("examples" = [12]))]
+    pub cores_per_socket: u32,
+    /// Hardware threads of one core: 2 with hyper-threading (SMT) on, 1 with it off.
+    #[serde(default = "two")]
+    #[schemars(range(min = 1, max = 2))]
+    pub threads_per_core: u32,
+    /// Nominal clock.
+    #[schemars(extend("x-minimum" = "100 MHz", "x-maximum" = "20 GHz"))]
+    pub clock: Frequency,
+    /// Clock that all cores sustain when busy; at least `clock`, which is the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Frequency", extend("x-minimum" = "100 MHz", "x-maximum" = "20 GHz"))]
+    pub turbo: Option<Frequency>,
+    /// Memory of one NUMA node.
+    #[schemars(extend("x-minimum" = "1 MiB", "x-maximum" = "1 PiB"))]
+    pub memory_per_node: Bytes,
+    /// Hypervisor and version: sets the scheduler and its parameters.
+    pub hypervisor: Hypervisor,
+    /// Work that two busy threads of one core do, over the work of one thread alone.
+    #[serde(default = "default_smt_yield")]
+    #[schemars(range(min = 1.0, max = 2.0))]
+    pub smt_yield: f64,
+    /// Parameters of the CPU scheduler that differ from the version's defaults.
+    #[serde(default)]
+    pub scheduler: SchedulerOptions,
+    /// CPU that the hypervisor itself uses on behalf of virtual machines.
+    #[serde(default)]
+    pub overhead: HypervisorOverhead,
+}
+
+impl HostGroup {
+    /// Physical cores of one host.
+    pub fn cores(&self) -> u32 {
+        self.sockets * self.cores_per_socket
+    }
+
+    /// Logical CPUs (hardware threads) of one host.
+    pub fn logical_cpus(&self) -> u32 {
+        self.cores() * self.threads_per_core
+    }
+
+    /// CPU capacity of one host as ESXi counts it: cores times nominal clock.
+    pub fn capacity(&self) -> Frequency {
+        Frequency::from_hz(u64::from(self.cores()) * self.clock.whole_hz())
+    }
+
+    /// Memory of one host.
+    pub fn memory(&self) -> Bytes {
+        Bytes::new(u64::from(self.sockets).saturating_mul(self.memory_per_node.bytes()))
+    }
+
+    /// Clock of a busy core: `turbo`, or else `clock`.
+    pub fn busy_clock(&self) -> Frequency {
+        self.turbo.unwrap_or(self.clock)
+    }
+}
+
+/// Kinds of hypervisor that share a scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Family {
+    /// VMware ESXi.
+    Esxi,
+    /// Linux with KVM.
+    Linux,
+}
+
+impl Family {
+    /// `esxi` or `linux`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Esxi => "esxi",
+            Self::Linux => "linux",
+        }
+    }
+}
+
+macro_rules! hypervisors {
+    ($($variant:ident, $family:ident, $text:literal;)*) => {
+        /// Hypervisor and version. Within a family, later versions compare greater.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[schemars(transform = plain_enum)]
+        pub enum Hypervisor {
+            $(
+                #[doc = concat!("`", $text, "`")]
+                #[serde(rename = $text)]
+                $variant,
+            )*
+        }
+
+        impl Hypervisor {
+            /// Every known hypervisor, ESXi first, each family from old to new.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The name as scenarios write it, such as `esxi-6.0`.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text,)* }
+            }
+
+            /// Which family of schedulers it has.
+            pub const fn family(self) -> Family {
+                match self { $(Self::$variant => Family::$family,)* }
+            }
+        }
+    };
+}
+
+hypervisors! {
+    Esxi55, Esxi, "esxi-5.5";
+    Esxi60, Esxi, "esxi-6.0";
+    Esxi65, Esxi, "esxi-6.5";
+    Esxi67, Esxi, "esxi-6.7";
+    Esxi70, Esxi, "esxi-7.0";
+    Esxi70u2, Esxi, "esxi-7.0u2";
+    Esxi80, Esxi, "esxi-8.0";
+    Esxi90, Esxi, "esxi-9.0";
+    Linux6_6, Linux, "linux-6.6";
+    Linux6_12, Linux, "linux-6.12";
+}
+
+impl std::fmt::Display for Hypervisor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Parameters of the hypervisor's CPU scheduler. What is absent has the version's default; a key of the other family of
+/// hypervisors is a mistake.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SchedulerOptions {
+    /// ESXi `Cpu.Quantum`: how long a vCPU runs while others of equal entitlement wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "100 us", "x-maximum" = "10 s"))]
+    pub quantum: Option<Duration>,
+    /// ESXi `Cpu.CoschedCostopThreshold`: lead over the slowest sibling at which a vCPU is co-stopped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "100 us", "x-maximum" = "10 s"))]
+    pub costop_threshold: Option<Duration>,
+    /// ESXi `Cpu.CoschedCostartThreshold`: lead under which a co-stopped vCPU starts again; at most `costop_threshold`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "0 us", "x-maximum" = "10 s"))]
+    pub costart_threshold: Option<Duration>,
+    /// ESXi `Cpu.CoschedPollUsec`: how often the lead is looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "10 us", "x-maximum" = "10 s"))]
+    pub cosched_poll: Option<Duration>,
+    /// ESXi `Cpu.HTWholeCoreThreshold`: how far behind its entitlement a vCPU must be to claim a whole core.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "0 ms", "x-maximum" = "1 h"))]
+    pub ht_whole_core_threshold: Option<Duration>,
+    /// ESXi `Cpu.HostRebalancePeriod`: load balancing between the sockets of a host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "1 ms", "x-maximum" = "1 h"))]
+    pub host_rebalance_period: Option<Duration>,
+    /// ESXi `Cpu.PackageRebalancePeriod`: load balancing between the parts of a socket.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "1 ms", "x-maximum" = "1 h"))]
+    pub package_rebalance_period: Option<Duration>,
+    /// ESXi `Cpu.L3RebalancePeriod`: load balancing between the cores of a last-level cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "1 ms", "x-maximum" = "1 h"))]
+    pub l3_rebalance_period: Option<Duration>,
+    /// ESXi `Cpu.L2RebalancePeriod`: load balancing between the cores of a second-level cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "1 ms", "x-maximum" = "1 h"))]
+    pub l2_rebalance_period: Option<Duration>,
+    /// ESXi `Cpu.HTRebalancePeriod`: load balancing between the threads of a core.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "1 ms", "x-maximum" = "1 h"))]
+    pub ht_rebalance_period: Option<Duration>,
+    /// ESXi `Numa.RebalancePeriod`: how often the NUMA scheduler looks at home nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "1 ms", "x-maximum" = "1 h"))]
+    pub numa_rebalance_period: Option<Duration>,
+    /// ESXi `Numa.MigImbalanceThreshold`: difference of load between nodes from which a NUMA client moves, in per cent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64", range(min = 0.0, max = 100.0), extend("x-family" = "esxi"))]
+    pub numa_imbalance_threshold_pct: Option<f64>,
+    /// Linux EEVDF `base_slice_ns`: how long a task runs before its virtual deadline moves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-family" = "linux", "x-minimum" = "100 us", "x-maximum" = "1 s"))]
+    pub base_slice: Option<Duration>,
+    /// Linux: period of load balancing between run queues.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-family" = "linux", "x-minimum" = "1 ms", "x-maximum" = "1 h"))]
+    pub balance_interval: Option<Duration>,
+}
+
+/// CPU that the hypervisor itself uses on behalf of virtual machines: VMkernel worlds (ESXi), or vhost and I/O threads
+/// (KVM).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HypervisorOverhead {
+    /// Helper worlds or threads beside each virtual machine.
+    #[schemars(range(min = 1, max = 64))]
+    pub worlds_per_vm: u32,
+    /// Hypervisor work for one I/O, at the nominal clock.
+    #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "10 ms"))]
+    pub cpu_per_io: Duration,
+    /// CPU of the helper worlds, in per cent of the CPU of the virtual machine's vCPUs.
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub activity_pct: f64,
+    /// Part of `cpu_per_io`, in per cent, that runs as an interrupt on the vCPU's logical CPU (System and Overlap).
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub interrupt_share_pct: f64,
+}
+
+impl Default for HypervisorOverhead {
+    fn default() -> Self {
+        Self {
+            worlds_per_vm: 4,
+            cpu_per_io: Duration::from_micros(25),
+            activity_pct: 1.0,
+            interrupt_share_pct: 30.0,
+        }
+    }
+}
+
+/// `count` identical virtual machines. One is named like its group, several are named `name-1`, `name-2` and so on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VmGroup {
+    /// How many such machines; 0 leaves the group out.
+    #[serde(default = "one")]
+    #[schemars(range(min = 0, max = 100_000))]
+    pub count: u32,
+    /// Virtual CPUs of one machine; at most the logical CPUs of its host.
+    #[schemars(range(min = 1, max = 768), extend("examples" = [4]))]
+    pub vcpus: u32,
+    /// Cores of one virtual socket; divides `vcpus`. Default: the hypervisor decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 768))]
+    pub cores_per_socket: Option<u32>,
+    /// Memory of one machine; at most its host's.
+    #[schemars(extend("x-minimum" = "1 MiB", "x-maximum" = "1 PiB"))]
+    pub memory: Bytes,
+    /// CPU shares.
+    #[serde(default)]
+    pub shares: Shares,
+    /// CPU that one machine is sure to get when it wants it; a host's machines cannot reserve more than it has.
+    #[serde(default)]
+    #[schemars(extend("x-minimum" = "0 MHz", "x-maximum" = "1000 THz"))]
+    pub reservation: Frequency,
+    /// CPU that one machine never exceeds; at least `reservation`. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Frequency", extend("x-minimum" = "1 MHz", "x-maximum" = "1000 THz"))]
+    pub limit: Option<Frequency>,
+    /// Name of a host, or of a group of hosts to spread over. Default: spread over all hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(min = 1, max = 80), extend("examples" = ["esx"]))]
+    pub host: Option<String>,
+    /// Logical CPUs the machine may run on, such as `0-11,24`. Thread t of core c of socket s is number
+    /// (s * cores_per_socket + c) * threads_per_core + t. Default: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(
+        with = "String",
+        length(min = 1, max = 10_000),
+        regex(pattern = r"^[0-9]{1,5}(-[0-9]{1,5})?(,[0-9]{1,5}(-[0-9]{1,5})?)*$")
+    )]
+    #[schemars(extend("x-code" = "bad-affinity", "x-allowed" = "numbers and ranges of logical CPUs, such as 0-11,24", "examples" = ["0-11,24"]))]
+    pub affinity: Option<String>,
+    /// The guest operating system.
+    #[serde(default)]
+    pub guest: GuestSystem,
+    /// What runs in the machine: a key of `workloads`.
+    #[schemars(length(min = 1, max = 64), extend("examples" = ["oltp"]))]
+    pub workload: String,
+    /// Multiplies the population or the arrival rate of the workload.
+    #[serde(default = "one_f64")]
+    #[schemars(range(min = 0.0, max = 1_000_000.0))]
+    pub load: f64,
+    /// A further factor on `load` over time; before the first step it is 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10_000))]
+    pub load_steps: Vec<LoadStep>,
+}
+
+impl VmGroup {
+    /// The logical CPUs of `affinity`, ascending and without repeats; `None` where there is no affinity.
+    pub fn affinity_cpus(&self) -> Option<Vec<u32>> {
+        self.affinity.as_deref().and_then(parse_cpus)
+    }
+
+    /// The highest factor that `load` and `load_steps` reach.
+    pub fn peak_load(&self) -> f64 {
+        self.load * self.load_steps.iter().map(|step| step.factor).fold(1.0, f64::max)
+    }
+}
+
+/// The numbers of a list such as `0-11,24`, ascending and without repeats; `None` where it is malformed.
+pub(crate) fn parse_cpus(text: &str) -> Option<Vec<u32>> {
+    // Numbers of at most five digits keep the list small whatever the text says.
+    let number = |text: &str| text.parse::<u32>().ok().filter(|n| *n <= 99_999);
+    let mut cpus = std::collections::BTreeSet::new();
+    for part in text.split(',') {
+        let (first, last) = match part.split_once('-') {
+            Some((first, last)) => (number(first)?, number(last)?),
+            None => (number(part)?, number(part)?),
+        };
+        if first > last {
+            return None;
+        }
+        cpus.extend(first..=last);
+    }
+    Some(cpus.into_iter().collect())
+}
+
+/// From a moment on, the load is `factor` times `load`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LoadStep {
+    /// When, counted from the start of the run, warm-up included. Steps are in order of time.
+    #[schemars(extend("x-minimum" = "0 s", "x-maximum" = "60 d"))]
+    pub at: Duration,
+    /// The factor from then on.
+    #[schemars(range(min = 0.0, max = 1_000_000.0), extend("examples" = [2]))]
+    pub factor: f64,
+}
+
+/// The guest operating system: it multiplexes processes over the virtual CPUs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct GuestSystem {
+    /// How long a process runs while others wait for its vCPU.
+    #[schemars(extend("x-minimum" = "10 us", "x-maximum" = "10 s"))]
+    pub time_slice: Duration,
+}
+
+impl Default for GuestSystem {
+    fn default() -> Self {
+        Self {
+            time_slice: Duration::from_millis(6),
+        }
+    }
+}
+
+/// CPU shares of a virtual machine: what it gets beside others when there is not enough. `low`, `normal` and `high` are
+/// 500, 1000 and 2000 per vCPU (VMware, vSphere Resource Management); a number is for the whole machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shares {
+    /// 500 per vCPU.
+    Low,
+    /// 1000 per vCPU.
+    #[default]
+    Normal,
+    /// 2000 per vCPU.
+    High,
+    /// For the whole virtual machine, whatever its vCPUs.
+    Number(u32),
+}
+
+impl Shares {
+    /// Shares of a whole virtual machine with `vcpus` vCPUs.
+    pub fn total(self, vcpus: u32) -> f64 {
+        match self {
+            Self::Low => 500.0 * f64::from(vcpus),
+            Self::Normal => 1000.0 * f64::from(vcpus),
+            Self::High => 2000.0 * f64::from(vcpus),
+            Self::Number(shares) => f64::from(shares),
+        }
+    }
+}
+
+impl Serialize for Shares {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Low => serializer.serialize_str("low"),
+            Self::Normal => serializer.serialize_str("normal"),
+            Self::High => serializer.serialize_str("high"),
+            Self::Number(shares) => serializer.serialize_u32(*shares),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Shares {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Number(u32),
+            Name(String),
+        }
+        match Written::deserialize(deserializer)? {
+            Written::Number(shares) => Ok(Self::Number(shares)),
+            Written::Name(name) => match name.as_str() {
+                "low" => Ok(Self::Low),
+                "normal" => Ok(Self::Normal),
+                "high" => Ok(Self::High),
+                _ => Err(de::Error::unknown_variant(&name, &["low", "normal", "high"])),
+            },
+        }
+    }
+}
+
+impl JsonSchema for Shares {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Shares".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": ["string", "integer"],
+            "description": "CPU shares of a virtual machine: what it gets beside others when there is not enough. low, \
+                normal and high are 500, 1000 and 2000 per vCPU; a number is for the whole machine.",
+            "pattern": "^(low|normal|high)$",
+            "minimum": 1,
+            "maximum": 1_000_000,
+            "examples": ["high", 4000],
+            "x-code": "unknown-value",
+            "x-allowed": "low, normal, high, or an integer from 1 to 1000000",
+            "x-values": ["low", "normal", "high"],
+        })
+    }
+}
+
+/// What the processes in a virtual machine do. A transaction is `bursts` rounds of one CPU burst followed by one delay.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    /// Where transactions come from.
+    pub arrivals: Arrivals,
+    /// Rounds of CPU burst and delay in one transaction.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 1_000))]
+    pub bursts: u32,
+    /// CPU work of one transaction, split evenly over its bursts.
+    pub cpu: Service,
+    /// Clock at which `cpu` was measured. Default: the host's nominal clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Frequency", extend("x-minimum" = "100 MHz", "x-maximum" = "20 GHz"))]
+    pub reference_clock: Option<Frequency>,
+    /// Delay of one transaction, split evenly over its bursts: locks, device and network time, which contention for CPU
+    /// does not stretch. Default: none.
+    #[serde(default = "no_service")]
+    pub delay: Service,
+    /// I/Os of one transaction; each costs the hypervisor `overhead.cpu_per_io`.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1_000_000.0))]
+    pub ios: f64,
+    /// Part of CPU time that waits for memory, which a faster clock does not shorten.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub memory_intensity: f64,
+    /// Name of one unit of the application's own work.
+    #[serde(default = "default_unit")]
+    #[schemars(length(min = 1, max = 64))]
+    pub unit: String,
+    /// Units of the application's own work in one transaction.
+    #[serde(default = "one_f64")]
+    #[schemars(range(min = 0.0, max = 1e12))]
+    pub units_per_transaction: f64,
+}
+
+/// Where transactions come from: exactly one of `closed` and `open`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[schemars(transform = merge_variants)]
+pub enum Arrivals {
+    /// A fixed population of sessions, each of which thinks between transactions.
+    Closed {
+        /// Sessions of one virtual machine at load 1.
+        #[schemars(range(min = 1, max = 1_000_000), extend("examples" = [240]))]
+        population: u32,
+        /// Time between the answer and the next transaction. Default: none.
+        #[serde(default = "no_service")]
+        think: Service,
+    },
+    /// Transactions that arrive whatever happens to earlier ones.
+    Open {
+        /// Arrivals at one virtual machine at load 1; above 0.
+        #[schemars(extend("x-minimum" = "0 /s", "x-maximum" = "1000000000 /s"))]
+        rate: Rate,
+        /// Coefficient of variation of the time between arrivals: 1 is Poisson, 0 is a metronome.
+        #[serde(default = "one_f64")]
+        #[schemars(range(min = 0.0, max = 20.0))]
+        cv: f64,
+    },
+}
+
+/// A random length of time, by mean and coefficient of variation.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Service {
+    /// Mean.
+    #[schemars(extend("x-minimum" = "0 s", "x-maximum" = "1 d"))]
+    pub mean: Duration,
+    /// Standard deviation over mean: 0 is constant, 1 exponential.
+    #[serde(default = "one_f64")]
+    #[schemars(range(min = 0.0, max = 20.0))]
+    pub cv: f64,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn two() -> u32 {
+    2
+}
+
+fn one_f64() -> f64 {
+    1.0
+}
+
+fn default_smt_yield() -> f64 {
+    1.25
+}
+
+fn default_unit() -> String {
+    "transactions".to_owned()
+}
+
+fn no_service() -> Service {
+    Service {
+        mean: Duration::ZERO,
+        cv: 1.0,
+    }
+}
+
+/// Restricts the keys of a map to names.
+fn name_keys(schema: &mut Schema) {
+    schema.insert(
+        "propertyNames".to_owned(),
+        serde_json::json!({
+            "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$",
+        }),
+    );
+}
+
+impl Scenario {
+    /// Every host by name, with its group: groups in order of name, hosts in order of number.
+    pub fn host_names(&self) -> Vec<(String, &HostGroup)> {
+        numbered(&self.hosts, |group| group.count)
+    }
+
+    /// Every virtual machine by name, with its group: groups in order of name, machines in order of number.
+    pub fn vm_names(&self) -> Vec<(String, &VmGroup)> {
+        numbered(&self.vms, |group| group.count)
+    }
+
+    /// The scenario as JSON in its one canonical form, defaults included.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("a scenario has no keys or numbers that JSON lacks")
+    }
+}
+
+/// `db` for a group of one, `db-1`, `db-2` and so on for a larger one.
+fn numbered<T>(groups: &BTreeMap<String, T>, count: impl Fn(&T) -> u32) -> Vec<(String, &T)> {
+    let mut names = Vec::new();
+    for (name, group) in groups {
+        match count(group) {
+            1 => names.push((name.clone(), group)),
+            count => names.extend((1..=count).map(|number| (format!("{name}-{number}"), group))),
+        }
+    }
+    names
+}

@@ -1,0 +1,535 @@
+//! What the schema cannot say: references, sums, and values that must agree with each other.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::de::{Deserialize, DeserializeOwned};
+use serde_json::Value;
+
+use crate::mistake::{Found, show_text};
+use crate::placement::{candidates, fits, place};
+use crate::quantity::Duration;
+use crate::scenario::{Arrivals, Family, HostGroup, RunSettings, VmGroup, Workload, limits, parse_cpus};
+use crate::schema;
+use crate::validate::nearest;
+
+/// `Cpu.CoschedCostopThreshold` and `Cpu.CoschedCostartThreshold` of every ESXi version (ESXi advanced options).
+const COSTOP_DEFAULT: Duration = Duration::from_micros(3_000);
+const COSTART_DEFAULT: Duration = Duration::from_micros(2_000);
+
+/// The parts of a scenario that the schema found no fault with.
+pub(crate) struct Parts {
+    run: Option<RunSettings>,
+    hosts: BTreeMap<String, Option<HostGroup>>,
+    vms: BTreeMap<String, Option<VmGroup>>,
+    workloads: BTreeMap<String, Option<Workload>>,
+    /// Paths with a mistake, so that a default that stands in for a faulty value is not blamed.
+    faulty: BTreeSet<Vec<String>>,
+}
+
+impl Parts {
+    /// The parts of `scenario`, from which the values at the `faulty` paths have been removed.
+    pub(crate) fn new(scenario: &Value, faulty: BTreeSet<Vec<String>>) -> Self {
+        let run = scenario.get("run").map_or_else(
+            || Some(RunSettings::default()),
+            |run| RunSettings::deserialize(run).ok(),
+        );
+        Self {
+            run,
+            hosts: groups(scenario, "hosts", &faulty),
+            vms: groups(scenario, "vms", &faulty),
+            workloads: groups(scenario, "workloads", &faulty),
+            faulty,
+        }
+    }
+
+    /// Whether nothing at, under or over `path` is a mistake.
+    fn clean(&self, path: &[&str]) -> bool {
+        !self
+            .faulty
+            .iter()
+            .any(|fault| fault.iter().zip(path).all(|(a, b)| a == b))
+    }
+
+    /// Whether a name exists or might have: a faulty section hides what it names.
+    fn readable(&self, section: &str) -> bool {
+        !self.faulty.contains([section.to_owned()].as_slice())
+    }
+
+    /// Every mistake that the schema does not see.
+    pub(crate) fn mistakes(&self) -> Vec<Found> {
+        let mut found = Vec::new();
+        self.run(&mut found);
+        for (name, host) in &self.hosts {
+            if let Some(host) = host {
+                self.host(name, host, &mut found);
+            }
+        }
+        for (name, workload) in &self.workloads {
+            if let Some(workload) = workload {
+                self.workload(name, workload, &mut found);
+            }
+        }
+        for (name, vm) in &self.vms {
+            if let Some(vm) = vm {
+                self.vm(name, vm, &mut found);
+            }
+        }
+        let hosts: BTreeMap<&str, u32> = counts(&self.hosts, |host| host.count);
+        let vms: BTreeMap<&str, u32> = counts(&self.vms, |vm| vm.count);
+        clashes("hosts", &hosts, &mut found);
+        clashes("vms", &vms, &mut found);
+        if self.sizes(&mut found) && found.is_empty() {
+            self.reservations(&mut found);
+        }
+        found
+    }
+
+    fn run(&self, found: &mut Vec<Found>) {
+        let Some(run) = &self.run else { return };
+        let clean = self.clean(&["run", "duration"]) && self.clean(&["run", "sample_interval"]);
+        if clean && run.sample_interval > run.duration {
+            // The default is not the author's mistake: point at what they wrote.
+            let default = run.sample_interval == RunSettings::default().sample_interval;
+            let key = if default { "duration" } else { "sample_interval" };
+            found.push(Found::new(
+                ["run", key],
+                "sample-interval-too-long",
+                format!("sample_interval {} with duration {}", run.sample_interval, run.duration),
+                "a sample_interval of at most the duration".to_owned(),
+                format!(
+                    "set run.sample_interval to {} or less, or run.duration to {} or more",
+                    run.duration, run.sample_interval
+                ),
+            ));
+        }
+    }
+
+    fn host(&self, name: &str, host: &HostGroup, found: &mut Vec<Found>) {
+        if let Some(turbo) = host
+            .turbo
+            .filter(|turbo| *turbo < host.clock && self.clean(&["hosts", name, "clock"]))
+        {
+            found.push(Found::new(
+                ["hosts", name, "turbo"],
+                "turbo-below-clock",
+                turbo.to_string(),
+                format!("at least the clock, {}", host.clock),
+                "remove turbo, or give the clock that all cores sustain when busy".to_owned(),
+            ));
+        }
+        let family = host.hypervisor.family();
+        let options = serde_json::to_value(&host.scheduler).unwrap_or_default();
+        for key in options.as_object().into_iter().flatten().map(|(key, _)| key) {
+            let path = ["hosts".to_owned(), name.to_owned(), "scheduler".to_owned(), key.clone()];
+            let owner = schema::at(&path).and_then(|here| schema::keyword(&here, "x-family").and_then(Value::as_str));
+            let known = self.clean(&["hosts", name, "hypervisor"]);
+            if known && owner.is_some_and(|owner| owner != family.as_str()) {
+                let owner = owner.unwrap_or_default();
+                let own: Vec<&str> = schema::at(&path[..3])
+                    .map(|here| schema::keyword(&here, "properties"))
+                    .and_then(|properties| properties.and_then(Value::as_object))
+                    .into_iter()
+                    .flatten()
+                    .filter(|(_, option)| option["x-family"] == family.as_str())
+                    .map(|(key, _)| key.as_str())
+                    .collect();
+                found.push(Found::new(
+                    path.iter().map(String::as_str),
+                    "wrong-hypervisor",
+                    show_text(options[key].as_str().unwrap_or_default()),
+                    format!("for {}: {}", host.hypervisor, own.join(", ")),
+                    format!("{key} is an option of {owner} hosts; remove it, or change hosts.{name}.hypervisor"),
+                ));
+            }
+        }
+        let costop = host.scheduler.costop_threshold.unwrap_or(COSTOP_DEFAULT);
+        let costart = host.scheduler.costart_threshold.unwrap_or(COSTART_DEFAULT);
+        let clean = self.clean(&["hosts", name, "scheduler", "costop_threshold"])
+            && self.clean(&["hosts", name, "scheduler", "costart_threshold"]);
+        if clean && family == Family::Esxi && costart > costop {
+            let key = if host.scheduler.costart_threshold.is_some() {
+                "costart_threshold"
+            } else {
+                "costop_threshold"
+            };
+            found.push(Found::new(
+                ["hosts", name, "scheduler", key],
+                "costart-above-costop",
+                format!("costart_threshold {costart} with costop_threshold {costop}"),
+                "a costart_threshold of at most costop_threshold".to_owned(),
+                format!("lower costart_threshold to {costop} or less, or raise costop_threshold"),
+            ));
+        }
+    }
+
+    fn workload(&self, name: &str, workload: &Workload, found: &mut Vec<Found>) {
+        if !self.clean(&["workloads", name]) {
+            return;
+        }
+        match &workload.arrivals {
+            Arrivals::Closed { think, .. } => {
+                if workload.cpu.mean.is_zero() && workload.delay.mean.is_zero() && think.mean.is_zero() {
+                    found.push(Found::new(
+                        ["workloads", name],
+                        "zero-cycle",
+                        "cpu, delay and think are all 0".to_owned(),
+                        "a closed workload whose cpu, delay or think time is above 0".to_owned(),
+                        "give cpu.mean; without any time a session would repeat without end at one instant".to_owned(),
+                    ));
+                }
+            }
+            Arrivals::Open { rate, .. } => {
+                if rate.per_second() <= 0.0 {
+                    found.push(Found::new(
+                        ["workloads", name, "arrivals", "open", "rate"],
+                        "zero-rate",
+                        rate.to_string(),
+                        "a rate above 0".to_owned(),
+                        "for a machine without work set its load to 0, or its count".to_owned(),
+                    ));
+                }
+            }
+        }
+    }
+
+    fn vm(&self, name: &str, vm: &VmGroup, found: &mut Vec<Found>) {
+        if let Some(cores) = vm
+            .cores_per_socket
+            .filter(|cores| vm.vcpus % cores != 0 && self.clean(&["vms", name, "vcpus"]))
+        {
+            let divisors: Vec<String> = (1..=vm.vcpus)
+                .filter(|d| vm.vcpus % d == 0)
+                .map(|d| d.to_string())
+                .collect();
+            found.push(Found::new(
+                ["vms", name, "cores_per_socket"],
+                "odd-topology",
+                cores.to_string(),
+                format!("a divisor of vcpus ({}): {}", vm.vcpus, divisors.join(", ")),
+                "every virtual socket has the same number of cores; change cores_per_socket or vcpus".to_owned(),
+            ));
+        }
+        if let Some(limit) = vm
+            .limit
+            .filter(|limit| *limit < vm.reservation && self.clean(&["vms", name, "reservation"]))
+        {
+            found.push(Found::new(
+                ["vms", name, "limit"],
+                "limit-below-reservation",
+                limit.to_string(),
+                format!("at least the reservation, {}", vm.reservation),
+                "raise the limit or lower the reservation".to_owned(),
+            ));
+        }
+        for (position, pair) in vm.load_steps.windows(2).enumerate() {
+            if pair[1].at <= pair[0].at && self.clean(&["vms", name, "load_steps"]) {
+                found.push(Found::new(
+                    ["vms", name, "load_steps", &(position + 1).to_string(), "at"],
+                    "unordered-steps",
+                    pair[1].at.to_string(),
+                    format!("later than the step before, {}", pair[0].at),
+                    "put load_steps in order of time".to_owned(),
+                ));
+            }
+        }
+        if self.readable("workloads")
+            && self.clean(&["vms", name, "workload"])
+            && !self.workloads.contains_key(&vm.workload)
+        {
+            found.push(self.unknown(
+                ["vms", name, "workload"],
+                &vm.workload,
+                "workloads",
+                self.workloads.keys(),
+            ));
+        }
+        let Some(affinity) = vm
+            .affinity
+            .as_deref()
+            .map(parse_cpus)
+            .map_or(Some(None), |cpus| cpus.map(Some))
+        else {
+            found.push(Found::new(
+                ["vms", name, "affinity"],
+                "bad-affinity",
+                show_text(vm.affinity.as_deref().unwrap_or_default()),
+                "numbers and ranges of logical CPUs, such as 0-11,24".to_owned(),
+                "write each range from its lower to its higher number".to_owned(),
+            ));
+            return;
+        };
+        if self.readable("hosts") {
+            self.host_of(name, vm, affinity.as_deref(), found);
+        }
+    }
+
+    /// That the VM has a host it fits.
+    fn host_of(&self, name: &str, vm: &VmGroup, affinity: Option<&[u32]>, found: &mut Vec<Found>) {
+        let count = |host: &Option<HostGroup>| host.as_ref().map_or(u32::MAX, |host| host.count);
+        let names = candidates(&self.hosts, count, vm.host.as_deref());
+        if let (true, Some(wanted)) = (names.is_empty(), &vm.host) {
+            found.push(self.unknown(["vms", name, "host"], wanted, "hosts", self.hosts.keys()));
+            return;
+        }
+        let hosts: Option<Vec<(&str, &HostGroup)>> = names
+            .iter()
+            .map(|(name, _)| Some((*name, self.hosts[*name].as_ref()?)))
+            .collect();
+        // A host with mistakes of its own says nothing about what fits it.
+        let Some(hosts) = hosts.filter(|hosts| !hosts.is_empty()) else {
+            return;
+        };
+        let topology = ["sockets", "cores_per_socket", "threads_per_core", "memory_per_node"];
+        if hosts
+            .iter()
+            .any(|(name, _)| topology.iter().any(|key| !self.clean(&["hosts", name, key])))
+        {
+            return;
+        }
+        // So does a machine whose size is a stand-in, except for what is its own.
+        if !self.clean(&["vms", name, "vcpus"]) || !self.clean(&["vms", name, "memory"]) {
+            return;
+        }
+        if hosts.iter().any(|(_, host)| fits(vm, host)) {
+            return;
+        }
+        let before = found.len();
+        let (widest, host) = hosts
+            .iter()
+            .max_by_key(|(_, host)| host.logical_cpus())
+            .expect("not empty");
+        let logical = host.logical_cpus();
+        let shape = format!(
+            "{logical} logical CPUs of host {widest} (sockets x cores x threads: {} x {} x {})",
+            host.sockets, host.cores_per_socket, host.threads_per_core
+        );
+        if vm.vcpus > logical {
+            found.push(Found::new(
+                ["vms", name, "vcpus"],
+                "vm-wider-than-host",
+                vm.vcpus.to_string(),
+                format!("at most the {shape}"),
+                format!(
+                    "a virtual machine wider than its host's logical CPUs cannot power on; use {} or fewer vCPUs (one per physical core), or a wider host",
+                    host.cores()
+                ),
+            ));
+        }
+        if let Some(last) = affinity.and_then(<[u32]>::last).filter(|last| **last >= logical) {
+            found.push(Found::new(
+                ["vms", name, "affinity"],
+                "affinity-outside-host",
+                show_text(vm.affinity.as_deref().unwrap_or_default()),
+                format!("numbers from 0 to {}, for the {shape}", logical - 1),
+                format!("there is no logical CPU {last}; thread t of core c of socket s is number (s * cores + c) * threads + t"),
+            ));
+        }
+        let (largest, host) = hosts.iter().max_by_key(|(_, host)| host.memory()).expect("not empty");
+        if vm.memory > host.memory() {
+            found.push(Found::new(
+                ["vms", name, "memory"],
+                "memory-exceeds-host",
+                vm.memory.to_string(),
+                format!("at most the {} of host {largest}", host.memory()),
+                "give the machine less memory, or the host more memory_per_node".to_owned(),
+            ));
+        }
+        if found.len() == before {
+            found.push(Found::new(
+                ["vms", name],
+                "no-host-fits",
+                format!("{} vCPUs, {}", vm.vcpus, vm.memory),
+                "a machine whose vCPUs, memory and affinity fit one host together".to_owned(),
+                "some hosts have the CPUs and others the memory, none both; name a host, or make the machine smaller"
+                    .to_owned(),
+            ));
+        }
+    }
+
+    fn unknown<'k>(
+        &self,
+        path: [&str; 3],
+        value: &str,
+        section: &str,
+        known: impl Iterator<Item = &'k String> + Clone,
+    ) -> Found {
+        let mut names: Vec<&str> = known.map(String::as_str).collect();
+        let hint = match nearest(value, names.iter().copied()) {
+            Some(near) => format!("did you mean {near}?"),
+            None => format!("add it under {section}, or refer to one that is there"),
+        };
+        let more = names.len().saturating_sub(12);
+        names.truncate(12);
+        let mut allowed = match names.is_empty() {
+            true => format!("a key of {section}, of which there is none"),
+            false => format!("a key of {section}: {}", names.join(", ")),
+        };
+        if more > 0 {
+            allowed += &format!(" and {more} more");
+        }
+        if section == "hosts" {
+            allowed += "; or one host of a group, by number (such as esx-2)";
+        }
+        Found::new(path, "unknown-reference", show_text(value), allowed, hint)
+    }
+
+    /// That the scenario as a whole is of a size that can be simulated; true if so and every part is readable.
+    fn sizes(&self, found: &mut Vec<Found>) -> bool {
+        let before = found.len();
+        let mut check = |section: &str, what: &str, value: f64, most: f64| {
+            if value > most {
+                found.push(Found::new(
+                    [section],
+                    "too-large",
+                    format!("{value} {what} in all"),
+                    format!("at most {most} {what} in all"),
+                    "lower the counts, or split the scenario".to_owned(),
+                ));
+            }
+        };
+        let hosts: Vec<&HostGroup> = self.hosts.values().flatten().collect();
+        let count: u64 = hosts.iter().map(|host| u64::from(host.count)).sum();
+        let logical: u64 = hosts
+            .iter()
+            .map(|host| u64::from(host.count) * u64::from(host.logical_cpus()))
+            .sum();
+        check("hosts", "hosts", count as f64, limits::HOSTS as f64);
+        check("hosts", "logical CPUs", logical as f64, limits::LOGICAL_CPUS as f64);
+        let vms: Vec<&VmGroup> = self.vms.values().flatten().collect();
+        let machines: u64 = vms.iter().map(|vm| u64::from(vm.count)).sum();
+        let vcpus: u64 = vms.iter().map(|vm| u64::from(vm.count) * u64::from(vm.vcpus)).sum();
+        check("vms", "vCPUs", vcpus as f64, limits::VCPUS as f64);
+        let (mut processes, mut arrivals) = (0.0, 0.0);
+        for vm in &vms {
+            let peak = f64::from(vm.count) * vm.peak_load();
+            match self
+                .workloads
+                .get(&vm.workload)
+                .and_then(Option::as_ref)
+                .map(|workload| &workload.arrivals)
+            {
+                Some(Arrivals::Closed { population, .. }) => processes += peak * f64::from(*population),
+                Some(Arrivals::Open { rate, .. }) => arrivals += peak * rate.per_second(),
+                None => {}
+            }
+        }
+        check("vms", "processes", processes, limits::PROCESSES);
+        check("vms", "arrivals per second", arrivals, limits::ARRIVALS_PER_SECOND);
+        if let Some(run) = self.run.as_ref().filter(|run| !run.sample_interval.is_zero()) {
+            let samples = run.duration.seconds() / run.sample_interval.seconds() * (count + machines) as f64;
+            check(
+                "run",
+                "samples (duration / sample_interval, for every host and VM)",
+                samples.round(),
+                limits::SAMPLES,
+            );
+        }
+        found.len() == before
+            && self.faulty.is_empty()
+            && self.hosts.values().all(Option::is_some)
+            && self.vms.values().all(Option::is_some)
+    }
+
+    /// That no host has more CPU reserved than it has. Everything else is known to be right.
+    fn reservations(&self, found: &mut Vec<Found>) {
+        fn intact<T: Clone>(groups: &BTreeMap<String, Option<T>>) -> BTreeMap<String, T> {
+            groups
+                .iter()
+                .filter_map(|(name, group)| Some((name.clone(), group.clone()?)))
+                .collect()
+        }
+        let (hosts, vms) = (intact(&self.hosts), intact(&self.vms));
+        let Some(placed) = place(&hosts, &vms) else { return };
+        let machines = vms
+            .iter()
+            .flat_map(|(name, vm)| std::iter::repeat_n((name, vm), vm.count as usize));
+        let mut reserved: BTreeMap<usize, Vec<(&String, u64)>> = BTreeMap::new();
+        for ((name, vm), host) in machines
+            .zip(placed)
+            .filter(|((_, vm), _)| vm.reservation.whole_hz() > 0)
+        {
+            reserved
+                .entry(host)
+                .or_default()
+                .push((name, vm.reservation.whole_hz()));
+        }
+        let names: Vec<(String, &HostGroup)> = hosts
+            .iter()
+            .flat_map(|(name, host)| {
+                (1..=host.count).map(move |number| match host.count {
+                    1 => (name.clone(), host),
+                    _ => (format!("{name}-{number}"), host),
+                })
+            })
+            .collect();
+        let mut blamed = BTreeSet::new();
+        for (position, reservations) in reserved {
+            let (host_name, host) = &names[position];
+            let sum: u128 = reservations.iter().map(|(_, hz)| u128::from(*hz)).sum();
+            if sum <= u128::from(host.capacity().whole_hz()) {
+                continue;
+            }
+            // The largest reservation is the one to look at first; one message per group of machines is enough.
+            let (name, hz) = reservations.iter().max_by_key(|(_, hz)| *hz).expect("not empty");
+            if blamed.insert(*name) {
+                found.push(Found::new(
+                    ["vms", name, "reservation"],
+                    "over-reserved",
+                    format!(
+                        "{} (in all {} GHz on host {host_name})",
+                        crate::Frequency::from_hz(*hz),
+                        sum as f64 / 1e9
+                    ),
+                    format!(
+                        "at most {} reserved on host {host_name} (cores x clock)",
+                        host.capacity()
+                    ),
+                    "lower the reservations, or spread the machines over more hosts".to_owned(),
+                ));
+            }
+        }
+    }
+}
+
+/// The groups of one section. A group that is there but faulty as a whole keeps its name.
+fn groups<T: DeserializeOwned>(
+    scenario: &Value,
+    section: &str,
+    faulty: &BTreeSet<Vec<String>>,
+) -> BTreeMap<String, Option<T>> {
+    let sound = scenario.get(section).and_then(Value::as_object).into_iter().flatten();
+    let named = faulty
+        .iter()
+        .filter(|path| path.len() == 2 && path[0] == section)
+        .map(|path| (path[1].clone(), None));
+    let read = sound.map(|(name, group)| (name.clone(), T::deserialize(group).ok()));
+    named.chain(read).collect()
+}
+
+fn counts<T>(groups: &BTreeMap<String, Option<T>>, count: impl Fn(&T) -> u32) -> BTreeMap<&str, u32> {
+    groups
+        .iter()
+        .filter_map(|(name, group)| Some((name.as_str(), count(group.as_ref()?))))
+        .collect()
+}
+
+/// Groups of one whose name is also that of a member of a numbered group.
+fn clashes(section: &str, counts: &BTreeMap<&str, u32>, found: &mut Vec<Found>) {
+    for (name, _) in counts.iter().filter(|(_, count)| **count == 1) {
+        let Some((group, number)) = name.rsplit_once('-') else {
+            continue;
+        };
+        let (Some(count), Ok(value)) = (counts.get(group), number.parse::<u32>()) else {
+            continue;
+        };
+        if *count > 1 && (1..=*count).contains(&value) && value.to_string() == number {
+            found.push(Found::new(
+                [section, name],
+                "duplicate-name",
+                (*name).to_owned(),
+                format!("a name that no member of {section}.{group} has ({group}-1 to {group}-{count})"),
+                "rename one of the two groups".to_owned(),
+            ));
+        }
+    }
+}

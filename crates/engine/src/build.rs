@@ -1,0 +1,246 @@
+//! From a scenario to the initial state of a simulation.
+
+use crate::RunError;
+use crate::dispatch::LIMIT_CHECK_NS;
+use crate::dispatch::LIMIT_CHECKS_PER_PERIOD;
+use crate::recorder::Recorder;
+use crate::simulation::{MEASURE, Simulation, WORK, sessions};
+use crate::state::{
+    Cpu, Event, Host, Kind, Limit, Measured, Process, Responses, Source, Streams, Vm, World,
+};
+use hypertwin_cluster::{Arrivals, Family, HostGroup, Scenario, VmGroup, Workload};
+use hypertwin_kernel::{Calendar, Draw, Histogram, Stream, TimeAverage};
+use hypertwin_models::accounting::{Account, ProcessorTime, State};
+use hypertwin_models::cpu_set::CpuSet;
+use hypertwin_models::esxi_scheduler::SHARED_CORE_CHARGE;
+use hypertwin_models::guest_system::{GuestSystem, ProcessId};
+use hypertwin_models::scheduler::{Domain, GroupSpec, WorldSpec, for_hypervisor, topology};
+use hypertwin_models::smt;
+use hypertwin_models::topology::Occupancy;
+use std::collections::VecDeque;
+
+impl Host {
+    fn new(name: String, spec: &HostGroup) -> Self {
+        let topology = topology(spec);
+        Self {
+            name,
+            scheduler: for_hypervisor(spec),
+            occupancy: Occupancy::new(topology),
+            cpus: vec![Cpu::default(); topology.cpus()],
+            worlds: Vec::new(),
+            time: ProcessorTime::default(),
+            smt_yield: spec.smt_yield,
+            clock_ratio: spec.busy_clock().hz() / spec.clock.hz(),
+            nominal_mhz: spec.clock.mhz(),
+            // Linux accounts the time on a CPU as it is.
+            shared_charge: if spec.hypervisor.family() == Family::Esxi { SHARED_CORE_CHARGE } else { 1.0 },
+            system_ns: 0.0,
+            queued: 0,
+            groups: 0,
+            balancing_threads: false,
+            balancing_host: false,
+        }
+    }
+
+    fn add_group(&mut self, spec: GroupSpec) {
+        self.scheduler.add_group(spec);
+        self.groups += 1;
+    }
+
+    /// Work of a helper world per time.
+    pub fn helper_speed(&self, sibling_busy: bool) -> f64 {
+        smt::speed(sibling_busy, self.smt_yield, self.clock_ratio, 0.0)
+    }
+}
+
+/// Builds the initial state of `scenario` with the random streams of `seed`.
+pub(crate) fn build(scenario: &Scenario, seed: u64) -> Result<Simulation, RunError> {
+    let placement = scenario.placement().ok_or(RunError::NoPlacement)?;
+    let host_specs = scenario.host_names();
+    let vm_specs = scenario.vm_names();
+    let groups: Vec<&String> = scenario.vms.keys().collect();
+    let warmup = scenario.run.warmup.nanos();
+    let end = warmup + scenario.run.duration.nanos();
+    let mut simulation = Simulation {
+        calendar: Calendar::with_capacity(1024),
+        now: 0,
+        end,
+        hosts: host_specs.iter().map(|(name, spec)| Host::new(name.clone(), spec)).collect(),
+        worlds: Vec::new(),
+        vms: Vec::new(),
+        processes: Vec::new(),
+        wakeups: VecDeque::new(),
+        ready_helpers: VecDeque::new(),
+        recorder: Recorder::new(scenario),
+        failure: None,
+    };
+    for (position, (name, spec)) in vm_specs.iter().enumerate() {
+        let workload = scenario.workloads.get(&spec.workload).ok_or(RunError::NoPlacement)?;
+        let host = placement[position];
+        let group = groups.iter().position(|group| std::ptr::eq(&scenario.vms[*group], *spec)).unwrap_or(0);
+        simulation.add_vm(name.clone(), group, spec, workload, host, host_specs[host].1, seed);
+    }
+    for host in 0..simulation.hosts.len() {
+        let periods = simulation.hosts[host].scheduler.periods();
+        let nodes = simulation.hosts[host].occupancy.topology.sockets;
+        if !periods.only_while_queued && nodes > 1 && !simulation.hosts[host].worlds.is_empty() {
+            simulation.at(periods.host_ns, WORK, Event::BalanceHost { host: host as u32 });
+        }
+    }
+    simulation.at(warmup, MEASURE, Event::StartMeasuring);
+    Ok(simulation)
+}
+
+impl Simulation {
+    #[allow(clippy::too_many_arguments, reason = "called once, with what the scenario says of one VM")]
+    fn add_vm(
+        &mut self,
+        name: String,
+        group: usize,
+        spec: &VmGroup,
+        workload: &Workload,
+        host_index: usize,
+        host_spec: &HostGroup,
+        seed: u64,
+    ) {
+        let index = self.vms.len();
+        let vcpus = spec.vcpus as usize;
+        let helpers = host_spec.overhead.worlds_per_vm as usize;
+        let first_world = self.worlds.len();
+        let shares = spec.shares.total(spec.vcpus);
+        let reservation_cores = spec.reservation.hz() / host_spec.clock.hz();
+        self.hosts[host_index].add_group(GroupSpec { shares, reservation_cores, vcpus });
+        let domain = spec
+            .affinity_cpus()
+            .map_or(Domain::Any, |cpus| Domain::Mask(cpus.into_iter().map(|cpu| cpu as usize).collect::<CpuSet>()));
+        for vcpu in 0..vcpus {
+            self.add_world(index, host_index, Kind::Vcpu { index: vcpu }, domain.clone(), vcpu);
+        }
+        let first_helper = self.worlds.len();
+        self.hosts[host_index].add_group(GroupSpec { shares, reservation_cores: 0.0, vcpus: 0 });
+        for helper in 0..helpers {
+            self.add_world(index, host_index, Kind::Helper, Domain::Any, helper);
+        }
+
+        let bursts = f64::from(workload.bursts);
+        let nanos = |service: &hypertwin_cluster::Service| service.mean.nanos() as f64;
+        let stream = |purpose: &str| Stream::named(seed, &format!("vm/{name}/{purpose}"));
+        let reference = workload.reference_clock.unwrap_or(host_spec.clock);
+        let speed = [false, true].map(|shared| {
+            let ratio = host_spec.busy_clock().hz() / reference.hz();
+            smt::speed(shared, host_spec.smt_yield, ratio, workload.memory_intensity)
+        });
+        let io_work_ns = workload.ios / bursts * host_spec.overhead.cpu_per_io.nanos() as f64;
+        let interrupt_share = host_spec.overhead.interrupt_share_pct / 100.0;
+        let (source, sessions) = match &workload.arrivals {
+            Arrivals::Closed { population, think } => {
+                let peak = sessions(*population, spec.peak_load());
+                let active = sessions(*population, spec.load);
+                (Source::Closed { think: Draw::new(nanos(think), think.cv), population: *population, active }, peak)
+            }
+            Arrivals::Open { rate, cv } => {
+                (Source::Open { gap: Draw::new(1e9 / rate.per_second(), *cv), rate_factor: spec.load }, 0)
+            }
+        };
+        let limit = spec.limit.map(|limit| {
+            let period_ns = LIMIT_CHECK_NS as f64 * f64::from(LIMIT_CHECKS_PER_PERIOD);
+            let quota_ns = limit.hz() / host_spec.clock.hz() * period_ns;
+            Limit { quota_ns, left_ns: quota_ns, checks: 0 }
+        });
+        let limited = limit.is_some();
+        self.vms.push(Vm {
+            group,
+            host: host_index,
+            first_world,
+            vcpus,
+            first_helper,
+            helpers,
+            idle_helpers: (first_helper..first_helper + helpers).rev().collect(),
+            requests: VecDeque::new(),
+            guest: GuestSystem::new(vcpus),
+            slice_left: vec![0; vcpus],
+            time_slice: spec.guest.time_slice.nanos(),
+            pending: vec![Vec::new(); vcpus],
+            source,
+            load: spec.load,
+            steps: spec.load_steps.iter().map(|step| (step.at.nanos(), step.factor)).collect(),
+            streams: Streams { cpu: stream("cpu"), delay: stream("delay"), source: stream("source") },
+            bursts: workload.bursts,
+            cpu_burst: Draw::new(nanos(&workload.cpu) / bursts, workload.cpu.cv),
+            delay: Draw::new(nanos(&workload.delay) / bursts, workload.delay.cv),
+            speed,
+            ios_per_burst: workload.ios / bursts,
+            helper_work_ns: io_work_ns * (1.0 - interrupt_share),
+            helper_activity: host_spec.overhead.activity_pct / 100.0,
+            interrupt_ns: io_work_ns * interrupt_share,
+            limit,
+            throttled: false,
+            cosched: self.hosts[host_index].scheduler.coscheduling(),
+            cosched_armed: false,
+            slowest_ns: None,
+            parked: Vec::new(),
+            free: Vec::new(),
+            in_progress: 0,
+            measured: Measured {
+                runnable: TimeAverage::new(),
+                response: Histogram::new(),
+                system_ns: 0.0,
+                ios: 0.0,
+                sample: Responses::default(),
+                observation: Responses::default(),
+            },
+            name,
+        });
+        for session in 0..sessions {
+            let process = self.processes.len() as ProcessId;
+            self.processes.push(Process::new(index, session, vcpus));
+            let vm = &mut self.vms[index];
+            let start = match &vm.source {
+                Source::Closed { think, .. } => think.sample(&mut vm.streams.source),
+                Source::Open { .. } => 0,
+            };
+            self.at(start, WORK, Event::Process(process));
+        }
+        let vm = &mut self.vms[index];
+        if let Source::Open { gap, rate_factor } = &vm.source
+            && *rate_factor > 0.0
+        {
+            let first = (gap.sample(&mut vm.streams.source) as f64 / rate_factor).round() as u64;
+            self.at(first, WORK, Event::Arrival { vm: index as u32 });
+        }
+        for step in 0..self.vms[index].steps.len() {
+            let at = self.vms[index].steps[step].0;
+            self.at(at, WORK, Event::LoadStep { vm: index as u32, step: step as u32 });
+        }
+        if limited {
+            self.at(LIMIT_CHECK_NS, WORK, Event::Limit { vm: index as u32 });
+        }
+    }
+
+    fn add_world(&mut self, vm: usize, host_index: usize, kind: Kind, domain: Domain, position: usize) {
+        let host = &mut self.hosts[host_index];
+        let local = host.worlds.len() as u32;
+        let group = host.groups - 1;
+        let threads = host.occupancy.topology.threads_per_core;
+        let first_cpu = position * threads % host.occupancy.topology.cpus();
+        host.scheduler.add_world(WorldSpec { group, domain, first_cpu, helper: kind == Kind::Helper });
+        host.worlds.push(self.worlds.len());
+        self.worlds.push(World {
+            host: host_index,
+            local,
+            vm,
+            kind,
+            state: State::Wait,
+            since: 0,
+            account: Account::default(),
+            cpu: first_cpu,
+            limited: false,
+            asleep: false,
+            waking: false,
+            lag_ns: 0,
+            remaining_ns: 0.0,
+            request: None,
+            balanced_ns: 0,
+        });
+    }
+}

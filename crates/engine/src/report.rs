@@ -1,0 +1,256 @@
+//! From the replications of one point to what is reported: means, confidence, distributions, steady state.
+
+use crate::results::{HostTimeline, Replication, VmResult, VmTimeline};
+use hypertwin_kernel::{Histogram, batch_means, half_width_95, mser5};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Batches into which the series of a single replication is cut for its confidence interval.
+const BATCHES: usize = 20;
+
+/// One point of a scenario: the means over its replications, with confidence.
+///
+/// The metrics are defined in docs/metrics.md; every name ends in its unit, percentages of a VM are per vCPU, and
+/// `..._ci95` is the half-width of the 95 % confidence interval of the mean (null where it cannot be had).
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs, reason = "the metrics are defined once, in the catalogue that docs/metrics.md is made from")]
+pub struct PointReport {
+    pub set: BTreeMap<String, String>,
+    pub replications: usize,
+    pub steady: bool,
+    pub warmup_s: f64,
+    pub duration_s: f64,
+    pub hosts: BTreeMap<String, HostReport>,
+    pub vms: BTreeMap<String, VmReport>,
+    pub groups: BTreeMap<String, VmReport>,
+    pub storage: BTreeMap<String, f64>,
+    pub timeline: TimelineReport,
+    pub events: u64,
+    pub simulated_s: f64,
+}
+
+/// A host in a [`PointReport`].
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs, reason = "as in `PointReport`")]
+pub struct HostReport {
+    pub usage_pct: f64,
+    pub usage_pct_ci95: Option<f64>,
+    pub utilization_pct: f64,
+    pub core_utilization_pct: f64,
+    pub overhead_pct: f64,
+    pub ready_pct: f64,
+    pub costop_pct: f64,
+}
+
+/// Response times in a [`VmReport`], in milliseconds; null where there are none.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs, reason = "as in `PointReport`")]
+pub struct ResponseReport {
+    pub mean: Option<f64>,
+    pub p50: Option<f64>,
+    pub p95: Option<f64>,
+    pub p99: Option<f64>,
+    pub max: Option<f64>,
+    pub ci95: Option<f64>,
+}
+
+/// A VM, or a group of them, in a [`PointReport`].
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs, reason = "as in `PointReport`")]
+pub struct VmReport {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<usize>,
+    pub vcpus: u32,
+    pub run_pct: f64,
+    pub ready_pct: f64,
+    pub ready_pct_ci95: Option<f64>,
+    pub costop_pct: f64,
+    pub costop_pct_ci95: Option<f64>,
+    pub wait_pct: f64,
+    pub limited_pct: f64,
+    pub system_pct: f64,
+    pub overlap_pct: f64,
+    pub used_pct: f64,
+    pub used_mhz: f64,
+    pub demand_pct: f64,
+    pub demand_mhz: f64,
+    pub guest_cpu_pct: f64,
+    pub guest_cpu_pct_ci95: Option<f64>,
+    pub guest_cpu_peak_pct: f64,
+    pub run_queue: f64,
+    pub throughput_per_s: f64,
+    pub throughput_per_s_ci95: Option<f64>,
+    pub throughput_units_per_s: f64,
+    pub unit: String,
+    pub response_ms: ResponseReport,
+    pub response_count: u64,
+    pub iops: f64,
+}
+
+/// Samples over time of the first replication.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs, reason = "as in `PointReport`")]
+pub struct TimelineReport {
+    pub interval_s: f64,
+    pub time_s: Vec<f64>,
+    pub hosts: BTreeMap<String, HostTimeline>,
+    pub vms: BTreeMap<String, VmTimeline>,
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len().max(1) as f64;
+    values.sum::<f64>() / count
+}
+
+/// Half-width of a metric over replications, or over batches of the series of a single one.
+fn confidence(values: Vec<f64>, series: Option<&[f64]>) -> Option<f64> {
+    if values.len() > 1 { half_width_95(&values) } else { batch_means(series?, BATCHES).map(|(_, half)| half) }
+        .filter(|half| half.is_finite())
+}
+
+/// Summarises replications of the same scenario (at least one).
+///
+/// # Panics
+/// If `replications` is empty.
+pub fn aggregate(replications: &[&Replication]) -> PointReport {
+    let first = replications[0];
+    let hosts = first.hosts.iter().enumerate().map(|(index, host)| {
+        let metric = |get: fn(&crate::results::HostResult) -> f64| mean(replications.iter().map(|r| get(&r.hosts[index])));
+        let usage = replications.iter().map(|r| r.hosts[index].usage_pct).collect();
+        let report = HostReport {
+            usage_pct: metric(|h| h.usage_pct),
+            usage_pct_ci95: confidence(usage, None),
+            utilization_pct: metric(|h| h.utilization_pct),
+            core_utilization_pct: metric(|h| h.core_utilization_pct),
+            overhead_pct: metric(|h| h.overhead_pct),
+            ready_pct: metric(|h| h.ready_pct),
+            costop_pct: metric(|h| h.costop_pct),
+        };
+        (host.name.clone(), report)
+    });
+    let hosts = hosts.collect();
+    let alone = |group: usize| first.vms.iter().filter(|vm| vm.group == group).count() == 1;
+    let vms = first.vms.iter().enumerate().map(|(index, vm)| {
+        let series = alone(vm.group).then(|| &first.observations[vm.group]);
+        let merged = vm.response.is_some().then(|| {
+            merge(replications.iter().filter_map(|replication| replication.vms[index].response.as_ref()))
+        });
+        let report = summarise(replications, &[index], merged.as_ref(), series, first.units[vm.group].clone());
+        (vm.name.clone(), report)
+    });
+    let vms = vms.collect();
+    let groups = first.groups.iter().enumerate().filter_map(|(group, name)| {
+        let members: Vec<usize> = (0..first.vms.len()).filter(|&vm| first.vms[vm].group == group).collect();
+        if members.is_empty() {
+            return None;
+        }
+        let merged = merge(replications.iter().map(|replication| &replication.group_responses[group]));
+        let series = Some(&first.observations[group]);
+        let mut report = summarise(replications, &members, Some(&merged), series, first.units[group].clone());
+        report.count = Some(members.len());
+        Some((name.clone(), report))
+    });
+    let groups = groups.collect();
+    let timeline = TimelineReport {
+        interval_s: first.timeline.interval_s,
+        time_s: first.timeline.time_s.clone(),
+        hosts: first.hosts.iter().map(|host| host.name.clone()).zip(first.timeline.hosts.iter().cloned()).collect(),
+        vms: first.vms.iter().map(|vm| vm.name.clone()).zip(first.timeline.vms.iter().cloned()).collect(),
+    };
+    PointReport {
+        set: BTreeMap::new(),
+        replications: replications.len(),
+        steady: replications.iter().all(|replication| is_steady(replication)),
+        warmup_s: first.warmup_s,
+        duration_s: first.duration_s,
+        hosts,
+        vms,
+        groups,
+        storage: BTreeMap::new(),
+        timeline,
+        events: replications.iter().map(|replication| replication.events).sum(),
+        simulated_s: replications.iter().map(|replication| replication.warmup_s + replication.duration_s).sum(),
+    }
+}
+
+/// Steady by MSER-5: in no series of guest CPU, throughput or response time does the truncation point that the rule
+/// finds lie in the later half.
+fn is_steady(replication: &Replication) -> bool {
+    replication.observations.iter().flatten().filter(|series| !series.is_empty()).all(|series| mser5(series).is_some())
+}
+
+fn merge<'h>(mut histograms: impl Iterator<Item = &'h Histogram>) -> Histogram {
+    let mut merged = histograms.next().cloned().unwrap_or_default();
+    histograms.for_each(|histogram| merged.merge(histogram));
+    merged
+}
+
+/// Means of percentages, and sums of amounts, over `members` (indices of VMs), averaged over replications.
+fn summarise(
+    replications: &[&Replication],
+    members: &[usize],
+    response: Option<&Histogram>,
+    series: Option<&[Vec<f64>; 3]>,
+    unit: String,
+) -> VmReport {
+    let values = |get: fn(&VmResult) -> f64| -> Vec<f64> {
+        replications.iter().map(|r| members.iter().map(|&vm| get(&r.vms[vm])).sum()).collect()
+    };
+    let count = members.len() as f64;
+    let total = |get| mean(values(get).into_iter());
+    let average = |get| total(get) / count;
+    let scaled = |get| values(get).into_iter().map(|value| value / count).collect::<Vec<f64>>();
+    let series = |index: usize| series.map(|series| series[index].as_slice());
+    // Mean response time of a replication: over all responses of its members.
+    let means: Vec<f64> = replications
+        .iter()
+        .filter_map(|replication| {
+            let responses: u64 = members.iter().map(|&vm| replication.vms[vm].response_count).sum();
+            let weighted = |&vm: &usize| {
+                let vm = &replication.vms[vm];
+                if vm.response_count == 0 { 0.0 } else { vm.response_mean_ms * vm.response_count as f64 }
+            };
+            (responses > 0).then(|| members.iter().map(weighted).sum::<f64>() / responses as f64)
+        })
+        .collect();
+    let response = response.filter(|histogram| !histogram.is_empty());
+    let milliseconds = |ns: u64| ns as f64 / 1e6;
+    VmReport {
+        count: None,
+        vcpus: members.iter().map(|&vm| replications[0].vms[vm].vcpus).sum(),
+        run_pct: average(|vm| vm.run_pct),
+        ready_pct: average(|vm| vm.ready_pct),
+        ready_pct_ci95: confidence(scaled(|vm| vm.ready_pct), None),
+        costop_pct: average(|vm| vm.costop_pct),
+        costop_pct_ci95: confidence(scaled(|vm| vm.costop_pct), None),
+        wait_pct: average(|vm| vm.wait_pct),
+        limited_pct: average(|vm| vm.limited_pct),
+        system_pct: average(|vm| vm.system_pct),
+        overlap_pct: average(|vm| vm.overlap_pct),
+        used_pct: average(|vm| vm.used_pct),
+        used_mhz: total(|vm| vm.used_mhz),
+        demand_pct: average(|vm| vm.demand_pct),
+        demand_mhz: total(|vm| vm.demand_mhz),
+        guest_cpu_pct: average(|vm| vm.guest_cpu_pct),
+        guest_cpu_pct_ci95: confidence(scaled(|vm| vm.guest_cpu_pct), series(0)),
+        guest_cpu_peak_pct: average(|vm| vm.guest_cpu_peak_pct),
+        run_queue: average(|vm| vm.run_queue),
+        throughput_per_s: total(|vm| vm.throughput_per_s),
+        throughput_per_s_ci95: confidence(values(|vm| vm.throughput_per_s), series(1)),
+        throughput_units_per_s: total(|vm| vm.throughput_units_per_s),
+        unit,
+        response_ms: ResponseReport {
+            mean: (!means.is_empty()).then(|| mean(means.iter().copied())),
+            p50: response.map(|histogram| milliseconds(histogram.quantile(0.50))),
+            p95: response.map(|histogram| milliseconds(histogram.quantile(0.95))),
+            p99: response.map(|histogram| milliseconds(histogram.quantile(0.99))),
+            max: response.map(|histogram| milliseconds(histogram.max())),
+            ci95: confidence(means, series(2)),
+        },
+        response_count: replications
+            .iter()
+            .map(|replication| members.iter().map(|&vm| replication.vms[vm].response_count).sum::<u64>())
+            .sum(),
+        iops: total(|vm| vm.iops),
+    }
+}

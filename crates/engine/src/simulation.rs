@@ -1,0 +1,338 @@
+//! The event loop, and what a process does: compute, ask the hypervisor, wait, think.
+
+use crate::state::{Event, Host, Kind, Phase, Process, Request, Source, Vm, World};
+use crate::view::View;
+use crate::{Replication, RunError};
+use hypertwin_kernel::{Calendar, Nanos};
+use hypertwin_models::accounting::State;
+use hypertwin_models::guest_system::{ProcessId, Wakeup};
+use std::collections::VecDeque;
+
+/// Transactions in progress in one VM beyond which a run is given up.
+const MOST_IN_PROGRESS: usize = 1_000_000;
+
+/// Priorities among events of one instant: work ends before anything is measured.
+pub(crate) const WORK: u8 = 0;
+pub(crate) const MEASURE: u8 = 9;
+
+/// One run of a scenario.
+pub(crate) struct Simulation {
+    pub calendar: Calendar<Event>,
+    pub now: Nanos,
+    pub end: Nanos,
+    pub hosts: Vec<Host>,
+    pub worlds: Vec<World>,
+    pub vms: Vec<Vm>,
+    pub processes: Vec<Process>,
+    /// Processes to wake in their guest, once the event at hand is done with.
+    pub wakeups: VecDeque<ProcessId>,
+    /// Helper worlds that have got work, to wake likewise.
+    pub ready_helpers: VecDeque<usize>,
+    pub recorder: crate::recorder::Recorder,
+    pub failure: Option<RunError>,
+}
+
+impl Simulation {
+    /// Runs to the end.
+    pub fn run(mut self, mut watch: impl FnMut(&View<'_>)) -> Result<Replication, RunError> {
+        while let Some((now, event)) = self.calendar.pop() {
+            if now > self.end {
+                break;
+            }
+            self.now = now;
+            self.handle(event);
+            loop {
+                if let Some(process) = self.wakeups.pop_front() {
+                    self.deliver(process);
+                } else if let Some(helper) = self.ready_helpers.pop_front() {
+                    self.wake_world(helper);
+                } else {
+                    break;
+                }
+            }
+            if let Some(failure) = self.failure {
+                return Err(failure);
+            }
+            watch(&self.view());
+        }
+        self.now = self.end;
+        Ok(self.into_replication())
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Cpu { host, cpu } => self.on_cpu(host as usize, cpu as usize),
+            Event::Process(process) => self.on_process(process),
+            Event::Arrival { vm } => self.on_arrival(vm as usize),
+            Event::Cosched { vm } => self.on_cosched(vm as usize),
+            Event::Limit { vm } => self.on_limit(vm as usize),
+            Event::BalanceThreads { host } => self.on_balance_threads(host as usize),
+            Event::BalanceHost { host } => self.on_balance_host(host as usize),
+            Event::LoadStep { vm, step } => self.on_load_step(vm as usize, step as usize),
+            Event::StartMeasuring => self.start_measuring(),
+            Event::Sample => self.sample(),
+            Event::Observe => self.observe(),
+        }
+    }
+
+    pub fn at(&mut self, time: Nanos, priority: u8, event: Event) {
+        self.calendar.schedule(time, priority, event);
+    }
+
+    // ---- processes
+
+    /// The think time or delay of `process` ends.
+    fn on_process(&mut self, process: ProcessId) {
+        match self.processes[process as usize].phase {
+            Phase::Think => self.begin_transaction(process),
+            Phase::Delay => self.end_delay(process),
+            Phase::Compute => debug_assert!(false, "a computing process has no timer"),
+        }
+    }
+
+    fn begin_transaction(&mut self, process: ProcessId) {
+        let entry = &mut self.processes[process as usize];
+        let vm = &mut self.vms[entry.vm as usize];
+        if let Source::Closed { active, .. } = vm.source
+            && entry.session >= active
+        {
+            vm.parked.push(process);
+            return;
+        }
+        entry.started = self.now;
+        entry.bursts_left = vm.bursts;
+        vm.in_progress += 1;
+        self.begin_burst(process);
+    }
+
+    fn begin_burst(&mut self, process: ProcessId) {
+        let entry = &mut self.processes[process as usize];
+        let vm = &mut self.vms[entry.vm as usize];
+        entry.phase = Phase::Compute;
+        entry.burst_ns = vm.cpu_burst.sample(&mut vm.streams.cpu) as f64;
+        entry.remaining_ns = entry.burst_ns;
+        self.wakeups.push_back(process);
+    }
+
+    /// The wake-up of `process` reaches its last vCPU, or waits until that vCPU executes again.
+    fn deliver(&mut self, process: ProcessId) {
+        let entry = &self.processes[process as usize];
+        let (vm_index, last) = (entry.vm as usize, entry.vcpu as usize);
+        let vm = &mut self.vms[vm_index];
+        let world = &self.worlds[vm.first_world + last];
+        if matches!(world.state, State::Ready | State::CoStop) {
+            vm.pending[last].push(process);
+            vm.measured.runnable.add(self.now, 1.0);
+            return;
+        }
+        vm.measured.runnable.add(self.now, 1.0);
+        self.wake_in_guest(process, vm_index, last);
+    }
+
+    /// The interrupts that waited for a vCPU are served now that it executes.
+    pub fn deliver_pending(&mut self, vm_index: usize, vcpu: usize) {
+        while let Some(process) = self.vms[vm_index].pending[vcpu].pop() {
+            self.wake_in_guest(process, vm_index, vcpu);
+        }
+    }
+
+    fn wake_in_guest(&mut self, process: ProcessId, vm_index: usize, last: usize) {
+        let vm = &mut self.vms[vm_index];
+        match vm.guest.wake(process, last) {
+            Wakeup::Start(vcpu) => {
+                vm.slice_left[vcpu] = vm.time_slice;
+                self.processes[process as usize].vcpu = vcpu as u32;
+                let world = vm.first_world + vcpu;
+                self.wake_world(world);
+            }
+            Wakeup::Wait(vcpu, first) => {
+                let world = vm.first_world + vcpu;
+                if first && self.worlds[world].state == State::Run {
+                    let (host, cpu) = (self.worlds[world].host, self.worlds[world].cpu);
+                    self.arm(host, cpu);
+                }
+            }
+        }
+    }
+
+    /// The CPU burst of `process` is done.
+    pub fn end_burst(&mut self, process: ProcessId) {
+        let entry = &mut self.processes[process as usize];
+        entry.bursts_left -= 1;
+        entry.phase = Phase::Delay;
+        let vm_index = entry.vm as usize;
+        let vm = &mut self.vms[vm_index];
+        vm.measured.runnable.add(self.now, -1.0);
+        let work_ns = vm.helper_work_ns + vm.helper_activity * entry.burst_ns;
+        if work_ns >= 1.0 {
+            vm.requests.push_back(Request { process, work_ns });
+            if let Some(helper) = vm.idle_helpers.pop() {
+                self.start_request(helper);
+                self.ready_helpers.push_back(helper);
+            }
+        } else {
+            self.begin_delay(process);
+        }
+    }
+
+    /// Gives an idle helper world the next request. `false` if there is none.
+    pub fn start_request(&mut self, helper: usize) -> bool {
+        let world = &mut self.worlds[helper];
+        let vm = &mut self.vms[world.vm];
+        let Some(request) = vm.requests.pop_front() else {
+            vm.idle_helpers.push(helper);
+            return false;
+        };
+        world.remaining_ns = request.work_ns;
+        world.request = Some(request.process);
+        true
+    }
+
+    /// The hypervisor has done its part: the device, lock or network delay of `process` begins.
+    pub fn begin_delay(&mut self, process: ProcessId) {
+        let vm = &mut self.vms[self.processes[process as usize].vm as usize];
+        vm.measured.ios += vm.ios_per_burst;
+        if vm.delay.mean() > 0.0 {
+            let time = self.now + vm.delay.sample(&mut vm.streams.delay);
+            self.at(time, WORK, Event::Process(process));
+        } else {
+            self.end_delay(process);
+        }
+    }
+
+    fn end_delay(&mut self, process: ProcessId) {
+        self.interrupt(process);
+        if self.processes[process as usize].bursts_left > 0 {
+            self.begin_burst(process);
+        } else {
+            self.end_transaction(process);
+        }
+    }
+
+    /// The completion of I/O interrupts whatever runs on the logical CPU of the process's vCPU.
+    fn interrupt(&mut self, process: ProcessId) {
+        let entry = &self.processes[process as usize];
+        let vm = &mut self.vms[entry.vm as usize];
+        let interrupt_ns = vm.interrupt_ns;
+        if interrupt_ns < 1.0 {
+            return;
+        }
+        let (host_index, cpu) = (vm.host, self.worlds[vm.first_world + entry.vcpu as usize].cpu);
+        let host = &mut self.hosts[host_index];
+        let used = interrupt_ns * host.clock_ratio;
+        vm.measured.system_ns += used;
+        host.system_ns += used;
+        if host.occupancy.running(cpu).is_some() {
+            host.cpus[cpu].interrupt_ns += interrupt_ns as u64;
+            self.arm(host_index, cpu);
+        } else {
+            host.time.add(interrupt_ns as u64, host.occupancy.sibling_busy(cpu));
+        }
+    }
+
+    fn end_transaction(&mut self, process: ProcessId) {
+        let entry = &mut self.processes[process as usize];
+        let vm_index = entry.vm as usize;
+        let vm = &mut self.vms[vm_index];
+        let response = self.now - entry.started;
+        vm.measured.response.record(response);
+        vm.measured.sample.add(response);
+        vm.measured.observation.add(response);
+        vm.in_progress -= 1;
+        match &vm.source {
+            Source::Closed { think, .. } => {
+                entry.phase = Phase::Think;
+                let time = self.now + think.sample(&mut vm.streams.source);
+                self.at(time, WORK, Event::Process(process));
+            }
+            Source::Open { .. } => vm.free.push(process),
+        }
+    }
+
+    fn on_arrival(&mut self, vm_index: usize) {
+        let vm = &mut self.vms[vm_index];
+        let Source::Open { gap, rate_factor } = &vm.source else { return };
+        if *rate_factor <= 0.0 {
+            return;
+        }
+        let next = self.now + (gap.sample(&mut vm.streams.source) as f64 / rate_factor).round() as Nanos;
+        if vm.in_progress >= MOST_IN_PROGRESS {
+            self.failure = Some(RunError::Overloaded { vm: vm.name.clone(), in_progress: vm.in_progress });
+            return;
+        }
+        let process = vm.free.pop().unwrap_or_else(|| {
+            let process = self.processes.len() as ProcessId;
+            self.processes.push(Process::new(vm_index, process, vm.vcpus));
+            process
+        });
+        self.at(next, WORK, Event::Arrival { vm: vm_index as u32 });
+        self.begin_transaction(process);
+    }
+
+    /// From now on the load is `factor` times the VM's own.
+    fn on_load_step(&mut self, vm_index: usize, step: usize) {
+        let now = self.now;
+        let vm = &mut self.vms[vm_index];
+        let factor = vm.load * vm.steps[step].1;
+        match &mut vm.source {
+            Source::Closed { population, active, .. } => {
+                *active = sessions(*population, factor);
+                let active = *active;
+                let (resume, parked): (Vec<_>, Vec<_>) =
+                    vm.parked.iter().partition(|&&process| self.processes[process as usize].session < active);
+                vm.parked = parked;
+                for process in resume {
+                    self.at(now, WORK, Event::Process(process));
+                }
+            }
+            Source::Open { rate_factor, .. } => {
+                let stopped = *rate_factor <= 0.0;
+                *rate_factor = factor;
+                if stopped && factor > 0.0 {
+                    self.at(now, WORK, Event::Arrival { vm: vm_index as u32 });
+                }
+            }
+        }
+    }
+
+    /// A vCPU's process is done with its burst: the guest picks the next, or the vCPU halts. `false` if it halts.
+    pub fn next_process(&mut self, vm_index: usize, vcpu: usize) -> bool {
+        let vm = &mut self.vms[vm_index];
+        let Some(done) = vm.guest.current(vcpu) else { return false };
+        let next = vm.guest.finish(vcpu);
+        if let Some(process) = next {
+            vm.slice_left[vcpu] = vm.time_slice;
+            self.processes[process as usize].vcpu = vcpu as u32;
+        }
+        self.end_burst(done);
+        next.is_some()
+    }
+
+    pub fn vcpu_of(&self, world: usize) -> Option<(usize, usize)> {
+        match self.worlds[world].kind {
+            Kind::Vcpu { index } => Some((self.worlds[world].vm, index)),
+            Kind::Helper => None,
+        }
+    }
+}
+
+/// Sessions of a closed population at a load.
+pub(crate) fn sessions(population: u32, load: f64) -> u32 {
+    (f64::from(population) * load).round() as u32
+}
+
+impl Process {
+    /// An idle process; `session` decides its first vCPU.
+    pub fn new(vm: usize, session: u32, vcpus: usize) -> Self {
+        Self {
+            vm: vm as u32,
+            phase: Phase::Think,
+            bursts_left: 0,
+            vcpu: session % vcpus as u32,
+            started: 0,
+            remaining_ns: 0.0,
+            burst_ns: 0.0,
+            session,
+        }
+    }
+}

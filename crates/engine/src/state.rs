@@ -1,0 +1,231 @@
+//! What the engine keeps of hosts, worlds, virtual machines and processes while it simulates.
+
+use hypertwin_kernel::{Draw, EventId, Histogram, Nanos, Stream, TimeAverage};
+use hypertwin_models::accounting::{Account, ProcessorTime, State};
+use hypertwin_models::guest_system::{GuestSystem, ProcessId};
+use hypertwin_models::scheduler::{CoschedulingThresholds, CpuScheduler, WorldId};
+use hypertwin_models::topology::Occupancy;
+use std::collections::VecDeque;
+
+/// What can happen. Indices are into the vectors of [`crate::simulation::Simulation`].
+#[derive(Clone, Copy, Debug)]
+pub enum Event {
+    /// The work, guest slice or host slice on a logical CPU ends.
+    Cpu { host: u32, cpu: u32 },
+    /// The think time or delay of a process ends.
+    Process(ProcessId),
+    /// An open workload's next transaction arrives.
+    Arrival { vm: u32 },
+    /// Co-scheduling is checked.
+    Cosched { vm: u32 },
+    /// A CPU limit is checked.
+    Limit { vm: u32 },
+    /// Worlds that share a core look for a whole one.
+    BalanceThreads { host: u32 },
+    /// Nodes or run queues are balanced.
+    BalanceHost { host: u32 },
+    /// The load of a VM changes.
+    LoadStep { vm: u32, step: u32 },
+    /// The warm-up ends.
+    StartMeasuring,
+    /// The timeline takes a sample.
+    Sample,
+    /// The series for output analysis take a sample.
+    Observe,
+}
+
+/// One logical CPU.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cpu {
+    /// The running world (global index); only meaningful while the occupancy says that one runs.
+    pub world: usize,
+    /// Until when its time is accounted.
+    pub since: Nanos,
+    /// When the world's slice ends.
+    pub slice_end: Nanos,
+    /// Interrupt time that still has to be served before the world goes on.
+    pub interrupt_ns: u64,
+    pub event: Option<EventId>,
+}
+
+pub struct Host {
+    pub name: String,
+    pub scheduler: Box<dyn CpuScheduler>,
+    pub occupancy: Occupancy,
+    pub cpus: Vec<Cpu>,
+    /// Global indices of this host's worlds.
+    pub worlds: Vec<usize>,
+    pub time: ProcessorTime,
+    pub smt_yield: f64,
+    /// Running clock over nominal clock.
+    pub clock_ratio: f64,
+    pub nominal_mhz: f64,
+    /// Rate at which a world is charged while its sibling is busy.
+    pub shared_charge: f64,
+    /// Charged time of VMkernel interrupts.
+    pub system_ns: f64,
+    /// Worlds in a ready queue.
+    pub queued: usize,
+    /// Groups that the scheduler knows.
+    pub groups: usize,
+    pub balancing_threads: bool,
+    pub balancing_host: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Vcpu { index: usize },
+    Helper,
+}
+
+/// A schedulable entity.
+pub struct World {
+    pub host: usize,
+    pub local: WorldId,
+    pub vm: usize,
+    pub kind: Kind,
+    pub state: State,
+    pub since: Nanos,
+    pub account: Account,
+    /// Its logical CPU, now or last.
+    pub cpu: usize,
+    /// Held back by a CPU limit.
+    pub limited: bool,
+    /// The scheduler has not been told yet that it woke.
+    pub asleep: bool,
+    /// Ready because it just woke from idle.
+    pub waking: bool,
+    /// Ready and co-stop time before `since`, for co-scheduling.
+    pub lag_ns: u64,
+    /// A helper's work that is left, in nanoseconds alone on a core at nominal clock; and the process it works for.
+    pub remaining_ns: f64,
+    pub request: Option<ProcessId>,
+    /// Time that it was busy or wanted to be when the host was last balanced.
+    pub balanced_ns: u64,
+}
+
+/// The CPU limit of a VM: a budget per period, as the bandwidth control of Linux cgroups keeps it.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// Budget per period, in core-nanoseconds at nominal clock.
+    pub quota_ns: f64,
+    /// What is left; negative after overrun, which the next period pays.
+    pub left_ns: f64,
+    pub checks: u32,
+}
+
+/// Work that a helper world does for a process: the process's delay begins when it is done.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    pub process: ProcessId,
+    pub work_ns: f64,
+}
+
+/// Where the sessions of a VM come from.
+pub enum Source {
+    Closed { think: Draw, population: u32, active: u32 },
+    Open { gap: Draw, rate_factor: f64 },
+}
+
+pub struct Streams {
+    pub cpu: Stream,
+    pub delay: Stream,
+    pub source: Stream,
+}
+
+pub struct Vm {
+    pub name: String,
+    pub group: usize,
+    pub host: usize,
+    /// Worlds of the vCPUs: `first_world..first_world + vcpus`.
+    pub first_world: usize,
+    pub vcpus: usize,
+    /// Worlds of the helpers: `first_helper..first_helper + helpers`.
+    pub first_helper: usize,
+    pub helpers: usize,
+    pub idle_helpers: Vec<usize>,
+    pub requests: VecDeque<Request>,
+    pub guest: GuestSystem,
+    /// Run time that is left to the current process of each vCPU while others wait.
+    pub slice_left: Vec<u64>,
+    pub time_slice: u64,
+    /// Processes whose wake-up interrupt waits until the vCPU executes again.
+    pub pending: Vec<Vec<ProcessId>>,
+    pub source: Source,
+    pub load: f64,
+    pub steps: Vec<(Nanos, f64)>,
+    pub streams: Streams,
+    pub bursts: u32,
+    pub cpu_burst: Draw,
+    pub delay: Draw,
+    /// Work of a vCPU per time: alone on its core, and with a busy sibling.
+    pub speed: [f64; 2],
+    /// I/Os of one burst, helper work for them, and interrupt time for them.
+    pub ios_per_burst: f64,
+    pub helper_work_ns: f64,
+    pub helper_activity: f64,
+    pub interrupt_ns: f64,
+    pub limit: Option<Limit>,
+    pub throttled: bool,
+    pub cosched: Option<CoschedulingThresholds>,
+    pub cosched_armed: bool,
+    /// Largest lag of the vCPUs that are not idle, where one that wakes joins; `None`: to be found.
+    pub slowest_ns: Option<u64>,
+    /// Sessions that the load has switched off.
+    pub parked: Vec<ProcessId>,
+    /// Processes of an open workload that are free for the next arrival.
+    pub free: Vec<ProcessId>,
+    pub in_progress: usize,
+    pub measured: Measured,
+}
+
+/// What is measured of one VM.
+pub struct Measured {
+    pub runnable: TimeAverage,
+    pub response: Histogram,
+    pub system_ns: f64,
+    pub ios: f64,
+    /// Sum and number of response times since the last sample, and since the last observation.
+    pub sample: Responses,
+    pub observation: Responses,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Responses {
+    pub sum_ns: u128,
+    pub count: u64,
+}
+
+impl Responses {
+    pub fn add(&mut self, ns: Nanos) {
+        self.sum_ns += u128::from(ns);
+        self.count += 1;
+    }
+
+    pub fn mean_ms(&self) -> f64 {
+        if self.count == 0 { f64::NAN } else { self.sum_ns as f64 / self.count as f64 / 1e6 }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    Think,
+    Compute,
+    Delay,
+}
+
+/// A session of a closed workload, or one transaction of an open one.
+#[derive(Clone, Copy, Debug)]
+pub struct Process {
+    pub vm: u32,
+    pub phase: Phase,
+    pub bursts_left: u32,
+    pub vcpu: u32,
+    pub started: Nanos,
+    /// Work left of this burst, in nanoseconds alone on a core at the reference clock.
+    pub remaining_ns: f64,
+    /// Work of the whole burst.
+    pub burst_ns: f64,
+    /// Number of the session in its VM.
+    pub session: u32,
+}

@@ -1,0 +1,92 @@
+//! What an observer sees of a running simulation after each event: states and accounts, nothing that can be changed.
+//! Checkers of invariants are written against this.
+
+use crate::simulation::Simulation;
+use crate::state::Kind;
+use hypertwin_kernel::Nanos;
+use hypertwin_models::accounting::{Account, State};
+use hypertwin_models::scheduler::Domain;
+use hypertwin_models::topology::Topology;
+
+/// A running simulation, for reading.
+pub struct View<'s> {
+    simulation: &'s Simulation,
+}
+
+/// One world as an observer sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct WorldView<'s> {
+    /// Host it is on.
+    pub host: usize,
+    /// VM it belongs to.
+    pub vm: usize,
+    /// A vCPU, rather than a helper world of the hypervisor.
+    pub is_vcpu: bool,
+    /// Its state.
+    pub state: State,
+    /// Since when its account is behind.
+    pub since: Nanos,
+    /// Ready, and held back by a CPU limit.
+    pub limited: bool,
+    /// Its logical CPU, now or last.
+    pub cpu: usize,
+    /// Where it may run.
+    pub domain: &'s Domain,
+    /// Accounted time.
+    pub account: &'s Account,
+}
+
+impl Simulation {
+    pub(crate) fn view(&self) -> View<'_> {
+        View { simulation: self }
+    }
+}
+
+impl<'s> View<'s> {
+    /// Simulated time.
+    pub fn now(&self) -> Nanos {
+        self.simulation.now
+    }
+
+    /// Number of hosts.
+    pub fn hosts(&self) -> usize {
+        self.simulation.hosts.len()
+    }
+
+    /// Processors of a host.
+    pub fn topology(&self, host: usize) -> Topology {
+        self.simulation.hosts[host].occupancy.topology
+    }
+
+    /// Whether a logical CPU is kept empty for the whole-core claim of its sibling.
+    pub fn is_withheld(&self, host: usize, cpu: usize) -> bool {
+        self.simulation.hosts[host].occupancy.is_withheld(cpu)
+    }
+
+    /// All worlds.
+    pub fn worlds(&self) -> impl Iterator<Item = WorldView<'s>> {
+        let hosts = &self.simulation.hosts;
+        self.simulation.worlds.iter().map(|world| WorldView {
+            host: world.host,
+            vm: world.vm,
+            is_vcpu: matches!(world.kind, Kind::Vcpu { .. }),
+            state: world.state,
+            since: world.since,
+            limited: world.limited,
+            cpu: world.cpu,
+            domain: hosts[world.host].scheduler.domain(world.local),
+            account: &world.account,
+        })
+    }
+
+    /// Processes of a VM: in progress by the source's count, and runnable by the guest's.
+    pub fn processes(&self, vm: usize) -> (usize, usize) {
+        let vm = &self.simulation.vms[vm];
+        (vm.in_progress, vm.guest.runnable() + vm.pending.iter().map(Vec::len).sum::<usize>())
+    }
+
+    /// vCPUs that the guest of a VM sees busy.
+    pub fn guest_busy(&self, vm: usize) -> usize {
+        self.simulation.vms[vm].guest.busy()
+    }
+}

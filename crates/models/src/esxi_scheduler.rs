@@ -1,0 +1,507 @@
+//! The CPU scheduler of VMware ESXi: proportional share per NUMA node, with reservations, whole-core preference,
+//! hyper-threading-aware charging, home nodes and relaxed co-scheduling.
+//!
+//! **Mechanism.** Every vCPU has a virtual time that advances by the time it is charged (Used) over its shares; the
+//! ready world with the least virtual time runs first. A VM's shares are divided among those of its vCPUs that are not
+//! idle. A reservation is a second clock (as in mClock): while a VM has received less than it reserved, its worlds come
+//! before all others. A vCPU runs for at most one quantum while others wait. A world that wakes takes a whole idle core
+//! of its home node, then an idle thread; a helper world of the VMkernel may displace what runs on its last CPU.
+//! A vCPU that shares its core and has fallen behind its sibling by more than `HTWholeCoreThreshold` claims the core.
+//!
+//! **Sources.** VMware, "The CPU Scheduler in VMware vSphere 5.1" (2013); ESXi advanced options `Cpu.*` and `Numa.*` as
+//! listed by `esxcli system settings advanced list` of the versions; Gulati et al., "mClock" (OSDI 2010) for the
+//! two-clock reservation.
+//!
+//! **Assumptions.** Idle logical CPUs take ready worlds of their node at once, so the L2, L3 and package periods of
+//! ESXi have nothing to do here; virtual time is kept per node. A waking vCPU displaces nobody. NUMA clients move whole,
+//! one per rebalance, to the node with the lowest load.
+//!
+//! **Valid** for versions 5.5 to 9.0 and hosts with one or two threads per core.
+
+use crate::scheduler::{
+    BalancePeriods, CoschedulingThresholds, CpuScheduler, Domain, GroupSpec, Placement, SliceEnd, WorldId, WorldSpec,
+};
+use crate::topology::{Occupancy, Topology};
+use hypertwin_cluster::{HostGroup, Hypervisor};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// The advanced options that the model uses. Times in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EsxiParameters {
+    /// `Cpu.Quantum`.
+    pub quantum_ns: u64,
+    /// `Cpu.CoschedCostopThreshold`.
+    pub costop_ns: u64,
+    /// `Cpu.CoschedCostartThreshold`.
+    pub costart_ns: u64,
+    /// `Cpu.CoschedPollUsec`.
+    pub poll_ns: u64,
+    /// `Cpu.HTWholeCoreThreshold`.
+    pub whole_core_ns: u64,
+    /// `Cpu.HTRebalancePeriod`.
+    pub ht_rebalance_ns: u64,
+    /// `Numa.RebalancePeriod`.
+    pub numa_rebalance_ns: u64,
+    /// `Numa.MigImbalanceThreshold`, as a fraction.
+    pub numa_imbalance: f64,
+}
+
+const MS: u64 = 1_000_000;
+
+/// Defaults by the first version that has them: quantum, whole-core threshold. The others are the same in all versions.
+const BY_VERSION: [(Hypervisor, u64, u64); 2] =
+    [(Hypervisor::Esxi55, 50 * MS, 200 * MS), (Hypervisor::Esxi65, 200 * MS, 800 * MS)];
+
+/// `Numa.MigThreshold`: least gain in balance, as a fraction of a node, for which a client is moved.
+const NUMA_MIGRATION_GAIN: f64 = 0.02;
+/// Rebalance periods for which a moved client stays where it is (the effect of `Numa.MigThrashThreshold`).
+const NUMA_SETTLE_PERIODS: u64 = 5;
+/// Charging of a vCPU whose hyper-threading sibling is busy (VMware: 62.5 % of its run time).
+pub const SHARED_CORE_CHARGE: f64 = 0.625;
+
+impl EsxiParameters {
+    /// The defaults of a version.
+    pub fn of(version: Hypervisor) -> Self {
+        let (_, quantum_ns, whole_core_ns) = BY_VERSION
+            .into_iter()
+            .rev()
+            .find(|(first, ..)| *first <= version)
+            .unwrap_or(BY_VERSION[0]);
+        Self {
+            quantum_ns,
+            whole_core_ns,
+            costop_ns: 3 * MS,
+            costart_ns: 2 * MS,
+            poll_ns: MS,
+            ht_rebalance_ns: 5 * MS,
+            numa_rebalance_ns: 2_000 * MS,
+            numa_imbalance: 0.10,
+        }
+    }
+
+    /// The defaults of the host's version with the host's overrides.
+    pub fn for_host(host: &HostGroup) -> Self {
+        let mut p = Self::of(host.hypervisor);
+        let options = &host.scheduler;
+        for (target, option) in [
+            (&mut p.quantum_ns, options.quantum),
+            (&mut p.costop_ns, options.costop_threshold),
+            (&mut p.costart_ns, options.costart_threshold),
+            (&mut p.poll_ns, options.cosched_poll),
+            (&mut p.whole_core_ns, options.ht_whole_core_threshold),
+            (&mut p.ht_rebalance_ns, options.ht_rebalance_period),
+            (&mut p.numa_rebalance_ns, options.numa_rebalance_period),
+        ] {
+            if let Some(value) = option {
+                *target = value.nanos();
+            }
+        }
+        if let Some(percent) = options.numa_imbalance_threshold_pct {
+            p.numa_imbalance = percent / 100.0;
+        }
+        p
+    }
+}
+
+struct Group {
+    spec: GroupSpec,
+    awake: u32,
+    homes: Vec<usize>,
+    placed: usize,
+    settled_after_ns: u64,
+}
+
+struct World {
+    group: usize,
+    domain: Domain,
+    queue: usize,
+    last: usize,
+    helper: bool,
+    awake: bool,
+    queued: bool,
+    stamp: u32,
+    /// Charged time over shares, in nanoseconds of a world with 1,000 shares.
+    virtual_ns: u64,
+    /// Real time from which the world is behind its reservation.
+    reserved_from_ns: f64,
+}
+
+#[derive(Default)]
+struct ReadyQueue {
+    by_virtual_time: BinaryHeap<Reverse<(u64, u64, WorldId, u32)>>,
+    by_reservation: BinaryHeap<Reverse<(u64, u64, WorldId, u32)>>,
+    /// Virtual times of the awake worlds, summed: their mean is where a world that wakes joins.
+    virtual_sum_ns: u128,
+    awake: u64,
+    idle_clock_ns: u64,
+}
+
+impl ReadyQueue {
+    fn clock_ns(&self) -> u64 {
+        if self.awake == 0 { self.idle_clock_ns } else { (self.virtual_sum_ns / u128::from(self.awake)) as u64 }
+    }
+
+    fn join(&mut self, virtual_ns: u64) {
+        self.virtual_sum_ns += u128::from(virtual_ns);
+        self.awake += 1;
+    }
+
+    fn leave(&mut self, virtual_ns: u64) {
+        self.idle_clock_ns = self.clock_ns();
+        self.virtual_sum_ns -= u128::from(virtual_ns);
+        self.awake -= 1;
+    }
+}
+
+/// See the module's description.
+pub struct EsxiScheduler {
+    parameters: EsxiParameters,
+    topology: Topology,
+    groups: Vec<Group>,
+    worlds: Vec<World>,
+    queues: Vec<ReadyQueue>,
+    masks: Vec<Domain>,
+    claims: Vec<bool>,
+    sequence: u64,
+}
+
+/// Shares per world for which virtual time equals charged time.
+const UNIT_SHARES: f64 = 1000.0;
+
+impl EsxiScheduler {
+    /// A scheduler for `host`, with no world.
+    pub fn new(host: &HostGroup) -> Self {
+        let topology = crate::scheduler::topology(host);
+        Self {
+            parameters: EsxiParameters::for_host(host),
+            topology,
+            groups: Vec::new(),
+            worlds: Vec::new(),
+            queues: (0..=topology.sockets).map(|_| ReadyQueue::default()).collect(),
+            masks: Vec::new(),
+            claims: vec![false; topology.cpus()],
+            sequence: 0,
+        }
+    }
+
+    fn queue_of(&mut self, domain: &Domain) -> usize {
+        match domain {
+            Domain::Node(node) => *node,
+            Domain::Any => self.topology.sockets,
+            Domain::Mask(_) => {
+                let known = self.masks.iter().position(|mask| mask == domain).unwrap_or_else(|| {
+                    self.masks.push(domain.clone());
+                    self.queues.push(ReadyQueue::default());
+                    self.masks.len() - 1
+                });
+                self.topology.sockets + 1 + known
+            }
+        }
+    }
+
+    /// Shares of one awake world of the group.
+    fn shares(&self, world: WorldId) -> f64 {
+        let group = &self.groups[self.worlds[world as usize].group];
+        group.spec.shares / f64::from(group.awake.max(1))
+    }
+
+    fn enqueue(&mut self, world: WorldId) {
+        self.sequence += 1;
+        let sequence = self.sequence;
+        let entry = &mut self.worlds[world as usize];
+        entry.queued = true;
+        entry.stamp += 1;
+        let (stamp, queue) = (entry.stamp, entry.queue);
+        let queue = &mut self.queues[queue];
+        queue.by_virtual_time.push(Reverse((entry.virtual_ns, sequence, world, stamp)));
+        if self.groups[entry.group].spec.reservation_cores > 0.0 {
+            queue.by_reservation.push(Reverse((entry.reserved_from_ns as u64, sequence, world, stamp)));
+        }
+    }
+
+
+    /// Best waiting world for `cpu`: `(not reserved, key, sequence, world)`, least first.
+    fn best(&mut self, cpu: usize, now_ns: u64) -> Option<(bool, u64, u64, WorldId)> {
+        let mut best = None;
+        let mut queue = self.topology.node_of(cpu);
+        let mut masks = 0;
+        loop {
+            let worlds = &self.worlds;
+            let valid = |entry: &Reverse<(u64, u64, WorldId, u32)>| {
+                let world = &worlds[entry.0.2 as usize];
+                world.queued && world.stamp == entry.0.3
+            };
+            let ready = &mut self.queues[queue];
+            while ready.by_virtual_time.peek().is_some_and(|entry| !valid(entry)) {
+                ready.by_virtual_time.pop();
+            }
+            while ready.by_reservation.peek().is_some_and(|entry| !valid(entry)) {
+                ready.by_reservation.pop();
+            }
+            let reserved = ready.by_reservation.peek().filter(|entry| entry.0.0 <= now_ns).map(|e| (false, e.0));
+            let shared = ready.by_virtual_time.peek().map(|entry| (true, entry.0));
+            for (by_shares, (key, sequence, world, _)) in [reserved, shared].into_iter().flatten() {
+                let candidate = (by_shares, key, sequence, world);
+                if best.is_none_or(|known| candidate < known) {
+                    best = Some(candidate);
+                }
+            }
+            if queue < self.topology.sockets {
+                queue = self.topology.sockets;
+                continue;
+            }
+            while masks < self.masks.len() && !self.masks[masks].allows(&self.topology, cpu) {
+                masks += 1;
+            }
+            if masks == self.masks.len() {
+                return best;
+            }
+            queue = self.topology.sockets + 1 + masks;
+            masks += 1;
+        }
+    }
+
+    fn wake(&mut self, world: WorldId, now_ns: u64) {
+        let entry = &mut self.worlds[world as usize];
+        let queue = &mut self.queues[entry.queue];
+        entry.awake = true;
+        entry.virtual_ns = entry.virtual_ns.max(queue.clock_ns());
+        entry.reserved_from_ns = entry.reserved_from_ns.max(now_ns as f64);
+        queue.join(entry.virtual_ns);
+        self.groups[entry.group].awake += 1;
+    }
+
+    /// Moves a world to another home node, as far from its new companions' virtual time as from its old ones'.
+    fn set_home(&mut self, world: WorldId, node: usize) {
+        let entry = &mut self.worlds[world as usize];
+        let ahead = entry.virtual_ns as i128 - i128::from(self.queues[entry.queue].clock_ns());
+        if entry.awake {
+            self.queues[entry.queue].leave(entry.virtual_ns);
+        }
+        entry.virtual_ns = (i128::from(self.queues[node].clock_ns()) + ahead).max(0) as u64;
+        entry.domain = Domain::Node(node);
+        entry.queue = node;
+        entry.stamp += 1;
+        if entry.awake {
+            self.queues[node].join(entry.virtual_ns);
+        }
+    }
+}
+
+impl CpuScheduler for EsxiScheduler {
+    fn add_group(&mut self, spec: GroupSpec) {
+        let nodes = self.topology.sockets;
+        let mut committed = vec![0usize; nodes];
+        for world in &self.worlds {
+            if let (Domain::Node(node), false) = (&world.domain, world.helper) {
+                committed[*node] += 1;
+            }
+        }
+        let clients = spec.vcpus.div_ceil(self.topology.cores_per_socket).clamp(1, nodes);
+        let mut order: Vec<usize> = (0..nodes).collect();
+        order.sort_by_key(|&node| (committed[node], node));
+        order.truncate(clients);
+        order.sort_unstable();
+        self.groups.push(Group { spec, awake: 0, homes: order, placed: 0, settled_after_ns: 0 });
+    }
+
+    fn add_world(&mut self, spec: WorldSpec) {
+        let group = &mut self.groups[spec.group];
+        let domain = match spec.domain {
+            Domain::Any if !spec.helper => {
+                let client = group.placed * group.homes.len() / group.spec.vcpus.max(1);
+                Domain::Node(group.homes[client.min(group.homes.len() - 1)])
+            }
+            domain => domain,
+        };
+        group.placed += 1;
+        let last = match &domain {
+            Domain::Node(node) => {
+                let cpus = self.topology.node_cpus(*node);
+                cpus.start + spec.first_cpu % cpus.len()
+            }
+            Domain::Mask(mask) => mask.first_round(spec.first_cpu).unwrap_or(spec.first_cpu),
+            Domain::Any => spec.first_cpu % self.topology.cpus(),
+        };
+        let queue = self.queue_of(&domain);
+        self.worlds.push(World {
+            group: spec.group,
+            domain,
+            queue,
+            last,
+            helper: spec.helper,
+            awake: false,
+            queued: false,
+            stamp: 0,
+            virtual_ns: 0,
+            reserved_from_ns: 0.0,
+        });
+    }
+
+    fn domain(&self, world: WorldId) -> &Domain {
+        &self.worlds[world as usize].domain
+    }
+
+    fn place(&mut self, world: WorldId, woken: bool, now_ns: u64, cpus: &Occupancy) -> Placement {
+        if woken {
+            self.wake(world, now_ns);
+        }
+        let entry = &self.worlds[world as usize];
+        let last = entry.last;
+        if let Some(cpu) = cpus.find_idle(&entry.domain, last) {
+            self.worlds[world as usize].last = cpu;
+            return Placement::Run(cpu);
+        }
+        let displaces = woken
+            && entry.domain.allows(&self.topology, last)
+            && cpus.running(last).is_some_and(|other| {
+                let other = &self.worlds[other as usize];
+                !other.helper && (entry.helper || entry.queue == other.queue && entry.virtual_ns < other.virtual_ns)
+            });
+        if displaces {
+            return Placement::Preempt(last);
+        }
+        self.enqueue(world);
+        Placement::Queue
+    }
+
+    fn next(&mut self, cpu: usize, now_ns: u64) -> Option<WorldId> {
+        let (_, _, _, world) = self.best(cpu, now_ns)?;
+        let entry = &mut self.worlds[world as usize];
+        entry.queued = false;
+        entry.last = cpu;
+        Some(world)
+    }
+
+    fn put_back(&mut self, world: WorldId, _cpu: usize) {
+        self.enqueue(world);
+    }
+
+    fn withdraw(&mut self, world: WorldId) {
+        self.worlds[world as usize].queued = false;
+    }
+
+    fn migrate(&mut self, world: WorldId, to_cpu: usize) {
+        self.worlds[world as usize].last = to_cpu;
+    }
+
+    fn sleep(&mut self, world: WorldId) {
+        let entry = &mut self.worlds[world as usize];
+        entry.awake = false;
+        self.groups[entry.group].awake -= 1;
+        self.queues[entry.queue].leave(entry.virtual_ns);
+    }
+
+    fn charge(&mut self, world: WorldId, _cpu: usize, _run_ns: u64, used_ns: f64) {
+        let shares = self.shares(world);
+        let entry = &mut self.worlds[world as usize];
+        let advance_ns = (used_ns * UNIT_SHARES / shares).round() as u64;
+        entry.virtual_ns += advance_ns;
+        self.queues[entry.queue].virtual_sum_ns += u128::from(advance_ns);
+        let group = &self.groups[entry.group];
+        if group.spec.reservation_cores > 0.0 {
+            entry.reserved_from_ns += used_ns * f64::from(group.awake.max(1)) / group.spec.reservation_cores;
+        }
+    }
+
+    fn slice_ns(&self, _world: WorldId) -> u64 {
+        self.parameters.quantum_ns
+    }
+
+    fn slice_end(&mut self, world: WorldId, cpu: usize, now_ns: u64, cpus: &Occupancy) -> SliceEnd {
+        let Some((by_shares, key, _, _)) = self.best(cpu, now_ns) else {
+            return if std::mem::take(&mut self.claims[cpu]) { SliceEnd::ReleaseCore } else { self.claim(world, cpu, cpus) };
+        };
+        let entry = &self.worlds[world as usize];
+        let group = &self.groups[entry.group];
+        let behind_reservation = group.spec.reservation_cores > 0.0 && entry.reserved_from_ns <= now_ns as f64;
+        let gives_way = if by_shares { !behind_reservation && key < entry.virtual_ns } else { true };
+        if gives_way && !(behind_reservation && !by_shares && key as f64 > entry.reserved_from_ns) {
+            self.claims[cpu] = false;
+            return SliceEnd::Yield;
+        }
+        if self.claims[cpu] { SliceEnd::Continue } else { self.claim(world, cpu, cpus) }
+    }
+
+    fn coscheduling(&self) -> Option<CoschedulingThresholds> {
+        let p = &self.parameters;
+        Some(CoschedulingThresholds { costop_ns: p.costop_ns, costart_ns: p.costart_ns, poll_ns: p.poll_ns })
+    }
+
+    fn periods(&self) -> BalancePeriods {
+        BalancePeriods {
+            threads_ns: self.parameters.ht_rebalance_ns,
+            host_ns: self.parameters.numa_rebalance_ns,
+            only_while_queued: false,
+        }
+    }
+
+    fn balance(&mut self, now_ns: u64, busy_ns: &[u64], moved: &mut Vec<WorldId>) {
+        let nodes = self.topology.sockets;
+        let mut load = vec![0u64; nodes];
+        for (world, busy) in self.worlds.iter().zip(busy_ns) {
+            if let Domain::Node(node) = world.domain {
+                load[node] += busy;
+            }
+        }
+        let capacity = self.parameters.numa_rebalance_ns as f64 * self.topology.cores_per_socket as f64;
+        let (Some(from), Some(to)) =
+            ((0..nodes).max_by_key(|&n| (load[n], Reverse(n))), (0..nodes).min_by_key(|&n| (load[n], n)))
+        else {
+            return;
+        };
+        let gap = (load[from] - load[to]) as f64 / capacity;
+        if gap <= self.parameters.numa_imbalance {
+            return;
+        }
+        // The client whose move leaves the smallest gap; a wide VM keeps its clients on different nodes.
+        let mut best: Option<(f64, usize)> = None;
+        for (index, group) in self.groups.iter().enumerate() {
+            if !group.homes.contains(&from) || group.homes.contains(&to) || now_ns < group.settled_after_ns {
+                continue;
+            }
+            let members = self.worlds.iter().zip(busy_ns).filter(|(w, _)| w.group == index && !w.helper);
+            let weight: u64 = members.filter(|(w, _)| w.domain == Domain::Node(from)).map(|(_, &busy)| busy).sum();
+            let left = ((load[from] - weight) as f64 - (load[to] + weight) as f64).abs() / capacity;
+            if gap - left > NUMA_MIGRATION_GAIN && best.is_none_or(|(known, _)| left < known) {
+                best = Some((left, index));
+            }
+        }
+        let Some((_, chosen)) = best else { return };
+        let group = &mut self.groups[chosen];
+        group.settled_after_ns = now_ns + NUMA_SETTLE_PERIODS * self.parameters.numa_rebalance_ns;
+        group.homes.iter_mut().filter(|home| **home == from).for_each(|home| *home = to);
+        for world in 0..self.worlds.len() as WorldId {
+            let entry = &self.worlds[world as usize];
+            if entry.group == chosen && entry.domain == Domain::Node(from) {
+                if entry.awake {
+                    moved.push(world);
+                }
+                self.set_home(world, to);
+            }
+        }
+    }
+
+    fn charges_used(&self) -> bool {
+        true
+    }
+}
+
+impl EsxiScheduler {
+    /// Whether `world` has fallen so far behind the world on the sibling thread that it takes the whole core.
+    fn claim(&mut self, world: WorldId, cpu: usize, cpus: &Occupancy) -> SliceEnd {
+        let sibling = self.topology.sibling(cpu).and_then(|other| cpus.running(other).map(|w| (other, w)));
+        let Some((other, rival)) = sibling else { return SliceEnd::Continue };
+        let (mine, theirs) = (&self.worlds[world as usize], &self.worlds[rival as usize]);
+        if mine.helper || theirs.helper || self.claims[other] || mine.queue != theirs.queue {
+            return SliceEnd::Continue;
+        }
+        let lead_ns = theirs.virtual_ns.saturating_sub(mine.virtual_ns) as f64 * self.shares(world) / UNIT_SHARES;
+        if lead_ns <= self.parameters.whole_core_ns as f64 {
+            return SliceEnd::Continue;
+        }
+        self.claims[cpu] = true;
+        SliceEnd::ClaimCore
+    }
+}

@@ -1,0 +1,13 @@
+//! Models of the parts of a virtualised host: one file each, a pure state machine that names its source, its assumptions
+//! and its range of validity. Models know neither the clock nor the calendar; times are integer nanoseconds that the
+//! caller passes in.
+
+pub mod accounting;
+pub mod coscheduling;
+pub mod cpu_set;
+pub mod esxi_scheduler;
+pub mod guest_system;
+pub mod linux_scheduler;
+pub mod scheduler;
+pub mod smt;
+pub mod topology;

@@ -1,0 +1,312 @@
+//! The fair scheduler of Linux since 6.6: EEVDF, one run queue for each logical CPU, for hosts that run KVM.
+//!
+//! **Mechanism.** Each task has a weight and a virtual run time; a task is eligible while its virtual run time is at
+//! most the weighted mean of its queue (it is owed service). Among the eligible, the one with the earliest virtual
+//! deadline (virtual run time at the start of its slice plus slice over weight) runs, and runs to the end of its slice.
+//! A task keeps its lag when it sleeps. A task that wakes looks for an idle core, then an idle thread, first in the
+//! last-level cache of its last CPU (the socket), then elsewhere; else it queues on its last CPU. A CPU that becomes
+//! idle pulls a waiting task, from its own socket first; a periodic balancer evens out queue lengths. A VM's weight is
+//! divided among those of its vCPU threads that are not idle, as a CPU cgroup does.
+//!
+//! **Sources.** Stoica and Abdel-Wahab, "Earliest Eligible Virtual Deadline First" (1995); Linux `kernel/sched/fair.c`
+//! 6.6 and later; base slice 0.70 ms x (1 + ilog2(min(CPUs, 8))).
+//!
+//! **Assumptions.** Group scheduling is flattened to per-thread weights. A waking task never preempts within a slice
+//! (RUN_TO_PARITY). Waking tasks search all sockets, so no CPU stays idle while a task waits that may run there.
+//!
+//! **Valid** for fair-class tasks on 6.6 and later; no real-time class, no core scheduling.
+
+use crate::cpu_set::CpuSet;
+use crate::scheduler::{
+    BalancePeriods, CoschedulingThresholds, CpuScheduler, Domain, GroupSpec, Placement, SliceEnd, WorldId, WorldSpec,
+};
+use crate::topology::{Occupancy, Topology};
+use hypertwin_cluster::HostGroup;
+
+const BASE_SLICE_NS: u64 = 700_000;
+/// Tick of a 250 Hz kernel, the least interval of balancing.
+const BALANCE_NS: u64 = 4_000_000;
+/// Weight of a task of nice 0, here the weight that a VM with normal shares gives each vCPU.
+const UNIT_SHARES: f64 = 1000.0;
+
+#[derive(Clone, Debug)]
+struct Task {
+    group: usize,
+    domain: Domain,
+    cpu: usize,
+    queued: bool,
+    /// Weight at which it entered its queue.
+    weight: f64,
+    virtual_ns: f64,
+    deadline_ns: f64,
+    /// Service owed when it left its queue, in virtual nanoseconds.
+    lag_ns: f64,
+}
+
+/// One CPU's queue: the tasks that wait, and the one that runs. The sums include both.
+#[derive(Clone, Debug, Default)]
+struct RunQueue {
+    waiting: Vec<WorldId>,
+    running: Option<WorldId>,
+    weight: f64,
+    weighted_virtual: f64,
+    idle_clock_ns: f64,
+}
+
+impl RunQueue {
+    fn clock_ns(&self) -> f64 {
+        if self.weight > 0.0 { self.weighted_virtual / self.weight } else { self.idle_clock_ns }
+    }
+}
+
+/// See the module's description.
+pub struct LinuxScheduler {
+    topology: Topology,
+    slice_ns: u64,
+    balance_ns: u64,
+    groups: Vec<(GroupSpec, u32)>,
+    tasks: Vec<Task>,
+    queues: Vec<RunQueue>,
+    crowded: CpuSet,
+}
+
+impl LinuxScheduler {
+    /// A scheduler for `host`, with no task.
+    pub fn new(host: &HostGroup) -> Self {
+        let topology = crate::scheduler::topology(host);
+        let default_slice = BASE_SLICE_NS * u64::from(1 + topology.cpus().min(8).ilog2());
+        Self {
+            topology,
+            slice_ns: host.scheduler.base_slice.map_or(default_slice, |slice| slice.nanos()),
+            balance_ns: host.scheduler.balance_interval.map_or(BALANCE_NS, |interval| interval.nanos()),
+            groups: Vec::new(),
+            tasks: Vec::new(),
+            queues: vec![RunQueue::default(); topology.cpus()],
+            crowded: CpuSet::new(topology.cpus()),
+        }
+    }
+
+    /// Puts a task on the queue of `cpu`, as far from the queue's mean as its lag says.
+    fn join(&mut self, world: WorldId, cpu: usize) {
+        let (spec, awake) = &self.groups[self.tasks[world as usize].group];
+        let weight = spec.shares / f64::from((*awake).max(1)) / UNIT_SHARES;
+        let task = &mut self.tasks[world as usize];
+        let queue = &mut self.queues[cpu];
+        task.weight = weight;
+        let limit = self.slice_ns as f64 / weight;
+        // The newcomer shifts the mean towards itself: its lag is enlarged so that it is what it was afterwards.
+        let lag = task.lag_ns.clamp(-limit, limit) * (queue.weight + weight) / queue.weight.max(weight);
+        task.virtual_ns = queue.clock_ns() - lag;
+        task.deadline_ns = task.virtual_ns + limit;
+        task.cpu = cpu;
+        queue.weight += weight;
+        queue.weighted_virtual += weight * task.virtual_ns;
+    }
+
+    fn leave(&mut self, world: WorldId) {
+        let task = &mut self.tasks[world as usize];
+        let queue = &mut self.queues[task.cpu];
+        task.lag_ns = queue.clock_ns() - task.virtual_ns;
+        queue.idle_clock_ns = queue.clock_ns();
+        queue.weight -= task.weight;
+        queue.weighted_virtual -= task.weight * task.virtual_ns;
+        if queue.waiting.is_empty() && queue.running.is_none() {
+            queue.weight = 0.0;
+            queue.weighted_virtual = 0.0;
+        }
+    }
+
+    fn start_waiting(&mut self, world: WorldId) {
+        let task = &mut self.tasks[world as usize];
+        task.queued = true;
+        let cpu = task.cpu;
+        self.queues[cpu].waiting.push(world);
+        self.crowded.insert(cpu);
+    }
+
+    fn stop_waiting(&mut self, world: WorldId) {
+        let task = &mut self.tasks[world as usize];
+        task.queued = false;
+        let cpu = task.cpu;
+        let waiting = &mut self.queues[cpu].waiting;
+        waiting.retain(|&other| other != world);
+        if waiting.is_empty() {
+            self.crowded.remove(cpu);
+        }
+    }
+
+    /// EEVDF's choice among the waiting tasks of a CPU that `cpu` may run.
+    fn pick(&self, queue: usize, cpu: usize) -> Option<WorldId> {
+        let clock = self.queues[queue].clock_ns();
+        let key = |world: WorldId| {
+            let task = &self.tasks[world as usize];
+            // One nanosecond of tolerance for rounding in the mean.
+            (task.virtual_ns > clock + 1.0, task.deadline_ns, world)
+        };
+        let allowed = |world: &WorldId| self.tasks[*world as usize].domain.allows(&self.topology, cpu);
+        self.queues[queue].waiting.iter().copied().filter(allowed).min_by(|&a, &b| {
+            let (a, b) = (key(a), key(b));
+            a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2))
+        })
+    }
+
+    /// A waiting task for `cpu` from another queue, its own socket first.
+    fn pull(&self, cpu: usize) -> Option<WorldId> {
+        let near = self.topology.node_cpus(self.topology.node_of(cpu));
+        let order = |from: usize, to: usize| {
+            let mut next = from;
+            std::iter::from_fn(move || {
+                let found = self.crowded.first_in(next, to)?;
+                next = found + 1;
+                Some(found)
+            })
+        };
+        order(near.start, near.end)
+            .chain(order(0, near.start))
+            .chain(order(near.end, self.topology.cpus()))
+            .find_map(|queue| self.pick(queue, cpu))
+    }
+
+    fn run(&mut self, world: WorldId, cpu: usize) {
+        self.queues[cpu].running = Some(world);
+        let slice = self.slice_ns as f64;
+        let task = &mut self.tasks[world as usize];
+        if task.virtual_ns >= task.deadline_ns {
+            task.deadline_ns = task.virtual_ns + slice / task.weight;
+        }
+    }
+}
+
+impl CpuScheduler for LinuxScheduler {
+    fn add_group(&mut self, spec: GroupSpec) {
+        self.groups.push((spec, 0));
+    }
+
+    fn add_world(&mut self, spec: WorldSpec) {
+        let cpu = match &spec.domain {
+            Domain::Mask(mask) => mask.first_round(spec.first_cpu).unwrap_or(spec.first_cpu),
+            _ => spec.first_cpu % self.topology.cpus(),
+        };
+        self.tasks.push(Task {
+            group: spec.group,
+            domain: spec.domain,
+            cpu,
+            queued: false,
+            weight: 1.0,
+            virtual_ns: 0.0,
+            deadline_ns: 0.0,
+            lag_ns: 0.0,
+        });
+    }
+
+    fn domain(&self, world: WorldId) -> &Domain {
+        &self.tasks[world as usize].domain
+    }
+
+    fn place(&mut self, world: WorldId, woken: bool, _now_ns: u64, cpus: &Occupancy) -> Placement {
+        if woken {
+            self.groups[self.tasks[world as usize].group].1 += 1;
+        }
+        let task = &self.tasks[world as usize];
+        if let Some(cpu) = cpus.find_idle(&task.domain, task.cpu) {
+            self.join(world, cpu);
+            self.run(world, cpu);
+            return Placement::Run(cpu);
+        }
+        let cpu = task.cpu;
+        self.join(world, cpu);
+        self.start_waiting(world);
+        Placement::Queue
+    }
+
+    fn next(&mut self, cpu: usize, _now_ns: u64) -> Option<WorldId> {
+        let world = self.pick(cpu, cpu).or_else(|| self.pull(cpu))?;
+        self.stop_waiting(world);
+        if self.tasks[world as usize].cpu != cpu {
+            self.leave(world);
+            self.join(world, cpu);
+        }
+        self.run(world, cpu);
+        Some(world)
+    }
+
+    fn put_back(&mut self, world: WorldId, cpu: usize) {
+        self.queues[cpu].running = None;
+        self.start_waiting(world);
+    }
+
+    fn withdraw(&mut self, world: WorldId) {
+        let cpu = self.tasks[world as usize].cpu;
+        if self.queues[cpu].running == Some(world) {
+            self.queues[cpu].running = None;
+        } else {
+            self.stop_waiting(world);
+        }
+        self.leave(world);
+    }
+
+    fn migrate(&mut self, world: WorldId, to_cpu: usize) {
+        self.withdraw(world);
+        self.join(world, to_cpu);
+        self.run(world, to_cpu);
+    }
+
+    fn sleep(&mut self, world: WorldId) {
+        self.withdraw(world);
+        self.groups[self.tasks[world as usize].group].1 -= 1;
+    }
+
+    fn charge(&mut self, world: WorldId, cpu: usize, run_ns: u64, _used_ns: f64) {
+        let task = &mut self.tasks[world as usize];
+        task.virtual_ns += run_ns as f64 / task.weight;
+        self.queues[cpu].weighted_virtual += run_ns as f64;
+    }
+
+    fn slice_ns(&self, _world: WorldId) -> u64 {
+        self.slice_ns
+    }
+
+    fn slice_end(&mut self, world: WorldId, cpu: usize, _now_ns: u64, _cpus: &Occupancy) -> SliceEnd {
+        let slice = self.slice_ns as f64;
+        let task = &mut self.tasks[world as usize];
+        task.deadline_ns = task.virtual_ns + slice / task.weight;
+        let (deadline, ineligible) = (task.deadline_ns, task.virtual_ns > self.queues[cpu].clock_ns() + 1.0);
+        let Some(rival) = self.pick(cpu, cpu) else { return SliceEnd::Continue };
+        let other = &self.tasks[rival as usize];
+        let rival_eligible = other.virtual_ns <= self.queues[cpu].clock_ns() + 1.0;
+        if rival_eligible && (ineligible || other.deadline_ns < deadline) { SliceEnd::Yield } else { SliceEnd::Continue }
+    }
+
+    fn coscheduling(&self) -> Option<CoschedulingThresholds> {
+        None
+    }
+
+    fn periods(&self) -> BalancePeriods {
+        BalancePeriods { threads_ns: self.balance_ns, host_ns: self.balance_ns, only_while_queued: true }
+    }
+
+    fn balance(&mut self, _now_ns: u64, _busy_ns: &[u64], _moved: &mut Vec<WorldId>) {
+        let length = |queue: &RunQueue| queue.waiting.len() + usize::from(queue.running.is_some());
+        let Some((busiest, longest)) =
+            self.queues.iter().map(length).enumerate().max_by_key(|&(cpu, n)| (n, std::cmp::Reverse(cpu)))
+        else {
+            return;
+        };
+        let Some((idlest, shortest)) = self.queues.iter().map(length).enumerate().min_by_key(|&(cpu, n)| (n, cpu)) else {
+            return;
+        };
+        if longest < shortest + 2 {
+            return;
+        }
+        if let Some(world) = self.pick(busiest, idlest) {
+            self.stop_waiting(world);
+            self.leave(world);
+            self.join(world, idlest);
+            self.start_waiting(world);
+        }
+    }
+
+    fn charges_used(&self) -> bool {
+        false
+    }
+}

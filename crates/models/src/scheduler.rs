@@ -1,0 +1,162 @@
+//! The interface of a hypervisor's CPU scheduler. A scheduler is a policy: it decides which world runs where and for how
+//! long; the engine owns time, state and accounting and carries the decisions out. To add one, write one file that
+//! implements [`CpuScheduler`] and name it in [`for_hypervisor`].
+
+use crate::cpu_set::CpuSet;
+use crate::esxi_scheduler::EsxiScheduler;
+use crate::linux_scheduler::LinuxScheduler;
+use crate::topology::{Occupancy, Topology};
+use hypertwin_cluster::{Family, HostGroup};
+
+/// A schedulable entity of one host: a vCPU, or a helper world (VMkernel world, vhost thread).
+pub type WorldId = u32;
+
+/// Where a world may run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Domain {
+    /// Any logical CPU of the host.
+    Any,
+    /// The logical CPUs of a NUMA node: its home node.
+    Node(usize),
+    /// These logical CPUs: an affinity.
+    Mask(CpuSet),
+}
+
+impl Domain {
+    /// Whether a world with this domain may run on logical CPU `cpu`.
+    pub fn allows(&self, topology: &Topology, cpu: usize) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Node(node) => topology.node_of(cpu) == *node,
+            Self::Mask(mask) => mask.contains(cpu),
+        }
+    }
+}
+
+/// A group of worlds that shares an entitlement: the vCPUs of a VM, or its helper worlds.
+#[derive(Clone, Debug)]
+pub struct GroupSpec {
+    /// Shares of the whole group.
+    pub shares: f64,
+    /// Reserved CPU of the whole group, in cores at nominal clock.
+    pub reservation_cores: f64,
+    /// vCPUs of the VM; 0 for a group of helper worlds.
+    pub vcpus: usize,
+}
+
+/// What a scheduler is told of a world when it is added.
+#[derive(Clone, Debug)]
+pub struct WorldSpec {
+    /// Index of the world's group, in the order in which groups were added.
+    pub group: usize,
+    /// Where it may run.
+    pub domain: Domain,
+    /// The logical CPU that counts as its last one before it has run.
+    pub first_cpu: usize,
+    /// A helper world of the hypervisor itself, which does not wait for a quantum to end.
+    pub helper: bool,
+}
+
+/// What happens to a world that became ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// It runs at once on this idle logical CPU.
+    Run(usize),
+    /// It runs at once on this logical CPU and displaces what runs there.
+    Preempt(usize),
+    /// It waits in a ready queue.
+    Queue,
+}
+
+/// What happens to a world whose time slice ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SliceEnd {
+    /// It goes on for another slice.
+    Continue,
+    /// It goes on, and the whole-core claim that it held ends.
+    ReleaseCore,
+    /// It gives way to a waiting world.
+    Yield,
+    /// It goes on, and its hyper-threading sibling is stopped to give it the whole core.
+    ClaimCore,
+}
+
+/// Thresholds of relaxed co-scheduling, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CoschedulingThresholds {
+    /// Lead over the slowest sibling above which a vCPU is co-stopped.
+    pub costop_ns: u64,
+    /// Lead under which a co-stopped vCPU may start again.
+    pub costart_ns: u64,
+    /// Interval of the check.
+    pub poll_ns: u64,
+}
+
+/// Periods of load balancing, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BalancePeriods {
+    /// Between hardware threads and whole cores of a node.
+    pub threads_ns: u64,
+    /// Between the host's NUMA nodes or run queues.
+    pub host_ns: u64,
+    /// Balancing the host is of use only while some world waits in a queue.
+    pub only_while_queued: bool,
+}
+
+/// A CPU-scheduling policy for one host.
+///
+/// The engine calls `charge` before any decision about a world that ran, so that the policy sees up-to-date accounts.
+pub trait CpuScheduler: Send {
+    /// Adds a group; its index is the number of groups before it.
+    fn add_group(&mut self, spec: GroupSpec);
+    /// Adds a world; its id is the number of worlds before it.
+    fn add_world(&mut self, spec: WorldSpec);
+    /// Where `world` may run at present.
+    fn domain(&self, world: WorldId) -> &Domain;
+
+    /// `world` became ready from waiting (`woken`), or is ready again after it was withdrawn.
+    fn place(&mut self, world: WorldId, woken: bool, now_ns: u64, cpus: &Occupancy) -> Placement;
+    /// The next world for the free logical CPU `cpu`, taken out of the ready queue.
+    fn next(&mut self, cpu: usize, now_ns: u64) -> Option<WorldId>;
+    /// The world that runs on `cpu` gives way: it goes back to the ready queue.
+    fn put_back(&mut self, world: WorldId, cpu: usize);
+    /// A ready or running world is held back (displaced, co-stopped, limited, moved): it may not run until it is placed.
+    fn withdraw(&mut self, world: WorldId);
+    /// The running `world` goes on on the idle logical CPU `to_cpu`.
+    fn migrate(&mut self, world: WorldId, to_cpu: usize);
+    /// The running `world` has nothing to do any more.
+    fn sleep(&mut self, world: WorldId);
+    /// `world` ran on `cpu` for `run_ns` and is charged `used_ns` for it (hyper-threading and clock considered).
+    fn charge(&mut self, world: WorldId, cpu: usize, run_ns: u64, used_ns: f64);
+    /// Length of the slice that `world` gets when it starts, in nanoseconds.
+    fn slice_ns(&self, world: WorldId) -> u64;
+    /// The slice of `world` on `cpu` ended.
+    fn slice_end(&mut self, world: WorldId, cpu: usize, now_ns: u64, cpus: &Occupancy) -> SliceEnd;
+
+    /// Relaxed co-scheduling of a VM's vCPUs, if this scheduler does it.
+    fn coscheduling(&self) -> Option<CoschedulingThresholds>;
+    /// Periods of load balancing.
+    fn periods(&self) -> BalancePeriods;
+    /// Balances the whole host once a period. `busy_ns` is the time that each world ran or was ready in the period
+    /// before. Fills `moved` with the worlds whose place has changed and that must be placed again.
+    fn balance(&mut self, now_ns: u64, busy_ns: &[u64], moved: &mut Vec<WorldId>);
+    /// Whether a VM's usage is charged by run time rescaled for hyper-threading and clock (`true`), or by run time.
+    fn charges_used(&self) -> bool;
+}
+
+/// The scheduler of a host, by its hypervisor and version, with the host's overrides applied.
+pub fn for_hypervisor(host: &HostGroup) -> Box<dyn CpuScheduler> {
+    match host.hypervisor.family() {
+        Family::Esxi => Box::new(EsxiScheduler::new(host)),
+        Family::Linux => Box::new(LinuxScheduler::new(host)),
+    }
+}
+
+/// The processors of a host.
+pub fn topology(host: &HostGroup) -> Topology {
+    Topology {
+        sockets: host.sockets as usize,
+        cores_per_socket: host.cores_per_socket as usize,
+        threads_per_core: host.threads_per_core as usize,
+    }
+}

@@ -1,0 +1,239 @@
+//! Sockets, cores and hardware threads of a host, and which of its logical CPUs are idle.
+//!
+//! Logical CPUs are numbered thread by thread: thread `t` of core `c` of socket `s` is `(s * cores + c) * threads + t`.
+//! One socket is one NUMA node.
+
+use crate::cpu_set::CpuSet;
+use crate::scheduler::{Domain, WorldId};
+use std::ops::Range;
+
+/// Shape of a host's processors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Topology {
+    /// Sockets, each one NUMA node.
+    pub sockets: usize,
+    /// Cores in each socket.
+    pub cores_per_socket: usize,
+    /// Hardware threads in each core (1 or 2).
+    pub threads_per_core: usize,
+}
+
+impl Topology {
+    /// Number of logical CPUs.
+    pub fn cpus(&self) -> usize {
+        self.cores() * self.threads_per_core
+    }
+
+    /// Number of cores.
+    pub fn cores(&self) -> usize {
+        self.sockets * self.cores_per_socket
+    }
+
+    /// Core that logical CPU `cpu` is a thread of.
+    pub fn core_of(&self, cpu: usize) -> usize {
+        cpu / self.threads_per_core
+    }
+
+    /// NUMA node of logical CPU `cpu`.
+    pub fn node_of(&self, cpu: usize) -> usize {
+        self.core_of(cpu) / self.cores_per_socket
+    }
+
+    /// The other hardware thread of the same core.
+    pub fn sibling(&self, cpu: usize) -> Option<usize> {
+        (self.threads_per_core == 2).then_some(cpu ^ 1)
+    }
+
+    /// Logical CPUs of NUMA node `node`.
+    pub fn node_cpus(&self, node: usize) -> Range<usize> {
+        let size = self.cores_per_socket * self.threads_per_core;
+        node * size..(node + 1) * size
+    }
+
+    fn node_cores(&self, node: usize) -> Range<usize> {
+        node * self.cores_per_socket..(node + 1) * self.cores_per_socket
+    }
+}
+
+/// Which world runs on each logical CPU, with the idle ones kept searchable.
+#[derive(Clone, Debug)]
+pub struct Occupancy {
+    /// The processors' shape.
+    pub topology: Topology,
+    running: Vec<Option<WorldId>>,
+    idle_threads: CpuSet,
+    idle_cores: CpuSet,
+    withheld: CpuSet,
+    shared_cores: CpuSet,
+}
+
+impl Occupancy {
+    /// All logical CPUs idle.
+    pub fn new(topology: Topology) -> Self {
+        Self {
+            topology,
+            running: vec![None; topology.cpus()],
+            idle_threads: CpuSet::full(topology.cpus()),
+            idle_cores: CpuSet::full(topology.cores()),
+            withheld: CpuSet::new(topology.cpus()),
+            shared_cores: CpuSet::new(topology.cores()),
+        }
+    }
+
+    /// The world that runs on `cpu`.
+    pub fn running(&self, cpu: usize) -> Option<WorldId> {
+        self.running[cpu]
+    }
+
+    /// Whether the other thread of this core runs something.
+    pub fn sibling_busy(&self, cpu: usize) -> bool {
+        self.topology.sibling(cpu).is_some_and(|other| self.running[other].is_some())
+    }
+
+    /// Whether `cpu` is idle and may be given a world.
+    pub fn is_free(&self, cpu: usize) -> bool {
+        self.idle_threads.contains(cpu)
+    }
+
+    /// Puts `world` on the idle logical CPU `cpu`.
+    pub fn occupy(&mut self, cpu: usize, world: WorldId) {
+        debug_assert!(self.running[cpu].is_none(), "two worlds on one logical CPU");
+        self.running[cpu] = Some(world);
+        self.refresh(cpu);
+    }
+
+    /// Makes `cpu` idle; a whole-core claim of its world ends with it. Returns the sibling that the claim had withheld.
+    pub fn vacate(&mut self, cpu: usize) -> Option<usize> {
+        self.running[cpu] = None;
+        let freed = self.topology.sibling(cpu).filter(|&other| self.withheld.contains(other));
+        if let Some(other) = freed {
+            self.withheld.remove(other);
+        }
+        self.refresh(cpu);
+        freed
+    }
+
+    /// Keeps the idle thread `cpu` empty, because its sibling has claimed the whole core.
+    pub fn withhold(&mut self, cpu: usize) {
+        self.withheld.insert(cpu);
+        self.refresh(cpu);
+    }
+
+    /// Ends the withholding of `cpu`.
+    pub fn release(&mut self, cpu: usize) {
+        self.withheld.remove(cpu);
+        self.refresh(cpu);
+    }
+
+    /// Whether `cpu` is kept empty for its sibling.
+    pub fn is_withheld(&self, cpu: usize) -> bool {
+        self.withheld.contains(cpu)
+    }
+
+    /// A logical CPU whose core is shared by two worlds although a whole core of its node is idle, with that core's
+    /// first thread: what the hyper-threading balancer moves.
+    pub fn crowded(&self) -> Option<(usize, usize)> {
+        (0..self.topology.sockets).find_map(|node| {
+            let cores = self.topology.node_cores(node);
+            let idle = self.idle_cores.first_in(cores.start, cores.end)?;
+            let shared = self.shared_cores.first_in(cores.start, cores.end)?;
+            let threads = self.topology.threads_per_core;
+            Some((shared * threads + 1, idle * threads))
+        })
+    }
+
+    /// An idle logical CPU of `domain` for a world that ran on `last`: a whole idle core before a thread whose sibling
+    /// is busy, the last place before any other.
+    pub fn find_idle(&self, domain: &Domain, last: usize) -> Option<usize> {
+        match domain {
+            Domain::Node(node) => {
+                self.idle_core_in(*node, last).or_else(|| self.idle_thread_in(*node, last))
+            }
+            Domain::Any => {
+                let first = self.topology.node_of(last);
+                let nodes = || std::iter::once(first).chain((0..self.topology.sockets).filter(move |&n| n != first));
+                nodes()
+                    .find_map(|node| self.idle_core_in(node, last))
+                    .or_else(|| nodes().find_map(|node| self.idle_thread_in(node, last)))
+            }
+            Domain::Mask(mask) => {
+                let free = |cpu: usize| self.idle_threads.contains(cpu);
+                let whole = |cpu: usize| free(cpu) && !self.sibling_busy(cpu);
+                let pick = |wanted: &dyn Fn(usize) -> bool| {
+                    (mask.contains(last) && wanted(last)).then_some(last).or_else(|| mask.iter().find(|&c| wanted(c)))
+                };
+                pick(&whole).or_else(|| pick(&free))
+            }
+        }
+    }
+
+    fn idle_core_in(&self, node: usize, last: usize) -> Option<usize> {
+        let cores = self.topology.node_cores(node);
+        let core = self.topology.core_of(last);
+        if cores.contains(&core) && self.idle_cores.contains(core) {
+            return Some(last);
+        }
+        self.idle_cores.first_in(cores.start, cores.end).map(|core| core * self.topology.threads_per_core)
+    }
+
+    fn idle_thread_in(&self, node: usize, last: usize) -> Option<usize> {
+        let cpus = self.topology.node_cpus(node);
+        if cpus.contains(&last) && self.idle_threads.contains(last) {
+            return Some(last);
+        }
+        self.idle_threads.first_in(cpus.start, cpus.end)
+    }
+
+    fn refresh(&mut self, cpu: usize) {
+        let core = self.topology.core_of(cpu);
+        let first = core * self.topology.threads_per_core;
+        let (mut busy, mut withheld) = (0, false);
+        for thread in first..first + self.topology.threads_per_core {
+            busy += usize::from(self.running[thread].is_some());
+            withheld |= self.withheld.contains(thread);
+        }
+        let set = |set: &mut CpuSet, i, member| if member { set.insert(i) } else { set.remove(i) };
+        set(&mut self.idle_threads, cpu, self.running[cpu].is_none() && !self.withheld.contains(cpu));
+        set(&mut self.idle_cores, core, busy == 0 && !withheld);
+        set(&mut self.shared_cores, core, busy == 2);
+        if let Some(other) = self.topology.sibling(cpu) {
+            set(&mut self.idle_threads, other, self.running[other].is_none() && !self.withheld.contains(other));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOST: Topology = Topology { sockets: 2, cores_per_socket: 2, threads_per_core: 2 };
+
+    #[test]
+    fn a_whole_idle_core_comes_before_an_idle_thread() {
+        let mut cpus = Occupancy::new(HOST);
+        cpus.occupy(0, 7);
+        assert_eq!(cpus.find_idle(&Domain::Node(0), 1), Some(2), "core 1 is whole, thread 1 shares core 0");
+        cpus.occupy(2, 8);
+        assert_eq!(cpus.find_idle(&Domain::Node(0), 1), Some(1), "only threads are left in the node");
+        assert_eq!(cpus.find_idle(&Domain::Any, 1), Some(4), "the other node still has a whole core");
+        let mask = Domain::Mask([1, 3].into_iter().collect());
+        assert_eq!(cpus.find_idle(&mask, 3), Some(3));
+    }
+
+    #[test]
+    fn a_withheld_thread_is_not_idle_until_its_claim_ends() {
+        let mut cpus = Occupancy::new(Topology { sockets: 1, cores_per_socket: 1, threads_per_core: 2 });
+        cpus.occupy(0, 1);
+        cpus.withhold(1);
+        assert_eq!(cpus.find_idle(&Domain::Any, 1), None);
+        assert_eq!(cpus.vacate(0), Some(1));
+        assert_eq!(cpus.find_idle(&Domain::Any, 1), Some(1));
+    }
+
+    #[test]
+    fn numbering_follows_sockets_cores_threads() {
+        assert_eq!((HOST.cpus(), HOST.cores()), (8, 4));
+        assert_eq!((HOST.node_of(5), HOST.core_of(5), HOST.sibling(5)), (1, 2, Some(4)));
+        assert_eq!(HOST.node_cpus(1), 4..8);
+    }
+}

@@ -1,0 +1,88 @@
+//! The seam between Rust and Python, `hypertwin._core`: it converts values and errors, and never computes.
+
+use hypertwin_cluster::{Mistake, Scenario};
+use pyo3::create_exception;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+create_exception!(
+    hypertwin._core,
+    ScenarioMistakes,
+    PyValueError,
+    "A scenario breaks its schema; `args[0]` is a JSON list of {code, path, value, allowed, hint}."
+);
+create_exception!(
+    hypertwin._core,
+    RunFailed,
+    PyRuntimeError,
+    "A valid scenario could not be simulated; `args[0]` says why."
+);
+
+/// The measurements of one run, opaque: `aggregate` turns several into a report.
+#[pyclass(frozen, module = "hypertwin._core")]
+struct Replication(hypertwin_engine::Replication);
+
+/// Version of hypertwin, the same for the core and the Python package.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// JSON Schema of the scenario file.
+#[pyfunction]
+fn schema_json() -> String {
+    hypertwin_cluster::schema_json()
+}
+
+/// Check a scenario and return it in canonical form: every default written out.
+#[pyfunction]
+fn validate(json: &str) -> PyResult<String> {
+    Ok(parse(json)?.to_json())
+}
+
+/// Seed of replication `replication` of a point whose seed is `seed`.
+#[pyfunction]
+fn replication_seed(seed: u64, replication: u64) -> u64 {
+    hypertwin_engine::replication_seed(seed, replication)
+}
+
+/// Simulate a scenario once; other Python threads run meanwhile.
+#[pyfunction]
+fn run(py: Python<'_>, scenario_json: &str, seed: u64) -> PyResult<Replication> {
+    let scenario = parse(scenario_json)?;
+    py.detach(|| hypertwin_engine::run(&scenario, seed))
+        .map(Replication)
+        .map_err(|error| RunFailed::new_err(error.to_string()))
+}
+
+/// Report of one point as JSON, from its replications in order.
+#[pyfunction]
+fn aggregate(replications: Vec<Py<Replication>>) -> PyResult<String> {
+    let all: Vec<_> = replications.iter().map(|replication| &replication.get().0).collect();
+    json(&hypertwin_engine::aggregate(&all))
+}
+
+fn parse(text: &str) -> PyResult<Scenario> {
+    Scenario::from_json(text).map_err(|mistakes: Vec<Mistake>| match json(&mistakes) {
+        Ok(list) => ScenarioMistakes::new_err(list),
+        Err(error) => error,
+    })
+}
+
+fn json(value: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|error| RunFailed::new_err(error.to_string()))
+}
+
+/// The compiled core of hypertwin.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("ScenarioMistakes", module.py().get_type::<ScenarioMistakes>())?;
+    module.add("RunFailed", module.py().get_type::<RunFailed>())?;
+    module.add_class::<Replication>()?;
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(schema_json, module)?)?;
+    module.add_function(wrap_pyfunction!(validate, module)?)?;
+    module.add_function(wrap_pyfunction!(replication_seed, module)?)?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(aggregate, module)?)
+}

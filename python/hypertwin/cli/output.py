@@ -1,0 +1,71 @@
+"""What the commands share: printing a result on stdout, and a progress bar on stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from hypertwin import run
+from hypertwin.errors import HypertwinError
+
+PLAIN_WIDTH = 160
+"""Columns of a table that goes to a file or a pipe, where no terminal says how wide it is."""
+
+
+class ResultLostError(HypertwinError):
+    """The result could not be written to stdout."""
+
+    code = "result-lost"
+    exit_code = 1
+
+
+def render(table: RenderableType) -> str:
+    """A table as plain text."""
+    console = Console(width=PLAIN_WIDTH, color_system=None, force_terminal=False, legacy_windows=False)
+    with console.capture() as capture:
+        console.print(table)
+    return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+
+
+def print_table(table: RenderableType) -> None:
+    """Print a table on stdout, in colour and as wide as the terminal where there is one."""
+    if sys.stdout.isatty():
+        Console().print(table)
+    else:
+        write(render(table))
+
+
+def write(text: str) -> None:
+    """Write on stdout. A reader that has seen enough (`| head`) is no error; a full disk is."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        # the interpreter flushes once more at exit, and must not fail again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise ResultLostError(f"cannot write the result to stdout: {error.strerror}") from error
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[run.Progress | None]:
+    """A progress bar on stderr while the block runs; None, and nothing printed, when stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("runs"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

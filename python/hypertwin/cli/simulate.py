@@ -1,0 +1,122 @@
+"""`hypertwin simulate`: run a scenario, or a sweep over it, and show what it measured."""
+
+from __future__ import annotations
+
+import enum
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hypertwin import run, scenario
+from hypertwin.cli import output
+from hypertwin.errors import HypertwinError
+from hypertwin.report import files, table
+
+
+class Format(enum.StrEnum):
+    """Form of the result."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    parquet = "parquet"
+
+
+class UsageError(HypertwinError):
+    """Options that contradict each other."""
+
+    code = "usage"
+    exit_code = 2
+
+
+def command(
+    path: Annotated[str, typer.Argument(metavar="SCENARIO.yaml", help="The scenario file.")],
+    sets: Annotated[
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Replace a value, e.g. vms.db.vcpus=36.")
+    ] = None,
+    sweeps: Annotated[
+        list[str] | None,
+        typer.Option("--sweep", metavar="PATH=A,B,C", help="Simulate each value; several sweeps give their product."),
+    ] = None,
+    duration: Annotated[str | None, typer.Option(metavar="S", help="Measured seconds per run.")] = None,
+    warmup: Annotated[str | None, typer.Option(metavar="S", help="Seconds discarded before measuring.")] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Seed of the random streams.")] = None,
+    replications: Annotated[int | None, typer.Option(metavar="N", help="Independent runs per point.")] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, max=1024, help="Runs at a time (default: all cores); never changes the result."
+        ),
+    ] = None,
+    form: Annotated[
+        Format | None, typer.Option("--format", help="Form of the result (default: by --out's ending, else table).")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the result here instead of to stdout.")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="Write a report with charts as well.")
+    ] = None,
+) -> None:
+    """Simulate a scenario and print what esxtop, vCenter and the guest would show."""
+    form = form or _by_ending(out)
+    if form is Format.parquet and out is None:
+        raise UsageError("--format parquet is binary: say where to write it with --out FILE")
+    if out is not None and report is not None and out.resolve() == report.resolve():
+        raise UsageError(f"--out and --report both name {out}: give them different files")
+    for file in (out, report):
+        if file is not None:
+            files.check_writable(file)
+    overrides = scenario.parse_sets(sets or [])
+    sweep = scenario.parse_sweeps(sweeps or [])
+    with output.progress_bar("simulating") as progress:
+        result = run.simulate(
+            path,
+            overrides=overrides,
+            sweep=sweep,
+            seed=seed,
+            replications=replications,
+            duration=_with_unit(duration),
+            warmup=_with_unit(warmup),
+            jobs=jobs,
+            progress=progress,
+        ).to_dict()
+    if report is not None:
+        from hypertwin.report import html
+
+        files.write_atomically(report, html.render(result))
+        sys.stderr.write(f"wrote {report}\n")
+    if form is Format.parquet:
+        content: str | bytes = files.to_parquet(result)
+    elif form is Format.json:
+        content = files.to_json(result)
+    elif form is Format.csv:
+        content = files.to_csv(result)
+    elif out is None:
+        output.print_table(table.result_table(result))
+        return
+    else:
+        content = output.render(table.result_table(result))
+    if out is not None:
+        files.write_atomically(out, content)
+        sys.stderr.write(f"wrote {out}\n")
+    elif isinstance(content, str):
+        output.write(content)
+
+
+def _by_ending(out: Path | None) -> Format:
+    endings = {".json": Format.json, ".csv": Format.csv, ".parquet": Format.parquet}
+    return endings.get(out.suffix.lower(), Format.table) if out else Format.table
+
+
+def _with_unit(value: str | None) -> str | None:
+    """A bare number means seconds; anything else is for the scenario's own check, which explains what is allowed."""
+    if value is None:
+        return None
+    try:
+        float(value)
+    except ValueError:
+        return value
+    return f"{value} s"

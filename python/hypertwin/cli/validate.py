@@ -1,0 +1,35 @@
+"""`hypertwin validate`: every published figure of the studies against the twin."""
+
+from __future__ import annotations
+
+import enum
+from typing import Annotated
+
+import typer
+
+from hypertwin import validation
+from hypertwin.cli import output
+from hypertwin.report import files, table
+
+
+class Format(enum.StrEnum):
+    """Form of the comparison."""
+
+    table = "table"
+    json = "json"
+
+
+def command(
+    studies: Annotated[list[str] | None, typer.Argument(metavar="[STUDY]...", help="Default: every study.")] = None,
+    form: Annotated[Format, typer.Option("--format", help="Form of the comparison.")] = Format.table,
+    jobs: Annotated[int | None, typer.Option(metavar="N", min=1, max=1024, help="Runs at a time.")] = None,
+) -> int:
+    """Compare the twin with published measurements; exits 1 when a figure is missed."""
+    chosen = [validation.find(name) for name in dict.fromkeys(studies or validation.names())]
+    with output.progress_bar("validating") as progress:
+        rows = validation.validate(chosen, jobs=jobs, progress=progress)
+    if form is Format.json:
+        output.write(files.to_json(rows))
+    else:
+        output.print_table(table.validation_table(rows))
+    return 1 if any(row["pass"] is False for row in rows) else 0

@@ -1,0 +1,375 @@
+"""What can go wrong, as exceptions with a stable code and an exit code.
+
+A scenario with mistakes raises one `ScenarioError` that lists all of them. When they are all of one kind it is that kind's
+own class (`UnknownKeyError`, `VmWiderThanHostError`, ...), so that a caller can catch what it can handle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+class HypertwinError(Exception):
+    """Anything that hypertwin reports to its user. `code` is stable; `exit_code` is what the command line exits with."""
+
+    code: ClassVar[str] = "error"
+    exit_code: ClassVar[int] = 1
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One mistake in a scenario or in an override of it."""
+
+    code: str
+    """Stable name of the kind of mistake, such as `unknown-key`."""
+    path: str
+    """Where in the scenario: keys joined by dots (`vms.db.vcpus`); empty for the file as a whole."""
+    value: str
+    """The value as written, shortened when long; `(missing)` where there is none."""
+    allowed: str
+    """What would be accepted."""
+    hint: str
+    """What to do about it."""
+    file: str = ""
+    """The scenario file, or the override (`--set vms.db.vcpus=0`)."""
+    line: int | None = None
+    """Line in the file, from 1; None for an override or where no line is known."""
+
+    @property
+    def location(self) -> str:
+        """`file:line`, as editors understand it."""
+        return self.file if self.line is None else f"{self.file}:{self.line}"
+
+    def __str__(self) -> str:
+        """Three lines: where and what, what is allowed, and the hint."""
+        what = f"{self.path}: {self.value}" if self.path else self.value
+        where = f"{self.location}: " if self.file else ""
+        return _printable(f"{where}{what} [{self.code}]\n  allowed: {self.allowed}\n  hint: {self.hint}")
+
+
+class ScenarioError(HypertwinError):
+    """A scenario, or an override of it, has mistakes; `mistakes` lists every one."""
+
+    code = "scenario"
+    exit_code = 2
+
+    def __init__(self, mistakes: Iterable[Mistake]) -> None:
+        """Keep the mistakes in the order given; there must be at least one."""
+        self.mistakes: tuple[Mistake, ...] = tuple(mistakes)
+        super().__init__(self.mistakes)
+
+    @staticmethod
+    def of(mistakes: Iterable[Mistake]) -> ScenarioError:
+        """The exception for these mistakes: of their kind's class if they are all of one kind."""
+        listed = tuple(mistakes)
+        codes = {mistake.code for mistake in listed}
+        kind = _CLASSES.get(codes.pop(), ScenarioError) if len(codes) == 1 else ScenarioError
+        return kind(listed)
+
+    def __str__(self) -> str:
+        """Every mistake, with a count in front when there are several."""
+        if len(self.mistakes) == 1:
+            return str(self.mistakes[0])
+        listed = "\n".join(str(mistake) for mistake in self.mistakes)
+        return f"{len(self.mistakes)} mistakes\n{listed}"
+
+
+class FileError(ScenarioError):
+    """The scenario file cannot be read at all."""
+
+
+class FileMissingError(FileError):
+    """There is no such file."""
+
+    code = "file-not-found"
+
+
+class NotAFileError(FileError):
+    """It is a directory or another thing that holds no text."""
+
+    code = "not-a-file"
+
+
+class UnreadableFileError(FileError):
+    """The operating system refuses to read it."""
+
+    code = "unreadable-file"
+
+
+class FileTooLargeError(FileError):
+    """It is larger than any scenario should be."""
+
+    code = "file-too-large"
+
+
+class NotUtf8Error(FileError):
+    """It is not text in UTF-8."""
+
+    code = "not-utf-8"
+
+
+class ControlCharacterError(FileError):
+    """It has a control character, such as NUL, which text has not."""
+
+    code = "control-character"
+
+
+class EmptyFileError(FileError):
+    """There is nothing in it."""
+
+    code = "empty-file"
+
+
+class YamlError(ScenarioError):
+    """The text is not the YAML that a scenario is made of."""
+
+
+class NotYamlError(YamlError):
+    """Not YAML."""
+
+    code = "not-yaml"
+
+
+class SeveralDocumentsError(YamlError):
+    """More than one YAML document in the file."""
+
+    code = "several-documents"
+
+
+class TooDeepError(YamlError):
+    """Nested deeper than any scenario."""
+
+    code = "too-deep"
+
+
+class TooManyValuesError(YamlError):
+    """More values than any scenario has, aliases written out."""
+
+    code = "too-many-values"
+
+
+class BadAliasError(YamlError):
+    """An alias without its anchor, or within it."""
+
+    code = "bad-alias"
+
+
+class YamlTagError(YamlError):
+    """A YAML tag, which could ask for any type."""
+
+    code = "yaml-tag"
+
+
+class MergeKeyError(YamlError):
+    """A YAML merge key (`<<`)."""
+
+    code = "merge-key"
+
+
+class BadKeyError(YamlError):
+    """A key that is a list or a mapping."""
+
+    code = "bad-key"
+
+
+class DuplicateKeyError(YamlError):
+    """A key that is there twice."""
+
+    code = "duplicate-key"
+
+
+class OverrideError(ScenarioError):
+    """An override or sweep that is not PATH=VALUE."""
+
+    code = "bad-override"
+
+
+class UnknownPathError(ScenarioError):
+    """An override of a place that the scenario does not have."""
+
+    code = "unknown-path"
+
+
+class UnknownKeyError(ScenarioError):
+    """A key that does not exist, often a misspelt one."""
+
+    code = "unknown-key"
+
+
+class MissingKeyError(ScenarioError):
+    """A key that must be there and is not."""
+
+    code = "missing-key"
+
+
+class WrongTypeError(ScenarioError):
+    """A value of another type."""
+
+    code = "wrong-type"
+
+
+class BadUnitError(ScenarioError):
+    """A quantity with a wrong unit or without one."""
+
+    code = "bad-unit"
+
+
+class BadQuantityError(ScenarioError):
+    """Not a quantity."""
+
+    code = "bad-quantity"
+
+
+class OutOfRangeError(ScenarioError):
+    """Less or more than is allowed."""
+
+    code = "out-of-range"
+
+
+class NotFiniteError(ScenarioError):
+    """Infinity, or not a number."""
+
+    code = "not-finite"
+
+
+class UnknownValueError(ScenarioError):
+    """None of the values to choose from."""
+
+    code = "unknown-value"
+
+
+class BadNameError(ScenarioError):
+    """A name with characters that names have not."""
+
+    code = "bad-name"
+
+
+class DuplicateNameError(ScenarioError):
+    """Two hosts or machines of one name."""
+
+    code = "duplicate-name"
+
+
+class OneOfError(ScenarioError):
+    """None, or several, of keys of which there must be exactly one."""
+
+    code = "one-of"
+
+
+class UnknownReferenceError(ScenarioError):
+    """A workload or host that is not in the scenario."""
+
+    code = "unknown-reference"
+
+
+class VmWiderThanHostError(ScenarioError):
+    """A virtual machine with more vCPUs than its host has logical CPUs."""
+
+    code = "vm-wider-than-host"
+
+
+class MemoryExceedsHostError(ScenarioError):
+    """A virtual machine with more memory than its host."""
+
+    code = "memory-exceeds-host"
+
+
+class NoHostFitsError(ScenarioError):
+    """A virtual machine that no host fits as a whole."""
+
+    code = "no-host-fits"
+
+
+class BadAffinityError(ScenarioError):
+    """Not a list of logical CPUs."""
+
+    code = "bad-affinity"
+
+
+class AffinityOutsideHostError(ScenarioError):
+    """Logical CPUs that the host does not have."""
+
+    code = "affinity-outside-host"
+
+
+class OddTopologyError(ScenarioError):
+    """Virtual sockets of different sizes."""
+
+    code = "odd-topology"
+
+
+class LimitBelowReservationError(ScenarioError):
+    """A limit under the reservation."""
+
+    code = "limit-below-reservation"
+
+
+class OverReservedError(ScenarioError):
+    """A host with more CPU reserved than it has."""
+
+    code = "over-reserved"
+
+
+class TurboBelowClockError(ScenarioError):
+    """A turbo clock under the nominal clock."""
+
+    code = "turbo-below-clock"
+
+
+class WrongHypervisorError(ScenarioError):
+    """A scheduler option of another family of hypervisors."""
+
+    code = "wrong-hypervisor"
+
+
+class CostartAboveCostopError(ScenarioError):
+    """Co-stopped vCPUs would start above the lead at which they stop."""
+
+    code = "costart-above-costop"
+
+
+class ZeroCycleError(ScenarioError):
+    """A closed workload without any time in its cycle."""
+
+    code = "zero-cycle"
+
+
+class ZeroRateError(ScenarioError):
+    """Open arrivals that never come."""
+
+    code = "zero-rate"
+
+
+class UnorderedStepsError(ScenarioError):
+    """Load steps out of order."""
+
+    code = "unordered-steps"
+
+
+class SampleIntervalTooLongError(ScenarioError):
+    """A sample longer than the measurement."""
+
+    code = "sample-interval-too-long"
+
+
+class TooLargeError(ScenarioError):
+    """A scenario too large to simulate."""
+
+    code = "too-large"
+
+
+def _printable(text: str) -> str:
+    """`text` without what a terminal or a UTF-8 file cannot take."""
+    kept = "".join(char if char == "\n" or char.isprintable() else f"\\x{ord(char):02x}" for char in text)
+    return kept.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _kinds(base: type[ScenarioError]) -> Iterable[type[ScenarioError]]:
+    for kind in base.__subclasses__():
+        yield kind
+        yield from _kinds(kind)
+
+
+_CLASSES: dict[str, type[ScenarioError]] = {kind.code: kind for kind in _kinds(ScenarioError) if "code" in vars(kind)}

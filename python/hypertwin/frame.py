@@ -1,0 +1,90 @@
+"""A result as a flat table: one row per sweep point and entity, for spreadsheets and data frames.
+
+Columns, in this order: `scenario`, `version`, `seed`, `point` (0, 1, ...), one column per path that was set or swept,
+`replications`, `steady`, `kind` (`host`, `vm` or `group`), `name`, then every metric. A metric that is a small object in
+the JSON form becomes one column per key: `response_ms.p99` is `response_ms_p99`. A metric that an entity lacks is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars
+
+KINDS = {"hosts": "host", "vms": "vm", "groups": "group", "storage": "storage"}
+"""Sections of a point and the word for one of their entities."""
+
+RESERVED = ("scenario", "version", "seed", "point", "replications", "steady", "kind", "name")
+"""Columns that are not metrics."""
+
+
+def flatten(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Join the keys of nested metrics with `_`, so that `{"response_ms": {"p99": 1}}` is `{"response_ms_p99": 1}`."""
+    flat: dict[str, Any] = {}
+    for key, value in metrics.items():
+        if isinstance(value, Mapping):
+            flat.update(flatten(value, f"{prefix}{key}_"))
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def set_column(path: str) -> str:
+    """Name of the column that holds the value set at `path`; a path that would hide another column gets a prefix."""
+    return f"set.{path}" if path in RESERVED or "." not in path else path
+
+
+def entities(point: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Yield (kind, name, metrics) of every host, VM, group and store of one point."""
+    for section, kind in KINDS.items():
+        for name, metrics in point.get(section, {}).items():
+            if isinstance(metrics, Mapping):
+                yield kind, name, metrics
+
+
+def rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Flat rows of a result in its JSON form, one per point and entity, all with the same keys in the same order."""
+    paths = list(dict.fromkeys(path for point in result["points"] for path in point["set"]))
+    plain: list[dict[str, Any]] = []
+    metric_names: dict[str, None] = {}
+    for index, point in enumerate(result["points"]):
+        for kind, name, metrics in entities(point):
+            flat = flatten(metrics)
+            metric_names.update(dict.fromkeys(flat))
+            plain.append(
+                {
+                    "scenario": result["scenario"],
+                    "version": result["version"],
+                    "seed": result["seed"],
+                    "point": index,
+                    **{set_column(path): point["set"].get(path) for path in paths},
+                    "replications": point["replications"],
+                    "steady": point["steady"],
+                    "kind": kind,
+                    "name": name,
+                    **flat,
+                }
+            )
+    return [{**row, **{name: row.get(name) for name in metric_names}} for row in plain]
+
+
+def to_frame(result: Mapping[str, Any]) -> polars.DataFrame:
+    """Return the flat rows as a polars data frame; a column of mixed types becomes text."""
+    import polars
+
+    table = rows(result)
+    if not table:
+        return polars.DataFrame()
+    return polars.DataFrame({name: column([row[name] for row in table]) for name in table[0]})
+
+
+def column(values: list[Any]) -> list[Any]:
+    """Make one column's values of one type: numbers and booleans stay when all agree, anything else becomes text."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int, float} and len(kinds) > 1:
+        return [None if value is None else float(value) for value in values]
+    if len(kinds) > 1 or kinds & {list, dict}:
+        return [None if value is None else str(value) for value in values]
+    return values

@@ -1,0 +1,281 @@
+"""The report as one HTML file that needs nothing else: no server, no network, no second file.
+
+Every text from a scenario is escaped, and the page forbids itself to load anything (Content-Security-Policy).
+The same result gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from html import escape
+from importlib import resources
+from typing import Any
+
+import plotly.graph_objects as go
+from plotly.offline import get_plotlyjs
+
+from hypertwin.frame import entities, flatten
+from hypertwin.report import charts, table
+from hypertwin.report.metrics import BY_KEY, CATALOGUE
+
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
+)
+
+
+def render(
+    result: Mapping[str, Any],
+    *,
+    title: str = "",
+    description: str = "",
+    calibrated_on: str = "",
+    validation: Sequence[Mapping[str, Any]] = (),
+    marks: Sequence[charts.Mark] = (),
+) -> str:
+    """Return the page for a result in its JSON form.
+
+    `validation` adds published figures against the twin, and `marks` shows them in the charts of the sweep;
+    `calibrated_on` replaces what the points say about calibration.
+    """
+    page = _Page()
+    points = result["points"]
+    page.add(_header(result, title, description, calibrated_on))
+    page.add(_cards(points))
+    if validation:
+        page.section("Published against twin", _validation(page, validation))
+    page.section("Results", _charts(page, points, marks))
+    page.section("Over time", _timelines(page, points))
+    page.section("All points", _points(result))
+    page.section("What the figures mean", _metrics(points))
+    return page.finish(title or str(result["scenario"]))
+
+
+class _Page:
+    """Collects the body of the page and the charts in it."""
+
+    def __init__(self) -> None:
+        self.body: list[str] = []
+        self.figures: dict[str, Any] = {}
+
+    def add(self, markup: str) -> None:
+        self.body.append(markup)
+
+    def section(self, title: str, markup: str) -> None:
+        if markup:
+            self.add(f"<section><h2>{escape(title)}</h2>{markup}</section>")
+
+    def chart(self, figure: go.Figure, choices: Sequence[go.Figure] = ()) -> str:
+        """Markup that a chart is drawn into; with choices, the page's script can swap the figure."""
+        name = f"chart-{len(self.figures) + 1}"
+        self.figures[name] = [json.loads(each.to_json()) for each in choices or (figure,)]
+        height = int(figure.layout.height or 350)
+        return f'<div class="chart" id="{name}" style="min-height:{height}px"></div>'
+
+    def finish(self, title: str) -> str:
+        # "<" would let a name close the script element it stands in
+        data = json.dumps(self.figures, ensure_ascii=True, allow_nan=False).replace("<", "\\u003c")
+        asset = resources.files("hypertwin.report")
+        return "\n".join(
+            (
+                '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+                '<meta name="viewport" content="width=device-width, initial-scale=1">',
+                f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">',
+                f"<title>{escape(title)} · hypertwin</title>",
+                f"<style>{asset.joinpath('page.css').read_text(encoding='utf-8')}</style>",
+                f"<script>{get_plotlyjs()}</script>",
+                "</head><body><main>",
+                *self.body,
+                "</main>",
+                f'<script id="figures" type="application/json">{data}</script>',
+                f"<script>{asset.joinpath('page.js').read_text(encoding='utf-8')}</script>",
+                "</body></html>\n",
+            )
+        )
+
+
+def _header(result: Mapping[str, Any], title: str, description: str, calibrated_on: str) -> str:
+    points = result["points"]
+    calibration = (
+        f"Calibrated on: {calibrated_on}"
+        if calibrated_on
+        else " ".join(sorted({table.calibration_note(point) for point in points}))
+    )
+    facts = [
+        ("scenario", str(result["scenario"])),
+        ("runs", f"{len(points)} point{'s' if len(points) != 1 else ''}, {table.runs(points)}"),
+        ("warm-up", f"{points[0]['warmup_s']:g} s" if points and "warmup_s" in points[0] else ""),
+        ("seed", str(result["seed"])),
+        ("hypertwin", str(result["version"])),
+    ]
+    items = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts if value)
+    fixed = {path: value for point in points[:1] for path, value in point["set"].items()}
+    fixed = {path: value for path, value in fixed.items() if path not in table.varying_paths(points)}
+    chips = "".join(f"<code>{escape(path)}={escape(str(value))}</code> " for path, value in fixed.items())
+    return (
+        f'<header><p class="brand">hypertwin</p><h1>{escape(title or str(result["scenario"]))}</h1>'
+        + (f'<p class="lead">{escape(description)}</p>' if description else "")
+        + f'<dl class="facts">{items}</dl>'
+        + (f'<p class="chips">{chips}</p>' if chips else "")
+        + f'<p class="calibration">{escape(calibration)}</p></header>'
+    )
+
+
+def _cards(points: Sequence[Mapping[str, Any]]) -> str:
+    paths = table.varying_paths(points)
+
+    def where(point: Mapping[str, Any]) -> str:
+        return ", ".join(f"{table.short_path(path, paths)} {point['set'].get(path)}" for path in paths)
+
+    def spread(key: str, unit: str, digits: int = 0) -> tuple[str, str] | None:
+        found = [
+            (value, f"{where(point)}{f' · {name}' if len(table.groups(point)) > 1 else ''}".strip(" ·"))
+            for point in points
+            for name, group in table.groups(point).items()
+            if (value := flatten(group).get(key)) is not None
+        ]
+        return _low_high(found, unit, digits)
+
+    hosts = [(value, where(point)) for point in points if (value := charts.host_usage(point)) is not None]
+    steady = sum(bool(point["steady"]) for point in points)
+    cards = [
+        ("Host usage", _low_high(hosts, "%", 0)),
+        ("Guest CPU", spread("guest_cpu_pct", "%")),
+        ("Response time, mean", spread("response_ms_mean", "ms")),
+        ("Response time, p99", spread("response_ms_p99", "ms")),
+        ("Ready, per vCPU", spread("ready_pct", "%", 1)),
+        ("Co-stop, per vCPU", spread("costop_pct", "%", 1)),
+        (
+            "Steady state",
+            (f"{steady} of {len(points)}", "points reached it" if len(points) > 1 else "point reached it"),
+        ),
+    ]
+    markup = "".join(
+        f'<div class="card"><p class="name">{escape(name)}</p><p class="value">{escape(shown[0])}</p>'
+        f'<p class="where">{escape(shown[1])}</p></div>'
+        for name, shown in cards
+        if shown
+    )
+    return f'<div class="cards">{markup}</div>'
+
+
+def _low_high(found: Sequence[tuple[float, str]], unit: str, digits: int) -> tuple[str, str] | None:
+    if not found:
+        return None
+    low, high = min(found), max(found)
+    first, last = table.number(low[0], digits), table.number(high[0], digits)
+    if first == last:
+        return f"{last} {unit}", ""
+    return f"{first} – {last} {unit}", f"highest at {high[1]}" if high[1] else ""
+
+
+def _validation(page: _Page, rows: Sequence[Mapping[str, Any]]) -> str:
+    figure = charts.validation_chart(rows)
+    passed, failed = (sum(row["pass"] is verdict for row in rows) for verdict in (True, False))
+    open_rows = len(rows) - passed - failed
+    said = f"{passed} of {len(rows)} published figures within tolerance, {failed} outside" + (
+        f", {open_rows} shown but not judged, each with the reason." if open_rows else "."
+    )
+    badge = {
+        True: '<span class="badge pass">pass</span>',
+        False: '<span class="badge fail">outside</span>',
+        None: '<span class="badge open">not judged</span>',
+    }
+    body = "".join(
+        f"<tr><td>{escape(row['case'])}</td><td>{escape(row['metric'])}</td><td>{escape(row['kind'])}</td>"
+        f"<td class=n>{escape(row['published_text'])}</td><td class=n>{escape(table.twin_text(row))}</td>"
+        f"<td class=n>{row['error_pct']:+.1f} %</td><td class=n>{escape(row['tolerance_text'])}</td>"
+        f"<td>{badge[row['pass']]}</td><td class=note>{escape(row['note'])}</td></tr>"
+        for row in rows
+    )
+    heads = "".join(
+        f"<th{' class=n' if numeric else ''}>{head}</th>"
+        for head, numeric in (
+            ("case", 0),
+            ("figure", 0),
+            ("kind", 0),
+            ("published", 1),
+            ("twin", 1),
+            ("error", 1),
+            ("tolerance", 1),
+            ("", 0),
+            ("note", 0),
+        )
+    )
+    chart = f'<div class="panel">{page.chart(figure)}</div>' if figure is not None else ""
+    return (
+        f"<p>{said} <em>Calibrated</em> figures set a parameter; every <em>predicted</em> one was left alone.</p>"
+        f"{chart}"
+        f'<div class="scroll"><table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
+    )
+
+
+def _charts(page: _Page, points: Sequence[Mapping[str, Any]], marks: Sequence[charts.Mark]) -> str:
+    if len(points) > 1:
+        sections = charts.sweep_charts(points, marks)
+    elif points and table.groups(points[0]):
+        sections = [("", charts.entity_charts(points[0]))]
+    else:
+        return ""
+    markup = []
+    for name, drawn in sections:
+        if len(sections) > 1:
+            markup.append(f"<h3>{escape(name)}</h3>")
+        panels = "".join(
+            f'<div class="panel"><h4>{escape(chart.title)}</h4><p class="hint">{escape(chart.text)}</p>'
+            f"{page.chart(chart.figure)}</div>"
+            for chart in drawn
+        )
+        markup.append(f'<div class="grid">{panels}</div>')
+    if marks:
+        markup.append('<p class="hint">Star-shaped marks are published figures.</p>')
+    return "".join(markup)
+
+
+def _timelines(page: _Page, points: Sequence[Mapping[str, Any]]) -> str:
+    found = charts.timelines(points)
+    if not found:
+        return ""
+    chart = page.chart(found[0][1], [figure for _, figure in found])
+    chooser = ""
+    if len(found) > 1:
+        entries = "".join(f'<option value="{index}">{escape(words)}</option>' for index, (words, _) in enumerate(found))
+        name = chart.split('id="')[1].split('"')[0]
+        chooser = f'<label>Point <select data-chart="{name}">{entries}</select></label>'
+    left_out = len(points) - len(found)
+    note = f'<p class="hint">{left_out} more points have no timeline here.</p>' if left_out else ""
+    return f'<p class="hint">First replication, warm-up excluded. {chooser}</p><div class="panel">{chart}</div>{note}'
+
+
+def _points(result: Mapping[str, Any]) -> str:
+    heads, cells = table.lines(result)
+    swept = len(heads) - len(table.HEADS)
+    head = "".join(f"<th{' class=n' if index >= swept else ''}>{escape(text)}</th>" for index, text in enumerate(heads))
+    body = "".join(
+        "<tr>"
+        + "".join(f"<td{' class=n' if index >= swept else ''}>{escape(text)}</td>" for index, text in enumerate(row))
+        + "</tr>"
+        for row in cells
+    )
+    notes = "".join(f"<li>{escape(note)}</li>" for note in table.notes(result))
+    return (
+        f'<div class="scroll"><table class="sortable"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        f'<ul class="hint">{notes}</ul>'
+    )
+
+
+def _metrics(points: Sequence[Mapping[str, Any]]) -> str:
+    used = {key for point in points for _, _, metrics in entities(point) for key in flatten(metrics)} & set(BY_KEY)
+    rows = "".join(
+        f"<tr><td><strong>{escape(metric.name)}</strong><br><code>{escape(metric.key)}</code></td>"
+        f"<td>{escape(metric.unit)}</td><td class=note>{escape(metric.definition)}</td><td>{escape(metric.esxtop)}</td>"
+        f"<td>{escape(metric.vcenter)}</td><td>{escape(metric.linux)}</td></tr>"
+        for metric in CATALOGUE
+        if metric.key in used
+    )
+    heads = "".join(f"<th>{head}</th>" for head in ("figure", "unit", "definition", "esxtop", "vCenter", "Linux"))
+    return (
+        "<details><summary>Definitions, and what esxtop, vCenter and Linux call each figure</summary>"
+        f'<div class="scroll"><table class="metrics"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
+        "</div></details>"
+    )

@@ -1,0 +1,341 @@
+"""The metrics catalogue: what each figure of a report means, and how esxtop, vCenter and Linux call it.
+
+One table feeds the HTML report, the column heads and docs/metrics.md, so that a metric is explained in one place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One figure of a report. `scopes` are the sections it appears in; an empty tool name means the tool lacks it."""
+
+    key: str
+    scopes: tuple[str, ...]
+    name: str
+    unit: str
+    definition: str
+    esxtop: str = ""
+    vcenter: str = ""
+    linux: str = ""
+
+
+HOST = ("host",)
+VM = ("vm", "group")
+BOTH = ("host", "vm", "group")
+POINT = ("point",)
+
+CATALOGUE: tuple[Metric, ...] = (
+    Metric(
+        "usage_pct",
+        HOST,
+        "Host usage",
+        "%",
+        "CPU cycles used over cores × nominal clock, at most 100. Says 100 when every core has a busy "
+        "thread, even though "
+        "its second threads still have capacity.",
+        "PCPU USED(%) (average)",
+        "cpu.usage.average",
+    ),
+    Metric(
+        "utilization_pct",
+        HOST,
+        "Host utilization",
+        "%",
+        "Mean over hardware threads of the time each was not idle.",
+        "PCPU UTIL(%) (average)",
+        "cpu.utilization.average",
+        "100 − %idle of mpstat on the host",
+    ),
+    Metric(
+        "core_utilization_pct",
+        HOST,
+        "Core utilization",
+        "%",
+        "Mean over cores of the time at least one of its threads was not idle.",
+        "CORE UTIL(%) (average)",
+        "cpu.coreUtilization.average",
+    ),
+    Metric(
+        "overhead_pct",
+        HOST,
+        "Hypervisor overhead",
+        "%",
+        "Part of the host's core capacity spent by the hypervisor's own worlds or threads on behalf of the VMs: I/O, "
+        "network, device emulation.",
+        "%USED of the vmx and vmkernel worlds",
+        "",
+        "CPU time of vhost and QEMU I/O threads",
+    ),
+    Metric(
+        "ready_pct",
+        BOTH,
+        "Ready",
+        "%",
+        "Time a vCPU could have run but no hardware thread was given to it, limited time included. Per vCPU, "
+        "0 to 100; "
+        "of a host the mean over its vCPUs. Above 10 % users notice; above 5 % look closer.",
+        "%RDY ÷ vCPUs",
+        "cpu.ready.summation ÷ (interval × 1000 × vCPUs)",
+        "run-queue wait in /proc/PID/task/TID/schedstat; the guest sees it as steal",
+    ),
+    Metric(
+        "costop_pct",
+        BOTH,
+        "Co-stop",
+        "%",
+        "Time a vCPU was held back because it had got too far ahead of its siblings. Per vCPU. Healthy below "
+        "1 %, trouble "
+        "above 3 %.",
+        "%CSTP ÷ vCPUs",
+        "cpu.costop.summation ÷ (interval × 1000 × vCPUs)",
+        "none: Linux does not co-schedule",
+    ),
+    Metric(
+        "vcpus",
+        VM,
+        "vCPUs",
+        "",
+        "Virtual CPUs of the VM.",
+        "NWLD of type vCPU",
+        "summary.config.numCpu",
+        "nproc (guest)",
+    ),
+    Metric("count", ("group",), "VMs", "", "Virtual machines in the group."),
+    Metric(
+        "load",
+        VM,
+        "Load",
+        "×",
+        "Multiplier of the workload's population or arrival rate, as set in the scenario.",
+    ),
+    Metric(
+        "run_pct",
+        VM,
+        "Run",
+        "%",
+        "Time a vCPU was on a hardware thread, whatever that thread's sibling did. Run + Ready + Co-stop + "
+        "Wait = 100 %.",
+        "%RUN ÷ vCPUs",
+        "cpu.run.summation ÷ (interval × 1000 × vCPUs)",
+        "CPU time of the vCPU threads",
+    ),
+    Metric(
+        "wait_pct",
+        VM,
+        "Wait",
+        "%",
+        "Time a vCPU had nothing to do or waited for the hypervisor; includes idle time.",
+        "%WAIT ÷ vCPUs",
+        "cpu.wait.summation ÷ (interval × 1000 × vCPUs)",
+        "sleep of the vCPU threads",
+    ),
+    Metric(
+        "idle_pct",
+        VM,
+        "Idle",
+        "%",
+        "Part of Wait in which the guest had nothing to run.",
+        "%IDLE ÷ vCPUs",
+        "cpu.idle.summation ÷ (interval × 1000 × vCPUs)",
+        "%idle of mpstat (guest)",
+    ),
+    Metric(
+        "limited_pct",
+        VM,
+        "Limited",
+        "%",
+        "Part of Ready in which only the VM's limit kept the vCPU from running.",
+        "%MLMTD ÷ vCPUs",
+        "cpu.maxlimited.summation ÷ (interval × 1000 × vCPUs)",
+        "throttled_usec in the cgroup's cpu.stat",
+    ),
+    Metric(
+        "system_pct",
+        VM,
+        "System",
+        "%",
+        "Time the hypervisor spent in interrupts and I/O for this VM, per vCPU.",
+        "%SYS ÷ vCPUs",
+        "cpu.system.summation ÷ (interval × 1000 × vCPUs)",
+        "CPU time of vhost threads and soft interrupts",
+    ),
+    Metric(
+        "overlap_pct",
+        VM,
+        "Overlap",
+        "%",
+        "Time a vCPU was interrupted on its hardware thread by the hypervisor's work for this or another VM.",
+        "%OVRLP ÷ vCPUs",
+        "cpu.overlap.summation ÷ (interval × 1000 × vCPUs)",
+    ),
+    Metric(
+        "used_pct",
+        VM,
+        "Used",
+        "%",
+        "Run + System − Overlap, corrected for clock, and charged 62.5 % while the sibling thread is busy. Per vCPU.",
+        "%USED ÷ vCPUs",
+        "cpu.used.summation ÷ (interval × 1000 × vCPUs)",
+    ),
+    Metric(
+        "demand_pct",
+        VM,
+        "Demand",
+        "%",
+        "What the VM's vCPUs would use if nothing held them back: Run + Ready + Co-stop, per vCPU.",
+        "",
+        "cpu.demandEntitlementRatio (related)",
+    ),
+    Metric(
+        "demand_mhz", VM, "Demand", "MHz", "Demand in MHz of the nominal clock, whole VM.", "", "cpu.demand.average"
+    ),
+    Metric("used_mhz", VM, "Used", "MHz", "Used in MHz of the nominal clock, whole VM.", "", "cpu.usagemhz.average"),
+    Metric(
+        "guest_cpu_pct",
+        VM,
+        "Guest CPU",
+        "%",
+        "How busy the guest system believes its vCPUs are. Rises when vCPUs are slowed or taken away, "
+        "although no more work "
+        "is done: guest figures alone mislead.",
+        "",
+        "",
+        "100 − %idle of mpstat, us + sy + st of vmstat (guest)",
+    ),
+    Metric(
+        "guest_cpu_peak_pct",
+        VM,
+        "Guest CPU, peak",
+        "%",
+        "Highest guest CPU in one sample interval.",
+        "",
+        "",
+        "highest sample of sar -u (guest)",
+    ),
+    Metric(
+        "run_queue",
+        VM,
+        "Run queue",
+        "processes",
+        "Mean number of guest processes that run or are ready to run, whole VM.",
+        "",
+        "",
+        "r of vmstat (guest)",
+    ),
+    Metric("throughput_per_s", VM, "Throughput", "1/s", "Transactions completed per second of measured time."),
+    Metric(
+        "throughput_units_per_s",
+        VM,
+        "Throughput in the application's unit",
+        "units/s",
+        "Throughput times the workload's units per transaction.",
+    ),
+    Metric("unit", VM, "Unit", "", "Name of one unit of application work."),
+    Metric(
+        "response_ms_mean",
+        VM,
+        "Response time, mean",
+        "ms",
+        "Time from the start of a transaction to its end, think time excluded: CPU work, waiting for a vCPU, "
+        "and the delays "
+        "that CPU contention does not stretch.",
+    ),
+    Metric("response_ms_p50", VM, "Response time, median", "ms", "Half of all transactions took no longer than this."),
+    Metric("response_ms_p95", VM, "Response time, p95", "ms", "95 % of all transactions took no longer than this."),
+    Metric("response_ms_p99", VM, "Response time, p99", "ms", "99 % of all transactions took no longer than this."),
+    Metric("response_ms_max", VM, "Response time, longest", "ms", "The longest transaction of all replications."),
+    Metric(
+        "response_ms_ci95",
+        VM,
+        "Response time, ±",
+        "ms",
+        "Half-width of the 95 % confidence interval of the mean over replications (Student t).",
+    ),
+    Metric("response_count", VM, "Transactions", "", "Transactions measured in all replications."),
+    Metric(
+        "iops",
+        VM,
+        "I/O operations",
+        "1/s",
+        "I/O operations completed per second.",
+        "CMDS/s",
+        "virtualDisk.numberReadAveraged + numberWriteAveraged",
+        "r/s + w/s of iostat",
+    ),
+    Metric(
+        "usage_pct_ci95",
+        HOST,
+        "Host usage, ±",
+        "points",
+        "Half-width of the 95 % confidence interval over replications.",
+    ),
+    Metric(
+        "guest_cpu_pct_ci95",
+        VM,
+        "Guest CPU, ±",
+        "points",
+        "Half-width of the 95 % confidence interval over replications.",
+    ),
+    Metric(
+        "throughput_per_s_ci95",
+        VM,
+        "Throughput, ±",
+        "1/s",
+        "Half-width of the 95 % confidence interval over replications.",
+    ),
+    Metric("ready_pct_ci95", VM, "Ready, ±", "points", "Half-width of the 95 % confidence interval over replications."),
+    Metric(
+        "costop_pct_ci95", VM, "Co-stop, ±", "points", "Half-width of the 95 % confidence interval over replications."
+    ),
+    Metric("set", POINT, "Set", "", "Paths and values that tell this point from the scenario file."),
+    Metric("replications", POINT, "Replications", "", "Independent runs behind the point's figures."),
+    Metric(
+        "steady",
+        POINT,
+        "Steady",
+        "",
+        "Whether the sampled series settled in the first half of the measured time, by the MSER-5 rule (White, 1997).",
+    ),
+    Metric("warmup_s", POINT, "Warm-up", "s", "Simulated time discarded before measuring."),
+    Metric("duration_s", POINT, "Duration", "s", "Simulated time measured, per replication."),
+    Metric(
+        "calibration", POINT, "Calibration", "", "What the scenario's parameters were calibrated on; null when nothing."
+    ),
+    Metric("timeline", POINT, "Timeline", "", "Samples of the first replication, one per sample interval."),
+    Metric("events", POINT, "Events", "", "Events the simulation processed, all replications."),
+    Metric("simulated_s", POINT, "Simulated time", "s", "Simulated time of all replications, warm-up included."),
+)
+
+BY_KEY = {metric.key: metric for metric in CATALOGUE}
+"""The catalogue by flat key, such as `response_ms_p99`."""
+
+
+def to_markdown() -> str:
+    """Return docs/metrics.md."""
+    lines = [
+        "# Metrics",
+        "",
+        "<!-- Generated from python/hypertwin/report/metrics.py by `make docs`. -->",
+        "",
+        "Every figure of a report, what it means, and how other tools call it. Percentages of a VM are per "
+        "vCPU (0 to 100).",
+        "Nested keys of the JSON form are joined with `_` here and in CSV: `response_ms.p99` is `response_ms_p99`.",
+        "",
+        "| key | of | unit | definition | esxtop | vCenter | Linux |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for metric in CATALOGUE:
+        cells = (
+            f"`{metric.key}`",
+            ", ".join(metric.scopes),
+            metric.unit,
+            f"{metric.name}. {metric.definition}",
+            metric.esxtop,
+            metric.vcenter,
+            metric.linux,
+        )
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,188 @@
+"""Results as tables for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+HEADS = (
+    "vCPUs",
+    "host usage %",
+    "guest CPU %",
+    "run %",
+    "ready %",
+    "co-stop %",
+    "run queue",
+    "throughput /s",
+    "response mean ms",
+    "p95 ms",
+    "p99 ms",
+)
+"""Heads of the columns that every result has, after the swept paths and the VM's name."""
+
+VERDICTS = {True: ("pass", "green"), False: ("FAIL", "bold red"), None: ("n/a", "yellow")}
+"""Word and colour for the `pass` of a validation row."""
+
+SHOWN_HOSTS = 4
+"""Hosts whose usage a line shows; more would fill the screen."""
+
+
+def lines(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Heads and cells of the result: one line per point and VM group, host usage beside the guest's own figures."""
+    points: Sequence[Mapping[str, Any]] = result["points"]
+    paths = varying_paths(points)
+    cells = []
+    for point in points:
+        mark = "" if point["steady"] else " *"
+        usage = " ".join(with_half_width(host, "usage_pct") for host in list(point["hosts"].values())[:SHOWN_HOSTS])
+        for name, group in groups(point).items():
+            count = group.get("count", 1)
+            response = group.get("response_ms") or {}
+            cells.append(
+                [
+                    *(str(point["set"].get(path, "")) for path in paths),
+                    f"{name} ×{count}" if count > 1 else name,
+                    number(group.get("vcpus"), 0),
+                    usage,
+                    with_half_width(group, "guest_cpu_pct"),
+                    number(group.get("run_pct")),
+                    with_half_width(group, "ready_pct"),
+                    with_half_width(group, "costop_pct"),
+                    number(group.get("run_queue")),
+                    number(group.get("throughput_per_s"), 1),
+                    half_width(response.get("mean"), response.get("ci95")) + mark,
+                    number(response.get("p95"), 0),
+                    number(response.get("p99"), 0),
+                ]
+            )
+    return [*(short_path(path, paths) for path in paths), "VM", *HEADS], cells
+
+
+def result_table(result: Mapping[str, Any]) -> RenderableType:
+    """The result for a terminal."""
+    heads, cells = lines(result)
+    swept = len(heads) - len(HEADS) - 1
+    table = Table(title=Text(title(result)), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for index, head in enumerate(heads):
+        table.add_column(
+            Text(head.replace(" ", "\n", 1) if index > swept else head),
+            justify="left" if index == swept else "right",
+            style="cyan" if index < swept else None,
+            no_wrap=True,
+        )
+    for row in cells:
+        table.add_row(*map(Text, row))
+    return Group(table, *(Text(note, style="dim") for note in notes(result)))
+
+
+def notes(result: Mapping[str, Any]) -> list[str]:
+    """What a reader must know beside the figures: confidence, steady state, calibration."""
+    said = ["± is the half-width of the 95 % confidence interval over replications."]
+    if not all(point["steady"] for point in result["points"]):
+        said.append(
+            "* did not reach a steady state: the load may exceed what the host can carry, or the run is too short."
+        )
+    return said + sorted({calibration_note(point) for point in result["points"]})
+
+
+def validation_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """One line per published figure: what was published, what the twin says, and whether that is close enough."""
+    table = Table(title="Published against twin", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for head in ("study", "case", "metric", "kind"):
+        table.add_column(head, no_wrap=head != "metric")
+    for head in ("published", "twin", "error", "tolerance"):
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    unjudged = []
+    for row in rows:
+        verdict = VERDICTS[row["pass"]]
+        table.add_row(
+            Text(row["study"]),
+            Text(row["case"]),
+            Text(row["metric"]),
+            row["kind"],
+            Text(row["published_text"]),
+            twin_text(row),
+            f"{row['error_pct']:+.1f} %" if row["error_pct"] is not None else "",
+            row["tolerance_text"],
+            Text(*verdict),
+        )
+        if row["pass"] is None:
+            unjudged.append(f"n/a: {row['case']} {row['metric']}: {row['note']}")
+    failed = sum(row["pass"] is False for row in rows)
+    passed = sum(row["pass"] is True for row in rows)
+    summary = f"{passed} of {len(rows)} figures within tolerance" + (f", {failed} outside" if failed else "")
+    return Group(table, *(Text(note, style="dim") for note in unjudged), Text(summary, style="bold"))
+
+
+def varying_paths(points: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Paths whose value is not the same in every point, in the order they were given."""
+    paths = list(dict.fromkeys(path for point in points for path in point["set"]))
+    return [path for path in paths if len({repr(point["set"].get(path)) for point in points}) > 1]
+
+
+def short_path(path: str, others: Sequence[str]) -> str:
+    """The last part of a path, with the entity's name in front where that is needed to tell paths apart."""
+    parts = path.split(".")
+    alike = sum(other.split(".")[-1] == parts[-1] for other in others) > 1
+    return ".".join(parts[-2:]) if alike else parts[-1]
+
+
+def calibration_note(point: Mapping[str, Any]) -> str:
+    """What the figures were calibrated on, in one sentence."""
+    return (
+        f"Calibrated on: {point['calibration']}"
+        if point.get("calibration")
+        else "Calibrated on: nothing; every figure is predicted from the scenario's parameters."
+    )
+
+
+def number(value: float | None, digits: int = 1) -> str:
+    """A number for reading; empty when there is none."""
+    return "" if value is None else f"{value:,.{digits}f}"
+
+
+def twin_text(row: Mapping[str, Any]) -> str:
+    """The twin's figure of a validation row, to four significant digits, with its unit."""
+    value, unit = row["twin"], row["unit"]
+    digits = 2 if abs(value) < 10 else 1 if abs(value) < 1000 else 0
+    return number(value, digits) + (f" {unit}" if unit != "ratio" else "")
+
+
+def half_width(value: float | None, ci95: float | None, digits: int = 1) -> str:
+    """A mean with the half-width of its confidence interval, where there is one."""
+    return number(value, digits) + (f" ±{number(ci95, digits)}" if ci95 is not None and value is not None else "")
+
+
+def with_half_width(metrics: Mapping[str, Any], key: str) -> str:
+    """The metric `key` with its half-width, which stands beside it as `KEY_ci95`."""
+    return half_width(metrics.get(key), metrics.get(f"{key}_ci95"))
+
+
+def groups(point: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    """The VM groups of a point by name; its VMs where there are no groups."""
+    found: Mapping[str, Mapping[str, Any]] = point.get("groups") or point["vms"]
+    return found
+
+
+def title(result: Mapping[str, Any]) -> str:
+    """Scenario, length of the runs and seed, and what was set in every point."""
+    points = result["points"]
+    varying = varying_paths(points)
+    fixed = {path: value for point in points[:1] for path, value in point["set"].items() if path not in varying}
+    settings = "".join(f", {path}={value}" for path, value in fixed.items())
+    return f"{result['scenario']}: {runs(points)}, seed {result['seed']}{settings}"
+
+
+def runs(points: Sequence[Mapping[str, Any]]) -> str:
+    """How many replications of what length, in words."""
+    if not points:
+        return "no points"
+    replications, duration = points[0]["replications"], points[0].get("duration_s")
+    length = f" of {duration:g} s" if duration is not None else ""
+    return f"{replications} replication{'s' if replications != 1 else ''}{length}"

@@ -1,0 +1,186 @@
+"""Run a scenario: every sweep point, every replication, side by side on the machine's cores.
+
+One run is one thread inside the compiled core, which releases the interpreter lock; parallelism is across points and
+replications only. Which thread finishes first never shows: results are collected in the order of the points, and
+replication k of a point always gets the seed that the core derives from (seed, k).
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hypertwin import _core, frame
+from hypertwin.errors import HypertwinError
+from hypertwin.scenario import Scenario, load
+
+if TYPE_CHECKING:
+    import polars
+
+Progress = Callable[[int, int], None]
+"""Called with (runs finished, runs in all), from the calling thread."""
+
+
+class RunError(HypertwinError):
+    """A valid scenario could not be simulated. The message names the point and the seed that reproduce it."""
+
+    code = "run-failed"
+    exit_code = 1
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a simulation measured, in the form of the JSON contract."""
+
+    version: str
+    scenario: str
+    seed: int
+    points: tuple[dict[str, Any], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return {"version", "scenario", "seed", "points": [...]}, ready for `json.dumps`."""
+        return {"version": self.version, "scenario": self.scenario, "seed": self.seed, "points": list(self.points)}
+
+    def to_frame(self) -> polars.DataFrame:
+        """One row per point and entity with flat columns such as `response_ms_p99`; see `hypertwin.frame`."""
+        return frame.to_frame(self.to_dict())
+
+
+@dataclass(frozen=True)
+class Point:
+    """One scenario to run, and the values that tell it from the others."""
+
+    changes: Mapping[str, Any]
+    scenario: Scenario
+
+
+def simulate(
+    scenario: Scenario | str | Path,
+    *,
+    sweep: Mapping[str, Sequence[Any]] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    replications: int | None = None,
+    duration: float | str | None = None,
+    warmup: float | str | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """Simulate a scenario, or every point of a sweep over it.
+
+    `sweep` maps paths into the scenario (`vms.db.vcpus`) to lists of values; several paths give their product, the last
+    one varying fastest. `overrides` sets paths to one value each and is recorded in every point's `set` too. `seed`,
+    `replications`, `duration` and `warmup` (seconds, or text with a unit) replace the scenario's own; `jobs` is the
+    number of threads (default: the cores this process may use) and never changes the result.
+
+    Raises ScenarioError for a scenario with mistakes (before anything runs) and RunError when a run fails.
+    """
+    settings = {
+        "run.seed": seed,
+        "run.replications": replications,
+        "run.duration": _seconds(duration),
+        "run.warmup": _seconds(warmup),
+    }
+    changed = {path: value for path, value in settings.items() if value is not None}
+    fixed = dict(overrides or {})
+    points = points_of(scenario, sweep or {}, fixed, changed)
+    return run_points(points, jobs=jobs, progress=progress)
+
+
+def points_of(
+    scenario: Scenario | str | Path,
+    sweep: Mapping[str, Sequence[Any]],
+    fixed: Mapping[str, Any],
+    settings: Mapping[str, Any],
+) -> list[Point]:
+    """Every point of a sweep. `fixed` is recorded in each point's `set`, `settings` (how long, how often) is not."""
+    points: list[Point] = []
+    for values in product(sweep):
+        # every point sets the same paths, so the first one, read and checked, is the base of the others
+        base = points[0].scenario if points else scenario
+        points.append(Point({**fixed, **values}, load(base, {**fixed, **values, **settings})))
+    return points
+
+
+def product(sweep: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Every combination of a sweep's values, the last path varying fastest; no sweep gives one empty combination."""
+    return [dict(zip(sweep, values, strict=True)) for values in itertools.product(*sweep.values())]
+
+
+def run_points(points: Sequence[Point], *, jobs: int | None = None, progress: Progress | None = None) -> Result:
+    """Run all replications of all points and return their reports in the order of the points."""
+    replications = [range(int(point.scenario.data["run"]["replications"])) for point in points]
+    tasks = [(index, k) for index, ks in enumerate(replications) for k in ks]
+    finished: list[dict[int, _core.Replication]] = [{} for _ in points]
+    reports: list[dict[str, Any] | None] = [None] * len(points)
+
+    def done(index: int, k: int, replication: _core.Replication) -> None:
+        finished[index][k] = replication
+        if len(finished[index]) == len(replications[index]):
+            report = json.loads(_core.aggregate([finished[index][k] for k in replications[index]]))
+            reports[index] = {"calibration": None, **report, "set": dict(points[index].changes)}
+            finished[index].clear()
+
+    _run_all(points, tasks, jobs or available_cores(), done, progress)
+    first = points[0].scenario
+    return Result(
+        version=_core.version(),
+        scenario=first.name,
+        seed=int(first.data["run"]["seed"]),
+        points=tuple(report for report in reports if report is not None),
+    )
+
+
+def available_cores() -> int:
+    """Cores this process may use, which a container or `taskset` may have narrowed."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _run_all(
+    points: Sequence[Point],
+    tasks: Iterable[tuple[int, int]],
+    jobs: int,
+    done: Callable[[int, int, _core.Replication], None],
+    progress: Progress | None,
+) -> None:
+    pool = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="hypertwin")
+    waiting: dict[Future[_core.Replication], tuple[int, int]] = {}
+    try:
+        for index, k in tasks:
+            waiting[pool.submit(_run_one, points[index], k)] = (index, k)
+        total = len(waiting)
+        if progress:
+            progress(0, total)
+        for count, future in enumerate(as_completed(list(waiting)), start=1):
+            index, k = waiting.pop(future)
+            done(index, k, future.result())
+            if progress:
+                progress(count, total)
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
+def _run_one(point: Point, k: int) -> _core.Replication:
+    seed = _core.replication_seed(int(point.scenario.data["run"]["seed"]), k)
+    try:
+        return _core.run(point.scenario.json, seed)
+    except BaseException as error:  # a panic of the core is no Exception: it must still name what reproduces it
+        if isinstance(error, HypertwinError | KeyboardInterrupt | SystemExit | MemoryError):
+            raise
+        where = ", ".join(f"{path}={value}" for path, value in point.changes.items())
+        raise RunError(
+            f"the run of {point.scenario.name}{f' with {where}' if where else ''} failed (replication {k}, seed "
+            f"{point.scenario.data['run']['seed']}): {error}"
+        ) from error
+
+
+def _seconds(value: float | str | None) -> str | None:
+    return value if value is None or isinstance(value, str) else f"{value} s"

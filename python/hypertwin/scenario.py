@@ -1,0 +1,332 @@
+"""Scenario files: read, override, check.
+
+The compiled core owns the schema and finds every mistake in a scenario's values; this module adds what the core cannot
+know: the file, the line, and which override a value came from.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NoReturn
+
+from hypertwin import _core, yaml_file
+from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.yaml_file import MAX_DEPTH, HugeNumber, Node
+
+MAX_SWEEP_VALUES = 10_000
+"""Most values of one sweep, and most points of all sweeps together."""
+
+_RANGE = re.compile(r"(-?[0-9]{1,15})\.\.(-?[0-9]{1,15})\Z")
+_SECTIONS = ("hosts", "vms", "workloads")
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario without mistakes. Immutable; `with_overrides` gives a changed copy."""
+
+    path: Path | None
+    """The file it came from; None for a scenario that was given as text."""
+    json: str
+    """The scenario as JSON in its one canonical form, defaults written out: what the core takes."""
+    _source: _Source = field(repr=False, compare=False)
+
+    @cached_property
+    def data(self) -> Mapping[str, Any]:
+        """Everything in `json`, as mappings and tuples that cannot be changed."""
+        frozen: Mapping[str, Any] = _freeze(json.loads(self.json))
+        return frozen
+
+    @property
+    def name(self) -> str:
+        """The scenario's name, as reports show it."""
+        return str(self.data["name"])
+
+    def with_overrides(self, overrides: Mapping[str, object] | Sequence[str]) -> Scenario:
+        """A copy with the values at some paths replaced; see `load`. Raises ScenarioError."""
+        changes = {**self._source.overrides, **_as_mapping(overrides)}
+        return _check(replace(self._source, overrides=changes))
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What a scenario was made from, so that it can be made again with other overrides."""
+
+    path: Path | None
+    file: str
+    root: Node
+    mistakes: tuple[Mistake, ...]
+    overrides: Mapping[str, object]
+
+
+def load(
+    path: Scenario | str | Path, overrides: Mapping[str, object] | Sequence[str] = MappingProxyType({})
+) -> Scenario:
+    """Read a scenario file, replace the values at some paths, and check the result.
+
+    `overrides` maps paths (`vms.db.vcpus`) to values, or lists texts of the form `PATH=VALUE`. Sections that may be absent
+    are made when an override needs them. A scenario that is loaded already is overridden as it is.
+
+    Raises ScenarioError, which lists every mistake with file, line, path, value, what is allowed, and a hint.
+    """
+    if isinstance(path, Scenario):
+        return path.with_overrides(overrides) if overrides else path
+    file = Path(path)
+    document = yaml_file.parse(yaml_file.read_text(file), str(path))
+    return _check(_Source(file, str(path), document.root, document.mistakes, _as_mapping(overrides)))
+
+
+def loads(
+    text: str, overrides: Mapping[str, object] | Sequence[str] = MappingProxyType({}), file: str = "<text>"
+) -> Scenario:
+    """Read a scenario from YAML or JSON text; `file` is its name in messages. Otherwise like `load`."""
+    document = yaml_file.parse(text, file)
+    return _check(_Source(None, file, document.root, document.mistakes, _as_mapping(overrides)))
+
+
+def parse_sets(items: Iterable[str]) -> dict[str, Any]:
+    """Values by path from texts such as `vms.db.vcpus=36` or `run.duration=10 min`.
+
+    A value is a YAML scalar, or a list or mapping in brackets (`{mean: 5 ms}`). Raises ScenarioError.
+    """
+    return _parse("--set", items, _set_value)
+
+
+def parse_sweeps(items: Iterable[str]) -> dict[str, list[Any]]:
+    """Lists of values by path from texts such as `vms.db.load=1,2,3`, `vms.db.vcpus=1..6` or `vms.db.memory=8GiB,16GiB`.
+
+    `A..B` stands for every integer from A to B. A value with a comma is put in quotes. Raises ScenarioError.
+    """
+    sweeps = _parse("--sweep", items, _sweep_values)
+    points = math.prod(len(values) for values in sweeps.values())
+    if points > MAX_SWEEP_VALUES:
+        text = " ".join(f"--sweep {path}=..." for path in sweeps)
+        allowed = f"at most {MAX_SWEEP_VALUES} points"
+        _fail("too-large", "", f"{points} points", allowed, "sweep fewer values", text)
+    return sweeps
+
+
+def _parse(option: str, items: Iterable[str], value_of: Any) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for item in items:
+        location = f"{option} {_short(item)}"
+        path, equals, text = item.partition("=")
+        path, text = path.strip(), text.strip()
+        form = "PATH=VALUE" if option == "--set" else "PATH=A,B,C"
+        if not equals or not path:
+            hint = f"for example {option} vms.db.vcpus={'8' if option == '--set' else '4,8,16'}"
+            _fail("bad-override", "", _short(item) or "nothing", f"{form}, a path into the scenario", hint, location)
+        if not text:
+            _fail("bad-override", path, "nothing after =", form, f"give a value: {path}=...", location)
+        if path in values:
+            hint = "give it once; a sweep takes several values with commas"
+            _fail("duplicate-key", path, _short(text), f"each path once for {option}", hint, location)
+        values[path] = value_of(path, text, location)
+    return values
+
+
+def _set_value(path: str, text: str, location: str) -> Any:
+    if text[0] not in "{[\"'":
+        return yaml_file.scalar(text)
+    return _yaml(path, text, location).data()
+
+
+def _sweep_values(path: str, text: str, location: str) -> list[Any]:
+    values: list[Any] = []
+    for node in _yaml(path, f"[{text}]", location).value:
+        bounds = _RANGE.match(node.value) if isinstance(node.value, str) else None
+        if bounds is None:
+            values.append(node.data())
+        else:
+            first, last = int(bounds[1]), int(bounds[2])
+            if abs(last - first) >= MAX_SWEEP_VALUES:
+                allowed = f"at most {MAX_SWEEP_VALUES} values"
+                _fail("too-large", path, _short(text), allowed, "sweep fewer values", location)
+            step = 1 if last >= first else -1
+            values.extend(range(first, last + step, step))
+        if node.value is None:
+            _fail("bad-override", path, _short(text), "values between the commas", "remove the empty one", location)
+    if not values:
+        _fail("bad-override", path, _short(text), "at least one value", f"for example {path}=1,2,3", location)
+    return values
+
+
+def _yaml(path: str, text: str, location: str) -> Node:
+    try:
+        document = yaml_file.parse(text, location)
+    except ScenarioError as error:
+        raise ScenarioError.of(replace(mistake, path=path, line=None) for mistake in error.mistakes) from None
+    if document.mistakes:
+        raise ScenarioError.of(
+            replace(mistake, path=f"{path}.{mistake.path}", line=None) for mistake in document.mistakes
+        )
+    return document.root
+
+
+def _as_mapping(overrides: Mapping[str, object] | Sequence[str]) -> dict[str, object]:
+    if isinstance(overrides, Mapping):
+        return {str(path): value for path, value in overrides.items()}
+    if isinstance(overrides, str):
+        return parse_sets([overrides])
+    return parse_sets(overrides)
+
+
+def _check(source: _Source) -> Scenario:
+    """The scenario that a source makes. Raises ScenarioError with every mistake, in order of line."""
+    data = source.root.data()
+    mistakes = list(source.mistakes)
+    origins: dict[str, str] = {}
+    for path, value in source.overrides.items():
+        location = f"--set {_short(f'{path}={_written(value)}')}"
+        try:
+            _override(data, path, value, location, origins)
+        except ScenarioError as error:
+            mistakes.extend(error.mistakes)
+    odd: dict[str, tuple[str, str, str]] = {}
+    data = _plain(data, "", odd)
+    try:
+        text = _core.validate(json.dumps(data, allow_nan=False))
+    except _core.ScenarioMistakes as error:
+        listed = error.args[0]
+        for entry in json.loads(listed) if isinstance(listed, str) else listed:
+            mistakes.append(_located(Mistake(**entry), source, origins, odd))
+    if mistakes:
+        mistakes.sort(key=lambda mistake: (mistake.line or 0, mistake.path))
+        raise ScenarioError.of(mistakes)
+    return Scenario(source.path, text, source)
+
+
+def _located(
+    mistake: Mistake, source: _Source, origins: Mapping[str, str], odd: Mapping[str, tuple[str, str, str]]
+) -> Mistake:
+    if mistake.path in odd:
+        code, value, hint = odd[mistake.path]
+        code, hint = (code, hint) if mistake.code == "wrong-type" else (mistake.code, mistake.hint)
+        mistake = replace(mistake, code=code, value=value, hint=hint)
+    for path in _prefixes(mistake.path):
+        if path in origins:
+            return replace(mistake, file=origins[path])
+    return replace(mistake, file=source.file, line=source.root.line_at(mistake.path))
+
+
+def _prefixes(path: str) -> Iterable[str]:
+    """The path itself and every path around it, innermost first."""
+    while path:
+        yield path
+        path = path.rpartition(".")[0]
+
+
+def _override(data: Any, path: str, value: object, location: str, origins: dict[str, str]) -> None:
+    """Put `value` at `path`, making sections on the way, and remember where it came from."""
+    keys = path.split(".")
+    here = data
+    for depth, key in enumerate(keys):
+        parent = ".".join(keys[:depth])
+        place = f"{parent}.{key}" if parent else key
+        if isinstance(here, list):
+            if not (key.isascii() and key.isdigit() and int(key[:9]) < len(here)):
+                allowed = f"a position from 0 to {len(here) - 1}" if here else "an entry of a list that has none"
+                _fail("unknown-path", path, _written(value), allowed, f"{parent} is a list of {len(here)}", location)
+            index = int(key)
+            if depth == len(keys) - 1:
+                here[index] = value
+                origins[place] = location
+            else:
+                here = here[index]
+            continue
+        if not isinstance(here, dict):
+            allowed = "a path that ends there" if parent else "a scenario that is a mapping"
+            _fail("unknown-path", path, _written(value), allowed, f"{parent or 'the file'} is a value without keys", location)
+        if not key:
+            hint = "for example vms.db.vcpus"
+            _fail("unknown-path", path, _written(value), "keys joined by single dots", hint, location)
+        if depth == len(keys) - 1:
+            here[key] = value
+            origins[place] = location
+            return
+        if key not in here or here[key] is None:
+            if depth == 1 and parent in _SECTIONS:
+                near = difflib.get_close_matches(key, list(here), n=1)
+                names = ", ".join(list(here)[:12])
+                hint = f"did you mean {parent}.{near[0]}?" if near else f"to add one: --set {place}={{...}}"
+                _fail("unknown-path", path, _written(value), f"a name in {parent}: {names or '(none)'}", hint, location)
+            here[key] = {}
+            origins[place] = location
+        here = here[key]
+
+
+def _plain(value: Any, path: str, odd: dict[str, tuple[str, str, str]], depth: int = 0) -> Any:
+    """`value` as JSON can carry it. What it cannot carry becomes null, and is noted in `odd` as (code, value, hint)."""
+    if isinstance(value, Mapping) and depth <= MAX_DEPTH:
+        join = f"{path}." if path else ""
+        items = {key if isinstance(key, str) else str(key): entry for key, entry in value.items()}
+        return {
+            _utf8(key): _plain(entry, f"{join}{_utf8(key)}", odd, depth + 1) for key, entry in items.items()
+        }
+    if isinstance(value, list | tuple) and depth <= MAX_DEPTH:
+        return [_plain(entry, f"{path}.{index}", odd, depth + 1) for index, entry in enumerate(value)]
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, str):
+        if value == _utf8(value):
+            return value
+        odd[path] = ("not-utf-8", f'"{_short(_utf8(value))}"', "write the text in UTF-8")
+        return None
+    if isinstance(value, int):
+        if -(2**63) <= value < 2**64:
+            return int(value)
+        try:
+            return float(value)
+        except OverflowError:
+            value = HugeNumber(f"{'-' if value < 0 else ''}1e+{int(abs(value).bit_length() * 0.30103)}")
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return float(value)
+        if isinstance(value, HugeNumber):
+            odd[path] = ("out-of-range", _short(value.text), "choose a value in that range")
+        else:
+            odd[path] = ("not-finite", _written(value), "write a finite number")
+        return None
+    odd[path] = ("wrong-type", f"a {type(value).__name__}", "use numbers, text, lists and mappings")
+    return None
+
+
+def _utf8(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _written(value: object) -> str:
+    """A value as one would write it on the command line."""
+    if isinstance(value, HugeNumber):
+        return _short(value.text)
+    if isinstance(value, str):
+        return _short(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    try:
+        return _short(str(value))
+    except ValueError:  # an int of more digits than Python writes
+        return "a huge integer"
+
+
+def _short(text: str, most: int = 80) -> str:
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
+def _freeze(value: Any) -> Any:
+    if isinstance(value, dict):
+        return MappingProxyType({key: _freeze(entry) for key, entry in value.items()})
+    return tuple(_freeze(entry) for entry in value) if isinstance(value, list) else value
+
+
+def _fail(code: str, path: str, value: str, allowed: str, hint: str, location: str) -> NoReturn:
+    raise ScenarioError.of([Mistake(code, path, value, allowed, hint, location)])

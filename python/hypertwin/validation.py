@@ -1,0 +1,266 @@
+"""Published figures against the twin: find studies, run their cases, judge every figure.
+
+A study is a folder with
+
+- `scenario.yaml`: the system, with one set of parameters for all of its cases;
+- `study.yaml`: title, source, what was calibrated on what, the cases (name -> paths to set), and the sweep to chart;
+- `published.csv`: one row per published figure, with the columns
+
+  | column | meaning |
+  |---|---|
+  | case | a case of study.yaml |
+  | metric | name of the figure for people |
+  | twin | where the twin's figure is: a path into the point (`vms.db.guest_cpu_pct`), `a + b`, or `a / b`, where a path may name another case (`solo-24-1x: vms.db.response_ms.mean`) |
+  | published | what the source says: a number, or a word such as `flat` |
+  | unit | `%`, `ms`, ...; the figure's own unit |
+  | kind | `calibrated` when the figure was used to set a parameter, else `predicted` |
+  | accept | how close is close enough: `±3` in the figure's unit, `±30 %` of the published figure, `<= 1.10` or `>= 5` |
+  | unreachable | reason why physics cannot give this figure; the row is shown and explained, but not judged |
+  | note | anything else worth saying |
+
+- `README.md`: what was measured, by whom, and what the comparison shows.
+"""  # noqa: E501
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hypertwin.errors import HypertwinError
+from hypertwin.run import Point, Progress, run_points
+from hypertwin.scenario import load
+
+SMALLEST_DENOMINATOR = 0.1
+"""A ratio's denominator counts as at least this (percent, milliseconds): a ratio to almost nothing says nothing."""
+
+ACCEPT = re.compile(r"(?P<sign>±|<=|>=)\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<relative>%?)")
+
+
+class StudyError(HypertwinError):
+    """A study is not there, or its files do not fit together."""
+
+    code = "study-invalid"
+    exit_code = 2
+
+
+class UnknownStudyError(StudyError):
+    """No study has this name."""
+
+    code = "study-unknown"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One published figure and how the twin's is found and judged."""
+
+    case: str
+    metric: str
+    twin: str
+    published: str
+    unit: str
+    kind: str
+    sign: str
+    tolerance: float
+    relative: bool
+    unreachable: str
+    note: str
+
+
+@dataclass(frozen=True)
+class Study:
+    """A published measurement: cases to simulate and figures to compare."""
+
+    name: str
+    folder: Path
+    title: str
+    source: str
+    calibrated_on: str
+    cases: Mapping[str, Mapping[str, Any]]
+    rows: tuple[Row, ...]
+    sweep: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    sweep_settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def scenario(self) -> Path:
+        """The study's scenario file."""
+        return self.folder / "scenario.yaml"
+
+    def published_points(self) -> list[tuple[Mapping[str, Any], str, float]]:
+        """(what was set, path, published value) of the rows that compare one figure of one case: points for a chart."""
+        return [
+            (self.cases[row.case], row.twin, float(row.published))
+            for row in self.rows
+            if row.sign == "±" and not any(operator in row.twin for operator in (":", " + ", " / "))
+        ]
+
+
+def studies_folder() -> Path:
+    """The studies beside the package in an installed wheel, or those of the source tree in a development install."""
+    package = Path(__file__).resolve().parent
+    installed = package / "studies"
+    return installed if installed.is_dir() else package.parents[1] / "studies"
+
+
+def names(folder: Path | None = None) -> list[str]:
+    """Names of all studies."""
+    return sorted(path.parent.name for path in (folder or studies_folder()).glob("*/study.yaml"))
+
+
+def find(name: str, folder: Path | None = None) -> Study:
+    """Read one study; raises UnknownStudyError with the list of studies, or StudyError when its files are wrong."""
+    folder = folder or studies_folder()
+    if name not in names(folder):
+        raise UnknownStudyError(f"there is no study {name!r}; studies: {', '.join(names(folder)) or 'none'}")
+    return read(folder / name)
+
+
+def read(folder: Path) -> Study:
+    """Read the study in a folder."""
+    try:
+        text = yaml.safe_load((folder / "study.yaml").read_text(encoding="utf-8"))
+        study = Study(
+            name=folder.name,
+            folder=folder,
+            title=text["title"],
+            source=text["source"],
+            calibrated_on=text["calibrated_on"],
+            cases=text["cases"],
+            rows=tuple(_rows(folder / "published.csv")),
+            sweep=text.get("charts", {}).get("sweep", {}),
+            sweep_settings=text.get("charts", {}).get("settings", {}),
+        )
+    except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
+        raise StudyError(f"the study in {folder} cannot be read: {type(error).__name__} {error}") from error
+    for row in study.rows:
+        for case, _ in terms(row):
+            if case not in study.cases:
+                raise StudyError(f"{folder / 'published.csv'}: {row.metric}: there is no case {case!r} in study.yaml")
+    return study
+
+
+def validate(
+    studies: Sequence[Study], *, jobs: int | None = None, progress: Progress | None = None
+) -> list[dict[str, Any]]:
+    """Run every case of the studies and judge every figure: one dictionary per row, in the form of the JSON contract.
+
+    All cases of all studies run side by side. `error` is in the figure's unit and `error_pct` relative to the published
+    one; of a row that accepts a range (`<= 1.10`), `published` is the bound and both are 0 inside it. `pass` is None
+    where physics cannot give the figure.
+    """
+    cases = [(study, case) for study in studies for case in study.cases]
+    points = [Point(study.cases[case], load(study.scenario, study.cases[case])) for study, case in cases]
+    result = run_points(points, jobs=jobs, progress=progress) if points else None
+    reports = {
+        (study.name, case): report for (study, case), report in zip(cases, result.points if result else (), strict=True)
+    }
+    return [
+        judge(study.name, row, {case: reports[study.name, case] for case in study.cases})
+        for study in studies
+        for row in study.rows
+    ]
+
+
+def judge(study: str, row: Row, reports: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Compare one published figure with the twin's."""
+    twin = evaluate(row, reports)
+    bound = row.sign != "±"
+    published = row.tolerance if bound else float(row.published)
+    tolerance = 0.0 if bound else (abs(published) * row.tolerance / 100 if row.relative else row.tolerance)
+    error = twin - published
+    if (row.sign == "<=" and error <= 0) or (row.sign == ">=" and error >= 0):
+        error = 0.0
+    relative = abs(published) or 1.0
+    passed = abs(error) <= tolerance + 1e-9 * relative
+    return {
+        "study": study,
+        "case": row.case,
+        "metric": row.metric,
+        "published": published,
+        "twin": twin,
+        "unit": row.unit,
+        "error": error,
+        "error_pct": error / relative * 100,
+        "kind": row.kind,
+        "tolerance": tolerance,
+        "tolerance_pct": tolerance / relative * 100,
+        "pass": None if row.unreachable else passed,
+        "published_text": row.published if bound else f"{published:,.10g} {row.unit}",
+        "tolerance_text": _tolerance_text(row),
+        "note": row.unreachable or row.note,
+    }
+
+
+def evaluate(row: Row, reports: Mapping[str, Mapping[str, Any]]) -> float:
+    """The twin's figure for a row, from the reports of the study's cases."""
+    numerator, _, denominator = row.twin.partition(" / ")
+    value = _sum(numerator, row, reports)
+    return value / max(_sum(denominator, row, reports), SMALLEST_DENOMINATOR) if denominator else value
+
+
+def terms(row: Row) -> list[tuple[str, str]]:
+    """The (case, path) pairs of a row's `twin`."""
+    return [_term(text, row) for side in row.twin.split(" / ") for text in side.split(" + ")]
+
+
+def _sum(expression: str, row: Row, reports: Mapping[str, Mapping[str, Any]]) -> float:
+    total = 0.0
+    for text in expression.split(" + "):
+        case, path = _term(text, row)
+        value: Any = reports[case]
+        for key in path.split("."):
+            if not isinstance(value, Mapping) or key not in value:
+                raise StudyError(f"{row.case} {row.metric}: the twin reports no {path!r} in case {case!r}")
+            value = value[key]
+        if not isinstance(value, int | float):
+            raise StudyError(f"{row.case} {row.metric}: {path!r} is {value!r}, not a number")
+        total += value
+    return total
+
+
+def _term(text: str, row: Row) -> tuple[str, str]:
+    case, separator, path = text.partition(":")
+    return (case.strip(), path.strip()) if separator else (row.case, text.strip())
+
+
+def _rows(path: Path) -> list[Row]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return [_row(record, f"{path}: line {number}") for number, record in enumerate(csv.DictReader(file), start=2)]
+
+
+def _row(record: Mapping[str, str | None], where: str) -> Row:
+    cell = {name: (value or "").strip() for name, value in record.items() if name}
+    accept = ACCEPT.fullmatch(cell["accept"])
+    if accept is None:
+        raise StudyError(f"{where}: accept is {cell['accept']!r}; allowed: ±3, ±30 %, <= 1.10, >= 5")
+    if cell["kind"] not in ("calibrated", "predicted"):
+        raise StudyError(f"{where}: kind is {cell['kind']!r}; allowed: calibrated, predicted")
+    if accept["sign"] == "±":
+        try:
+            float(cell["published"])
+        except ValueError as error:
+            raise StudyError(f"{where}: published is {cell['published']!r}; ± needs a number") from error
+    return Row(
+        case=cell["case"],
+        metric=cell["metric"],
+        twin=cell["twin"],
+        published=cell["published"],
+        unit=cell["unit"],
+        kind=cell["kind"],
+        sign=accept["sign"],
+        tolerance=float(accept["number"]),
+        relative=bool(accept["relative"]),
+        unreachable=cell.get("unreachable", ""),
+        note=cell.get("note", ""),
+    )
+
+
+def _tolerance_text(row: Row) -> str:
+    if row.sign != "±":
+        return f"{'≤' if row.sign == '<=' else '≥'} {row.tolerance:g}"
+    return f"± {row.tolerance:g} {'%' if row.relative else 'points' if row.unit == '%' else row.unit}"

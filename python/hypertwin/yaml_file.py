@@ -1,0 +1,319 @@
+"""YAML as scenarios use it, read safely: plain data, the line of every key, and bounds on size.
+
+PyYAML does the parsing; this module takes its events, which need no recursion, so that depth and number of values are
+bounded before anything is built. Scalars are read by the core schema of YAML 1.2: `no` is text, `12:30` is text, `1e3` is
+a number.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+import yaml
+
+from hypertwin.errors import Mistake, ScenarioError
+
+MAX_BYTES = 4 * 2**20
+"""Largest scenario file, in bytes."""
+MAX_DEPTH = 32
+"""Deepest nesting of mappings and lists; a scenario needs 6."""
+MAX_VALUES = 200_000
+"""Most values in a file, aliases written out."""
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_NULL = re.compile(r"(?:~|null|Null|NULL)?\Z")
+_BOOL = re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z")
+_INT = re.compile(r"[-+]?[0-9]+\Z")
+_BASED = re.compile(r"0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
+_SPECIAL = re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ufffe\uffff]")
+_PLAIN_TAGS = {"!", "tag:yaml.org,2002:str", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
+
+
+class HugeNumber(float):
+    """A number too large for any computer's numbers; `text` is how it was written."""
+
+    text: str
+
+    def __new__(cls, text: str) -> HugeNumber:
+        """Keep the text beside an infinity of its sign."""
+        number = super().__new__(cls, "-inf" if text.startswith("-") else "inf")
+        number.text = text
+        return number
+
+
+@dataclass(slots=True)
+class Node:
+    """A value with the line where it begins. Mappings hold nodes by key, with each key's line; lists hold nodes."""
+
+    line: int
+    value: Any = None
+    key_lines: dict[str, int] = field(default_factory=dict)
+    size: int = 1
+
+    def data(self) -> Any:
+        """The value as plain dicts, lists and scalars, nothing shared."""
+        if isinstance(self.value, dict):
+            return {key: node.data() for key, node in self.value.items()}
+        if isinstance(self.value, list):
+            return [node.data() for node in self.value]
+        return self.value
+
+    def line_at(self, path: str) -> int:
+        """The line of the value at a dotted path, or of the nearest thing around it."""
+        node, line, rest = self, self.line, path
+        while rest:
+            keys = node._keys()
+            # a key may itself have dots: the longest that fits is the one that was written
+            fitting = [key for key in keys if rest == key or rest.startswith(f"{key}.")]
+            if not fitting:
+                break
+            key = max(fitting, key=len)
+            line = node.key_lines.get(key, 0) or keys[key].line
+            node, rest = keys[key], rest[len(key) + 1 :]
+        return line
+
+    def _keys(self) -> dict[str, Node]:
+        if isinstance(self.value, dict):
+            return self.value
+        return {str(index): node for index, node in enumerate(self.value)} if isinstance(self.value, list) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file's root node, and the mistakes that do not keep the rest from being checked."""
+
+    root: Node
+    mistakes: tuple[Mistake, ...]
+
+
+def read_text(path: Path) -> str:
+    """The text of a scenario file of bounded size. Raises ScenarioError."""
+    file = str(path)
+    allowed = f"a text file in UTF-8 of at most {MAX_BYTES // 2**20} MiB"
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            _fail(file, None, "not-a-file", "a directory", allowed, "name the scenario file in it")
+        with path.open("rb") as stream:
+            raw = stream.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        _fail(file, None, "file-not-found", "no such file", allowed, _near_files(path))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        _fail(file, None, "unreadable-file", reason, allowed, "check the name and who may read it")
+    if len(raw) > MAX_BYTES:
+        _fail(file, None, "file-too-large", f"more than {MAX_BYTES} bytes", allowed, "is it a scenario? use counts for many alike")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        _fail(file, line, "not-utf-8", f"the byte 0x{raw[error.start]:02x}", allowed, "save the file as UTF-8")
+
+
+def parse(text: str, file: str) -> Document:
+    """The one document in `text`. Raises ScenarioError for what is not plain, bounded YAML."""
+    control = _CONTROL.search(text)
+    if control:
+        line = text.count("\n", 0, control.start()) + 1
+        value = f"the control character U+{ord(control[0]):04X}"
+        _fail(file, line, "control-character", value, "text and line ends", "remove it; is the file text?")
+    return _Builder(file).build(text)
+
+
+def scalar(text: str) -> Any:
+    """A plain scalar by the core schema of YAML 1.2."""
+    if _NULL.match(text):
+        return None
+    if _BOOL.match(text):
+        return text.lower() == "true"
+    if _INT.match(text) and len(text) <= 300:
+        return int(text)
+    if _BASED.match(text) and len(text) <= 300:
+        return int(text, 0)
+    if _FLOAT.match(text):
+        number = float(text)
+        return HugeNumber(text) if number in (float("inf"), float("-inf")) else number
+    return float(text.replace(".", "")) if _SPECIAL.match(text) else text
+
+
+def _fail(file: str, line: int | None, code: str, value: str, allowed: str, hint: str, path: str = "") -> NoReturn:
+    raise ScenarioError.of([Mistake(code, path, value, allowed, hint, file, line)]) from None
+
+
+def _near_files(path: Path) -> str:
+    try:
+        near = sorted(entry.name for entry in path.parent.iterdir() if entry.suffix in {".yaml", ".yml", ".json"})
+    except (OSError, ValueError):
+        near = []
+    if not near:
+        return "check the name"
+    shown = ", ".join(near[:8])
+    return f"check the name; {path.parent} has {shown}{' and others' if len(near) > 8 else ''}"
+
+
+@dataclass(slots=True)
+class _Open:
+    """A mapping or list whose end has not come yet."""
+
+    node: Node
+    anchor: str | None
+    path: str
+    key: str | None = None
+    key_line: int = 0
+    repeated: bool = False
+
+
+class _Builder:
+    """Builds nodes from events with a stack of its own."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.stack: list[_Open] = []
+        self.anchors: dict[str, Node | None] = {}
+        self.mistakes: list[Mistake] = []
+        self.root: Node | None = None
+        self.values = 0
+
+    def build(self, text: str) -> Document:
+        documents = 0
+        for event in self._events(text):
+            line = event.start_mark.line + 1
+            if isinstance(event, yaml.DocumentStartEvent):
+                documents += 1
+                if documents > 1:
+                    hint = "one scenario to a file: split it at the line with ---"
+                    _fail(self.file, line, "several-documents", "a second document", "one YAML document", hint)
+            elif isinstance(event, yaml.AliasEvent):
+                self._alias(event, line)
+            elif isinstance(event, yaml.ScalarEvent):
+                self._tag(event, line)
+                self._scalar(event, line)
+            elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+                self._tag(event, line)
+                self._start(event, line)
+            elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+                self._end()
+        if self.root is None or self.root.value is None:
+            hint = "a scenario has at least name and hosts; see scenarios/ for examples"
+            _fail(self.file, 1, "empty-file", "an empty file", "a mapping with the keys name, hosts, vms, workloads", hint)
+        return Document(self.root, tuple(self.mistakes))
+
+    def _events(self, text: str) -> Iterator[Any]:
+        try:
+            yield from yaml.parse(text, Loader=_LOADER)
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            line = mark.line + 1 if mark else None
+            lines = text.splitlines()
+            source = lines[line - 1] if line and line <= len(lines) else ""
+            tab = source[: len(source) - len(source.lstrip())].count("\t") > 0
+            hint = "indent with spaces, not tabs" if tab else _syntax_hint(source)
+            value = " ".join(part for part in (error.problem, error.context) if part) or "a syntax error"
+            _fail(self.file, line, "not-yaml", value, "YAML", hint)
+        except (yaml.YAMLError, RecursionError) as error:
+            value = str(error).splitlines()[0] if str(error) else "a syntax error"
+            _fail(self.file, None, "not-yaml", value, "YAML", "is the file a scenario?")
+
+    def _where(self) -> str:
+        if not self.stack:
+            return ""
+        top = self.stack[-1]
+        if isinstance(top.node.value, list):
+            key: str | None = str(len(top.node.value))
+        else:
+            key = top.key
+        return ".".join(part for part in (top.path, key) if part)
+
+    def _tag(self, event: Any, line: int) -> None:
+        if event.tag is not None and event.tag not in _PLAIN_TAGS:
+            tag = event.tag.replace("tag:yaml.org,2002:", "!!")[:60]
+            hint = "remove it; a scenario is plain data"
+            _fail(self.file, line, "yaml-tag", f"the tag {tag}", "values without a tag", hint, self._where())
+
+    def _awaits_key(self) -> bool:
+        return bool(self.stack) and isinstance(self.stack[-1].node.value, dict) and self.stack[-1].key is None
+
+    def _scalar(self, event: Any, line: int) -> None:
+        if self._awaits_key():
+            top = self.stack[-1]
+            if event.value == "<<" and event.implicit[0]:
+                hint = "write the keys out, or use an alias for a whole value (key: *name)"
+                _fail(self.file, line, "merge-key", "<<", "keys of the scenario", hint, top.path)
+            top.key, top.key_line = event.value, line
+            top.repeated = event.value in top.node.value
+            if top.repeated:
+                first = top.node.key_lines[event.value]
+                path = self._where()
+                allowed = f"each key once; it is on line {first} already"
+                mistake = Mistake("duplicate-key", path, event.value, allowed, "keep one of the two", self.file, line)
+                self.mistakes.append(mistake)
+            if event.anchor:
+                self.anchors[event.anchor] = Node(line, event.value)
+            return
+        plain = event.implicit[0] and event.tag is None
+        self._place(Node(line, scalar(event.value) if plain else event.value), event.anchor)
+
+    def _start(self, event: Any, line: int) -> None:
+        if self._awaits_key():
+            hint = "write a name, a colon, and the value"
+            _fail(self.file, line, "bad-key", "a list or mapping as a key", "a text as key", hint, self.stack[-1].path)
+        if len(self.stack) >= MAX_DEPTH:
+            value = f"more than {MAX_DEPTH} levels of nesting"
+            _fail(self.file, line, "too-deep", value, f"at most {MAX_DEPTH} levels", "is the file a scenario?", self._where()[:200])
+        node = Node(line, {} if isinstance(event, yaml.MappingStartEvent) else [])
+        if event.anchor:
+            self.anchors[event.anchor] = None
+        self.stack.append(_Open(node, event.anchor, self._where()))
+
+    def _end(self) -> None:
+        top = self.stack.pop()
+        self._place(top.node, top.anchor, counted=top.node.size - 1)
+
+    def _alias(self, event: Any, line: int) -> None:
+        node = self.anchors.get(event.anchor)
+        if node is None:
+            within = event.anchor in self.anchors
+            value = f"*{event.anchor[:60]}" + (" inside its own anchor" if within else " without an anchor")
+            hint = f"write the value out, or mark it with &{event.anchor[:60]} before its first use"
+            _fail(self.file, line, "bad-alias", value, "an alias of a value that came before", hint, self._where())
+        if self._awaits_key():
+            _fail(self.file, line, "bad-key", "an alias as a key", "a text as key", "write the key out", self.stack[-1].path)
+        self._place(node, None)
+
+    def _place(self, node: Node, anchor: str | None, counted: int = 0) -> None:
+        self.values += node.size - counted
+        if self.values > MAX_VALUES:
+            value = f"more than {MAX_VALUES} values, aliases written out"
+            hint = "use counts for many machines alike"
+            _fail(self.file, node.line, "too-many-values", value, f"at most {MAX_VALUES} values", hint)
+        if anchor:
+            self.anchors[anchor] = node
+        if not self.stack:
+            self.root = node
+            return
+        top = self.stack[-1]
+        top.node.size += node.size
+        if isinstance(top.node.value, list):
+            top.node.value.append(node)
+            return
+        key = top.key or ""
+        if not top.repeated:
+            top.node.value[key] = node
+            top.node.key_lines[key] = top.key_line
+        top.key, top.repeated = None, False
+
+
+def _syntax_hint(source: str) -> str:
+    stripped = source.strip()
+    if stripped.startswith(("@", "`", "%")):
+        return f"a value cannot begin with {stripped[0]}; put it in quotes"
+    if stripped.count(": ") > 1:
+        return "a text with a colon and a space needs quotes; one key to a line"
+    return "check indentation, quotes, brackets and colons there and on the line before"

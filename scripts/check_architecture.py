@@ -1,0 +1,118 @@
+"""Keep the direction of dependencies, in Rust (from `cargo metadata`) and in Python (from the imports).
+
+A new edge is a design decision: write it down in docs/ARCHITECTURE.md first, then allow it here.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+
+CRATES: dict[str, set[str]] = {
+    "kernel": set(),
+    "sharing": set(),
+    "cluster": set(),
+    "models": {"sharing", "cluster"},
+    "engine": {"models", "kernel", "cluster", "sharing"},
+    "python": {"engine", "cluster"},
+    "bench": {"kernel", "engine", "cluster"},
+}
+"""What each crate may use. The kernel has never heard of a VM, and models know no calendar."""
+
+PREFIX = "hypertwin-"
+
+MODULES: dict[str, set[str]] = {
+    "errors": {"_core"},
+    "frame": set(),
+    "yaml_file": {"errors"},
+    "scenario": {"yaml_file", "errors", "_core"},
+    "run": {"scenario", "frame", "errors", "_core"},
+    "validation": {"scenario", "run", "errors"},
+    "report": {"frame", "errors", "scenario"},
+    "ingest": {"scenario", "errors"},
+    "diagnose": {"scenario", "run", "report", "errors", "frame"},
+    "calibrate": {"scenario", "run", "report", "errors", "frame"},
+    "plan": {"scenario", "run", "report", "errors", "frame"},
+    "lab": {"scenario", "run", "report", "ingest", "errors", "frame"},
+    "cli": {
+        *("scenario", "run", "frame", "errors", "validation", "report", "_core"),
+        *("ingest", "diagnose", "calibrate", "plan", "lab"),
+    },
+    "serve": {
+        *("scenario", "run", "frame", "errors", "validation", "report", "_core"),
+        *("ingest", "diagnose", "calibrate", "plan", "lab"),
+    },
+    "": {"scenario", "run", "errors"},  # hypertwin/__init__.py: the public API
+}
+"""What each module or folder of the package may import from it. A report holds no physics and runs nothing."""
+
+
+def main() -> int:
+    """Print every edge that is not allowed; 1 when there is one."""
+    metadata = json.loads(
+        subprocess.run(
+            ["cargo", "metadata", "--format-version=1", "--no-deps"], cwd=ROOT, check=True, capture_output=True
+        ).stdout
+    )
+    broken = [*wrong_crates(metadata), *wrong_imports(ROOT / "python" / "hypertwin")]
+    for line in broken:
+        print(line)
+    return 1 if broken else 0
+
+
+def wrong_crates(metadata: Mapping[str, Any]) -> Iterator[str]:
+    """Edges between the workspace's crates that are not allowed. Tests may use more (dev-dependencies)."""
+    for package in metadata["packages"]:
+        name = package["name"].removeprefix(PREFIX)
+        if name not in CRATES:
+            yield f"crate {name}: unknown; say in scripts/check_architecture.py what it may use"
+            continue
+        for dependency in package["dependencies"]:
+            used = dependency["name"].removeprefix(PREFIX)
+            ours = dependency["name"].startswith(PREFIX) and dependency["kind"] != "dev"
+            if ours and used not in CRATES[name]:
+                yield f"crate {name} uses {used}; allowed: {', '.join(sorted(CRATES[name])) or 'none'}"
+
+
+def wrong_imports(package: Path) -> Iterator[str]:
+    """Imports between the package's modules that are not allowed."""
+    for file in sorted(package.rglob("*.py")):
+        relative = file.relative_to(package)
+        module = relative.parts[0].removesuffix(".py").replace("__init__", "")
+        if module not in MODULES:
+            yield f"{relative}: unknown module; say in scripts/check_architecture.py what it may import"
+            continue
+        for line, imported in imports(file, package.name):
+            if imported != module and imported not in MODULES[module]:
+                allowed = ", ".join(sorted(MODULES[module])) or "none"
+                yield f"{relative}:{line}: {module or '__init__'} imports {imported}; allowed: {allowed}"
+
+
+def imports(file: Path, package: str) -> Iterator[tuple[int, str]]:
+    """(line, first module below the package) of every import from the package, inside functions too."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"), str(file))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module == package:
+            names = [f"{package}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names = [node.module or ""]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{package}.(relative import)"]
+        else:
+            continue
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == package and len(parts) > 1:
+                yield node.lineno, parts[1]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

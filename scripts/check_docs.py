@@ -1,0 +1,66 @@
+"""Check that what the documents point at exists: linked files, the tests named in docs/SPEC.md, the generated pages."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from generate_docs import pages
+
+ROOT = Path(__file__).resolve().parents[1]
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+TEST = re.compile(r"`((?:crates|tests|bench)/[\w./-]+\.(?:py|rs))(?:::([\w:]+))?`")
+OWN_FOLDERS = {".venv", "target", "out", ".git", "node_modules", ".pytest_cache", ".hypothesis"}
+
+
+def main() -> int:
+    """Print every dead reference; 1 when there is one."""
+    broken = [*dead_links(ROOT), *missing_tests(ROOT), *stale_pages()]
+    for line in broken:
+        print(line)
+    return 1 if broken else 0
+
+
+def documents(root: Path) -> list[Path]:
+    """Every Markdown file of the project."""
+    return sorted(path for path in root.rglob("*.md") if not OWN_FOLDERS & set(path.relative_to(root).parts))
+
+
+def dead_links(root: Path) -> Iterator[str]:
+    """Relative links whose file does not exist."""
+    for document in documents(root):
+        for target in LINK.findall(document.read_text(encoding="utf-8")):
+            path = target.partition("#")[0]
+            local = path and "://" not in target and not target.startswith("mailto:")
+            if local and not (document.parent / path).exists():
+                yield f"{document.relative_to(root)}: dead link {target}"
+
+
+def missing_tests(root: Path) -> Iterator[str]:
+    """Tests named in documents as `path` or `path::name` that do not exist."""
+    for document in documents(root):
+        for path, name in TEST.findall(document.read_text(encoding="utf-8")):
+            if not (root / path).is_file():
+                yield f"{document.relative_to(root)}: there is no file {path}"
+            elif name and not re.search(rf"\b(?:def|fn|mod|class) {name.split('::')[-1]}\b", text(root / path)):
+                yield f"{document.relative_to(root)}: there is no test {name} in {path}"
+
+
+def stale_pages() -> Iterator[str]:
+    """Generated pages that are not what their source says now."""
+    for path, content in pages().items():
+        if not path.is_file() or path.read_text(encoding="utf-8") != content:
+            yield f"{path.relative_to(ROOT)}: not up to date; run `make docs`"
+
+
+@cache
+def text(path: Path) -> str:
+    """A file's text, read once."""
+    return path.read_text(encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
