@@ -363,7 +363,7 @@ def kernel_table(records: list[dict[str, Any]], missing: list[dict[str, str]]) -
                 record["tool"],
                 rate(record["events"]),
                 rate(record["events_per_s"]),
-                f"{spread:.0f} %",
+                f"{spread:.0f} %" if record["repetitions"] > 1 else "",
                 times(record["ratio_to_heap"]),
                 times(record["ratio_to_simpy"]),
                 f"{record['peak_rss_mib']:,.0f} MiB",

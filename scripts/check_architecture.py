@@ -33,6 +33,7 @@ MODULES: dict[str, set[str]] = {
     "frame": set(),
     "yaml_file": {"errors"},
     "scenario": {"yaml_file", "errors", "_core"},
+    "docs": {"_core"},
     "run": {"scenario", "frame", "errors", "_core"},
     "validation": {"scenario", "run", "errors"},
     "report": {"frame", "errors", "scenario"},

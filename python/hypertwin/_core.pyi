@@ -1,5 +1,17 @@
 from typing import final
 
+__all__ = [
+    "Replication",
+    "RunFailed",
+    "ScenarioMistakes",
+    "aggregate",
+    "replication_seed",
+    "run",
+    "schema_json",
+    "validate",
+    "version",
+]
+
 class ScenarioMistakes(ValueError):  # noqa: N818
     """A scenario breaks its schema; `args[0]` is a JSON list of {code, path, value, allowed, hint}."""
 

@@ -1,7 +1,7 @@
 """What can go wrong, as exceptions with a stable code and an exit code.
 
-A scenario with mistakes raises one `ScenarioError` that lists all of them. When they are all of one kind it is that kind's
-own class (`UnknownKeyError`, `VmWiderThanHostError`, ...), so that a caller can catch what it can handle.
+A scenario with mistakes raises one `ScenarioError` that lists all of them. When they are all of one kind it is that
+kind's own class (`UnknownKeyError`, `VmWiderThanHostError`, ...), so that a caller can catch what it can handle.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import ClassVar
 
 
 class HypertwinError(Exception):
-    """Anything that hypertwin reports to its user. `code` is stable; `exit_code` is what the command line exits with."""
+    """Anything that hypertwin reports to its user, with a stable `code` and the command line's `exit_code`."""
 
     code: ClassVar[str] = "error"
     exit_code: ClassVar[int] = 1

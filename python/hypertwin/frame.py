@@ -1,8 +1,9 @@
 """A result as a flat table: one row per sweep point and entity, for spreadsheets and data frames.
 
-Columns, in this order: `scenario`, `version`, `seed`, `point` (0, 1, ...), one column per path that was set or swept,
-`replications`, `steady`, `kind` (`host`, `vm` or `group`), `name`, then every metric. A metric that is a small object in
-the JSON form becomes one column per key: `response_ms.p99` is `response_ms_p99`. A metric that an entity lacks is empty.
+Columns, in this order: `scenario`, `version`, `seed`, `point` (0, 1, ...), one column per path that was set or
+swept, `replications`, `steady`, `kind` (`host`, `vm` or `group`), `name`, then every metric. A metric that is a small
+object in the JSON form becomes one column per key: `response_ms.p99` is `response_ms_p99`. A metric that an entity
+lacks is empty.
 """
 
 from __future__ import annotations

@@ -71,8 +71,8 @@ def load(
 ) -> Scenario:
     """Read a scenario file, replace the values at some paths, and check the result.
 
-    `overrides` maps paths (`vms.db.vcpus`) to values, or lists texts of the form `PATH=VALUE`. Sections that may be absent
-    are made when an override needs them. A scenario that is loaded already is overridden as it is.
+    `overrides` maps paths (`vms.db.vcpus`) to values, or lists texts of the form `PATH=VALUE`. Sections that may be
+    absent are made when an override needs them. A scenario that is loaded already is overridden as it is.
 
     Raises ScenarioError, which lists every mistake with file, line, path, value, what is allowed, and a hint.
     """
@@ -100,7 +100,7 @@ def parse_sets(items: Iterable[str]) -> dict[str, Any]:
 
 
 def parse_sweeps(items: Iterable[str]) -> dict[str, list[Any]]:
-    """Lists of values by path from texts such as `vms.db.load=1,2,3`, `vms.db.vcpus=1..6` or `vms.db.memory=8GiB,16GiB`.
+    """Lists of values by path from texts such as `vms.db.load=1,2,3` or `vms.db.memory=8GiB,16GiB`.
 
     `A..B` stands for every integer from A to B. A value with a comma is put in quotes. Raises ScenarioError.
     """
@@ -140,7 +140,8 @@ def _set_value(path: str, text: str, location: str) -> Any:
 
 def _sweep_values(path: str, text: str, location: str) -> list[Any]:
     values: list[Any] = []
-    for node in _yaml(path, f"[{text}]", location).value:
+    nodes: list[Node] = _yaml(path, f"[{text}]", location).value
+    for node in nodes:
         bounds = _RANGE.match(node.value) if isinstance(node.value, str) else None
         if bounds is None:
             values.append(node.data())
@@ -195,10 +196,10 @@ def _check(source: _Source) -> Scenario:
         text = _core.validate(json.dumps(data, allow_nan=False))
     except _core.ScenarioMistakes as error:
         listed = error.args[0]
-        for entry in json.loads(listed) if isinstance(listed, str) else listed:
-            mistakes.append(_located(Mistake(**entry), source, origins, odd))
+        entries = json.loads(listed) if isinstance(listed, str) else listed
+        mistakes.extend(_located(Mistake(**entry), source, origins, odd) for entry in entries)
     if mistakes:
-        mistakes.sort(key=lambda mistake: (mistake.line or 0, mistake.path))
+        mistakes.sort(key=lambda mistake: (mistake.code == "more-mistakes", mistake.line or 0, mistake.path))
         raise ScenarioError.of(mistakes)
     return Scenario(source.path, text, source)
 
@@ -243,7 +244,14 @@ def _override(data: Any, path: str, value: object, location: str, origins: dict[
             continue
         if not isinstance(here, dict):
             allowed = "a path that ends there" if parent else "a scenario that is a mapping"
-            _fail("unknown-path", path, _written(value), allowed, f"{parent or 'the file'} is a value without keys", location)
+            _fail(
+                "unknown-path",
+                path,
+                _written(value),
+                allowed,
+                f"{parent or 'the file'} is a value without keys",
+                location,
+            )
         if not key:
             hint = "for example vms.db.vcpus"
             _fail("unknown-path", path, _written(value), "keys joined by single dots", hint, location)
@@ -267,18 +275,21 @@ def _plain(value: Any, path: str, odd: dict[str, tuple[str, str, str]], depth: i
     if isinstance(value, Mapping) and depth <= MAX_DEPTH:
         join = f"{path}." if path else ""
         items = {key if isinstance(key, str) else str(key): entry for key, entry in value.items()}
-        return {
-            _utf8(key): _plain(entry, f"{join}{_utf8(key)}", odd, depth + 1) for key, entry in items.items()
-        }
+        return {_utf8(key): _plain(entry, f"{join}{_utf8(key)}", odd, depth + 1) for key, entry in items.items()}
     if isinstance(value, list | tuple) and depth <= MAX_DEPTH:
         return [_plain(entry, f"{path}.{index}", odd, depth + 1) for index, entry in enumerate(value)]
-    if isinstance(value, bool) or value is None:
+    if isinstance(value, bool) or value is None or (isinstance(value, str) and value == _utf8(value)):
         return value
     if isinstance(value, str):
-        if value == _utf8(value):
-            return value
         odd[path] = ("not-utf-8", f'"{_short(_utf8(value))}"', "write the text in UTF-8")
         return None
+    if isinstance(value, int | float):
+        return _plain_number(value, path, odd)
+    odd[path] = ("wrong-type", f"a {type(value).__name__}", "use numbers, text, lists and mappings")
+    return None
+
+
+def _plain_number(value: float, path: str, odd: dict[str, tuple[str, str, str]]) -> float | None:
     if isinstance(value, int):
         if -(2**63) <= value < 2**64:
             return int(value)
@@ -286,15 +297,12 @@ def _plain(value: Any, path: str, odd: dict[str, tuple[str, str, str]], depth: i
             return float(value)
         except OverflowError:
             value = HugeNumber(f"{'-' if value < 0 else ''}1e+{int(abs(value).bit_length() * 0.30103)}")
-    if isinstance(value, float):
-        if math.isfinite(value):
-            return float(value)
-        if isinstance(value, HugeNumber):
-            odd[path] = ("out-of-range", _short(value.text), "choose a value in that range")
-        else:
-            odd[path] = ("not-finite", _written(value), "write a finite number")
-        return None
-    odd[path] = ("wrong-type", f"a {type(value).__name__}", "use numbers, text, lists and mappings")
+    if math.isfinite(value):
+        return float(value)
+    if isinstance(value, HugeNumber):
+        odd[path] = ("out-of-range", _short(value.text), "choose a value in that range")
+    else:
+        odd[path] = ("not-finite", _written(value), "write a finite number")
     return None
 
 

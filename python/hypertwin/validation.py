@@ -13,6 +13,7 @@ A study is a folder with
   | twin | where the twin's figure is: a path into the point (`vms.db.guest_cpu_pct`), `a + b`, or `a / b`, where a path may name another case (`solo-24-1x: vms.db.response_ms.mean`) |
   | published | what the source says: a number, or a word such as `flat` |
   | unit | `%`, `ms`, ...; the figure's own unit |
+  | origin | `published`, or `derived` from published figures by a calculation that the note explains |
   | kind | `calibrated` when the figure was used to set a parameter, else `predicted` |
   | accept | how close is close enough: `±3` in the figure's unit, `±30 %` of the published figure, `<= 1.10` or `>= 5` |
   | unreachable | reason why physics cannot give this figure; the row is shown and explained, but not judged |
@@ -64,6 +65,7 @@ class Row:
     twin: str
     published: str
     unit: str
+    origin: str
     kind: str
     sign: str
     tolerance: float
@@ -96,15 +98,15 @@ class Study:
         return [
             (self.cases[row.case], row.twin, float(row.published))
             for row in self.rows
-            if row.sign == "±" and not any(operator in row.twin for operator in (":", " + ", " / "))
+            if row.sign == "±"
+            and row.origin == "published"
+            and not any(operator in row.twin for operator in (":", " + ", " / "))
         ]
 
 
 def studies_folder() -> Path:
-    """The studies beside the package in an installed wheel, or those of the source tree in a development install."""
-    package = Path(__file__).resolve().parent
-    installed = package / "studies"
-    return installed if installed.is_dir() else package.parents[1] / "studies"
+    """The studies of the source tree, which a development install (`make`) runs from; a wheel has none."""
+    return Path(__file__).resolve().parents[2] / "studies"
 
 
 def names(folder: Path | None = None) -> list[str]:
@@ -116,7 +118,7 @@ def find(name: str, folder: Path | None = None) -> Study:
     """Read one study; raises UnknownStudyError with the list of studies, or StudyError when its files are wrong."""
     folder = folder or studies_folder()
     if name not in names(folder):
-        raise UnknownStudyError(f"there is no study {name!r}; studies: {', '.join(names(folder)) or 'none'}")
+        raise UnknownStudyError(f"there is no study {name!r}; studies: {', '.join(names(folder)) or 'none here'}")
     return read(folder / name)
 
 
@@ -190,7 +192,8 @@ def judge(study: str, row: Row, reports: Mapping[str, Mapping[str, Any]]) -> dic
         "tolerance": tolerance,
         "tolerance_pct": tolerance / relative * 100,
         "pass": None if row.unreachable else passed,
-        "published_text": row.published if bound else f"{published:,.10g} {row.unit}",
+        "published_text": (row.published if bound else f"{published:,.10g} {row.unit}")
+        + (" (derived)" if row.origin == "derived" else ""),
         "tolerance_text": _tolerance_text(row),
         "note": row.unreachable or row.note,
     }
@@ -240,6 +243,8 @@ def _row(record: Mapping[str, str | None], where: str) -> Row:
         raise StudyError(f"{where}: accept is {cell['accept']!r}; allowed: ±3, ±30 %, <= 1.10, >= 5")
     if cell["kind"] not in ("calibrated", "predicted"):
         raise StudyError(f"{where}: kind is {cell['kind']!r}; allowed: calibrated, predicted")
+    if cell["origin"] not in ("published", "derived"):
+        raise StudyError(f"{where}: origin is {cell['origin']!r}; allowed: published, derived")
     if accept["sign"] == "±":
         try:
             float(cell["published"])
@@ -251,6 +256,7 @@ def _row(record: Mapping[str, str | None], where: str) -> Row:
         twin=cell["twin"],
         published=cell["published"],
         unit=cell["unit"],
+        origin=cell["origin"],
         kind=cell["kind"],
         sign=accept["sign"],
         tolerance=float(accept["number"]),

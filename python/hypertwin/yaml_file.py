@@ -1,8 +1,8 @@
 """YAML as scenarios use it, read safely: plain data, the line of every key, and bounds on size.
 
 PyYAML does the parsing; this module takes its events, which need no recursion, so that depth and number of values are
-bounded before anything is built. Scalars are read by the core schema of YAML 1.2: `no` is text, `12:30` is text, `1e3` is
-a number.
+bounded before anything is built. Scalars are read by the core schema of YAML 1.2: `no` is text, `12:30` is text, `1e3`
+is a number.
 """
 
 from __future__ import annotations
@@ -71,10 +71,11 @@ class Node:
         while rest:
             keys = node._keys()
             # a key may itself have dots: the longest that fits is the one that was written
-            fitting = [key for key in keys if rest == key or rest.startswith(f"{key}.")]
-            if not fitting:
+            key = rest
+            while key and key not in keys:
+                key = key.rpartition(".")[0]
+            if not key:
                 break
-            key = max(fitting, key=len)
             line = node.key_lines.get(key, 0) or keys[key].line
             node, rest = keys[key], rest[len(key) + 1 :]
         return line
@@ -109,7 +110,14 @@ def read_text(path: Path) -> str:
         reason = getattr(error, "strerror", None) or str(error)
         _fail(file, None, "unreadable-file", reason, allowed, "check the name and who may read it")
     if len(raw) > MAX_BYTES:
-        _fail(file, None, "file-too-large", f"more than {MAX_BYTES} bytes", allowed, "is it a scenario? use counts for many alike")
+        _fail(
+            file,
+            None,
+            "file-too-large",
+            f"more than {MAX_BYTES} bytes",
+            allowed,
+            "is it a scenario? use counts for many alike",
+        )
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -202,7 +210,9 @@ class _Builder:
                 self._end()
         if self.root is None or self.root.value is None:
             hint = "a scenario has at least name and hosts; see scenarios/ for examples"
-            _fail(self.file, 1, "empty-file", "an empty file", "a mapping with the keys name, hosts, vms, workloads", hint)
+            _fail(
+                self.file, 1, "empty-file", "an empty file", "a mapping with the keys name, hosts, vms, workloads", hint
+            )
         return Document(self.root, tuple(self.mistakes))
 
     def _events(self, text: str) -> Iterator[Any]:
@@ -266,7 +276,15 @@ class _Builder:
             _fail(self.file, line, "bad-key", "a list or mapping as a key", "a text as key", hint, self.stack[-1].path)
         if len(self.stack) >= MAX_DEPTH:
             value = f"more than {MAX_DEPTH} levels of nesting"
-            _fail(self.file, line, "too-deep", value, f"at most {MAX_DEPTH} levels", "is the file a scenario?", self._where()[:200])
+            _fail(
+                self.file,
+                line,
+                "too-deep",
+                value,
+                f"at most {MAX_DEPTH} levels",
+                "is the file a scenario?",
+                self._where()[:200],
+            )
         node = Node(line, {} if isinstance(event, yaml.MappingStartEvent) else [])
         if event.anchor:
             self.anchors[event.anchor] = None
@@ -284,7 +302,15 @@ class _Builder:
             hint = f"write the value out, or mark it with &{event.anchor[:60]} before its first use"
             _fail(self.file, line, "bad-alias", value, "an alias of a value that came before", hint, self._where())
         if self._awaits_key():
-            _fail(self.file, line, "bad-key", "an alias as a key", "a text as key", "write the key out", self.stack[-1].path)
+            _fail(
+                self.file,
+                line,
+                "bad-key",
+                "an alias as a key",
+                "a text as key",
+                "write the key out",
+                self.stack[-1].path,
+            )
         self._place(node, None)
 
     def _place(self, node: Node, anchor: str | None, counted: int = 0) -> None:

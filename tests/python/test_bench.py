@@ -79,6 +79,18 @@ def test_a_second_run_has_the_same_results(kernel: tuple[Path, str], tmp_path: P
     assert result_of(bench("--only", "kernel", out=tmp_path)) == kernel[1]
 
 
+def test_the_twin_cases_give_one_row_each(tmp_path: Path) -> None:
+    digest = result_of(bench("--only", "twin,scale", out=tmp_path))
+    written = json.loads((tmp_path / "twin.json").read_text())
+    assert written["result_sha256"] == digest
+    assert [row["case"] for row in written["rows"]] == ["solo", "pair", "scale-1", "scale-3"]
+    for row in written["rows"]:
+        assert row["events"] > 0
+        assert row["simulated_s_per_s"] > 0
+        assert row["check"] is None
+    assert not (tmp_path / "kernel.json").exists()
+
+
 def test_an_unknown_case_is_a_usage_error(tmp_path: Path) -> None:
     done = bench("--only", "mm2", out=tmp_path)
     assert done.returncode == 2

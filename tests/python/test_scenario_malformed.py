@@ -172,7 +172,9 @@ def test_text(case: dict[str, Any], tmp_path: Path) -> None:
     assert case.get("hint", "") in error.mistakes[0].hint
 
 
-def _command(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+def _command(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> tuple[int, str]:
     from hypertwin.cli import main
 
     monkeypatch.setattr(sys, "argv", ["hypertwin", *arguments])
@@ -186,9 +188,7 @@ def _command(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pyte
 
 
 @pytest.mark.parametrize("case", _table("options"), ids=lambda case: " ".join(case["args"]) or "nothing")
-def test_option(
-    case: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_option(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     code, text = _command(["simulate", str(GOOD), *case["args"]], monkeypatch, capsys)
     assert code == 2
     assert "Traceback" not in text
@@ -213,7 +213,9 @@ def test_command_line(
     assert str(file) in text
 
 
-@pytest.mark.parametrize("content", [b"name: [", b"\x00\x01", b"[" * 100_000, GOOD.read_bytes().replace(b"vcpus: 4", b"vcpus: 48")])
+@pytest.mark.parametrize(
+    "content", [b"name: [", b"\x00\x01", b"[" * 100_000, GOOD.read_bytes().replace(b"vcpus: 4", b"vcpus: 48")]
+)
 def test_process(content: bytes, tmp_path: Path) -> None:
     file = tmp_path / "scenario.yaml"
     file.write_bytes(content)

@@ -1,5 +1,6 @@
-//! The bound: the same models as loops of the fewest lines over `std::collections::BinaryHeap`, with a generator of three lines and
-//! no statistics but a count and a sum. Equal times leave in no defined order, nothing can be cancelled.
+//! The bound: the same models as loops of the fewest lines over `std::collections::BinaryHeap`, with a generator of
+//! three lines and no statistics but a count and a sum. Equal times leave in no defined order, nothing can be
+//! cancelled.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -49,8 +50,8 @@ pub fn mm1(interval: f64, service: f64, customers: u64, seed: u64) -> Bare {
     (events, sum as f64 / customers as f64)
 }
 
-/// Closed network of exponential first-come-first-served stations with uniform routing, up to `end` ns. Returns the mean time of a
-/// visit in ns, by Little's law.
+/// Closed network of exponential first-come-first-served stations with uniform routing, up to `end` ns. Returns the
+/// mean time of a visit in ns, by Little's law.
 #[must_use]
 pub fn network(stations: usize, customers: usize, service: f64, end: u64, seed: u64) -> Bare {
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
@@ -77,8 +78,8 @@ pub fn network(stations: usize, customers: usize, service: f64, end: u64, seed: 
     (events, customers as f64 * end as f64 / events as f64)
 }
 
-/// The hold model: `pending` events, of which the next is taken and scheduled anew, `events` times. Returns the mean step of the
-/// clock in ns, which is mean delay / pending.
+/// The hold model: `pending` events, of which the next is taken and scheduled anew, `events` times. Returns the mean
+/// step of the clock in ns, which is mean delay / pending.
 #[must_use]
 pub fn hold(delay: f64, pending: usize, events: u64, seed: u64) -> Bare {
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);

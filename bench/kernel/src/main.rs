@@ -18,7 +18,8 @@ Service times have a mean of 1 ms (mm1), 10 ms (network); delays in the hold mod
 const SERVICE_NS: f64 = 1e6;
 const STATION_NS: f64 = 1e7;
 const DELAY_NS: f64 = 1e9;
-const PASSAGE_STATISTICS: &str = "calendar with cancellable events, named random streams (xoshiro256++, ziggurat); per customer: \
+const PASSAGE_STATISTICS: &str = "calendar with cancellable events, named random streams (xoshiro256++, ziggurat); \
+    per customer: \
     response histogram, response tally, time averages of number present and busy servers";
 const BARE: &str = "BinaryHeap, inline xorshift; only a count and a sum";
 
@@ -28,6 +29,7 @@ struct Measurement {
     does: &'static str,
 }
 
+#[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let Some((case, options)) = parse(&arguments) else {
@@ -173,8 +175,8 @@ fn hold(pending: usize, events: u64, seed: u64) -> Measurement {
     }
 }
 
-/// The hold model in which each event also moves `moves` others, chosen at random, to a new time: what a scheduler does when the speed
-/// of its neighbours changes. An operation is a pop with its schedule, or a move.
+/// The hold model in which each event also moves `moves` others, chosen at random, to a new time: what a scheduler does
+/// when the speed of its neighbours changes. An operation is a pop with its schedule, or a move.
 fn moves(pending: usize, events: u64, moves: u64, seed: u64) -> Measurement {
     let mut stream = Stream::named(seed, "moves");
     let delay = Draw::new(DELAY_NS, 1.0);

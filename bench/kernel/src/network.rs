@@ -1,6 +1,6 @@
-//! A queueing network on the kernel: open or closed, of first-come-first-served stations with one or many servers, delay stations
-//! and processor-sharing stations. It keeps the statistics a model of a real system keeps, so that it measures what such a
-//! model pays, and so that theory can be checked against it.
+//! A queueing network on the kernel: open or closed, of first-come-first-served stations with one or many servers,
+//! delay stations and processor-sharing stations. It keeps the statistics a model of a real system keeps, so that it
+//! measures what such a model pays, and so that theory can be checked against it.
 
 use hypertwin_kernel::{Calendar, Draw, EventId, Histogram, Nanos, Stream, Tally, TimeAverage};
 use std::cmp::Reverse;
@@ -140,8 +140,9 @@ struct Station {
     response_ns: Tally,
 }
 
-/// Processor sharing in virtual time: the service each customer present has had since the server was last empty. A customer
-/// leaves when it reaches the value at arrival plus the work brought, so an arrival changes nothing but the next departure.
+/// Processor sharing in virtual time: the service each customer present has had since the server was last empty. A
+/// customer leaves when it reaches the value at arrival plus the work brought, so an arrival changes nothing but the
+/// next departure.
 struct Sharing {
     /// Virtual time, in units of 2^-20 ns (for 10^6 customers a whole nanosecond is 1 unit each).
     virtual_time: u128,

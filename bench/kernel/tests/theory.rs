@@ -1,8 +1,8 @@
 //! Queueing theory as the oracle of the kernel.
 //!
-//! Each case runs with 20 seeds. For each seed ten replications give a 95 % confidence interval (Student's t) for every quantity,
-//! and the exact value must lie in it. An interval that is right 95 % of the time misses more than 4 times of 20 with probability
-//! 0.26 % (binomial), so up to 4 misses are allowed per quantity.
+//! Each case runs with 20 seeds. For each seed ten replications give a 95 % confidence interval (Student's t) for every
+//! quantity, and the exact value must lie in it. An interval that is right 95 % of the time misses more than 4 times of
+//! 20 with probability 0.26 % (binomial), so up to 4 misses are allowed per quantity.
 
 use hypertwin_bench::bare;
 use hypertwin_bench::network::{Discipline, Network, Outcome, Routing, Source, Until, run};
@@ -246,7 +246,7 @@ fn response_time_of_mm1_is_exponential() {
         },
     );
     for q in [0.5, 0.9, 0.99] {
-        let exact = -(1.0 - q as f64).ln() / 500.0 * 1e9;
+        let exact = -(1.0f64 - q).ln() / 500.0 * 1e9;
         let found = outcome.response_ns.quantile(q) as f64;
         assert!((found / exact - 1.0).abs() < 0.02, "{q}: {found} instead of {exact}");
     }

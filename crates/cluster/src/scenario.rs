@@ -340,7 +340,8 @@ pub struct VmGroup {
     /// Memory of one machine; at most its host's.
     #[schemars(extend("x-minimum" = "1 MiB", "x-maximum" = "1 PiB"))]
     pub memory: Bytes,
-    /// CPU shares.
+    /// CPU shares: what the machine gets beside others when there is not enough. `low`, `normal` and `high` are 500,
+    /// 1000 and 2000 per vCPU; a number is for the whole machine.
     #[serde(default)]
     pub shares: Shares,
     /// CPU that one machine is sure to get when it wants it; a host's machines cannot reserve more than it has.

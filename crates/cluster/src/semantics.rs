@@ -44,10 +44,15 @@ impl Parts {
 
     /// Whether nothing at, under or over `path` is a mistake.
     fn clean(&self, path: &[&str]) -> bool {
-        !self
+        let path: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
+        let over = (0..path.len()).any(|length| self.faulty.contains(&path[..length]));
+        // In the set's order, what is under a path comes right after it.
+        let under = self
             .faulty
-            .iter()
-            .any(|fault| fault.iter().zip(path).all(|(a, b)| a == b))
+            .range(path.clone()..)
+            .next()
+            .is_some_and(|fault| fault.starts_with(&path));
+        !over && !under
     }
 
     /// Whether a name exists or might have: a faulty section hides what it names.

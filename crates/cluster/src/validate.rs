@@ -36,8 +36,8 @@ impl Scenario {
             vec![found.mistake]
         })?;
         whole_numbers(&mut value);
-        let (mut found, faulty) = schema_mistakes(&value);
-        if !faulty.contains(&Vec::new()) {
+        let (mut found, faulty, unlisted) = schema_mistakes(&value);
+        if unlisted == 0 && !faulty.contains(&Vec::new()) {
             let mut sound = value.clone();
             faulty.iter().rev().for_each(|path| remove(&mut sound, path));
             faulty.iter().for_each(|path| stand_in(&mut sound, path));
@@ -51,7 +51,7 @@ impl Scenario {
             });
         }
         found.sort_by(|a, b| a.path.cmp(&b.path));
-        let more = found.len().saturating_sub(MOST_MISTAKES);
+        let more = unlisted + found.len().saturating_sub(MOST_MISTAKES);
         found.truncate(MOST_MISTAKES);
         let mut mistakes: Vec<Mistake> = found.into_iter().map(|found| found.mistake).collect();
         if more > 0 {
@@ -195,12 +195,20 @@ static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| {
         .expect("the schema made from the types is a schema")
 });
 
-/// What the schema finds wrong, one mistake for each path; and every path whose value cannot be relied on.
-fn schema_mistakes(value: &Value) -> (Vec<Found>, BTreeSet<Vec<String>>) {
+/// What the schema finds wrong, one mistake for each path; every path whose value cannot be relied on; and how many
+/// mistakes are not listed because there are too many.
+fn schema_mistakes(value: &Value) -> (Vec<Found>, BTreeSet<Vec<String>>, usize) {
     let mut found: Vec<Found> = Vec::new();
     let mut seen = BTreeSet::new();
+    let mut unlisted = 0;
     for error in VALIDATOR.iter_errors(value) {
-        for one in explain(&error) {
+        if found.len() >= MOST_MISTAKES {
+            unlisted += 1;
+            continue;
+        }
+        let (listed, more) = explain(&error);
+        unlisted += more;
+        for one in listed {
             if seen.insert(one.path.clone()) {
                 found.push(one);
             }
@@ -213,112 +221,89 @@ fn schema_mistakes(value: &Value) -> (Vec<Found>, BTreeSet<Vec<String>>) {
         .filter_map(|one| {
             let (key, parent) = one.path.split_last()?;
             let near = nearest(key, schema::keys(&schema::at(parent)?).into_iter())?;
+            let around = parent.iter().try_fold(value, |value, key| value.get(key.as_str()))?;
+            // The right key beside the wrong one stands as it is.
+            around.get(near).is_none().then_some(())?;
             Some([parent, &[near.to_owned()]].concat())
         })
         .collect();
     found.retain(|one| one.mistake.code != "missing-key" || !spelled.contains(&one.path));
     let faulty = found.iter().map(|one| one.path.clone()).chain(spelled).collect();
-    (found, faulty)
+    (found, faulty, unlisted)
 }
 
-/// The mistakes that one finding of the schema validator stands for.
-fn explain(error: &ValidationError<'_>) -> Vec<Found> {
+/// The mistakes that one finding of the schema validator stands for, and how many more it would be if all were listed.
+fn explain(error: &ValidationError<'_>) -> (Vec<Found>, usize) {
     let path: Vec<String> = keys_of(error.instance_path().as_str());
+    match error.kind() {
+        ValidationErrorKind::AdditionalProperties { unexpected } => {
+            let here = schema::at(&path).unwrap_or_default();
+            let listed = unexpected.iter().take(MOST_MISTAKES);
+            let found = listed
+                .map(|key| unknown_key(&path, key, error.instance(), &here))
+                .collect();
+            (found, unexpected.len().saturating_sub(MOST_MISTAKES))
+        }
+        _ => (vec![explain_one(error, path)], 0),
+    }
+}
+
+/// The mistake that a finding about one value stands for.
+fn explain_one(error: &ValidationError<'_>, path: Vec<String>) -> Found {
     let here = schema::at(&path).unwrap_or_default();
     let instance = error.instance().as_ref();
     let keys = path.iter().map(String::as_str);
-    let make = |code: &str, hint: String| {
-        let code = schema::keyword(&here, "x-code").and_then(Value::as_str).unwrap_or(code);
-        vec![Found::new(
-            keys.clone(),
-            code,
-            show(instance),
-            schema::allowed(&here),
+    let plain = |code: &str, hint: String| Found::new(keys.clone(), code, show(instance), schema::allowed(&here), hint);
+    // Some places have a code of their own for whatever is wrong with the form of their value.
+    let own = |code: &str, hint: String| {
+        plain(
+            schema::keyword(&here, "x-code").and_then(Value::as_str).unwrap_or(code),
             hint,
-        )]
+        )
     };
     match error.kind() {
-        ValidationErrorKind::AdditionalProperties { unexpected } => unexpected
-            .iter()
-            .map(|key| unknown_key(&path, key, instance, &here))
-            .collect(),
-        ValidationErrorKind::Required { property } => {
-            let key = property.as_str().unwrap_or_default();
-            vec![missing_key(&path, key)]
-        }
+        ValidationErrorKind::Required { property } => missing_key(&path, property.as_str().unwrap_or_default()),
         ValidationErrorKind::PropertyNames { error } => {
-            let name = error.instance().as_str().unwrap_or_default().to_owned();
-            vec![Found::new(
-                keys.chain([name.as_str()]),
+            let name = error.instance().as_str().unwrap_or_default();
+            Found::new(
+                keys.chain([name]),
                 "bad-name",
-                show_text(&name),
+                show_text(name),
                 "a name of 1 to 64 letters, digits, '-' and '_', beginning with a letter or digit".to_owned(),
                 "rename it".to_owned(),
-            )]
+            )
         }
-        _ if schema::keyword(&here, "x-quantity").is_some() => vec![quantity(&path, instance, &here)],
-        ValidationErrorKind::Type { .. } => {
-            let found = Found::new(
-                keys,
-                "wrong-type",
-                show(instance),
-                schema::allowed(&here),
-                type_hint(instance, &here),
-            );
-            vec![found]
-        }
+        _ if schema::keyword(&here, "x-quantity").is_some() => quantity(&path, instance, &here),
+        ValidationErrorKind::Type { .. } => plain("wrong-type", type_hint(instance, &here)),
         ValidationErrorKind::Enum { options } => {
-            let options: Vec<&str> = options
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-                .collect();
-            let near = instance.as_str().and_then(|text| nearest(text, options.into_iter()));
-            make(
+            let options = options.as_array().into_iter().flatten().filter_map(Value::as_str);
+            own(
                 "unknown-value",
-                near.map_or("choose one of these".to_owned(), |near| format!("did you mean {near}?")),
+                near_hint(instance, options, "choose one of these".to_owned()),
             )
         }
         ValidationErrorKind::Pattern { .. } => {
             let values = schema::keyword(&here, "x-values").and_then(Value::as_array);
             let values = values.into_iter().flatten().filter_map(Value::as_str);
-            let near = instance.as_str().and_then(|text| nearest(text, values));
-            make(
-                "bad-text",
-                near.map_or_else(|| example_hint(&here), |near| format!("did you mean {near}?")),
-            )
+            own("bad-text", near_hint(instance, values, example_hint(&here)))
         }
         ValidationErrorKind::Minimum { .. } | ValidationErrorKind::Maximum { .. } => {
-            let found = Found::new(
-                keys,
-                "out-of-range",
-                show(instance),
-                schema::allowed(&here),
-                "choose a value in that range".to_owned(),
-            );
-            vec![found]
+            plain("out-of-range", "choose a value in that range".to_owned())
         }
         ValidationErrorKind::MinProperties { .. } | ValidationErrorKind::MaxProperties { .. } => {
-            make("out-of-range", "add or remove entries".to_owned())
+            own("out-of-range", "add or remove entries".to_owned())
         }
-        ValidationErrorKind::MaxLength { .. } | ValidationErrorKind::MinLength { .. } => {
-            let hint = if instance.as_str() == Some("") {
-                "give a text, or remove the key"
-            } else {
-                "shorten it"
-            };
-            vec![Found::new(
-                keys,
-                "out-of-range",
-                show(instance),
-                schema::allowed(&here),
-                hint.to_owned(),
-            )]
-        }
-        ValidationErrorKind::MaxItems { .. } => make("out-of-range", "use fewer entries".to_owned()),
-        other => make("invalid", format!("the schema refuses it ({})", other.keyword())),
+        ValidationErrorKind::MaxLength { .. } => plain("out-of-range", "shorten it".to_owned()),
+        ValidationErrorKind::MinLength { .. } => plain("out-of-range", "give a text, or remove the key".to_owned()),
+        ValidationErrorKind::MaxItems { .. } => own("out-of-range", "use fewer entries".to_owned()),
+        other => own("invalid", format!("the schema refuses it ({})", other.keyword())),
     }
+}
+
+/// Offers the candidate that a text is nearest to, or else says something.
+fn near_hint<'c>(value: &Value, candidates: impl Iterator<Item = &'c str>, otherwise: String) -> String {
+    let near = value.as_str().and_then(|text| nearest(text, candidates));
+    near.map_or(otherwise, |near| format!("did you mean {near}?"))
 }
 
 /// The keys of a JSON pointer.

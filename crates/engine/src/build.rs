@@ -53,6 +53,9 @@ impl Host {
     }
 }
 
+/// With more VMs than this only groups keep a distribution of response times: it takes about 100 KiB.
+const MOST_DISTRIBUTIONS: usize = 256;
+
 /// Builds the initial state of `scenario` with the random streams of `seed`.
 pub(crate) fn build(scenario: &Scenario, seed: u64) -> Result<Simulation, RunError> {
     let placement = scenario.placement().ok_or(RunError::NoPlacement)?;
@@ -74,11 +77,12 @@ pub(crate) fn build(scenario: &Scenario, seed: u64) -> Result<Simulation, RunErr
         recorder: Recorder::new(scenario),
         failure: None,
     };
+    let keep_distributions = vm_specs.len() <= MOST_DISTRIBUTIONS;
     for (position, (name, spec)) in vm_specs.iter().enumerate() {
         let workload = scenario.workloads.get(&spec.workload).ok_or(RunError::NoPlacement)?;
         let host = placement[position];
         let group = groups.iter().position(|group| std::ptr::eq(&scenario.vms[*group], *spec)).unwrap_or(0);
-        simulation.add_vm(name.clone(), group, spec, workload, host, host_specs[host].1, seed);
+        simulation.add_vm(name.clone(), group, spec, workload, host, host_specs[host].1, seed, keep_distributions);
     }
     for host in 0..simulation.hosts.len() {
         let periods = simulation.hosts[host].scheduler.periods();
@@ -102,6 +106,7 @@ impl Simulation {
         host_index: usize,
         host_spec: &HostGroup,
         seed: u64,
+        keep_distribution: bool,
     ) {
         let index = self.vms.len();
         let vcpus = spec.vcpus as usize;
@@ -180,10 +185,13 @@ impl Simulation {
             slowest_ns: None,
             parked: Vec::new(),
             free: Vec::new(),
+            sessions,
             in_progress: 0,
+            work_begun_ns: 0.0,
             measured: Measured {
                 runnable: TimeAverage::new(),
-                response: Histogram::new(),
+                distribution: keep_distribution.then(Histogram::new),
+                all: Responses::default(),
                 system_ns: 0.0,
                 ios: 0.0,
                 sample: Responses::default(),

@@ -148,9 +148,12 @@ impl Simulation {
             Placement::Preempt(cpu) => {
                 let victim = self.stop(host_index, cpu, State::Ready);
                 self.hosts[host_index].scheduler.withdraw(self.worlds[victim].local);
-                self.hosts[host_index].occupancy.vacate(cpu);
+                let freed = self.hosts[host_index].occupancy.vacate(cpu);
                 self.start(host_index, cpu, world_index, false);
                 self.place(victim);
+                if let Some(other) = freed {
+                    self.fill(host_index, other);
+                }
             }
             Placement::Queue => {
                 self.hosts[host_index].queued += 1;
@@ -303,7 +306,7 @@ impl Simulation {
         if vm.slowest_ns == Some(world.lag_ns) {
             vm.slowest_ns = None;
         }
-        self.hosts[host_index].scheduler.sleep(world.local);
+        self.hosts[host_index].scheduler.sleep(world.local, self.now);
         self.refill(host_index, cpu);
     }
 
@@ -318,10 +321,16 @@ impl Simulation {
         if verdict == SliceEnd::Yield {
             self.stop(host_index, cpu, State::Ready);
             let host = &mut self.hosts[host_index];
-            host.scheduler.put_back(local, cpu);
-            host.queued += 1;
-            self.refill(host_index, cpu);
-            self.watch_lag(world_index);
+            if host.occupancy.find_idle(host.scheduler.domain(local), cpu).is_some() {
+                host.scheduler.withdraw(local);
+                self.refill(host_index, cpu);
+                self.place(world_index);
+            } else {
+                host.scheduler.put_back(local, cpu);
+                host.queued += 1;
+                self.refill(host_index, cpu);
+                self.watch_lag(world_index);
+            }
             return;
         }
         host.cpus[cpu].slice_end = self.now + host.scheduler.slice_ns(local);

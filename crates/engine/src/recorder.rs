@@ -11,8 +11,6 @@ use std::ops::Range;
 
 /// Observations per sample of the timeline.
 const OBSERVATIONS_PER_SAMPLE: u64 = 10;
-/// With more VMs than this, only groups keep a distribution of response times.
-const MOST_HISTOGRAMS: usize = 256;
 
 /// Totals of one VM since measuring began: accounts summed over its vCPUs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,6 +30,8 @@ struct HostTotals {
 /// What was recorded so far, and where the current intervals began.
 pub(crate) struct Recorder {
     groups: Vec<String>,
+    /// Per group: response times of the VMs that keep no distribution of their own.
+    pub distributions: Vec<Histogram>,
     units: Vec<(String, f64)>,
     sample_ns: Nanos,
     observe_ns: Nanos,
@@ -51,6 +51,7 @@ impl Recorder {
         let sample_ns = scenario.run.sample_interval.nanos().max(1);
         Self {
             groups: scenario.vms.keys().cloned().collect(),
+            distributions: vec![Histogram::new(); scenario.vms.len()],
             units: scenario
                 .vms
                 .values()
@@ -115,7 +116,10 @@ impl Simulation {
         }
         for vm in &mut self.vms {
             vm.measured.runnable.reset(self.now);
-            vm.measured.response.reset();
+            if let Some(distribution) = &mut vm.measured.distribution {
+                distribution.reset();
+            }
+            vm.measured.all = Responses::default();
             vm.measured.system_ns = 0.0;
             vm.measured.ios = 0.0;
             vm.measured.sample = Responses::default();
@@ -123,6 +127,7 @@ impl Simulation {
         }
         let (hosts, vms) = (self.hosts.len(), self.vms.len());
         let recorder = &mut self.recorder;
+        recorder.distributions.iter_mut().for_each(Histogram::reset);
         recorder.measuring_since = Some(self.now);
         recorder.vms_at_sample = vec![VmTotals::default(); vms];
         recorder.vms_at_observation = vec![VmTotals::default(); vms];
@@ -276,8 +281,7 @@ impl Simulation {
             }
         });
         let hosts = hosts.collect();
-        let keep_histograms = self.vms.len() <= MOST_HISTOGRAMS;
-        let mut group_responses = vec![Histogram::new(); self.recorder.groups.len()];
+        let mut group_responses = std::mem::take(&mut self.recorder.distributions);
         let mut vms = Vec::with_capacity(self.vms.len());
         for (index, (vm, totals)) in self.vms.into_iter().zip(totals).enumerate() {
             let host = &self.hosts[vm.host];
@@ -287,8 +291,10 @@ impl Simulation {
             let demand_ns = (account.run_ns + account.ready_ns + account.costop_ns) as f64;
             let used_ns = account.used_ns + vm.measured.system_ns;
             let cores = |ns: f64| ns / duration_ns * host.nominal_mhz;
-            group_responses[vm.group].merge(&vm.measured.response);
-            let throughput_per_s = vm.measured.response.count() as f64 / duration_ns * 1e9;
+            if let Some(distribution) = &vm.measured.distribution {
+                group_responses[vm.group].merge(distribution);
+            }
+            let throughput_per_s = vm.measured.all.count as f64 / duration_ns * 1e9;
             vms.push(VmResult {
                 name: vm.name,
                 group: vm.group,
@@ -309,10 +315,10 @@ impl Simulation {
                 run_queue: totals.runnable_ns / duration_ns,
                 throughput_per_s,
                 throughput_units_per_s: throughput_per_s * self.recorder.units[vm.group].1,
-                response_mean_ms: vm.measured.response.mean() / 1e6,
-                response_count: vm.measured.response.count(),
+                response_mean_ms: vm.measured.all.mean_ms(),
+                response_count: vm.measured.all.count,
                 iops: vm.measured.ios / duration_ns * 1e9,
-                response: keep_histograms.then_some(vm.measured.response),
+                response: vm.measured.distribution,
             });
         }
         let recorder = self.recorder;

@@ -111,6 +111,7 @@ impl Simulation {
         entry.phase = Phase::Compute;
         entry.burst_ns = vm.cpu_burst.sample(&mut vm.streams.cpu) as f64;
         entry.remaining_ns = entry.burst_ns;
+        vm.work_begun_ns += entry.burst_ns;
         self.wakeups.push_back(process);
     }
 
@@ -235,7 +236,11 @@ impl Simulation {
         let vm_index = entry.vm as usize;
         let vm = &mut self.vms[vm_index];
         let response = self.now - entry.started;
-        vm.measured.response.record(response);
+        match &mut vm.measured.distribution {
+            Some(distribution) => distribution.record(response),
+            None => self.recorder.distributions[vm.group].record(response),
+        }
+        vm.measured.all.add(response);
         vm.measured.sample.add(response);
         vm.measured.observation.add(response);
         vm.in_progress -= 1;
@@ -262,7 +267,8 @@ impl Simulation {
         }
         let process = vm.free.pop().unwrap_or_else(|| {
             let process = self.processes.len() as ProcessId;
-            self.processes.push(Process::new(vm_index, process, vm.vcpus));
+            self.processes.push(Process::new(vm_index, vm.sessions, vm.vcpus));
+            vm.sessions += 1;
             process
         });
         self.at(next, WORK, Event::Arrival { vm: vm_index as u32 });

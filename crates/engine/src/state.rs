@@ -175,14 +175,21 @@ pub struct Vm {
     pub parked: Vec<ProcessId>,
     /// Processes of an open workload that are free for the next arrival.
     pub free: Vec<ProcessId>,
+    /// Processes made so far.
+    pub sessions: u32,
     pub in_progress: usize,
+    /// Work of all CPU bursts begun so far, in nanoseconds alone on a core at the reference clock.
+    pub work_begun_ns: f64,
     pub measured: Measured,
 }
 
 /// What is measured of one VM.
 pub struct Measured {
     pub runnable: TimeAverage,
-    pub response: Histogram,
+    /// Distribution of response times; `None` in scenarios of very many VMs, where only groups keep one.
+    pub distribution: Option<Histogram>,
+    /// All response times since measuring began.
+    pub all: Responses,
     pub system_ns: f64,
     pub ios: f64,
     /// Sum and number of response times since the last sample, and since the last observation.

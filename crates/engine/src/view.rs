@@ -2,7 +2,7 @@
 //! Checkers of invariants are written against this.
 
 use crate::simulation::Simulation;
-use crate::state::Kind;
+use crate::state::{Kind, Phase};
 use hypertwin_kernel::Nanos;
 use hypertwin_models::accounting::{Account, State};
 use hypertwin_models::scheduler::Domain;
@@ -83,6 +83,14 @@ impl<'s> View<'s> {
     pub fn processes(&self, vm: usize) -> (usize, usize) {
         let vm = &self.simulation.vms[vm];
         (vm.in_progress, vm.guest.runnable() + vm.pending.iter().map(Vec::len).sum::<usize>())
+    }
+
+    /// CPU work of a VM, in nanoseconds alone on a core at the reference clock: begun so far, and of that not done yet
+    /// (as of each vCPU's `since`).
+    pub fn work(&self, vm: usize) -> (f64, f64) {
+        let left = self.simulation.processes.iter().filter(|process| process.vm as usize == vm);
+        let left = left.filter(|process| process.phase == Phase::Compute).map(|process| process.remaining_ns).sum();
+        (self.simulation.vms[vm].work_begun_ns, left)
     }
 
     /// vCPUs that the guest of a VM sees busy.

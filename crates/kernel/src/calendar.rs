@@ -4,18 +4,19 @@
 //!
 //! - *Near*: every event up to the *horizon* is in a list sorted with the next event last, so taking it costs a few
 //!   instructions. While few events are pending the horizon is the end of time and everything is near.
-//! - *Far*: every event beyond the horizon hangs in a bucket: the highest base-2^[`BITS`] digit in which its time differs from the
-//!   horizon is the bucket's level, the digit itself the bucket's place. Buckets are unsorted, doubly linked lists through one table
-//!   of nodes, so scheduling, cancelling and moving a far event costs a few instructions whatever is pending, leaves nothing behind,
-//!   and needs no memory beyond the node. When the near list runs empty, the first bucket is sorted into it, or spread
-//!   over lower levels while it is long.
+//! - *Far*: every event beyond the horizon hangs in a bucket: the highest base-2^[`BITS`] digit in which its time
+//!   differs from the horizon is the bucket's level, the digit itself the bucket's place. Buckets are unsorted, doubly
+//!   linked lists through one table of nodes, so scheduling, cancelling and moving a far event costs a few instructions
+//!   whatever is pending, leaves nothing behind, and needs no memory beyond the node. When the near list runs empty,
+//!   the first bucket is sorted into it, or spread over lower levels while it is long.
 //!
-//! Since time never runs backwards, each event is touched at most once per level. Sources: Ahuja, Mehlhorn, Orlin and Tarjan,
-//! "Faster algorithms for the shortest path problem", JACM 37(2), 1990 (radix heap); Varghese and Lauck, "Hashed and hierarchical
-//! timing wheels", SOSP 1987; Tang, Goh and Thng, "Ladder queue", ACM TOMACS 15(3), 2005 (sorting only what comes next).
+//! Since time never runs backwards, each event is touched at most once per level. Sources: Ahuja, Mehlhorn, Orlin and
+//! Tarjan, "Faster algorithms for the shortest path problem", JACM 37(2), 1990 (radix heap); Varghese and Lauck,
+//! "Hashed and hierarchical timing wheels", SOSP 1987; Tang, Goh and Thng, "Ladder queue", ACM TOMACS 15(3), 2005
+//! (sorting only what comes next).
 //!
-//! A near event that is cancelled or moved leaves its entry behind, to be skipped; entries are swept out when they are many, so
-//! memory stays proportional to the largest number of events that were ever pending at once.
+//! A near event that is cancelled or moved leaves its entry behind, to be skipped; entries are swept out when they are
+//! many, so memory stays proportional to the largest number of events that were ever pending at once.
 
 use crate::Nanos;
 use std::cmp::Reverse;
@@ -40,7 +41,8 @@ const NEAR: u32 = u32::MAX - 1;
 /// Where the sequence number ends and the priority starts in an order.
 const PRIORITY_SHIFT: u32 = 56;
 
-/// A pending event of a [`Calendar`], to cancel or move it. It stays valid, and refers to nothing else, after the event is gone.
+/// A pending event of a [`Calendar`], to cancel or move it there. It never refers to another event once its own is
+/// gone.
 #[derive(Copy, Clone, Debug, Eq, PartialEq, Hash)]
 pub struct EventId {
     order: NonZeroU64,
@@ -183,7 +185,9 @@ impl<E: Copy> Calendar<E> {
     #[inline]
     #[must_use]
     pub fn is_pending(&self, id: EventId) -> bool {
-        self.nodes[id.slot as usize].order == id.order.get()
+        self.nodes
+            .get(id.slot as usize)
+            .is_some_and(|node| node.order == id.order.get())
     }
 
     /// When the event is due; `None` if it is gone.
@@ -193,8 +197,8 @@ impl<E: Copy> Calendar<E> {
         self.is_pending(id).then(|| self.nodes[id.slot as usize].time)
     }
 
-    /// Schedules `event` at time `at`. Of events at the same time the one of lower `priority` comes first; of equal priority
-    /// the one scheduled (or moved) first.
+    /// Schedules `event` at time `at`. Of events at the same time the one of lower `priority` comes first; of equal
+    /// priority the one scheduled (or moved) first.
     ///
     /// # Panics
     /// When `at` is in the past.
@@ -227,9 +231,12 @@ impl<E: Copy> Calendar<E> {
     /// Cancels an event. `false` if it was popped or cancelled before.
     #[inline]
     pub fn cancel(&mut self, id: EventId) -> bool {
-        let Node {
+        let Some(&Node {
             time, order, before, ..
-        } = self.nodes[id.slot as usize];
+        }) = self.nodes.get(id.slot as usize)
+        else {
+            return false;
+        };
         if order != id.order.get() {
             return false;
         }
@@ -244,19 +251,19 @@ impl<E: Copy> Calendar<E> {
         true
     }
 
-    /// Moves an event to time `at`, keeping its priority; among equals it is now the last. Returns its new id; `None` if
-    /// it was popped or cancelled before.
+    /// Moves an event to time `at`, keeping its priority; among equals it is now the last. Returns its new id; `None`
+    /// if it was popped or cancelled before.
     ///
     /// # Panics
     /// When `at` is in the past.
     #[inline]
     pub fn reschedule(&mut self, id: EventId, at: Nanos) -> Option<EventId> {
-        let Node {
+        let &Node {
             time,
             order: old,
             before,
             ..
-        } = self.nodes[id.slot as usize];
+        } = self.nodes.get(id.slot as usize)?;
         if old != id.order.get() {
             return None;
         }
@@ -623,4 +630,55 @@ impl<E: Copy> Calendar<E> {
 #[inline]
 fn level_of(difference: u64) -> u32 {
     (u64::BITS - 1 - difference.leading_zeros()) / BITS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Stream;
+
+    /// Moves and cancels without end, with delays below `span`, and returns the most entries and nodes there ever were.
+    fn most_memory(pending: u64, span: u64) -> (usize, usize) {
+        let mut stream = Stream::named(pending, "moves");
+        let mut calendar = Calendar::new();
+        let mut ids: Vec<_> = (0..pending)
+            .map(|event| calendar.schedule(stream.below(span), 0, event))
+            .collect();
+        let mut entries = 0;
+        for step in 0..100_000 {
+            let which = stream.below(pending) as usize;
+            let at = calendar.now() + stream.below(span);
+            if step % 3 == 0 {
+                assert!(calendar.cancel(ids[which]));
+                ids[which] = calendar.schedule(at, 0, which as u64);
+            } else {
+                ids[which] = calendar.reschedule(ids[which], at).unwrap();
+            }
+            if step % 50 == 0 {
+                let (now, event) = calendar.pop().unwrap();
+                ids[event as usize] = calendar.schedule(now + stream.below(span), 0, event);
+            }
+            entries = entries.max(calendar.near.len() + calendar.crowd.len());
+        }
+        (entries, calendar.nodes.len())
+    }
+
+    #[test]
+    fn memory_is_bounded_by_what_is_pending() {
+        for (pending, span) in [
+            (5, 1_000),
+            (30, 1_000_000),
+            (300, 1),
+            (300, 3),
+            (300, 1_000_000_000),
+            (3000, 10),
+        ] {
+            let (entries, nodes) = most_memory(pending, span);
+            assert_eq!(nodes, pending as usize);
+            assert!(
+                entries <= 2 * pending as usize + 2 * NEAR_AT_MOST,
+                "{entries} entries for {pending} within {span}"
+            );
+        }
+    }
 }

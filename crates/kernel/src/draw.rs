@@ -9,7 +9,7 @@ use crate::{Nanos, stream::Stream};
 /// | 0 | constant |
 /// | below 1 | gamma of shape 1/cv² (Erlang when that is whole): Marsaglia and Tsang, ACM TOMS 26(3), 2000 |
 /// | 1 | exponential |
-/// | above 1 | hyperexponential of two phases with balanced means: Whitt, "Approximating a point process by a renewal process", Operations Research 30(1), 1982 |
+/// | above 1 | hyperexponential of two phases with balanced means: Whitt, Operations Research 30(1), 1982 |
 ///
 /// A sample is rounded to whole nanoseconds and is at least 1 ns unless the mean is 0. Sampling allocates nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,9 +3,9 @@
 //! The kernel has never heard of a virtual machine. It does no input or output, reads no clock and starts no thread.
 //!
 //! Everything in it is deterministic: the same calls give the same bits on any machine. Time is counted in integer
-//! nanoseconds, events leave the calendar in the order (time, priority, sequence), each random stream is seeded from its
-//! name, and every transcendental function comes from the `libm` crate (written in Rust) and never from the platform's
-//! mathematics library.
+//! nanoseconds, events leave the calendar in the order (time, priority, sequence), each random stream is seeded from
+//! its name, and every transcendental function comes from the `libm` crate (written in Rust) and never from the
+//! platform's mathematics library.
 //!
 //! ```
 //! use hypertwin_kernel::{Calendar, Draw, Stream, Tally};

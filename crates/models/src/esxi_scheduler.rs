@@ -13,11 +13,14 @@
 //! two-clock reservation.
 //!
 //! **Assumptions.** Idle logical CPUs take ready worlds of their node at once, so the L2, L3 and package periods of
-//! ESXi have nothing to do here; virtual time is kept per node. A waking vCPU displaces nobody. NUMA clients move whole,
+//! ESXi have nothing to do here; virtual time is kept per node. A vCPU that becomes
+//! ready displaces what runs on its own last CPU, or what has used up its quantum elsewhere, if that has had more of its
+//! entitlement. NUMA clients move whole,
 //! one per rebalance, to the node with the lowest load.
 //!
 //! **Valid** for versions 5.5 to 9.0 and hosts with one or two threads per core.
 
+use crate::cpu_set::CpuSet;
 use crate::scheduler::{
     BalancePeriods, CoschedulingThresholds, CpuScheduler, Domain, GroupSpec, Placement, SliceEnd, WorldId, WorldSpec,
 };
@@ -53,6 +56,8 @@ const MS: u64 = 1_000_000;
 const BY_VERSION: [(Hypervisor, u64, u64); 2] =
     [(Hypervisor::Esxi55, 50 * MS, 200 * MS), (Hypervisor::Esxi65, 200 * MS, 800 * MS)];
 
+/// How far behind, in virtual time, a world may fall while nobody has to wait: with different shares they drift apart.
+const CREDIT_HORIZON_NS: u64 = 1_000 * MS;
 /// `Numa.MigThreshold`: least gain in balance, as a fraction of a node, for which a client is moved.
 const NUMA_MIGRATION_GAIN: f64 = 0.02;
 /// Rebalance periods for which a moved client stays where it is (the effect of `Numa.MigThrashThreshold`).
@@ -123,6 +128,9 @@ struct World {
     stamp: u32,
     /// Charged time over shares, in nanoseconds of a world with 1,000 shares.
     virtual_ns: u64,
+    /// By how much its virtual time was behind its companions' when it went to sleep.
+    owed_ns: u64,
+    asleep_since_ns: u64,
     /// Real time from which the world is behind its reservation.
     reserved_from_ns: f64,
 }
@@ -131,27 +139,10 @@ struct World {
 struct ReadyQueue {
     by_virtual_time: BinaryHeap<Reverse<(u64, u64, WorldId, u32)>>,
     by_reservation: BinaryHeap<Reverse<(u64, u64, WorldId, u32)>>,
-    /// Virtual times of the awake worlds, summed: their mean is where a world that wakes joins.
-    virtual_sum_ns: u128,
-    awake: u64,
-    idle_clock_ns: u64,
-}
-
-impl ReadyQueue {
-    fn clock_ns(&self) -> u64 {
-        if self.awake == 0 { self.idle_clock_ns } else { (self.virtual_sum_ns / u128::from(self.awake)) as u64 }
-    }
-
-    fn join(&mut self, virtual_ns: u64) {
-        self.virtual_sum_ns += u128::from(virtual_ns);
-        self.awake += 1;
-    }
-
-    fn leave(&mut self, virtual_ns: u64) {
-        self.idle_clock_ns = self.clock_ns();
-        self.virtual_sum_ns -= u128::from(virtual_ns);
-        self.awake -= 1;
-    }
+    /// Virtual time of the queue (start-time fair queueing): that of the world that was last served by its shares. A world
+    /// that wakes joins here, less what it was owed when it went to sleep, which sleep uses up.
+    clock_ns: u64,
+    waiting: usize,
 }
 
 /// See the module's description.
@@ -162,7 +153,8 @@ pub struct EsxiScheduler {
     worlds: Vec<World>,
     queues: Vec<ReadyQueue>,
     masks: Vec<Domain>,
-    claims: Vec<bool>,
+    /// CPUs whose world has used up its quantum and goes on only because nobody waited.
+    expired: CpuSet,
     sequence: u64,
 }
 
@@ -180,7 +172,7 @@ impl EsxiScheduler {
             worlds: Vec::new(),
             queues: (0..=topology.sockets).map(|_| ReadyQueue::default()).collect(),
             masks: Vec::new(),
-            claims: vec![false; topology.cpus()],
+            expired: CpuSet::new(topology.cpus()),
             sequence: 0,
         }
     }
@@ -218,6 +210,7 @@ impl EsxiScheduler {
         if self.groups[entry.group].spec.reservation_cores > 0.0 {
             queue.by_reservation.push(Reverse((entry.reserved_from_ns as u64, sequence, world, stamp)));
         }
+        queue.waiting += 1;
     }
 
 
@@ -266,25 +259,41 @@ impl EsxiScheduler {
         let entry = &mut self.worlds[world as usize];
         let queue = &mut self.queues[entry.queue];
         entry.awake = true;
-        entry.virtual_ns = entry.virtual_ns.max(queue.clock_ns());
+        let owed = entry.owed_ns.saturating_sub(now_ns - entry.asleep_since_ns);
+        entry.virtual_ns = entry.virtual_ns.max(queue.clock_ns.saturating_sub(owed));
         entry.reserved_from_ns = entry.reserved_from_ns.max(now_ns as f64);
-        queue.join(entry.virtual_ns);
         self.groups[entry.group].awake += 1;
     }
 
     /// Moves a world to another home node, as far from its new companions' virtual time as from its old ones'.
     fn set_home(&mut self, world: WorldId, node: usize) {
         let entry = &mut self.worlds[world as usize];
-        let ahead = entry.virtual_ns as i128 - i128::from(self.queues[entry.queue].clock_ns());
-        if entry.awake {
-            self.queues[entry.queue].leave(entry.virtual_ns);
+        let ahead = i128::from(entry.virtual_ns) - i128::from(self.queues[entry.queue].clock_ns);
+        entry.virtual_ns = (i128::from(self.queues[node].clock_ns) + ahead).max(0) as u64;
+        if std::mem::take(&mut entry.queued) {
+            self.queues[entry.queue].waiting -= 1;
         }
-        entry.virtual_ns = (i128::from(self.queues[node].clock_ns()) + ahead).max(0) as u64;
         entry.domain = Domain::Node(node);
         entry.queue = node;
-        entry.stamp += 1;
-        if entry.awake {
-            self.queues[node].join(entry.virtual_ns);
+    }
+
+    /// Whether `world`, for which no CPU is idle, takes `cpu` from what runs there: a helper world from a vCPU, and a
+    /// vCPU from one that has had more of its entitlement.
+    fn displaces(&self, world: WorldId, cpu: usize, now_ns: u64, cpus: &Occupancy) -> bool {
+        let Some(other) = cpus.running(cpu) else { return false };
+        let (mine, theirs) = (&self.worlds[world as usize], &self.worlds[other as usize]);
+        let reserved = self.groups[theirs.group].spec.reservation_cores > 0.0;
+        let behind = reserved && theirs.reserved_from_ns <= now_ns as f64;
+        !theirs.helper && (mine.helper || mine.queue == theirs.queue && mine.virtual_ns < theirs.virtual_ns && !behind)
+    }
+
+    /// The world runs although nobody had to wait: virtual time goes on with it, and nobody falls far behind.
+    fn uncontended(&mut self, world: WorldId) {
+        let entry = &mut self.worlds[world as usize];
+        let queue = &mut self.queues[entry.queue];
+        if queue.waiting == 0 && self.groups[entry.group].spec.reservation_cores == 0.0 {
+            queue.clock_ns = queue.clock_ns.max(entry.virtual_ns);
+            entry.virtual_ns = entry.virtual_ns.max(queue.clock_ns.saturating_sub(CREDIT_HORIZON_NS));
         }
     }
 }
@@ -335,6 +344,8 @@ impl CpuScheduler for EsxiScheduler {
             queued: false,
             stamp: 0,
             virtual_ns: 0,
+            owed_ns: 0,
+            asleep_since_ns: 0,
             reserved_from_ns: 0.0,
         });
     }
@@ -351,26 +362,33 @@ impl CpuScheduler for EsxiScheduler {
         let last = entry.last;
         if let Some(cpu) = cpus.find_idle(&entry.domain, last) {
             self.worlds[world as usize].last = cpu;
+            self.expired.remove(cpu);
+            self.uncontended(world);
             return Placement::Run(cpu);
         }
-        let displaces = woken
-            && entry.domain.allows(&self.topology, last)
-            && cpus.running(last).is_some_and(|other| {
-                let other = &self.worlds[other as usize];
-                !other.helper && (entry.helper || entry.queue == other.queue && entry.virtual_ns < other.virtual_ns)
-            });
-        if displaces {
-            return Placement::Preempt(last);
+        let domain = &entry.domain;
+        let displaces = |cpu: usize| domain.allows(&self.topology, cpu) && self.displaces(world, cpu, now_ns, cpus);
+        let victim = Some(last).filter(|&cpu| displaces(cpu)).or_else(|| self.expired.iter().find(|&cpu| displaces(cpu)));
+        if let Some(cpu) = victim {
+            self.expired.remove(cpu);
+            self.worlds[world as usize].last = cpu;
+            return Placement::Preempt(cpu);
         }
         self.enqueue(world);
         Placement::Queue
     }
 
     fn next(&mut self, cpu: usize, now_ns: u64) -> Option<WorldId> {
-        let (_, _, _, world) = self.best(cpu, now_ns)?;
+        let (by_shares, _, _, world) = self.best(cpu, now_ns)?;
         let entry = &mut self.worlds[world as usize];
         entry.queued = false;
         entry.last = cpu;
+        self.expired.remove(cpu);
+        let queue = &mut self.queues[entry.queue];
+        queue.waiting -= 1;
+        if by_shares {
+            queue.clock_ns = queue.clock_ns.max(entry.virtual_ns);
+        }
         Some(world)
     }
 
@@ -379,18 +397,22 @@ impl CpuScheduler for EsxiScheduler {
     }
 
     fn withdraw(&mut self, world: WorldId) {
-        self.worlds[world as usize].queued = false;
+        let entry = &mut self.worlds[world as usize];
+        if std::mem::take(&mut entry.queued) {
+            self.queues[entry.queue].waiting -= 1;
+        }
     }
 
     fn migrate(&mut self, world: WorldId, to_cpu: usize) {
         self.worlds[world as usize].last = to_cpu;
     }
 
-    fn sleep(&mut self, world: WorldId) {
+    fn sleep(&mut self, world: WorldId, now_ns: u64) {
         let entry = &mut self.worlds[world as usize];
         entry.awake = false;
         self.groups[entry.group].awake -= 1;
-        self.queues[entry.queue].leave(entry.virtual_ns);
+        entry.asleep_since_ns = now_ns;
+        entry.owed_ns = self.queues[entry.queue].clock_ns.saturating_sub(entry.virtual_ns);
     }
 
     fn charge(&mut self, world: WorldId, _cpu: usize, _run_ns: u64, used_ns: f64) {
@@ -398,7 +420,6 @@ impl CpuScheduler for EsxiScheduler {
         let entry = &mut self.worlds[world as usize];
         let advance_ns = (used_ns * UNIT_SHARES / shares).round() as u64;
         entry.virtual_ns += advance_ns;
-        self.queues[entry.queue].virtual_sum_ns += u128::from(advance_ns);
         let group = &self.groups[entry.group];
         if group.spec.reservation_cores > 0.0 {
             entry.reserved_from_ns += used_ns * f64::from(group.awake.max(1)) / group.spec.reservation_cores;
@@ -410,18 +431,27 @@ impl CpuScheduler for EsxiScheduler {
     }
 
     fn slice_end(&mut self, world: WorldId, cpu: usize, now_ns: u64, cpus: &Occupancy) -> SliceEnd {
+        let claimed = self.topology.sibling(cpu).is_some_and(|other| cpus.is_withheld(other));
         let Some((by_shares, key, _, _)) = self.best(cpu, now_ns) else {
-            return if std::mem::take(&mut self.claims[cpu]) { SliceEnd::ReleaseCore } else { self.claim(world, cpu, cpus) };
+            self.uncontended(world);
+            self.expired.insert(cpu);
+            return if claimed { SliceEnd::ReleaseCore } else { self.claim(world, cpu, cpus) };
         };
         let entry = &self.worlds[world as usize];
-        let group = &self.groups[entry.group];
-        let behind_reservation = group.spec.reservation_cores > 0.0 && entry.reserved_from_ns <= now_ns as f64;
-        let gives_way = if by_shares { !behind_reservation && key < entry.virtual_ns } else { true };
-        if gives_way && !(behind_reservation && !by_shares && key as f64 > entry.reserved_from_ns) {
-            self.claims[cpu] = false;
-            return SliceEnd::Yield;
+        let reserved = self.groups[entry.group].spec.reservation_cores > 0.0;
+        let behind = reserved && entry.reserved_from_ns <= now_ns as f64;
+        let gives_way = match (by_shares, behind) {
+            (true, true) => false,
+            (true, false) => key < entry.virtual_ns,
+            (false, true) => (key as f64) < entry.reserved_from_ns,
+            (false, false) => true,
+        };
+        match (gives_way, claimed) {
+            (true, true) => SliceEnd::ReleaseCore,
+            (true, false) => SliceEnd::Yield,
+            (false, true) => SliceEnd::Continue,
+            (false, false) => self.claim(world, cpu, cpus),
         }
-        if self.claims[cpu] { SliceEnd::Continue } else { self.claim(world, cpu, cpus) }
     }
 
     fn coscheduling(&self) -> Option<CoschedulingThresholds> {
@@ -491,17 +521,17 @@ impl CpuScheduler for EsxiScheduler {
 impl EsxiScheduler {
     /// Whether `world` has fallen so far behind the world on the sibling thread that it takes the whole core.
     fn claim(&mut self, world: WorldId, cpu: usize, cpus: &Occupancy) -> SliceEnd {
-        let sibling = self.topology.sibling(cpu).and_then(|other| cpus.running(other).map(|w| (other, w)));
-        let Some((other, rival)) = sibling else { return SliceEnd::Continue };
+        let Some(rival) = self.topology.sibling(cpu).and_then(|other| cpus.running(other)) else {
+            return SliceEnd::Continue;
+        };
         let (mine, theirs) = (&self.worlds[world as usize], &self.worlds[rival as usize]);
-        if mine.helper || theirs.helper || self.claims[other] || mine.queue != theirs.queue {
+        if mine.helper || theirs.helper || mine.queue != theirs.queue {
             return SliceEnd::Continue;
         }
         let lead_ns = theirs.virtual_ns.saturating_sub(mine.virtual_ns) as f64 * self.shares(world) / UNIT_SHARES;
         if lead_ns <= self.parameters.whole_core_ns as f64 {
             return SliceEnd::Continue;
         }
-        self.claims[cpu] = true;
         SliceEnd::ClaimCore
     }
 }

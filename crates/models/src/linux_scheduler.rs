@@ -251,7 +251,7 @@ impl CpuScheduler for LinuxScheduler {
         self.run(world, to_cpu);
     }
 
-    fn sleep(&mut self, world: WorldId) {
+    fn sleep(&mut self, world: WorldId, _now_ns: u64) {
         self.withdraw(world);
         self.groups[self.tasks[world as usize].group].1 -= 1;
     }

@@ -125,7 +125,7 @@ pub trait CpuScheduler: Send {
     /// The running `world` goes on on the idle logical CPU `to_cpu`.
     fn migrate(&mut self, world: WorldId, to_cpu: usize);
     /// The running `world` has nothing to do any more.
-    fn sleep(&mut self, world: WorldId);
+    fn sleep(&mut self, world: WorldId, now_ns: u64);
     /// `world` ran on `cpu` for `run_ns` and is charged `used_ns` for it (hyper-threading and clock considered).
     fn charge(&mut self, world: WorldId, cpu: usize, run_ns: u64, used_ns: f64);
     /// Length of the slice that `world` gets when it starts, in nanoseconds.

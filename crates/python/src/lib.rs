@@ -58,6 +58,9 @@ fn run(py: Python<'_>, scenario_json: &str, seed: u64) -> PyResult<Replication> 
 /// Report of one point as JSON, from its replications in order.
 #[pyfunction]
 fn aggregate(replications: Vec<Py<Replication>>) -> PyResult<String> {
+    if replications.is_empty() {
+        return Err(PyValueError::new_err("a report needs at least one replication"));
+    }
     let all: Vec<_> = replications.iter().map(|replication| &replication.get().0).collect();
     json(&hypertwin_engine::aggregate(&all))
 }

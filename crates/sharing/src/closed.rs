@@ -13,12 +13,12 @@ pub struct ClosedNetwork {
     pub utilizations: Vec<f64>,
 }
 
-/// Exact mean value analysis of a closed network of one class: `population` customers, a delay of `think` per passage, and stations
-/// with one server each whose service demand (visits times service time) per passage is given.
+/// Exact mean value analysis of a closed network of one class: `population` customers, a delay of `think` per passage,
+/// and stations with one server each whose service demand (visits times service time) per passage is given.
 ///
-/// Valid where the network has product form: exponential first-come-first-served stations, or processor sharing with any
-/// distribution. Source: Reiser and Lavenberg, "Mean-value analysis of closed multichain queuing networks", JACM 27(2), 1980. Takes
-/// population times stations steps. With neither demand nor think time the throughput is infinite.
+/// Valid where the network has product form: exponential first-come-first-served stations, or processor sharing with
+/// any distribution. Source: Reiser and Lavenberg, "Mean-value analysis of closed multichain queuing networks", JACM
+/// 27(2), 1980. Takes population times stations steps. With neither demand nor think time the throughput is infinite.
 #[must_use]
 pub fn closed_network(demands: &[f64], think: f64, population: u32) -> ClosedNetwork {
     let mut queue_lengths = vec![0.0; demands.len()];
@@ -49,8 +49,9 @@ pub fn closed_network(demands: &[f64], think: f64, population: u32) -> ClosedNet
     }
 }
 
-/// The asymptotic bound on the throughput of a closed network: min(1 / largest demand, population / (sum of demands + think)).
-/// Source: Denning and Buzen, "The operational analysis of queueing network models", ACM Computing Surveys 10(3), 1978.
+/// The asymptotic bound on the throughput of a closed network: min(1 / largest demand, population / (sum of demands +
+/// think)). Source: Denning and Buzen, "The operational analysis of queueing network models", ACM Computing Surveys
+/// 10(3), 1978.
 #[must_use]
 pub fn throughput_bound(demands: &[f64], think: f64, population: u32) -> f64 {
     let largest = demands.iter().copied().fold(0.0, f64::max);

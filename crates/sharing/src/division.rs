@@ -1,8 +1,9 @@
 //! Division of a capacity among claims.
 //!
-//! Both solvers find one level λ: each claim gets λ times its weight, but no less than its floor and no more than it wants.
-//! For max-min fairness see Bertsekas and Gallager, "Data Networks", section 6.5.2; for shares, reservations and limits Waldspurger,
-//! "Memory resource management in VMware ESX server", OSDI 2002, and the vSphere Resource Management guide.
+//! Both solvers find one level λ: each claim gets λ times its weight, but no less than its floor and no more than it
+//! wants. For max-min fairness see Bertsekas and Gallager, "Data Networks", section 6.5.2; for shares, reservations and
+//! limits Waldspurger, "Memory resource management in VMware ESX server", OSDI 2002, and the vSphere Resource
+//! Management guide.
 
 /// What one party asks for, in [`proportional_share`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,8 +51,8 @@ impl Claim {
     }
 }
 
-/// Weighted max-min fair division of `capacity`: nobody gets more than demanded, and nobody can get more except from one who has no
-/// more per weight. All capacity is given away if the demands allow it.
+/// Weighted max-min fair division of `capacity`: nobody gets more than demanded, and nobody can get more except from
+/// one who has no more per weight. All capacity is given away if the demands allow it.
 ///
 /// # Panics
 /// When the slices differ in length.
@@ -68,10 +69,10 @@ pub fn max_min(capacity: f64, demands: &[f64], weights: &[f64]) -> Vec<f64> {
 
 /// Division of `capacity` by shares, reservations and limits, in the order of `claims`.
 ///
-/// Each claim gets its reservation first (as far as it has demand), a limit caps it, and what each gets in the end is in
-/// proportion to the shares among all who are neither held up by a reservation nor satisfied. Should the reservations exceed the capacity
-/// (admission control prevents that), the capacity is divided in proportion to the reservations. Claims without shares get
-/// what all others leave, in equal parts.
+/// Each claim gets its reservation first (as far as it has demand), a limit caps it, and what each gets in the end is
+/// in proportion to the shares among all who are neither held up by a reservation nor satisfied. Should the
+/// reservations exceed the capacity (admission control prevents that), the capacity is divided in proportion to the
+/// reservations. Claims without shares get what all others leave, in equal parts.
 #[must_use]
 pub fn proportional_share(capacity: f64, claims: &[Claim]) -> Vec<f64> {
     let capacity = capacity.max(0.0);
@@ -118,10 +119,11 @@ pub fn proportional_share(capacity: f64, claims: &[Claim]) -> Vec<f64> {
     given
 }
 
-/// The level at which the claims with shares use up `capacity`, above the floors, which sum to `reserved`; `None` when all of
-/// them can be satisfied.
+/// The level at which the claims with shares use up `capacity`, above the floors, which sum to `reserved`; `None` when
+/// all of them can be satisfied.
 fn level(capacity: f64, reserved: f64, claims: &[Claim]) -> Option<f64> {
-    // The sum given is linear in the level between the levels at which a claim leaves its floor or reaches what it wants.
+    // The sum given is linear in the level between the levels at which a claim leaves its floor or reaches what it
+    // wants.
     let mut bends: Vec<(f64, f64)> = Vec::with_capacity(2 * claims.len());
     for claim in claims
         .iter()

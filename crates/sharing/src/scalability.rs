@@ -1,7 +1,7 @@
 //! Speed-up against size.
 
-/// The Universal Scalability Law: with n workers the capacity is C(n) = n / (1 + α (n - 1) + β n (n - 1)) times that of one.
-/// Source: Gunther, "Guerrilla Capacity Planning", 2007. With β = 0 it is Amdahl's law.
+/// The Universal Scalability Law: with n workers the capacity is C(n) = n / (1 + α (n - 1) + β n (n - 1)) times that of
+/// one. Source: Gunther, "Guerrilla Capacity Planning", 2007. With β = 0 it is Amdahl's law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UniversalScalability {
     /// α: the share of the work that only one worker can do at a time.

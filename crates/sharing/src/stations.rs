@@ -1,5 +1,5 @@
-//! Single stations in the steady state. Sources: Kleinrock, "Queueing Systems", volumes 1 and 2; Harchol-Balter, "Performance
-//! Modeling and Design of Computer Systems".
+//! Single stations in the steady state. Sources: Kleinrock, "Queueing Systems", volumes 1 and 2; Harchol-Balter,
+//! "Performance Modeling and Design of Computer Systems".
 
 /// The steady state of a station.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,8 +36,8 @@ pub fn erlang_b(servers: u32, load: f64) -> f64 {
     (1..=servers).fold(1.0, |blocked, n| load * blocked / (f64::from(n) + load * blocked))
 }
 
-/// Erlang's delay formula: the probability that a customer has to wait when nobody goes away. 1 when the load (arrival rate times
-/// service time, in Erlang) is not below the number of servers.
+/// Erlang's delay formula: the probability that a customer has to wait when nobody goes away. 1 when the load (arrival
+/// rate times service time, in Erlang) is not below the number of servers.
 #[must_use]
 pub fn erlang_c(servers: u32, load: f64) -> f64 {
     let servers_f = f64::from(servers);
@@ -54,8 +54,8 @@ pub fn mm1(arrival_rate: f64, service: f64) -> Option<SteadyState> {
     mg1(arrival_rate, service, 1.0)
 }
 
-/// M/M/c, first come, first served: waiting = C(c, a) S / (c - a), with Erlang C and the load a = arrival rate times service.
-/// `None` when there is no steady state.
+/// M/M/c, first come, first served: waiting = C(c, a) S / (c - a), with Erlang C and the load a = arrival rate times
+/// service. `None` when there is no steady state.
 #[must_use]
 pub fn mmc(arrival_rate: f64, service: f64, servers: u32) -> Option<SteadyState> {
     let load = arrival_rate * service;
@@ -77,15 +77,15 @@ pub fn mg1(arrival_rate: f64, service: f64, cv: f64) -> Option<SteadyState> {
     })
 }
 
-/// M/G/1 with processor sharing: response = S / (1 - ρ) whatever the distribution of the service time. `None` when there is no
-/// steady state.
+/// M/G/1 with processor sharing: response = S / (1 - ρ) whatever the distribution of the service time. `None` when
+/// there is no steady state.
 #[must_use]
 pub fn mg1_ps(arrival_rate: f64, service: f64) -> Option<SteadyState> {
     mm1(arrival_rate, service)
 }
 
-/// The machine repairman, M/M/c//N: `population` customers, each thinking for `think` on average and then asking one of `servers` for
-/// exponential service. The response does not depend on the distribution of the think time.
+/// The machine repairman, M/M/c//N: `population` customers, each thinking for `think` on average and then asking one of
+/// `servers` for exponential service. The response does not depend on the distribution of the think time.
 ///
 /// Solved as the birth-death process of the number present, in population steps.
 #[must_use]
@@ -121,8 +121,8 @@ pub fn machine_repairman(population: u32, think: f64, service: f64, servers: u32
     }
 }
 
-/// The mean time until the last of `branches` independent exponential tasks of mean `mean` is done: the harmonic number of
-/// `branches` times the mean.
+/// The mean time until the last of `branches` independent exponential tasks of mean `mean` is done: the harmonic number
+/// of `branches` times the mean.
 #[must_use]
 pub fn fork_join_mean(branches: u32, mean: f64) -> f64 {
     mean * (1..=branches).rev().map(|n| 1.0 / f64::from(n)).sum::<f64>()

@@ -113,7 +113,9 @@ proptest! {
     }
 
     #[test]
-    fn nobody_loses_when_capacity_grows(capacity in 0.0..500.0f64, more in 0.0..100.0f64, claims in prop::collection::vec(claim(), 1..12)) {
+    fn nobody_loses_when_capacity_grows(
+        capacity in 0.0..500.0f64, more in 0.0..100.0f64, claims in prop::collection::vec(claim(), 1..12)
+    ) {
         let (before, after) = (proportional_share(capacity, &claims), proportional_share(capacity + more, &claims));
         for (b, a) in before.iter().zip(after) {
             prop_assert!(a >= b - 1e-9 * capacity.max(1.0));

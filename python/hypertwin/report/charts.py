@@ -16,6 +16,8 @@ from hypertwin.report.table import groups, short_path, varying_paths
 
 PALETTE = ("#0f6fc6", "#e07b00", "#2a9d5c", "#8e44ad", "#c8382f", "#0aa2a2", "#7a6a53", "#d6499a")
 INK, GRID, MUTED = "#1d2733", "#e6eaef", "#5d6b7a"
+STATE_COLOURS = (PALETTE[0], PALETTE[1], PALETTE[4], "#dfe5ea")
+"""Run, ready, co-stop and wait."""
 MAX_GROUPS = 4
 """VM groups that get charts of their own; the table lists all of them."""
 MAX_TIMELINES = 40
@@ -59,7 +61,7 @@ class Axes:
         """Legend entry of the line a point belongs to."""
         return ", ".join(
             f"{changes.get(path)} {self.name(path)}"
-            if _is_number(changes.get(path))
+            if self.name(path) == PRETTY["vcpus"]
             else f"{self.name(path)} {changes.get(path)}"
             for path in self.series
         )
@@ -183,6 +185,9 @@ def _lines(
     x_title = layout.name(layout.x) if layout.x else ""
     figure.update_layout(style(x_title, unit))
     figure.update_xaxes(tickvals=_ticks(points, layout))
+    highest = max((value for trace in figure.data for value in trace.y if value is not None), default=0.0)
+    if unit == "%" and top is None and highest < 1:
+        top = 1  # nothing to see should look like nothing
     figure.update_yaxes(range=[0, top] if top else None, rangemode="tozero")
     return figure
 
@@ -248,14 +253,16 @@ def entity_charts(point: Mapping[str, Any]) -> list[Chart]:
     found = groups(point)
     names = [html.escape(name) for name in found]
 
-    def bars(unit: str, *keys: tuple[str, str], top: float | None = None) -> go.Figure:
+    def bars(
+        unit: str, *keys: tuple[str, str], colours: Sequence[str] = PALETTE, top: float | None = None
+    ) -> go.Figure:
         figure = go.Figure()
         for index, (key, word) in enumerate(keys):
             figure.add_bar(
                 x=names,
                 y=[flatten(metrics).get(key) for metrics in found.values()],
                 name=word,
-                marker_color=PALETTE[index],
+                marker_color=colours[index],
                 hovertemplate=f"%{{y:.4~g}} {unit}<extra>{word}</extra>",
             )
         figure.update_layout(style("", unit), bargap=0.5 if len(names) < 4 else 0.25)
@@ -269,7 +276,7 @@ def entity_charts(point: Mapping[str, Any]) -> list[Chart]:
         ("response_ms_p99", "p99"),
     )
     states = (("run_pct", "run"), ("ready_pct", "ready"), ("costop_pct", "co-stop"), ("wait_pct", "wait"))
-    time_split = bars("%", *states, top=100.5)
+    time_split = bars("%", *states, colours=STATE_COLOURS, top=100.5)
     time_split.update_layout(barmode="stack")
     return [
         Chart("Response time", "Per transaction.", bars("ms", *keys)),

@@ -141,14 +141,11 @@ def _cards(points: Sequence[Mapping[str, Any]]) -> str:
     cards = [
         ("Host usage", _low_high(hosts, "%", 0)),
         ("Guest CPU", spread("guest_cpu_pct", "%")),
-        ("Response time, mean", spread("response_ms_mean", "ms")),
-        ("Response time, p99", spread("response_ms_p99", "ms")),
+        ("Response, mean", spread("response_ms_mean", "ms")),
+        ("Response, p99", spread("response_ms_p99", "ms")),
         ("Ready, per vCPU", spread("ready_pct", "%", 1)),
         ("Co-stop, per vCPU", spread("costop_pct", "%", 1)),
-        (
-            "Steady state",
-            (f"{steady} of {len(points)}", "points reached it" if len(points) > 1 else "point reached it"),
-        ),
+        ("Steady state", _steady(steady, len(points))),
     ]
     markup = "".join(
         f'<div class="card"><p class="name">{escape(name)}</p><p class="value">{escape(shown[0])}</p>'
@@ -159,6 +156,12 @@ def _cards(points: Sequence[Mapping[str, Any]]) -> str:
     return f'<div class="cards">{markup}</div>'
 
 
+def _steady(steady: int, points: int) -> tuple[str, str]:
+    if points == 1:
+        return ("reached", "") if steady else ("not reached", "the load changes, or the run is too short")
+    return f"{steady} of {points}", "points reached it"
+
+
 def _low_high(found: Sequence[tuple[float, str]], unit: str, digits: int) -> tuple[str, str] | None:
     if not found:
         return None
@@ -166,7 +169,7 @@ def _low_high(found: Sequence[tuple[float, str]], unit: str, digits: int) -> tup
     first, last = table.number(low[0], digits), table.number(high[0], digits)
     if first == last:
         return f"{last} {unit}", ""
-    return f"{first} – {last} {unit}", f"highest at {high[1]}" if high[1] else ""
+    return f"{first} – {last} {unit}", f"highest: {high[1]}" if high[1] else ""
 
 
 def _validation(page: _Page, rows: Sequence[Mapping[str, Any]]) -> str:

@@ -1,0 +1,430 @@
+//! Scenarios: reading, writing, names, placement, and every mistake in one go.
+
+use std::collections::BTreeMap;
+
+use hypertwin_cluster::{
+    Arrivals, Bytes, Duration, Family, Frequency, GuestSystem, HostGroup, Hypervisor, HypervisorOverhead, LoadStep,
+    Mistake, Rate, RunSettings, Scenario, SchedulerOptions, Service, Shares, VmGroup, Workload, schema_json,
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn good() -> Value {
+    json!({
+        "name": "good",
+        "hosts": {
+            "esx": {"count": 2, "sockets": 2, "cores_per_socket": 4, "clock": "2.5 GHz", "memory_per_node": "64 GiB",
+                    "hypervisor": "esxi-7.0"},
+            "kvm": {"sockets": 1, "cores_per_socket": 4, "clock": "3 GHz", "memory_per_node": "32 GiB",
+                    "hypervisor": "linux-6.12"},
+        },
+        "vms": {
+            "db": {"count": 3, "vcpus": 4, "memory": "8 GiB", "workload": "oltp"},
+            "web": {"vcpus": 2, "memory": "8 GiB", "workload": "oltp", "host": "kvm"},
+        },
+        "workloads": {"oltp": {"arrivals": {"closed": {"population": 5}}, "cpu": {"mean": "5 ms"}}},
+    })
+}
+
+/// The good scenario with values put at JSON pointers.
+fn changed(changes: &[(&str, Value)]) -> Value {
+    let mut scenario = good();
+    for (pointer, value) in changes {
+        let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
+        let parent = scenario
+            .pointer_mut(parent)
+            .and_then(Value::as_object_mut)
+            .expect("a mapping");
+        parent.insert(key.to_owned(), value.clone());
+    }
+    scenario
+}
+
+fn read(scenario: &Value) -> Result<Scenario, Vec<Mistake>> {
+    Scenario::from_json(&scenario.to_string())
+}
+
+fn codes(scenario: &Value) -> Vec<(String, String)> {
+    let mistakes = read(scenario).expect_err("a scenario with mistakes");
+    mistakes
+        .into_iter()
+        .map(|mistake| (mistake.path, mistake.code))
+        .collect()
+}
+
+#[test]
+fn defaults_are_written_out() {
+    let scenario = read(&good()).unwrap();
+    assert_eq!(scenario.run, RunSettings::default());
+    assert_eq!(scenario.hosts["esx"].threads_per_core, 2);
+    assert_eq!(scenario.hosts["esx"].overhead, HypervisorOverhead::default());
+    assert_eq!(scenario.vms["db"].shares, Shares::Normal);
+    assert_eq!(scenario.workloads["oltp"].unit, "transactions");
+    let written: Value = serde_json::from_str(&scenario.to_json()).unwrap();
+    assert_eq!(written["run"]["duration"], "300 s");
+    assert_eq!(written["vms"]["db"]["load"], 1.0);
+    assert_eq!(written["workloads"]["oltp"]["delay"], json!({"mean": "0 s", "cv": 1.0}));
+    assert!(written["vms"]["db"].get("limit").is_none());
+}
+
+#[test]
+fn groups_of_several_are_numbered() {
+    let scenario = read(&good()).unwrap();
+    let hosts: Vec<String> = scenario.host_names().into_iter().map(|(name, _)| name).collect();
+    let vms: Vec<String> = scenario.vm_names().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(hosts, ["esx-1", "esx-2", "kvm"]);
+    assert_eq!(vms, ["db-1", "db-2", "db-3", "web"]);
+}
+
+#[test]
+fn machines_spread_by_vcpus_per_logical_cpu() {
+    // 16, 16 and 8 logical CPUs. db-1: all are empty, the first. db-2: 4/16, 0, 0, the second. db-3: the third. web: kvm.
+    assert_eq!(read(&good()).unwrap().placement(), Some(vec![0, 1, 2, 2]));
+    let on_one = changed(&[("/vms/db/host", json!("esx-2"))]);
+    assert_eq!(read(&on_one).unwrap().placement(), Some(vec![1, 1, 1, 2]));
+    // A machine too wide for kvm goes where it fits.
+    let wide = changed(&[("/vms/db/vcpus", json!(12))]);
+    assert_eq!(read(&wide).unwrap().placement(), Some(vec![0, 1, 0, 2]));
+    let none = changed(&[("/vms/db/count", json!(0))]);
+    assert_eq!(read(&none).unwrap().placement(), Some(vec![2]));
+    let mut too_wide = read(&good()).unwrap();
+    too_wide.vms.get_mut("db").unwrap().vcpus = 17;
+    assert_eq!(too_wide.placement(), None);
+}
+
+#[test]
+fn shares_are_per_vcpu_unless_a_number() {
+    let totals = [Shares::Low, Shares::Normal, Shares::High, Shares::Number(7)].map(|shares| shares.total(4));
+    assert_eq!(totals, [2_000.0, 4_000.0, 8_000.0, 7.0]);
+}
+
+#[test]
+fn affinity_is_a_sorted_set() {
+    let scenario = read(&changed(&[("/vms/web/affinity", json!("5,0-2,2-3"))])).unwrap();
+    assert_eq!(scenario.vms["web"].affinity_cpus(), Some(vec![0, 1, 2, 3, 5]));
+    assert_eq!(scenario.vms["db"].affinity_cpus(), None);
+}
+
+#[test]
+fn hypervisors_are_ordered_within_their_family() {
+    for pair in Hypervisor::ALL.windows(2) {
+        assert!(pair[0] < pair[1]);
+    }
+    assert_eq!(Hypervisor::Esxi70u2.as_str(), "esxi-7.0u2");
+    assert_eq!(Hypervisor::Linux6_6.family(), Family::Linux);
+    for hypervisor in Hypervisor::ALL {
+        assert!(hypervisor.as_str().starts_with(hypervisor.family().as_str()));
+        assert_eq!(serde_json::to_value(hypervisor).unwrap(), hypervisor.as_str());
+    }
+}
+
+#[test]
+fn every_mistake_is_listed() {
+    let scenario = changed(&[
+        ("/nme", json!(1)),
+        ("/run", json!({"duration": 60, "sample_interval": "1 h", "seed": -1})),
+        ("/hosts/esx/turbo", json!("1 GHz")),
+        ("/hosts/kvm/scheduler", json!({"quantum": "50 ms"})),
+        ("/vms/db/vcpu", json!(2)),
+        ("/vms/db/cores_per_socket", json!(3)),
+        ("/vms/web/vcpus", json!(9)),
+        ("/vms/web/memory", json!("33 GiB")),
+        ("/vms/web/affinity", json!("8")),
+        ("/vms/web/workload", json!("olpt")),
+        ("/vms/web/host", json!("kvm")),
+        (
+            "/workloads/idle",
+            json!({"arrivals": {"closed": {"population": 1}}, "cpu": {"mean": 0}}),
+        ),
+    ]);
+    let expected = [
+        ("hosts.esx.turbo", "turbo-below-clock"),
+        ("hosts.kvm.scheduler.quantum", "wrong-hypervisor"),
+        ("nme", "unknown-key"),
+        ("run.duration", "bad-unit"),
+        ("run.seed", "out-of-range"),
+        ("vms.db.cores_per_socket", "odd-topology"),
+        ("vms.db.vcpu", "unknown-key"),
+        ("vms.web.affinity", "affinity-outside-host"),
+        ("vms.web.memory", "memory-exceeds-host"),
+        ("vms.web.vcpus", "vm-wider-than-host"),
+        ("vms.web.workload", "unknown-reference"),
+        ("workloads.idle", "zero-cycle"),
+    ];
+    let expected: Vec<(String, String)> = expected.map(|(path, code)| (path.to_owned(), code.to_owned())).to_vec();
+    assert_eq!(codes(&scenario), expected);
+}
+
+#[test]
+fn a_reservation_must_fit_its_host() {
+    // esx has 8 cores x 2.5 GHz = 20 GHz.
+    let two = |reservation: &str| {
+        changed(&[
+            ("/vms/db/host", json!("esx-1")),
+            ("/vms/db/count", json!(2)),
+            ("/vms/db/reservation", json!(reservation)),
+        ])
+    };
+    assert!(read(&two("10 GHz")).is_ok());
+    assert_eq!(
+        codes(&two("10.1 GHz")),
+        [("vms.db.reservation".to_owned(), "over-reserved".to_owned())]
+    );
+}
+
+#[test]
+fn a_machine_must_fit_one_host_as_a_whole() {
+    // esx has 16 logical CPUs and 128 GiB, big has 2 and 1 TiB.
+    let big = json!({"sockets": 1, "cores_per_socket": 1, "clock": "1 GHz", "memory_per_node": "1 TiB",
+                     "hypervisor": "esxi-7.0"});
+    let scenario = changed(&[("/hosts/big", big), ("/vms/db/memory", json!("200 GiB"))]);
+    assert_eq!(codes(&scenario), [("vms.db".to_owned(), "no-host-fits".to_owned())]);
+}
+
+#[test]
+fn hostile_text_is_one_mistake() {
+    for text in [
+        "",
+        "{",
+        "[1]x",
+        "\u{0}",
+        "{\"name\": 1e999}",
+        &"[".repeat(100_000),
+        &"{\"a\":".repeat(100_000),
+    ] {
+        let mistakes = Scenario::from_json(text).expect_err("not a scenario");
+        assert_eq!(mistakes.len(), 1);
+        assert_eq!(mistakes[0].code, "not-json");
+    }
+    for value in [json!(null), json!(1), json!("x"), json!([])] {
+        assert_eq!(codes(&value), [(String::new(), "wrong-type".to_owned())]);
+    }
+}
+
+#[test]
+fn very_many_mistakes_are_counted() {
+    let keys: serde_json::Map<String, Value> = (0..5_000).map(|n| (format!("zz{n}"), json!(n))).collect();
+    let mistakes = read(&Value::Object(keys)).expect_err("mistakes");
+    assert_eq!(mistakes.len(), 501);
+    assert_eq!(mistakes[500].code, "more-mistakes");
+}
+
+#[test]
+fn sizes_are_bounded() {
+    for changes in [
+        [("/hosts/esx/count", json!(9_999)), ("/hosts/kvm/count", json!(2))],
+        [("/vms/db/count", json!(100_000)), ("/vms/db/vcpus", json!(4))],
+        [("/vms/db/load", json!(1e6)), ("/vms/db/count", json!(1))],
+        [
+            ("/run", json!({"duration": "30 d", "sample_interval": "1 ms"})),
+            ("/vms/db/count", json!(1)),
+        ],
+        [
+            ("/workloads/oltp/arrivals", json!({"open": {"rate": "1e9 /s"}})),
+            ("/vms/db/count", json!(1)),
+        ],
+    ] {
+        assert!(codes(&changed(&changes)).iter().all(|(_, code)| code == "too-large"));
+    }
+}
+
+#[test]
+fn the_schema_is_complete() {
+    let schema: Value = serde_json::from_str(&schema_json()).unwrap();
+    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    assert!(jsonschema::meta::is_valid(&schema));
+    fn check(path: &str, schema: &Value) {
+        for (key, value) in schema["properties"].as_object().into_iter().flatten() {
+            let path = format!("{path}.{key}");
+            assert!(
+                value["description"].as_str().is_some_and(|text| text.ends_with('.')),
+                "{path}: no description"
+            );
+            let number = value["type"] == "integer" || value["type"] == "number";
+            assert!(
+                !number || (value.get("minimum").is_some() && value.get("maximum").is_some()),
+                "{path}: no range"
+            );
+            let quantity = ["Duration", "Frequency", "Bytes", "Rate"].iter().any(|kind| {
+                value["$ref"]
+                    .as_str()
+                    .is_some_and(|reference| reference.ends_with(kind))
+            });
+            assert!(
+                !quantity || (value.get("x-minimum").is_some() && value.get("x-maximum").is_some()),
+                "{path}: no range"
+            );
+            check(&path, value);
+        }
+        if schema.get("properties").is_some() {
+            assert_eq!(schema["additionalProperties"], false, "{path}: takes any key");
+        }
+    }
+    check("", &schema);
+    for (name, definition) in schema["$defs"].as_object().unwrap() {
+        check(name, definition);
+    }
+}
+
+fn service() -> impl Strategy<Value = Service> {
+    (1..10_000_000_u64, 0.0..3.0_f64).prop_map(|(nanos, cv)| Service {
+        mean: Duration::from_nanos(nanos),
+        cv,
+    })
+}
+
+fn workload() -> impl Strategy<Value = Workload> {
+    let arrivals = prop_oneof![
+        (1..500_u32, service()).prop_map(|(population, think)| Arrivals::Closed { population, think }),
+        (0.1..1e4_f64, 0.0..2.0_f64).prop_map(|(rate, cv)| Arrivals::Open {
+            rate: Rate::new(rate).unwrap(),
+            cv
+        }),
+    ];
+    (
+        arrivals,
+        service(),
+        service(),
+        1..9_u32,
+        0.0..5.0_f64,
+        prop::option::of(100..9_000_u64),
+    )
+        .prop_map(|(arrivals, cpu, delay, bursts, ios, clock)| Workload {
+            arrivals,
+            bursts,
+            cpu,
+            reference_clock: clock.map(Frequency::from_mhz),
+            delay,
+            ios,
+            memory_intensity: 0.25,
+            unit: "pages".to_owned(),
+            units_per_transaction: 2.5,
+        })
+}
+
+fn vm() -> impl Strategy<Value = VmGroup> {
+    let shares = prop_oneof![
+        Just(Shares::Low),
+        Just(Shares::Normal),
+        Just(Shares::High),
+        (1..=1_000_000_u32).prop_map(Shares::Number)
+    ];
+    let steps = prop::collection::btree_map(0..100_000_000_u64, 0.0..3.0_f64, 0..4);
+    (
+        0..4_u32,
+        1..5_u32,
+        shares,
+        steps,
+        prop::option::of(1_000..9_000_u64),
+        any::<bool>(),
+    )
+        .prop_map(|(count, vcpus, shares, steps, limit, bound)| VmGroup {
+            count,
+            vcpus,
+            cores_per_socket: bound.then_some(vcpus),
+            memory: Bytes::from_gib(1),
+            shares,
+            reservation: Frequency::from_mhz(u64::from(count)),
+            limit: limit.map(Frequency::from_mhz),
+            host: bound.then(|| "h".to_owned()),
+            affinity: bound.then(|| "0-3".to_owned()),
+            guest: GuestSystem {
+                time_slice: Duration::from_millis(3),
+            },
+            workload: "w".to_owned(),
+            load: 1.5,
+            load_steps: steps
+                .into_iter()
+                .map(|(at, factor)| LoadStep {
+                    at: Duration::from_nanos(at),
+                    factor,
+                })
+                .collect(),
+        })
+}
+
+fn scenario() -> impl Strategy<Value = Scenario> {
+    let host = (
+        1..4_u32,
+        1..3_u32,
+        2..5_u32,
+        1_000..4_000_u64,
+        0..Hypervisor::ALL.len(),
+        1.0..2.0_f64,
+    );
+    let host = host.prop_map(
+        |(count, sockets, cores_per_socket, mhz, hypervisor, smt_yield)| HostGroup {
+            count,
+            sockets,
+            cores_per_socket,
+            threads_per_core: 2,
+            clock: Frequency::from_mhz(mhz),
+            turbo: None,
+            memory_per_node: Bytes::from_gib(64),
+            hypervisor: Hypervisor::ALL[hypervisor],
+            smt_yield,
+            scheduler: SchedulerOptions::default(),
+            overhead: HypervisorOverhead::default(),
+        },
+    );
+    let vms = prop::collection::btree_map("[a-z]{1,6}", vm(), 0..4);
+    (host, vms, workload()).prop_map(|(host, vms, workload)| Scenario {
+        name: "any".to_owned(),
+        description: None,
+        run: RunSettings::default(),
+        hosts: BTreeMap::from([("h".to_owned(), host)]),
+        vms,
+        workloads: BTreeMap::from([("w".to_owned(), workload)]),
+    })
+}
+
+proptest! {
+    #[test]
+    fn scenarios_survive_text(scenario in scenario()) {
+        let text = scenario.to_json();
+        let again = Scenario::from_json(&text).map_err(|mistakes| TestCaseError::fail(format!("{mistakes:?}")))?;
+        prop_assert_eq!(&again, &scenario);
+        prop_assert_eq!(again.to_json(), text);
+        prop_assert_eq!(again.placement().map(|hosts| hosts.len()), Some(again.vm_names().len()));
+    }
+
+    /// Whatever replaces a value, the answer is a scenario or mistakes with all their parts, never a panic.
+    #[test]
+    fn any_value_anywhere(place in 0..64_usize, value in any_json()) {
+        let mut scenario = good();
+        let pointers = pointers(&scenario, String::new());
+        *scenario.pointer_mut(&pointers[place % pointers.len()]).unwrap() = value;
+        if let Err(mistakes) = read(&scenario) {
+            prop_assert!(!mistakes.is_empty());
+            for mistake in mistakes {
+                prop_assert!(![mistake.code, mistake.value, mistake.allowed, mistake.hint].iter().any(String::is_empty));
+            }
+        }
+    }
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        ".{0,8}".prop_map(Value::from),
+        "[0-9]{1,3} (s|GHz|GiB|/s)".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 16, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::hash_map("[a-z_]{0,8}", inner, 0..4)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+fn pointers(value: &Value, here: String) -> Vec<String> {
+    let mut all = vec![here.clone()];
+    for (key, value) in value.as_object().into_iter().flatten() {
+        all.extend(pointers(value, format!("{here}/{key}")));
+    }
+    all
+}

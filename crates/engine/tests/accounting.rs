@@ -1,0 +1,143 @@
+//! The accounting identities of ESXi, and shares, reservations and limits, in whole runs.
+
+mod support;
+
+use serde_json::json;
+use support::{host, hungry, report, scenario, vm};
+
+#[test]
+fn two_always_busy_siblings_run_100_and_use_62_5_percent() {
+    let vms = json!({"v": vm(1, "w", json!({"count": 2}))});
+    let report = report(&scenario(host("esxi-6.0", 1, 1, 2), vms, json!({"w": hungry(1)}), "20 s", "1 s"), 1);
+    for vm in report.vms.values() {
+        assert_eq!((vm.run_pct, vm.used_pct, vm.ready_pct), (100.0, 62.5, 0.0));
+    }
+    let host = &report.hosts["h"];
+    assert_eq!((host.utilization_pct, host.core_utilization_pct, host.usage_pct), (100.0, 100.0, 100.0));
+}
+
+#[test]
+fn smt_yield_is_what_two_siblings_do_together() {
+    let mut machine = host("esxi-6.0", 1, 1, 2);
+    machine["smt_yield"] = json!(1.2);
+    let work = json!({"arrivals": {"closed": {"population": 1}}, "cpu": {"mean": "10 ms", "cv": 0}});
+    let vms = json!({"v": vm(1, "w", json!({"count": 2}))});
+    let report = report(&scenario(machine, vms, json!({"w": work}), "20 s", "1 s"), 1);
+    assert!((report.groups["v"].throughput_per_s - 120.0).abs() < 0.2, "{}", report.groups["v"].throughput_per_s);
+}
+
+#[test]
+fn turbo_does_more_work_and_is_charged_for_it() {
+    let mut machine = host("esxi-6.0", 1, 2, 1);
+    machine["turbo"] = json!("3.6 GHz");
+    let work = json!({"arrivals": {"closed": {"population": 1}}, "cpu": {"mean": "10 ms", "cv": 0}});
+    let bound = json!({"arrivals": {"closed": {"population": 1}}, "cpu": {"mean": "10 ms", "cv": 0}, "memory_intensity": 1});
+    let vms = json!({"free": vm(1, "w", json!({})), "stalled": vm(1, "m", json!({}))});
+    let report = report(&scenario(machine, vms, json!({"w": work, "m": bound}), "20 s", "1 s"), 1);
+    assert!((report.vms["free"].throughput_per_s - 120.0).abs() < 0.2);
+    assert!((report.vms["stalled"].throughput_per_s - 100.0).abs() < 0.2, "a stall on memory does not end sooner");
+    assert!((report.vms["free"].used_pct - 120.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_reservation_beats_shares_and_the_rest_is_divided_by_shares() {
+    // A 6 GHz host: v1 wants 500 MHz; v2 reserves 2,250 MHz; v3 has two vCPUs and twice the shares.
+    let sixth = json!({"arrivals": {"open": {"rate": "100 /s", "cv": 0}}, "cpu": {"mean": "1666667 ns", "cv": 0}});
+    let vms = json!({
+        "v1": vm(1, "sixth", json!({"shares": 1000})),
+        "v2": vm(1, "hungry", json!({"shares": 1000, "reservation": "2250 MHz"})),
+        "v3": vm(2, "hungry2", json!({"shares": 2000})),
+    });
+    let workloads = json!({"sixth": sixth, "hungry": hungry(1), "hungry2": hungry(2)});
+    let report = report(&scenario(host("esxi-6.0", 1, 2, 1), vms, workloads, "120 s", "5 s"), 1);
+    let used = |name: &str| report.vms[name].used_mhz;
+    assert!((used("v1") - 500.0).abs() < 10.0, "{}", used("v1"));
+    assert!((used("v2") - 2250.0).abs() < 45.0, "{}", used("v2"));
+    assert!((used("v3") - 3250.0).abs() < 65.0, "{}", used("v3"));
+}
+
+#[test]
+fn high_and_low_shares_divide_80_to_20() {
+    for (hypervisor, threads) in [("esxi-6.0", 1), ("esxi-6.0", 2), ("linux-6.6", 1)] {
+        let vms = json!({
+            "high": vm(4, "w", json!({"shares": "high"})),
+            "low": vm(4, "w", json!({"shares": "low"})),
+        });
+        let scenario = scenario(host(hypervisor, 1, 4, threads), vms, json!({"w": hungry(4)}), "120 s", "10 s");
+        let report = report(&scenario, 1);
+        let (high, low) = (report.vms["high"].used_mhz, report.vms["low"].used_mhz);
+        let part = high / (high + low);
+        assert!((part - 0.8).abs() < 0.02, "{hypervisor} with {threads} threads: {part}");
+    }
+}
+
+#[test]
+fn a_limit_caps_and_counts_as_limited_ready_time() {
+    for hypervisor in ["esxi-6.0", "linux-6.6"] {
+        let vms = json!({"v": vm(2, "w", json!({"limit": "1500 MHz"}))});
+        let report = report(&scenario(host(hypervisor, 1, 2, 1), vms, json!({"w": hungry(2)}), "20 s", "1 s"), 1);
+        let vm = &report.vms["v"];
+        assert!((vm.used_mhz - 1500.0).abs() < 15.0, "{}", vm.used_mhz);
+        assert!((vm.limited_pct - 75.0).abs() < 1.0 && (vm.ready_pct - vm.limited_pct).abs() < 1e-9, "{vm:?}");
+    }
+}
+
+#[test]
+fn interrupts_are_system_time_of_the_vm_and_overlap_of_what_they_hit() {
+    let mut machine = host("esxi-6.0", 1, 1, 1);
+    machine["overhead"] =
+        json!({"worlds_per_vm": 1, "cpu_per_io": "100 us", "activity_pct": 0, "interrupt_share_pct": 100});
+    let work = json!({
+        "arrivals": {"closed": {"population": 4}}, "cpu": {"mean": "10 ms", "cv": 0}, "delay": {"mean": "5 ms"}, "ios": 10,
+    });
+    let vms = json!({"v": vm(1, "w", json!({}))});
+    let report = report(&scenario(machine, vms, json!({"w": work}), "20 s", "1 s"), 1);
+    let vm = &report.vms["v"];
+    assert!((vm.iops - 10.0 * vm.throughput_per_s).abs() < 20.0);
+    assert!(vm.overlap_pct > 7.0 && (vm.system_pct - vm.overlap_pct).abs() < 0.5, "{vm:?}");
+    assert!((vm.used_pct - (vm.run_pct + vm.system_pct - vm.overlap_pct)).abs() < 1e-9);
+}
+
+#[test]
+fn a_laggard_stops_its_siblings_on_esxi_and_not_on_linux() {
+    // A four-vCPU VM whose CPUs are shared with a hungry neighbour on one of them.
+    for (hypervisor, costopped) in [("esxi-6.0", true), ("linux-6.6", false)] {
+        let vms = json!({
+            "wide": vm(4, "w4", json!({"affinity": "0-3"})),
+            "thin": vm(1, "w1", json!({"affinity": "0"})),
+        });
+        let workloads = json!({"w4": hungry(4), "w1": hungry(1)});
+        let report = report(&scenario(host(hypervisor, 1, 4, 1), vms, workloads, "20 s", "1 s"), 1);
+        let wide = &report.vms["wide"];
+        assert_eq!(wide.costop_pct > 1.0, costopped, "{hypervisor}: {wide:?}");
+        let total = wide.run_pct + wide.ready_pct + wide.costop_pct + wide.wait_pct;
+        assert!((total - 100.0).abs() < 1e-9, "{total}");
+    }
+}
+
+#[test]
+fn the_guest_sees_less_than_the_host() {
+    // Two VMs that together want more than the host has: inside, the CPU is busy all the time and nothing looks wrong.
+    let vms = json!({"v": vm(4, "w", json!({"count": 2}))});
+    let report = report(&scenario(host("esxi-6.0", 1, 4, 1), vms, json!({"w": hungry(4)}), "20 s", "1 s"), 1);
+    for vm in report.vms.values() {
+        assert!(vm.guest_cpu_pct > 99.0 && vm.run_pct < 52.0, "{vm:?}");
+    }
+}
+
+#[test]
+fn load_steps_change_the_load_over_time() {
+    let work = json!({"arrivals": {"open": {"rate": "100 /s", "cv": 0}}, "cpu": {"mean": "1 ms", "cv": 0}});
+    let steps = json!({"load_steps": [{"at": "10 s", "factor": 2}, {"at": "20 s", "factor": 0}, {"at": "25 s", "factor": 1}]});
+    let vms = json!({"v": vm(1, "w", steps)});
+    let report = report(&scenario(host("esxi-6.0", 1, 1, 1), vms, json!({"w": work}), "30 s", "0 s"), 1);
+    let rate = |from: f64, to: f64| {
+        let line = &report.timeline.vms["v"].throughput_per_s;
+        let chosen: Vec<f64> = report.timeline.time_s.iter().zip(line).filter(|(t, _)| (from..to).contains(*t)).map(|(_, x)| *x).collect();
+        chosen.iter().sum::<f64>() / chosen.len() as f64
+    };
+    assert!((rate(1.0, 10.0) - 100.0).abs() < 2.0);
+    assert!((rate(11.0, 20.0) - 200.0).abs() < 4.0);
+    assert!(rate(20.5, 25.0) < 1.0);
+    assert!((rate(25.5, 30.0) - 100.0).abs() < 4.0);
+}

@@ -1,0 +1,48 @@
+//! Scenarios for tests, written as short as the test allows.
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+
+use hypertwin_cluster::Scenario;
+use hypertwin_engine::{PointReport, Replication, aggregate, replication_seed, run};
+use serde_json::{Value, json};
+
+/// A host without hypervisor overhead.
+pub fn host(hypervisor: &str, sockets: u32, cores: u32, threads: u32) -> Value {
+    json!({
+        "sockets": sockets, "cores_per_socket": cores, "threads_per_core": threads, "clock": "3 GHz",
+        "memory_per_node": "1 TiB", "hypervisor": hypervisor,
+        "overhead": {"worlds_per_vm": 1, "cpu_per_io": "0 us", "activity_pct": 0, "interrupt_share_pct": 0},
+    })
+}
+
+/// A VM group of one machine; `more` is merged over it.
+pub fn vm(vcpus: u32, workload: &str, more: Value) -> Value {
+    let mut vm = json!({"vcpus": vcpus, "memory": "1 GiB", "workload": workload, "guest": {"time_slice": "10 s"}});
+    vm.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    vm
+}
+
+/// A workload that never waits, as long as there are as many processes as vCPUs.
+pub fn hungry(processes: u32) -> Value {
+    json!({"arrivals": {"closed": {"population": processes}}, "cpu": {"mean": "1 h", "cv": 0}})
+}
+
+/// A scenario of one host group `h`.
+pub fn scenario(host: Value, vms: Value, workloads: Value, duration: &str, warmup: &str) -> Scenario {
+    let text = json!({
+        "name": "test",
+        "run": {"duration": duration, "warmup": warmup, "sample_interval": "100 ms"},
+        "hosts": {"h": host}, "vms": vms, "workloads": workloads,
+    });
+    Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
+}
+
+/// `seeds` replications.
+pub fn replications(scenario: &Scenario, seeds: u64) -> Vec<Replication> {
+    (0..seeds).map(|k| run(scenario, replication_seed(7, k)).expect("the run succeeds")).collect()
+}
+
+/// The report of `seeds` replications.
+pub fn report(scenario: &Scenario, seeds: u64) -> PointReport {
+    let runs = replications(scenario, seeds);
+    aggregate(&runs.iter().collect::<Vec<_>>())
+}

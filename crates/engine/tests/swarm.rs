@@ -1,0 +1,271 @@
+//! A thousand random clusters, loads and policies under checkers that know only what [`View`] shows, not the code they check.
+//! A failure names its seed; `SWARM_SEED=n` runs that one alone.
+
+mod support;
+
+use hypertwin_cluster::Scenario;
+use hypertwin_engine::{State, View, aggregate, replication_seed, run, watched_run};
+use hypertwin_kernel::Stream;
+use hypertwin_sharing::{Claim, proportional_share};
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+
+const SEEDS: u64 = 1000;
+const HYPERVISORS: [&str; 6] = ["esxi-5.5", "esxi-6.0", "esxi-6.5", "esxi-8.0", "linux-6.6", "linux-6.12"];
+
+fn seeds(count: u64) -> Vec<u64> {
+    match std::env::var("SWARM_SEED") {
+        Ok(seed) => vec![seed.parse().expect("SWARM_SEED is a number")],
+        Err(_) => (0..count).collect(),
+    }
+}
+
+struct Dice(Stream);
+
+impl Dice {
+    fn new(seed: u64, purpose: &str) -> Self {
+        Self(Stream::named(seed, purpose))
+    }
+    fn range(&mut self, low: u64, high: u64) -> u64 {
+        low + self.0.below(high - low + 1)
+    }
+    fn one_in(&mut self, n: u64) -> bool {
+        self.0.below(n) == 0
+    }
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.0.below(from.len() as u64) as usize]
+    }
+}
+
+/// Any cluster that the schema allows, of a size that is quick to simulate.
+fn random_scenario(seed: u64) -> Scenario {
+    let mut dice = Dice::new(seed, "swarm");
+    let (sockets, cores, threads) = (dice.range(1, 3), dice.range(1, 5), dice.range(1, 2));
+    let cpus = sockets * cores * threads;
+    let hypervisor = dice.pick(&HYPERVISORS);
+    let esxi = hypervisor.starts_with("esxi");
+    let mut host = json!({
+        "count": dice.range(1, 2),
+        "sockets": sockets, "cores_per_socket": cores, "threads_per_core": threads, "clock": "2 GHz",
+        "memory_per_node": "1 TiB", "hypervisor": hypervisor, "smt_yield": 1.0 + dice.range(0, 10) as f64 / 20.0,
+        "overhead": {
+            "worlds_per_vm": dice.range(1, 4), "cpu_per_io": format!("{} us", dice.range(0, 400)),
+            "activity_pct": dice.range(0, 10), "interrupt_share_pct": dice.range(0, 100),
+        },
+    });
+    if dice.one_in(3) {
+        host["turbo"] = json!("2.4 GHz");
+    }
+    if esxi && dice.one_in(3) {
+        host["scheduler"] = json!({
+            "quantum": format!("{} ms", dice.range(1, 60)), "costop_threshold": format!("{} us", dice.range(500, 3000)),
+            "costart_threshold": format!("{} us", dice.range(0, 500)), "numa_rebalance_period": "50 ms",
+            "ht_whole_core_threshold": format!("{} ms", dice.range(0, 50)), "numa_imbalance_threshold_pct": 1,
+        });
+    }
+    let (mut vms, mut workloads) = (Map::new(), Map::new());
+    for index in 0..dice.range(1, 4) {
+        let vcpus = dice.range(1, cpus.min(8));
+        let name = format!("w{index}");
+        let arrivals = if dice.one_in(3) {
+            json!({"open": {"rate": format!("{} /s", dice.range(1, 150 * vcpus)), "cv": dice.range(0, 2)}})
+        } else {
+            let think = json!({"mean": format!("{} ms", dice.range(0, 40)), "cv": dice.range(0, 2)});
+            json!({"closed": {"population": dice.range(1, 4 * vcpus), "think": think}})
+        };
+        workloads.insert(
+            name.clone(),
+            json!({
+                "arrivals": arrivals, "bursts": dice.range(1, 4),
+                "cpu": {"mean": format!("{} us", dice.range(200, 20_000)), "cv": dice.range(0, 3)},
+                "delay": {"mean": format!("{} us", dice.range(0, 20_000)), "cv": dice.range(0, 2)},
+                "ios": dice.range(0, 10), "memory_intensity": dice.range(0, 10) as f64 / 10.0,
+            }),
+        );
+        let mut more = json!({"count": dice.range(1, 3), "shares": dice.pick(&["low", "normal", "high"])});
+        more["guest"] = json!({"time_slice": format!("{} us", dice.range(500, 6000))});
+        if dice.one_in(4) {
+            more["limit"] = json!(format!("{} MHz", dice.range(200, 2000 * vcpus)));
+        }
+        if esxi && dice.one_in(4) {
+            more["reservation"] = json!(format!("{} MHz", dice.range(1, 2000 * sockets * cores / 12 + 1).min(200)));
+        }
+        if dice.one_in(5) {
+            let first = dice.range(0, cpus - 1);
+            more["affinity"] = json!(format!("{first}-{}", dice.range(first, cpus - 1)));
+        }
+        if dice.one_in(5) {
+            more["load_steps"] = json!([{"at": "100 ms", "factor": dice.range(0, 3)}, {"at": "200 ms", "factor": 1}]);
+        }
+        vms.insert(format!("v{index}"), support::vm(vcpus as u32, &name, more));
+    }
+    let text = json!({
+        "name": "swarm", "run": {"duration": "300 ms", "warmup": "0 s", "sample_interval": "50 ms"},
+        "hosts": {"h": host}, "vms": vms, "workloads": workloads,
+    });
+    Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("seed {seed}: {mistakes:#?}"))
+}
+
+/// What must hold after every event.
+struct Checker {
+    seed: u64,
+    events: u64,
+    on_cpu: HashMap<(usize, usize), usize>,
+}
+
+impl Checker {
+    fn check(&mut self, view: &View<'_>) {
+        let seed = self.seed;
+        self.events += 1;
+        let now = view.now();
+        self.on_cpu.clear();
+        let mut awake: HashMap<usize, usize> = HashMap::new();
+        for (index, world) in view.worlds().enumerate() {
+            let topology = view.topology(world.host);
+            if world.state == State::Run {
+                let double = self.on_cpu.insert((world.host, world.cpu), index);
+                assert!(double.is_none(), "seed {seed} at {now}: two worlds on logical CPU {}", world.cpu);
+                assert!(
+                    world.domain.allows(&topology, world.cpu),
+                    "seed {seed} at {now}: world {index} runs where it may not"
+                );
+            }
+            if world.is_vcpu && world.state != State::Wait {
+                *awake.entry(world.vm).or_default() += 1;
+            }
+            let total = world.account.total_ns() + (now - world.since);
+            assert_eq!(total, now, "seed {seed} at {now}: the time of world {index} does not add up");
+            assert!(world.account.limited_ns <= world.account.ready_ns, "seed {seed}: limited time is ready time");
+        }
+        for world in view.worlds().filter(|world| world.state == State::Ready && !world.limited) {
+            let topology = view.topology(world.host);
+            for cpu in (0..topology.cpus()).filter(|&cpu| world.domain.allows(&topology, cpu)) {
+                let busy = self.on_cpu.contains_key(&(world.host, cpu)) || view.is_withheld(world.host, cpu);
+                assert!(busy, "seed {seed} at {now}: logical CPU {cpu} idles while a world that may use it is ready");
+            }
+        }
+        for (&vm, &vcpus) in &awake {
+            assert_eq!(view.guest_busy(vm), vcpus, "seed {seed} at {now}: guest and host disagree on idle vCPUs of VM {vm}");
+            let (in_progress, runnable) = view.processes(vm);
+            assert!(runnable <= in_progress, "seed {seed} at {now}: more runnable processes than transactions");
+        }
+    }
+
+    /// Work begun is work done or work left, where a vCPU's speed is always the same: one thread per core, no interrupts.
+    fn check_work(&self, view: &View<'_>, speed: f64, vms: usize) {
+        let (now, seed) = (view.now(), self.seed);
+        for vm in 0..vms {
+            let run_ns: u64 = view
+                .worlds()
+                .filter(|world| world.vm == vm && world.is_vcpu)
+                .map(|world| world.account.run_ns)
+                .sum();
+            let (begun, left) = view.work(vm);
+            let done = run_ns as f64 * speed;
+            let slack = 1.0 + 2.0 * self.events as f64;
+            assert!(
+                (begun - left - done).abs() <= slack,
+                "seed {seed} at {now}: VM {vm} began {begun} ns of work, did {done}, has {left} left"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_thousand_random_clusters_keep_the_laws() {
+    for seed in seeds(SEEDS) {
+        let scenario = random_scenario(seed);
+        let mut checker = Checker { seed, events: 0, on_cpu: HashMap::new() };
+        let result = watched_run(&scenario, seed, |view| checker.check(view))
+            .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        let period_s = 0.1;
+        for (vm, (_, spec)) in result.vms.iter().zip(scenario.vm_names()) {
+            let total = vm.run_pct + vm.ready_pct + vm.costop_pct + vm.wait_pct;
+            assert!((total - 100.0).abs() < 1e-9, "seed {seed}: {total} %");
+            if let Some(limit) = spec.limit {
+                // A period's budget may be spent at its start, overrun by one check, and paid back in the next.
+                let overrun = f64::from(spec.vcpus) * 0.001 * 2400.0 / result.duration_s;
+                let most = limit.mhz() * (1.0 + period_s / result.duration_s) + overrun;
+                let used = (vm.used_pct - vm.system_pct).max(0.0) / 100.0 * f64::from(vm.vcpus) * 2000.0;
+                assert!(used <= most, "seed {seed}: {} used {used} of {most} MHz", vm.name);
+            }
+        }
+        for host in &result.hosts {
+            assert!(host.usage_pct <= 100.0 && host.utilization_pct <= 100.0 + 1e-9, "seed {seed}: {host:?}");
+        }
+        aggregate(&[&result]);
+    }
+}
+
+#[test]
+fn work_is_conserved() {
+    for seed in seeds(SEEDS / 4) {
+        let mut scenario = random_scenario(seed);
+        for host in scenario.hosts.values_mut() {
+            host.threads_per_core = 1;
+            host.overhead.interrupt_share_pct = 0.0;
+            host.turbo = None;
+        }
+        for vm in scenario.vms.values_mut() {
+            vm.vcpus = vm.vcpus.min(scenario.hosts["h"].logical_cpus());
+            vm.affinity = None;
+        }
+        let vms = scenario.vm_names().len();
+        let mut checker = Checker { seed, events: 0, on_cpu: HashMap::new() };
+        watched_run(&scenario, seed, |view| {
+            checker.check(view);
+            checker.check_work(view, 1.0, vms);
+        })
+        .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    }
+}
+
+/// Hungry one-vCPU machines on one node share its time as the exact division says.
+#[test]
+fn shares_limits_and_reservations_are_honoured() {
+    let mut checked = 0;
+    for seed in seeds(120) {
+        let mut dice = Dice::new(seed, "fair");
+        let esxi = !dice.one_in(3);
+        // Linux keeps a queue for each CPU: with several, weights hold per queue only.
+        let cores = if esxi { dice.range(1, 3) } else { 1 };
+        let (mut vms, mut claims) = (Map::new(), Vec::new());
+        for index in 0..dice.range(2, 6) {
+            let shares = dice.pick(&[500.0, 1000.0, 2000.0]);
+            // No single vCPU can use more than one core.
+            let mut claim = Claim::new(shares, 1000.0);
+            let mut more = json!({"shares": shares});
+            if esxi && dice.one_in(4) {
+                let reservation = dice.range(1, 1000 * cores / 8) as f64;
+                claim = claim.reserved(reservation);
+                more["reservation"] = json!(format!("{reservation} MHz"));
+            }
+            if dice.one_in(4) {
+                let limit = claim.reservation + dice.range(50, 500) as f64;
+                claim = claim.limited(limit);
+                more["limit"] = json!(format!("{limit} MHz"));
+            }
+            claims.push(claim);
+            vms.insert(format!("v{index}"), support::vm(1, "w", more));
+        }
+        let mut host = support::host(if esxi { "esxi-6.0" } else { "linux-6.6" }, 1, cores as u32, 1);
+        host["clock"] = json!("1 GHz");
+        let scenario = support::scenario(host, Value::Object(vms), json!({"w": support::hungry(1)}), "60 s", "5 s");
+        let expected = proportional_share(1000.0 * cores as f64, &claims);
+        if cores > 1 && expected.iter().any(|mhz| *mhz > 750.0) {
+            // Who is due most of a core cannot catch up after a quantum that another had.
+            continue;
+        }
+        checked += 1;
+        let result = run(&scenario, replication_seed(seed, 0)).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        for ((vm, expected), claim) in result.vms.iter().zip(expected).zip(&claims) {
+            assert!(
+                (vm.used_mhz - expected).abs() <= 0.03 * expected + 12.0,
+                "seed {seed}: {} used {} MHz of {expected}; {claim:?} of {claims:?} on {cores} cores",
+                vm.name,
+                vm.used_mhz
+            );
+        }
+    }
+    assert!(checked >= 60 || std::env::var("SWARM_SEED").is_ok(), "only {checked} divisions were checked");
+}

@@ -1,0 +1,56 @@
+"""What tests share: the command line as a user runs it, and scenarios short enough to run many times."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+TINY = """
+name: tiny
+run: {duration: 4 s, warmup: 1 s, sample_interval: 1 s, seed: 7, replications: 2}
+hosts:
+  esx1:
+    sockets: 1
+    cores_per_socket: 2
+    clock: 2.5 GHz
+    memory_per_node: 64 GiB
+    hypervisor: esxi-8.0
+vms:
+  db: {vcpus: 2, memory: 4 GiB, workload: oltp}
+  web: {count: 2, vcpus: 1, memory: 2 GiB, workload: oltp, load: 0.5}
+workloads:
+  oltp:
+    arrivals: {closed: {population: 8, think: {mean: 40 ms}}}
+    cpu: {mean: 4 ms}
+    delay: {mean: 5 ms}
+"""
+"""One host, a group of one VM and a group of two; a run takes milliseconds."""
+
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    """The tiny scenario as a file."""
+    path = tmp_path / "tiny.yaml"
+    path.write_text(TINY)
+    return path
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    """Run `hypertwin ARGUMENTS...` in an empty folder, with stdout and stderr apart and no terminal."""
+
+    def run(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", "from hypertwin.cli.main import main; main()", *map(str, arguments)]
+        return subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120, **options
+        )  # type: ignore[call-overload, no-any-return]
+
+    return run

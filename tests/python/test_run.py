@@ -1,0 +1,70 @@
+"""The public Python API."""
+
+from __future__ import annotations
+
+import threading
+
+import polars
+import pytest
+
+import hypertwin
+from hypertwin import _core, run
+
+
+def test_simulate_returns_points_in_the_order_of_the_sweep(tiny):
+    result = hypertwin.simulate(tiny, sweep={"vms.db.load": [3, 1, 2]}, replications=1, jobs=3)
+    assert [point["set"]["vms.db.load"] for point in result.points] == [3, 1, 2]
+
+
+def test_the_frame_has_one_row_per_point_and_entity(tiny):
+    frame = hypertwin.simulate(tiny, sweep={"vms.db.load": [1, 2]}, overrides={"vms.web.count": 1}).to_frame()
+    assert frame.height == 2 * (1 + 2 + 2)
+    assert frame.schema["response_ms_p99"] == polars.Float64
+    assert frame["vms.web.count"].unique().to_list() == [1]
+
+
+def test_progress_counts_every_run_from_the_calling_thread(tiny):
+    seen = []
+    hypertwin.simulate(
+        tiny,
+        sweep={"vms.db.load": [1, 2]},
+        replications=3,
+        progress=lambda done, total: seen.append((done, total, threading.current_thread() is threading.main_thread())),
+    )
+    assert seen == [(done, 6, True) for done in range(7)]
+
+
+def test_a_mistake_in_any_point_is_found_before_anything_runs(tiny, monkeypatch):
+    monkeypatch.setattr(_core, "run", lambda *_: pytest.fail("a run started"))
+    with pytest.raises(hypertwin.ScenarioError):
+        hypertwin.simulate(tiny, sweep={"vms.db.vcpus": [1, 0]})
+
+
+@pytest.mark.parametrize("error", [_core.RunFailed("too much"), type("PanicException", (BaseException,), {})("boom")])
+def test_a_failed_run_names_the_point_and_the_seed(tiny, monkeypatch, error):
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(_core, "run", fail)
+    with pytest.raises(run.RunError, match=rf"vms\.db\.load=2.*seed 7.*{error}") as caught:
+        hypertwin.simulate(tiny, overrides={"vms.db.load": 2})
+    assert caught.value.exit_code == 1
+
+
+def test_one_replication_is_part_of_many(tiny):
+    """Replication k depends on (seed, k) alone, not on how many there are."""
+    scenario = hypertwin.load(tiny)
+    seeds = [_core.replication_seed(7, k) for k in range(100)]
+    assert len(set(seeds)) == 100
+    alone = _core.aggregate([_core.run(scenario.json, seeds[0])])
+    again = _core.aggregate([_core.run(scenario.json, seeds[0])])
+    assert alone == again
+
+
+def test_the_core_refuses_what_it_cannot_use():
+    with pytest.raises(_core.ScenarioMistakes):
+        _core.run("{}", 1)
+    with pytest.raises(_core.ScenarioMistakes):
+        _core.validate("not json")
+    with pytest.raises(ValueError, match="at least one"):
+        _core.aggregate([])

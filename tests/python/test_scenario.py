@@ -1,0 +1,229 @@
+"""Scenarios from Python: loading, overrides, sweeps, lines, and the reference page."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hypertwin import _core, docs, errors, scenario, yaml_file
+from hypertwin.errors import Mistake, ScenarioError
+
+ROOT = Path(__file__).parent.parent.parent
+GOOD = ROOT / "tests" / "malformed" / "good.yaml"
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "scenarios").glob("*.yaml")), ids=lambda file: file.stem)
+def test_examples_have_no_mistakes(file: Path) -> None:
+    assert scenario.load(file).name == file.stem
+
+
+def test_a_scenario_cannot_be_changed() -> None:
+    loaded = scenario.load(GOOD)
+    assert loaded.path == GOOD
+    assert loaded.data["vms"]["db"]["vcpus"] == 4
+    assert loaded.data["vms"]["db"]["load_steps"][1]["at"] == "40 s"
+    with pytest.raises(TypeError):
+        loaded.data["vms"]["db"]["vcpus"] = 8  # type: ignore[index]
+    with pytest.raises(AttributeError):
+        loaded.name = "other"  # type: ignore[misc]
+
+
+def test_the_canonical_form_loads_to_itself() -> None:
+    text = scenario.load(GOOD).json
+    assert scenario.loads(text).json == text
+    assert scenario.loads(json.dumps(json.loads(text), indent=1)).json == text
+
+
+def test_overrides_of_every_form_agree() -> None:
+    by_mapping = scenario.load(GOOD, {"vms.db.vcpus": 8, "vms.web.guest.time_slice": "3 ms"})
+    by_text = scenario.load(GOOD, ["vms.db.vcpus=8", "vms.web.guest.time_slice=3 ms"])
+    step_by_step = (
+        scenario.load(GOOD).with_overrides({"vms.db.vcpus": 8}).with_overrides(["vms.web.guest={time_slice: 3 ms}"])
+    )
+    assert by_mapping.json == by_text.json == step_by_step.json
+    assert by_mapping.data["vms"]["db"]["vcpus"] == 8
+    assert by_mapping.data["vms"]["web"]["guest"]["time_slice"] == "3 ms"
+    assert scenario.load(GOOD).data["vms"]["db"]["vcpus"] == 4
+
+
+def test_a_later_override_replaces_an_earlier_one() -> None:
+    loaded = scenario.load(GOOD, {"vms.db.vcpus": 8}).with_overrides({"vms.db.vcpus": 12})
+    assert loaded.data["vms"]["db"]["vcpus"] == 12
+    assert scenario.load(loaded, {"vms.db.vcpus": 2}).data["vms"]["db"]["vcpus"] == 2
+    assert scenario.load(loaded) is loaded
+
+
+def test_overrides_reach_lists_and_whole_groups() -> None:
+    loaded = scenario.load(
+        GOOD,
+        {
+            "vms.db.load_steps.1.factor": 2,
+            "vms.batch": {"vcpus": 1, "memory": "1 GiB", "workload": "pages"},
+            "workloads.pages.arrivals": {"open": {"rate": "5 /s"}},
+        },
+    )
+    assert loaded.data["vms"]["db"]["load_steps"][1]["factor"] == 2
+    assert loaded.data["vms"]["batch"]["vcpus"] == 1
+    assert loaded.data["workloads"]["pages"]["arrivals"]["open"]["rate"] == "5 /s"
+
+
+def test_a_mistake_in_an_override_names_the_override() -> None:
+    with pytest.raises(errors.VmWiderThanHostError) as caught:
+        scenario.load(GOOD, {"vms.db.vcpus": 48})
+    (mistake,) = caught.value.mistakes
+    assert mistake.file == "--set vms.db.vcpus=48"
+    assert mistake.line is None
+    assert mistake.path == "vms.db.vcpus"
+    assert "16 logical CPUs" in mistake.allowed
+    assert str(caught.value).startswith("--set vms.db.vcpus=48: vms.db.vcpus: 48 [vm-wider-than-host]\n  allowed: ")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [object(), b"x", {1, 2}, float("nan"), 10**5000, "\udcff", [[[1]]], {"a": {"b": 1}}],
+    ids=["object", "bytes", "set", "nan", "huge", "surrogate", "lists", "mappings"],
+)
+def test_odd_python_values_are_mistakes(value: Any) -> None:
+    for path in ("vms.db.vcpus", "name", "vms.db.memory"):
+        with pytest.raises(ScenarioError) as caught:
+            scenario.load(GOOD, {path: value})
+        assert [mistake.path for mistake in caught.value.mistakes] == [path]
+        str(caught.value).encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("36", 36),
+        ("-1", -1),
+        ("0x10", 16),
+        ("1.5", 1.5),
+        ("1e3", 1000.0),
+        ("true", True),
+        ("null", None),
+        ("no", "no"),
+        ("12:30", "12:30"),
+        ("2.5 GHz", "2.5 GHz"),
+        ("'36'", "36"),
+        ('"a=b"', "a=b"),
+        ("a=b", "a=b"),
+        ("*x", "*x"),
+        ("{mean: 5 ms, cv: 1}", {"mean": "5 ms", "cv": 1}),
+        ("[1, two]", [1, "two"]),
+    ],
+)
+def test_values_of_set(text: str, value: object) -> None:
+    parsed = scenario.parse_sets([f"a.b={text}"])["a.b"]
+    assert parsed == value
+    assert type(parsed) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("1", [1]),
+        ("1,2,3", [1, 2, 3]),
+        ("512B,1KiB", ["512B", "1KiB"]),
+        ("8 GiB, 16 GiB", ["8 GiB", "16 GiB"]),
+        ("1..6", [1, 2, 3, 4, 5, 6]),
+        ("3..1", [3, 2, 1]),
+        ("0,2..4,8", [0, 2, 3, 4, 8]),
+        ("-1..1", [-1, 0, 1]),
+        ("'0-3,8',0-7", ["0-3,8", "0-7"]),
+        ("{mean: 5 ms},{mean: 6 ms}", [{"mean": "5 ms"}, {"mean": "6 ms"}]),
+        ("esxi-6.0,esxi-7.0", ["esxi-6.0", "esxi-7.0"]),
+        ("0.5,1,1.5", [0.5, 1, 1.5]),
+    ],
+)
+def test_values_of_sweep(text: str, values: list[object]) -> None:
+    assert scenario.parse_sweeps([f"vms.db.x={text}"]) == {"vms.db.x": values}
+
+
+def test_sweeps_keep_the_order_of_the_command_line() -> None:
+    assert list(scenario.parse_sweeps(["b=1,2", "a=3"])) == ["b", "a"]
+
+
+def test_exceptions_have_codes_of_their_own() -> None:
+    classes = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, ScenarioError)]
+    codes = [kind.code for kind in classes if kind not in (errors.FileError, errors.YamlError)]
+    assert len(set(codes)) == len(codes)
+    for kind in classes:
+        assert kind.exit_code == 2
+    mistake = Mistake("unknown-key", "a.b", "1", "c", "did you mean c?", "f.yaml", 3)
+    assert type(ScenarioError.of([mistake])) is errors.UnknownKeyError
+    assert type(ScenarioError.of([mistake, dataclasses.replace(mistake, code="bad-unit")])) is ScenarioError
+    assert str(mistake) == "f.yaml:3: a.b: 1 [unknown-key]\n  allowed: c\n  hint: did you mean c?"
+
+
+def test_every_code_of_the_tables_has_a_class() -> None:
+    classes = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, ScenarioError)]
+    known = {kind.code for kind in classes}
+    tables = {
+        name: yaml.safe_load((GOOD.parent / f"{name}.yaml").read_text()) for name in ("values", "texts", "options")
+    }
+    used = {row[1] for rows in tables["values"].values() for row in rows}
+    used |= {case["code"] for name in ("texts", "options") for case in tables[name]}
+    assert len(used) > 35
+    assert used - known == set()
+
+
+def test_control_characters_do_not_reach_the_terminal() -> None:
+    mistake = Mistake("bad-name", "vms.\x1b[31m", "\x1b]0;x\x07", "a name", "rename", "f\x9b.yaml", 3)
+    assert all(char == "\n" or char.isprintable() for char in str(mistake))
+
+
+def test_the_schema_is_json_schema() -> None:
+    schema = json.loads(_core.schema_json())
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert set(schema["required"]) == {"name", "hosts"}
+
+
+def test_the_reference_page_is_current() -> None:
+    page = (ROOT / "docs" / "scenario.md").read_text(encoding="utf-8")
+    assert page == docs.to_markdown(), "run: python -m hypertwin.docs docs/scenario.md"
+
+
+def test_line_numbers_through_aliases_and_flow_text() -> None:
+    text = "a: &x\n  b: 1\nc: *x\nd: {e: [1,\n  2]}\n'f.g':\n  h: 1\n"
+    root = yaml_file.parse(text, "t").root
+    lines = {path: root.line_at(path) for path in ("a", "a.b", "c", "c.b", "d.e", "d.e.1", "f.g.h", "a.zz", "zz")}
+    assert lines == {"a": 1, "a.b": 2, "c": 3, "c.b": 2, "d.e": 4, "d.e.1": 5, "f.g.h": 7, "a.zz": 1, "zz": 1}
+    assert root.data() == {"a": {"b": 1}, "c": {"b": 1}, "d": {"e": [1, 2]}, "f.g": {"h": 1}}
+
+
+@given(st.one_of(st.text(), st.text(alphabet="{}[]:,-&*!|>'\"%@`#?\n\t ab1.~<")))
+@settings(max_examples=400, deadline=None)
+def test_any_text_is_a_scenario_or_a_clear_error(text: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        scenario.loads(text)
+    assert all(mistake.value and mistake.allowed and mistake.hint for mistake in caught.value.mistakes)
+    str(caught.value).encode()
+
+
+@given(st.lists(st.tuples(st.integers(0, 1500), st.sampled_from([*"{}[]:,-&*!|>'\"%@`#?\n\t ab1.~<\0é"])), max_size=6))
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_any_edit_of_a_scenario_is_one_or_a_clear_error(edits: list[tuple[int, str]]) -> None:
+    text = GOOD.read_text()
+    for position, piece in edits:
+        text = text[:position] + piece + text[position + 1 :]
+    try:
+        assert scenario.loads(text).json
+    except ScenarioError as error:
+        str(error).encode()
+
+
+@given(st.text(max_size=30), st.sampled_from([scenario.parse_sets, scenario.parse_sweeps]))
+@settings(max_examples=300, deadline=None)
+def test_any_option_is_parsed_or_a_clear_error(text: str, parse: Any) -> None:
+    try:
+        parsed = parse([f"vms.db.vcpus={text}"])
+        scenario.load(GOOD, {"vms.db.vcpus": parsed["vms.db.vcpus"]})
+    except ScenarioError as error:
+        str(error).encode()
