@@ -22,7 +22,7 @@ def main() -> None:
     sweep = run.points_of(study.scenario, study.sweep, {}, study.sweep_settings)
     with output.progress_bar("sweeping") as progress:
         result = run.run_points(sweep, progress=progress).to_dict()
-    output.print_table(table.result_table(result))
+    output.print_table(table.result_table(result, output.terminal_width()))
     with output.progress_bar("validating") as progress:
         rows = validation.validate([study], progress=progress)
     output.print_table(table.validation_table(rows))

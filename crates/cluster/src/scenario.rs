@@ -254,22 +254,6 @@ pub struct SchedulerOptions {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "0 ms", "x-maximum" = "1 h"))]
     pub ht_whole_core_threshold: Option<Duration>,
-    /// ESXi `Cpu.HostRebalancePeriod`: load balancing between the sockets of a host.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "1 ms", "x-maximum" = "1 h"))]
-    pub host_rebalance_period: Option<Duration>,
-    /// ESXi `Cpu.PackageRebalancePeriod`: load balancing between the parts of a socket.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "1 ms", "x-maximum" = "1 h"))]
-    pub package_rebalance_period: Option<Duration>,
-    /// ESXi `Cpu.L3RebalancePeriod`: load balancing between the cores of a last-level cache.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "1 ms", "x-maximum" = "1 h"))]
-    pub l3_rebalance_period: Option<Duration>,
-    /// ESXi `Cpu.L2RebalancePeriod`: load balancing between the cores of a second-level cache.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "1 ms", "x-maximum" = "1 h"))]
-    pub l2_rebalance_period: Option<Duration>,
     /// ESXi `Cpu.HTRebalancePeriod`: load balancing between the threads of a core.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "1 ms", "x-maximum" = "1 h"))]
@@ -344,7 +328,8 @@ pub struct VmGroup {
     /// 1000 and 2000 per vCPU; a number is for the whole machine.
     #[serde(default)]
     pub shares: Shares,
-    /// CPU that one machine is sure to get when it wants it; a host's machines cannot reserve more than it has.
+    /// CPU that one machine is sure to get when it wants it; a host's machines cannot reserve more than it has. For
+    /// ESXi hosts: Linux cgroups have no CPU reservation.
     #[serde(default)]
     #[schemars(extend("x-minimum" = "0 MHz", "x-maximum" = "1000 THz"))]
     pub reservation: Frequency,

@@ -284,6 +284,14 @@ impl Parts {
         let Some(hosts) = hosts.filter(|hosts| !hosts.is_empty()) else {
             return;
         };
+        let known = |name: &str| self.clean(&["hosts", name, "hypervisor"]);
+        let linux = |host: &HostGroup| host.hypervisor.family() == Family::Linux;
+        if vm.reservation.whole_hz() > 0
+            && self.clean(&["vms", name, "reservation"])
+            && hosts.iter().all(|(name, host)| known(name) && linux(host))
+        {
+            found.push(reservation_on_linux(name, vm, hosts[0].0, hosts[0].1));
+        }
         let topology = ["sockets", "cores_per_socket", "threads_per_core", "memory_per_node"];
         if hosts
             .iter()
@@ -435,7 +443,7 @@ impl Parts {
             && self.vms.values().all(Option::is_some)
     }
 
-    /// That no host has more CPU reserved than it has. Everything else is known to be right.
+    /// That no host has more CPU reserved than it has, or cannot reserve any. Everything else is known to be right.
     fn reservations(&self, found: &mut Vec<Found>) {
         fn intact<T: Clone>(groups: &BTreeMap<String, Option<T>>) -> BTreeMap<String, T> {
             groups
@@ -470,6 +478,14 @@ impl Parts {
         let mut blamed = BTreeSet::new();
         for (position, reservations) in reserved {
             let (host_name, host) = &names[position];
+            if host.hypervisor.family() == Family::Linux {
+                for (name, _) in reservations {
+                    if blamed.insert(name) {
+                        found.push(reservation_on_linux(name, &vms[name], host_name, host));
+                    }
+                }
+                continue;
+            }
             let sum: u128 = reservations.iter().map(|(_, hz)| u128::from(*hz)).sum();
             if sum <= u128::from(host.capacity().whole_hz()) {
                 continue;
@@ -494,6 +510,20 @@ impl Parts {
             }
         }
     }
+}
+
+/// A reservation of a machine that is, or can only be, on a Linux host.
+fn reservation_on_linux(name: &str, vm: &VmGroup, host_name: &str, host: &HostGroup) -> Found {
+    Found::new(
+        ["vms", name, "reservation"],
+        "wrong-hypervisor",
+        vm.reservation.to_string(),
+        format!(
+            "no reservation on host {host_name}, {}: Linux cgroups have none for CPU",
+            host.hypervisor
+        ),
+        format!("use shares (cpu.weight of the cgroup) instead, or set vms.{name}.host to an ESXi host"),
+    )
 }
 
 /// The groups of one section. A group that is there but faulty as a whole keeps its name.

@@ -173,6 +173,36 @@ fn a_reservation_must_fit_its_host() {
 }
 
 #[test]
+fn a_linux_host_reserves_no_cpu() {
+    let mistake = |group: &str| vec![(format!("vms.{group}.reservation"), "wrong-hypervisor".to_owned())];
+    assert_eq!(
+        codes(&changed(&[("/vms/web/reservation", json!("1 GHz"))])),
+        mistake("web")
+    );
+    // Nothing binds db to the ESXi hosts, and db-3 is placed on kvm.
+    assert_eq!(
+        codes(&changed(&[("/vms/db/reservation", json!("1 GHz"))])),
+        mistake("db")
+    );
+    let on_esxi = [("/vms/db/reservation", json!("1 GHz")), ("/vms/db/host", json!("esx"))];
+    assert!(read(&changed(&on_esxi)).is_ok());
+    // One mistake of many, and none where the hypervisor is unknown.
+    let unknown = changed(&[
+        ("/vms/web/reservation", json!("1 GHz")),
+        ("/hosts/kvm/hypervisor", json!("linux-5")),
+    ]);
+    assert_eq!(
+        codes(&unknown),
+        [("hosts.kvm.hypervisor".to_owned(), "unknown-value".to_owned())]
+    );
+    let both = changed(&[
+        ("/vms/web/reservation", json!("1 GHz")),
+        ("/vms/web/workload", json!("olpt")),
+    ]);
+    assert_eq!(codes(&both).len(), 2);
+}
+
+#[test]
 fn a_machine_must_fit_one_host_as_a_whole() {
     // esx has 16 logical CPUs and 128 GiB, big has 2 and 1 TiB.
     let big = json!({"sockets": 1, "cores_per_socket": 1, "clock": "1 GHz", "memory_per_node": "1 TiB",
@@ -368,13 +398,18 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         },
     );
     let vms = prop::collection::btree_map("[a-z]{1,6}", vm(), 0..4);
-    (host, vms, workload()).prop_map(|(host, vms, workload)| Scenario {
-        name: "any".to_owned(),
-        description: None,
-        run: RunSettings::default(),
-        hosts: BTreeMap::from([("h".to_owned(), host)]),
-        vms,
-        workloads: BTreeMap::from([("w".to_owned(), workload)]),
+    (host, vms, workload()).prop_map(|(host, mut vms, workload)| {
+        if host.hypervisor.family() == Family::Linux {
+            vms.values_mut().for_each(|vm| vm.reservation = Frequency::from_mhz(0));
+        }
+        Scenario {
+            name: "any".to_owned(),
+            description: None,
+            run: RunSettings::default(),
+            hosts: BTreeMap::from([("h".to_owned(), host)]),
+            vms,
+            workloads: BTreeMap::from([("w".to_owned(), workload)]),
+        }
     })
 }
 

@@ -4,7 +4,9 @@ use std::io::Read;
 
 fn main() {
     let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).expect("standard input can be read");
+    std::io::stdin()
+        .read_to_string(&mut text)
+        .expect("standard input can be read");
     let scenario = hypertwin_cluster::Scenario::from_json(&text).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"));
     let start = std::time::Instant::now();
     let runs: Vec<_> = (0..u64::from(scenario.run.replications))

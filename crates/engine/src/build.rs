@@ -5,12 +5,11 @@ use crate::dispatch::LIMIT_CHECK_NS;
 use crate::dispatch::LIMIT_CHECKS_PER_PERIOD;
 use crate::recorder::Recorder;
 use crate::simulation::{MEASURE, Simulation, WORK, sessions};
-use crate::state::{
-    Cpu, Event, Host, Kind, Limit, Measured, Process, Responses, Source, Streams, Vm, World,
-};
+use crate::state::{Cpu, Event, Host, Kind, Limit, Measured, Process, Responses, Source, Streams, Vm, World};
 use hypertwin_cluster::{Arrivals, Family, HostGroup, Scenario, VmGroup, Workload};
 use hypertwin_kernel::{Calendar, Draw, Histogram, Stream, TimeAverage};
 use hypertwin_models::accounting::{Account, ProcessorTime, State};
+use hypertwin_models::coscheduling::Decisions;
 use hypertwin_models::cpu_set::CpuSet;
 use hypertwin_models::esxi_scheduler::SHARED_CORE_CHARGE;
 use hypertwin_models::guest_system::{GuestSystem, ProcessId};
@@ -33,7 +32,11 @@ impl Host {
             clock_ratio: spec.busy_clock().hz() / spec.clock.hz(),
             nominal_mhz: spec.clock.mhz(),
             // Linux accounts the time on a CPU as it is.
-            shared_charge: if spec.hypervisor.family() == Family::Esxi { SHARED_CORE_CHARGE } else { 1.0 },
+            shared_charge: if spec.hypervisor.family() == Family::Esxi {
+                SHARED_CORE_CHARGE
+            } else {
+                1.0
+            },
             system_ns: 0.0,
             queued: 0,
             groups: 0,
@@ -68,12 +71,16 @@ pub(crate) fn build(scenario: &Scenario, seed: u64) -> Result<Simulation, RunErr
         calendar: Calendar::with_capacity(1024),
         now: 0,
         end,
-        hosts: host_specs.iter().map(|(name, spec)| Host::new(name.clone(), spec)).collect(),
+        hosts: host_specs
+            .iter()
+            .map(|(name, spec)| Host::new(name.clone(), spec))
+            .collect(),
         worlds: Vec::new(),
         vms: Vec::new(),
         processes: Vec::new(),
         wakeups: VecDeque::new(),
         ready_helpers: VecDeque::new(),
+        decisions: Decisions::default(),
         recorder: Recorder::new(scenario),
         failure: None,
     };
@@ -81,8 +88,20 @@ pub(crate) fn build(scenario: &Scenario, seed: u64) -> Result<Simulation, RunErr
     for (position, (name, spec)) in vm_specs.iter().enumerate() {
         let workload = scenario.workloads.get(&spec.workload).ok_or(RunError::NoPlacement)?;
         let host = placement[position];
-        let group = groups.iter().position(|group| std::ptr::eq(&scenario.vms[*group], *spec)).unwrap_or(0);
-        simulation.add_vm(name.clone(), group, spec, workload, host, host_specs[host].1, seed, keep_distributions);
+        let group = groups
+            .iter()
+            .position(|group| std::ptr::eq(&scenario.vms[*group], *spec))
+            .unwrap_or(0);
+        simulation.add_vm(
+            name.clone(),
+            group,
+            spec,
+            workload,
+            host,
+            host_specs[host].1,
+            seed,
+            keep_distributions,
+        );
     }
     for host in 0..simulation.hosts.len() {
         let periods = simulation.hosts[host].scheduler.periods();
@@ -96,7 +115,10 @@ pub(crate) fn build(scenario: &Scenario, seed: u64) -> Result<Simulation, RunErr
 }
 
 impl Simulation {
-    #[allow(clippy::too_many_arguments, reason = "called once, with what the scenario says of one VM")]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "called once, with what the scenario says of one VM"
+    )]
     fn add_vm(
         &mut self,
         name: String,
@@ -114,15 +136,23 @@ impl Simulation {
         let first_world = self.worlds.len();
         let shares = spec.shares.total(spec.vcpus);
         let reservation_cores = spec.reservation.hz() / host_spec.clock.hz();
-        self.hosts[host_index].add_group(GroupSpec { shares, reservation_cores, vcpus });
-        let domain = spec
-            .affinity_cpus()
-            .map_or(Domain::Any, |cpus| Domain::Mask(cpus.into_iter().map(|cpu| cpu as usize).collect::<CpuSet>()));
+        self.hosts[host_index].add_group(GroupSpec {
+            shares,
+            reservation_cores,
+            vcpus,
+        });
+        let domain = spec.affinity_cpus().map_or(Domain::Any, |cpus| {
+            Domain::Mask(cpus.into_iter().map(|cpu| cpu as usize).collect::<CpuSet>())
+        });
         for vcpu in 0..vcpus {
             self.add_world(index, host_index, Kind::Vcpu { index: vcpu }, domain.clone(), vcpu);
         }
         let first_helper = self.worlds.len();
-        self.hosts[host_index].add_group(GroupSpec { shares, reservation_cores: 0.0, vcpus: 0 });
+        self.hosts[host_index].add_group(GroupSpec {
+            shares,
+            reservation_cores: 0.0,
+            vcpus: 0,
+        });
         for helper in 0..helpers {
             self.add_world(index, host_index, Kind::Helper, Domain::Any, helper);
         }
@@ -141,16 +171,31 @@ impl Simulation {
             Arrivals::Closed { population, think } => {
                 let peak = sessions(*population, spec.peak_load());
                 let active = sessions(*population, spec.load);
-                (Source::Closed { think: Draw::new(nanos(think), think.cv), population: *population, active }, peak)
+                (
+                    Source::Closed {
+                        think: Draw::new(nanos(think), think.cv),
+                        population: *population,
+                        active,
+                    },
+                    peak,
+                )
             }
-            Arrivals::Open { rate, cv } => {
-                (Source::Open { gap: Draw::new(1e9 / rate.per_second(), *cv), rate_factor: spec.load }, 0)
-            }
+            Arrivals::Open { rate, cv } => (
+                Source::Open {
+                    gap: Draw::new(1e9 / rate.per_second(), *cv),
+                    rate_factor: spec.load,
+                },
+                0,
+            ),
         };
         let limit = spec.limit.map(|limit| {
             let period_ns = LIMIT_CHECK_NS as f64 * f64::from(LIMIT_CHECKS_PER_PERIOD);
             let quota_ns = limit.hz() / host_spec.clock.hz() * period_ns;
-            Limit { quota_ns, left_ns: quota_ns, checks: 0 }
+            Limit {
+                quota_ns,
+                left_ns: quota_ns,
+                checks: 0,
+            }
         });
         let limited = limit.is_some();
         self.vms.push(Vm {
@@ -168,8 +213,16 @@ impl Simulation {
             pending: vec![Vec::new(); vcpus],
             source,
             load: spec.load,
-            steps: spec.load_steps.iter().map(|step| (step.at.nanos(), step.factor)).collect(),
-            streams: Streams { cpu: stream("cpu"), delay: stream("delay"), source: stream("source") },
+            steps: spec
+                .load_steps
+                .iter()
+                .map(|step| (step.at.nanos(), step.factor))
+                .collect(),
+            streams: Streams {
+                cpu: stream("cpu"),
+                delay: stream("delay"),
+                source: stream("source"),
+            },
             bursts: workload.bursts,
             cpu_burst: Draw::new(nanos(&workload.cpu) / bursts, workload.cpu.cv),
             delay: Draw::new(nanos(&workload.delay) / bursts, workload.delay.cv),
@@ -218,7 +271,14 @@ impl Simulation {
         }
         for step in 0..self.vms[index].steps.len() {
             let at = self.vms[index].steps[step].0;
-            self.at(at, WORK, Event::LoadStep { vm: index as u32, step: step as u32 });
+            self.at(
+                at,
+                WORK,
+                Event::LoadStep {
+                    vm: index as u32,
+                    step: step as u32,
+                },
+            );
         }
         if limited {
             self.at(LIMIT_CHECK_NS, WORK, Event::Limit { vm: index as u32 });
@@ -231,7 +291,12 @@ impl Simulation {
         let group = host.groups - 1;
         let threads = host.occupancy.topology.threads_per_core;
         let first_cpu = position * threads % host.occupancy.topology.cpus();
-        host.scheduler.add_world(WorldSpec { group, domain, first_cpu, helper: kind == Kind::Helper });
+        host.scheduler.add_world(WorldSpec {
+            group,
+            domain,
+            first_cpu,
+            helper: kind == Kind::Helper,
+        });
         host.worlds.push(self.worlds.len());
         self.worlds.push(World {
             host: host_index,

@@ -3,7 +3,7 @@
 use crate::simulation::{Simulation, WORK};
 use crate::state::{Event, Kind};
 use hypertwin_models::accounting::State;
-use hypertwin_models::coscheduling::{Decisions, Progress, judge};
+use hypertwin_models::coscheduling::{Progress, judge};
 use hypertwin_models::scheduler::{Placement, SliceEnd, WorldId};
 
 /// Interval at which CPU limits are checked, and checks in one period of the budget (100 ms).
@@ -33,7 +33,9 @@ impl Simulation {
         let world = &mut self.worlds[slot.world];
         world.account.add(State::Run, dt);
         world.since = self.now;
-        let used = world.account.charge(dt, overlap, shared, host.shared_charge, host.clock_ratio);
+        let used = world
+            .account
+            .charge(dt, overlap, shared, host.shared_charge, host.clock_ratio);
         host.scheduler.charge(world.local, cpu, dt, used);
         let vm = &mut self.vms[world.vm];
         let progress = (dt - overlap) as f64;
@@ -84,7 +86,14 @@ impl Simulation {
             None => None,
         }
         .or_else(|| {
-            Some(self.calendar.schedule(next, WORK, Event::Cpu { host: host_index as u32, cpu: cpu as u32 }))
+            Some(self.calendar.schedule(
+                next,
+                WORK,
+                Event::Cpu {
+                    host: host_index as u32,
+                    cpu: cpu as u32,
+                },
+            ))
         });
     }
 
@@ -223,7 +232,11 @@ impl Simulation {
             }
             return;
         }
-        let sibling = host.occupancy.topology.sibling(cpu).filter(|&other| host.occupancy.running(other).is_some());
+        let sibling = host
+            .occupancy
+            .topology
+            .sibling(cpu)
+            .filter(|&other| host.occupancy.running(other).is_some());
         if let Some(other) = sibling {
             self.settle(host_index, other);
         }
@@ -396,7 +409,9 @@ impl Simulation {
 
     /// A vCPU waits for a CPU: from now on the leads of its siblings are checked.
     fn watch_lag(&mut self, world_index: usize) {
-        let Some((vm_index, _)) = self.vcpu_of(world_index) else { return };
+        let Some((vm_index, _)) = self.vcpu_of(world_index) else {
+            return;
+        };
         let vm = &mut self.vms[vm_index];
         if let Some(limits) = vm.cosched
             && vm.vcpus > 1
@@ -421,8 +436,8 @@ impl Simulation {
                 State::Run | State::Ready => Progress::Eligible { lag_ns },
             }
         });
-        let mut decisions = Decisions::default();
-        judge(states.clone(), limits, &mut decisions);
+        let mut decisions = std::mem::take(&mut self.decisions);
+        judge(states, limits, &mut decisions);
         vm.slowest_ns = None;
         let first = vm.first_world;
         for &vcpu in &decisions.start {
@@ -432,6 +447,7 @@ impl Simulation {
         for &vcpu in &decisions.stop {
             self.hold_back(first + vcpu, State::CoStop, false);
         }
+        self.decisions = decisions;
         let held = |world: usize| {
             let world = &self.worlds[world];
             world.state == State::CoStop || world.state == State::Ready && !world.limited
@@ -488,13 +504,21 @@ impl Simulation {
         host.balancing_threads = true;
         let period = host.scheduler.periods().threads_ns;
         let next = (self.now / period + 1) * period;
-        self.at(next, WORK, Event::BalanceThreads { host: host_index as u32 });
+        self.at(
+            next,
+            WORK,
+            Event::BalanceThreads {
+                host: host_index as u32,
+            },
+        );
     }
 
     /// Moves a world that shares its core to a whole idle one.
     pub fn on_balance_threads(&mut self, host_index: usize) {
         self.hosts[host_index].balancing_threads = false;
-        let Some((from, to)) = self.hosts[host_index].occupancy.crowded() else { return };
+        let Some((from, to)) = self.hosts[host_index].occupancy.crowded() else {
+            return;
+        };
         let world_index = self.hosts[host_index].cpus[from].world;
         let local = self.worlds[world_index].local;
         let host = &mut self.hosts[host_index];
@@ -530,7 +554,13 @@ impl Simulation {
         let periods = host.scheduler.periods();
         if periods.only_while_queued && !host.balancing_host {
             host.balancing_host = true;
-            self.at(self.now + periods.host_ns, WORK, Event::BalanceHost { host: host_index as u32 });
+            self.at(
+                self.now + periods.host_ns,
+                WORK,
+                Event::BalanceHost {
+                    host: host_index as u32,
+                },
+            );
         }
     }
 
@@ -559,7 +589,13 @@ impl Simulation {
                 self.arm_host_balance(host_index);
             }
         } else {
-            self.at(self.now + periods.host_ns, WORK, Event::BalanceHost { host: host_index as u32 });
+            self.at(
+                self.now + periods.host_ns,
+                WORK,
+                Event::BalanceHost {
+                    host: host_index as u32,
+                },
+            );
         }
     }
 

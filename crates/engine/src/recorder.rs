@@ -161,7 +161,10 @@ impl Simulation {
         for world in &self.worlds[vm.first_world..vm.first_world + vm.vcpus] {
             add(&mut account, &world.account);
         }
-        VmTotals { account, runnable_ns: vm.measured.runnable.integral(self.now) }
+        VmTotals {
+            account,
+            runnable_ns: vm.measured.runnable.integral(self.now),
+        }
     }
 
     fn host_totals(&self) -> Vec<HostTotals> {
@@ -242,9 +245,11 @@ impl Simulation {
             line.run_pct.push(percent(account.run_ns));
             line.ready_pct.push(percent(account.ready_ns));
             line.costop_pct.push(percent(account.costop_ns));
-            line.run_queue.push((totals.runnable_ns - before.runnable_ns) / interval_ns);
+            line.run_queue
+                .push((totals.runnable_ns - before.runnable_ns) / interval_ns);
             line.throughput_per_s.push(responses.count as f64 / interval_ns * 1e9);
-            line.response_ms_mean.push((responses.count > 0).then(|| responses.mean_ms()));
+            line.response_ms_mean
+                .push((responses.count > 0).then(|| responses.mean_ms()));
         }
         let next = self.now + self.recorder.sample_ns;
         if next <= self.end {
@@ -266,20 +271,26 @@ impl Simulation {
             sum.1 += totals.account.costop_ns;
             sum.2 += vm.vcpus;
         }
-        let hosts = self.hosts.iter().zip(host_totals).zip(by_host).map(|((host, totals), (ready, costop, vcpus))| {
-            let topology = host.occupancy.topology;
-            let cores_ns = duration_ns * topology.cores() as f64;
-            let vcpus_ns = duration_ns * vcpus.max(1) as f64;
-            HostResult {
-                name: host.name.clone(),
-                usage_pct: (100.0 * totals.used_ns / cores_ns).min(100.0),
-                utilization_pct: (100.0 * host.time.threads_ns as f64 / (duration_ns * topology.cpus() as f64)).min(100.0),
-                core_utilization_pct: (100.0 * host.time.cores_ns() / cores_ns).min(100.0),
-                overhead_pct: 100.0 * totals.overhead_ns / cores_ns,
-                ready_pct: 100.0 * ready as f64 / vcpus_ns,
-                costop_pct: 100.0 * costop as f64 / vcpus_ns,
-            }
-        });
+        let hosts = self
+            .hosts
+            .iter()
+            .zip(host_totals)
+            .zip(by_host)
+            .map(|((host, totals), (ready, costop, vcpus))| {
+                let topology = host.occupancy.topology;
+                let cores_ns = duration_ns * topology.cores() as f64;
+                let vcpus_ns = duration_ns * vcpus.max(1) as f64;
+                HostResult {
+                    name: host.name.clone(),
+                    usage_pct: (100.0 * totals.used_ns / cores_ns).min(100.0),
+                    utilization_pct: (100.0 * host.time.threads_ns as f64 / (duration_ns * topology.cpus() as f64))
+                        .min(100.0),
+                    core_utilization_pct: (100.0 * host.time.cores_ns() / cores_ns).min(100.0),
+                    overhead_pct: 100.0 * totals.overhead_ns / cores_ns,
+                    ready_pct: 100.0 * ready as f64 / vcpus_ns,
+                    costop_pct: 100.0 * costop as f64 / vcpus_ns,
+                }
+            });
         let hosts = hosts.collect();
         let mut group_responses = std::mem::take(&mut self.recorder.distributions);
         let mut vms = Vec::with_capacity(self.vms.len());

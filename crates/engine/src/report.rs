@@ -8,12 +8,18 @@ use std::collections::BTreeMap;
 /// Batches into which the series of a single replication is cut for its confidence interval.
 const BATCHES: usize = 20;
 
+/// Difference between the means of the two halves of a series, relative, that does not matter.
+const IMMATERIAL: f64 = 0.05;
+
 /// One point of a scenario: the means over its replications, with confidence.
 ///
 /// The metrics are defined in docs/metrics.md; every name ends in its unit, percentages of a VM are per vCPU, and
 /// `..._ci95` is the half-width of the 95 % confidence interval of the mean (null where it cannot be had).
 #[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs, reason = "the metrics are defined once, in the catalogue that docs/metrics.md is made from")]
+#[allow(
+    missing_docs,
+    reason = "the metrics are defined once, in the catalogue that docs/metrics.md is made from"
+)]
 pub struct PointReport {
     pub set: BTreeMap<String, String>,
     pub replications: usize,
@@ -104,8 +110,12 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
 
 /// Half-width of a metric over replications, or over batches of the series of a single one.
 fn confidence(values: Vec<f64>, series: Option<&[f64]>) -> Option<f64> {
-    if values.len() > 1 { half_width_95(&values) } else { batch_means(series?, BATCHES).map(|(_, half)| half) }
-        .filter(|half| half.is_finite())
+    if values.len() > 1 {
+        half_width_95(&values)
+    } else {
+        batch_means(series?, BATCHES).map(|(_, half)| half)
+    }
+    .filter(|half| half.is_finite())
 }
 
 /// Summarises replications of the same scenario (at least one).
@@ -115,7 +125,8 @@ fn confidence(values: Vec<f64>, series: Option<&[f64]>) -> Option<f64> {
 pub fn aggregate(replications: &[&Replication]) -> PointReport {
     let first = replications[0];
     let hosts = first.hosts.iter().enumerate().map(|(index, host)| {
-        let metric = |get: fn(&crate::results::HostResult) -> f64| mean(replications.iter().map(|r| get(&r.hosts[index])));
+        let metric =
+            |get: fn(&crate::results::HostResult) -> f64| mean(replications.iter().map(|r| get(&r.hosts[index])));
         let usage = replications.iter().map(|r| r.hosts[index].usage_pct).collect();
         let report = HostReport {
             usage_pct: metric(|h| h.usage_pct),
@@ -133,20 +144,42 @@ pub fn aggregate(replications: &[&Replication]) -> PointReport {
     let vms = first.vms.iter().enumerate().map(|(index, vm)| {
         let series = alone(vm.group).then(|| &first.observations[vm.group]);
         let merged = vm.response.is_some().then(|| {
-            merge(replications.iter().filter_map(|replication| replication.vms[index].response.as_ref()))
+            merge(
+                replications
+                    .iter()
+                    .filter_map(|replication| replication.vms[index].response.as_ref()),
+            )
         });
-        let report = summarise(replications, &[index], merged.as_ref(), series, first.units[vm.group].clone());
+        let report = summarise(
+            replications,
+            &[index],
+            merged.as_ref(),
+            series,
+            first.units[vm.group].clone(),
+        );
         (vm.name.clone(), report)
     });
     let vms = vms.collect();
     let groups = first.groups.iter().enumerate().filter_map(|(group, name)| {
-        let members: Vec<usize> = (0..first.vms.len()).filter(|&vm| first.vms[vm].group == group).collect();
+        let members: Vec<usize> = (0..first.vms.len())
+            .filter(|&vm| first.vms[vm].group == group)
+            .collect();
         if members.is_empty() {
             return None;
         }
-        let merged = merge(replications.iter().map(|replication| &replication.group_responses[group]));
+        let merged = merge(
+            replications
+                .iter()
+                .map(|replication| &replication.group_responses[group]),
+        );
         let series = Some(&first.observations[group]);
-        let mut report = summarise(replications, &members, Some(&merged), series, first.units[group].clone());
+        let mut report = summarise(
+            replications,
+            &members,
+            Some(&merged),
+            series,
+            first.units[group].clone(),
+        );
         report.count = Some(members.len());
         Some((name.clone(), report))
     });
@@ -154,8 +187,18 @@ pub fn aggregate(replications: &[&Replication]) -> PointReport {
     let timeline = TimelineReport {
         interval_s: first.timeline.interval_s,
         time_s: first.timeline.time_s.clone(),
-        hosts: first.hosts.iter().map(|host| host.name.clone()).zip(first.timeline.hosts.iter().cloned()).collect(),
-        vms: first.vms.iter().map(|vm| vm.name.clone()).zip(first.timeline.vms.iter().cloned()).collect(),
+        hosts: first
+            .hosts
+            .iter()
+            .map(|host| host.name.clone())
+            .zip(first.timeline.hosts.iter().cloned())
+            .collect(),
+        vms: first
+            .vms
+            .iter()
+            .map(|vm| vm.name.clone())
+            .zip(first.timeline.vms.iter().cloned())
+            .collect(),
     };
     PointReport {
         set: BTreeMap::new(),
@@ -169,14 +212,26 @@ pub fn aggregate(replications: &[&Replication]) -> PointReport {
         storage: BTreeMap::new(),
         timeline,
         events: replications.iter().map(|replication| replication.events).sum(),
-        simulated_s: replications.iter().map(|replication| replication.warmup_s + replication.duration_s).sum(),
+        simulated_s: replications
+            .iter()
+            .map(|replication| replication.warmup_s + replication.duration_s)
+            .sum(),
     }
 }
 
-/// Steady by MSER-5: in no series of guest CPU, throughput or response time does the truncation point that the rule
-/// finds lie in the later half.
+/// Steady: in each series of guest CPU, throughput and response time the transient that MSER-5 finds lies in the first
+/// half, or is immaterial: the halves' means differ by less than [`IMMATERIAL`].
 fn is_steady(replication: &Replication) -> bool {
-    replication.observations.iter().flatten().filter(|series| !series.is_empty()).all(|series| mser5(series).is_some())
+    replication
+        .observations
+        .iter()
+        .flatten()
+        .filter(|series| series.len() > 1)
+        .all(|series| {
+            let (early, late) = series.split_at(series.len() / 2);
+            let (early, late) = (mean(early.iter().copied()), mean(late.iter().copied()));
+            mser5(series).is_some() || (early - late).abs() <= IMMATERIAL * late.abs()
+        })
 }
 
 fn merge<'h>(mut histograms: impl Iterator<Item = &'h Histogram>) -> Histogram {
@@ -194,7 +249,10 @@ fn summarise(
     unit: String,
 ) -> VmReport {
     let values = |get: fn(&VmResult) -> f64| -> Vec<f64> {
-        replications.iter().map(|r| members.iter().map(|&vm| get(&r.vms[vm])).sum()).collect()
+        replications
+            .iter()
+            .map(|r| members.iter().map(|&vm| get(&r.vms[vm])).sum())
+            .collect()
     };
     let count = members.len() as f64;
     let total = |get| mean(values(get).into_iter());
@@ -208,7 +266,11 @@ fn summarise(
             let responses: u64 = members.iter().map(|&vm| replication.vms[vm].response_count).sum();
             let weighted = |&vm: &usize| {
                 let vm = &replication.vms[vm];
-                if vm.response_count == 0 { 0.0 } else { vm.response_mean_ms * vm.response_count as f64 }
+                if vm.response_count == 0 {
+                    0.0
+                } else {
+                    vm.response_mean_ms * vm.response_count as f64
+                }
             };
             (responses > 0).then(|| members.iter().map(weighted).sum::<f64>() / responses as f64)
         })
@@ -249,7 +311,12 @@ fn summarise(
         },
         response_count: replications
             .iter()
-            .map(|replication| members.iter().map(|&vm| replication.vms[vm].response_count).sum::<u64>())
+            .map(|replication| {
+                members
+                    .iter()
+                    .map(|&vm| replication.vms[vm].response_count)
+                    .sum::<u64>()
+            })
             .sum(),
         iops: total(|vm| vm.iops),
     }

@@ -49,7 +49,10 @@ pub struct HostResult {
 
 /// What a replication measured of a VM. Percentages are per vCPU.
 #[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "the metrics are defined once, in the catalogue that docs/metrics.md is made from")]
+#[allow(
+    missing_docs,
+    reason = "the metrics are defined once, in the catalogue that docs/metrics.md is made from"
+)]
 pub struct VmResult {
     pub name: String,
     pub group: usize,

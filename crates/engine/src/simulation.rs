@@ -5,6 +5,7 @@ use crate::view::View;
 use crate::{Replication, RunError};
 use hypertwin_kernel::{Calendar, Nanos};
 use hypertwin_models::accounting::State;
+use hypertwin_models::coscheduling::Decisions;
 use hypertwin_models::guest_system::{ProcessId, Wakeup};
 use std::collections::VecDeque;
 
@@ -28,6 +29,8 @@ pub(crate) struct Simulation {
     pub wakeups: VecDeque<ProcessId>,
     /// Helper worlds that have got work, to wake likewise.
     pub ready_helpers: VecDeque<usize>,
+    /// Kept between co-scheduling checks, so that they allocate nothing.
+    pub decisions: Decisions,
     pub recorder: crate::recorder::Recorder,
     pub failure: Option<RunError>,
 }
@@ -256,13 +259,18 @@ impl Simulation {
 
     fn on_arrival(&mut self, vm_index: usize) {
         let vm = &mut self.vms[vm_index];
-        let Source::Open { gap, rate_factor } = &vm.source else { return };
+        let Source::Open { gap, rate_factor } = &vm.source else {
+            return;
+        };
         if *rate_factor <= 0.0 {
             return;
         }
         let next = self.now + (gap.sample(&mut vm.streams.source) as f64 / rate_factor).round() as Nanos;
         if vm.in_progress >= MOST_IN_PROGRESS {
-            self.failure = Some(RunError::Overloaded { vm: vm.name.clone(), in_progress: vm.in_progress });
+            self.failure = Some(RunError::Overloaded {
+                vm: vm.name.clone(),
+                in_progress: vm.in_progress,
+            });
             return;
         }
         let process = vm.free.pop().unwrap_or_else(|| {
@@ -284,8 +292,10 @@ impl Simulation {
             Source::Closed { population, active, .. } => {
                 *active = sessions(*population, factor);
                 let active = *active;
-                let (resume, parked): (Vec<_>, Vec<_>) =
-                    vm.parked.iter().partition(|&&process| self.processes[process as usize].session < active);
+                let (resume, parked): (Vec<_>, Vec<_>) = vm
+                    .parked
+                    .iter()
+                    .partition(|&&process| self.processes[process as usize].session < active);
                 vm.parked = parked;
                 for process in resume {
                     self.at(now, WORK, Event::Process(process));
@@ -304,7 +314,9 @@ impl Simulation {
     /// A vCPU's process is done with its burst: the guest picks the next, or the vCPU halts. `false` if it halts.
     pub fn next_process(&mut self, vm_index: usize, vcpu: usize) -> bool {
         let vm = &mut self.vms[vm_index];
-        let Some(done) = vm.guest.current(vcpu) else { return false };
+        let Some(done) = vm.guest.current(vcpu) else {
+            return false;
+        };
         let next = vm.guest.finish(vcpu);
         if let Some(process) = next {
             vm.slice_left[vcpu] = vm.time_slice;

@@ -210,7 +210,11 @@ impl Responses {
     }
 
     pub fn mean_ms(&self) -> f64 {
-        if self.count == 0 { f64::NAN } else { self.sum_ns as f64 / self.count as f64 / 1e6 }
+        if self.count == 0 {
+            f64::NAN
+        } else {
+            self.sum_ns as f64 / self.count as f64 / 1e6
+        }
     }
 }
 

@@ -82,14 +82,24 @@ impl<'s> View<'s> {
     /// Processes of a VM: in progress by the source's count, and runnable by the guest's.
     pub fn processes(&self, vm: usize) -> (usize, usize) {
         let vm = &self.simulation.vms[vm];
-        (vm.in_progress, vm.guest.runnable() + vm.pending.iter().map(Vec::len).sum::<usize>())
+        (
+            vm.in_progress,
+            vm.guest.runnable() + vm.pending.iter().map(Vec::len).sum::<usize>(),
+        )
     }
 
     /// CPU work of a VM, in nanoseconds alone on a core at the reference clock: begun so far, and of that not done yet
     /// (as of each vCPU's `since`).
     pub fn work(&self, vm: usize) -> (f64, f64) {
-        let left = self.simulation.processes.iter().filter(|process| process.vm as usize == vm);
-        let left = left.filter(|process| process.phase == Phase::Compute).map(|process| process.remaining_ns).sum();
+        let left = self
+            .simulation
+            .processes
+            .iter()
+            .filter(|process| process.vm as usize == vm);
+        let left = left
+            .filter(|process| process.phase == Phase::Compute)
+            .map(|process| process.remaining_ns)
+            .sum();
         (self.simulation.vms[vm].work_begun_ns, left)
     }
 

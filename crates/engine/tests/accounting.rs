@@ -8,12 +8,18 @@ use support::{host, hungry, report, scenario, vm};
 #[test]
 fn two_always_busy_siblings_run_100_and_use_62_5_percent() {
     let vms = json!({"v": vm(1, "w", json!({"count": 2}))});
-    let report = report(&scenario(host("esxi-6.0", 1, 1, 2), vms, json!({"w": hungry(1)}), "20 s", "1 s"), 1);
+    let report = report(
+        &scenario(host("esxi-6.0", 1, 1, 2), vms, json!({"w": hungry(1)}), "20 s", "1 s"),
+        1,
+    );
     for vm in report.vms.values() {
         assert_eq!((vm.run_pct, vm.used_pct, vm.ready_pct), (100.0, 62.5, 0.0));
     }
     let host = &report.hosts["h"];
-    assert_eq!((host.utilization_pct, host.core_utilization_pct, host.usage_pct), (100.0, 100.0, 100.0));
+    assert_eq!(
+        (host.utilization_pct, host.core_utilization_pct, host.usage_pct),
+        (100.0, 100.0, 100.0)
+    );
 }
 
 #[test]
@@ -23,7 +29,11 @@ fn smt_yield_is_what_two_siblings_do_together() {
     let work = json!({"arrivals": {"closed": {"population": 1}}, "cpu": {"mean": "10 ms", "cv": 0}});
     let vms = json!({"v": vm(1, "w", json!({"count": 2}))});
     let report = report(&scenario(machine, vms, json!({"w": work}), "20 s", "1 s"), 1);
-    assert!((report.groups["v"].throughput_per_s - 120.0).abs() < 0.2, "{}", report.groups["v"].throughput_per_s);
+    assert!(
+        (report.groups["v"].throughput_per_s - 120.0).abs() < 0.2,
+        "{}",
+        report.groups["v"].throughput_per_s
+    );
 }
 
 #[test]
@@ -31,11 +41,18 @@ fn turbo_does_more_work_and_is_charged_for_it() {
     let mut machine = host("esxi-6.0", 1, 2, 1);
     machine["turbo"] = json!("3.6 GHz");
     let work = json!({"arrivals": {"closed": {"population": 1}}, "cpu": {"mean": "10 ms", "cv": 0}});
-    let bound = json!({"arrivals": {"closed": {"population": 1}}, "cpu": {"mean": "10 ms", "cv": 0}, "memory_intensity": 1});
+    let bound =
+        json!({"arrivals": {"closed": {"population": 1}}, "cpu": {"mean": "10 ms", "cv": 0}, "memory_intensity": 1});
     let vms = json!({"free": vm(1, "w", json!({})), "stalled": vm(1, "m", json!({}))});
-    let report = report(&scenario(machine, vms, json!({"w": work, "m": bound}), "20 s", "1 s"), 1);
+    let report = report(
+        &scenario(machine, vms, json!({"w": work, "m": bound}), "20 s", "1 s"),
+        1,
+    );
     assert!((report.vms["free"].throughput_per_s - 120.0).abs() < 0.2);
-    assert!((report.vms["stalled"].throughput_per_s - 100.0).abs() < 0.2, "a stall on memory does not end sooner");
+    assert!(
+        (report.vms["stalled"].throughput_per_s - 100.0).abs() < 0.2,
+        "a stall on memory does not end sooner"
+    );
     assert!((report.vms["free"].used_pct - 120.0).abs() < 1e-9);
 }
 
@@ -63,7 +80,13 @@ fn high_and_low_shares_divide_80_to_20() {
             "high": vm(4, "w", json!({"shares": "high"})),
             "low": vm(4, "w", json!({"shares": "low"})),
         });
-        let scenario = scenario(host(hypervisor, 1, 4, threads), vms, json!({"w": hungry(4)}), "120 s", "10 s");
+        let scenario = scenario(
+            host(hypervisor, 1, 4, threads),
+            vms,
+            json!({"w": hungry(4)}),
+            "120 s",
+            "10 s",
+        );
         let report = report(&scenario, 1);
         let (high, low) = (report.vms["high"].used_mhz, report.vms["low"].used_mhz);
         let part = high / (high + low);
@@ -75,10 +98,16 @@ fn high_and_low_shares_divide_80_to_20() {
 fn a_limit_caps_and_counts_as_limited_ready_time() {
     for hypervisor in ["esxi-6.0", "linux-6.6"] {
         let vms = json!({"v": vm(2, "w", json!({"limit": "1500 MHz"}))});
-        let report = report(&scenario(host(hypervisor, 1, 2, 1), vms, json!({"w": hungry(2)}), "20 s", "1 s"), 1);
+        let report = report(
+            &scenario(host(hypervisor, 1, 2, 1), vms, json!({"w": hungry(2)}), "20 s", "1 s"),
+            1,
+        );
         let vm = &report.vms["v"];
         assert!((vm.used_mhz - 1500.0).abs() < 15.0, "{}", vm.used_mhz);
-        assert!((vm.limited_pct - 75.0).abs() < 1.0 && (vm.ready_pct - vm.limited_pct).abs() < 1e-9, "{vm:?}");
+        assert!(
+            (vm.limited_pct - 75.0).abs() < 1.0 && (vm.ready_pct - vm.limited_pct).abs() < 1e-9,
+            "{vm:?}"
+        );
     }
 }
 
@@ -94,7 +123,10 @@ fn interrupts_are_system_time_of_the_vm_and_overlap_of_what_they_hit() {
     let report = report(&scenario(machine, vms, json!({"w": work}), "20 s", "1 s"), 1);
     let vm = &report.vms["v"];
     assert!((vm.iops - 10.0 * vm.throughput_per_s).abs() < 20.0);
-    assert!(vm.overlap_pct > 7.0 && (vm.system_pct - vm.overlap_pct).abs() < 0.5, "{vm:?}");
+    assert!(
+        vm.overlap_pct > 7.0 && (vm.system_pct - vm.overlap_pct).abs() < 0.5,
+        "{vm:?}"
+    );
     assert!((vm.used_pct - (vm.run_pct + vm.system_pct - vm.overlap_pct)).abs() < 1e-9);
 }
 
@@ -119,7 +151,10 @@ fn a_laggard_stops_its_siblings_on_esxi_and_not_on_linux() {
 fn the_guest_sees_less_than_the_host() {
     // Two VMs that together want more than the host has: inside, the CPU is busy all the time and nothing looks wrong.
     let vms = json!({"v": vm(4, "w", json!({"count": 2}))});
-    let report = report(&scenario(host("esxi-6.0", 1, 4, 1), vms, json!({"w": hungry(4)}), "20 s", "1 s"), 1);
+    let report = report(
+        &scenario(host("esxi-6.0", 1, 4, 1), vms, json!({"w": hungry(4)}), "20 s", "1 s"),
+        1,
+    );
     for vm in report.vms.values() {
         assert!(vm.guest_cpu_pct > 99.0 && vm.run_pct < 52.0, "{vm:?}");
     }
@@ -128,12 +163,23 @@ fn the_guest_sees_less_than_the_host() {
 #[test]
 fn load_steps_change_the_load_over_time() {
     let work = json!({"arrivals": {"open": {"rate": "100 /s", "cv": 0}}, "cpu": {"mean": "1 ms", "cv": 0}});
-    let steps = json!({"load_steps": [{"at": "10 s", "factor": 2}, {"at": "20 s", "factor": 0}, {"at": "25 s", "factor": 1}]});
+    let steps =
+        json!({"load_steps": [{"at": "10 s", "factor": 2}, {"at": "20 s", "factor": 0}, {"at": "25 s", "factor": 1}]});
     let vms = json!({"v": vm(1, "w", steps)});
-    let report = report(&scenario(host("esxi-6.0", 1, 1, 1), vms, json!({"w": work}), "30 s", "0 s"), 1);
+    let report = report(
+        &scenario(host("esxi-6.0", 1, 1, 1), vms, json!({"w": work}), "30 s", "0 s"),
+        1,
+    );
     let rate = |from: f64, to: f64| {
         let line = &report.timeline.vms["v"].throughput_per_s;
-        let chosen: Vec<f64> = report.timeline.time_s.iter().zip(line).filter(|(t, _)| (from..to).contains(*t)).map(|(_, x)| *x).collect();
+        let chosen: Vec<f64> = report
+            .timeline
+            .time_s
+            .iter()
+            .zip(line)
+            .filter(|(t, _)| (from..to).contains(*t))
+            .map(|(_, x)| *x)
+            .collect();
         chosen.iter().sum::<f64>() / chosen.len() as f64
     };
     assert!((rate(1.0, 10.0) - 100.0).abs() < 2.0);

@@ -13,7 +13,8 @@ fn bytes(scenario: &hypertwin_cluster::Scenario, seed: u64) -> String {
 
 #[test]
 fn same_seed_same_bytes() {
-    let work = json!({"arrivals": {"open": {"rate": "300 /s"}}, "cpu": {"mean": "8 ms"}, "delay": {"mean": "3 ms"}, "ios": 4});
+    let work =
+        json!({"arrivals": {"open": {"rate": "300 /s"}}, "cpu": {"mean": "8 ms"}, "delay": {"mean": "3 ms"}, "ios": 4});
     let vms = json!({"a": vm(4, "w", json!({"count": 3}))});
     let scenario = scenario(host("esxi-6.0", 2, 2, 2), vms, json!({"w": work}), "5 s", "1 s");
     assert_eq!(bytes(&scenario, 5), bytes(&scenario, 5));

@@ -1,6 +1,8 @@
 //! A thousand random clusters, loads and policies under checkers that know only what [`View`] shows, not the code they check.
 //! A failure names its seed; `SWARM_SEED=n` runs that one alone.
 
+#![allow(clippy::disallowed_types, reason = "checkers look things up and never iterate")]
+
 mod support;
 
 use hypertwin_cluster::Scenario;
@@ -11,7 +13,14 @@ use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
 const SEEDS: u64 = 1000;
-const HYPERVISORS: [&str; 6] = ["esxi-5.5", "esxi-6.0", "esxi-6.5", "esxi-8.0", "linux-6.6", "linux-6.12"];
+const HYPERVISORS: [&str; 6] = [
+    "esxi-5.5",
+    "esxi-6.0",
+    "esxi-6.5",
+    "esxi-8.0",
+    "linux-6.6",
+    "linux-6.12",
+];
 
 fn seeds(count: u64) -> Vec<u64> {
     match std::env::var("SWARM_SEED") {
@@ -88,7 +97,10 @@ fn random_scenario(seed: u64) -> Scenario {
             more["limit"] = json!(format!("{} MHz", dice.range(200, 2000 * vcpus)));
         }
         if esxi && dice.one_in(4) {
-            more["reservation"] = json!(format!("{} MHz", dice.range(1, 2000 * sockets * cores / 12 + 1).min(200)));
+            more["reservation"] = json!(format!(
+                "{} MHz",
+                dice.range(1, 2000 * sockets * cores / 12 + 1).min(200)
+            ));
         }
         if dice.one_in(5) {
             let first = dice.range(0, cpus - 1);
@@ -124,7 +136,11 @@ impl Checker {
             let topology = view.topology(world.host);
             if world.state == State::Run {
                 let double = self.on_cpu.insert((world.host, world.cpu), index);
-                assert!(double.is_none(), "seed {seed} at {now}: two worlds on logical CPU {}", world.cpu);
+                assert!(
+                    double.is_none(),
+                    "seed {seed} at {now}: two worlds on logical CPU {}",
+                    world.cpu
+                );
                 assert!(
                     world.domain.allows(&topology, world.cpu),
                     "seed {seed} at {now}: world {index} runs where it may not"
@@ -134,20 +150,39 @@ impl Checker {
                 *awake.entry(world.vm).or_default() += 1;
             }
             let total = world.account.total_ns() + (now - world.since);
-            assert_eq!(total, now, "seed {seed} at {now}: the time of world {index} does not add up");
-            assert!(world.account.limited_ns <= world.account.ready_ns, "seed {seed}: limited time is ready time");
+            assert_eq!(
+                total, now,
+                "seed {seed} at {now}: the time of world {index} does not add up"
+            );
+            assert!(
+                world.account.limited_ns <= world.account.ready_ns,
+                "seed {seed}: limited time is ready time"
+            );
         }
-        for world in view.worlds().filter(|world| world.state == State::Ready && !world.limited) {
+        for world in view
+            .worlds()
+            .filter(|world| world.state == State::Ready && !world.limited)
+        {
             let topology = view.topology(world.host);
             for cpu in (0..topology.cpus()).filter(|&cpu| world.domain.allows(&topology, cpu)) {
                 let busy = self.on_cpu.contains_key(&(world.host, cpu)) || view.is_withheld(world.host, cpu);
-                assert!(busy, "seed {seed} at {now}: logical CPU {cpu} idles while a world that may use it is ready");
+                assert!(
+                    busy,
+                    "seed {seed} at {now}: logical CPU {cpu} idles while a world that may use it is ready"
+                );
             }
         }
         for (&vm, &vcpus) in &awake {
-            assert_eq!(view.guest_busy(vm), vcpus, "seed {seed} at {now}: guest and host disagree on idle vCPUs of VM {vm}");
+            assert_eq!(
+                view.guest_busy(vm),
+                vcpus,
+                "seed {seed} at {now}: guest and host disagree on idle vCPUs of VM {vm}"
+            );
             let (in_progress, runnable) = view.processes(vm);
-            assert!(runnable <= in_progress, "seed {seed} at {now}: more runnable processes than transactions");
+            assert!(
+                runnable <= in_progress,
+                "seed {seed} at {now}: more runnable processes than transactions"
+            );
         }
     }
 
@@ -175,7 +210,11 @@ impl Checker {
 fn a_thousand_random_clusters_keep_the_laws() {
     for seed in seeds(SEEDS) {
         let scenario = random_scenario(seed);
-        let mut checker = Checker { seed, events: 0, on_cpu: HashMap::new() };
+        let mut checker = Checker {
+            seed,
+            events: 0,
+            on_cpu: HashMap::new(),
+        };
         let result = watched_run(&scenario, seed, |view| checker.check(view))
             .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         let period_s = 0.1;
@@ -191,7 +230,10 @@ fn a_thousand_random_clusters_keep_the_laws() {
             }
         }
         for host in &result.hosts {
-            assert!(host.usage_pct <= 100.0 && host.utilization_pct <= 100.0 + 1e-9, "seed {seed}: {host:?}");
+            assert!(
+                host.usage_pct <= 100.0 && host.utilization_pct <= 100.0 + 1e-9,
+                "seed {seed}: {host:?}"
+            );
         }
         aggregate(&[&result]);
     }
@@ -211,7 +253,11 @@ fn work_is_conserved() {
             vm.affinity = None;
         }
         let vms = scenario.vm_names().len();
-        let mut checker = Checker { seed, events: 0, on_cpu: HashMap::new() };
+        let mut checker = Checker {
+            seed,
+            events: 0,
+            on_cpu: HashMap::new(),
+        };
         watched_run(&scenario, seed, |view| {
             checker.check(view);
             checker.check_work(view, 1.0, vms);
@@ -250,7 +296,13 @@ fn shares_limits_and_reservations_are_honoured() {
         }
         let mut host = support::host(if esxi { "esxi-6.0" } else { "linux-6.6" }, 1, cores as u32, 1);
         host["clock"] = json!("1 GHz");
-        let scenario = support::scenario(host, Value::Object(vms), json!({"w": support::hungry(1)}), "60 s", "5 s");
+        let scenario = support::scenario(
+            host,
+            Value::Object(vms),
+            json!({"w": support::hungry(1)}),
+            "60 s",
+            "5 s",
+        );
         let expected = proportional_share(1000.0 * cores as f64, &claims);
         if cores > 1 && expected.iter().any(|mhz| *mhz > 750.0) {
             // Who is due most of a core cannot catch up after a quantum that another had.
@@ -267,5 +319,8 @@ fn shares_limits_and_reservations_are_honoured() {
             );
         }
     }
-    assert!(checked >= 60 || std::env::var("SWARM_SEED").is_ok(), "only {checked} divisions were checked");
+    assert!(
+        checked >= 60 || std::env::var("SWARM_SEED").is_ok(),
+        "only {checked} divisions were checked"
+    );
 }

@@ -28,7 +28,10 @@ fn measure(scenario: &Scenario, vcpus: f64) -> Measured {
     Measured {
         response_ms: all(|vm| vm.response_mean_ms),
         throughput: all(|vm| vm.throughput_per_s),
-        busy: all(|vm| vm.run_pct / 100.0).into_iter().map(|busy| busy * vcpus).collect(),
+        busy: all(|vm| vm.run_pct / 100.0)
+            .into_iter()
+            .map(|busy| busy * vcpus)
+            .collect(),
         in_system: all(|vm| vm.run_queue),
     }
 }
@@ -38,17 +41,35 @@ fn assert_contains(what: &str, values: &[f64], exact: f64) {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let misses = values.chunks(REPLICATIONS).filter(|seed| {
         let half = half_width_95(seed).expect("there are several replications");
-        assert!(half <= exact, "{what}: the interval {} +- {half} is too wide to say anything", mean(seed));
+        assert!(
+            half <= exact,
+            "{what}: the interval {} +- {half} is too wide to say anything",
+            mean(seed)
+        );
         (mean(seed) - exact).abs() > half
     });
     let misses = misses.count();
-    assert!(misses <= MISSES, "{what}: {misses} of {SEEDS} intervals miss {exact}; mean of all {}", mean(values));
-    assert!((mean(values) - exact).abs() <= 0.05 * exact, "{what}: {} is not {exact}", mean(values));
+    assert!(
+        misses <= MISSES,
+        "{what}: {misses} of {SEEDS} intervals miss {exact}; mean of all {}",
+        mean(values)
+    );
+    assert!(
+        (mean(values) - exact).abs() <= 0.05 * exact,
+        "{what}: {} is not {exact}",
+        mean(values)
+    );
 }
 
 fn station(vcpus: u32, workload: Value, guest_slice: &str, hypervisor: &str) -> Scenario {
     let vms = json!({"v": vm(vcpus, "w", json!({"guest": {"time_slice": guest_slice}}))});
-    scenario(host(hypervisor, 1, vcpus, 1), vms, json!({"w": workload}), "20 s", "2 s")
+    scenario(
+        host(hypervisor, 1, vcpus, 1),
+        vms,
+        json!({"w": workload}),
+        "20 s",
+        "2 s",
+    )
 }
 
 fn open(rate: f64, mean_ms: f64, cv: f64) -> Value {
@@ -60,7 +81,12 @@ fn assert_laws(measured: &Measured, service_s: f64) {
     let residual = |left: &[f64], right: Vec<f64>| -> Vec<f64> {
         left.iter().zip(right).map(|(left, right)| 1.0 + left - right).collect()
     };
-    let flow = measured.throughput.iter().zip(&measured.response_ms).map(|(x, r)| x * r / 1e3).collect();
+    let flow = measured
+        .throughput
+        .iter()
+        .zip(&measured.response_ms)
+        .map(|(x, r)| x * r / 1e3)
+        .collect();
     assert_contains("Little's law, 1 + N - X R", &residual(&measured.in_system, flow), 1.0);
     let work = measured.throughput.iter().map(|x| x * service_s).collect();
     assert_contains("utilisation law, 1 + U - X S", &residual(&measured.busy, work), 1.0);
@@ -81,7 +107,11 @@ fn one_vcpu_with_general_service_waits_by_pollaczek_and_khinchine() {
     for cv in [0.0, 0.5, 2.0] {
         let measured = measure(&station(1, open(140.0, 5.0, cv), "10 s", "esxi-6.0"), 1.0);
         let expected = exact::mg1(140.0, 0.005, cv).unwrap();
-        assert_contains(&format!("response at cv {cv}"), &measured.response_ms, expected.response * 1e3);
+        assert_contains(
+            &format!("response at cv {cv}"),
+            &measured.response_ms,
+            expected.response * 1e3,
+        );
     }
 }
 
@@ -89,9 +119,16 @@ fn one_vcpu_with_general_service_waits_by_pollaczek_and_khinchine() {
 fn several_vcpus_are_an_m_m_c_station() {
     for vcpus in [2u32, 8] {
         let rate = 160.0 * f64::from(vcpus);
-        let measured = measure(&station(vcpus, open(rate, 5.0, 1.0), "10 s", "esxi-6.0"), f64::from(vcpus));
+        let measured = measure(
+            &station(vcpus, open(rate, 5.0, 1.0), "10 s", "esxi-6.0"),
+            f64::from(vcpus),
+        );
         let expected = exact::mmc(rate, 0.005, vcpus).unwrap();
-        assert_contains(&format!("response with {vcpus} vCPUs"), &measured.response_ms, expected.response * 1e3);
+        assert_contains(
+            &format!("response with {vcpus} vCPUs"),
+            &measured.response_ms,
+            expected.response * 1e3,
+        );
         assert_laws(&measured, 0.005);
     }
 }
@@ -101,7 +138,11 @@ fn short_guest_slices_share_the_processor_whatever_the_service_distribution() {
     for cv in [0.5, 1.0, 3.0] {
         let measured = measure(&station(1, open(70.0, 10.0, cv), "50 us", "esxi-6.0"), 1.0);
         let expected = exact::mg1_ps(70.0, 0.010).unwrap();
-        assert_contains(&format!("response at cv {cv}"), &measured.response_ms, expected.response * 1e3);
+        assert_contains(
+            &format!("response at cv {cv}"),
+            &measured.response_ms,
+            expected.response * 1e3,
+        );
     }
 }
 
@@ -113,8 +154,16 @@ fn a_closed_population_follows_exact_mean_value_analysis() {
         });
         let measured = measure(&station(1, workload, "10 s", "esxi-6.0"), 1.0);
         let expected = exact::closed_network(&[0.030], 1.0, population);
-        assert_contains(&format!("throughput of {population}"), &measured.throughput, expected.throughput);
-        assert_contains(&format!("response of {population}"), &measured.response_ms, expected.response * 1e3);
+        assert_contains(
+            &format!("throughput of {population}"),
+            &measured.throughput,
+            expected.throughput,
+        );
+        assert_contains(
+            &format!("response of {population}"),
+            &measured.response_ms,
+            expected.response * 1e3,
+        );
     }
 }
 
@@ -136,10 +185,19 @@ fn a_closed_population_with_several_vcpus_is_the_machine_repair_model() {
 fn two_busy_guests_on_one_cpu_get_half_each() {
     for hypervisor in ["esxi-6.0", "linux-6.6"] {
         let vms = json!({"v": vm(1, "w", json!({"count": 2}))});
-        let scenario = scenario(host(hypervisor, 1, 1, 1), vms, json!({"w": support::hungry(1)}), "20 s", "1 s");
+        let scenario = scenario(
+            host(hypervisor, 1, 1, 1),
+            vms,
+            json!({"w": support::hungry(1)}),
+            "20 s",
+            "1 s",
+        );
         let report = support::report(&scenario, 1);
         for vm in report.vms.values() {
-            assert!((vm.run_pct - 50.0).abs() < 0.5 && (vm.ready_pct - 50.0).abs() < 0.5, "{vm:?}");
+            assert!(
+                (vm.run_pct - 50.0).abs() < 0.5 && (vm.ready_pct - 50.0).abs() < 0.5,
+                "{vm:?}"
+            );
         }
     }
 }

@@ -52,7 +52,14 @@ impl Account {
 
     /// Charges `run_ns` of execution, of which `overlap_ns` went to interrupts. `shared_charge` is the rate while the
     /// sibling is busy, `clock_ratio` the running clock over nominal. Returns what was charged.
-    pub fn charge(&mut self, run_ns: u64, overlap_ns: u64, sibling_busy: bool, shared_charge: f64, clock_ratio: f64) -> f64 {
+    pub fn charge(
+        &mut self,
+        run_ns: u64,
+        overlap_ns: u64,
+        sibling_busy: bool,
+        shared_charge: f64,
+        clock_ratio: f64,
+    ) -> f64 {
         let rate = if sibling_busy { shared_charge } else { 1.0 };
         let used = (run_ns - overlap_ns) as f64 * rate * clock_ratio;
         self.overlap_ns += overlap_ns;

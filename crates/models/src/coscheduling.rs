@@ -44,7 +44,9 @@ pub fn judge(vcpus: impl Iterator<Item = Progress> + Clone, limits: Coscheduling
         Progress::Idle => None,
         Progress::Eligible { lag_ns } | Progress::Stopped { lag_ns } => Some(lag_ns),
     };
-    let Some(slowest) = vcpus.clone().filter_map(lag).max() else { return };
+    let Some(slowest) = vcpus.clone().filter_map(lag).max() else {
+        return;
+    };
     for (vcpu, progress) in vcpus.enumerate() {
         match progress {
             Progress::Eligible { lag_ns } if slowest - lag_ns > limits.costop_ns => decisions.stop.push(vcpu),
@@ -60,7 +62,11 @@ mod tests {
 
     #[test]
     fn leaders_stop_beyond_the_threshold_and_start_again_below_the_lower_one() {
-        let limits = CoschedulingThresholds { costop_ns: 3000, costart_ns: 2000, poll_ns: 1000 };
+        let limits = CoschedulingThresholds {
+            costop_ns: 3000,
+            costart_ns: 2000,
+            poll_ns: 1000,
+        };
         let mut found = Decisions::default();
         let vcpus = [
             Progress::Eligible { lag_ns: 5000 },
@@ -71,12 +77,22 @@ mod tests {
             Progress::Idle,
         ];
         judge(vcpus.into_iter(), limits, &mut found);
-        assert_eq!(found, Decisions { stop: vec![1], start: vec![3] });
+        assert_eq!(
+            found,
+            Decisions {
+                stop: vec![1],
+                start: vec![3]
+            }
+        );
     }
 
     #[test]
     fn idle_vcpus_hold_nobody_back() {
-        let limits = CoschedulingThresholds { costop_ns: 0, costart_ns: 0, poll_ns: 1 };
+        let limits = CoschedulingThresholds {
+            costop_ns: 0,
+            costart_ns: 0,
+            poll_ns: 1,
+        };
         let mut found = Decisions::default();
         judge([Progress::Idle, Progress::Idle].into_iter(), limits, &mut found);
         assert_eq!(found, Decisions::default());

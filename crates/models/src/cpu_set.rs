@@ -9,7 +9,9 @@ pub struct CpuSet {
 impl CpuSet {
     /// An empty set that can hold `0..capacity`.
     pub fn new(capacity: usize) -> Self {
-        Self { words: vec![0; capacity.div_ceil(64)] }
+        Self {
+            words: vec![0; capacity.div_ceil(64)],
+        }
     }
 
     /// The set `0..capacity`.

@@ -53,8 +53,10 @@ pub struct EsxiParameters {
 const MS: u64 = 1_000_000;
 
 /// Defaults by the first version that has them: quantum, whole-core threshold. The others are the same in all versions.
-const BY_VERSION: [(Hypervisor, u64, u64); 2] =
-    [(Hypervisor::Esxi55, 50 * MS, 200 * MS), (Hypervisor::Esxi65, 200 * MS, 800 * MS)];
+const BY_VERSION: [(Hypervisor, u64, u64); 2] = [
+    (Hypervisor::Esxi55, 50 * MS, 200 * MS),
+    (Hypervisor::Esxi65, 200 * MS, 800 * MS),
+];
 
 /// How far behind, in virtual time, a world may fall while nobody has to wait: with different shares they drift apart.
 const CREDIT_HORIZON_NS: u64 = 1_000 * MS;
@@ -164,9 +166,12 @@ const UNIT_SHARES: f64 = 1000.0;
 impl EsxiScheduler {
     /// A scheduler for `host`, with no world.
     pub fn new(host: &HostGroup) -> Self {
-        let topology = crate::scheduler::topology(host);
+        Self::with(EsxiParameters::for_host(host), crate::scheduler::topology(host))
+    }
+
+    fn with(parameters: EsxiParameters, topology: Topology) -> Self {
         Self {
-            parameters: EsxiParameters::for_host(host),
+            parameters,
             topology,
             groups: Vec::new(),
             worlds: Vec::new(),
@@ -206,13 +211,16 @@ impl EsxiScheduler {
         entry.stamp += 1;
         let (stamp, queue) = (entry.stamp, entry.queue);
         let queue = &mut self.queues[queue];
-        queue.by_virtual_time.push(Reverse((entry.virtual_ns, sequence, world, stamp)));
+        queue
+            .by_virtual_time
+            .push(Reverse((entry.virtual_ns, sequence, world, stamp)));
         if self.groups[entry.group].spec.reservation_cores > 0.0 {
-            queue.by_reservation.push(Reverse((entry.reserved_from_ns as u64, sequence, world, stamp)));
+            queue
+                .by_reservation
+                .push(Reverse((entry.reserved_from_ns as u64, sequence, world, stamp)));
         }
         queue.waiting += 1;
     }
-
 
     /// Best waiting world for `cpu`: `(not reserved, key, sequence, world)`, least first.
     fn best(&mut self, cpu: usize, now_ns: u64) -> Option<(bool, u64, u64, WorldId)> {
@@ -232,7 +240,11 @@ impl EsxiScheduler {
             while ready.by_reservation.peek().is_some_and(|entry| !valid(entry)) {
                 ready.by_reservation.pop();
             }
-            let reserved = ready.by_reservation.peek().filter(|entry| entry.0.0 <= now_ns).map(|e| (false, e.0));
+            let reserved = ready
+                .by_reservation
+                .peek()
+                .filter(|entry| entry.0.0 <= now_ns)
+                .map(|e| (false, e.0));
             let shared = ready.by_virtual_time.peek().map(|entry| (true, entry.0));
             for (by_shares, (key, sequence, world, _)) in [reserved, shared].into_iter().flatten() {
                 let candidate = (by_shares, key, sequence, world);
@@ -312,7 +324,13 @@ impl CpuScheduler for EsxiScheduler {
         order.sort_by_key(|&node| (committed[node], node));
         order.truncate(clients);
         order.sort_unstable();
-        self.groups.push(Group { spec, awake: 0, homes: order, placed: 0, settled_after_ns: 0 });
+        self.groups.push(Group {
+            spec,
+            awake: 0,
+            homes: order,
+            placed: 0,
+            settled_after_ns: 0,
+        });
     }
 
     fn add_world(&mut self, spec: WorldSpec) {
@@ -368,7 +386,9 @@ impl CpuScheduler for EsxiScheduler {
         }
         let domain = &entry.domain;
         let displaces = |cpu: usize| domain.allows(&self.topology, cpu) && self.displaces(world, cpu, now_ns, cpus);
-        let victim = Some(last).filter(|&cpu| displaces(cpu)).or_else(|| self.expired.iter().find(|&cpu| displaces(cpu)));
+        let victim = Some(last)
+            .filter(|&cpu| displaces(cpu))
+            .or_else(|| self.expired.iter().find(|&cpu| displaces(cpu)));
         if let Some(cpu) = victim {
             self.expired.remove(cpu);
             self.worlds[world as usize].last = cpu;
@@ -435,7 +455,11 @@ impl CpuScheduler for EsxiScheduler {
         let Some((by_shares, key, _, _)) = self.best(cpu, now_ns) else {
             self.uncontended(world);
             self.expired.insert(cpu);
-            return if claimed { SliceEnd::ReleaseCore } else { self.claim(world, cpu, cpus) };
+            return if claimed {
+                SliceEnd::ReleaseCore
+            } else {
+                self.claim(world, cpu, cpus)
+            };
         };
         let entry = &self.worlds[world as usize];
         let reserved = self.groups[entry.group].spec.reservation_cores > 0.0;
@@ -456,7 +480,11 @@ impl CpuScheduler for EsxiScheduler {
 
     fn coscheduling(&self) -> Option<CoschedulingThresholds> {
         let p = &self.parameters;
-        Some(CoschedulingThresholds { costop_ns: p.costop_ns, costart_ns: p.costart_ns, poll_ns: p.poll_ns })
+        Some(CoschedulingThresholds {
+            costop_ns: p.costop_ns,
+            costart_ns: p.costart_ns,
+            poll_ns: p.poll_ns,
+        })
     }
 
     fn periods(&self) -> BalancePeriods {
@@ -476,9 +504,10 @@ impl CpuScheduler for EsxiScheduler {
             }
         }
         let capacity = self.parameters.numa_rebalance_ns as f64 * self.topology.cores_per_socket as f64;
-        let (Some(from), Some(to)) =
-            ((0..nodes).max_by_key(|&n| (load[n], Reverse(n))), (0..nodes).min_by_key(|&n| (load[n], n)))
-        else {
+        let (Some(from), Some(to)) = (
+            (0..nodes).max_by_key(|&n| (load[n], Reverse(n))),
+            (0..nodes).min_by_key(|&n| (load[n], n)),
+        ) else {
             return;
         };
         let gap = (load[from] - load[to]) as f64 / capacity;
@@ -491,8 +520,15 @@ impl CpuScheduler for EsxiScheduler {
             if !group.homes.contains(&from) || group.homes.contains(&to) || now_ns < group.settled_after_ns {
                 continue;
             }
-            let members = self.worlds.iter().zip(busy_ns).filter(|(w, _)| w.group == index && !w.helper);
-            let weight: u64 = members.filter(|(w, _)| w.domain == Domain::Node(from)).map(|(_, &busy)| busy).sum();
+            let members = self
+                .worlds
+                .iter()
+                .zip(busy_ns)
+                .filter(|(w, _)| w.group == index && !w.helper);
+            let weight: u64 = members
+                .filter(|(w, _)| w.domain == Domain::Node(from))
+                .map(|(_, &busy)| busy)
+                .sum();
             let left = ((load[from] - weight) as f64 - (load[to] + weight) as f64).abs() / capacity;
             if gap - left > NUMA_MIGRATION_GAIN && best.is_none_or(|(known, _)| left < known) {
                 best = Some((left, index));
@@ -501,7 +537,11 @@ impl CpuScheduler for EsxiScheduler {
         let Some((_, chosen)) = best else { return };
         let group = &mut self.groups[chosen];
         group.settled_after_ns = now_ns + NUMA_SETTLE_PERIODS * self.parameters.numa_rebalance_ns;
-        group.homes.iter_mut().filter(|home| **home == from).for_each(|home| *home = to);
+        group
+            .homes
+            .iter_mut()
+            .filter(|home| **home == from)
+            .for_each(|home| *home = to);
         for world in 0..self.worlds.len() as WorldId {
             let entry = &self.worlds[world as usize];
             if entry.group == chosen && entry.domain == Domain::Node(from) {
@@ -533,5 +573,124 @@ impl EsxiScheduler {
             return SliceEnd::Continue;
         }
         SliceEnd::ClaimCore
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_follow_the_version() {
+        let quantum = |version| EsxiParameters::of(version).quantum_ns / MS;
+        let whole_core = |version| EsxiParameters::of(version).whole_core_ns / MS;
+        for (version, expected) in [
+            (Hypervisor::Esxi55, (50, 200)),
+            (Hypervisor::Esxi60, (50, 200)),
+            (Hypervisor::Esxi65, (200, 800)),
+            (Hypervisor::Esxi70u2, (200, 800)),
+            (Hypervisor::Esxi90, (200, 800)),
+        ] {
+            assert_eq!((quantum(version), whole_core(version)), expected, "{version}");
+        }
+        let p = EsxiParameters::of(Hypervisor::Esxi60);
+        assert_eq!((p.costop_ns, p.costart_ns, p.poll_ns), (3 * MS, 2 * MS, MS));
+        assert_eq!(
+            (p.ht_rebalance_ns, p.numa_rebalance_ns, p.numa_imbalance),
+            (5 * MS, 2000 * MS, 0.10)
+        );
+    }
+
+    fn scheduler(sockets: usize, cores_per_socket: usize) -> (EsxiScheduler, Occupancy) {
+        let topology = Topology {
+            sockets,
+            cores_per_socket,
+            threads_per_core: 1,
+        };
+        (
+            EsxiScheduler::with(EsxiParameters::of(Hypervisor::Esxi60), topology),
+            Occupancy::new(topology),
+        )
+    }
+
+    fn add_vm(scheduler: &mut EsxiScheduler, vcpus: usize, shares: f64) {
+        let group = scheduler.groups.len();
+        scheduler.add_group(GroupSpec {
+            shares,
+            reservation_cores: 0.0,
+            vcpus,
+        });
+        for first_cpu in 0..vcpus {
+            scheduler.add_world(WorldSpec {
+                group,
+                domain: Domain::Any,
+                first_cpu,
+                helper: false,
+            });
+        }
+    }
+
+    #[test]
+    fn a_vm_stays_within_a_node_where_it_fits_and_splits_evenly_where_it_does_not() {
+        let (mut scheduler, _) = scheduler(2, 4);
+        add_vm(&mut scheduler, 4, 4000.0);
+        add_vm(&mut scheduler, 2, 2000.0);
+        add_vm(&mut scheduler, 6, 6000.0);
+        let homes: Vec<&Domain> = (0..12).map(|world| scheduler.domain(world)).collect();
+        let at = |node| Domain::Node(node);
+        assert!(homes[..4].iter().all(|home| **home == at(0)));
+        assert!(
+            homes[4..6].iter().all(|home| **home == at(1)),
+            "the second VM goes to the emptier node"
+        );
+        assert_eq!(homes[6..].iter().filter(|home| ***home == at(0)).count(), 3);
+    }
+
+    #[test]
+    fn the_world_with_the_least_use_per_share_runs_first() {
+        let (mut scheduler, mut cpus) = scheduler(1, 1);
+        for shares in [1000.0, 1000.0, 2000.0] {
+            add_vm(&mut scheduler, 1, shares);
+        }
+        assert_eq!(scheduler.place(0, true, 0, &cpus), Placement::Run(0));
+        cpus.occupy(0, 0);
+        assert_eq!(scheduler.place(1, true, 0, &cpus), Placement::Queue);
+        assert_eq!(scheduler.place(2, true, 0, &cpus), Placement::Queue);
+        scheduler.charge(0, 0, 50 * MS, 50e6);
+        assert_eq!(scheduler.slice_end(0, 0, 50 * MS, &cpus), SliceEnd::Yield);
+        scheduler.put_back(0, 0);
+        let order: Vec<_> = (0..4)
+            .map(|_| {
+                let next = scheduler.next(0, 50 * MS).expect("worlds wait");
+                scheduler.charge(next, 0, 50 * MS, 50e6);
+                scheduler.put_back(next, 0);
+                next
+            })
+            .collect();
+        assert_eq!(order, [1, 2, 2, 0], "twice the shares, twice the turns");
+    }
+
+    #[test]
+    fn a_client_moves_to_the_idle_node_once_the_imbalance_is_worth_it() {
+        let (mut scheduler, cpus) = scheduler(2, 2);
+        for _ in 0..3 {
+            add_vm(&mut scheduler, 2, 2000.0);
+        }
+        // VMs 0 and 2 are at home on node 0, VM 1 on node 1, and VM 1 is idle.
+        assert_eq!(
+            (scheduler.domain(0), scheduler.domain(4)),
+            (&Domain::Node(0), &Domain::Node(0))
+        );
+        for world in [0, 1, 4, 5] {
+            scheduler.place(world, true, 0, &cpus);
+        }
+        let period = 2000 * MS;
+        let mut moved = Vec::new();
+        scheduler.balance(period, &[period, period, 0, 0, period, period], &mut moved);
+        assert_eq!(moved, [0, 1]);
+        assert_eq!(scheduler.domain(0), &Domain::Node(1));
+        moved.clear();
+        scheduler.balance(2 * period, &[period; 6].map(|busy| busy / 50), &mut moved);
+        assert!(moved.is_empty(), "a small imbalance moves nobody");
     }
 }

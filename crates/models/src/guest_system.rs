@@ -74,7 +74,11 @@ impl GuestSystem {
     /// `process`, which last ran on `last`, becomes runnable.
     pub fn wake(&mut self, process: ProcessId, last: usize) -> Wakeup {
         self.runnable += 1;
-        let vcpu = if self.idle.contains(last) { Some(last) } else { self.idle.first_round(last) };
+        let vcpu = if self.idle.contains(last) {
+            Some(last)
+        } else {
+            self.idle.first_round(last)
+        };
         if let Some(vcpu) = vcpu {
             self.start(vcpu, process);
             return Wakeup::Start(vcpu);
@@ -92,7 +96,11 @@ impl GuestSystem {
         self.runnable -= 1;
         self.busy -= 1;
         self.current[vcpu] = None;
-        let from = if self.has_waiting(vcpu) { Some(vcpu) } else { self.crowded.first_round(vcpu) };
+        let from = if self.has_waiting(vcpu) {
+            Some(vcpu)
+        } else {
+            self.crowded.first_round(vcpu)
+        };
         let Some(from) = from else {
             self.idle.insert(vcpu);
             return None;
@@ -137,7 +145,11 @@ mod tests {
         assert_eq!(guest.wake(2, 0), Wakeup::Start(1));
         assert_eq!(guest.wake(3, 0), Wakeup::Wait(0, true));
         assert_eq!((guest.busy(), guest.runnable()), (2, 3));
-        assert_eq!(guest.finish(1), Some(3), "the idle vCPU takes the process that waits for the other");
+        assert_eq!(
+            guest.finish(1),
+            Some(3),
+            "the idle vCPU takes the process that waits for the other"
+        );
         assert_eq!((guest.finish(1), guest.finish(0)), (None, None));
         assert_eq!((guest.busy(), guest.runnable()), (0, 0));
     }

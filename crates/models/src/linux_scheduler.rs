@@ -23,11 +23,15 @@ use crate::scheduler::{
 use crate::topology::{Occupancy, Topology};
 use hypertwin_cluster::HostGroup;
 
-const BASE_SLICE_NS: u64 = 700_000;
 /// Tick of a 250 Hz kernel, the least interval of balancing.
 const BALANCE_NS: u64 = 4_000_000;
 /// Weight of a task of nice 0, here the weight that a VM with normal shares gives each vCPU.
 const UNIT_SHARES: f64 = 1000.0;
+
+/// Base slice of a host with `cpus` logical CPUs.
+fn default_slice_ns(cpus: usize) -> u64 {
+    700_000 * u64::from(1 + cpus.min(8).ilog2())
+}
 
 #[derive(Clone, Debug)]
 struct Task {
@@ -55,7 +59,11 @@ struct RunQueue {
 
 impl RunQueue {
     fn clock_ns(&self) -> f64 {
-        if self.weight > 0.0 { self.weighted_virtual / self.weight } else { self.idle_clock_ns }
+        if self.weight > 0.0 {
+            self.weighted_virtual / self.weight
+        } else {
+            self.idle_clock_ns
+        }
     }
 }
 
@@ -74,11 +82,22 @@ impl LinuxScheduler {
     /// A scheduler for `host`, with no task.
     pub fn new(host: &HostGroup) -> Self {
         let topology = crate::scheduler::topology(host);
-        let default_slice = BASE_SLICE_NS * u64::from(1 + topology.cpus().min(8).ilog2());
+        let slice_ns = host
+            .scheduler
+            .base_slice
+            .map_or_else(|| default_slice_ns(topology.cpus()), |slice| slice.nanos());
+        let balance_ns = host
+            .scheduler
+            .balance_interval
+            .map_or(BALANCE_NS, |interval| interval.nanos());
+        Self::with(topology, slice_ns, balance_ns)
+    }
+
+    fn with(topology: Topology, slice_ns: u64, balance_ns: u64) -> Self {
         Self {
             topology,
-            slice_ns: host.scheduler.base_slice.map_or(default_slice, |slice| slice.nanos()),
-            balance_ns: host.scheduler.balance_interval.map_or(BALANCE_NS, |interval| interval.nanos()),
+            slice_ns,
+            balance_ns,
             groups: Vec::new(),
             tasks: Vec::new(),
             queues: vec![RunQueue::default(); topology.cpus()],
@@ -144,10 +163,15 @@ impl LinuxScheduler {
             (task.virtual_ns > clock + 1.0, task.deadline_ns, world)
         };
         let allowed = |world: &WorldId| self.tasks[*world as usize].domain.allows(&self.topology, cpu);
-        self.queues[queue].waiting.iter().copied().filter(allowed).min_by(|&a, &b| {
-            let (a, b) = (key(a), key(b));
-            a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2))
-        })
+        self.queues[queue]
+            .waiting
+            .iter()
+            .copied()
+            .filter(allowed)
+            .min_by(|&a, &b| {
+                let (a, b) = (key(a), key(b));
+                a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2))
+            })
     }
 
     /// A waiting task for `cpu` from another queue, its own socket first.
@@ -271,10 +295,16 @@ impl CpuScheduler for LinuxScheduler {
         let task = &mut self.tasks[world as usize];
         task.deadline_ns = task.virtual_ns + slice / task.weight;
         let (deadline, ineligible) = (task.deadline_ns, task.virtual_ns > self.queues[cpu].clock_ns() + 1.0);
-        let Some(rival) = self.pick(cpu, cpu) else { return SliceEnd::Continue };
+        let Some(rival) = self.pick(cpu, cpu) else {
+            return SliceEnd::Continue;
+        };
         let other = &self.tasks[rival as usize];
         let rival_eligible = other.virtual_ns <= self.queues[cpu].clock_ns() + 1.0;
-        if rival_eligible && (ineligible || other.deadline_ns < deadline) { SliceEnd::Yield } else { SliceEnd::Continue }
+        if rival_eligible && (ineligible || other.deadline_ns < deadline) {
+            SliceEnd::Yield
+        } else {
+            SliceEnd::Continue
+        }
     }
 
     fn coscheduling(&self) -> Option<CoschedulingThresholds> {
@@ -282,17 +312,31 @@ impl CpuScheduler for LinuxScheduler {
     }
 
     fn periods(&self) -> BalancePeriods {
-        BalancePeriods { threads_ns: self.balance_ns, host_ns: self.balance_ns, only_while_queued: true }
+        BalancePeriods {
+            threads_ns: self.balance_ns,
+            host_ns: self.balance_ns,
+            only_while_queued: true,
+        }
     }
 
     fn balance(&mut self, _now_ns: u64, _busy_ns: &[u64], _moved: &mut Vec<WorldId>) {
         let length = |queue: &RunQueue| queue.waiting.len() + usize::from(queue.running.is_some());
-        let Some((busiest, longest)) =
-            self.queues.iter().map(length).enumerate().max_by_key(|&(cpu, n)| (n, std::cmp::Reverse(cpu)))
+        let Some((busiest, longest)) = self
+            .queues
+            .iter()
+            .map(length)
+            .enumerate()
+            .max_by_key(|&(cpu, n)| (n, std::cmp::Reverse(cpu)))
         else {
             return;
         };
-        let Some((idlest, shortest)) = self.queues.iter().map(length).enumerate().min_by_key(|&(cpu, n)| (n, cpu)) else {
+        let Some((idlest, shortest)) = self
+            .queues
+            .iter()
+            .map(length)
+            .enumerate()
+            .min_by_key(|&(cpu, n)| (n, cpu))
+        else {
             return;
         };
         if longest < shortest + 2 {
@@ -308,5 +352,81 @@ impl CpuScheduler for LinuxScheduler {
 
     fn charges_used(&self) -> bool {
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SLICE_NS: u64 = 2_800_000;
+
+    fn scheduler(cpus: usize) -> (LinuxScheduler, Occupancy) {
+        let topology = Topology {
+            sockets: 1,
+            cores_per_socket: cpus,
+            threads_per_core: 1,
+        };
+        (
+            LinuxScheduler::with(topology, SLICE_NS, BALANCE_NS),
+            Occupancy::new(topology),
+        )
+    }
+
+    fn add_vm(scheduler: &mut LinuxScheduler, shares: f64, domain: Domain) {
+        let group = scheduler.groups.len();
+        scheduler.add_group(GroupSpec {
+            shares,
+            reservation_cores: 0.0,
+            vcpus: 1,
+        });
+        scheduler.add_world(WorldSpec {
+            group,
+            domain,
+            first_cpu: 0,
+            helper: false,
+        });
+    }
+
+    #[test]
+    fn the_default_slice_grows_with_the_cpus() {
+        for (cpus, slice_us) in [(1, 700), (2, 1400), (4, 2100), (8, 2800), (128, 2800)] {
+            assert_eq!(default_slice_ns(cpus), slice_us * 1000, "{cpus} CPUs");
+        }
+    }
+
+    #[test]
+    fn turns_follow_weights() {
+        let (mut scheduler, mut cpus) = scheduler(1);
+        add_vm(&mut scheduler, 1000.0, Domain::Any);
+        add_vm(&mut scheduler, 3000.0, Domain::Any);
+        assert_eq!(scheduler.place(0, true, 0, &cpus), Placement::Run(0));
+        cpus.occupy(0, 0);
+        assert_eq!(scheduler.place(1, true, 0, &cpus), Placement::Queue);
+        let (mut running, mut turns) = (0, [0u32; 2]);
+        for _ in 0..400 {
+            turns[running as usize] += 1;
+            scheduler.charge(running, 0, SLICE_NS, SLICE_NS as f64);
+            if scheduler.slice_end(running, 0, 0, &cpus) == SliceEnd::Yield {
+                scheduler.put_back(running, 0);
+                running = scheduler.next(0, 0).expect("the other waits");
+            }
+        }
+        assert_eq!(turns, [100, 300]);
+    }
+
+    #[test]
+    fn an_idle_cpu_pulls_only_what_may_run_there() {
+        let (mut scheduler, mut cpus) = scheduler(2);
+        add_vm(&mut scheduler, 1000.0, Domain::Any);
+        add_vm(&mut scheduler, 1000.0, Domain::Mask([0].into_iter().collect()));
+        add_vm(&mut scheduler, 1000.0, Domain::Any);
+        assert_eq!(scheduler.place(0, true, 0, &cpus), Placement::Run(0));
+        cpus.occupy(0, 0);
+        assert_eq!(scheduler.place(1, true, 0, &cpus), Placement::Queue);
+        assert_eq!(scheduler.next(1, 0), None, "the waiting task is bound to CPU 0");
+        cpus.occupy(1, 99);
+        assert_eq!(scheduler.place(2, true, 0, &cpus), Placement::Queue);
+        assert_eq!(scheduler.next(1, 0), Some(2));
     }
 }

@@ -87,7 +87,9 @@ impl Occupancy {
 
     /// Whether the other thread of this core runs something.
     pub fn sibling_busy(&self, cpu: usize) -> bool {
-        self.topology.sibling(cpu).is_some_and(|other| self.running[other].is_some())
+        self.topology
+            .sibling(cpu)
+            .is_some_and(|other| self.running[other].is_some())
     }
 
     /// Whether `cpu` is idle and may be given a world.
@@ -105,7 +107,10 @@ impl Occupancy {
     /// Makes `cpu` idle; a whole-core claim of its world ends with it. Returns the sibling that the claim had withheld.
     pub fn vacate(&mut self, cpu: usize) -> Option<usize> {
         self.running[cpu] = None;
-        let freed = self.topology.sibling(cpu).filter(|&other| self.withheld.contains(other));
+        let freed = self
+            .topology
+            .sibling(cpu)
+            .filter(|&other| self.withheld.contains(other));
         if let Some(other) = freed {
             self.withheld.remove(other);
         }
@@ -146,9 +151,9 @@ impl Occupancy {
     /// is busy, the last place before any other.
     pub fn find_idle(&self, domain: &Domain, last: usize) -> Option<usize> {
         match domain {
-            Domain::Node(node) => {
-                self.idle_core_in(*node, last).or_else(|| self.idle_thread_in(*node, last))
-            }
+            Domain::Node(node) => self
+                .idle_core_in(*node, last)
+                .or_else(|| self.idle_thread_in(*node, last)),
             Domain::Any => {
                 let first = self.topology.node_of(last);
                 let nodes = || std::iter::once(first).chain((0..self.topology.sockets).filter(move |&n| n != first));
@@ -160,7 +165,9 @@ impl Occupancy {
                 let free = |cpu: usize| self.idle_threads.contains(cpu);
                 let whole = |cpu: usize| free(cpu) && !self.sibling_busy(cpu);
                 let pick = |wanted: &dyn Fn(usize) -> bool| {
-                    (mask.contains(last) && wanted(last)).then_some(last).or_else(|| mask.iter().find(|&c| wanted(c)))
+                    (mask.contains(last) && wanted(last))
+                        .then_some(last)
+                        .or_else(|| mask.iter().find(|&c| wanted(c)))
                 };
                 pick(&whole).or_else(|| pick(&free))
             }
@@ -173,7 +180,9 @@ impl Occupancy {
         if cores.contains(&core) && self.idle_cores.contains(core) {
             return Some(last);
         }
-        self.idle_cores.first_in(cores.start, cores.end).map(|core| core * self.topology.threads_per_core)
+        self.idle_cores
+            .first_in(cores.start, cores.end)
+            .map(|core| core * self.topology.threads_per_core)
     }
 
     fn idle_thread_in(&self, node: usize, last: usize) -> Option<usize> {
@@ -193,11 +202,19 @@ impl Occupancy {
             withheld |= self.withheld.contains(thread);
         }
         let set = |set: &mut CpuSet, i, member| if member { set.insert(i) } else { set.remove(i) };
-        set(&mut self.idle_threads, cpu, self.running[cpu].is_none() && !self.withheld.contains(cpu));
+        set(
+            &mut self.idle_threads,
+            cpu,
+            self.running[cpu].is_none() && !self.withheld.contains(cpu),
+        );
         set(&mut self.idle_cores, core, busy == 0 && !withheld);
         set(&mut self.shared_cores, core, busy == 2);
         if let Some(other) = self.topology.sibling(cpu) {
-            set(&mut self.idle_threads, other, self.running[other].is_none() && !self.withheld.contains(other));
+            set(
+                &mut self.idle_threads,
+                other,
+                self.running[other].is_none() && !self.withheld.contains(other),
+            );
         }
     }
 }
@@ -206,23 +223,43 @@ impl Occupancy {
 mod tests {
     use super::*;
 
-    const HOST: Topology = Topology { sockets: 2, cores_per_socket: 2, threads_per_core: 2 };
+    const HOST: Topology = Topology {
+        sockets: 2,
+        cores_per_socket: 2,
+        threads_per_core: 2,
+    };
 
     #[test]
     fn a_whole_idle_core_comes_before_an_idle_thread() {
         let mut cpus = Occupancy::new(HOST);
         cpus.occupy(0, 7);
-        assert_eq!(cpus.find_idle(&Domain::Node(0), 1), Some(2), "core 1 is whole, thread 1 shares core 0");
+        assert_eq!(
+            cpus.find_idle(&Domain::Node(0), 1),
+            Some(2),
+            "core 1 is whole, thread 1 shares core 0"
+        );
         cpus.occupy(2, 8);
-        assert_eq!(cpus.find_idle(&Domain::Node(0), 1), Some(1), "only threads are left in the node");
-        assert_eq!(cpus.find_idle(&Domain::Any, 1), Some(4), "the other node still has a whole core");
+        assert_eq!(
+            cpus.find_idle(&Domain::Node(0), 1),
+            Some(1),
+            "only threads are left in the node"
+        );
+        assert_eq!(
+            cpus.find_idle(&Domain::Any, 1),
+            Some(4),
+            "the other node still has a whole core"
+        );
         let mask = Domain::Mask([1, 3].into_iter().collect());
         assert_eq!(cpus.find_idle(&mask, 3), Some(3));
     }
 
     #[test]
     fn a_withheld_thread_is_not_idle_until_its_claim_ends() {
-        let mut cpus = Occupancy::new(Topology { sockets: 1, cores_per_socket: 1, threads_per_core: 2 });
+        let mut cpus = Occupancy::new(Topology {
+            sockets: 1,
+            cores_per_socket: 1,
+            threads_per_core: 2,
+        });
         cpus.occupy(0, 1);
         cpus.withhold(1);
         assert_eq!(cpus.find_idle(&Domain::Any, 1), None);

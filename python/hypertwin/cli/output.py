@@ -33,11 +33,16 @@ def render(table: RenderableType) -> str:
 
 
 def print_table(table: RenderableType) -> None:
-    """Print a table on stdout, in colour and as wide as the terminal where there is one."""
+    """Print a table on stdout, in colour where that is a terminal."""
     if sys.stdout.isatty():
         Console().print(table)
     else:
         write(render(table))
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal that stdout is; None when it is a file or a pipe."""
+    return Console().width if sys.stdout.isatty() else None
 
 
 def write(text: str) -> None:

@@ -95,7 +95,7 @@ def command(
     elif form is Format.csv:
         content = files.to_csv(result)
     elif out is None:
-        output.print_table(table.result_table(result))
+        output.print_table(table.result_table(result, output.terminal_width()))
         return
     else:
         content = output.render(table.result_table(result))

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich import box
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -27,6 +28,12 @@ HEADS = (
 
 VERDICTS = {True: ("pass", "green"), False: ("FAIL", "bold red"), None: ("n/a", "yellow")}
 """Word and colour for the `pass` of a validation row."""
+
+DROPPED_FIRST = ("run %", "p95 ms", "run queue", "vCPUs", "throughput /s", "p99 ms")
+"""Columns that a narrow terminal goes without, the first one first; JSON and CSV always have everything."""
+
+WIDE = Console(width=10_000)
+"""Measures how wide a table would like to be."""
 
 SHOWN_HOSTS = 4
 """Hosts whose usage a line shows; more would fill the screen."""
@@ -63,21 +70,34 @@ def lines(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     return [*(short_path(path, paths) for path in paths), "VM", *HEADS], cells
 
 
-def result_table(result: Mapping[str, Any]) -> RenderableType:
-    """The result for a terminal."""
+def result_table(result: Mapping[str, Any], width: int | None = None) -> RenderableType:
+    """The result for a terminal; in one narrower than the table, the columns of DROPPED_FIRST go until it fits."""
     heads, cells = lines(result)
     swept = len(heads) - len(HEADS) - 1
-    table = Table(title=Text(title(result)), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    for index, head in enumerate(heads):
+    dropped: list[str] = []
+    table = _grid(title(result), heads, cells, swept, dropped)
+    for head in DROPPED_FIRST if width is not None else ():
+        if Measurement.get(WIDE, WIDE.options, table).maximum <= (width or 0):
+            break
+        dropped.append(head)
+        table = _grid(title(result), heads, cells, swept, dropped)
+    left_out = [f"Not shown in a terminal this narrow: {', '.join(dropped)}."] if dropped else []
+    return Group(table, *(Text(note, style="dim") for note in notes(result) + left_out))
+
+
+def _grid(name: str, heads: Sequence[str], cells: Sequence[Sequence[str]], swept: int, dropped: Sequence[str]) -> Table:
+    table = Table(title=Text(name), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    kept = [index for index, head in enumerate(heads) if index <= swept or head not in dropped]
+    for index in kept:
         table.add_column(
-            Text(head.replace(" ", "\n", 1) if index > swept else head),
+            Text(heads[index].replace(" ", "\n", 1) if index > swept else heads[index]),
             justify="left" if index == swept else "right",
             style="cyan" if index < swept else None,
             no_wrap=True,
         )
     for row in cells:
-        table.add_row(*map(Text, row))
-    return Group(table, *(Text(note, style="dim") for note in notes(result)))
+        table.add_row(*(Text(row[index]) for index in kept))
+    return table
 
 
 def notes(result: Mapping[str, Any]) -> list[str]:

@@ -38,7 +38,9 @@ pub fn scenario(host: Value, vms: Value, workloads: Value, duration: &str, warmu
 
 /// `seeds` replications.
 pub fn replications(scenario: &Scenario, seeds: u64) -> Vec<Replication> {
-    (0..seeds).map(|k| run(scenario, replication_seed(7, k)).expect("the run succeeds")).collect()
+    (0..seeds)
+        .map(|k| run(scenario, replication_seed(7, k)).expect("the run succeeds"))
+        .collect()
 }
 
 /// The report of `seeds` replications.
