@@ -30,7 +30,6 @@ def main() -> None:
         result,
         title=study.title,
         description=f"Published measurements: {study.source}.",
-        calibrated_on=study.calibrated_on,
         validation=rows,
         marks=[charts.Mark(changes, path, value) for changes, path, value in study.published_points()],
     )

@@ -124,7 +124,7 @@ def run_points(points: Sequence[Point], *, jobs: int | None = None, progress: Pr
         finished[index][k] = replication
         if len(finished[index]) == len(replications[index]):
             report = json.loads(_core.aggregate([finished[index][k] for k in replications[index]]))
-            reports[index] = {"calibration": None, **report, "set": dict(points[index].changes)}
+            reports[index] = {**report, "set": dict(points[index].changes)}
             finished[index].clear()
 
     _run_all(points, tasks, jobs or available_cores(), done, progress)

@@ -2,8 +2,8 @@
 
 A study is a folder with
 
-- `scenario.yaml`: the system, with one set of parameters for all of its cases;
-- `study.yaml`: title, source, what was calibrated on what, the cases (name -> paths to set), and the sweep to chart;
+- `scenario.yaml`: the system, with one set of parameters for all of its cases, and what these were calibrated on;
+- `study.yaml`: title, source, the cases (name -> paths to set), and the sweep to chart;
 - `published.csv`: one row per published figure, with the columns
 
   | column | meaning |
@@ -82,7 +82,6 @@ class Study:
     folder: Path
     title: str
     source: str
-    calibrated_on: str
     cases: Mapping[str, Mapping[str, Any]]
     rows: tuple[Row, ...]
     sweep: Mapping[str, Sequence[Any]] = field(default_factory=dict)
@@ -131,7 +130,6 @@ def read(folder: Path) -> Study:
             folder=folder,
             title=text["title"],
             source=text["source"],
-            calibrated_on=text["calibrated_on"],
             cases=text["cases"],
             rows=tuple(_rows(folder / "published.csv")),
             sweep=text.get("charts", {}).get("sweep", {}),

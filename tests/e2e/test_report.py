@@ -101,7 +101,7 @@ def test_hostile_text_stays_text(swept):
             **{"published": 1.0, "twin": 1.0, "error_pct": 0.0, "tolerance": 1.0, "pass": True},
         }
     ]
-    page = html.render(json.loads(text), title=HOSTILE, description=HOSTILE, calibrated_on=HOSTILE, validation=rows)
+    page = html.render(json.loads(text), title=HOSTILE, description=HOSTILE, validation=rows)
     tags = Tags(page).found
     assert sum(tag == "script" for tag, _ in tags) == 3
     assert not [tag for tag, attributes in tags if tag in ("img", "b") or "onerror" in attributes]

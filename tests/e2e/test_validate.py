@@ -13,7 +13,6 @@ from hypertwin import validation
 STUDY = """
 title: Tiny
 source: nobody
-calibrated_on: nothing
 cases:
   one: {vms.db.load: 1}
   four: {vms.db.load: 4}

@@ -43,6 +43,10 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(max = 10_000))]
     pub description: Option<String>,
+    /// What the parameters were calibrated on, as reports say it. Without it, reports say that nothing was calibrated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(min = 1, max = 10_000))]
+    pub calibrated_on: Option<String>,
     /// How long to simulate and how to measure.
     #[serde(default)]
     pub run: RunSettings,

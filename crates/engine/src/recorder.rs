@@ -33,6 +33,7 @@ pub(crate) struct Recorder {
     /// Per group: response times of the VMs that keep no distribution of their own.
     pub distributions: Vec<Histogram>,
     units: Vec<(String, f64)>,
+    calibrated_on: Option<String>,
     sample_ns: Nanos,
     observe_ns: Nanos,
     measuring_since: Option<Nanos>,
@@ -60,6 +61,7 @@ impl Recorder {
                     (workload.unit.clone(), workload.units_per_transaction)
                 })
                 .collect(),
+            calibrated_on: scenario.calibrated_on.clone(),
             sample_ns,
             observe_ns: (sample_ns / OBSERVATIONS_PER_SAMPLE).max(1),
             measuring_since: None,
@@ -343,6 +345,7 @@ impl Simulation {
             timeline: recorder.timeline,
             warmup_s: since as f64 / 1e9,
             duration_s: duration_ns / 1e9,
+            calibrated_on: recorder.calibrated_on,
             events: self.calendar.popped(),
         }
     }

@@ -24,6 +24,8 @@ pub struct Replication {
     pub warmup_s: f64,
     /// Measured time, in seconds.
     pub duration_s: f64,
+    /// What the scenario was calibrated on.
+    pub calibrated_on: Option<String>,
     /// Events handled, warm-up included.
     pub events: u64,
 }

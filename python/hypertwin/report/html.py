@@ -29,18 +29,16 @@ def render(
     *,
     title: str = "",
     description: str = "",
-    calibrated_on: str = "",
     validation: Sequence[Mapping[str, Any]] = (),
     marks: Sequence[charts.Mark] = (),
 ) -> str:
     """Return the page for a result in its JSON form.
 
-    `validation` adds published figures against the twin, and `marks` shows them in the charts of the sweep;
-    `calibrated_on` replaces what the points say about calibration.
+    `validation` adds published figures against the twin, and `marks` shows them in the charts of the sweep.
     """
     page = _Page()
     points = result["points"]
-    page.add(_header(result, title, description, calibrated_on))
+    page.add(_header(result, title, description))
     page.add(_cards(points))
     if validation:
         page.section("Published against twin", _validation(page, validation))
@@ -94,13 +92,9 @@ class _Page:
         )
 
 
-def _header(result: Mapping[str, Any], title: str, description: str, calibrated_on: str) -> str:
+def _header(result: Mapping[str, Any], title: str, description: str) -> str:
     points = result["points"]
-    calibration = (
-        f"Calibrated on: {calibrated_on}"
-        if calibrated_on
-        else " ".join(sorted({table.calibration_note(point) for point in points}))
-    )
+    calibration = " ".join(sorted({table.calibration_note(point) for point in points}))
     facts = [
         ("scenario", str(result["scenario"])),
         ("runs", f"{len(points)} point{'s' if len(points) != 1 else ''}, {table.runs(points)}"),
