@@ -1,6 +1,6 @@
 """Golden runs: small scenarios whose results are known in advance.
 
-Each `NAME.yaml` derives its figures by hand in its head, in lines `# expect: PATH = VALUE` (a last digit of tolerance) or
+Each `NAME.yaml` derives its figures by hand in its head, and states them in lines `# expect: PATH = VALUE` or
 `# expect: PATH = VALUE ± TOLERANCE`. Beside it `NAME.json` holds everything that the run reports, to nine digits, which
 must match exactly. `make bless` rewrites the JSON files for review; it does not touch what was derived by hand.
 """

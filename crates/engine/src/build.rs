@@ -10,20 +10,21 @@ use hypertwin_cluster::{Arrivals, Family, HostGroup, Scenario, VmGroup, Workload
 use hypertwin_kernel::{Calendar, Draw, Histogram, Stream, TimeAverage};
 use hypertwin_models::accounting::{Account, ProcessorTime, State};
 use hypertwin_models::coscheduling::Decisions;
+use hypertwin_models::cpu_scheduler;
 use hypertwin_models::cpu_set::CpuSet;
 use hypertwin_models::esxi_scheduler::SHARED_CORE_CHARGE;
 use hypertwin_models::guest_system::{GuestSystem, ProcessId};
-use hypertwin_models::scheduler::{Domain, GroupSpec, WorldSpec, for_hypervisor, topology};
+use hypertwin_models::scheduler::{GroupSpec, WorldSpec};
 use hypertwin_models::smt;
-use hypertwin_models::topology::Occupancy;
+use hypertwin_models::topology::{Domain, Occupancy, Topology};
 use std::collections::VecDeque;
 
 impl Host {
     fn new(name: String, spec: &HostGroup) -> Self {
-        let topology = topology(spec);
+        let topology = Topology::of(spec);
         Self {
             name,
-            scheduler: for_hypervisor(spec),
+            scheduler: cpu_scheduler(spec),
             occupancy: Occupancy::new(topology),
             cpus: vec![Cpu::default(); topology.cpus()],
             worlds: Vec::new(),

@@ -4,7 +4,8 @@ use crate::simulation::{Simulation, WORK};
 use crate::state::{Event, Kind};
 use hypertwin_models::accounting::State;
 use hypertwin_models::coscheduling::{Progress, judge};
-use hypertwin_models::scheduler::{Placement, SliceEnd, WorldId};
+use hypertwin_models::scheduler::{Placement, SliceEnd};
+use hypertwin_models::topology::WorldId;
 
 /// Interval at which CPU limits are checked, and checks in one period of the budget (100 ms).
 pub(crate) const LIMIT_CHECK_NS: u64 = 1_000_000;

@@ -14,8 +14,7 @@ mod view;
 
 pub use hypertwin_kernel::replication_seed;
 pub use hypertwin_models::accounting::{Account, State};
-pub use hypertwin_models::scheduler::Domain;
-pub use hypertwin_models::topology::Topology;
+pub use hypertwin_models::topology::{Domain, Topology};
 pub use report::{HostReport, PointReport, ResponseReport, TimelineReport, VmReport, aggregate};
 pub use results::{HostResult, HostTimeline, Replication, Timeline, VmResult, VmTimeline};
 pub use view::{View, WorldView};
@@ -50,6 +49,6 @@ pub fn run(scenario: &Scenario, seed: u64) -> Result<Replication, RunError> {
 ///
 /// # Errors
 /// As [`run`].
-pub fn watched_run(scenario: &Scenario, seed: u64, watch: impl FnMut(&View<'_>)) -> Result<Replication, RunError> {
-    build::build(scenario, seed)?.run(watch)
+pub fn watched_run(scenario: &Scenario, seed: u64, mut watch: impl FnMut(&View<'_>)) -> Result<Replication, RunError> {
+    build::build(scenario, seed)?.run(|simulation| watch(&View::new(simulation)))
 }

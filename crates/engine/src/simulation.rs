@@ -1,7 +1,6 @@
 //! The event loop, and what a process does: compute, ask the hypervisor, wait, think.
 
 use crate::state::{Event, Host, Kind, Phase, Process, Request, Source, Vm, World};
-use crate::view::View;
 use crate::{Replication, RunError};
 use hypertwin_kernel::{Calendar, Nanos};
 use hypertwin_models::accounting::State;
@@ -37,7 +36,7 @@ pub(crate) struct Simulation {
 
 impl Simulation {
     /// Runs to the end.
-    pub fn run(mut self, mut watch: impl FnMut(&View<'_>)) -> Result<Replication, RunError> {
+    pub fn run(mut self, mut watch: impl FnMut(&Self)) -> Result<Replication, RunError> {
         while let Some((now, event)) = self.calendar.pop() {
             if now > self.end {
                 break;
@@ -56,7 +55,7 @@ impl Simulation {
             if let Some(failure) = self.failure {
                 return Err(failure);
             }
-            watch(&self.view());
+            watch(&self);
         }
         self.now = self.end;
         Ok(self.into_replication())

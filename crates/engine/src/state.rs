@@ -3,8 +3,8 @@
 use hypertwin_kernel::{Draw, EventId, Histogram, Nanos, Stream, TimeAverage};
 use hypertwin_models::accounting::{Account, ProcessorTime, State};
 use hypertwin_models::guest_system::{GuestSystem, ProcessId};
-use hypertwin_models::scheduler::{CoschedulingThresholds, CpuScheduler, WorldId};
-use hypertwin_models::topology::Occupancy;
+use hypertwin_models::scheduler::{CoschedulingThresholds, CpuScheduler};
+use hypertwin_models::topology::{Occupancy, WorldId};
 use std::collections::VecDeque;
 
 /// What can happen. Indices are into the vectors of [`crate::simulation::Simulation`].

@@ -5,8 +5,7 @@ use crate::simulation::Simulation;
 use crate::state::{Kind, Phase};
 use hypertwin_kernel::Nanos;
 use hypertwin_models::accounting::{Account, State};
-use hypertwin_models::scheduler::Domain;
-use hypertwin_models::topology::Topology;
+use hypertwin_models::topology::{Domain, Topology};
 
 /// A running simulation, for reading.
 pub struct View<'s> {
@@ -36,13 +35,11 @@ pub struct WorldView<'s> {
     pub account: &'s Account,
 }
 
-impl Simulation {
-    pub(crate) fn view(&self) -> View<'_> {
-        View { simulation: self }
-    }
-}
-
 impl<'s> View<'s> {
+    pub(crate) fn new(simulation: &'s Simulation) -> Self {
+        Self { simulation }
+    }
+
     /// Simulated time.
     pub fn now(&self) -> Nanos {
         self.simulation.now

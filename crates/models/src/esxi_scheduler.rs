@@ -22,9 +22,9 @@
 
 use crate::cpu_set::CpuSet;
 use crate::scheduler::{
-    BalancePeriods, CoschedulingThresholds, CpuScheduler, Domain, GroupSpec, Placement, SliceEnd, WorldId, WorldSpec,
+    BalancePeriods, CoschedulingThresholds, CpuScheduler, GroupSpec, Placement, SliceEnd, WorldSpec,
 };
-use crate::topology::{Occupancy, Topology};
+use crate::topology::{Domain, Occupancy, Topology, WorldId};
 use hypertwin_cluster::{HostGroup, Hypervisor};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -166,7 +166,7 @@ const UNIT_SHARES: f64 = 1000.0;
 impl EsxiScheduler {
     /// A scheduler for `host`, with no world.
     pub fn new(host: &HostGroup) -> Self {
-        Self::with(EsxiParameters::for_host(host), crate::scheduler::topology(host))
+        Self::with(EsxiParameters::for_host(host), Topology::of(host))
     }
 
     fn with(parameters: EsxiParameters, topology: Topology) -> Self {

@@ -11,3 +11,13 @@ pub mod linux_scheduler;
 pub mod scheduler;
 pub mod smt;
 pub mod topology;
+
+use hypertwin_cluster::{Family, HostGroup};
+
+/// The CPU scheduler of a host, by its hypervisor and version, with the host's overrides applied.
+pub fn cpu_scheduler(host: &HostGroup) -> Box<dyn scheduler::CpuScheduler> {
+    match host.hypervisor.family() {
+        Family::Esxi => Box::new(esxi_scheduler::EsxiScheduler::new(host)),
+        Family::Linux => Box::new(linux_scheduler::LinuxScheduler::new(host)),
+    }
+}

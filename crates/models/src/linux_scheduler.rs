@@ -18,9 +18,9 @@
 
 use crate::cpu_set::CpuSet;
 use crate::scheduler::{
-    BalancePeriods, CoschedulingThresholds, CpuScheduler, Domain, GroupSpec, Placement, SliceEnd, WorldId, WorldSpec,
+    BalancePeriods, CoschedulingThresholds, CpuScheduler, GroupSpec, Placement, SliceEnd, WorldSpec,
 };
-use crate::topology::{Occupancy, Topology};
+use crate::topology::{Domain, Occupancy, Topology, WorldId};
 use hypertwin_cluster::HostGroup;
 
 /// Tick of a 250 Hz kernel, the least interval of balancing.
@@ -81,7 +81,7 @@ pub struct LinuxScheduler {
 impl LinuxScheduler {
     /// A scheduler for `host`, with no task.
     pub fn new(host: &HostGroup) -> Self {
-        let topology = crate::scheduler::topology(host);
+        let topology = Topology::of(host);
         let slice_ns = host
             .scheduler
             .base_slice

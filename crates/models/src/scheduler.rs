@@ -1,37 +1,8 @@
 //! The interface of a hypervisor's CPU scheduler. A scheduler is a policy: it decides which world runs where and for how
 //! long; the engine owns time, state and accounting and carries the decisions out. To add one, write one file that
-//! implements [`CpuScheduler`] and name it in [`for_hypervisor`].
+//! implements [`CpuScheduler`] and name it in [`crate::cpu_scheduler`].
 
-use crate::cpu_set::CpuSet;
-use crate::esxi_scheduler::EsxiScheduler;
-use crate::linux_scheduler::LinuxScheduler;
-use crate::topology::{Occupancy, Topology};
-use hypertwin_cluster::{Family, HostGroup};
-
-/// A schedulable entity of one host: a vCPU, or a helper world (VMkernel world, vhost thread).
-pub type WorldId = u32;
-
-/// Where a world may run.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Domain {
-    /// Any logical CPU of the host.
-    Any,
-    /// The logical CPUs of a NUMA node: its home node.
-    Node(usize),
-    /// These logical CPUs: an affinity.
-    Mask(CpuSet),
-}
-
-impl Domain {
-    /// Whether a world with this domain may run on logical CPU `cpu`.
-    pub fn allows(&self, topology: &Topology, cpu: usize) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Node(node) => topology.node_of(cpu) == *node,
-            Self::Mask(mask) => mask.contains(cpu),
-        }
-    }
-}
+use crate::topology::{Domain, Occupancy, WorldId};
 
 /// A group of worlds that shares an entitlement: the vCPUs of a VM, or its helper worlds.
 #[derive(Clone, Debug)]
@@ -142,21 +113,4 @@ pub trait CpuScheduler: Send {
     fn balance(&mut self, now_ns: u64, busy_ns: &[u64], moved: &mut Vec<WorldId>);
     /// Whether a VM's usage is charged by run time rescaled for hyper-threading and clock (`true`), or by run time.
     fn charges_used(&self) -> bool;
-}
-
-/// The scheduler of a host, by its hypervisor and version, with the host's overrides applied.
-pub fn for_hypervisor(host: &HostGroup) -> Box<dyn CpuScheduler> {
-    match host.hypervisor.family() {
-        Family::Esxi => Box::new(EsxiScheduler::new(host)),
-        Family::Linux => Box::new(LinuxScheduler::new(host)),
-    }
-}
-
-/// The processors of a host.
-pub fn topology(host: &HostGroup) -> Topology {
-    Topology {
-        sockets: host.sockets as usize,
-        cores_per_socket: host.cores_per_socket as usize,
-        threads_per_core: host.threads_per_core as usize,
-    }
 }

@@ -4,8 +4,33 @@
 //! One socket is one NUMA node.
 
 use crate::cpu_set::CpuSet;
-use crate::scheduler::{Domain, WorldId};
+use hypertwin_cluster::HostGroup;
 use std::ops::Range;
+
+/// A schedulable entity of one host: a vCPU, or a helper world (VMkernel world, vhost thread).
+pub type WorldId = u32;
+
+/// Where a world may run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Domain {
+    /// Any logical CPU of the host.
+    Any,
+    /// The logical CPUs of a NUMA node: its home node.
+    Node(usize),
+    /// These logical CPUs: an affinity.
+    Mask(CpuSet),
+}
+
+impl Domain {
+    /// Whether a world with this domain may run on logical CPU `cpu`.
+    pub fn allows(&self, topology: &Topology, cpu: usize) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Node(node) => topology.node_of(cpu) == *node,
+            Self::Mask(mask) => mask.contains(cpu),
+        }
+    }
+}
 
 /// Shape of a host's processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +44,15 @@ pub struct Topology {
 }
 
 impl Topology {
+    /// The processors of `host`.
+    pub fn of(host: &HostGroup) -> Self {
+        Self {
+            sockets: host.sockets as usize,
+            cores_per_socket: host.cores_per_socket as usize,
+            threads_per_core: host.threads_per_core as usize,
+        }
+    }
+
     /// Number of logical CPUs.
     pub fn cpus(&self) -> usize {
         self.cores() * self.threads_per_core
