@@ -27,6 +27,10 @@ Progress = Callable[[int, int], None]
 """Called with (runs finished, runs in all), from the calling thread."""
 
 
+AUTO = "auto"
+"""A warm-up that is found for each point: the transient that MSER-5 finds in a pilot run."""
+
+
 class RunError(HypertwinError):
     """A valid scenario could not be simulated. The message names the point and the seed that reproduce it."""
 
@@ -76,8 +80,9 @@ def simulate(
 
     `sweep` maps paths into the scenario (`vms.db.vcpus`) to lists of values; several paths give their product, the last
     one varying fastest. `overrides` sets paths to one value each and is recorded in every point's `set` too. `seed`,
-    `replications`, `duration` and `warmup` (seconds, or text with a unit) replace the scenario's own; `jobs` is the
-    number of threads (default: the cores this process may use) and never changes the result.
+    `replications`, `duration` and `warmup` (seconds, or text with a unit) replace the scenario's own; a `warmup` of
+    `auto` is found for each point by the MSER-5 rule in a pilot run. `jobs` is the number of threads (default: the
+    cores this process may use) and never changes the result.
 
     Raises ScenarioError for a scenario with mistakes (before anything runs) and RunError when a run fails.
     """
@@ -85,11 +90,13 @@ def simulate(
         "run.seed": seed,
         "run.replications": replications,
         "run.duration": _seconds(duration),
-        "run.warmup": _seconds(warmup),
+        "run.warmup": "0 s" if warmup == AUTO else _seconds(warmup),
     }
     changed = {path: value for path, value in settings.items() if value is not None}
     fixed = dict(overrides or {})
     points = points_of(scenario, sweep or {}, fixed, changed)
+    if warmup == AUTO:
+        points = _with_found_warmup(points, jobs, progress)
     return run_points(points, jobs=jobs, progress=progress)
 
 
@@ -135,6 +142,28 @@ def run_points(points: Sequence[Point], *, jobs: int | None = None, progress: Pr
         seed=int(first.data["run"]["seed"]),
         points=tuple(report for report in reports if report is not None),
     )
+
+
+def _with_found_warmup(points: Sequence[Point], jobs: int | None, progress: Progress | None) -> list[Point]:
+    """The points with the warm-up that a pilot run of each asks for; half the duration where it does not settle."""
+    found: dict[int, float | None] = {}
+
+    def done(index: int, _k: int, pilot: _core.Replication) -> None:
+        found[index] = _core.transient_s(pilot)
+
+    _run_all(points, [(index, 0) for index in range(len(points))], jobs or available_cores(), done, progress)
+    warmed = []
+    for index, point in enumerate(points):
+        transient = found[index]
+        warmup = f"{transient} s" if transient is not None else _half(point.scenario.data["run"]["duration"])
+        warmed.append(Point(point.changes, load(point.scenario, {"run.warmup": warmup})))
+    return warmed
+
+
+def _half(duration: str) -> str:
+    """Half of a duration in its canonical form, a number and a unit."""
+    number, unit = duration.split()
+    return f"{float(number) / 2} {unit}"
 
 
 def available_cores() -> int:

@@ -68,3 +68,20 @@ def test_the_core_refuses_what_it_cannot_use():
         _core.validate("not json")
     with pytest.raises(ValueError, match="at least one"):
         _core.aggregate([])
+
+
+def test_a_warmup_of_auto_discards_the_transient(tiny):
+    """The load triples after 6 s: MSER-5 finds that what came before is no part of the steady state."""
+    scenario = hypertwin.load(
+        tiny,
+        {
+            "vms.db.load": 1,
+            "vms.db.load_steps": [{"at": "6 s", "factor": 3}],
+            "run.sample_interval": "1 s",
+            "run.duration": "60 s",
+        },
+    )
+    (point,) = hypertwin.simulate(scenario, warmup="auto", replications=1).points
+    assert 5 <= point["warmup_s"] <= 30
+    (again,) = hypertwin.simulate(scenario, warmup="auto", replications=1, jobs=2).points
+    assert point == again

@@ -342,6 +342,7 @@ impl Simulation {
             units: recorder.units.into_iter().map(|(unit, _)| unit).collect(),
             group_responses,
             observations: recorder.observations,
+            observation_s: recorder.observe_ns as f64 / 1e9,
             timeline: recorder.timeline,
             warmup_s: since as f64 / 1e9,
             duration_s: duration_ns / 1e9,

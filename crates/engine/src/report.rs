@@ -204,7 +204,9 @@ pub fn aggregate(replications: &[&Replication]) -> PointReport {
     PointReport {
         set: BTreeMap::new(),
         replications: replications.len(),
-        steady: replications.iter().all(|replication| is_steady(replication)),
+        steady: replications
+            .iter()
+            .all(|replication| replication.transient_s().is_some()),
         warmup_s: first.warmup_s,
         duration_s: first.duration_s,
         calibration: first.calibrated_on.clone(),
@@ -221,19 +223,26 @@ pub fn aggregate(replications: &[&Replication]) -> PointReport {
     }
 }
 
-/// Steady: in each series of guest CPU, throughput and response time the transient that MSER-5 finds lies in the first
-/// half, or is immaterial: the halves' means differ by less than [`IMMATERIAL`].
-fn is_steady(replication: &Replication) -> bool {
-    replication
-        .observations
-        .iter()
-        .flatten()
-        .filter(|series| series.len() > 1)
-        .all(|series| {
-            let (early, late) = series.split_at(series.len() / 2);
-            let (early, late) = (mean(early.iter().copied()), mean(late.iter().copied()));
-            mser5(series).is_some() || (early - late).abs() <= IMMATERIAL * late.abs()
-        })
+impl Replication {
+    /// Length of the initial transient in seconds of measured time: the longest in any series of guest CPU, throughput or
+    /// response time. `None` if one of them does not settle.
+    pub fn transient_s(&self) -> Option<f64> {
+        let series = self.observations.iter().flatten().filter(|series| series.len() > 1);
+        let longest = series
+            .map(|series| transient(series))
+            .try_fold(0, |longest, found| Some(longest.max(found?)))?;
+        Some(longest as f64 * self.observation_s)
+    }
+}
+
+/// Observations to discard by MSER-5 (White, 1997). Where the rule finds no point in the first half: none if the halves'
+/// means differ by less than [`IMMATERIAL`], else `None`: the series does not settle.
+fn transient(series: &[f64]) -> Option<usize> {
+    mser5(series).or_else(|| {
+        let (early, late) = series.split_at(series.len() / 2);
+        let (early, late) = (mean(early.iter().copied()), mean(late.iter().copied()));
+        ((early - late).abs() <= IMMATERIAL * late.abs()).then_some(0)
+    })
 }
 
 fn merge<'h>(mut histograms: impl Iterator<Item = &'h Histogram>) -> Histogram {

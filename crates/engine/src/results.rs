@@ -18,6 +18,8 @@ pub struct Replication {
     pub group_responses: Vec<Histogram>,
     /// Per group: series of guest CPU (%), throughput (1/s) and mean response time (ms) for output analysis.
     pub observations: Vec<[Vec<f64>; 3]>,
+    /// Interval of `observations`, in seconds.
+    pub observation_s: f64,
     /// Samples over time.
     pub timeline: Timeline,
     /// Simulated time before measuring, in seconds.

@@ -55,6 +55,12 @@ fn run(py: Python<'_>, scenario_json: &str, seed: u64) -> PyResult<Replication> 
         .map_err(|error| RunFailed::new_err(error.to_string()))
 }
 
+/// Seconds of measured time until the initial transient of a run is over, by MSER-5; None if it does not settle.
+#[pyfunction]
+fn transient_s(replication: &Replication) -> Option<f64> {
+    replication.0.transient_s()
+}
+
 /// Report of one point as JSON, from its replications in order.
 #[pyfunction]
 fn aggregate(replications: Vec<Py<Replication>>) -> PyResult<String> {
@@ -87,5 +93,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(validate, module)?)?;
     module.add_function(wrap_pyfunction!(replication_seed, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(transient_s, module)?)?;
     module.add_function(wrap_pyfunction!(aggregate, module)?)
 }

@@ -41,7 +41,12 @@ def command(
         typer.Option("--sweep", metavar="PATH=A,B,C", help="Simulate each value; several sweeps give their product."),
     ] = None,
     duration: Annotated[str | None, typer.Option(metavar="S", help="Measured seconds per run.")] = None,
-    warmup: Annotated[str | None, typer.Option(metavar="S", help="Seconds discarded before measuring.")] = None,
+    warmup: Annotated[
+        str | None,
+        typer.Option(
+            metavar="S", help="Seconds discarded before measuring, or `auto`: as long as MSER-5 finds in a pilot run."
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(metavar="N", help="Seed of the random streams.")] = None,
     replications: Annotated[int | None, typer.Option(metavar="N", help="Independent runs per point.")] = None,
     jobs: Annotated[

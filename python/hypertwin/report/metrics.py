@@ -297,7 +297,8 @@ CATALOGUE: tuple[Metric, ...] = (
         POINT,
         "Steady",
         "",
-        "Whether the sampled series settled in the first half of the measured time, by the MSER-5 rule (White, 1997).",
+        "Whether guest CPU, throughput and response time settled: MSER-5 (White, 1997) finds the end of the transient in "
+        "the first half of the measured time, or the halves differ by less than 5 %.",
     ),
     Metric("warmup_s", POINT, "Warm-up", "s", "Simulated time discarded before measuring."),
     Metric("duration_s", POINT, "Duration", "s", "Simulated time measured, per replication."),
