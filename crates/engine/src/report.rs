@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// Batches into which the series of a single replication is cut for its confidence interval.
 const BATCHES: usize = 20;
 
-/// Difference between the means of the two halves of a series, relative, that does not matter.
+/// Relative difference between the means of the two halves of a run that does not matter.
 const IMMATERIAL: f64 = 0.05;
 
 /// One point of a scenario: the means over its replications, with confidence.
@@ -224,25 +224,41 @@ pub fn aggregate(replications: &[&Replication]) -> PointReport {
 }
 
 impl Replication {
-    /// Length of the initial transient in seconds of measured time: the longest in any series of guest CPU, throughput or
-    /// response time. `None` if one of them does not settle.
+    /// Length of the initial transient in seconds of measured time, by MSER-5 (White, 1997) on the mean of all series of
+    /// guest CPU, throughput and response time, each over its own mean. Where the rule finds no point in the first half:
+    /// 0 if the halves' means differ by less than [`IMMATERIAL`], else `None`: the run does not settle.
     pub fn transient_s(&self) -> Option<f64> {
-        let series = self.observations.iter().flatten().filter(|series| series.len() > 1);
-        let longest = series
-            .map(|series| transient(series))
-            .try_fold(0, |longest, found| Some(longest.max(found?)))?;
-        Some(longest as f64 * self.observation_s)
+        let length = self
+            .observations
+            .iter()
+            .flatten()
+            .map(Vec::len)
+            .max()
+            .filter(|&length| length > 1)?;
+        let mut joint = vec![0.0; length];
+        // A series with gaps (no response in some interval) cannot be aligned with the others.
+        for series in self
+            .observations
+            .iter()
+            .flatten()
+            .filter(|series| series.len() == length)
+        {
+            let level = mean(series.iter().copied());
+            if level > 0.0 {
+                joint
+                    .iter_mut()
+                    .zip(series)
+                    .for_each(|(sum, value)| *sum += value / level);
+            }
+        }
+        let halves_agree = || {
+            let (early, late) = joint.split_at(length / 2);
+            let (early, late) = (mean(early.iter().copied()), mean(late.iter().copied()));
+            (early - late).abs() <= IMMATERIAL * late.abs()
+        };
+        let discarded = mser5(&joint).or_else(|| halves_agree().then_some(0))?;
+        Some(discarded as f64 * self.observation_s)
     }
-}
-
-/// Observations to discard by MSER-5 (White, 1997). Where the rule finds no point in the first half: none if the halves'
-/// means differ by less than [`IMMATERIAL`], else `None`: the series does not settle.
-fn transient(series: &[f64]) -> Option<usize> {
-    mser5(series).or_else(|| {
-        let (early, late) = series.split_at(series.len() / 2);
-        let (early, late) = (mean(early.iter().copied()), mean(late.iter().copied()));
-        ((early - late).abs() <= IMMATERIAL * late.abs()).then_some(0)
-    })
 }
 
 fn merge<'h>(mut histograms: impl Iterator<Item = &'h Histogram>) -> Histogram {

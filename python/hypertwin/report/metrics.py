@@ -297,8 +297,8 @@ CATALOGUE: tuple[Metric, ...] = (
         POINT,
         "Steady",
         "",
-        "Whether guest CPU, throughput and response time settled: MSER-5 (White, 1997) finds the end of the transient in "
-        "the first half of the measured time, or the halves differ by less than 5 %.",
+        "Whether the run settled: by MSER-5 (White, 1997), guest CPU, throughput and response time together have their "
+        "transient in the first half of the measured time, or the halves differ by less than 5 %.",
     ),
     Metric("warmup_s", POINT, "Warm-up", "s", "Simulated time discarded before measuring."),
     Metric("duration_s", POINT, "Duration", "s", "Simulated time measured, per replication."),
