@@ -405,6 +405,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         Scenario {
             name: "any".to_owned(),
             description: None,
+            calibrated_on: None,
             run: RunSettings::default(),
             hosts: BTreeMap::from([("h".to_owned(), host)]),
             vms,
