@@ -319,7 +319,7 @@ class TurboBelowClockError(ScenarioError):
 
 
 class WrongHypervisorError(ScenarioError):
-    """A scheduler option of another family of hypervisors."""
+    """A scheduler option of another family of hypervisors, or a reservation where there is none (Linux)."""
 
     code = "wrong-hypervisor"
 
@@ -346,12 +346,6 @@ class UnorderedStepsError(ScenarioError):
     """Load steps out of order."""
 
     code = "unordered-steps"
-
-
-class SampleIntervalTooLongError(ScenarioError):
-    """A sample longer than the measurement."""
-
-    code = "sample-interval-too-long"
 
 
 class TooLargeError(ScenarioError):

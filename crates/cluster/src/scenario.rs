@@ -73,7 +73,8 @@ pub struct RunSettings {
     /// Time that is simulated first and not measured.
     #[schemars(extend("x-minimum" = "0 s", "x-maximum" = "30 d"))]
     pub warmup: Duration,
-    /// Resolution of the timeline; 20 s is what vCenter's real-time charts show. At most `duration`.
+    /// Resolution of the timeline; 20 s is what vCenter's real-time charts show. A longer one than `duration` counts as
+    /// `duration`.
     #[schemars(extend("x-minimum" = "1 ms", "x-maximum" = "30 d"))]
     pub sample_interval: Duration,
     /// Start of every random stream: the same scenario, seed and version give the same bytes.
@@ -321,7 +322,7 @@ pub struct VmGroup {
     /// Virtual CPUs of one machine; at most the logical CPUs of its host.
     #[schemars(range(min = 1, max = 768), extend("examples" = [4]))]
     pub vcpus: u32,
-    /// Cores of one virtual socket; divides `vcpus`. Default: the hypervisor decides.
+    /// Cores of one virtual socket; divides `vcpus`. It is checked, and does not change the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 768))]
     pub cores_per_socket: Option<u32>,

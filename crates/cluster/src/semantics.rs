@@ -63,7 +63,6 @@ impl Parts {
     /// Every mistake that the schema does not see.
     pub(crate) fn mistakes(&self) -> Vec<Found> {
         let mut found = Vec::new();
-        self.run(&mut found);
         for (name, host) in &self.hosts {
             if let Some(host) = host {
                 self.host(name, host, &mut found);
@@ -87,26 +86,6 @@ impl Parts {
             self.reservations(&mut found);
         }
         found
-    }
-
-    fn run(&self, found: &mut Vec<Found>) {
-        let Some(run) = &self.run else { return };
-        let clean = self.clean(&["run", "duration"]) && self.clean(&["run", "sample_interval"]);
-        if clean && run.sample_interval > run.duration {
-            // The default is not the author's mistake: point at what they wrote.
-            let default = run.sample_interval == RunSettings::default().sample_interval;
-            let key = if default { "duration" } else { "sample_interval" };
-            found.push(Found::new(
-                ["run", key],
-                "sample-interval-too-long",
-                format!("sample_interval {} with duration {}", run.sample_interval, run.duration),
-                "a sample_interval of at most the duration".to_owned(),
-                format!(
-                    "set run.sample_interval to {} or less, or run.duration to {} or more",
-                    run.duration, run.sample_interval
-                ),
-            ));
-        }
     }
 
     fn host(&self, name: &str, host: &HostGroup, found: &mut Vec<Found>) {

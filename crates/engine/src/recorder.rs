@@ -49,7 +49,7 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub fn new(scenario: &Scenario) -> Self {
-        let sample_ns = scenario.run.sample_interval.nanos().max(1);
+        let sample_ns = scenario.run.sample_interval.min(scenario.run.duration).nanos().max(1);
         Self {
             groups: scenario.vms.keys().cloned().collect(),
             distributions: vec![Histogram::new(); scenario.vms.len()],

@@ -3,8 +3,8 @@
 //! **Mechanism.** A thread alone on its core works at full speed; two busy siblings together do `yield` times the work
 //! of one, so each runs at `yield / 2`. A faster clock shortens the part of the work that is not stalled on memory.
 //!
-//! **Sources.** Yield 1.17 to 1.28 for the database workload of the monster-VM study, 1.2 to 1.25 in VMware's and Intel's
-//! guidance; the split into clock-bound and memory-bound time is the leading-loads model of Rountree et al. (2011).
+//! **Sources.** Yield 1.17 to 1.28 is what the figures of the monster-VM study allow, and 1.25 what ESXi's charge of 62.5 %
+//! per sibling implies; the split into clock-bound and memory-bound time is the leading-loads model of Rountree et al. (2011).
 //!
 //! **Assumption.** One yield for all pairs of workloads.
 
