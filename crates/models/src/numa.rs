@@ -1,0 +1,196 @@
+//! The NUMA scheduler of ESXi: the home node of each NUMA client at power-on, and its moves afterwards.
+//!
+//! **Mechanism.** A virtual machine consists of NUMA clients (physical proximity domains), each with a home node. At
+//! power-on a machine whose clients together fit the cores of one node is placed there whole; otherwise each client goes
+//! to the node with the least load at that moment. Once a period, nodes are compared: while the most and the least loaded
+//! differ by more than `Numa.MigImbalanceThreshold`, a client may move between them. Clients that belong together attract
+//! each other (action affinity, `Numa.LocalityWeightActionAffinity`): by default this outweighs balance, so clients that
+//! cannot be spread evenly end up on one node, and clients that can stay apart.
+//!
+//! **Sources.** VMware, "The CPU Scheduler in VMware vSphere 5.1" (2013), on home nodes and rebalancing; ESXi advanced
+//! options `Numa.*`; VMware KB 2097369 on action affinity that fills one node while others idle. That ESXi 6.0 also compares
+//! nodes whose cores suffice, and 6.5 does not, is derived from the article of the esxi-vnuma study.
+//!
+//! **Assumptions.** One client moves per period. Attraction counts siblings, and is either stronger than balance (weight
+//! over 100) or absent.
+
+/// A NUMA client as the rebalancer sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Client {
+    /// The virtual machine that it belongs to.
+    pub vm: usize,
+    /// Its home node.
+    pub home: usize,
+    /// CPU that it wants, in cores.
+    pub load: f64,
+}
+
+/// What the rebalancer goes by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rules {
+    /// `Numa.MigImbalanceThreshold` as a fraction of a node's cores: a smaller difference of load is left alone.
+    pub imbalance: f64,
+    /// `Numa.MigThreshold` as a fraction of a node's cores: least gain in balance for which a client moves.
+    pub least_gain: f64,
+    /// Whether the attraction between the clients of a machine outweighs balance.
+    pub action_affinity: bool,
+    /// Whether nodes are compared only when the load of one exceeds its cores.
+    pub only_overcommitted: bool,
+}
+
+/// Home nodes of a machine's clients, in order, when it is powered on.
+///
+/// `clients` are their vCPUs; `load` tells the load of a node in cores, without this machine, each time it is looked at.
+pub fn home_nodes(
+    clients: &[u32],
+    cores_per_node: usize,
+    nodes: usize,
+    mut load: impl FnMut(usize) -> f64,
+) -> Vec<usize> {
+    let mut placed = vec![0.0; nodes];
+    let mut least = |placed: &[f64]| {
+        let loads: Vec<f64> = (0..nodes).map(|node| load(node) + placed[node]).collect();
+        (0..nodes).min_by(|&a, &b| loads[a].total_cmp(&loads[b])).unwrap_or(0)
+    };
+    if clients.iter().sum::<u32>() as usize <= cores_per_node {
+        return vec![least(&placed); clients.len()];
+    }
+    clients
+        .iter()
+        .map(|&vcpus| {
+            let node = least(&placed);
+            placed[node] += f64::from(vcpus);
+            node
+        })
+        .collect()
+}
+
+/// The client that moves next, and where to; `None` while the nodes are balanced or no move is worth it.
+///
+/// `movable` tells whether a client may move at present.
+pub fn next_move(
+    clients: &[Client],
+    cores_per_node: usize,
+    nodes: usize,
+    rules: &Rules,
+    movable: impl Fn(usize) -> bool,
+) -> Option<(usize, usize)> {
+    let capacity = cores_per_node as f64;
+    let mut load = vec![0.0; nodes];
+    for client in clients {
+        load[client.home] += client.load / capacity;
+    }
+    let heaviest = (0..nodes).rev().max_by(|&a, &b| load[a].total_cmp(&load[b]))?;
+    let lightest = (0..nodes).min_by(|&a, &b| load[a].total_cmp(&load[b]))?;
+    let gap = load[heaviest] - load[lightest];
+    if gap <= rules.imbalance || rules.only_overcommitted && load[heaviest] <= 1.0 {
+        return None;
+    }
+    let mut best: Option<((i64, f64), usize, usize)> = None;
+    for (index, client) in clients.iter().enumerate().filter(|(index, _)| movable(*index)) {
+        let (to, towards_balance) = match client.home {
+            home if home == heaviest => (lightest, 1.0),
+            home if home == lightest => (heaviest, -1.0),
+            _ => continue,
+        };
+        let gain = gap - (gap - towards_balance * 2.0 * client.load / capacity).abs();
+        let siblings = |node: usize| {
+            clients
+                .iter()
+                .filter(|other| other.vm == client.vm && other.home == node)
+                .count() as i64
+        };
+        let attraction = if rules.action_affinity {
+            siblings(to) - (siblings(client.home) - 1)
+        } else {
+            0
+        };
+        let worth = attraction > 0 || attraction == 0 && gain > rules.least_gain;
+        let score = (attraction, gain);
+        if worth && best.is_none_or(|(known, ..)| score > known) {
+            best = Some((score, index, to));
+        }
+    }
+    best.map(|(_, index, to)| (index, to))
+}
+
+/// Home nodes of one machine alone on its host after the rebalancer has settled, with every vCPU busy.
+pub fn settled(clients: &[u32], homes: &[usize], cores_per_node: usize, nodes: usize, rules: &Rules) -> Vec<usize> {
+    let mut state: Vec<Client> = clients
+        .iter()
+        .zip(homes)
+        .map(|(&vcpus, &home)| Client {
+            vm: 0,
+            home,
+            load: f64::from(vcpus),
+        })
+        .collect();
+    // Attraction and balance each move a client at most once, so this ends long before.
+    for _ in 0..4 * clients.len() {
+        match next_move(&state, cores_per_node, nodes, rules, |_| true) {
+            Some((client, to)) => state[client].home = to,
+            None => break,
+        }
+    }
+    state.into_iter().map(|client| client.home).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Rules, home_nodes, settled};
+
+    const ALWAYS: Rules = Rules {
+        imbalance: 0.10,
+        least_gain: 0.02,
+        action_affinity: true,
+        only_overcommitted: false,
+    };
+    const OVERCOMMITTED: Rules = Rules {
+        only_overcommitted: true,
+        ..ALWAYS
+    };
+
+    fn outcome(clients: &[u32], rules: &Rules) -> Vec<usize> {
+        let homes = home_nodes(clients, 12, 2, |_| 0.0);
+        settled(clients, &homes, 12, 2, rules)
+    }
+
+    #[test]
+    fn an_even_number_of_clients_stays_spread() {
+        for clients in [&[12, 12][..], &[5; 4], &[4; 6], &[2; 12], &[8; 4], &[13, 12]] {
+            let homes = outcome(clients, &ALWAYS);
+            assert_eq!(
+                homes.iter().filter(|&&home| home == 0).count() * 2,
+                clients.len(),
+                "{clients:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_odd_number_of_clients_ends_up_on_one_node() {
+        for clients in [&[8; 3][..], &[12; 3], &[4; 5], &[4; 9]] {
+            assert_eq!(outcome(clients, &ALWAYS), vec![0; clients.len()], "{clients:?}");
+        }
+        assert_eq!(outcome(&[8; 3], &OVERCOMMITTED), vec![0; 3]);
+        assert_eq!(
+            outcome(&[8, 8, 4], &OVERCOMMITTED),
+            vec![0, 1, 0],
+            "the cores of each node suffice"
+        );
+        let balance = Rules {
+            action_affinity: false,
+            ..ALWAYS
+        };
+        assert_eq!(
+            outcome(&[8; 3], &balance),
+            vec![0, 1, 0],
+            "without attraction they stay as placed"
+        );
+    }
+
+    #[test]
+    fn a_machine_that_fits_a_node_is_placed_whole() {
+        assert_eq!(home_nodes(&[2; 6], 12, 2, |node| [3.0, 1.0][node]), vec![1; 6]);
+    }
+}
