@@ -27,7 +27,7 @@ mod validate;
 pub use mistake::Mistake;
 pub use quantity::{Bandwidth, Bytes, Duration, Frequency, QuantityError, Rate};
 pub use scenario::{
-    Arrivals, Family, GuestSystem, HostGroup, Hypervisor, HypervisorOverhead, LoadStep, MemorySystem, Parts,
-    RunSettings, Scenario, SchedulerOptions, Service, Shares, VmGroup, Workload, limits,
+    Arrivals, Family, GuestSystem, HostGroup, Hypervisor, HypervisorOverhead, LoadStep, MemorySystem, NumaOptions,
+    Parts, RunSettings, Scenario, SchedulerOptions, Service, Shares, SizedOn, VmGroup, Workload, limits,
 };
 pub use schema::schema_json;

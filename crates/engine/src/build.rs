@@ -3,6 +3,8 @@
 use crate::RunError;
 use crate::dispatch::LIMIT_CHECK_NS;
 use crate::dispatch::LIMIT_CHECKS_PER_PERIOD;
+use crate::memory::{HostMemory, VmMemory};
+use crate::parallel::Parallel;
 use crate::recorder::Recorder;
 use crate::simulation::{MEASURE, Simulation, WORK, sessions};
 use crate::state::{Cpu, Event, Host, Kind, Limit, Measured, Process, Responses, Source, Streams, Vm, World};
@@ -15,11 +17,9 @@ use hypertwin_models::cpu_set::CpuSet;
 use hypertwin_models::esxi_scheduler::SHARED_CORE_CHARGE;
 use hypertwin_models::guest_system::{GuestSystem, ProcessId};
 use hypertwin_models::scheduler::{GroupSpec, NumaClient, WorldSpec};
-use hypertwin_models::vnuma;
-use crate::memory::{HostMemory, VmMemory};
-use crate::parallel::Parallel;
 use hypertwin_models::smt;
 use hypertwin_models::topology::{Domain, Occupancy, Topology};
+use hypertwin_models::vnuma;
 use std::collections::VecDeque;
 
 impl Host {
@@ -143,7 +143,13 @@ impl Simulation {
         let shares = spec.shares.total(spec.vcpus);
         let reservation_cores = spec.reservation.hz() / host_spec.clock.hz();
         let numa = vnuma::Topology::new(host_spec, spec);
-        let homes = self.power_on(host_index, host_spec, spec, &numa, Stream::named(seed, &format!("vm/{name}/home")));
+        let homes = self.power_on(
+            host_index,
+            host_spec,
+            spec,
+            &numa,
+            Stream::named(seed, &format!("vm/{name}/home")),
+        );
         let affinity = spec.affinity_cpus();
         let managed = host_spec.hypervisor.family() == Family::Esxi && affinity.is_none();
         let client = |(&vcpus, &home): (&u32, &usize)| NumaClient {
@@ -183,9 +189,8 @@ impl Simulation {
         let host_memory = &mut self.hosts[host_index].memory;
         let memory = VmMemory::new(&numa, &homes, spec.memory.bytes(), workload, ratio, host_memory);
         let local = memory.local(|_, home| home);
-        let speed = [false, true].map(|shared| {
-            smt::speed(shared, host_spec.smt_yield, ratio, workload.memory_intensity)
-        });
+        let speed =
+            [false, true].map(|shared| smt::speed(shared, host_spec.smt_yield, ratio, workload.memory_intensity));
         let io_work_ns = workload.ios / bursts * host_spec.overhead.cpu_per_io.nanos() as f64;
         let interrupt_share = host_spec.overhead.interrupt_share_pct / 100.0;
         let (source, sessions) = match &workload.arrivals {
@@ -331,7 +336,11 @@ impl Simulation {
             host_spec.scheduler.numa_load_error_pct.unwrap_or(0.0) / 100.0 * f64::from(host_spec.cores_per_socket);
         let committed = &mut self.hosts[host_index].committed;
         let homes = numa.homes(host_spec, spec, |node| {
-            let error = if error_cores > 0.0 { error_cores * stream.normal() } else { 0.0 };
+            let error = if error_cores > 0.0 {
+                error_cores * stream.normal()
+            } else {
+                0.0
+            };
             committed[node] + error
         });
         for (&vcpus, &home) in numa.ppds.iter().zip(&homes) {

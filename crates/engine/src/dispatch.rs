@@ -50,7 +50,8 @@ impl Simulation {
                     if vm.memory.draws() {
                         let node = host.occupancy.topology.node_of(cpu);
                         let bytes = vm.memory.bytes(work_ns, shared);
-                        host.memory.account(bytes, vm.memory.seen_by(index), node, &mut vm.measured.traffic);
+                        host.memory
+                            .account(bytes, vm.memory.seen_by(index), node, &mut vm.measured.traffic);
                     }
                 }
                 vm.slice_left[index] = vm.slice_left[index].saturating_sub(dt);

@@ -89,7 +89,14 @@ pub struct VmMemory {
 
 impl VmMemory {
     /// Takes the memory of a VM with `bytes` from `host`; `homes` are those of the topology's clients.
-    pub fn new(topology: &vnuma::Topology, homes: &[usize], bytes: u64, workload: &Workload, clock_ratio: f64, host: &mut HostMemory) -> Self {
+    pub fn new(
+        topology: &vnuma::Topology,
+        homes: &[usize],
+        bytes: u64,
+        workload: &Workload,
+        clock_ratio: f64,
+        host: &mut HostMemory,
+    ) -> Self {
         let total: u32 = topology.ppds.iter().sum();
         let mut first = 0;
         let mut clients: Vec<ClientMemory> = Vec::new();
@@ -155,7 +162,11 @@ impl VmMemory {
 
     /// Fraction of its memory that is on the present home nodes.
     pub fn local(&self, home: impl Fn(usize, usize) -> usize) -> f64 {
-        let local: u64 = self.clients.iter().map(|client| client.bytes[home(client.first, client.home)]).sum();
+        let local: u64 = self
+            .clients
+            .iter()
+            .map(|client| client.bytes[home(client.first, client.home)])
+            .sum();
         local as f64 / (self.total_bytes() as f64).max(1.0)
     }
 
@@ -164,7 +175,10 @@ impl VmMemory {
         let spread = |vpd: &std::ops::Range<usize>| {
             let mut sum = vec![0.0; system.nodes];
             for client in &self.clients {
-                let common = vpd.end.min(client.first + client.vcpus).saturating_sub(vpd.start.max(client.first));
+                let common = vpd
+                    .end
+                    .min(client.first + client.vcpus)
+                    .saturating_sub(vpd.start.max(client.first));
                 let all: u64 = client.bytes.iter().sum();
                 for (sum, &bytes) in sum.iter_mut().zip(&client.bytes) {
                     *sum += common as f64 / vpd.len() as f64 * bytes as f64 / all.max(1) as f64;
@@ -175,7 +189,9 @@ impl VmMemory {
         self.spread = self.vpds.iter().map(spread).collect();
         let speed = |spread: &Vec<f64>| {
             let factor = |node| system.latency_factor(node, spread);
-            (0..system.nodes).map(|node| 1.0 / (1.0 - self.stalled + self.stalled * factor(node))).collect()
+            (0..system.nodes)
+                .map(|node| 1.0 / (1.0 - self.stalled + self.stalled * factor(node)))
+                .collect()
         };
         self.speed = self.spread.iter().map(speed).collect();
     }
@@ -252,7 +268,9 @@ impl Simulation {
             let Vm { memory, measured, .. } = vm;
             let mut moved = false;
             for client in &mut memory.clients {
-                let Some(home) = scheduler.home(first_local + client.first as WorldId) else { continue };
+                let Some(home) = scheduler.home(first_local + client.first as WorldId) else {
+                    continue;
+                };
                 for node in (0..client.bytes.len()).filter(|&node| node != home) {
                     let pages = client.bytes[node].min(budget).min(host.memory.free[home]);
                     client.bytes[node] -= pages;

@@ -51,7 +51,9 @@ impl Simulation {
         let vm_index = self.processes[process as usize].vm as usize;
         let now = self.now;
         let vm = &mut self.vms[vm_index];
-        let Source::Parallel(parallel) = &mut vm.source else { return };
+        let Source::Parallel(parallel) = &mut vm.source else {
+            return;
+        };
         parallel.waiting.push(process);
         if parallel.waiting.len() < parallel.part_of.len() {
             return;

@@ -294,7 +294,12 @@ impl Simulation {
                     overhead_pct: 100.0 * totals.overhead_ns / cores_ns,
                     ready_pct: 100.0 * ready as f64 / vcpus_ns,
                     costop_pct: 100.0 * costop as f64 / vcpus_ns,
-                    memory_gb_per_s: host.memory.delivered().iter().map(|bytes| bytes / duration_ns).collect(),
+                    memory_gb_per_s: host
+                        .memory
+                        .delivered()
+                        .iter()
+                        .map(|bytes| bytes / duration_ns)
+                        .collect(),
                 }
             });
         let hosts = hosts.collect();

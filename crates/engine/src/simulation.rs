@@ -83,7 +83,9 @@ impl Simulation {
     /// The one host that an event concerns.
     fn host_of(&self, event: Event) -> Option<usize> {
         match event {
-            Event::Cpu { host, .. } | Event::BalanceThreads { host } | Event::BalanceHost { host } => Some(host as usize),
+            Event::Cpu { host, .. } | Event::BalanceThreads { host } | Event::BalanceHost { host } => {
+                Some(host as usize)
+            }
             Event::Process(process) => Some(self.vms[self.processes[process as usize].vm as usize].host),
             Event::Arrival { vm } | Event::Cosched { vm } | Event::Limit { vm } | Event::LoadStep { vm, .. } => {
                 Some(self.vms[vm as usize].host)

@@ -1,11 +1,11 @@
 //! What the engine keeps of hosts, worlds, virtual machines and processes while it simulates.
 
+use crate::memory::{HostMemory, VmMemory};
+use crate::parallel::Parallel;
 use hypertwin_kernel::{Draw, EventId, Histogram, Nanos, Stream, TimeAverage};
 use hypertwin_models::accounting::{Account, ProcessorTime, State};
 use hypertwin_models::guest_system::{GuestSystem, ProcessId};
 use hypertwin_models::scheduler::{CoschedulingThresholds, CpuScheduler};
-use crate::memory::{HostMemory, VmMemory};
-use crate::parallel::Parallel;
 use hypertwin_models::topology::{Occupancy, WorldId};
 use std::collections::VecDeque;
 

@@ -23,12 +23,12 @@
 
 use crate::cpu_set::CpuSet;
 use crate::numa;
-use crate::vnuma;
 use crate::scheduler::{
     BalancePeriods, CoschedulingThresholds, CpuScheduler, GroupSpec, Placement, SliceEnd, WorldSpec,
 };
 use crate::topology::{Domain, Occupancy, Topology, WorldId};
-use hypertwin_cluster::{HostGroup, Hypervisor};
+use crate::vnuma;
+use hypertwin_cluster::{HostGroup, Hypervisor, SchedulerOptions};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -84,7 +84,7 @@ impl EsxiParameters {
             poll_ns: MS,
             ht_rebalance_ns: 5 * MS,
             numa_rebalance_ns: 2_000 * MS,
-            numa: vnuma::rebalancing(version),
+            numa: vnuma::rebalancing(version, &SchedulerOptions::default()),
         }
     }
 
@@ -105,12 +105,7 @@ impl EsxiParameters {
                 *target = value.nanos();
             }
         }
-        if let Some(percent) = options.numa_imbalance_threshold_pct {
-            p.numa.imbalance = percent / 100.0;
-        }
-        if let Some(weight) = options.numa_action_affinity_weight {
-            p.numa.action_affinity = weight > numa::BALANCE_WEIGHT;
-        }
+        p.numa = vnuma::rebalancing(host.hypervisor, options);
         p
     }
 }
@@ -381,7 +376,9 @@ impl CpuScheduler for EsxiScheduler {
     }
 
     fn home(&self, world: WorldId) -> Option<usize> {
-        self.worlds[world as usize].client.map(|client| self.clients[client].home)
+        self.worlds[world as usize]
+            .client
+            .map(|client| self.clients[client].home)
     }
 
     fn place(&mut self, world: WorldId, woken: bool, now_ns: u64, cpus: &Occupancy) -> Placement {
@@ -575,6 +572,7 @@ impl EsxiScheduler {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scheduler::NumaClient;
 
     #[test]
     fn parameters_follow_the_version() {
@@ -592,7 +590,7 @@ mod tests {
         let p = EsxiParameters::of(Hypervisor::Esxi60);
         assert_eq!((p.costop_ns, p.costart_ns, p.poll_ns), (3 * MS, 2 * MS, MS));
         assert_eq!(
-            (p.ht_rebalance_ns, p.numa_rebalance_ns, p.numa_imbalance),
+            (p.ht_rebalance_ns, p.numa_rebalance_ns, p.numa.imbalance),
             (5 * MS, 2000 * MS, 0.10)
         );
     }
@@ -609,12 +607,18 @@ mod tests {
         )
     }
 
-    fn add_vm(scheduler: &mut EsxiScheduler, vcpus: usize, shares: f64) {
+    /// A VM with NUMA clients of these vCPUs and homes.
+    fn add_vm(scheduler: &mut EsxiScheduler, clients: &[(usize, usize)], shares: f64) {
         let group = scheduler.groups.len();
+        let clients: Vec<NumaClient> = clients
+            .iter()
+            .map(|&(vcpus, home)| NumaClient { vcpus, home })
+            .collect();
+        let vcpus = clients.iter().map(|client| client.vcpus).sum();
         scheduler.add_group(GroupSpec {
             shares,
             reservation_cores: 0.0,
-            clients: Vec::new(),
+            clients,
         });
         for first_cpu in 0..vcpus {
             scheduler.add_world(WorldSpec {
@@ -627,26 +631,38 @@ mod tests {
     }
 
     #[test]
-    fn a_vm_stays_within_a_node_where_it_fits_and_splits_evenly_where_it_does_not() {
+    fn the_vcpus_of_a_client_run_on_its_home_node() {
         let (mut scheduler, _) = scheduler(2, 4);
-        add_vm(&mut scheduler, 4, 4000.0);
-        add_vm(&mut scheduler, 2, 2000.0);
-        add_vm(&mut scheduler, 6, 6000.0);
-        let homes: Vec<&Domain> = (0..12).map(|world| scheduler.domain(world)).collect();
-        let at = |node| Domain::Node(node);
-        assert!(homes[..4].iter().all(|home| **home == at(0)));
-        assert!(
-            homes[4..6].iter().all(|home| **home == at(1)),
-            "the second VM goes to the emptier node"
-        );
-        assert_eq!(homes[6..].iter().filter(|home| ***home == at(0)).count(), 3);
+        add_vm(&mut scheduler, &[(3, 1), (2, 0)], 5000.0);
+        let homes: Vec<_> = (0..5).map(|world| scheduler.home(world)).collect();
+        assert_eq!(homes, [1, 1, 1, 0, 0].map(Some));
+        assert!((0..3).all(|world| *scheduler.domain(world) == Domain::Node(1)));
+    }
+
+    #[test]
+    fn vcpus_run_anywhere_while_their_home_is_short_of_cores() {
+        let (mut scheduler, cpus) = scheduler(2, 2);
+        add_vm(&mut scheduler, &[(2, 0), (2, 0)], 4000.0);
+        for world in 0..4 {
+            scheduler.place(world, true, 0, &cpus);
+        }
+        let period = 2000 * MS;
+        let mut moved = Vec::new();
+        scheduler.balance(period, &[period; 4], &mut moved);
+        assert_eq!(moved, [0, 1, 2, 3], "siblings stay together, and both nodes' cores are used");
+        assert!((0..4).all(|world| *scheduler.domain(world) == Domain::Any));
+        assert!((0..4).all(|world| scheduler.home(world) == Some(0)));
+        moved.clear();
+        scheduler.balance(2 * period, &[period / 4; 4], &mut moved);
+        assert_eq!(moved, [0, 1, 2, 3], "and return when the node suffices");
+        assert!((0..4).all(|world| *scheduler.domain(world) == Domain::Node(0)));
     }
 
     #[test]
     fn the_world_with_the_least_use_per_share_runs_first() {
         let (mut scheduler, mut cpus) = scheduler(1, 1);
         for shares in [1000.0, 1000.0, 2000.0] {
-            add_vm(&mut scheduler, 1, shares);
+            add_vm(&mut scheduler, &[(1, 0)], shares);
         }
         assert_eq!(scheduler.place(0, true, 0, &cpus), Placement::Run(0));
         cpus.occupy(0, 0);
@@ -669,8 +685,8 @@ mod tests {
     #[test]
     fn a_client_moves_to_the_idle_node_once_the_imbalance_is_worth_it() {
         let (mut scheduler, cpus) = scheduler(2, 2);
-        for _ in 0..3 {
-            add_vm(&mut scheduler, 2, 2000.0);
+        for home in [0, 1, 0] {
+            add_vm(&mut scheduler, &[(2, home)], 2000.0);
         }
         // VMs 0 and 2 are at home on node 0, VM 1 on node 1, and VM 1 is idle.
         assert_eq!(

@@ -382,7 +382,7 @@ mod tests {
         scheduler.add_group(GroupSpec {
             shares,
             reservation_cores: 0.0,
-                clients: Vec::new(),
+            clients: Vec::new(),
         });
         scheduler.add_world(WorldSpec {
             group,

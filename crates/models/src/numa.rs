@@ -118,7 +118,9 @@ pub fn next_move(
 pub fn short_of_cores(clients: &[Client], cores_per_node: usize, nodes: usize, rules: &Rules) -> Vec<bool> {
     let load = loads(clients, cores_per_node, nodes);
     let least = load.iter().copied().fold(f64::INFINITY, f64::min);
-    load.iter().map(|&load| load > 1.0 && least < 1.0 && load - least > rules.imbalance).collect()
+    load.iter()
+        .map(|&load| load > 1.0 && least < 1.0 && load - least > rules.imbalance)
+        .collect()
 }
 
 /// Load of each node, as a fraction of its cores.
