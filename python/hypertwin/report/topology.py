@@ -1,12 +1,11 @@
 """A NUMA layout as a drawing, for a page (SVG) and for a terminal.
 
-It shows the host's NUMA nodes with their cores and hyper-threads, on which of them a virtual machine's vCPUs are once the
-rebalancer has settled, and where its memory is. A layout is what `hypertwin vnuma --format json` prints. Within a node
-cores are interchangeable: which core a vCPU has is for the drawing only, but that every vCPU gets a core of its own
-before a second hyper-thread is used is how hypervisors place them.
+It shows the host's NUMA nodes with their cores and hyper-threads, on which of them a virtual machine's vCPUs are once
+the rebalancer has settled, and where its memory is. A layout is what `hypertwin vnuma --format json` prints. Which core
+of a node a vCPU has is for the drawing only; that each has a core of its own before second threads are used is not.
 
-The colours are those of Okabe and Ito, "Color Universal Design" (https://jfly.uni-koeln.de/color/), which people with any
-colour vision tell apart; a number in every cell says the same without colour.
+The colours are those of Okabe and Ito, "Color Universal Design" (https://jfly.uni-koeln.de/color/), chosen for any
+colour vision; the number in every cell says the same without colour.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from rich.table import Table
 from rich.text import Text
 
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#8c8c8c")
-"""One colour per virtual node, and again from the first beyond eight."""
+"""One colour per virtual node; the next eight have paler ones, and then they begin again."""
 INK, MUTED, LINE, IDLE, PAPER = "#1d2733", "#5d6b7a", "#c3ccd5", "#eef1f4", "#ffffff"
 ALERT_INK, ALERT_PAPER = "#8f1d16", "#fbe1df"
 NOTE_INK, NOTE_PAPER = "#6b4a00", "#fdf0cf"
@@ -109,7 +108,7 @@ def _moves(layout: Mapping[str, Any]) -> list[_Move]:
 
 
 def grid_columns(cores: int) -> int:
-    """Cores in a row of the grid that a node is drawn as: about three times as wide as high, and without gaps if it can.
+    """Cores in a row of a node's grid: about three rows' worth of width per row, without gaps where that is possible.
 
     At most 18, so that the widest node fits 80 columns of text.
     """
@@ -121,28 +120,25 @@ def grid_columns(cores: int) -> int:
     )
 
 
-# --- what both forms say -----------------------------------------------------------------------------------------------
+# --- what both forms say --------------------------------------------------------------------------------------------
 
 
 def heading(layout: Mapping[str, Any]) -> str:
-    """What the guest sees, in a line: `24 vCPUs in 3 virtual nodes (3 × 8)`."""
-    count = layout["vcpus"]
-    size = f"{count} vCPU{'s' if count != 1 else ''}, {_size(layout['memory_bytes'])}"
-    vpds = layout["vpds"]
-    return f"{size}: the guest sees " + (f"{len(vpds)} nodes ({_sum(vpds)} vCPUs)" if len(vpds) > 1 else "one node")
+    """The virtual machine in a line: `24 vCPUs, 96 GiB, 3 virtual nodes of 8`."""
+    size = f"{_count(layout['vcpus'], 'vCPU')}, {_size(layout['memory_bytes'])}"
+    return f"{size}, {_parts(layout['vpds'], 'virtual node')}"
 
 
 def facts(layout: Mapping[str, Any]) -> str:
     """The host and the NUMA clients, in a line."""
-    host, ppds = layout["host_topology"], layout["ppds"]
+    host = layout["host_topology"]
     threads = host["threads_per_core"]
     parts = (
         layout["hypervisor"].replace("esxi-", "ESXi ").replace("linux-", "Linux "),
-        f"{host['sockets']} socket{'s' if host['sockets'] != 1 else ''} × {host['cores_per_socket']} cores"
+        f"{_count(host['sockets'], 'socket')} × {_count(host['cores_per_socket'], 'core')}"
         + (f" × {threads} threads" if threads > 1 else ""),
         f"{_size(host['memory_per_node_bytes'])} per node",
-        f"{len(ppds)} NUMA client{'s' if len(ppds) != 1 else ''} ({_sum(ppds)})",
-        *(["memory interleaved"] if _interleaved(layout) else []),
+        _parts(layout["ppds"], "NUMA client"),
     )
     return " · ".join(parts)
 
@@ -153,7 +149,9 @@ def settling(layout: Mapping[str, Any]) -> str:
     if layout["collapsed"]:
         host = layout["host_topology"]
         idle = [node for node in range(host["sockets"]) if node not in settled]
-        rest = f"; node{'s' if len(idle) > 1 else ''} {ranges(idle)} idle{'s' if len(idle) == 1 else ''}" if idle else ""
+        rest = (
+            f"; node{'s' if len(idle) > 1 else ''} {ranges(idle)} idle{'s' if len(idle) == 1 else ''}" if idle else ""
+        )
         clients = f"all {len(settled)} NUMA clients settle" if len(settled) > 1 else "the only NUMA client is"
         return (
             f"Collapsed: {clients} on node {settled[0]}. {layout['vcpus']} vCPUs share {host['cores_per_socket']} cores"
@@ -170,23 +168,18 @@ def _node_lines(layout: Mapping[str, Any], node: Node) -> list[str]:
     if not count:
         lines = ["idle"]
     elif count <= cores:
-        lines = [f"{count} vCPU{'s' if count != 1 else ''} on {cores} core{'s' if cores != 1 else ''}"]
+        lines = [f"{_count(count, 'vCPU')} on {_count(cores, 'core')}"]
     elif node.waiting:
         lines = [f"{count} vCPUs take turns on {cores * threads} {'threads' if threads > 1 else 'cores'}"]
     else:
-        lines = [f"{count} vCPUs on {cores} cores, {count - cores} on second threads"]
+        lines = [f"{count} vCPUs, {count - cores} on second threads"]
     if node.clients:
         clients = f"NUMA client{'s' if len(node.clients) > 1 else ''} {ranges(node.clients)}: "
         lines.append(f"{clients if len(layout['ppds']) > 1 else ''}vCPU {ranges(node.vcpus)}")
     if node.waiting:
         lines.append(f"without a thread of its own: vCPU {ranges(node.waiting)}")
-    lines += [
-        f"at power-on also vCPU {ranges(move.vcpus)}, moved to node {move.target}"
-        if count
-        else f"at power-on vCPU {ranges(move.vcpus)}, moved to node {move.target}"
-        for move in _moves(layout)
-        if move.source == node.number
-    ]
+    moved = [move for move in _moves(layout) if move.source == node.number]
+    lines += [f"vCPU {ranges(move.vcpus)} moved to node {move.target}" for move in moved]
     return lines
 
 
@@ -196,11 +189,16 @@ def _memory_words(layout: Mapping[str, Any], node: Node) -> str:
     of = f"of {_size(layout['host_topology']['memory_per_node_bytes'])}"
     if not local + remote:
         return f"memory: none {of}"
-    if not remote:
-        return f"memory: {_size(local)} {of}, local"
-    if not local:
-        return f"memory: {_size(remote)} {of}, remote"
+    if not remote or not local:
+        return f"memory: {_size(local + remote)} {of}, {'local' if local else 'remote'}"
+    if _interleaved(layout):
+        return f"memory: {_size(local + remote)} {of}, interleaved"
     return f"memory: {_size(local + remote)} {of}: {_size(local)} local, {_size(remote)} remote"
+
+
+def _capacity(layout: Mapping[str, Any], node: Node) -> int:
+    """Bytes that the whole of a node's memory bar stands for."""
+    return max(int(layout["host_topology"]["memory_per_node_bytes"]), sum(part.bytes for part in node.memory), 1)
 
 
 def _interleaved(layout: Mapping[str, Any]) -> bool:
@@ -218,9 +216,7 @@ def _virtual_nodes(layout: Mapping[str, Any]) -> list[int]:
 def _guest(layout: Mapping[str, Any], most: int = 16) -> tuple[list[str], str]:
     """Words for each virtual node up to `most`, and for the others together."""
     ends = list(itertools.accumulate(layout["vpds"], initial=0))
-    words = [
-        f"node {number}: vCPU {ranges(range(*pair))}" for number, pair in enumerate(itertools.pairwise(ends))
-    ]
+    words = [f"{number}: vCPU {ranges(range(*pair))}" for number, pair in enumerate(itertools.pairwise(ends))]
     return words[:most], f"and {len(words) - most} more" if len(words) > most else ""
 
 
@@ -236,10 +232,17 @@ def ranges(numbers: Iterable[int], most: int = 6) -> str:
     return ", ".join(words[:most]) + (", …" if len(words) > most else "")
 
 
-def _sum(sizes: Sequence[int]) -> str:
-    """Sizes in short: `3 × 8`, `8 + 8 + 4` as `2 × 8 + 4`."""
+def _parts(sizes: Sequence[int], name: str) -> str:
+    """How a machine is divided: `3 virtual nodes of 8`, `3 virtual nodes of 2 × 8 + 4`, `1 virtual node`."""
     runs = [(size, len(list(group))) for size, group in itertools.groupby(sizes)]
-    return " + ".join(f"{count} × {size}" if count > 1 else str(size) for size, count in runs)
+    if len(runs) == 1:
+        return f"{len(sizes)} {name}s of {sizes[0]}" if len(sizes) > 1 else f"1 {name}"
+    total = " + ".join(f"{count} × {size}" if count > 1 else str(size) for size, count in runs)
+    return f"{len(sizes)} {name}s of {total}"
+
+
+def _count(number: int, name: str) -> str:
+    return f"{number} {name}{'s' if number != 1 else ''}"
 
 
 def _size(size_bytes: float) -> str:
@@ -256,34 +259,45 @@ def _ink_on(colour: str) -> str:
 
 
 def _colour(virtual_node: int) -> str:
-    return PALETTE[virtual_node % len(PALETTE)]
+    colour = PALETTE[virtual_node % len(PALETTE)]
+    if virtual_node // len(PALETTE) % 2 == 0:
+        return colour
+    return "#" + "".join(f"{(int(colour[index : index + 2], 16) + 255) // 2:02x}" for index in (1, 3, 5))
 
 
-# --- terminal ----------------------------------------------------------------------------------------------------------
+# --- terminal -------------------------------------------------------------------------------------------------------
 
-NARROW = 34
+NARROW = 35
 """Columns inside the box of a node, at least: two such boxes stand side by side in 80 columns."""
 
 
 def terminal(layout: Mapping[str, Any]) -> RenderableType:
     """The drawing as text of 80 columns and more: a box per node, a cell per core with a line per hyper-thread."""
     virtual_nodes = _virtual_nodes(layout)
-    styles = [Style(color=_ink_on(colour), bgcolor=colour) for colour in PALETTE]
+    styles = [Style(color=_ink_on(colour), bgcolor=colour) for colour in map(_colour, range(len(layout["vpds"])))]
     words, more = _guest(layout)
-    guest = Text("guest   ", style="dim")
-    for number, word in enumerate(words):
-        guest.append(f" {word} ", styles[number % len(styles)]).append("  ")
-    guest.append(more)
+    guest = (
+        [Text("virtual nodes", style="dim")]
+        + [Text(f" {word} ", styles[number]) for number, word in enumerate(words)]
+        + [Text(more)] * bool(more)
+    )
+    placed = nodes(layout)
+    left_out = [
+        node.number
+        for node in placed
+        if len(placed) > 2 and not node.memory and not {*layout["homes"], *layout["settled_homes"]} & {node.number}
+    ]
 
     def cell(core: Sequence[int | None]) -> Text:
         lines = [
-            Text("·", style="dim") if vcpu is None else Text(str(vcpu), styles[virtual_nodes[vcpu] % len(styles)])
-            for vcpu in core
+            Text("·", style="dim") if vcpu is None else Text(str(vcpu), styles[virtual_nodes[vcpu]]) for vcpu in core
         ]
         return Text("\n").join(lines)
 
     boxes = []
-    for node in nodes(layout):
+    for node in placed:
+        if node.number in left_out:
+            continue
         columns = grid_columns(len(node.cores))
         digits = len(str(layout["vcpus"] - 1))
         roomy = columns * (digits + 3) + 1 <= NARROW
@@ -311,15 +325,20 @@ def terminal(layout: Mapping[str, Any]) -> RenderableType:
     return Group(
         Text(heading(layout), style="bold"),
         Text(facts(layout), style="dim"),
-        guest,
+        Columns(guest, padding=(0, 1)),
         Columns(boxes, padding=(0, 1)),
+        *(
+            [Text(f"idle: NUMA node{'s' if len(left_out) > 1 else ''} {ranges(left_out)}", style="dim")]
+            if left_out
+            else []
+        ),
         *([Text(said, style="bold red" if layout["collapsed"] else "yellow")] if said else []),
     )
 
 
 def _memory_bar(layout: Mapping[str, Any], node: Node, width: int) -> Text:
     """Local memory as full blocks, remote as shaded ones, the rest of the node's as dots."""
-    capacity = max(layout["host_topology"]["memory_per_node_bytes"], sum(part.bytes for part in node.memory), 1)
+    capacity = _capacity(layout, node)
     virtual_nodes = _virtual_nodes(layout)
     bar, used = Text(), 0
     for part in node.memory:
@@ -330,11 +349,11 @@ def _memory_bar(layout: Mapping[str, Any], node: Node, width: int) -> Text:
     return bar.append("·" * (width - len(bar)), "dim")
 
 
-# --- SVG ---------------------------------------------------------------------------------------------------------------
+# --- SVG ------------------------------------------------------------------------------------------------------------
 
-MARGIN, GAP, PADDING = 16, 16, 12
+MARGIN, GAP, PADDING, CORE_GAP = 16, 16, 12, 4
 THREAD_HEIGHT, BAR_HEIGHT, LANE = 21, 16, 26
-LEAST_WIDTH, LEAST_NODE, MOST_WIDTH = 552, 252, 1150
+LEAST_WIDTH, LEAST_NODE, MOST_WIDTH = 584, 252, 1150
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 
 
@@ -355,19 +374,22 @@ class _Drawing:
         self.at_power_on = nodes(layout, layout["homes"])
         self.virtual_nodes = _virtual_nodes(layout)
         self.columns = grid_columns(len(self.nodes[0].cores))
-        self.core_width = 40 if self.columns <= 6 else 36 if self.columns <= 12 else 30
-        self.core_height = THREAD_HEIGHT * len(self.nodes[0].cores[0]) + 4
-        node_width = max(self.columns * self.core_width + 2 * PADDING, LEAST_NODE)
+        self.core_height = THREAD_HEIGHT * len(self.nodes[0].cores[0]) + CORE_GAP
+        least_core = 40 if self.columns <= 6 else 36 if self.columns <= 12 else 30
+        node_width = max(self.columns * least_core + 2 * PADDING, LEAST_NODE)
         self.per_row = _per_row(len(self.nodes), (MOST_WIDTH - 2 * MARGIN + GAP) // (node_width + GAP))
         self.width = max(self.per_row * (node_width + GAP) - GAP + 2 * MARGIN, LEAST_WIDTH)
         self.node_width = (self.width - 2 * MARGIN + GAP) / self.per_row - GAP
+        self.inside = self.node_width - 2 * PADDING
+        self.core_width = min((self.inside + CORE_GAP) / self.columns, 2 * least_core)
         self.root = ET.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "role": "img", "font-family": FONT})
         self.y: float = MARGIN
+        self.banner_colours = (ALERT_INK, ALERT_PAPER) if layout["collapsed"] else (NOTE_INK, NOTE_PAPER)
         title = f"{name}: {heading(layout)}" if name else heading(layout)
-        ET.SubElement(self.root, "title").text = title
-        ET.SubElement(self.root, "desc").text = " ".join(self.description())
-        self.background = self.rect(self.root, 0, 0, self.width, 0, "background", fill=PAPER, rx=8)
-        self.paragraph(title, 16, INK, weight="650")
+        _add(self.root, "title", title)
+        _add(self.root, "desc", " ".join(self.description()))
+        background = _add(self.root, "rect", width=self.width, fill=PAPER, rx=8)
+        self.paragraph(title, 16, INK, bold=True)
         self.paragraph(facts(layout), 12, MUTED)
         self.banner()
         self.guest()
@@ -377,10 +399,9 @@ class _Drawing:
         for warning in layout.get("warnings", ()):
             self.paragraph(f"⚠ {warning['code']}: {warning['text']}", 12, ALERT_INK)
         height = self.y + MARGIN - 6
-        self.background.set("height", _number(height))
-        self.root.set("viewBox", f"0 0 {_number(self.width)} {_number(height)}")
-        self.root.set("width", _number(self.width))
-        self.root.set("height", _number(height))
+        background.set("height", _number(height))
+        size = {"width": _number(self.width), "height": _number(height)}
+        self.root.attrib |= {**size, "viewBox": f"0 0 {size['width']} {size['height']}"}
 
     def description(self) -> list[str]:
         """The drawing in sentences, for those who do not see it."""
@@ -396,201 +417,147 @@ class _Drawing:
         said = settling(self.layout)
         if not said:
             return
-        ink, paper = (ALERT_INK, ALERT_PAPER) if self.layout["collapsed"] else (NOTE_INK, NOTE_PAPER)
-        lines = self.wrapped(said, 13, self.width - 2 * MARGIN - 24)
-        self.y += 2
-        self.rect(
-            self.root, MARGIN, self.y, self.width - 2 * MARGIN, len(lines) * 18 + 12, "banner", fill=paper, rx=6
-        )
+        ink, paper = self.banner_colours
+        width = self.width - 2 * MARGIN
+        lines = _wrapped(said, 13, width - 24, bold=True)
+        height = len(lines) * 18 + 12
+        _add(self.root, "rect", class_="banner", x=MARGIN, y=self.y + 2, width=width, height=height, fill=paper, rx=6)
         for index, line in enumerate(lines):
-            self.text(self.root, MARGIN + 12, self.y + 20 + index * 18, line, 13, ink, weight="600")
-        self.y += len(lines) * 18 + 22
+            _text(self.root, MARGIN + 12, self.y + 22 + index * 18, line, 13, ink, font_weight="600")
+        self.y += height + 12
 
     def guest(self) -> None:
         words, more = _guest(self.layout)
-        self.text(self.root, MARGIN, self.y + 13, "Guest", 12, MUTED)
-        x, left = MARGIN + 50.0, MARGIN + 50.0
+        _text(self.root, MARGIN, self.y + 13, "Virtual nodes", 12, MUTED)
+        x = left = MARGIN + 90.0
         for number, word in enumerate(words):
-            width = _text_width(word, 12) + 18
-            if x > left and x + width > self.width - MARGIN:
+            width = _width(word, 12) + 18
+            if x + width > self.width - MARGIN:
                 x, self.y = left, self.y + 26
-            colour = _colour(number)
-            self.rect(self.root, x, self.y - 2, width, 21, "virtual-node", fill=colour, rx=10.5)
-            self.text(self.root, x + width / 2, self.y + 13, word, 12, _ink_on(colour), anchor="middle")
+            place = {"x": x, "y": self.y - 2, "width": width, "height": 21}
+            _add(self.root, "rect", class_="virtual-node", **place, fill=_colour(number), rx=10.5)
+            ink = _ink_on(_colour(number))
+            _text(self.root, x + width / 2, self.y + 13, word, 12, ink, text_anchor="middle")
             x += width + 8
-        if more:
-            self.text(self.root, x, self.y + 13, more, 12, MUTED)
+        _text(self.root, x, self.y + 13, more, 12, MUTED)
         self.y += 34
 
     def row(self, row: Sequence[Node]) -> None:
         """Nodes side by side, with the moves between them above."""
         lines = [
-            [part for line in _node_lines(self.layout, node) for part in self.wrapped(line, 12, self.inside)]
+            [
+                (part, INK if index == 0 else MUTED)
+                for index, line in enumerate(_node_lines(self.layout, node))
+                for part in _wrapped(line, 12, self.inside)
+            ]
             for node in row
         ]
-        memory = [self.wrapped(_memory_words(self.layout, node), 12, self.inside) for node in row]
-        text_lines, memory_lines = max(map(len, lines)), max(map(len, memory))
-        cores_height = math.ceil(len(row[0].cores) / self.columns) * self.core_height
-        height = 30 + text_lines * 16 + 6 + cores_height + 12 + memory_lines * 16 + BAR_HEIGHT + PADDING
+        memory = [_wrapped(_memory_words(self.layout, node), 12, self.inside) for node in row]
+        cores_top = 36 + max(map(len, lines)) * 16
+        memory_top = cores_top + math.ceil(len(row[0].cores) / self.columns) * self.core_height + 8
+        bar_top = memory_top + max(map(len, memory)) * 16
+        height = bar_top + BAR_HEIGHT + PADDING
         places = {node.number: MARGIN + index * (self.node_width + GAP) for index, node in enumerate(row)}
-        for move in _moves(self.layout):
-            if move.source in places and move.target in places:
-                self.arrow(move, places)
+        self.arrows(places)
         for node, said, kept in zip(row, lines, memory, strict=True):
             x, y = places[node.number], self.y
-            group = ET.SubElement(self.root, "g", {"class": "node-group"})
+            left = x + PADDING
+            group = _add(self.root, "g")
             fill = "#fafbfc" if node.clients else PAPER
-            self.rect(group, x, y, self.node_width, height, "node", fill=fill, stroke="#8b98a5", rx=8)
-            self.text(group, x + PADDING, y + 21, f"NUMA node {node.number}", 13.5, INK, weight="650")
-            for index, line in enumerate(said):
-                self.text(group, x + PADDING, y + 39 + index * 16, line, 12, INK if index == 0 else MUTED)
-            self.cores(group, node, x + PADDING, y + 36 + text_lines * 16)
-            bottom = y + height - PADDING - BAR_HEIGHT
+            size = {"width": self.node_width, "height": height}
+            _add(group, "rect", class_="node", x=x, y=y, **size, fill=fill, stroke="#8b98a5", rx=8)
+            _text(group, left, y + 21, f"NUMA node {node.number}", 13.5, INK, font_weight="650")
+            for index, (line, colour) in enumerate(said):
+                _text(group, left, y + 39 + index * 16, line, 12, colour)
+            self.cores(group, node, left, y + cores_top)
             for index, line in enumerate(reversed(kept)):
-                self.text(group, x + PADDING, bottom - 6 - index * 16, line, 12, INK)
-            self.memory(group, node, x + PADDING, bottom)
+                _text(group, left, y + bar_top - 6 - index * 16, line, 12, INK)
+            self.memory(group, node, left, y + bar_top)
         self.y += height + GAP
 
-    def arrow(self, move: _Move, places: Mapping[int, float]) -> None:
-        """An arrow from node to node in a lane of its own, which ends at the nodes' upper edge."""
-        centre = self.node_width / 2
-        start, end = places[move.source] + centre, places[move.target] + centre
-        y, below = self.y + 10, self.y + LANE
-        ET.SubElement(
-            self.root,
-            "path",
-            {
-                "class": "move",
-                "d": f"M{_number(start)} {_number(below)}V{_number(y)}H{_number(end)}V{_number(below - 6)}",
-                "fill": "none",
-                "stroke": ALERT_INK,
-                "stroke-width": "2",
-            },
-        )
-        ET.SubElement(
-            self.root,
-            "path",
-            {"d": f"M{_number(end - 5)} {_number(below - 8)}h10l-5 8z", "fill": ALERT_INK},
-        )
-        words = f"vCPU {ranges(move.vcpus, 3)}"
-        width = _text_width(words, 12) + 10
-        middle = (start + end) / 2
-        self.rect(self.root, middle - width / 2, y - 8, width, 16, "label", fill=PAPER)
-        self.text(self.root, middle, y + 4, words, 12, ALERT_INK, anchor="middle", weight="600")
-        self.y += LANE + 2
+    def arrows(self, places: Mapping[int, float]) -> None:
+        """An arrow for every move between nodes of a row, in a lane of its own above them."""
+        moves = [move for move in _moves(self.layout) if {move.source, move.target} <= places.keys()]
+        top = self.y + LANE * len(moves) + (2 if moves else 0)
+        colour = self.banner_colours[0]
+        for index, move in enumerate(moves):
+            shift = self.node_width / 2 + 14 * (index - (len(moves) - 1) / 2)
+            start, end, y = places[move.source] + shift, places[move.target] + shift, self.y + LANE * index + 10
+            line = f"M{_number(start)} {_number(top)}V{_number(y)}H{_number(end)}V{_number(top - 7)}"
+            _add(self.root, "path", class_="move", d=line, fill="none", stroke=colour, stroke_width=2)
+            _add(self.root, "path", d=f"M{_number(end - 5)} {_number(top - 9)}h10l-5 8z", fill=colour)
+            words, middle = f"vCPU {ranges(move.vcpus, 3)}", start + (end - start) * 0.3
+            width = _width(words, 12) + 10
+            _add(self.root, "rect", x=middle - width / 2, y=y - 8, width=width, height=16, fill=PAPER)
+            _text(self.root, middle, y + 4, words, 12, colour, text_anchor="middle", font_weight="600")
+        self.y = top
 
     def cores(self, group: ET.Element, node: Node, left: float, top: float) -> None:
         before = self.at_power_on[node.number]
+        width, height = self.core_width - CORE_GAP, self.core_height - CORE_GAP
         for index, core in enumerate(node.cores):
             x = left + index % self.columns * self.core_width
             y = top + index // self.columns * self.core_height
-            drawn = ET.SubElement(group, "g")
-            said = ", ".join(f"vCPU {vcpu}" for vcpu in core if vcpu is not None) or "idle"
-            ET.SubElement(drawn, "title").text = f"node {node.number}, core {index}: {said}"
-            width, height = self.core_width - 4, self.core_height - 4
-            self.rect(drawn, x, y, width, height, "core", fill=IDLE, stroke=LINE, rx=3)
+            drawn = _add(group, "g")
+            if said := ", ".join(f"vCPU {vcpu}" for vcpu in core if vcpu is not None):
+                _add(drawn, "title", f"node {node.number}, core {index}: {said}")
+            _add(drawn, "rect", class_="core", x=x, y=y, width=width, height=height, fill=IDLE, stroke=LINE, rx=3)
             for thread, vcpu in enumerate(core):
                 edge = y + thread * THREAD_HEIGHT
-                place = (x + 1, edge + 1, width - 2, THREAD_HEIGHT - 2)
+                place = {"x": x + 1, "y": edge + 1, "width": width - 2, "height": THREAD_HEIGHT - 2, "rx": 2}
                 gone = before.cores[index][thread]
                 if vcpu is not None:
                     colour = _colour(self.virtual_nodes[vcpu])
-                    self.rect(drawn, *place, "vcpu", fill=colour, rx=2)
-                    self.text(drawn, x + width / 2, edge + 15, str(vcpu), 12, _ink_on(colour), anchor="middle")
+                    _add(drawn, "rect", class_="vcpu", **place, fill=colour)
+                    _text(drawn, x + width / 2, edge + 15, str(vcpu), 12, _ink_on(colour), text_anchor="middle")
                 elif gone is not None and gone not in node.vcpus:
-                    colour = _colour(self.virtual_nodes[gone])
-                    dashed = {"stroke": colour, "stroke-width": "1.5", "stroke-dasharray": "3 2"}
-                    self.rect(drawn, *place, "moved", fill=PAPER, rx=2, **dashed)
-                    self.text(drawn, x + width / 2, edge + 15, str(gone), 12, MUTED, anchor="middle")
+                    dashes = {"stroke": _colour(self.virtual_nodes[gone]), "stroke-dasharray": "3 2"}
+                    _add(drawn, "rect", class_="moved", **place, fill=PAPER, stroke_width=1.5, **dashes)
+                    _text(drawn, x + width / 2, edge + 15, str(gone), 12, MUTED, text_anchor="middle")
                 elif thread:
-                    line = {"x1": x + 4, "x2": x + width - 4, "y1": edge, "y2": edge}
-                    ET.SubElement(drawn, "line", {key: _number(value) for key, value in line.items()} | {"stroke": LINE})
+                    _add(drawn, "line", x1=x + 4, x2=x + width - 4, y1=edge, y2=edge, stroke=LINE)
 
     def memory(self, group: ET.Element, node: Node, left: float, top: float) -> None:
-        capacity = max(self.layout["host_topology"]["memory_per_node_bytes"], sum(part.bytes for part in node.memory), 1)
-        self.rect(group, left, top, self.inside, BAR_HEIGHT, "memory", fill=IDLE, stroke=LINE)
-        x = left
+        _add(
+            group,
+            "rect",
+            class_="memory",
+            x=left,
+            y=top,
+            width=self.inside,
+            height=BAR_HEIGHT,
+            fill=IDLE,
+            stroke=LINE,
+        )
+        x, capacity = left, _capacity(self.layout, node)
         for part in node.memory:
             width = part.bytes / capacity * self.inside
             colour = _colour(self.virtual_nodes[self.layout["clients"][part.client]["first_vcpu"]])
-            self.segment(group, x, top, width, colour, part.local)
+            place = {"x": x, "y": top, "width": width, "height": BAR_HEIGHT}
+            if part.local:
+                _add(group, "rect", class_="local", **place, fill=colour, stroke=PAPER)
+            else:
+                _add(group, "rect", class_="remote", **place, fill=PAPER, stroke=colour)
+                _add(group, "path", d=_hatching(x, top, width, BAR_HEIGHT), stroke=colour, stroke_width=2)
             x += width
-
-    def segment(self, group: ET.Element, x: float, y: float, width: float, colour: str, local: bool) -> None:
-        """A stretch of memory: filled when local, hatched when remote."""
-        outline = {"stroke": PAPER if local else colour, "stroke-width": "1"}
-        fill = colour if local else PAPER
-        self.rect(group, x, y, width, BAR_HEIGHT, "local" if local else "remote", fill=fill, **outline)
-        if local:
-            return
-        strokes = []
-        offset = -BAR_HEIGHT + 4.0
-        while offset < width:
-            start, end = max(offset, 0.0), min(offset + BAR_HEIGHT, width)
-            strokes.append(
-                f"M{_number(x + start)} {_number(y + BAR_HEIGHT - (start - offset))}"
-                f"L{_number(x + end)} {_number(y + BAR_HEIGHT - (end - offset))}"
-            )
-            offset += 6
-        ET.SubElement(group, "path", {"d": "".join(strokes), "stroke": colour, "stroke-width": "2", "fill": "none"})
 
     def legend(self) -> None:
         """What the marks mean, for those that occur."""
         threads = len(self.nodes[0].cores[0])
-        memory = [part for node in self.nodes for part in node.memory]
         said = ["A cell is a core" + (f", its {threads} lines are its hyper-threads." if threads > 1 else ".")]
         if _moves(self.layout):
             said.append("Dashed: where vCPUs were at power-on. Memory is as placed at power-on; it follows slowly.")
-        if any(not part.local for part in memory):
+        if any(not part.local for node in self.nodes for part in node.memory):
             said.append("Hatched memory is remote: used from another node.")
         said.append("Within a node vCPUs change cores freely.")
         self.y += 2
         self.paragraph(" ".join(said), 11.5, MUTED)
 
-    # shapes
-
-    @property
-    def inside(self) -> float:
-        """Width inside a node's box."""
-        return self.node_width - 2 * PADDING
-
-    def paragraph(self, words: str, size: float, colour: str, weight: str = "") -> None:
-        for line in self.wrapped(words, size, self.width - 2 * MARGIN):
-            self.text(self.root, MARGIN, self.y + size, line, size, colour, weight=weight)
+    def paragraph(self, words: str, size: float, colour: str, bold: bool = False) -> None:
+        for line in _wrapped(words, size, self.width - 2 * MARGIN, bold):
+            _text(self.root, MARGIN, self.y + size, line, size, colour, **({"font_weight": "650"} if bold else {}))
             self.y += size + 6
         self.y += 4
-
-    @staticmethod
-    def wrapped(words: str, size: float, width: float) -> list[str]:
-        return textwrap.wrap(words, max(int(width / _text_width("m", size)), 10)) or [""]
-
-    @staticmethod
-    def rect(
-        parent: ET.Element, x: float, y: float, width: float, height: float, kind: str, *, rx: float = 0, **paint: str
-    ) -> ET.Element:
-        place = {"x": x, "y": y, "width": width, "height": height, **({"rx": rx} if rx else {})}
-        return ET.SubElement(
-            parent, "rect", {"class": kind} | {key: _number(value) for key, value in place.items()} | paint
-        )
-
-    @staticmethod
-    def text(
-        parent: ET.Element,
-        x: float,
-        y: float,
-        words: str,
-        size: float,
-        colour: str,
-        *,
-        anchor: str = "",
-        weight: str = "",
-    ) -> None:
-        attributes = {"x": _number(x), "y": _number(y), "font-size": _number(size), "fill": colour}
-        if anchor:
-            attributes["text-anchor"] = anchor
-        if weight:
-            attributes["font-weight"] = weight
-        ET.SubElement(parent, "text", attributes).text = words
 
 
 def _per_row(count: int, fitting: int) -> int:
@@ -600,10 +567,42 @@ def _per_row(count: int, fitting: int) -> int:
     return whole[-1] if whole else fitting
 
 
-def _text_width(words: str, size: float) -> float:
-    """About how wide a text is; a wide font (DejaVu Sans) must still fit."""
+def _hatching(x: float, y: float, width: float, height: float) -> str:
+    """Rising lines that fill a rectangle, as a path. A pattern would need an id, which two drawings in a page share."""
+    lines, offset = "", 4 - height
+    while offset < width:
+        start, end = max(offset, 0.0), min(offset + height, width)
+        low, high = y + height - (start - offset), y + height - (end - offset)
+        lines += f"M{_number(x + start)} {_number(low)}L{_number(x + end)} {_number(high)}"
+        offset += 6
+    return lines
+
+
+def _wrapped(words: str, size: float, width: float, bold: bool = False) -> list[str]:
+    """Lines of at most `width`, judged by how wide prose is in a wide font (DejaVu Sans)."""
+    return textwrap.wrap(words, int(width / size / (0.62 if bold else 0.53)), break_on_hyphens=False)
+
+
+def _width(words: str, size: float) -> float:
+    """About how wide a short text with many digits is in a wide font."""
     return 0.6 * size * len(words)
 
 
+def _add(parent: ET.Element, tag: str, words: str | None = None, /, **attributes: float | str) -> ET.Element:
+    """A child element; `stroke_width=2` becomes `stroke-width="2"` and `class_` becomes `class`."""
+    written = {
+        key.rstrip("_").replace("_", "-"): value if isinstance(value, str) else _number(value)
+        for key, value in attributes.items()
+    }
+    element = ET.SubElement(parent, tag, written)
+    element.text = words
+    return element
+
+
+def _text(parent: ET.Element, x: float, y: float, words: str, size: float, colour: str, **attributes: str) -> None:
+    _add(parent, "text", words, x=x, y=y, font_size=size, fill=colour, **attributes)
+
+
 def _number(value: float) -> str:
+    """At most two decimals, none where they are zero."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
