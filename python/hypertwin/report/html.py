@@ -268,8 +268,8 @@ def _topology(layouts: Mapping[str, Mapping[str, Any]], points: int) -> str:
     left_out = len(alike) - len(drawings)
     note = f'<p class="hint">{left_out} more layouts are not drawn.</p>' if left_out else ""
     return (
-        f'<p class="hint">Where vCPUs and memory of the VMs {of}are: at power-on in the order of the scenario, then as'
-        f" the rebalancer settles them. Each drawing shows one VM; others may share its nodes.</p>"
+        f'<p class="hint">Where the vCPUs and the memory of the VMs {of}are: placed at power-on, then as the rebalancer'
+        " settles them while all are busy. A drawing shows one VM; others may share its nodes.</p>"
         f'<div class="drawings">{"".join(drawings)}</div>{note}'
     )
 

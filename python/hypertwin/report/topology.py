@@ -148,10 +148,8 @@ def settling(layout: Mapping[str, Any]) -> str:
     settled = layout["settled_homes"]
     if layout["collapsed"]:
         host = layout["host_topology"]
-        idle = [node for node in range(host["sockets"]) if node not in settled]
-        rest = (
-            f"; node{'s' if len(idle) > 1 else ''} {ranges(idle)} idle{'s' if len(idle) == 1 else ''}" if idle else ""
-        )
+        others = [node for node in range(host["sockets"]) if node not in settled]
+        rest = f"; {_numbered('node', others)} {'has' if len(others) == 1 else 'have'} none" if others else ""
         clients = f"all {len(settled)} NUMA clients settle" if len(settled) > 1 else "the only NUMA client is"
         return (
             f"Collapsed: {clients} on node {settled[0]}. {layout['vcpus']} vCPUs share {host['cores_per_socket']} cores"
@@ -166,7 +164,7 @@ def _node_lines(layout: Mapping[str, Any], node: Node) -> list[str]:
     cores, count = len(node.cores), len(node.vcpus)
     threads = len(node.cores[0])
     if not count:
-        lines = ["idle"]
+        lines = ["no vCPUs"]
     elif count <= cores:
         lines = [f"{_count(count, 'vCPU')} on {_count(cores, 'core')}"]
     elif node.waiting:
@@ -174,8 +172,8 @@ def _node_lines(layout: Mapping[str, Any], node: Node) -> list[str]:
     else:
         lines = [f"{count} vCPUs, {count - cores} on second threads"]
     if node.clients:
-        clients = f"NUMA client{'s' if len(node.clients) > 1 else ''} {ranges(node.clients)}: "
-        lines.append(f"{clients if len(layout['ppds']) > 1 else ''}vCPU {ranges(node.vcpus)}")
+        clients = f"{_numbered('NUMA client', node.clients)}: " if len(layout["ppds"]) > 1 else ""
+        lines.append(f"{clients}vCPU {ranges(node.vcpus)}")
     if node.waiting:
         lines.append(f"without a thread of its own: vCPU {ranges(node.waiting)}")
     moved = [move for move in _moves(layout) if move.source == node.number]
@@ -239,6 +237,10 @@ def _parts(sizes: Sequence[int], name: str) -> str:
         return f"{len(sizes)} {name}s of {sizes[0]}" if len(sizes) > 1 else f"1 {name}"
     total = " + ".join(f"{count} × {size}" if count > 1 else str(size) for size, count in runs)
     return f"{len(sizes)} {name}s of {total}"
+
+
+def _numbered(name: str, numbers: Sequence[int]) -> str:
+    return f"{name}{'s' if len(numbers) != 1 else ''} {ranges(numbers)}"
 
 
 def _count(number: int, name: str) -> str:
@@ -327,11 +329,7 @@ def terminal(layout: Mapping[str, Any]) -> RenderableType:
         Text(facts(layout), style="dim"),
         Columns(guest, padding=(0, 1)),
         Columns(boxes, padding=(0, 1)),
-        *(
-            [Text(f"idle: NUMA node{'s' if len(left_out) > 1 else ''} {ranges(left_out)}", style="dim")]
-            if left_out
-            else []
-        ),
+        *([Text(f"no vCPUs and no memory: {_numbered('NUMA node', left_out)}", style="dim")] if left_out else []),
         *([Text(said, style="bold red" if layout["collapsed"] else "yellow")] if said else []),
     )
 
@@ -439,7 +437,8 @@ class _Drawing:
             ink = _ink_on(_colour(number))
             _text(self.root, x + width / 2, self.y + 13, word, 12, ink, text_anchor="middle")
             x += width + 8
-        _text(self.root, x, self.y + 13, more, 12, MUTED)
+        if more:
+            _text(self.root, x, self.y + 13, more, 12, MUTED)
         self.y += 34
 
     def row(self, row: Sequence[Node]) -> None:
