@@ -234,7 +234,7 @@ def shrunk(group, by=0.02):
 
 def test_a_collapsed_layout_is_obvious():
     root = drawing(COLLAPSED)
-    assert "Collapsed: all 3 NUMA clients settle on node 0." in words(root)
+    assert "Collapsed onto node 0: 24 vCPUs on 12 cores, none on node 1." in words(root)
     assert len(of_class(root, "banner")) == 1
     assert sum(path.get("class") == "move" for path in root.iter(f"{SVG}path")) == 1
     assert "vCPU 8–15 moved to node 0" in words(root)
@@ -330,7 +330,7 @@ def test_the_terminal_drawing_fits_and_has_every_vcpu(drawn, width):
 def test_the_terminal_says_what_colours_do_not():
     text = text_of(topology.terminal(COLLAPSED), 80)
     for said in (
-        "Collapsed: ",
+        "Collapsed onto node 0: ",
         "0: vCPU 0–7",
         "2: vCPU 16–23",
         "vCPU 8–15 moved to node 0",

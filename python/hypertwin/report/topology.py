@@ -145,16 +145,11 @@ def facts(layout: Mapping[str, Any]) -> str:
 
 def settling(layout: Mapping[str, Any]) -> str:
     """What the rebalancer makes of the placement at power-on, in a sentence; empty when it changes nothing."""
-    settled = layout["settled_homes"]
     if layout["collapsed"]:
-        host = layout["host_topology"]
-        others = [node for node in range(host["sockets"]) if node not in settled]
-        rest = f"; {_numbered('node', others)} {'has' if len(others) == 1 else 'have'} none" if others else ""
-        clients = f"all {len(settled)} NUMA clients settle" if len(settled) > 1 else "the only NUMA client is"
-        return (
-            f"Collapsed: {clients} on node {settled[0]}. {layout['vcpus']} vCPUs share {host['cores_per_socket']} cores"
-            f" and one node's memory bandwidth{rest}."
-        )
+        host, node = layout["host_topology"], layout["settled_homes"][0]
+        others = [other for other in range(host["sockets"]) if other != node]
+        none = f", none on {_numbered('node', others)}" if others else ""
+        return f"Collapsed onto node {node}: {layout['vcpus']} vCPUs on {host['cores_per_socket']} cores{none}."
     moved = "; ".join(f"vCPU {ranges(move.vcpus)} from node {move.source} to {move.target}" for move in _moves(layout))
     return f"After power-on the rebalancer moves {moved}." if moved else ""
 
