@@ -1,6 +1,6 @@
 //! The seam between Rust and Python, `hypertwin._core`: it converts values and errors, and never computes.
 
-use hypertwin_cluster::{Mistake, Scenario};
+use hypertwin_cluster::{Frequency, Mistake, QuantityError, Scenario};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -38,6 +38,14 @@ fn schema_json() -> String {
 #[pyfunction]
 fn validate(json: &str) -> PyResult<String> {
     Ok(parse(json)?.to_json())
+}
+
+/// Hertz of a frequency such as `2.5 GHz`; ValueError says what is wrong with the text.
+#[pyfunction]
+fn frequency_hz(text: &str) -> PyResult<u64> {
+    text.parse()
+        .map(Frequency::whole_hz)
+        .map_err(|error: QuantityError| PyValueError::new_err(error.to_string()))
 }
 
 /// Seed of replication `replication` of a point whose seed is `seed`.
@@ -91,6 +99,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;
+    module.add_function(wrap_pyfunction!(frequency_hz, module)?)?;
     module.add_function(wrap_pyfunction!(replication_seed, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(transient_s, module)?)?;

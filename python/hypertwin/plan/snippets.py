@@ -26,7 +26,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._()-]{0,79}")
 REMOTE_DISTANCE = 20
 """ACPI SLIT distance of another node where a node's own is 10: what Linux and QEMU assume where nothing is said."""
 
-_VMX_KEYS = {
+VMX_KEYS = {
     "vcpu_min": "numa.vcpu.min",
     "max_per_virtual_node": "numa.vcpu.maxPerVirtualNode",
     "cores_per_node": "numa.vcpu.coresPerNode",
@@ -120,7 +120,7 @@ def powercli(machine: Machine) -> str:
             ),
             "$vm.ExtensionData.ReconfigVM($spec)",
             *(
-                f"New-AdvancedSetting -Entity $vm -Name '{_VMX_KEYS[key]}' -Value {value} -Force -Confirm:$false"
+                f"New-AdvancedSetting -Entity $vm -Name '{VMX_KEYS[key]}' -Value {value} -Force -Confirm:$false"
                 for key, value in settings.items()
             ),
         ]
@@ -222,7 +222,7 @@ TARGETS: Mapping[str, Mapping[str, Callable[[Machine], str]]] = MappingProxyType
 
 
 def _vmx_settings(machine: Machine) -> dict[str, Any]:
-    return {_VMX_KEYS[key]: value for key, value in machine.settings.items()}
+    return {VMX_KEYS[key]: value for key, value in machine.settings.items()}
 
 
 def _range(numbers: range) -> str:
