@@ -36,18 +36,19 @@ MODULES: dict[str, set[str]] = {
     "docs": {"_core"},
     "run": {"scenario", "frame", "errors", "_core"},
     "validation": {"scenario", "run", "errors"},
+    "vnuma": {"scenario", "errors", "_core"},
     "report": {"frame", "errors", "scenario"},
     "ingest": {"scenario", "errors"},
     "diagnose": {"scenario", "run", "report", "errors", "frame"},
     "calibrate": {"scenario", "run", "report", "errors", "frame"},
-    "plan": {"scenario", "run", "report", "errors", "frame"},
+    "plan": {"scenario", "run", "vnuma", "report", "errors", "frame"},
     "lab": {"scenario", "run", "report", "ingest", "errors", "frame"},
     "cli": {
-        *("scenario", "run", "frame", "errors", "validation", "report", "_core"),
+        *("scenario", "run", "vnuma", "frame", "errors", "validation", "report", "_core"),
         *("ingest", "diagnose", "calibrate", "plan", "lab"),
     },
     "serve": {
-        *("scenario", "run", "frame", "errors", "validation", "report", "_core"),
+        *("scenario", "run", "vnuma", "frame", "errors", "validation", "report", "_core"),
         *("ingest", "diagnose", "calibrate", "plan", "lab"),
     },
     "": {"scenario", "run", "errors"},  # hypertwin/__init__.py: the public API

@@ -83,7 +83,7 @@ def _sections(schema: dict[str, Any], node: dict[str, Any], path: str) -> Iterat
             yield from _sections(schema, value, place)
         elif isinstance(inner.get("additionalProperties"), dict):
             yield from _sections(schema, inner["additionalProperties"], f"{place}.NAME")
-        elif "items" in inner:
+        elif "properties" in _resolved(schema, inner.get("items", {})):
             yield from _sections(schema, inner["items"], f"{place}.N")
 
 
@@ -99,7 +99,7 @@ def _default(value: dict[str, Any]) -> str:
     default = value["default"]
     if isinstance(default, float) and default.is_integer():
         default = int(default)
-    return f"`{default}`"
+    return f"`{json.dumps(default) if isinstance(default, bool) else default}`"
 
 
 def _accepts(value: dict[str, Any]) -> str:
@@ -115,6 +115,10 @@ def _accepts(value: dict[str, Any]) -> str:
         accepts = f"{name}, {value['x-minimum']} to {value['x-maximum']}"
     elif "enum" in value:
         accepts = ", ".join(f"`{each}`" for each in value["enum"])
+    elif kind == "boolean":
+        accepts = "`true`, `false`"
+    elif "type" in value.get("items", {}):
+        accepts = f"list of {_accepts(value['items'])}"
     elif kind in {"integer", "number"}:
         accepts = f"{kind}, {_number(value['minimum'])} to {_number(value['maximum'])}"
     elif "maxLength" in value:

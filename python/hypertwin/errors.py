@@ -312,6 +312,24 @@ class OddTopologyError(ScenarioError):
     code = "odd-topology"
 
 
+class CellsNotVcpusError(ScenarioError):
+    """Cells of a guest that do not hold exactly its vCPUs."""
+
+    code = "cells-not-vcpus"
+
+
+class NodesNotCellsError(ScenarioError):
+    """More or fewer nodes than cells to bind to them."""
+
+    code = "nodes-not-cells"
+
+
+class NodeOutsideHostError(ScenarioError):
+    """A NUMA node that the host does not have."""
+
+    code = "node-outside-host"
+
+
 class LimitBelowReservationError(ScenarioError):
     """A limit under the reservation."""
 
@@ -331,7 +349,7 @@ class TurboBelowClockError(ScenarioError):
 
 
 class WrongHypervisorError(ScenarioError):
-    """A scheduler option of another family of hypervisors, or a reservation where there is none (Linux)."""
+    """An option of another hypervisor or version, or a reservation where there is none (Linux)."""
 
     code = "wrong-hypervisor"
 

@@ -27,7 +27,7 @@ mod validate;
 pub use mistake::Mistake;
 pub use quantity::{Bytes, Duration, Frequency, QuantityError, Rate};
 pub use scenario::{
-    Arrivals, Family, GuestSystem, HostGroup, Hypervisor, HypervisorOverhead, LoadStep, RunSettings, Scenario,
-    SchedulerOptions, Service, Shares, VmGroup, Workload, limits,
+    Arrivals, Family, GuestSystem, HostGroup, Hypervisor, HypervisorOverhead, LoadStep, NumaOptions, RunSettings,
+    Scenario, SchedulerOptions, Service, Shares, SizedOn, VmGroup, Workload, limits,
 };
 pub use schema::schema_json;

@@ -322,13 +322,22 @@ pub struct VmGroup {
     /// Virtual CPUs of one machine; at most the logical CPUs of its host.
     #[schemars(range(min = 1, max = 768), extend("examples" = [4]))]
     pub vcpus: u32,
-    /// Cores of one virtual socket; divides `vcpus`. It is checked, and does not change the result.
+    /// Cores of one virtual socket; divides `vcpus`. On ESXi it shapes the virtual NUMA nodes, before 6.5 as one node per
+    /// socket of more than one core. Default: 1, or what ESXi 8.0 chooses at power-on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 768))]
     pub cores_per_socket: Option<u32>,
     /// Memory of one machine; at most its host's.
     #[schemars(extend("x-minimum" = "1 MiB", "x-maximum" = "1 PiB"))]
     pub memory: Bytes,
+    /// ESXi CPU hot-add: vCPUs can be added while the machine runs. It hides virtual NUMA, unless
+    /// `numa.expose_on_cpu_hot_add` is set.
+    #[serde(default)]
+    #[schemars(extend("x-family" = "esxi"))]
+    pub cpu_hot_add: bool,
+    /// Virtual NUMA: which nodes the guest sees.
+    #[serde(default)]
+    pub numa: NumaOptions,
     /// CPU shares: what the machine gets beside others when there is not enough. `low`, `normal` and `high` are 500,
     /// 1000 and 2000 per vCPU; a number is for the whole machine.
     #[serde(default)]
@@ -370,6 +379,60 @@ pub struct VmGroup {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 10_000))]
     pub load_steps: Vec<LoadStep>,
+}
+
+/// What is absent has the version's default; a key that the hypervisor does not have is a mistake.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct NumaOptions {
+    /// ESXi `numa.vcpu.preferHT`: hardware threads count as room for vCPUs, instead of cores.
+    #[schemars(extend("x-family" = "esxi"))]
+    pub prefer_ht: bool,
+    /// ESXi `numa.vcpu.followcorespersocket` (6.5 and later): one virtual node per virtual socket of more than one core, as
+    /// before 6.5.
+    #[schemars(extend("x-family" = "esxi", "x-since" = "esxi-6.5"))]
+    pub follow_cores_per_socket: bool,
+    /// ESXi `numa.vcpu.min`: vCPUs from which the guest may see several nodes; 9 by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 768), extend("x-family" = "esxi"))]
+    pub vcpu_min: Option<u32>,
+    /// ESXi `numa.vcpu.maxPerVirtualNode`: the vCPUs are split evenly over the fewest nodes of at most this many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 768), extend("x-family" = "esxi"))]
+    pub max_per_virtual_node: Option<u32>,
+    /// ESXi 8.0 and later, `coresPerNumaNode`: vCPUs of one virtual node, set by hand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 768), extend("x-family" = "esxi", "x-since" = "esxi-8.0"))]
+    pub cores_per_node: Option<u32>,
+    /// ESXi 8.0 and later, `exposeVnumaOnCpuHotadd`: the guest sees its nodes with CPU hot-add too.
+    #[schemars(extend("x-family" = "esxi", "x-since" = "esxi-8.0"))]
+    pub expose_on_cpu_hot_add: bool,
+    /// ESXi before 8.0: the host on which the machine was first powered on, which fixed its virtual nodes
+    /// (`numa.autosize.once`). Default: its present host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SizedOn", extend("x-family" = "esxi", "x-until" = "esxi-7.0u2"))]
+    pub sized_on: Option<SizedOn>,
+    /// Linux (libvirt `<numa><cell>`): vCPUs of each virtual node; in all as many as `vcpus`. Default: one node.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 128), inner(range(min = 1, max = 768)), extend("x-family" = "linux"))]
+    pub cells: Vec<u32>,
+    /// Linux (libvirt `<memnode>` and `<vcpupin>`): the host's NUMA node, from 0, to which each of `cells` is bound.
+    /// Default: not bound.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 128), inner(range(min = 0, max = 15)), extend("x-family" = "linux"))]
+    pub nodes: Vec<u32>,
+}
+
+/// Processors of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SizedOn {
+    /// Its sockets, each one NUMA node.
+    #[schemars(range(min = 1, max = 16), extend("examples" = [2]))]
+    pub sockets: u32,
+    /// Physical cores of one socket.
+    #[schemars(range(min = 1, max = 256), extend("examples" = [20]))]
+    pub cores_per_socket: u32,
 }
 
 impl VmGroup {

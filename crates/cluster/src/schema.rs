@@ -20,7 +20,7 @@ pub(crate) static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
 /// The JSON Schema (2020-12) of a scenario file.
 ///
 /// Beside the standard keywords it carries `x-quantity` (the kind of a value with a unit), `x-minimum` and `x-maximum`
-/// (bounds of such a value) and `x-family` (the hypervisors that a scheduler option applies to).
+/// (bounds of such a value), and `x-family`, `x-since` and `x-until` (the hypervisors that have an option).
 pub fn schema_json() -> String {
     serde_json::to_string_pretty(&*SCHEMA).expect("a schema is plain JSON")
 }
@@ -166,6 +166,7 @@ pub(crate) fn allowed(schemas: &[&Value]) -> String {
     match keyword(schemas, "type").and_then(Value::as_str) {
         Some("integer") => format!("an integer{range}"),
         Some("number") => format!("a number{range}"),
+        Some("boolean") => "true or false".to_owned(),
         Some("string") => match (number("minLength"), number("maxLength")) {
             (Some(low), Some(high)) => format!("a text of {low} to {high} characters"),
             (None, Some(high)) => format!("a text of at most {high} characters"),

@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::de::{Deserialize, DeserializeOwned};
 use serde_json::Value;
 
-use crate::mistake::{Found, show_text};
+use crate::mistake::{Found, show, show_text};
 use crate::placement::{candidates, fits, place};
 use crate::quantity::Duration;
-use crate::scenario::{Arrivals, Family, HostGroup, RunSettings, VmGroup, Workload, limits, parse_cpus};
+use crate::scenario::{
+    Arrivals, Family, HostGroup, Hypervisor, NumaOptions, RunSettings, VmGroup, Workload, limits, parse_cpus,
+};
 use crate::schema;
 use crate::validate::nearest;
 
@@ -102,28 +104,11 @@ impl Parts {
             ));
         }
         let family = host.hypervisor.family();
-        let options = serde_json::to_value(&host.scheduler).unwrap_or_default();
-        for key in options.as_object().into_iter().flatten().map(|(key, _)| key) {
-            let path = ["hosts".to_owned(), name.to_owned(), "scheduler".to_owned(), key.clone()];
-            let owner = schema::at(&path).and_then(|here| schema::keyword(&here, "x-family").and_then(Value::as_str));
-            let known = self.clean(&["hosts", name, "hypervisor"]);
-            if known && owner.is_some_and(|owner| owner != family.as_str()) {
-                let owner = owner.unwrap_or_default();
-                let own: Vec<&str> = schema::at(&path[..3])
-                    .map(|here| schema::keyword(&here, "properties"))
-                    .and_then(|properties| properties.and_then(Value::as_object))
-                    .into_iter()
-                    .flatten()
-                    .filter(|(_, option)| option["x-family"] == family.as_str())
-                    .map(|(key, _)| key.as_str())
-                    .collect();
-                found.push(Found::new(
-                    path.iter().map(String::as_str),
-                    "wrong-hypervisor",
-                    show_text(options[key].as_str().unwrap_or_default()),
-                    format!("for {}: {}", host.hypervisor, own.join(", ")),
-                    format!("{key} is an option of {owner} hosts; remove it, or change hosts.{name}.hypervisor"),
-                ));
+        if self.clean(&["hosts", name, "hypervisor"]) {
+            let path = ["hosts", name, "scheduler"];
+            let remedy = format!("or change hosts.{name}.hypervisor");
+            for (key, value) in changed(&host.scheduler) {
+                found.extend(not_of(host.hypervisor, &path, &key, &value, &remedy));
             }
         }
         let costop = host.scheduler.costop_threshold.unwrap_or(COSTOP_DEFAULT);
@@ -227,6 +212,7 @@ impl Parts {
                 self.workloads.keys(),
             ));
         }
+        self.numa(name, vm, found);
         let Some(affinity) = vm
             .affinity
             .as_deref()
@@ -244,6 +230,73 @@ impl Parts {
         };
         if self.readable("hosts") {
             self.host_of(name, vm, affinity.as_deref(), found);
+        }
+    }
+
+    /// That the virtual NUMA options of a VM agree with each other and with the hypervisor of a host it may be on.
+    fn numa(&self, name: &str, vm: &VmGroup, found: &mut Vec<Found>) {
+        let NumaOptions { cells, nodes, .. } = &vm.numa;
+        let clean = |key: &str| self.clean(&["vms", name, "numa", key]);
+        let in_all: u32 = cells.iter().sum();
+        if !cells.is_empty() && in_all != vm.vcpus && clean("cells") && self.clean(&["vms", name, "vcpus"]) {
+            found.push(Found::new(
+                ["vms", name, "numa", "cells"],
+                "cells-not-vcpus",
+                format!("{cells:?}, {in_all} vCPUs in all"),
+                format!("cells with {} vCPUs in all, as many as vcpus", vm.vcpus),
+                "every vCPU is in one cell; change cells or vcpus".to_owned(),
+            ));
+        }
+        if !nodes.is_empty() && nodes.len() != cells.len() && clean("nodes") && clean("cells") {
+            found.push(Found::new(
+                ["vms", name, "numa", "nodes"],
+                "nodes-not-cells",
+                format!("{nodes:?}, a list of {}", nodes.len()),
+                format!("as many as there are cells: {}", cells.len()),
+                "give each of cells one node of the host, or remove nodes".to_owned(),
+            ));
+        }
+        let count = |host: &Option<HostGroup>| host.as_ref().map_or(u32::MAX, |host| host.count);
+        let names = candidates(&self.hosts, count, vm.host.as_deref());
+        let hosts: Option<Vec<(&str, &HostGroup)>> = names
+            .iter()
+            .map(|(name, _)| Some((*name, self.hosts[*name].as_ref()?)))
+            .collect();
+        let Some(hosts) = hosts.filter(|hosts| !hosts.is_empty()) else {
+            return;
+        };
+        let widest = hosts.iter().max_by_key(|(_, host)| host.sockets).expect("not empty");
+        let known = hosts.iter().all(|(name, _)| self.clean(&["hosts", name, "sockets"]));
+        for (position, node) in nodes.iter().enumerate() {
+            if *node >= widest.1.sockets && known && clean("nodes") {
+                found.push(Found::new(
+                    ["vms", name, "numa", "nodes", &position.to_string()],
+                    "node-outside-host",
+                    node.to_string(),
+                    format!("a NUMA node of host {}, 0 to {}", widest.0, widest.1.sockets - 1),
+                    "every socket of a host is one node, numbered from 0".to_owned(),
+                ));
+            }
+        }
+        if hosts
+            .iter()
+            .any(|(name, _)| !self.clean(&["hosts", name, "hypervisor"]))
+        {
+            return;
+        }
+        let hot_add = [("cpu_hot_add".to_owned(), Value::Bool(true))];
+        let path = ["vms", name, "numa"];
+        let options = changed(&vm.numa).into_iter().map(|option| (&path[..], option));
+        let options = options.chain(hot_add.into_iter().filter(|_| vm.cpu_hot_add).map(|o| (&path[..2], o)));
+        for (path, (key, value)) in options {
+            let mistakes: Vec<Found> = hosts
+                .iter()
+                .filter_map(|(_, host)| not_of(host.hypervisor, path, &key, &value, "or give the machine such a host"))
+                .collect();
+            // a machine that may be on several kinds of host may have the options of each
+            if mistakes.len() == hosts.len() {
+                found.extend(mistakes.into_iter().next());
+            }
         }
     }
 
@@ -489,6 +542,61 @@ impl Parts {
             }
         }
     }
+}
+
+/// The options that differ from their defaults, and their values.
+fn changed<T: serde::Serialize + Default>(options: &T) -> Vec<(String, Value)> {
+    let map = |options: &T| match serde_json::to_value(options) {
+        Ok(Value::Object(map)) => map,
+        _ => serde_json::Map::new(),
+    };
+    let defaults = map(&T::default());
+    let options = map(options).into_iter();
+    options
+        .filter(|(key, value)| defaults.get(key) != Some(value))
+        .collect()
+}
+
+/// The mistake of an option under `path` that `hypervisor` does not have, by the `x-family`, `x-since` and `x-until` of
+/// its schema; `remedy` says what to do other than removing it.
+fn not_of(hypervisor: Hypervisor, path: &[&str], key: &str, value: &Value, remedy: &str) -> Option<Found> {
+    let keys: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
+    let here = schema::at(&keys)?;
+    let properties = schema::keyword(&here, "properties")?.as_object()?;
+    let version = |option: &Value, keyword: &str| Hypervisor::deserialize(option.get(keyword)?).ok();
+    let has = |option: &Value| {
+        let family = option.get("x-family").and_then(Value::as_str);
+        family.is_none_or(|family| family == hypervisor.family().as_str())
+            && version(option, "x-since").is_none_or(|since| hypervisor >= since)
+            && version(option, "x-until").is_none_or(|until| hypervisor <= until)
+    };
+    let option = properties.get(key)?;
+    if has(option) {
+        return None;
+    }
+    let own: Vec<&str> = properties
+        .iter()
+        .filter(|(_, option)| option.get("x-family").is_some() && has(option))
+        .map(|(key, _)| key.as_str())
+        .collect();
+    let own = if own.is_empty() {
+        "none".to_owned()
+    } else {
+        own.join(", ")
+    };
+    let family = option["x-family"].as_str().unwrap_or_default();
+    let owner = match (version(option, "x-since"), version(option, "x-until")) {
+        (Some(since), _) => format!("{since} and later"),
+        (None, Some(until)) => format!("{family} up to {until}"),
+        (None, None) => format!("{family} hosts"),
+    };
+    Some(Found::new(
+        path.iter().copied().chain([key]),
+        "wrong-hypervisor",
+        show(value),
+        format!("for {hypervisor}: {own}"),
+        format!("{key} is an option of {owner}; remove it, {remedy}"),
+    ))
 }
 
 /// A reservation of a machine that is, or can only be, on a Linux host.

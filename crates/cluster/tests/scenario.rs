@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use hypertwin_cluster::{
     Arrivals, Bytes, Duration, Family, Frequency, GuestSystem, HostGroup, Hypervisor, HypervisorOverhead, LoadStep,
-    Mistake, Rate, RunSettings, Scenario, SchedulerOptions, Service, Shares, VmGroup, Workload, schema_json,
+    Mistake, NumaOptions, Rate, RunSettings, Scenario, SchedulerOptions, Service, Shares, VmGroup, Workload,
+    schema_json,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -354,6 +355,11 @@ fn vm() -> impl Strategy<Value = VmGroup> {
             cores_per_socket: bound.then_some(vcpus),
             memory: Bytes::from_gib(1),
             shares,
+            cpu_hot_add: count % 2 == 0,
+            numa: NumaOptions {
+                vcpu_min: bound.then_some(vcpus),
+                ..NumaOptions::default()
+            },
             reservation: Frequency::from_mhz(u64::from(count)),
             limit: limit.map(Frequency::from_mhz),
             host: bound.then(|| "h".to_owned()),
@@ -400,7 +406,14 @@ fn scenario() -> impl Strategy<Value = Scenario> {
     let vms = prop::collection::btree_map("[a-z]{1,6}", vm(), 0..4);
     (host, vms, workload()).prop_map(|(host, mut vms, workload)| {
         if host.hypervisor.family() == Family::Linux {
-            vms.values_mut().for_each(|vm| vm.reservation = Frequency::from_mhz(0));
+            for vm in vms.values_mut() {
+                vm.reservation = Frequency::from_mhz(0);
+                vm.cpu_hot_add = false;
+                vm.numa = NumaOptions {
+                    cells: vec![vm.vcpus],
+                    ..NumaOptions::default()
+                };
+            }
         }
         Scenario {
             name: "any".to_owned(),

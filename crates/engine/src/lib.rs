@@ -15,6 +15,7 @@ mod view;
 pub use hypertwin_kernel::replication_seed;
 pub use hypertwin_models::accounting::{Account, State};
 pub use hypertwin_models::topology::{Domain, Topology};
+pub use hypertwin_models::vnuma;
 pub use report::{HostReport, PointReport, ResponseReport, TimelineReport, VmReport, aggregate};
 pub use results::{HostResult, HostTimeline, Replication, Timeline, VmResult, VmTimeline};
 pub use view::{View, WorldView};

@@ -12,6 +12,7 @@ pub mod numa;
 pub mod scheduler;
 pub mod smt;
 pub mod topology;
+pub mod vnuma;
 
 use hypertwin_cluster::{Family, HostGroup};
 

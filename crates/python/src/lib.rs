@@ -1,5 +1,7 @@
 //! The seam between Rust and Python, `hypertwin._core`: it converts values and errors, and never computes.
 
+use std::collections::BTreeMap;
+
 use hypertwin_cluster::{Frequency, Mistake, QuantityError, Scenario};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -46,6 +48,14 @@ fn frequency_hz(text: &str) -> PyResult<u64> {
     text.parse()
         .map(Frequency::whole_hz)
         .map_err(|error: QuantityError| PyValueError::new_err(error.to_string()))
+}
+
+/// Virtual NUMA of every machine of a scenario, as a JSON object {"vms": {NAME: layout}}.
+#[pyfunction]
+fn vnuma(scenario_json: &str) -> PyResult<String> {
+    let layouts = hypertwin_engine::vnuma::layouts(&parse(scenario_json)?);
+    let layouts = layouts.ok_or_else(|| RunFailed::new_err(hypertwin_engine::RunError::NoPlacement.to_string()))?;
+    json(&BTreeMap::from([("vms", layouts)]))
 }
 
 /// Seed of replication `replication` of a point whose seed is `seed`.
@@ -100,6 +110,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;
     module.add_function(wrap_pyfunction!(frequency_hz, module)?)?;
+    module.add_function(wrap_pyfunction!(vnuma, module)?)?;
     module.add_function(wrap_pyfunction!(replication_seed, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(transient_s, module)?)?;

@@ -140,6 +140,37 @@ def validation_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
     return Group(table, *(Text(note, style="dim") for note in unjudged), Text(summary, style="bold"))
 
 
+def layout_table(layout: Mapping[str, Any]) -> RenderableType:
+    """The virtual NUMA of a machine: what its guest sees, then one line per NUMA client, then what is wrong with it."""
+    host = layout["host_topology"]
+    shape = (
+        f"{layout['hypervisor']}, {host['sockets']} nodes of {host['cores_per_socket']} cores "
+        f"x {host['threads_per_core']} threads, {gibibytes(host['memory_per_node_bytes'])} each"
+    )
+    table = Table(title=Text(shape), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for head in ("NUMA client (PPD)", "vCPUs", "home node", "settled on", "local memory", "remote memory"):
+        table.add_column(head, justify="left" if head.startswith("NUMA") else "right", no_wrap=True)
+    for position, (client, settled) in enumerate(zip(layout["clients"], layout["settled_homes"], strict=True)):
+        last = client["first_vcpu"] + client["vcpus"] - 1
+        table.add_row(
+            f"{position}: vCPU {client['first_vcpu']}-{last}",
+            str(client["vcpus"]),
+            str(client["home"]),
+            str(settled),
+            gibibytes(client["local_bytes"]),
+            gibibytes(client["remote_bytes"]),
+        )
+    vpds = layout["vpds"]
+    sees = f"The guest sees {len(vpds)} node{'s' if len(vpds) > 1 else ''} (VPDs): {' + '.join(map(str, vpds))} vCPUs."
+    warnings = [Text(f"{each['code']}: {each['text']}", "yellow") for each in layout["warnings"]]
+    return Group(table, Text(sees, "bold"), *(warnings or [Text("No warnings.", "green")]))
+
+
+def gibibytes(size_bytes: int) -> str:
+    """A size in GiB for reading."""
+    return f"{size_bytes / 2**30:,.1f} GiB"
+
+
 def varying_paths(points: Sequence[Mapping[str, Any]]) -> list[str]:
     """Paths whose value is not the same in every point, in the order they were given."""
     paths = list(dict.fromkeys(path for point in points for path in point["set"]))

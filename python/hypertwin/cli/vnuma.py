@@ -1,0 +1,137 @@
+"""`hypertwin vnuma`: the virtual NUMA of one machine on one host."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any
+
+import typer
+
+from hypertwin import vnuma
+from hypertwin.cli import output
+from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.report import files, table
+
+
+class Format(enum.StrEnum):
+    """Form of the layout."""
+
+    table = "table"
+    json = "json"
+
+
+def _sized_on(text: str) -> dict[str, int]:
+    sockets, _, cores = text.lower().partition("x")
+    if not (sockets.isdecimal() and cores.isdecimal()):
+        raise typer.BadParameter(f"{text!r} is not SOCKETSxCORES, for example 2x20")
+    return {"sockets": int(sockets), "cores_per_socket": int(cores)}
+
+
+def _counts(text: str) -> list[int]:
+    parts = text.split(",")
+    if not all(part.strip().isdecimal() for part in parts):
+        raise typer.BadParameter(f"{text!r} is not a list of numbers, for example 8,8")
+    return [int(part) for part in parts]
+
+
+def _of_option(mistake: Mistake, arguments: Mapping[str, Any]) -> Mistake:
+    """The mistake as one of the option `--NAME VALUE` of an argument, in its texts too."""
+    name, value = mistake.path, arguments.get(mistake.path)
+    return replace(
+        mistake,
+        path="",
+        file=_option(name) if value in (None, True) else f"{_option(name)} {_written(value)}",
+        allowed=_with_options(mistake.allowed),
+        hint=_with_options(mistake.hint),
+    )
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _written(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "x".join(str(part) for part in value.values())
+    return ",".join(str(part) for part in value) if isinstance(value, list) else str(value)
+
+
+def _with_options(text: str) -> str:
+    """`text` with options in place of the scenario's paths."""
+    for name, path in vnuma.PATHS.items():
+        text = text.replace(path, _option(name))
+        # a name of one word may be an ordinary word
+        text = re.sub(rf"\b{name}\b", _option(name), text) if "_" in name else text
+    return text
+
+
+def command(
+    hypervisor: Annotated[str, typer.Option(metavar="NAME", help="Hypervisor and version, e.g. esxi-6.5.")],
+    sockets: Annotated[int, typer.Option(metavar="N", help="Sockets of the host, each one NUMA node.")],
+    cores: Annotated[int, typer.Option(metavar="N", help="Physical cores of one socket.")],
+    vcpus: Annotated[int, typer.Option(metavar="N", help="vCPUs of the machine.")],
+    cores_per_socket: Annotated[
+        int | None, typer.Option(metavar="N", help="Cores of one virtual socket (default: 1).")
+    ] = None,
+    threads: Annotated[int, typer.Option(metavar="N", help="Hardware threads of one core.")] = 2,
+    memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Memory of the machine (default: 4 GiB per vCPU).")
+    ] = None,
+    node_memory: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Memory of one NUMA node (default: 128 GiB, or 10 GiB per core if more)."),
+    ] = None,
+    cpu_hot_add: Annotated[bool, typer.Option("--cpu-hot-add", help="ESXi: CPU hot-add is enabled.")] = False,
+    prefer_ht: Annotated[
+        bool, typer.Option("--prefer-ht", help="ESXi numa.vcpu.preferHT: hardware threads count as room.")
+    ] = False,
+    follow_cores_per_socket: Annotated[
+        bool,
+        typer.Option(
+            "--follow-cores-per-socket", help="ESXi numa.vcpu.followcorespersocket: one virtual node per socket."
+        ),
+    ] = False,
+    vcpu_min: Annotated[
+        int | None, typer.Option(metavar="N", help="ESXi numa.vcpu.min: vCPUs from which nodes show (default: 9).")
+    ] = None,
+    max_per_virtual_node: Annotated[
+        int | None, typer.Option(metavar="N", help="ESXi numa.vcpu.maxPerVirtualNode: most vCPUs of a virtual node.")
+    ] = None,
+    cores_per_node: Annotated[
+        int | None, typer.Option(metavar="N", help="ESXi 8.0 coresPerNumaNode: vCPUs of one virtual node.")
+    ] = None,
+    expose_on_cpu_hot_add: Annotated[
+        bool,
+        typer.Option("--expose-on-cpu-hot-add", help="ESXi 8.0 exposeVnumaOnCpuHotadd: nodes show with hot-add too."),
+    ] = False,
+    sized_on: Annotated[
+        Any,
+        typer.Option(
+            parser=_sized_on, metavar="SOCKETSxCORES", help="ESXi before 8.0: the host of the first power-on."
+        ),
+    ] = None,
+    cells: Annotated[
+        Any,
+        typer.Option(parser=_counts, metavar="N,N,...", help="Linux: vCPUs of each libvirt cell."),
+    ] = None,
+    nodes: Annotated[
+        Any,
+        typer.Option(parser=_counts, metavar="N,N,...", help="Linux: the host's node, from 0, of each cell."),
+    ] = None,
+    form: Annotated[Format, typer.Option("--format", help="Form of the layout.")] = Format.table,
+) -> None:
+    """Show the NUMA nodes that a guest sees, where they are placed, and what is wrong with that."""
+    arguments: dict[str, Any] = {name: value for name, value in locals().items() if name != "form"}
+    arguments.update(cells=cells or (), nodes=nodes or ())
+    try:
+        layout = vnuma.layout(**arguments)
+    except ScenarioError as error:
+        raise ScenarioError.of(_of_option(mistake, arguments) for mistake in error.mistakes) from None
+    if form is Format.json:
+        first = {key: layout.pop(key) for key in ("vpds", "ppds", "homes", "warnings")}
+        output.write(files.to_json({**first, **layout}))
+    else:
+        output.print_table(table.layout_table(layout))
