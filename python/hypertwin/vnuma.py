@@ -92,7 +92,11 @@ def layout(
     arguments = {**locals()}
     arguments["memory"] = memory or f"{MEMORY_PER_VCPU_GIB * vcpus} GiB"
     arguments["node_memory"] = node_memory or f"{max(NODE_MEMORY_GIB, NODE_MEMORY_PER_CORE_GIB * cores)} GiB"
-    given = {PATHS[name]: value for name, value in arguments.items() if value not in (None, False, ())}
+    given = {
+        PATHS[name]: value
+        for name, value in arguments.items()
+        if value is not None and value is not False and value != ()
+    }
     try:
         checked = scenario.loads(json.dumps(_BASE), given)
     except ScenarioError as error:
