@@ -71,7 +71,9 @@ def command(
         advice = size.advise(found, memory=memory, vcpus=vcpus, demand=demand, reserved_cores=reserved_cores)
         texts = advice.snippets(name, bind=bind, only=snippet)
     except ScenarioError as error:
-        raise ScenarioError.of(of_option(mistake, arguments) for mistake in error.mistakes) from None
+        raise ScenarioError.of(
+            of_option(mistake, arguments) if mistake.path in arguments else mistake for mistake in error.mistakes
+        ) from None
     if snippet is not None:
         output.write(texts[snippet])
         return

@@ -1,11 +1,11 @@
 """The topology that one virtual machine should have on a host, and what it gains over what one would naively choose.
 
-The rules: one vCPU per physical core, hyper-threads never counted; peak demand at 80 % of the vCPUs; the fewest NUMA nodes
-that hold the vCPUs and the memory, split evenly, an even count over several nodes; virtual nodes as large as virtual
-sockets; CPU hot-add off on several nodes. Sources: "Virtualizing large databases - VMware CPU capacity planning"
-(InterSystems community, 2017); VMware, "Performance Best Practices for VMware vSphere 8.0", sections on virtual CPUs and
-NUMA. What a topology becomes on a host is the core's model of virtual NUMA (docs/models/vnuma.md): every candidate goes
-through it, and the best one by its findings is the advice.
+The rules: one vCPU per physical core, hyper-threads never counted; peak demand at 80 % of the vCPUs; the fewest NUMA
+nodes that hold the vCPUs and the memory, split evenly, an even count over several nodes; virtual sockets as large as
+virtual nodes; CPU hot-add off on several nodes. Sources: "Virtualizing large databases - VMware CPU capacity planning"
+(InterSystems community, 2017); VMware, "Performance Best Practices for VMware vSphere 8.0", on virtual CPUs and NUMA.
+What a topology becomes on a host is the core's model of virtual NUMA (`hypertwin.vnuma`): every candidate goes through
+it, and the best one by its findings is the advice.
 """
 
 from __future__ import annotations
@@ -239,8 +239,8 @@ class Advice:
 def find_host(text: str, *, hypervisor: str | None = None, node_memory: str | None = None) -> Host:
     """The host that `text` describes: `2x12`, `2x12x2@2.5GHz`, or `SCENARIO.yaml:HOST`, a host group of a scenario.
 
-    `hypervisor` (`esxi-8.0` by default) and `node_memory` belong to the compact form. Raises ScenarioError; the path of a
-    mistake is the name of the argument (`host` for `text`).
+    `hypervisor` (`esxi-8.0` by default) and `node_memory` belong to the compact form. Raises ScenarioError; the path of
+    a mistake is the name of the argument (`host` for `text`).
     """
     compact = _COMPACT.fullmatch(text)
     if compact:
@@ -282,14 +282,14 @@ def demand_in_cores(text: str, host: Host) -> float:
     """Cores of a demand such as `10` (cores) or `25 GHz` (divided by the nominal clock). Raises ScenarioError."""
     if _CORES.fullmatch(text):
         cores = float(text)
-    elif host.clock_hz is None:
+        if not cores:
+            _fail("out-of-range", "demand", text, "more than 0", "give the CPU that the machine needs at its peak")
+        return cores
+    hertz = _frequency_hz("demand", text)
+    if host.clock_hz is None:
         hint = "give the clock with the host, such as 2x12@2.5GHz, or the demand in cores"
         _fail("missing-key", "demand", text, "cores, such as 10; GHz where the host's clock is known", hint)
-    else:
-        cores = _frequency_hz("demand", text) / host.clock_hz
-    if cores <= 0:
-        _fail("out-of-range", "demand", text, "more than 0", "give the CPU that the machine needs at its peak")
-    return cores
+    return hertz / host.clock_hz
 
 
 def advise(
@@ -344,8 +344,8 @@ def advise(
 def advise_topology(**arguments: Any) -> dict[str, Any]:
     """The advice for a machine and host as `hypertwin.vnuma.layout` takes them, which this is called with.
 
-    Keys: `sockets`, `cores_per_socket`, `vcpus`, `vpds`, `fits_node`, `settings` and `text`. More vCPUs than cores become
-    the host's cores. Raises ScenarioError.
+    Keys: `sockets`, `cores_per_socket`, `vcpus`, `vpds`, `fits_node`, `settings` and `text`. More vCPUs than cores
+    become the host's cores. Raises ScenarioError.
     """
     present = vnuma.layout(**arguments)
     topology = present["host_topology"]
@@ -450,8 +450,8 @@ def _notes(
         yield "CPU hot-add stays off: it would hide the virtual nodes from the guest."
     if several and not host.is_linux and not _automatic_topology(host):
         yield (
-            "ESXi before 8.0 keeps the virtual nodes of the first power-on while the vCPU count stays: for a machine that "
-            "has run before, remove numa.autosize.cookie and numa.autosize.vcpu.maxPerVirtualNode."
+            "ESXi before 8.0 keeps the virtual nodes of the first power-on while the vCPU count stays: if it has run, "
+            "remove numa.autosize.cookie and numa.autosize.vcpu.maxPerVirtualNode."
         )
     if advised.vcpus // advised.cores_per_socket > 1:
         yield "Some licences count virtual sockets."
@@ -505,10 +505,9 @@ def _frequency_hz(path: str, text: str) -> int:
     try:
         hertz = _core.frequency_hz(text)
     except ValueError as error:
-        hint = f"it {error}"
-        _fail("bad-unit", path, text, "a frequency, such as 2.5 GHz", hint)
+        _fail("bad-quantity", path, text, "a frequency, such as 2.5 GHz", f"it {error}")
     if not hertz:
-        _fail("out-of-range", path, text, "more than 0 Hz", "a frequency, such as 2.5 GHz")
+        _fail("out-of-range", path, text, "more than 0 Hz", "for example 2.5 GHz")
     return hertz
 
 

@@ -1,7 +1,7 @@
 """A virtual machine's topology as text to paste: one function per target, each with the source of its syntax.
 
-What every target needs is a `Machine`. The ESXi targets change a machine that is switched off; none of them creates disks
-or networks.
+What every target needs is a `Machine`. The ESXi targets change a machine that is switched off; none of them creates
+disks or networks.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ def vmx(machine: Machine) -> str:
 def powercli(machine: Machine) -> str:
     """VMware PowerCLI, for a machine that is switched off.
 
-    `Set-VM`, `New-AdvancedSetting`: PowerCLI Cmdlet Reference (https://developer.broadcom.com/powercli). CPU hot-add and
-    the nodes of vSphere 8 are in the configuration specification: vSphere API, `VirtualMachineVirtualNuma`
+    `Set-VM`, `New-AdvancedSetting`: PowerCLI Cmdlet Reference (https://developer.broadcom.com/powercli). CPU hot-add
+    and the nodes of vSphere 8 are in the configuration specification: vSphere API, `VirtualMachineVirtualNuma`
     (https://developer.broadcom.com/xapis/virtual-infrastructure-json-api/latest/data-structures/VirtualMachineVirtualNuma).
     """
     settings = dict(machine.settings)
@@ -134,7 +134,7 @@ def govc(machine: Machine) -> str:
     into the machine's configuration parameters.
     """
     parameters = {"cpuid.coresPerSocket": machine.cores_per_socket, **_vmx_settings(machine)}
-    command = ["govc", "vm.change", "-vm", machine.name, "-c", machine.vcpus, "-m", machine.memory_mib]
+    command: list[object] = ["govc", "vm.change", "-vm", machine.name, "-c", machine.vcpus, "-m", machine.memory_mib]
     command += ["-cpu-hot-add-enabled=false"]
     command += [word for key, value in parameters.items() for word in ("-e", f"{key}={value}")]
     return _lines([shlex.join(map(str, command))])
@@ -178,10 +178,10 @@ def libvirt(machine: Machine) -> str:
 def qm(machine: Machine) -> str:
     """Proxmox VE's `qm set`; the machine's name is its number.
 
-    Options: Proxmox VE Administration Guide, qm(1) (https://pve.proxmox.com/pve-docs/qm.1.html). The nodes' memory adds up
-    to the machine's, and a list of host nodes needs a policy, as PVE::QemuServer::Memory checks.
+    Options: Proxmox VE Administration Guide, qm(1) (https://pve.proxmox.com/pve-docs/qm.1.html). The nodes' memory adds
+    up to the machine's, and a list of host nodes needs a policy, as PVE::QemuServer::Memory checks.
     """
-    command = ["qm", "set", machine.name if machine.name.isdecimal() else "VMID"]
+    command: list[object] = ["qm", "set", machine.name if machine.name.isdecimal() else "VMID"]
     command += ["--sockets", machine.sockets, "--cores", machine.cores_per_socket, "--memory", machine.memory_mib]
     command += ["--numa", 1]
     for node, (vcpus, memory) in enumerate(zip(machine.node_vcpus, machine.node_memory_mib, strict=True)):
