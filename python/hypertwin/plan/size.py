@@ -132,6 +132,14 @@ class Candidate:
         """What the model warns of, as `code` and `text`."""
         return list(self.layout["warnings"])
 
+    @property
+    def reasons(self) -> list[str]:
+        """What speaks against it, in words; empty where nothing does."""
+        found = [warning["text"] for warning in self.warnings]
+        if len(self.vpds) == 1 and len(set(self.layout["homes"])) > 1:
+            found.append("The guest sees one node where there are several: it cannot keep work near its memory.")
+        return found
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON carries it."""
         return {
@@ -147,6 +155,7 @@ class Candidate:
             "local_memory_pct": round(100 * self.local_share, 1),
             "bandwidth_nodes": self.bandwidth_nodes,
             "warnings": self.warnings,
+            "reasons": self.reasons,
         }
 
 
@@ -361,10 +370,12 @@ def advise_topology(**arguments: Any) -> dict[str, Any]:
 
 
 def _best(host: Host, vcpus: int, memory: str, most: int) -> Candidate:
-    """The candidate with the fewest warnings, then the most local memory, the fewest nodes and the fewest vCPUs."""
+    """The best candidate: not collapsed, not odd, few warnings, local memory; then the fewest nodes and vCPUs."""
     return min(
         _candidates(host, vcpus, memory, most),
         key=lambda candidate: (
+            candidate.layout["collapsed"],
+            len(candidate.vpds) > 1 and candidate.vcpus % 2,
             len(candidate.warnings),
             -round(candidate.local_share, 2),
             len(candidate.vpds),

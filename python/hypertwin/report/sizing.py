@@ -29,9 +29,9 @@ def advice(found: Mapping[str, Any]) -> RenderableType:
         ("home nodes", "left"),
         ("local memory", "right"),
         ("bandwidth of", "right"),
-        ("why not", "left"),
+        ("against it", "left"),
     ):
-        table.add_column(Text(head), justify=justify, no_wrap=head != "why not")  # type: ignore[arg-type]
+        table.add_column(Text(head), justify=justify, no_wrap=head != "against it")  # type: ignore[arg-type]
     first = found["candidates"][0]
     for candidate in found["candidates"]:
         nodes = candidate["bandwidth_nodes"]
@@ -43,18 +43,11 @@ def advice(found: Mapping[str, Any]) -> RenderableType:
             _list(candidate["homes"]),
             f"{candidate['local_memory_pct']:.0f} %",
             f"{nodes} node{'s' if nodes > 1 else ''}",
-            Text(_reasons(candidate, first)),
+            Text("\n".join(candidate["reasons"])),
         )
     texts = [item for name, text in found["snippets"].items() for item in (Text(f"\n{name}", "bold"), Text(text))]
     notes = (Text(note, style="dim") for note in found["notes"])
     return Group(table, Text(found["advice"]["text"], style="bold"), *notes, *texts)
-
-
-def _reasons(candidate: Mapping[str, Any], first: Mapping[str, Any]) -> str:
-    if candidate is first:
-        return "\n".join(warning["text"] for warning in candidate["warnings"])
-    same = candidate["vpds"] == first["vpds"] and not candidate["warnings"]
-    return "same nodes" if same else "\n".join(warning["text"] for warning in candidate["warnings"])
 
 
 def _list(numbers: list[int]) -> str:
