@@ -7,7 +7,8 @@
 //! **Sources.** VMware vSphere Resource Management 5.0 to 8.0, "Virtual NUMA" and "Virtual NUMA Controls"; F. Denneman,
 //! "NUMA Deep Dive Part 5", "Decoupling of Cores per Socket from Virtual NUMA Topology in vSphere 6.5" (2016), "vSphere 7
 //! Cores per Socket and Virtual NUMA" (2021); VMware KB 2040375 (hot-add); vSphere API, `VirtualMachineVirtualNuma`; the
-//! article of the esxi-vnuma study, from which the roundings are derived.
+//! article of the esxi-vnuma study, from which the roundings are derived. That a virtual node larger than a node has
+//! several clients is in vSphere 6.0 Resource Management (`numa.vcpu.maxPerClient`).
 //!
 //! **Assumptions.** Power-on on a host with only the scenario's machines, in order of name, all idle then: a machine is
 //! placed where the fewest vCPUs per core are. A socket is a node. Linux moves threads freely: a wide machine without
@@ -22,8 +23,8 @@ use crate::numa;
 
 /// Part of a node's memory that machines can have; the hypervisor keeps the rest.
 ///
-/// Assumed: F. Denneman's example on vSphere 8.0 has 226 GB local and 155 GB remote of a machine with 384 GB, on nodes of
-/// 256 GB; 0.89 is within 1 % of both.
+/// Assumed, from one example: on nodes of 256 GB a machine of 384 GB had 226 GB local and 155 GB remote, with a little not
+/// yet touched (F. Denneman, "vSphere 8 CPU Topology for Large Memory Footprint VMs", 2022), so between 226 and 229 of 256.
 pub const USABLE_MEMORY: f64 = 0.89;
 
 /// `numa.vcpu.min`: vCPUs from which a guest may see several nodes (vSphere Resource Management, "Virtual NUMA Controls").
@@ -53,6 +54,8 @@ struct Rules {
     whole_sockets: WholeSockets,
     /// Virtual nodes are those of the first power-on, whatever the present host.
     fixed_at_first_power_on: bool,
+    /// Cores per socket that are not set become those of a virtual node.
+    chooses_sockets: bool,
     /// Nodes are compared only when the load of one exceeds its cores.
     rebalances_only_overcommitted: bool,
     /// `Numa.MaxProximityDomains`: virtual nodes beyond these have no memory of their own, and use the first one's.
@@ -69,6 +72,7 @@ const RULES: [Rules; 4] = [
         capped_at_nodes: false,
         whole_sockets: WholeSockets::No,
         fixed_at_first_power_on: true,
+        chooses_sockets: false,
         rebalances_only_overcommitted: false,
         max_proximity_domains: Some(16),
     },
@@ -80,6 +84,7 @@ const RULES: [Rules; 4] = [
         capped_at_nodes: true,
         whole_sockets: WholeSockets::Down,
         fixed_at_first_power_on: true,
+        chooses_sockets: false,
         rebalances_only_overcommitted: true,
         max_proximity_domains: Some(16),
     },
@@ -90,16 +95,18 @@ const RULES: [Rules; 4] = [
         capped_at_nodes: true,
         whole_sockets: WholeSockets::Up,
         fixed_at_first_power_on: true,
+        chooses_sockets: false,
         rebalances_only_overcommitted: true,
         max_proximity_domains: Some(16),
     },
-    // vSphere 8.0 Resource Management and API: the topology is assigned at power-on
+    // vSphere 8.0 Resource Management, "Virtual Topology", and API: all of it is assigned at power-on
     Rules {
         since: Hypervisor::Esxi80,
         socket_is_node: false,
         capped_at_nodes: true,
         whole_sockets: WholeSockets::Up,
         fixed_at_first_power_on: false,
+        chooses_sockets: true,
         rebalances_only_overcommitted: true,
         max_proximity_domains: Some(16),
     },
@@ -112,6 +119,7 @@ const LINUX: Rules = Rules {
     capped_at_nodes: true,
     whole_sockets: WholeSockets::No,
     fixed_at_first_power_on: false,
+    chooses_sockets: false,
     rebalances_only_overcommitted: true,
     max_proximity_domains: None,
 };
@@ -137,7 +145,10 @@ struct Nodes {
 
 impl Nodes {
     fn of(host: &HostGroup, vm: &VmGroup) -> Self {
-        let threads = if vm.numa.prefer_ht { host.threads_per_core } else { 1 };
+        let threads = match host.hypervisor.family() {
+            Family::Esxi if vm.numa.prefer_ht => host.threads_per_core,
+            _ => 1,
+        };
         Self {
             count: host.sockets,
             room: host.cores_per_socket * threads,
@@ -208,36 +219,28 @@ impl Topology {
     /// The virtual nodes and NUMA clients of `vm` when it is powered on, or moved to, a host of `host`.
     pub fn new(host: &HostGroup, vm: &VmGroup) -> Self {
         let rules = rules(host.hypervisor);
-        let linux = host.hypervisor.family() == Family::Linux;
         let nodes = Nodes::of(host, vm);
-        let exposed = match linux {
-            true => !vm.numa.cells.is_empty(),
-            false => vm.vcpus >= vcpu_min(vm) && !hidden_by_hot_add(rules, vm),
-        };
-        let bound = linux && exposed;
-        let present = if bound {
-            vm.numa.cells.clone()
-        } else {
-            split(rules, vm, nodes)
-        };
-        let first = vm.numa.sized_on.filter(|_| rules.fixed_at_first_power_on);
-        let vpds = match (exposed, first) {
-            (false, _) => vec![vm.vcpus],
-            (true, None) => present.clone(),
-            (true, Some(first)) => {
-                // Hyper-threads do not count: preferHT is known to change the clients of a machine that has its topology.
-                let room = first.cores_per_socket;
-                let count = first.sockets;
-                split(rules, vm, Nodes { count, room })
-            }
-        };
-        // A client wider than a node, other than on a host too small for the machine, would have no home.
         let share = nodes.even_share(vm.vcpus);
-        let too_wide = present.iter().any(|vcpus| *vcpus > nodes.room.max(share));
-        let ppds = if too_wide && !bound {
-            cut(vm.vcpus, share)
-        } else {
-            present
+        let (exposed, vpds, ppds) = match host.hypervisor.family() {
+            Family::Linux if vm.numa.cells.is_empty() => (false, vec![vm.vcpus], cut(vm.vcpus, share)),
+            Family::Linux => (true, vm.numa.cells.clone(), vm.numa.cells.clone()),
+            Family::Esxi => {
+                let exposed = vm.vcpus >= vcpu_min(vm) && !hidden_by_hot_add(rules, vm);
+                let present = split(rules, vm, nodes);
+                let vpds = match vm.numa.sized_on.filter(|_| rules.fixed_at_first_power_on) {
+                    _ if !exposed => vec![vm.vcpus],
+                    None => present.clone(),
+                    // Hyper-threads do not count: preferHT set later changes only the clients.
+                    Some(first) => {
+                        let (count, room) = (first.sockets, first.cores_per_socket);
+                        split(rules, vm, Nodes { count, room })
+                    }
+                };
+                // A virtual node larger than a node is backed by several clients, unless the host as a whole is too small.
+                let too_wide = present.iter().any(|vcpus| *vcpus > nodes.room.max(share));
+                let ppds = if too_wide { cut(vm.vcpus, share) } else { present };
+                (exposed, vpds, ppds)
+            }
         };
         Self {
             interleaved: vpds.len() == 1 && ppds.len() > 1,
@@ -451,7 +454,10 @@ fn layout(name: &str, host: &HostGroup, vm: &VmGroup, room: &mut Room) -> Layout
             memory_per_node_bytes: host.memory_per_node.bytes(),
         },
         vcpus: vm.vcpus,
-        cores_per_socket: vm.cores_per_socket.unwrap_or(1),
+        cores_per_socket: vm.cores_per_socket.unwrap_or(match topology.vpds[..] {
+            [first, ..] if rules(host.hypervisor).chooses_sockets && vm.vcpus.is_multiple_of(first) => first,
+            _ => 1,
+        }),
         memory_bytes: vm.memory.bytes(),
         vnuma: topology.exposed,
         collapsed: one_node && vm.vcpus > nodes.room,
@@ -509,6 +515,458 @@ fn place_memory(topology: &Topology, homes: &[usize], vm: &VmGroup, room: &mut R
     clients
 }
 
-fn warnings(_layout: &Layout, _topology: &Topology, _host: &HostGroup, _vm: &VmGroup) -> Vec<Warning> {
-    Vec::new()
+/// What is wrong with a layout; each code is explained in docs/models/vnuma.md.
+fn warnings(layout: &Layout, topology: &Topology, host: &HostGroup, vm: &VmGroup) -> Vec<Warning> {
+    let Nodes { count, room } = Nodes::of(host, vm);
+    let vcpus = vm.vcpus;
+    let rules = rules(host.hypervisor);
+    let linux = host.hypervisor.family() == Family::Linux;
+    let wide = vcpus > room;
+    let needed = vcpus.div_ceil(room).min(count) as usize;
+    let (vpds, ppds) = (&layout.vpds, &layout.ppds);
+    let mut by_node: BTreeMap<usize, u32> = BTreeMap::new();
+    for client in &layout.clients {
+        *by_node.entry(client.home).or_default() += client.vcpus;
+    }
+    let on_nodes: Vec<u32> = by_node.into_values().collect();
+    let uneven = |parts: &[u32]| {
+        parts
+            .iter()
+            .max()
+            .zip(parts.iter().min())
+            .is_some_and(|(most, least)| most - least > 1)
+    };
+    let by_hot_add = !linux && hidden_by_hot_add(rules, vm) && vcpus >= vcpu_min(vm);
+    let moved = rules.fixed_at_first_power_on && vm.numa.sized_on.is_some() && layout.vnuma && vpds != ppds;
+    let spilled: u64 = layout.clients.iter().map(|client| client.remote_bytes).sum();
+    let parts = |parts: &[u32]| parts.iter().map(u32::to_string).collect::<Vec<_>>().join(" + ");
+    let clients = ppds.len();
+
+    let mut found = Vec::new();
+    let mut warn = |holds: bool, code: &'static str, text: &dyn Fn() -> String| {
+        if holds {
+            found.push(Warning { code, text: text() });
+        }
+    };
+    warn(vcpus > host.cores(), "more-vcpus-than-cores", &|| {
+        format!(
+            "{vcpus} vCPUs on {} cores: vCPUs share cores, and a hyper-thread adds about a quarter of a core, not a core",
+            host.cores()
+        )
+    });
+    warn(wide && vcpus % 2 == 1, "odd-wide", &|| {
+        format!("{vcpus} vCPUs are wider than a node ({room}) and odd: they cannot be split evenly; use an even number")
+    });
+    warn(by_hot_add && topology.interleaved, "hot-add-wide", &|| {
+        format!(
+            "CPU hot-add hides virtual NUMA: the guest sees one node while its memory is interleaved over those of \
+             {clients} clients, so most of it is remote; turn CPU hot-add off"
+        )
+    });
+    warn(moved, "stale-topology", &|| {
+        format!(
+            "the guest sees the nodes of the host of its first power-on ({}), while {} are placed here: some of its \
+             local memory is remote; power it on anew with numa.autosize.once = FALSE, or change its vCPUs",
+            parts(vpds),
+            parts(ppds)
+        )
+    });
+    warn(!by_hot_add && !moved && topology.interleaved, "hidden-numa", &|| {
+        let remedy = match (linux, layout.vnuma) {
+            (true, _) => "give it cells (libvirt <numa>) bound to nodes",
+            (false, false) => "lower numa.vcpu.min",
+            (false, true) => "use virtual sockets, or virtual nodes, that fit a node",
+        };
+        format!("the guest sees one node, while its {vcpus} vCPUs take {needed}; {remedy}")
+    });
+    let splits = !linux && vm.cores_per_socket.is_some_and(|cores| cores > 1) && vm.numa.cores_per_node.is_none();
+    warn(
+        splits && vpds.len() > needed && !moved,
+        "cores-per-socket-splits",
+        &|| {
+            format!(
+                "sockets of {} cores split the machine into {} virtual nodes where {needed} would do; let a socket hold the \
+             vCPUs of one node",
+                layout.cores_per_socket,
+                vpds.len()
+            )
+        },
+    );
+    warn(uneven(vpds) || wide && uneven(&on_nodes), "imbalance", &|| {
+        format!(
+            "virtual nodes of {} vCPUs, {} on the physical nodes: the fullest limits the others",
+            parts(vpds),
+            parts(&on_nodes)
+        )
+    });
+    warn(layout.collapsed, "collapse", &|| {
+        let why = if linux {
+            "its cells are bound to it".to_owned()
+        } else {
+            format!("{clients} clients cannot balance {count} nodes, so the rebalancer brings them together")
+        };
+        format!(
+            "all {vcpus} vCPUs end up on node {}, which has room for {room}, with the memory bandwidth of one node: {why}",
+            layout.settled_homes[0]
+        )
+    });
+    warn(vpds.len() > topology.domains_with_memory, "proximity-domains", &|| {
+        format!(
+            "{} virtual nodes, of which only {} have memory of their own (Numa.MaxProximityDomains): the others use the \
+             first one's",
+            vpds.len(),
+            topology.domains_with_memory
+        )
+    });
+    warn(!topology.interleaved && spilled > 0, "memory-spill", &|| {
+        format!(
+            "{} of {} does not fit the home nodes, and is remote; give the machine less memory, or more nodes",
+            gibibytes(spilled),
+            gibibytes(layout.memory_bytes)
+        )
+    });
+    found
+}
+
+fn gibibytes(bytes: u64) -> String {
+    format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
+}
+
+#[cfg(test)]
+mod tests {
+    use hypertwin_cluster::{Bytes, Hypervisor, NumaOptions, Scenario, SizedOn};
+
+    use super::{Layout, Topology, layouts};
+
+    /// One machine on one host, of which each test changes what it is about.
+    fn scenario(hypervisor: &str, sockets: u32, cores: u32, vcpus: u32, cores_per_socket: u32) -> Scenario {
+        let text = format!(
+            r#"{{"name": "one",
+                "hosts": {{"esx": {{"sockets": 2, "cores_per_socket": 12, "clock": "2.5 GHz",
+                                    "memory_per_node": "1 TiB", "hypervisor": "{hypervisor}"}}}},
+                "vms": {{"vm": {{"vcpus": 1, "memory": "96 GiB", "workload": "w"}}}},
+                "workloads": {{"w": {{"arrivals": {{"open": {{"rate": "1 /s"}}}}, "cpu": {{"mean": "1 ms"}}}}}}}}"#
+        );
+        let mut scenario = Scenario::from_json(&text).expect("a good scenario");
+        let host = scenario.hosts.get_mut("esx").expect("the host");
+        (host.sockets, host.cores_per_socket) = (sockets, cores);
+        let vm = scenario.vms.get_mut("vm").expect("the machine");
+        (vm.vcpus, vm.cores_per_socket) = (vcpus, Some(cores_per_socket));
+        scenario
+    }
+
+    fn with(mut scenario: Scenario, numa: NumaOptions) -> Scenario {
+        scenario.vms.get_mut("vm").expect("the machine").numa = numa;
+        scenario
+    }
+
+    fn hot_add(mut scenario: Scenario) -> Scenario {
+        scenario.vms.get_mut("vm").expect("the machine").cpu_hot_add = true;
+        scenario
+    }
+
+    fn one(scenario: &Scenario) -> Layout {
+        layouts(scenario).expect("it fits").remove("vm").expect("the machine")
+    }
+
+    fn codes(layout: &Layout) -> Vec<&'static str> {
+        layout.warnings.iter().map(|warning| warning.code).collect()
+    }
+
+    fn prefer_ht() -> NumaOptions {
+        NumaOptions {
+            prefer_ht: true,
+            ..NumaOptions::default()
+        }
+    }
+
+    fn sized_on(sockets: u32, cores_per_socket: u32) -> NumaOptions {
+        NumaOptions {
+            sized_on: Some(SizedOn {
+                sockets,
+                cores_per_socket,
+            }),
+            ..NumaOptions::default()
+        }
+    }
+
+    /// Version, vCPUs, cores per virtual socket and virtual nodes that were seen on 2 x 12 cores ("VMware ESXi 6.5.
+    /// Улучшение NUMA").
+    const SEEN: [(&str, u32, u32, usize); 33] = [
+        ("esxi-6.5", 12, 1, 1),
+        ("esxi-6.5", 12, 2, 1),
+        ("esxi-6.5", 16, 1, 2),
+        ("esxi-6.5", 16, 2, 2),
+        ("esxi-6.5", 20, 1, 2),
+        ("esxi-6.5", 20, 10, 2),
+        ("esxi-6.5", 20, 5, 2),
+        ("esxi-6.5", 24, 1, 2),
+        ("esxi-6.5", 24, 4, 2),
+        ("esxi-6.5", 24, 6, 2),
+        ("esxi-6.5", 24, 8, 3),
+        ("esxi-6.5", 25, 1, 2),
+        ("esxi-6.5", 32, 1, 2),
+        ("esxi-6.5", 32, 4, 2),
+        ("esxi-6.5", 36, 6, 2),
+        ("esxi-6.5", 48, 1, 2),
+        ("esxi-6.5", 48, 4, 2),
+        ("esxi-6.0", 12, 1, 1),
+        ("esxi-6.0", 12, 2, 6),
+        ("esxi-6.0", 16, 1, 2),
+        ("esxi-6.0", 16, 8, 2),
+        ("esxi-6.0", 20, 1, 2),
+        ("esxi-6.0", 20, 10, 2),
+        ("esxi-6.0", 20, 5, 4),
+        ("esxi-6.0", 24, 1, 2),
+        ("esxi-6.0", 24, 2, 2),
+        ("esxi-6.0", 24, 4, 6),
+        ("esxi-6.0", 24, 8, 3),
+        ("esxi-6.0", 32, 8, 4),
+        ("esxi-6.0", 36, 1, 3),
+        ("esxi-6.0", 36, 6, 6),
+        ("esxi-6.0", 48, 1, 4),
+        ("esxi-6.0", 48, 2, 24),
+    ];
+
+    /// The one row that contradicts its neighbours: 12 and 48 vCPUs in sockets of two have a node per socket, 24 do not.
+    const CONTRADICTION: (&str, u32, u32) = ("esxi-6.0", 24, 2);
+
+    #[test]
+    fn the_number_of_virtual_nodes_is_what_was_seen() {
+        for (version, vcpus, cores, seen) in SEEN {
+            let layout = one(&scenario(version, 2, 12, vcpus, cores));
+            let expected = if (version, vcpus, cores) == CONTRADICTION {
+                12
+            } else {
+                seen
+            };
+            assert_eq!(
+                layout.vpds.len(),
+                expected,
+                "{version} {vcpus} vCPUs, {cores} per socket"
+            );
+            assert_eq!(layout.ppds, layout.vpds);
+        }
+    }
+
+    /// F. Denneman, "NUMA Deep Dive" and the articles named above.
+    #[test]
+    fn worked_cases_hold() {
+        #[rustfmt::skip]
+        let cases: [(Scenario, &[u32], &[u32]); 14] = [
+            (scenario("esxi-6.0", 2, 10, 10, 5), &[5, 5], &[5, 5]),
+            (scenario("esxi-6.0", 2, 10, 16, 2), &[2; 8], &[2; 8]),
+            (with(scenario("esxi-6.0", 2, 10, 12, 1), prefer_ht()), &[12], &[12]),
+            (scenario("esxi-6.5", 2, 10, 16, 2), &[8, 8], &[8, 8]),
+            (scenario("esxi-6.5", 2, 12, 24, 8), &[8, 8, 8], &[8, 8, 8]),
+            (scenario("esxi-6.5", 2, 12, 25, 1), &[13, 12], &[13, 12]),
+            (scenario("esxi-7.0", 2, 20, 30, 2), &[16, 14], &[16, 14]),
+            (with(scenario("esxi-7.0", 4, 14, 36, 1), sized_on(2, 20)), &[18, 18], &[12, 12, 12]),
+            (scenario("esxi-8.0", 2, 20, 12, 1), &[12], &[12]),
+            // 6 cores per node, numa.vcpu.min 9: EPYC 7401, F. Denneman, "AMD EPYC and vSphere vNUMA" (2019)
+            (scenario("esxi-6.7", 4, 6, 8, 1), &[8], &[4, 4]),
+            (with(scenario("esxi-6.7", 4, 6, 8, 1), NumaOptions { vcpu_min: Some(6), ..NumaOptions::default() }),
+             &[4, 4], &[4, 4]),
+            // preferHT set after the first power-on changes the clients only
+            (with(scenario("esxi-6.0", 2, 10, 12, 1), NumaOptions { prefer_ht: true, ..sized_on(2, 10) }),
+             &[6, 6], &[12]),
+            (with(scenario("esxi-6.5", 2, 10, 16, 2), NumaOptions {
+                follow_cores_per_socket: true, ..NumaOptions::default() }), &[2; 8], &[2; 8]),
+            (with(scenario("esxi-8.0", 2, 20, 24, 1), NumaOptions {
+                cores_per_node: Some(6), ..NumaOptions::default() }), &[6; 4], &[6; 4]),
+        ];
+        for (scenario, vpds, ppds) in cases {
+            let layout = one(&scenario);
+            assert_eq!((&layout.vpds[..], &layout.ppds[..]), (vpds, ppds), "{scenario:?}");
+        }
+    }
+
+    #[test]
+    fn memory_beyond_the_home_node_is_remote() {
+        let mut scenario = scenario("esxi-8.0", 2, 20, 12, 1);
+        scenario.hosts.get_mut("esx").expect("the host").memory_per_node = Bytes::from_gib(256);
+        scenario.vms.get_mut("vm").expect("the machine").memory = Bytes::from_gib(384);
+        let layout = one(&scenario);
+        let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+        assert_eq!(layout.clients.len(), 1);
+        assert!((gib(layout.clients[0].local_bytes) - 226.0).abs() < 3.0);
+        assert!((gib(layout.clients[0].remote_bytes) - 155.0).abs() < 3.0);
+        assert_eq!(codes(&layout), ["memory-spill"]);
+    }
+
+    #[test]
+    fn hot_add_hides_the_nodes_and_spreads_memory() {
+        let layout = one(&hot_add(scenario("esxi-6.5", 2, 12, 24, 1)));
+        assert_eq!((&layout.vpds[..], &layout.ppds[..]), (&[24][..], &[12, 12][..]));
+        assert!(!layout.vnuma);
+        for client in &layout.clients {
+            assert_eq!(client.local_bytes, client.remote_bytes);
+        }
+        assert_eq!(codes(&layout), ["hot-add-wide"]);
+        let narrow = one(&hot_add(scenario("esxi-6.5", 2, 12, 12, 1)));
+        assert_eq!(codes(&narrow), [""; 0], "a machine that fits a node loses nothing");
+        let shown = NumaOptions {
+            expose_on_cpu_hot_add: true,
+            ..NumaOptions::default()
+        };
+        assert_eq!(
+            one(&with(hot_add(scenario("esxi-8.0", 2, 12, 24, 1)), shown)).vpds,
+            [12, 12]
+        );
+    }
+
+    #[test]
+    fn linux_guests_see_the_nodes_that_they_are_given() {
+        let none = one(&scenario("linux-6.6", 2, 12, 24, 12));
+        assert_eq!((&none.vpds[..], &none.homes[..]), (&[24][..], &[0, 1][..]));
+        assert_eq!(codes(&none), ["hidden-numa"]);
+        let cells = |cells: &[u32], nodes: &[u32]| {
+            let (cells, nodes) = (cells.to_vec(), nodes.to_vec());
+            let options = NumaOptions {
+                cells,
+                nodes,
+                ..NumaOptions::default()
+            };
+            one(&with(scenario("linux-6.6", 2, 12, 24, 1), options))
+        };
+        let bound = cells(&[12, 12], &[1, 0]);
+        assert_eq!(
+            (&bound.vpds[..], &bound.settled_homes[..]),
+            (&[12, 12][..], &[1, 0][..])
+        );
+        assert_eq!(codes(&bound), [""; 0]);
+        assert_eq!(codes(&cells(&[12, 12], &[1, 1])), ["collapse"]);
+        assert_eq!(codes(&cells(&[16, 8], &[])), ["imbalance"]);
+    }
+
+    #[test]
+    fn a_warning_says_what_is_wrong() {
+        #[rustfmt::skip]
+        let cases: [(Scenario, &[&str]); 14] = [
+            (scenario("esxi-6.5", 2, 12, 12, 1), &[]),
+            (scenario("esxi-6.5", 2, 12, 24, 12), &[]),
+            (scenario("esxi-6.5", 2, 12, 16, 2), &[]),
+            (scenario("esxi-7.0", 4, 14, 28, 14), &[]),
+            (scenario("esxi-6.5", 2, 12, 11, 1), &[]),
+            (scenario("esxi-6.5", 2, 12, 23, 1), &["odd-wide"]),
+            (scenario("esxi-6.5", 2, 12, 26, 1), &["more-vcpus-than-cores"]),
+            (scenario("esxi-6.5", 2, 12, 24, 8), &["cores-per-socket-splits", "imbalance", "collapse"]),
+            (scenario("esxi-6.5", 2, 12, 20, 4), &["cores-per-socket-splits", "imbalance"]),
+            (scenario("esxi-6.0", 2, 12, 12, 2), &["cores-per-socket-splits"]),
+            (scenario("esxi-6.0", 2, 24, 48, 2), &["cores-per-socket-splits", "proximity-domains"]),
+            (scenario("esxi-6.5", 2, 12, 24, 24), &["hidden-numa"]),
+            (with(scenario("esxi-7.0", 4, 14, 36, 1), sized_on(2, 20)), &["stale-topology"]),
+            (with(scenario("esxi-6.5", 2, 12, 24, 1), prefer_ht()), &[]),
+        ];
+        for (scenario, expected) in cases {
+            let layout = one(&scenario);
+            assert_eq!(codes(&layout), expected, "{scenario:?}");
+        }
+    }
+
+    #[test]
+    fn later_machines_go_where_there_is_room() {
+        let mut scenario = scenario("esxi-6.5", 2, 12, 8, 1);
+        scenario.vms.get_mut("vm").expect("the machine").count = 3;
+        let homes: Vec<usize> = layouts(&scenario)
+            .expect("they fit")
+            .into_values()
+            .flat_map(|layout| layout.homes)
+            .collect();
+        assert_eq!(homes, [0, 1, 0]);
+    }
+
+    #[test]
+    fn virtual_nodes_beyond_the_limit_use_the_memory_of_the_first() {
+        let scenario = scenario("esxi-6.0", 2, 12, 48, 2);
+        let domains = Topology::new(&scenario.hosts["esx"], &scenario.vms["vm"]).memory_domains();
+        assert_eq!(domains[28..36], [14, 14, 15, 15, 0, 0, 0, 0]);
+        assert_eq!(domains.len(), 48);
+    }
+
+    /// Every shape: the parts make the whole, and virtual nodes hold whole sockets where the version says so.
+    #[test]
+    fn any_machine_on_any_host() {
+        let options = |bits: u32, vcpus: u32| NumaOptions {
+            prefer_ht: bits & 1 > 0,
+            follow_cores_per_socket: bits & 2 > 0,
+            expose_on_cpu_hot_add: bits & 4 > 0,
+            vcpu_min: (bits & 16 > 0).then_some(1),
+            max_per_virtual_node: (bits & 32 > 0).then_some(vcpus / 3 + 1),
+            cores_per_node: (bits & 64 > 0).then_some(5),
+            sized_on: (bits & 128 > 0).then_some(SizedOn {
+                sockets: 3,
+                cores_per_socket: 7,
+            }),
+            ..NumaOptions::default()
+        };
+        let mut scenario = scenario("esxi-5.5", 1, 1, 1, 1);
+        let (mut host, mut vm) = (scenario.hosts["esx"].clone(), scenario.vms["vm"].clone());
+        for &hypervisor in Hypervisor::ALL {
+            for vcpus in (1..=256).chain([768]) {
+                for cores in (1..=vcpus).filter(|cores| vcpus % cores == 0) {
+                    for (sockets, room) in [
+                        (1, 1),
+                        (1, 128),
+                        (2, 1),
+                        (2, 12),
+                        (2, 20),
+                        (3, 7),
+                        (4, 14),
+                        (8, 28),
+                        (8, 128),
+                    ] {
+                        // every combination of settings over the shapes, each shape with a few of them
+                        let bits = (vcpus * 37 + cores * 11 + sockets * 5 + room) % 256;
+                        (host.hypervisor, host.sockets, host.cores_per_socket) = (hypervisor, sockets, room);
+                        (vm.vcpus, vm.cores_per_socket) = (vcpus, Some(cores));
+                        vm.cpu_hot_add = bits & 8 > 0;
+                        for bits in [0, bits] {
+                            vm.numa = options(bits, vcpus);
+                            let topology = Topology::new(&host, &vm);
+                            let about = || format!("{hypervisor} {vcpus}/{cores} on {sockets} x {room}, {bits:b}");
+                            assert_eq!(topology.vpds.iter().sum::<u32>(), vcpus, "{}", about());
+                            assert_eq!(topology.ppds.iter().sum::<u32>(), vcpus, "{}", about());
+                            assert!(
+                                topology.vpds.iter().chain(&topology.ppds).all(|part| *part > 0),
+                                "{}",
+                                about()
+                            );
+                            assert_eq!(topology.memory_domains().len(), vcpus as usize, "{}", about());
+                            let homes = topology.homes(&host, &vm, |_| 0.0);
+                            assert_eq!(homes.len(), topology.ppds.len(), "{}", about());
+                            assert!(homes.iter().all(|home| *home < sockets as usize), "{}", about());
+                            let whole = hypervisor >= Hypervisor::Esxi65 && hypervisor <= Hypervisor::Esxi90;
+                            if bits == 0 && whole && !vm.cpu_hot_add {
+                                assert!(topology.vpds.iter().all(|vpd| vpd % cores == 0), "{}", about());
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        // and the whole way, for some of them: all memory has a place
+        for hypervisor in [Hypervisor::Esxi60, Hypervisor::Esxi70, Hypervisor::Linux6_6] {
+            for vcpus in [1, 2, 9, 24, 25, 48, 64, 256] {
+                for cores in (1..=vcpus).filter(|cores| vcpus % cores == 0) {
+                    for bits in [0, 1, 2, 16, 32] {
+                        let host = scenario.hosts.get_mut("esx").expect("the host");
+                        (host.hypervisor, host.sockets, host.cores_per_socket) = (hypervisor, 4, 32);
+                        host.memory_per_node = Bytes::from_gib(32);
+                        let vm = scenario.vms.get_mut("vm").expect("the machine");
+                        (vm.vcpus, vm.cores_per_socket, vm.numa) = (vcpus, Some(cores), options(bits, vcpus));
+                        vm.memory = Bytes::new(100_000_000_007);
+                        let layout = one(&scenario);
+                        let placed: u64 = layout
+                            .clients
+                            .iter()
+                            .flat_map(|client| &client.memory)
+                            .map(|part| part.bytes)
+                            .sum();
+                        assert_eq!(placed, layout.memory_bytes, "{scenario:?}");
+                    }
+                }
+            }
+        }
+    }
 }
