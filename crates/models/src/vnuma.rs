@@ -884,88 +884,83 @@ mod tests {
         assert_eq!(domains.len(), 48);
     }
 
-    /// Every shape: the parts make the whole, and virtual nodes hold whole sockets where the version says so.
-    #[test]
-    fn any_machine_on_any_host() {
-        let options = |bits: u32, vcpus: u32| NumaOptions {
+    /// One of 256 combinations of settings.
+    fn settings(bits: u32, vcpus: u32) -> NumaOptions {
+        NumaOptions {
             prefer_ht: bits & 1 > 0,
             follow_cores_per_socket: bits & 2 > 0,
             expose_on_cpu_hot_add: bits & 4 > 0,
             vcpu_min: (bits & 16 > 0).then_some(1),
             max_per_virtual_node: (bits & 32 > 0).then_some(vcpus / 3 + 1),
             cores_per_node: (bits & 64 > 0).then_some(5),
-            sized_on: (bits & 128 > 0).then_some(SizedOn {
-                sockets: 3,
-                cores_per_socket: 7,
-            }),
-            ..NumaOptions::default()
-        };
-        let mut scenario = scenario("esxi-5.5", 1, 1, 1, 1);
+            ..if bits & 128 > 0 {
+                sized_on(3, 7)
+            } else {
+                NumaOptions::default()
+            }
+        }
+    }
+
+    /// Every vCPU count and the sockets it can have.
+    fn shapes() -> impl Iterator<Item = (u32, u32)> {
+        let sockets = |vcpus: u32| (1..=vcpus).filter(move |cores| vcpus.is_multiple_of(*cores));
+        (1..=256).flat_map(move |vcpus| sockets(vcpus).map(move |cores| (vcpus, cores)))
+    }
+
+    /// The parts make the whole, every client has a home, and virtual nodes hold whole sockets where the version says so.
+    #[test]
+    fn any_machine_on_any_host() {
+        let scenario = scenario("esxi-5.5", 1, 1, 1, 1);
         let (mut host, mut vm) = (scenario.hosts["esx"].clone(), scenario.vms["vm"].clone());
-        for &hypervisor in Hypervisor::ALL {
-            for vcpus in (1..=256).chain([768]) {
-                for cores in (1..=vcpus).filter(|cores| vcpus % cores == 0) {
-                    for (sockets, room) in [
-                        (1, 1),
-                        (1, 128),
-                        (2, 1),
-                        (2, 12),
-                        (2, 20),
-                        (3, 7),
-                        (4, 14),
-                        (8, 28),
-                        (8, 128),
-                    ] {
-                        // every combination of settings over the shapes, each shape with a few of them
-                        let bits = (vcpus * 37 + cores * 11 + sockets * 5 + room) % 256;
-                        (host.hypervisor, host.sockets, host.cores_per_socket) = (hypervisor, sockets, room);
-                        (vm.vcpus, vm.cores_per_socket) = (vcpus, Some(cores));
-                        vm.cpu_hot_add = bits & 8 > 0;
-                        for bits in [0, bits] {
-                            vm.numa = options(bits, vcpus);
-                            let topology = Topology::new(&host, &vm);
-                            let about = || format!("{hypervisor} {vcpus}/{cores} on {sockets} x {room}, {bits:b}");
-                            assert_eq!(topology.vpds.iter().sum::<u32>(), vcpus, "{}", about());
-                            assert_eq!(topology.ppds.iter().sum::<u32>(), vcpus, "{}", about());
-                            assert!(
-                                topology.vpds.iter().chain(&topology.ppds).all(|part| *part > 0),
-                                "{}",
-                                about()
-                            );
-                            assert_eq!(topology.memory_domains().len(), vcpus as usize, "{}", about());
-                            let homes = topology.homes(&host, &vm, |_| 0.0);
-                            assert_eq!(homes.len(), topology.ppds.len(), "{}", about());
-                            assert!(homes.iter().all(|home| *home < sockets as usize), "{}", about());
-                            let whole = hypervisor >= Hypervisor::Esxi65 && hypervisor <= Hypervisor::Esxi90;
-                            if bits == 0 && whole && !vm.cpu_hot_add {
-                                assert!(topology.vpds.iter().all(|vpd| vpd % cores == 0), "{}", about());
-                            }
-                        }
-                    }
+        for (vcpus, cores) in shapes() {
+            for (sockets, room) in (1..=8).flat_map(|sockets| (1..=128).map(move |room| (sockets, room))) {
+                for &hypervisor in Hypervisor::ALL {
+                    // no settings at every other shape, and all their combinations over the rest
+                    let mixed = vcpus * 37 + cores * 11 + sockets * 5 + room * 3 + hypervisor as u32;
+                    let bits = if mixed % 2 == 0 { 0 } else { mixed / 2 % 256 };
+                    (host.hypervisor, host.sockets, host.cores_per_socket) = (hypervisor, sockets, room);
+                    (vm.vcpus, vm.cores_per_socket, vm.numa) = (vcpus, Some(cores), settings(bits, vcpus));
+                    vm.cpu_hot_add = bits & 8 > 0;
+                    let topology = Topology::new(&host, &vm);
+                    let homes = topology.homes(&host, &vm, |_| 0.0);
+                    let whole = |parts: &[u32]| parts.iter().sum::<u32>() == vcpus && !parts.contains(&0);
+                    let sound = whole(&topology.vpds)
+                        && whole(&topology.ppds)
+                        && homes.len() == topology.ppds.len()
+                        && homes.iter().all(|home| *home < sockets as usize);
+                    let whole_sockets = bits > 0
+                        || !(Hypervisor::Esxi65..=Hypervisor::Esxi90).contains(&hypervisor)
+                        || topology.vpds.iter().all(|vpd| vpd.is_multiple_of(cores));
+                    assert!(
+                        sound && whole_sockets,
+                        "{hypervisor}, {vcpus} vCPUs, {cores} per socket, on {sockets} x {room}, settings {bits:b}: {topology:?}"
+                    );
                 }
             }
         }
-        // and the whole way, for some of them: all memory has a place
-        for hypervisor in [Hypervisor::Esxi60, Hypervisor::Esxi70, Hypervisor::Linux6_6] {
-            for vcpus in [1, 2, 9, 24, 25, 48, 64, 256] {
-                for cores in (1..=vcpus).filter(|cores| vcpus % cores == 0) {
-                    for bits in [0, 1, 2, 16, 32] {
-                        let host = scenario.hosts.get_mut("esx").expect("the host");
-                        (host.hypervisor, host.sockets, host.cores_per_socket) = (hypervisor, 4, 32);
-                        host.memory_per_node = Bytes::from_gib(32);
-                        let vm = scenario.vms.get_mut("vm").expect("the machine");
-                        (vm.vcpus, vm.cores_per_socket, vm.numa) = (vcpus, Some(cores), options(bits, vcpus));
-                        vm.memory = Bytes::new(100_000_000_007);
-                        let layout = one(&scenario);
-                        let placed: u64 = layout
-                            .clients
-                            .iter()
-                            .flat_map(|client| &client.memory)
-                            .map(|part| part.bytes)
-                            .sum();
-                        assert_eq!(placed, layout.memory_bytes, "{scenario:?}");
-                    }
-                }
+    }
+
+    #[test]
+    fn all_memory_has_a_place() {
+        let mut scenario = scenario("esxi-5.5", 4, 32, 1, 1);
+        for (vcpus, cores) in shapes() {
+            let host = scenario.hosts.get_mut("esx").expect("the host");
+            host.hypervisor = Hypervisor::ALL[(vcpus + cores) as usize % Hypervisor::ALL.len()];
+            host.memory_per_node = Bytes::from_gib(32);
+            let vm = scenario.vms.get_mut("vm").expect("the machine");
+            (vm.vcpus, vm.cores_per_socket) = (vcpus, Some(cores));
+            vm.memory = Bytes::new(120_000_000_007 + u64::from(vcpus));
+            vm.cpu_hot_add = cores % 5 == 0;
+            let layout = one(&scenario);
+            let placed = layout.clients.iter().flat_map(|client| &client.memory);
+            assert_eq!(
+                placed.map(|part| part.bytes).sum::<u64>(),
+                layout.memory_bytes,
+                "{layout:?}"
+            );
+            for client in &layout.clients {
+                let bytes: u64 = client.memory.iter().map(|part| part.bytes).sum();
+                assert_eq!(client.local_bytes + client.remote_bytes, bytes, "{layout:?}");
             }
         }
     }
