@@ -12,10 +12,12 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Group
+from rich.text import Text
 
 from hypertwin import vnuma
 from hypertwin.cli import output
 from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.plan import size
 from hypertwin.report import files, table, topology
 
 
@@ -40,7 +42,7 @@ def _counts(text: str) -> list[int]:
     return [int(part) for part in parts]
 
 
-def _of_option(mistake: Mistake, arguments: Mapping[str, Any]) -> Mistake:
+def of_option(mistake: Mistake, arguments: Mapping[str, Any]) -> Mistake:
     """The mistake as one of the option `--NAME VALUE` of an argument, in its texts too."""
     name, value = mistake.path, arguments.get(mistake.path)
     return replace(
@@ -136,13 +138,15 @@ def command(
         files.check_writable(drawing)
     try:
         layout = vnuma.layout(**arguments)
+        advice = size.advise_topology(**arguments)
     except ScenarioError as error:
-        raise ScenarioError.of(_of_option(mistake, arguments) for mistake in error.mistakes) from None
+        raise ScenarioError.of(of_option(mistake, arguments) for mistake in error.mistakes) from None
     if drawing is not None:
         files.write_atomically(drawing, topology.svg(layout))
         sys.stderr.write(f"wrote {drawing}\n")
     if form is Format.json:
         first = {key: layout.pop(key) for key in ("vpds", "ppds", "homes", "warnings")}
-        output.write(files.to_json({**first, **layout}))
+        output.write(files.to_json({**first, "advice": advice, **layout}))
     else:
-        output.print_table(Group(topology.terminal(layout), table.layout_table(layout)))
+        advised = Text(f"Advice: {advice['text']}", style="bold")
+        output.print_table(Group(topology.terminal(layout), table.layout_table(layout), advised))
