@@ -154,14 +154,13 @@ fn hot_add_interleaves_memory_over_the_nodes() {
 
 #[test]
 fn clients_that_cannot_be_spread_collapse_and_their_pages_follow() {
-    let uneven = |weight: u32, migration: &str| {
+    let uneven = |migration: &str| {
         let mut host = machine("esxi-6.5", 2, 2);
-        host["scheduler"] = json!({"numa_action_affinity_weight": weight});
         host["memory_system"]["page_migration"] = json!(migration);
         let vms = json!({"a": vm(18, "stream", json!({"cores_per_socket": 6, "memory": "18 GiB"}))});
         run(host, vms, "5 s", "20 s").remove("a").expect("the machine")
     };
-    let (collapsed, left_behind, spread) = (uneven(130, "1 GB/s"), uneven(130, "0 GB/s"), uneven(0, "1 GB/s"));
+    let (collapsed, left_behind) = (uneven("1 GB/s"), uneven("0 GB/s"));
     assert_eq!(collapsed.virtual_nodes, 3);
     assert_near(
         collapsed.numa_local_pct,
@@ -171,12 +170,6 @@ fn clients_that_cannot_be_spread_collapse_and_their_pages_follow() {
     );
     assert_near(collapsed.numa_local_mb, 18.0 * 1024.0, 1e-9, "NLMEM");
     assert_near(left_behind.numa_local_pct, 200.0 / 3.0, 1e-3, "N%L while they stay");
-    assert!(
-        spread.throughput_per_s > 1.2 * collapsed.throughput_per_s,
-        "without attraction both nodes' memory is used: {} against {}",
-        spread.throughput_per_s,
-        collapsed.throughput_per_s
-    );
 }
 
 #[test]
