@@ -27,6 +27,7 @@ demo: $(STAMPS)/core ## set up, then the monster-VM study: table, comparison, ou
 
 test: lint ## set up, then every check and test
 	@scripts/step "rust tests" cargo test --quiet --release --workspace
+	@scripts/install_test_tools $(VENV)/guest
 	@$(BIN)/pytest --numprocesses auto
 
 setup: $(STAMPS)/core ## create .venv, install the locked packages, build the core

@@ -41,7 +41,7 @@ MODULES: dict[str, set[str]] = {
     "ingest": {"scenario", "errors"},
     "diagnose": {"scenario", "run", "report", "errors", "frame"},
     "calibrate": {"scenario", "run", "report", "errors", "frame"},
-    "plan": {"scenario", "run", "vnuma", "report", "errors", "frame"},
+    "plan": {"scenario", "run", "vnuma", "report", "errors", "frame", "_core"},
     "lab": {"scenario", "run", "report", "ingest", "errors", "frame"},
     "cli": {
         *("scenario", "run", "vnuma", "frame", "errors", "validation", "report", "_core"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from hypertwin import run, validation
+from hypertwin import run, validation, vnuma
 from hypertwin.cli import output
 from hypertwin.report import charts, files, html, table
 
@@ -32,6 +32,7 @@ def main() -> None:
         description=f"Published measurements: {study.source}.",
         validation=rows,
         marks=[charts.Mark(changes, path, value) for changes, path, value in study.published_points()],
+        layouts=vnuma.layouts(sweep[0].scenario),
     )
     files.write_atomically(FOLDER / "result.json", files.to_json(result))
     files.write_atomically(FOLDER / "validation.json", files.to_json(rows))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -54,3 +56,12 @@ def cli(tmp_path: Path) -> Cli:
         )  # type: ignore[call-overload, no-any-return]
 
     return run
+
+
+def needs(*tools: str | Path) -> None:
+    """Skip the test where a command or file is missing; where CI is set, fail it (scripts/install_test_tools)."""
+    missing = [str(tool) for tool in tools if not (tool.is_file() if isinstance(tool, Path) else shutil.which(tool))]
+    if missing and os.environ.get("CI"):
+        pytest.fail(f"missing: {', '.join(missing)}")
+    if missing:
+        pytest.skip(f"missing: {', '.join(missing)}; see scripts/install_test_tools")

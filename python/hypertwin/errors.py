@@ -270,6 +270,18 @@ class VmWiderThanHostError(ScenarioError):
     code = "vm-wider-than-host"
 
 
+class MoreVcpusThanCoresError(ScenarioError):
+    """A virtual machine to be sized with more vCPUs than its host has physical cores."""
+
+    code = "more-vcpus-than-cores"
+
+
+class BadHostError(ScenarioError):
+    """Not the description of a host."""
+
+    code = "bad-host"
+
+
 class MemoryExceedsHostError(ScenarioError):
     """A virtual machine with more memory than its host."""
 

@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,8 @@ class Result:
     scenario: str
     seed: int
     points: tuple[dict[str, Any], ...]
+    first_scenario: Scenario = field(repr=False, compare=False)
+    """The scenario of the first point as it ran, with what was set and swept."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return {"version", "scenario", "seed", "points": [...]}, ready for `json.dumps`."""
@@ -141,6 +143,7 @@ def run_points(points: Sequence[Point], *, jobs: int | None = None, progress: Pr
         scenario=first.name,
         seed=int(first.data["run"]["seed"]),
         points=tuple(report for report in reports if report is not None),
+        first_scenario=first,
     )
 
 

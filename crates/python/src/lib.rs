@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hypertwin_cluster::{Mistake, Scenario};
+use hypertwin_cluster::{Frequency, Mistake, QuantityError, Scenario};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -40,6 +40,14 @@ fn schema_json() -> String {
 #[pyfunction]
 fn validate(json: &str) -> PyResult<String> {
     Ok(parse(json)?.to_json())
+}
+
+/// Hertz of a frequency such as `2.5 GHz`; ValueError says what is wrong with the text.
+#[pyfunction]
+fn frequency_hz(text: &str) -> PyResult<u64> {
+    text.parse()
+        .map(Frequency::whole_hz)
+        .map_err(|error: QuantityError| PyValueError::new_err(error.to_string()))
 }
 
 /// Virtual NUMA of every machine of a scenario, as a JSON object {"vms": {NAME: layout}}.
@@ -101,6 +109,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;
+    module.add_function(wrap_pyfunction!(frequency_hz, module)?)?;
     module.add_function(wrap_pyfunction!(vnuma, module)?)?;
     module.add_function(wrap_pyfunction!(replication_seed, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import run, scenario
+from hypertwin import run, scenario, vnuma
 from hypertwin.cli import output
 from hypertwin.errors import HypertwinError
 from hypertwin.report import files, table
@@ -77,7 +77,7 @@ def command(
     overrides = scenario.parse_sets(sets or [])
     sweep = scenario.parse_sweeps(sweeps or [])
     with output.progress_bar("simulating") as progress:
-        result = run.simulate(
+        simulated = run.simulate(
             path,
             overrides=overrides,
             sweep=sweep,
@@ -87,11 +87,12 @@ def command(
             warmup=_with_unit(warmup),
             jobs=jobs,
             progress=progress,
-        ).to_dict()
+        )
+    result = simulated.to_dict()
     if report is not None:
         from hypertwin.report import html
 
-        files.write_atomically(report, html.render(result))
+        files.write_atomically(report, html.render(result, layouts=vnuma.layouts(simulated.first_scenario)))
         sys.stderr.write(f"wrote {report}\n")
     if form is Format.parquet:
         content: str | bytes = files.to_parquet(result)

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import enum
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Group
+from rich.text import Text
 
 from hypertwin import vnuma
 from hypertwin.cli import output
 from hypertwin.errors import Mistake, ScenarioError
-from hypertwin.report import files, table
+from hypertwin.plan import size
+from hypertwin.report import files, table, topology
 
 
 class Format(enum.StrEnum):
@@ -37,7 +42,7 @@ def _counts(text: str) -> list[int]:
     return [int(part) for part in parts]
 
 
-def _of_option(mistake: Mistake, arguments: Mapping[str, Any]) -> Mistake:
+def of_option(mistake: Mistake, arguments: Mapping[str, Any]) -> Mistake:
     """The mistake as one of the option `--NAME VALUE` of an argument, in its texts too."""
     name, value = mistake.path, arguments.get(mistake.path)
     return replace(
@@ -122,16 +127,26 @@ def command(
         typer.Option(parser=_counts, metavar="N,N,...", help="Linux: the host's node, from 0, of each cell."),
     ] = None,
     form: Annotated[Format, typer.Option("--format", help="Form of the layout.")] = Format.table,
+    drawing: Annotated[
+        Path | None, typer.Option("--svg", metavar="FILE.svg", help="Write a drawing of the layout as well.")
+    ] = None,
 ) -> None:
     """Show the NUMA nodes that a guest sees, where they are placed, and what is wrong with that."""
-    arguments: dict[str, Any] = {name: value for name, value in locals().items() if name != "form"}
+    arguments: dict[str, Any] = {name: value for name, value in locals().items() if name not in ("form", "drawing")}
     arguments.update(cells=cells or (), nodes=nodes or ())
+    if drawing is not None:
+        files.check_writable(drawing)
     try:
         layout = vnuma.layout(**arguments)
+        advice = size.advise_topology(**arguments)
     except ScenarioError as error:
-        raise ScenarioError.of(_of_option(mistake, arguments) for mistake in error.mistakes) from None
+        raise ScenarioError.of(of_option(mistake, arguments) for mistake in error.mistakes) from None
+    if drawing is not None:
+        files.write_atomically(drawing, topology.svg(layout))
+        sys.stderr.write(f"wrote {drawing}\n")
     if form is Format.json:
         first = {key: layout.pop(key) for key in ("vpds", "ppds", "homes", "warnings")}
-        output.write(files.to_json({**first, **layout}))
+        output.write(files.to_json({**first, "advice": advice, **layout}))
     else:
-        output.print_table(table.layout_table(layout))
+        advised = Text(f"Advice: {advice['text']}", style="bold")
+        output.print_table(Group(topology.terminal(layout), table.layout_table(layout), advised))

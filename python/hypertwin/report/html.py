@@ -16,12 +16,15 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from hypertwin.frame import entities, flatten
-from hypertwin.report import charts, table
+from hypertwin.report import charts, table, topology
 from hypertwin.report.metrics import BY_KEY, CATALOGUE
 
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
 )
+
+MAX_DRAWINGS = 12
+"""NUMA layouts that are drawn; clusters of more kinds of VMs are told how many are left out."""
 
 
 def render(
@@ -31,10 +34,12 @@ def render(
     description: str = "",
     validation: Sequence[Mapping[str, Any]] = (),
     marks: Sequence[charts.Mark] = (),
+    layouts: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> str:
     """Return the page for a result in its JSON form.
 
-    `validation` adds published figures against the twin, and `marks` shows them in the charts of the sweep.
+    `validation` adds published figures against the twin, and `marks` shows them in the charts of the sweep. `layouts`
+    are the NUMA layouts of the VMs of the first point, by name, to be drawn.
     """
     page = _Page()
     points = result["points"]
@@ -44,6 +49,7 @@ def render(
         page.section("Published against twin", _validation(page, validation))
     page.section("Results", _charts(page, points, marks))
     page.section("Over time", _timelines(page, points))
+    page.section("Topology", _topology(layouts or {}, len(points)))
     page.section("All points", _points(result))
     page.section("What the figures mean", _metrics(points))
     return page.finish(title or str(result["scenario"]))
@@ -242,6 +248,30 @@ def _timelines(page: _Page, points: Sequence[Mapping[str, Any]]) -> str:
     left_out = len(points) - len(found)
     note = f'<p class="hint">{left_out} more points have no timeline here.</p>' if left_out else ""
     return f'<p class="hint">First replication, warm-up excluded. {chooser}</p><div class="panel">{chart}</div>{note}'
+
+
+def _topology(layouts: Mapping[str, Mapping[str, Any]], points: int) -> str:
+    """One drawing for the VMs whose layouts differ by no more than the host's name."""
+    alike: dict[str, list[str]] = {}
+    for name, layout in layouts.items():
+        alike.setdefault(json.dumps({**layout, "host": ""}, sort_keys=True), []).append(name)
+    if not alike:
+        return ""
+    drawings = []
+    for names in list(alike.values())[:MAX_DRAWINGS]:
+        shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+        hosts = sorted({str(layouts[name]["host"]) for name in names})
+        on = ", ".join(hosts[:4]) + (f" and {len(hosts) - 4} more" if len(hosts) > 4 else "")
+        caption = f"<figcaption><strong>{escape(shown)}</strong> on {escape(on)}</figcaption>"
+        drawings.append(f"<figure>{caption}{topology.svg(layouts[names[0]])}</figure>")
+    of = "of the first point " if points > 1 else ""
+    left_out = len(alike) - len(drawings)
+    note = f'<p class="hint">{left_out} more layouts are not drawn.</p>' if left_out else ""
+    return (
+        f'<p class="hint">Where the vCPUs and the memory of the VMs {of}are: placed at power-on, then as the rebalancer'
+        " settles them while all are busy. A drawing shows one VM; others may share its nodes.</p>"
+        f'<div class="drawings">{"".join(drawings)}</div>{note}'
+    )
 
 
 def _points(result: Mapping[str, Any]) -> str:

@@ -1,0 +1,84 @@
+"""`hypertwin size`: the topology that one virtual machine should have."""
+
+from __future__ import annotations
+
+import enum
+from typing import Annotated, Any
+
+import typer
+
+from hypertwin.cli import output
+from hypertwin.cli.vnuma import of_option
+from hypertwin.errors import ScenarioError
+from hypertwin.plan import size, snippets
+from hypertwin.report import files, sizing
+
+
+class Format(enum.StrEnum):
+    """Form of the advice."""
+
+    table = "table"
+    json = "json"
+
+
+class Snippet(enum.StrEnum):
+    """Whose text to print."""
+
+    vmx = "vmx"
+    powercli = "powercli"
+    govc = "govc"
+    libvirt = "libvirt"
+    qm = "qm"
+    qemu = "qemu"
+
+
+def command(
+    host: Annotated[
+        str,
+        typer.Option(metavar="HOST", help="2x12, 2x12x2@2.5GHz (sockets x cores x threads), or SCENARIO.yaml:HOST."),
+    ],
+    memory: Annotated[str, typer.Option(metavar="SIZE", help="Memory of the machine, e.g. 96GiB.")],
+    vcpus: Annotated[int | None, typer.Option(metavar="N", help="vCPUs that are asked for.")] = None,
+    demand: Annotated[
+        str | None,
+        typer.Option(metavar="D", help="CPU that it needs at its peak, in cores or GHz: sized so that this is 80 %."),
+    ] = None,
+    node_memory: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Memory of one NUMA node (default: 128 GiB, or 10 GiB per core if more)."),
+    ] = None,
+    hypervisor: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Hypervisor and version (default: esxi-8.0).")
+    ] = None,
+    reserved_cores: Annotated[
+        int, typer.Option(metavar="N", help="Cores that are not for machines, e.g. of hyperconverged storage.")
+    ] = 0,
+    name: Annotated[
+        str, typer.Option(metavar="NAME", help="Name of the machine in the text to paste; for qm its number.")
+    ] = snippets.PLACEHOLDER,
+    bind: Annotated[
+        bool, typer.Option("--bind", help="libvirt, qm, qemu: bind each virtual node to its host node.")
+    ] = False,
+    snippet: Annotated[
+        Snippet | None, typer.Option(help="Print only the change for this tool, to pipe into a shell or a file.")
+    ] = None,
+    form: Annotated[Format, typer.Option("--format", help="Form of the advice.")] = Format.table,
+) -> None:
+    """Advise on the vCPUs, sockets and NUMA nodes of one machine, and print the change to make."""
+    arguments: dict[str, Any] = dict(locals())
+    try:
+        found = size.find_host(host, hypervisor=hypervisor, node_memory=node_memory)
+        advice = size.advise(found, memory=memory, vcpus=vcpus, demand=demand, reserved_cores=reserved_cores)
+        texts = advice.snippets(name, bind=bind, only=snippet)
+    except ScenarioError as error:
+        raise ScenarioError.of(
+            of_option(mistake, arguments) if mistake.path in arguments else mistake for mistake in error.mistakes
+        ) from None
+    if snippet is not None:
+        output.write(texts[snippet])
+        return
+    result = {**advice.to_dict(), "snippets": texts}
+    if form is Format.json:
+        output.write(files.to_json(result))
+    else:
+        output.print_table(sizing.advice(result))

@@ -1,0 +1,1 @@
+"""Planning: what to change, found by searching over what the core predicts."""

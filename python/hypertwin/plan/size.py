@@ -1,0 +1,526 @@
+"""The topology that one virtual machine should have on a host, and what it gains over what one would naively choose.
+
+The rules: one vCPU per physical core, hyper-threads never counted; peak demand at 80 % of the vCPUs; the fewest NUMA
+nodes that hold the vCPUs and the memory, split evenly, an even count over several nodes; virtual sockets as large as
+virtual nodes; CPU hot-add off on several nodes. Sources: "Virtualizing large databases - VMware CPU capacity planning"
+(InterSystems community, 2017); VMware, "Performance Best Practices for VMware vSphere 8.0", on virtual CPUs and NUMA.
+What a topology becomes on a host is the core's model of virtual NUMA (`hypertwin.vnuma`): every candidate goes through
+it, and the best one by its findings is the advice.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, NoReturn
+
+from hypertwin import _core, scenario, vnuma
+from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.plan import snippets
+
+PEAK_UTILIZATION = 0.8
+"""Share of its vCPUs that a machine may use at its peak."""
+
+MEMORY_STEP_MIB = 4
+"""ESXi takes memory in steps of 4 MiB."""
+
+GIB = 1024**3
+
+_COMPACT = re.compile(r"([0-9]{1,3})x([0-9]{1,3})(?:x([0-9]))?(?:@(.+))?")
+_CORES = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6})?")
+_HOST_FORMS = "SOCKETSxCORES[xTHREADS][@CLOCK], such as 2x12 or 2x12x2@2.5GHz, or SCENARIO.yaml:HOST"
+_NO_SETTINGS: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host that a machine is sized for."""
+
+    hypervisor: str
+    """Version as scenarios write it, such as `esxi-8.0`."""
+    sockets: int
+    """Sockets, each one NUMA node."""
+    cores_per_socket: int
+    threads_per_core: int = 2
+    node_memory: str | None = None
+    """Memory of one node, such as `128 GiB`; None for what `hypertwin.vnuma.layout` assumes."""
+    clock_hz: int | None = None
+    """Nominal clock; None where it is not known."""
+    name: str = "host"
+    others: tuple[Host, ...] = ()
+    """The hosts that a machine can fail over to, where they are known."""
+
+    @property
+    def cores(self) -> int:
+        """Physical cores."""
+        return self.sockets * self.cores_per_socket
+
+    @property
+    def is_linux(self) -> bool:
+        """Whether the guest's nodes are libvirt cells; on ESXi the hypervisor makes them."""
+        return self.hypervisor.startswith("linux")
+
+    def layout(self, vcpus: int, memory: str, **settings: Any) -> dict[str, Any]:
+        """What the model of virtual NUMA makes of a machine that is alone on this host. Raises ScenarioError."""
+        try:
+            return vnuma.layout(
+                hypervisor=self.hypervisor,
+                sockets=self.sockets,
+                cores=self.cores_per_socket,
+                threads=self.threads_per_core,
+                node_memory=self.node_memory,
+                vcpus=vcpus,
+                memory=memory,
+                **settings,
+            )
+        except ScenarioError as error:
+            raise ScenarioError.of(
+                replace(mistake, path="host", value=f"{mistake.value} {mistake.path}")
+                if mistake.path in ("sockets", "cores", "threads")
+                else mistake
+                for mistake in error.mistakes
+            ) from None
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One topology of the machine, and what the model says of it."""
+
+    name: str
+    """`advised`, or what a naive choice would be: `one core per socket`, `odd count`, ..."""
+    settings: Mapping[str, Any]
+    """Arguments of `hypertwin.vnuma.layout` that this topology takes beside vCPUs and memory."""
+    layout: Mapping[str, Any]
+    """What `hypertwin.vnuma.layout` returned."""
+
+    @property
+    def vcpus(self) -> int:
+        """Virtual CPUs."""
+        return int(self.layout["vcpus"])
+
+    @property
+    def cores_per_socket(self) -> int:
+        """Cores of one virtual socket."""
+        return int(self.settings.get("cores_per_socket") or 1)
+
+    @property
+    def vpds(self) -> list[int]:
+        """vCPUs of each virtual node that the guest sees."""
+        return list(self.layout["vpds"])
+
+    @property
+    def fits_node(self) -> bool:
+        """Whether vCPUs and memory are all on one node."""
+        return len(set(self.layout["homes"])) == 1 and self.local_share == 1
+
+    @property
+    def local_share(self) -> float:
+        """Share of the memory that is on the home node of the vCPUs that use it, at power-on, from 0 to 1."""
+        return float(sum(client["local_bytes"] for client in self.layout["clients"]) / self.layout["memory_bytes"])
+
+    @property
+    def bandwidth_nodes(self) -> int:
+        """Nodes whose memory bandwidth the busy machine gets: one where all its clients settle on one node."""
+        return len(set(self.layout["settled_homes"]))
+
+    @property
+    def warnings(self) -> list[dict[str, str]]:
+        """What the model warns of, as `code` and `text`."""
+        return list(self.layout["warnings"])
+
+    @property
+    def reasons(self) -> list[str]:
+        """What speaks against it, in words; empty where nothing does."""
+        found = [warning["text"] for warning in self.warnings]
+        if len(self.vpds) == 1 and len(set(self.layout["homes"])) > 1:
+            found.append("The guest sees one node where there are several: it cannot keep work near its memory.")
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON carries it."""
+        return {
+            "name": self.name,
+            "vcpus": self.vcpus,
+            "sockets": self.vcpus // self.cores_per_socket,
+            "cores_per_socket": self.cores_per_socket,
+            "settings": {key: value for key, value in self.settings.items() if key != "cores_per_socket"},
+            "vpds": self.vpds,
+            "ppds": list(self.layout["ppds"]),
+            "homes": list(self.layout["homes"]),
+            "fits_node": self.fits_node,
+            "local_memory_pct": round(100 * self.local_share, 1),
+            "bandwidth_nodes": self.bandwidth_nodes,
+            "warnings": self.warnings,
+            "reasons": self.reasons,
+        }
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The topology to choose, the naive alternatives, and what else to know."""
+
+    host: Host
+    asked_vcpus: int | None
+    """vCPUs that were asked for."""
+    demand_cores: float | None
+    """Peak demand that was given, in cores."""
+    advised: Candidate
+    alternatives: tuple[Candidate, ...]
+    notes: tuple[str, ...]
+
+    @cached_property
+    def text(self) -> str:
+        """The advice in one sentence."""
+        return _sentence(self.advised)
+
+    def machine(self, name: str = snippets.PLACEHOLDER, *, bind: bool = False) -> snippets.Machine:
+        """The advised topology for `hypertwin.plan.snippets`; `bind` ties each virtual node to its home node.
+
+        Raises ScenarioError where the name is none that every target takes.
+        """
+        if not snippets.NAME.fullmatch(name):
+            hint = "take the name that the hypervisor shows, or its number for qm"
+            _fail(
+                "bad-name", "name", name, "letters, digits, space, . _ - ( ), at most 80, first a letter or digit", hint
+            )
+        layout, cpus, threads = self.advised.layout, self.host.cores_per_socket, self.host.threads_per_core
+        step = MEMORY_STEP_MIB * snippets.MIB
+        return snippets.Machine(
+            vcpus=self.advised.vcpus,
+            cores_per_socket=self.advised.cores_per_socket,
+            memory_bytes=-(-layout["memory_bytes"] // step) * step,
+            nodes=tuple(self.advised.vpds),
+            name=name,
+            settings={key: value for key, value in self.advised.settings.items() if key in snippets.VMX_KEYS},
+            host_nodes=tuple(layout["homes"]) if bind else None,
+            host_cpus=tuple(
+                ",".join(
+                    f"{thread * self.host.cores + node * cpus}-{thread * self.host.cores + (node + 1) * cpus - 1}"
+                    for thread in range(threads)
+                )
+                for node in layout["homes"]
+            ),
+        )
+
+    def snippets(
+        self, name: str = snippets.PLACEHOLDER, *, bind: bool = False, only: str | None = None
+    ) -> dict[str, str]:
+        """The change as text by target: for the host's hypervisor, or for the target `only`. Raises ScenarioError."""
+        family = "linux" if self.host.is_linux else "esxi"
+        if only is not None:
+            family = next(family for family, targets in snippets.TARGETS.items() if only in targets)
+        if bind and family == "esxi":
+            _fail(
+                "wrong-hypervisor",
+                "bind",
+                "ESXi",
+                "libvirt, qm or qemu",
+                "leave it out: ESXi places its clients itself",
+            )
+        if only == "qm" and not name.isdecimal():
+            _fail("bad-name", "name", name, "a number", "qm knows machines by their number, for example 105")
+        machine = self.machine(name, bind=bind)
+        return {target: write(machine) for target, write in snippets.TARGETS[family].items() if only in (None, target)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON carries it; `advice` is what `advise_topology` returns."""
+        return {
+            "host": {
+                "name": self.host.name,
+                "hypervisor": self.host.hypervisor,
+                **self.advised.layout["host_topology"],
+            },
+            "asked": {
+                "vcpus": self.asked_vcpus,
+                "demand_cores": self.demand_cores,
+                "memory_bytes": self.advised.layout["memory_bytes"],
+            },
+            "advice": _brief(self.advised),
+            "candidates": [candidate.to_dict() for candidate in (self.advised, *self.alternatives)],
+            "notes": list(self.notes),
+        }
+
+
+def find_host(text: str, *, hypervisor: str | None = None, node_memory: str | None = None) -> Host:
+    """The host that `text` describes: `2x12`, `2x12x2@2.5GHz`, or `SCENARIO.yaml:HOST`, a host group of a scenario.
+
+    `hypervisor` (`esxi-8.0` by default) and `node_memory` belong to the compact form. Raises ScenarioError; the path of
+    a mistake is the name of the argument (`host` for `text`).
+    """
+    compact = _COMPACT.fullmatch(text)
+    if compact:
+        sockets, cores, threads, clock = compact.groups()
+        return Host(
+            hypervisor=hypervisor or "esxi-8.0",
+            sockets=int(sockets),
+            cores_per_socket=int(cores),
+            threads_per_core=int(threads or 2),
+            node_memory=node_memory,
+            clock_hz=_frequency_hz("host", clock) if clock else None,
+        )
+    file, colon, group = text.rpartition(":")
+    if not colon or not file:
+        _fail("bad-host", "host", text, _HOST_FORMS, "write the sockets, an x, and the cores of one socket")
+    for path, value in (("hypervisor", hypervisor), ("node_memory", node_memory)):
+        if value is not None:
+            _fail("one-of", path, value, f"nothing: {file} has it", "leave it out, or describe the host as 2x12")
+    groups = scenario.load(file).data["hosts"]
+    if group not in groups:
+        _fail("unknown-reference", "host", group, f"a host group of {file}: {', '.join(groups)}", "choose one of these")
+    hosts = {
+        name: Host(
+            hypervisor=data["hypervisor"],
+            sockets=data["sockets"],
+            cores_per_socket=data["cores_per_socket"],
+            threads_per_core=data["threads_per_core"],
+            node_memory=data["memory_per_node"],
+            clock_hz=_core.frequency_hz(data["clock"]),
+            name=name,
+        )
+        for name, data in groups.items()
+    }
+    others = [host for name, host in hosts.items() for _ in range(groups[name]["count"] - (name == group))]
+    return replace(hosts[group], others=tuple(others))
+
+
+def demand_in_cores(text: str, host: Host) -> float:
+    """Cores of a demand such as `10` (cores) or `25 GHz` (divided by the nominal clock). Raises ScenarioError."""
+    if _CORES.fullmatch(text):
+        cores = float(text)
+        if not cores:
+            _fail("out-of-range", "demand", text, "more than 0", "give the CPU that the machine needs at its peak")
+        return cores
+    hertz = _frequency_hz("demand", text)
+    if host.clock_hz is None:
+        hint = "give the clock with the host, such as 2x12@2.5GHz, or the demand in cores"
+        _fail("missing-key", "demand", text, "cores, such as 10; GHz where the host's clock is known", hint)
+    return hertz / host.clock_hz
+
+
+def advise(
+    host: Host,
+    *,
+    memory: str,
+    vcpus: int | None = None,
+    demand: str | None = None,
+    reserved_cores: int = 0,
+) -> Advice:
+    """The topology for a machine with `memory` and `vcpus`, or as many as a peak `demand` takes at 80 %.
+
+    Where both are given the demand decides, and a note says what that changes. `demand` is in cores (`10`) or cycles
+    (`25 GHz`). `reserved_cores` of the host are not for this machine: storage software of a hyperconverged cluster, for
+    example.
+
+    Raises ScenarioError; the path of a mistake is the name of the argument.
+    """
+    host.layout(1, memory)
+    if not 0 <= reserved_cores < host.cores:
+        allowed = f"0 to {host.cores - 1}, less than the host's cores"
+        _fail("out-of-range", "reserved_cores", str(reserved_cores), allowed, "leave cores to the machine")
+    demand_cores = None
+    if demand is not None:
+        demand_cores = demand_in_cores(demand, host)
+        # a hair less, so that rounding takes no vCPU more for 8 cores at 80 %
+        wanted = max(1, math.ceil(demand_cores / PEAK_UTILIZATION - 1e-9))
+    elif vcpus is not None:
+        wanted = vcpus
+    else:
+        hint = "say how many vCPUs it has, or what CPU it needs at its peak"
+        _fail("one-of", "vcpus", "(missing)", "vcpus, demand, or both", hint)
+    most = host.cores - reserved_cores
+    if wanted > most:
+        path, value = ("vcpus", str(vcpus)) if demand is None else ("demand", f"{demand} takes {wanted} vCPUs at 80 %")
+        free = f", less {reserved_cores} reserved" if reserved_cores else ""
+        allowed = f"up to {most} vCPUs: the {host.cores} physical cores of the host{free}"
+        hint = f"choose at most {most}, or a larger host: hyper-threads are no room for a busy machine"
+        _fail("more-vcpus-than-cores", path, value, allowed, hint)
+    host.layout(wanted, memory)
+    advised = _best(host, wanted, memory, most)
+    return Advice(
+        host=host,
+        asked_vcpus=vcpus,
+        demand_cores=demand_cores,
+        advised=advised,
+        alternatives=tuple(_alternatives(host, advised, vcpus or wanted, memory)),
+        notes=tuple(_notes(host, advised, vcpus, demand_cores, wanted, memory)),
+    )
+
+
+def advise_topology(**arguments: Any) -> dict[str, Any]:
+    """The advice for a machine and host as `hypertwin.vnuma.layout` takes them, which this is called with.
+
+    Keys: `sockets`, `cores_per_socket`, `vcpus`, `vpds`, `fits_node`, `settings` and `text`. More vCPUs than cores
+    become the host's cores. Raises ScenarioError.
+    """
+    present = vnuma.layout(**arguments)
+    topology = present["host_topology"]
+    host = Host(
+        hypervisor=present["hypervisor"],
+        sockets=topology["sockets"],
+        cores_per_socket=topology["cores_per_socket"],
+        threads_per_core=topology["threads_per_core"],
+        node_memory=f"{topology['memory_per_node_bytes']} B",
+    )
+    wanted = min(present["vcpus"], host.cores)
+    return _brief(_best(host, wanted, f"{present['memory_bytes']} B", host.cores))
+
+
+def _best(host: Host, vcpus: int, memory: str, most: int) -> Candidate:
+    """The best candidate: not collapsed, not odd, few warnings, local memory; then the fewest nodes and vCPUs."""
+    return min(
+        _candidates(host, vcpus, memory, most),
+        key=lambda candidate: (
+            candidate.layout["collapsed"],
+            len(candidate.vpds) > 1 and candidate.vcpus % 2,
+            len(candidate.warnings),
+            -round(candidate.local_share, 2),
+            len(candidate.vpds),
+            candidate.vcpus,
+        ),
+    )
+
+
+def _candidates(host: Host, vcpus: int, memory: str, most: int) -> Iterator[Candidate]:
+    """For every number of nodes that can hold `vcpus`, a topology of about as many that is split evenly over them."""
+    for nodes in range(-(-vcpus // host.cores_per_socket), host.sockets + 1):
+        room = min(most, nodes * host.cores_per_socket)
+        # on several nodes an even count, up before down; an odd one where the host is too small for that
+        even = math.lcm(nodes, 2) if nodes > 1 else 1
+        counts = (-(-vcpus // even) * even, -(-vcpus // nodes) * nodes, vcpus // even * even, vcpus // nodes * nodes)
+        count = next((count for count in counts if 0 < count <= room), None)
+        if count is None:
+            continue
+        wanted = [count // nodes] * nodes
+        for settings in _settings(host, wanted):
+            candidate = Candidate("advised", settings, host.layout(count, memory, **settings))
+            if candidate.vpds == wanted:
+                yield candidate
+                break
+
+
+def _settings(host: Host, nodes: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Settings that could give the machine these virtual nodes, the plainest first."""
+    sockets = {"cores_per_socket": nodes[0]}
+    if host.is_linux:
+        yield {**sockets, "cells": list(nodes)}
+        return
+    yield sockets
+    by_hand = "cores_per_node" if _automatic_topology(host) else "max_per_virtual_node"
+    few = {"vcpu_min": sum(nodes)}
+    yield {**sockets, **few}
+    yield {**sockets, by_hand: nodes[0]}
+    yield {**sockets, by_hand: nodes[0], **few}
+
+
+def _automatic_topology(host: Host) -> bool:
+    """Whether this ESXi assigns the topology at each power-on, as 8.0 and later do."""
+    return float(re.findall(r"[0-9]+\.[0-9]+", host.hypervisor)[0]) >= 8
+
+
+def _alternatives(host: Host, advised: Candidate, asked: int, memory: str) -> Iterator[Candidate]:
+    """What one would naively choose, and how that would be."""
+    vcpus, several = advised.vcpus, len(advised.vpds) > 1
+    naive: list[tuple[str, int, dict[str, Any]]] = []
+    if asked != vcpus:
+        naive.append(("as asked", asked, {"cores_per_socket": 1}))
+    if host.is_linux:
+        naive.append(("no virtual nodes", vcpus, {"cores_per_socket": advised.cores_per_socket}))
+    else:
+        naive.append(("one core per socket", vcpus, {"cores_per_socket": 1}))
+        naive.append(("one socket", vcpus, {"cores_per_socket": vcpus}))
+        naive.append(("CPU hot-add on", vcpus, {**advised.settings, "cpu_hot_add": True}))
+    if several and asked % 2 == 0:
+        naive.append(("odd count", vcpus - 1, {"cores_per_socket": 1}))
+    seen = [(vcpus, dict(advised.settings))]
+    for name, count, settings in naive:
+        if (count, settings) not in seen and count <= host.cores * host.threads_per_core:
+            seen.append((count, settings))
+            yield Candidate(name, settings, host.layout(count, memory, **settings))
+
+
+def _notes(
+    host: Host, advised: Candidate, asked: int | None, demand_cores: float | None, wanted: int, memory: str
+) -> Iterator[str]:
+    several = len(advised.vpds) > 1
+    if demand_cores is not None:
+        yield f"A peak of {demand_cores:.3g} cores at {PEAK_UTILIZATION:.0%} takes {_count(wanted, 'vCPU')}" + (
+            f", not {asked}." if asked not in (None, wanted) else "."
+        )
+    if advised.vcpus != wanted:
+        yield f"{wanted} became {advised.vcpus} vCPUs: an even count that splits evenly over {len(advised.vpds)} nodes."
+    if host.node_memory is None:
+        node = advised.layout["host_topology"]["memory_per_node_bytes"] / GIB
+        yield f"Assumed {node:g} GiB of memory per node: give --node-memory to be sure that the machine fits."
+    if several and host.is_linux:
+        yield "Bind each virtual node to a host node (--bind), or the host may put its memory elsewhere."
+    elif several:
+        yield "CPU hot-add stays off: it would hide the virtual nodes from the guest."
+    if several and not host.is_linux and not _automatic_topology(host):
+        yield (
+            "ESXi before 8.0 keeps the virtual nodes of the first power-on while the vCPU count stays: if it has run, "
+            "remove numa.autosize.cookie and numa.autosize.vcpu.maxPerVirtualNode."
+        )
+    if advised.vcpus // advised.cores_per_socket > 1:
+        yield "Some licences count virtual sockets."
+    yield _failover(host, advised, memory)
+
+
+def _failover(host: Host, advised: Candidate, memory: str) -> str:
+    if not host.others:
+        size = f"{len(advised.vpds)} × {max(advised.vpds)} cores and {advised.layout['memory_bytes'] / GIB:g} GiB"
+        return f"It must fit another host when this one fails: {size} there."
+    fitting = sum(_fits(other, advised, memory) for other in host.others)
+    return f"It fits {fitting} of the {len(host.others)} hosts that it can fail over to" + (
+        "." if fitting else ": it has nowhere to go when this host fails."
+    )
+
+
+def _fits(host: Host, advised: Candidate, memory: str) -> bool:
+    """Whether another host has a core for each vCPU, node by node, and the memory."""
+    if len(advised.vpds) > host.sockets or max(advised.vpds) > host.cores_per_socket:
+        return False
+    try:
+        host.layout(advised.vcpus, memory)
+    except ScenarioError:
+        return False
+    return True
+
+
+def _brief(advised: Candidate) -> dict[str, Any]:
+    found = advised.to_dict()
+    keys = ("sockets", "cores_per_socket", "vcpus", "vpds", "fits_node", "settings")
+    return {**{key: found[key] for key in keys}, "text": _sentence(advised)}
+
+
+def _sentence(advised: Candidate) -> str:
+    sockets, cores, vpds = advised.vcpus // advised.cores_per_socket, advised.cores_per_socket, advised.vpds
+    shape = f"{_count(advised.vcpus, 'vCPU')} as {_count(sockets, 'socket')} of {_count(cores, 'core')}"
+    if advised.fits_node:
+        return f"{shape}: it fits one NUMA node."
+    if len(vpds) == 1:
+        return f"{shape}: one virtual node, {advised.local_share:.0%} of its memory local."
+    return (
+        f"{shape}: {len(vpds)} virtual nodes of {_count(vpds[0], 'vCPU')}, {advised.local_share:.0%} of memory local."
+    )
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}" + ("" if number == 1 else "s")
+
+
+def _frequency_hz(path: str, text: str) -> int:
+    try:
+        hertz = _core.frequency_hz(text)
+    except ValueError as error:
+        _fail("bad-quantity", path, text, "a frequency, such as 2.5 GHz", f"it {error}")
+    if not hertz:
+        _fail("out-of-range", path, text, "more than 0 Hz", "for example 2.5 GHz")
+    return hertz
+
+
+def _fail(code: str, path: str, value: str, allowed: str, hint: str) -> NoReturn:
+    raise ScenarioError.of([Mistake(code, path, value, allowed, hint)])
