@@ -372,6 +372,12 @@ class ZeroRateError(ScenarioError):
     code = "zero-rate"
 
 
+class NotParallelError(ScenarioError):
+    """A parallel workload with something that only sequential ones have."""
+
+    code = "not-parallel"
+
+
 class UnorderedStepsError(ScenarioError):
     """Load steps out of order."""
 

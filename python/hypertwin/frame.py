@@ -27,7 +27,7 @@ def flatten(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     for key, value in metrics.items():
         if isinstance(value, Mapping):
             flat.update(flatten(value, f"{prefix}{key}_"))
-        else:
+        elif not isinstance(value, list):  # outcomes: not one number
             flat[f"{prefix}{key}"] = value
     return flat
 

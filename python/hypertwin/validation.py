@@ -10,7 +10,7 @@ A study is a folder with
   |---|---|
   | case | a case of study.yaml |
   | metric | name of the figure for people |
-  | twin | where the twin's figure is: a path into the point (`vms.db.guest_cpu_pct`), `a + b`, or `a / b`, where a path may name another case (`solo-24-1x: vms.db.response_ms.mean`) |
+  | twin | where the twin's figure is: a path into the point (`vms.db.guest_cpu_pct`), `a + b`, or `a / b`, where a path may name another case (`solo-24-1x: vms.db.response_ms.mean`); after `outcomes`, `likely` is the most likely outcome and `nearest` the one nearest to the figure |
   | published | what the source says: a number, or a word such as `flat` |
   | unit | `%`, `ms`, ...; the figure's own unit |
   | origin | `published`, or `derived` from published figures by a calculation that the note explains |
@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -204,6 +204,18 @@ def evaluate(row: Row, reports: Mapping[str, Mapping[str, Any]]) -> float:
     return value / max(_sum(denominator, row, reports), SMALLEST_DENOMINATOR) if denominator else value
 
 
+def _nearest(outcomes: Sequence[Mapping[str, float]], row: Row) -> Mapping[str, float]:
+    published = float(row.published)
+    return min(outcomes, key=lambda outcome: abs(outcome["throughput_units_per_s"] - published))
+
+
+OUTCOMES: Mapping[str, Callable[[Sequence[Mapping[str, float]], Row], Mapping[str, float]]] = {
+    "likely": lambda outcomes, _: outcomes[0],
+    "nearest": _nearest,
+}
+"""How a path goes on from a list of outcomes: the most likely one, or the one nearest to a figure that is one of several."""
+
+
 def terms(row: Row) -> list[tuple[str, str]]:
     """The (case, path) pairs of a row's `twin`."""
     return [_term(text, row) for side in row.twin.split(" / ") for text in side.split(" + ")]
@@ -215,6 +227,9 @@ def _sum(expression: str, row: Row, reports: Mapping[str, Mapping[str, Any]]) ->
         case, path = _term(text, row)
         value: Any = reports[case]
         for key in path.split("."):
+            if isinstance(value, list) and value and key in OUTCOMES:
+                value = OUTCOMES[key](value, row)
+                continue
             if not isinstance(value, Mapping) or key not in value:
                 raise StudyError(f"{row.case} {row.metric}: the twin reports no {path!r} in case {case!r}")
             value = value[key]

@@ -90,13 +90,12 @@ def layout(
     Raises ScenarioError; the path of a mistake is the name of the argument.
     """
     arguments = {**locals()}
-    arguments["memory"] = memory or f"{MEMORY_PER_VCPU_GIB * vcpus} GiB"
-    arguments["node_memory"] = node_memory or f"{max(NODE_MEMORY_GIB, NODE_MEMORY_PER_CORE_GIB * cores)} GiB"
-    given = {
-        PATHS[name]: value
-        for name, value in arguments.items()
-        if value is not None and value is not False and value != ()
-    }
+    # a count that is out of range is one mistake, not also one of a memory that follows from it
+    if memory is None:
+        arguments["memory"] = f"{MEMORY_PER_VCPU_GIB * min(max(vcpus, 1), 768)} GiB"
+    if node_memory is None:
+        arguments["node_memory"] = f"{max(NODE_MEMORY_GIB, NODE_MEMORY_PER_CORE_GIB * min(cores, 256))} GiB"
+    given = {PATHS[name]: value for name, value in arguments.items() if value is not None}
     try:
         checked = scenario.loads(json.dumps(_BASE), given)
     except ScenarioError as error:

@@ -25,9 +25,9 @@ mod semantics;
 mod validate;
 
 pub use mistake::Mistake;
-pub use quantity::{Bytes, Duration, Frequency, QuantityError, Rate};
+pub use quantity::{Bandwidth, Bytes, Duration, Frequency, QuantityError, Rate};
 pub use scenario::{
-    Arrivals, Family, GuestSystem, HostGroup, Hypervisor, HypervisorOverhead, LoadStep, NumaOptions, RunSettings,
-    Scenario, SchedulerOptions, Service, Shares, SizedOn, VmGroup, Workload, limits,
+    Arrivals, Family, GuestSystem, HostGroup, Hypervisor, HypervisorOverhead, LoadStep, MemorySystem, NumaOptions,
+    Parts, RunSettings, Scenario, SchedulerOptions, Service, Shares, SizedOn, VmGroup, Workload, limits,
 };
 pub use schema::schema_json;

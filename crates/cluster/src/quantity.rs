@@ -388,6 +388,68 @@ quantity!(
      (powers of 1,000). A bare 0 needs no unit."
 );
 
+/// An amount of data per second, in bytes per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bandwidth(u64);
+
+const BANDWIDTH_UNITS: [(&str, u64); 12] = [
+    ("B/s", 1),
+    ("kB/s", 1_000),
+    ("MB/s", 1_000_000),
+    ("GB/s", 1_000_000_000),
+    ("TB/s", 1_000_000_000_000),
+    ("KiB/s", 1 << 10),
+    ("MiB/s", 1 << 20),
+    ("GiB/s", 1 << 30),
+    ("kb/s", 125),
+    ("Mb/s", 125_000),
+    ("Gb/s", 125_000_000),
+    ("Tb/s", 125_000_000_000),
+];
+const BANDWIDTH_OUT: [(&str, u64); 4] = [
+    ("GB/s", 1_000_000_000),
+    ("MB/s", 1_000_000),
+    ("kB/s", 1_000),
+    ("B/s", 1),
+];
+
+impl Bandwidth {
+    /// No data at all.
+    pub const ZERO: Self = Self(0);
+
+    /// `bytes` bytes per second.
+    pub const fn from_bytes_per_s(bytes: u64) -> Self {
+        Self(bytes)
+    }
+
+    /// Bytes per second.
+    pub const fn bytes_per_s(self) -> f64 {
+        self.0 as f64
+    }
+}
+
+impl FromStr for Bandwidth {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        parse_whole(text, &BANDWIDTH_UNITS).map(Self)
+    }
+}
+
+impl fmt::Display for Bandwidth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_decimal(f, self.0, &BANDWIDTH_OUT)
+    }
+}
+
+quantity!(
+    Bandwidth,
+    "bandwidth",
+    "B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, kb/s, Mb/s, Gb/s, Tb/s",
+    "40 GB/s",
+    "An amount of data per second: a number and one of B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, or in bits kb/s, \
+     Mb/s, Gb/s, Tb/s. A bare 0 needs no unit."
+);
+
 /// How often something happens, per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Rate(f64);
@@ -435,12 +497,22 @@ quantity!(
     "How often something happens: a number and one of /s, /min, /h. A bare 0 needs no unit."
 );
 
+/// Every kind of quantity. No unit belongs to two of them.
+pub(crate) const KINDS: [&str; 5] = [
+    Duration::KIND,
+    Frequency::KIND,
+    Bytes::KIND,
+    Bandwidth::KIND,
+    Rate::KIND,
+];
+
 /// The text of a quantity of `kind` as a number of base units, for comparisons; `None` for an unknown kind.
 pub(crate) fn base_units(kind: &str, text: &str) -> Option<Result<f64, QuantityError>> {
     Some(match kind {
         Duration::KIND => text.parse::<Duration>().map(|d| d.nanos() as f64),
         Frequency::KIND => text.parse::<Frequency>().map(Frequency::hz),
         Bytes::KIND => text.parse::<Bytes>().map(|b| b.bytes() as f64),
+        Bandwidth::KIND => text.parse::<Bandwidth>().map(Bandwidth::bytes_per_s),
         Rate::KIND => text.parse::<Rate>().map(Rate::per_second),
         _ => return None,
     })
@@ -452,13 +524,17 @@ pub(crate) fn units_of(kind: &str) -> (&'static str, &'static str) {
         Duration::KIND => ("ns, us, ms, s, min, h, d", Duration::EXAMPLE),
         Frequency::KIND => ("Hz, kHz, MHz, GHz, THz", Frequency::EXAMPLE),
         Bytes::KIND => ("B, KiB, MiB, GiB, TiB, PiB, kB, MB, GB, TB, PB", Bytes::EXAMPLE),
+        Bandwidth::KIND => (
+            "B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, kb/s, Mb/s, Gb/s, Tb/s",
+            Bandwidth::EXAMPLE,
+        ),
         _ => ("/s, /min, /h", Rate::EXAMPLE),
     }
 }
 
 /// The kind of quantity that has this unit.
 pub(crate) fn kind_of_unit(unit: &str) -> Option<&'static str> {
-    [Duration::KIND, Frequency::KIND, Bytes::KIND, Rate::KIND]
+    KINDS
         .into_iter()
         .find(|kind| units_of(kind).0.split(", ").any(|known| known == unit))
 }

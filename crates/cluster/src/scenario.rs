@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::quantity::{Bytes, Duration, Frequency, Rate};
+use crate::quantity::{Bandwidth, Bytes, Duration, Frequency, Rate};
 use crate::schema::{merge_variants, plain_enum};
 
 /// Bounds on a scenario as a whole, so that a hostile or mistyped file cannot eat memory or time.
@@ -131,6 +131,9 @@ pub struct HostGroup {
     #[serde(default = "default_smt_yield")]
     #[schemars(range(min = 1.0, max = 2.0))]
     pub smt_yield: f64,
+    /// Speed of memory: matters to workloads with `memory_traffic` or `memory_intensity`.
+    #[serde(default)]
+    pub memory_system: MemorySystem,
     /// Parameters of the CPU scheduler that differ from the version's defaults.
     #[serde(default)]
     pub scheduler: SchedulerOptions,
@@ -163,6 +166,35 @@ impl HostGroup {
     /// Clock of a busy core: `turbo`, or else `clock`.
     pub fn busy_clock(&self) -> Frequency {
         self.turbo.unwrap_or(self.clock)
+    }
+}
+
+/// Speed of a host's memory. The defaults are those of a two-socket Xeon E5-2600 v3.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MemorySystem {
+    /// What the memory of one NUMA node delivers at most to all cores together.
+    #[schemars(extend("x-minimum" = "1 MB/s", "x-maximum" = "1000 TB/s"))]
+    pub node_bandwidth: Bandwidth,
+    /// What one NUMA node can draw at most from the memory of one other node.
+    #[schemars(extend("x-minimum" = "1 MB/s", "x-maximum" = "1000 TB/s"))]
+    pub interconnect_bandwidth: Bandwidth,
+    /// Time of an access to another node's memory over that of an access to the own node's.
+    #[schemars(range(min = 1.0, max = 10.0))]
+    pub remote_latency_factor: f64,
+    /// How fast the pages of a NUMA client follow it to a new home node (ESXi).
+    #[schemars(extend("x-minimum" = "0 MB/s", "x-maximum" = "1 TB/s"))]
+    pub page_migration: Bandwidth,
+}
+
+impl Default for MemorySystem {
+    fn default() -> Self {
+        Self {
+            node_bandwidth: Bandwidth::from_bytes_per_s(61_800_000_000),
+            interconnect_bandwidth: Bandwidth::from_bytes_per_s(30_600_000_000),
+            remote_latency_factor: 1.7,
+            page_migration: Bandwidth::from_bytes_per_s(1_000_000_000),
+        }
     }
 }
 
@@ -271,6 +303,16 @@ pub struct SchedulerOptions {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0.0, max = 100.0), extend("x-family" = "esxi"))]
     pub numa_imbalance_threshold_pct: Option<f64>,
+    /// ESXi `Numa.LocalityWeightActionAffinity`: attraction between NUMA clients that belong together. Over 100 it
+    /// outweighs balance between nodes; 0 turns it off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 0, max = 1_000), extend("x-family" = "esxi"))]
+    pub numa_action_affinity_weight: Option<u32>,
+    /// ESXi: how far a node's load at power-on, as the NUMA scheduler remembers it, differs at random from its true load:
+    /// a standard deviation in per cent of the node's cores. Default: 0, every power-on places alike.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64", range(min = 0.0, max = 100.0), extend("x-family" = "esxi"))]
+    pub numa_load_error_pct: Option<f64>,
     /// Linux EEVDF `base_slice_ns`: how long a task runs before its virtual deadline moves.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-family" = "linux", "x-minimum" = "100 us", "x-maximum" = "1 s"))]
@@ -601,6 +643,15 @@ pub struct Workload {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub memory_intensity: f64,
+    /// What one process moves to and from memory while it computes, alone on its core, with all memory local and to
+    /// itself. Default: too little to matter.
+    #[serde(default)]
+    #[schemars(extend("x-minimum" = "0 MB/s", "x-maximum" = "1 TB/s"))]
+    pub memory_traffic: Bandwidth,
+    /// By what factor `memory_traffic` for the same work grows while two threads share a core and its caches.
+    #[serde(default = "one_f64")]
+    #[schemars(range(min = 1.0, max = 10.0))]
+    pub shared_core_traffic: f64,
     /// Name of one unit of the application's own work.
     #[serde(default = "default_unit")]
     #[schemars(length(min = 1, max = 64))]
@@ -611,7 +662,7 @@ pub struct Workload {
     pub units_per_transaction: f64,
 }
 
-/// Where transactions come from: exactly one of `closed` and `open`.
+/// Where transactions come from: exactly one of `closed`, `open` and `parallel`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[schemars(transform = merge_variants)]
@@ -635,6 +686,24 @@ pub enum Arrivals {
         #[schemars(range(min = 0.0, max = 20.0))]
         cv: f64,
     },
+    /// One process on each vCPU, all of which work on one transaction after another. A transaction's `cpu` is divided
+    /// evenly among the vCPUs, each vCPU's part into `bursts`, and a process that is done helps within its part; the next
+    /// transaction begins when every part is done.
+    Parallel {
+        /// What is divided evenly and not helped out between.
+        parts: Parts,
+    },
+}
+
+/// Parts into which a parallel transaction is divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(transform = plain_enum)]
+pub enum Parts {
+    /// Each virtual NUMA node has its part.
+    Node,
+    /// Each vCPU has its part.
+    Vcpu,
 }
 
 /// A random length of time, by mean and coefficient of variation.

@@ -79,7 +79,7 @@ pub(crate) fn merge_variants(schema: &mut Schema) {
             }
         }
         let keys: Vec<&str> = properties.keys().map(String::as_str).collect();
-        let allowed = format!("exactly one of the keys {}", keys.join(" and "));
+        let allowed = format!("exactly one of the keys {}", keys.join(", "));
         schema.insert("type".to_owned(), json!("object"));
         schema.insert("minProperties".to_owned(), json!(1));
         schema.insert("maxProperties".to_owned(), json!(1));

@@ -147,6 +147,32 @@ impl Parts {
                     ));
                 }
             }
+            Arrivals::Parallel { .. } => {
+                let sequential = [
+                    (
+                        "cpu",
+                        workload.cpu.mean.is_zero(),
+                        workload.cpu.mean.to_string(),
+                        "above 0",
+                    ),
+                    (
+                        "delay",
+                        !workload.delay.mean.is_zero(),
+                        workload.delay.mean.to_string(),
+                        "none",
+                    ),
+                    ("ios", workload.ios > 0.0, workload.ios.to_string(), "none"),
+                ];
+                for (key, _, value, allowed) in sequential.into_iter().filter(|(_, wrong, ..)| *wrong) {
+                    found.push(Found::new(
+                        ["workloads", name, key],
+                        "not-parallel",
+                        value,
+                        format!("{allowed}: a parallel workload computes, and nothing else"),
+                        "change it, or use closed arrivals".to_owned(),
+                    ));
+                }
+            }
             Arrivals::Open { rate, .. } => {
                 if rate.per_second() <= 0.0 {
                     found.push(Found::new(
@@ -176,6 +202,28 @@ impl Parts {
                 cores.to_string(),
                 format!("a divisor of vcpus ({}): {}", vm.vcpus, divisors.join(", ")),
                 "every virtual socket has the same number of cores; change cores_per_socket or vcpus".to_owned(),
+            ));
+        }
+        let parallel = self.workloads.get(&vm.workload).and_then(Option::as_ref);
+        let parallel = parallel.is_some_and(|workload| matches!(workload.arrivals, Arrivals::Parallel { .. }));
+        let loads = [
+            ("load", vm.load != 1.0, vm.load.to_string()),
+            (
+                "load_steps",
+                !vm.load_steps.is_empty(),
+                format!("{} steps", vm.load_steps.len()),
+            ),
+        ];
+        for (key, _, value) in loads
+            .into_iter()
+            .filter(|(key, wrong, _)| parallel && *wrong && self.clean(&["vms", name, key]))
+        {
+            found.push(Found::new(
+                ["vms", name, key],
+                "not-parallel",
+                value,
+                "none: a parallel workload keeps every vCPU busy".to_owned(),
+                "remove it, or use closed arrivals".to_owned(),
             ));
         }
         if let Some(limit) = vm
@@ -455,6 +503,7 @@ impl Parts {
             {
                 Some(Arrivals::Closed { population, .. }) => processes += peak * f64::from(*population),
                 Some(Arrivals::Open { rate, .. }) => arrivals += peak * rate.per_second(),
+                Some(Arrivals::Parallel { .. }) => processes += f64::from(vm.count) * f64::from(vm.vcpus),
                 None => {}
             }
         }

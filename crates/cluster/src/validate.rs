@@ -11,7 +11,7 @@ use jsonschema::{Keyword, ValidationError, Validator};
 use serde_json::Value;
 
 use crate::mistake::{Found, Mistake, shorten, show, show_text};
-use crate::quantity::{QuantityError, base_units, kind_of_unit, units_of};
+use crate::quantity::{KINDS, QuantityError, base_units, kind_of_unit, units_of};
 use crate::scenario::Scenario;
 use crate::schema;
 use crate::semantics::Parts;
@@ -130,7 +130,7 @@ struct Quantity {
 
 /// The one kind of quantity whose units `text` uses, and its value.
 fn bound(text: &str) -> Option<(&'static str, f64)> {
-    ["duration", "frequency", "bytes", "rate"]
+    KINDS
         .into_iter()
         .find_map(|kind| Some((kind, base_units(kind, text)?.ok()?)))
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use hypertwin_cluster::{
-    Arrivals, Bytes, Duration, Family, Frequency, GuestSystem, HostGroup, Hypervisor, HypervisorOverhead, LoadStep,
-    Mistake, NumaOptions, Rate, RunSettings, Scenario, SchedulerOptions, Service, Shares, VmGroup, Workload,
-    schema_json,
+    Arrivals, Bandwidth, Bytes, Duration, Family, Frequency, GuestSystem, HostGroup, Hypervisor, HypervisorOverhead,
+    LoadStep, MemorySystem, Mistake, NumaOptions, Rate, RunSettings, Scenario, SchedulerOptions, Service, Shares,
+    VmGroup, Workload, schema_json,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -328,6 +328,8 @@ fn workload() -> impl Strategy<Value = Workload> {
             delay,
             ios,
             memory_intensity: 0.25,
+            memory_traffic: Bandwidth::from_bytes_per_s(4_500_000_000),
+            shared_core_traffic: 1.25,
             unit: "pages".to_owned(),
             units_per_transaction: 2.5,
         })
@@ -399,6 +401,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             memory_per_node: Bytes::from_gib(64),
             hypervisor: Hypervisor::ALL[hypervisor],
             smt_yield,
+            memory_system: MemorySystem::default(),
             scheduler: SchedulerOptions::default(),
             overhead: HypervisorOverhead::default(),
         },

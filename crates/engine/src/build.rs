@@ -3,6 +3,8 @@
 use crate::RunError;
 use crate::dispatch::LIMIT_CHECK_NS;
 use crate::dispatch::LIMIT_CHECKS_PER_PERIOD;
+use crate::memory::{HostMemory, VmMemory};
+use crate::parallel::Parallel;
 use crate::recorder::Recorder;
 use crate::simulation::{MEASURE, Simulation, WORK, sessions};
 use crate::state::{Cpu, Event, Host, Kind, Limit, Measured, Process, Responses, Source, Streams, Vm, World};
@@ -14,9 +16,10 @@ use hypertwin_models::cpu_scheduler;
 use hypertwin_models::cpu_set::CpuSet;
 use hypertwin_models::esxi_scheduler::SHARED_CORE_CHARGE;
 use hypertwin_models::guest_system::{GuestSystem, ProcessId};
-use hypertwin_models::scheduler::{GroupSpec, WorldSpec};
+use hypertwin_models::scheduler::{GroupSpec, NumaClient, WorldSpec};
 use hypertwin_models::smt;
 use hypertwin_models::topology::{Domain, Occupancy, Topology};
+use hypertwin_models::vnuma;
 use std::collections::VecDeque;
 
 impl Host {
@@ -29,6 +32,8 @@ impl Host {
             cpus: vec![Cpu::default(); topology.cpus()],
             worlds: Vec::new(),
             time: ProcessorTime::default(),
+            memory: HostMemory::new(spec),
+            committed: vec![0.0; topology.sockets],
             smt_yield: spec.smt_yield,
             clock_ratio: spec.busy_clock().hz() / spec.clock.hz(),
             nominal_mhz: spec.clock.mhz(),
@@ -137,22 +142,40 @@ impl Simulation {
         let first_world = self.worlds.len();
         let shares = spec.shares.total(spec.vcpus);
         let reservation_cores = spec.reservation.hz() / host_spec.clock.hz();
+        let numa = vnuma::Topology::new(host_spec, spec);
+        let homes = self.power_on(
+            host_index,
+            host_spec,
+            spec,
+            &numa,
+            Stream::named(seed, &format!("vm/{name}/home")),
+        );
+        let affinity = spec.affinity_cpus();
+        let managed = host_spec.hypervisor.family() == Family::Esxi && affinity.is_none();
+        let client = |(&vcpus, &home): (&u32, &usize)| NumaClient {
+            vcpus: vcpus as usize,
+            home,
+        };
         self.hosts[host_index].add_group(GroupSpec {
             shares,
             reservation_cores,
-            vcpus,
+            clients: numa.ppds.iter().zip(&homes).filter(|_| managed).map(client).collect(),
         });
-        let domain = spec.affinity_cpus().map_or(Domain::Any, |cpus| {
-            Domain::Mask(cpus.into_iter().map(|cpu| cpu as usize).collect::<CpuSet>())
-        });
-        for vcpu in 0..vcpus {
-            self.add_world(index, host_index, Kind::Vcpu { index: vcpu }, domain.clone(), vcpu);
+        let bound = Some(&spec.numa.nodes).filter(|nodes| !nodes.is_empty());
+        let topology = self.hosts[host_index].occupancy.topology;
+        for (vcpu, client) in (0..vcpus).zip(numa.client_of()) {
+            let domain = match (&affinity, bound) {
+                (Some(cpus), _) => Domain::Mask(cpus.iter().map(|&cpu| cpu as usize).collect::<CpuSet>()),
+                (None, Some(_)) => Domain::Mask(topology.node_cpus(homes[client]).collect::<CpuSet>()),
+                (None, None) => Domain::Any,
+            };
+            self.add_world(index, host_index, Kind::Vcpu { index: vcpu }, domain, vcpu);
         }
         let first_helper = self.worlds.len();
         self.hosts[host_index].add_group(GroupSpec {
             shares,
             reservation_cores: 0.0,
-            vcpus: 0,
+            clients: Vec::new(),
         });
         for helper in 0..helpers {
             self.add_world(index, host_index, Kind::Helper, Domain::Any, helper);
@@ -162,10 +185,12 @@ impl Simulation {
         let nanos = |service: &hypertwin_cluster::Service| service.mean.nanos() as f64;
         let stream = |purpose: &str| Stream::named(seed, &format!("vm/{name}/{purpose}"));
         let reference = workload.reference_clock.unwrap_or(host_spec.clock);
-        let speed = [false, true].map(|shared| {
-            let ratio = host_spec.busy_clock().hz() / reference.hz();
-            smt::speed(shared, host_spec.smt_yield, ratio, workload.memory_intensity)
-        });
+        let ratio = host_spec.busy_clock().hz() / reference.hz();
+        let host_memory = &mut self.hosts[host_index].memory;
+        let memory = VmMemory::new(&numa, &homes, spec.memory.bytes(), workload, ratio, host_memory);
+        let local = memory.local(|_, home| home);
+        let speed =
+            [false, true].map(|shared| smt::speed(shared, host_spec.smt_yield, ratio, workload.memory_intensity));
         let io_work_ns = workload.ios / bursts * host_spec.overhead.cpu_per_io.nanos() as f64;
         let interrupt_share = host_spec.overhead.interrupt_share_pct / 100.0;
         let (source, sessions) = match &workload.arrivals {
@@ -188,6 +213,15 @@ impl Simulation {
                 },
                 0,
             ),
+            Arrivals::Parallel { parts } => {
+                let parallel = Parallel::new(*parts, &numa.vpds, workload.bursts);
+                (Source::Parallel(parallel), spec.vcpus)
+            }
+        };
+        // Of a parallel transaction each vCPU does its part.
+        let processes = match source {
+            Source::Parallel(_) => f64::from(spec.vcpus),
+            Source::Closed { .. } | Source::Open { .. } => 1.0,
         };
         let limit = spec.limit.map(|limit| {
             let period_ns = LIMIT_CHECK_NS as f64 * f64::from(LIMIT_CHECKS_PER_PERIOD);
@@ -225,9 +259,10 @@ impl Simulation {
                 source: stream("source"),
             },
             bursts: workload.bursts,
-            cpu_burst: Draw::new(nanos(&workload.cpu) / bursts, workload.cpu.cv),
+            cpu_burst: Draw::new(nanos(&workload.cpu) / bursts / processes, workload.cpu.cv),
             delay: Draw::new(nanos(&workload.delay) / bursts, workload.delay.cv),
             speed,
+            memory,
             ios_per_burst: workload.ios / bursts,
             helper_work_ns: io_work_ns * (1.0 - interrupt_share),
             helper_activity: host_spec.overhead.activity_pct / 100.0,
@@ -248,6 +283,8 @@ impl Simulation {
                 all: Responses::default(),
                 system_ns: 0.0,
                 ios: 0.0,
+                traffic: [0.0; 2],
+                local: TimeAverage::starting(0, local),
                 sample: Responses::default(),
                 observation: Responses::default(),
             },
@@ -259,7 +296,7 @@ impl Simulation {
             let vm = &mut self.vms[index];
             let start = match &vm.source {
                 Source::Closed { think, .. } => think.sample(&mut vm.streams.source),
-                Source::Open { .. } => 0,
+                Source::Open { .. } | Source::Parallel(_) => 0,
             };
             self.at(start, WORK, Event::Process(process));
         }
@@ -284,6 +321,32 @@ impl Simulation {
         if limited {
             self.at(LIMIT_CHECK_NS, WORK, Event::Limit { vm: index as u32 });
         }
+    }
+
+    /// Home nodes of a VM's NUMA clients at power-on, where each node's load is remembered with an error.
+    fn power_on(
+        &mut self,
+        host_index: usize,
+        host_spec: &HostGroup,
+        spec: &VmGroup,
+        numa: &vnuma::Topology,
+        mut stream: Stream,
+    ) -> Vec<usize> {
+        let error_cores =
+            host_spec.scheduler.numa_load_error_pct.unwrap_or(0.0) / 100.0 * f64::from(host_spec.cores_per_socket);
+        let committed = &mut self.hosts[host_index].committed;
+        let homes = numa.homes(host_spec, spec, |node| {
+            let error = if error_cores > 0.0 {
+                error_cores * stream.normal()
+            } else {
+                0.0
+            };
+            committed[node] + error
+        });
+        for (&vcpus, &home) in numa.ppds.iter().zip(&homes) {
+            committed[home] += f64::from(vcpus);
+        }
+        homes
     }
 
     fn add_world(&mut self, vm: usize, host_index: usize, kind: Kind, domain: Domain, position: usize) {

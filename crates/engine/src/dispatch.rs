@@ -45,7 +45,14 @@ impl Simulation {
                 // Time in the hypervisor is no progress of the guest.
                 world.lag_ns += overlap;
                 if let Some(process) = vm.guest.current(index) {
-                    self.processes[process as usize].remaining_ns -= progress * vm.speed[usize::from(shared)];
+                    let work_ns = progress * vm.speed[usize::from(shared)] * slot.memory_speed;
+                    self.processes[process as usize].remaining_ns -= work_ns;
+                    if vm.memory.draws() {
+                        let node = host.occupancy.topology.node_of(cpu);
+                        let bytes = vm.memory.bytes(work_ns, shared);
+                        host.memory
+                            .account(bytes, vm.memory.seen_by(index), node, &mut vm.measured.traffic);
+                    }
                 }
                 vm.slice_left[index] = vm.slice_left[index].saturating_sub(dt);
                 if let Some(limit) = &mut vm.limit {
@@ -68,7 +75,8 @@ impl Simulation {
         match world.kind {
             Kind::Vcpu { index } => {
                 if let Some(process) = vm.guest.current(index) {
-                    let left = self.processes[process as usize].remaining_ns.max(0.0) / vm.speed[usize::from(shared)];
+                    let left = self.processes[process as usize].remaining_ns.max(0.0)
+                        / (vm.speed[usize::from(shared)] * slot.memory_speed);
                     next = next.min(start.saturating_add(left.ceil() as u64));
                 }
                 if vm.guest.has_waiting(index) {
@@ -158,7 +166,7 @@ impl Simulation {
             Placement::Preempt(cpu) => {
                 let victim = self.stop(host_index, cpu, State::Ready);
                 self.hosts[host_index].scheduler.withdraw(self.worlds[victim].local);
-                let freed = self.hosts[host_index].occupancy.vacate(cpu);
+                let freed = self.hosts[host_index].vacate(cpu);
                 self.start(host_index, cpu, world_index, false);
                 self.place(victim);
                 if let Some(other) = freed {
@@ -195,8 +203,13 @@ impl Simulation {
         world.cpu = cpu;
         world.waking = false;
         let host = &mut self.hosts[host_index];
-        host.occupancy.occupy(cpu, world.local);
+        host.occupy(cpu, world.local);
+        let node = host.occupancy.topology.node_of(cpu);
         let slot = &mut host.cpus[cpu];
+        slot.memory_speed = match world.kind {
+            Kind::Vcpu { index } => self.vms[world.vm].memory.speed(index, node),
+            Kind::Helper => 1.0,
+        };
         slot.world = world_index;
         slot.since = self.now;
         slot.interrupt_ns = 0;
@@ -226,7 +239,7 @@ impl Simulation {
         if let Some(local) = host.scheduler.next(cpu, self.now) {
             host.queued -= 1;
             let world = host.worlds[local as usize];
-            let freed = host.occupancy.vacate(cpu);
+            let freed = host.vacate(cpu);
             self.start(host_index, cpu, world, false);
             if let Some(other) = freed {
                 self.fill(host_index, other);
@@ -242,7 +255,7 @@ impl Simulation {
             self.settle(host_index, other);
         }
         let host = &mut self.hosts[host_index];
-        let freed = host.occupancy.vacate(cpu);
+        let freed = host.vacate(cpu);
         if let Some(event) = host.cpus[cpu].event.take() {
             self.calendar.cancel(event);
         }
@@ -352,7 +365,7 @@ impl Simulation {
             let rival = self.stop(host_index, other, State::Ready);
             let host = &mut self.hosts[host_index];
             host.scheduler.withdraw(self.worlds[rival].local);
-            host.occupancy.vacate(other);
+            host.vacate(other);
             host.occupancy.withhold(other);
             if let Some(event) = host.cpus[other].event.take() {
                 self.calendar.cancel(event);
@@ -532,8 +545,8 @@ impl Simulation {
         }
         let host = &mut self.hosts[host_index];
         host.scheduler.migrate(local, to);
-        host.occupancy.vacate(from);
-        host.occupancy.occupy(to, local);
+        host.vacate(from);
+        host.occupy(to, local);
         let mut slot = host.cpus[from];
         if let Some(event) = host.cpus[from].event.take() {
             self.calendar.cancel(event);
@@ -582,6 +595,9 @@ impl Simulation {
         }
         let mut moved = Vec::new();
         self.hosts[host_index].scheduler.balance(self.now, &busy_ns, &mut moved);
+        if !periods.only_while_queued {
+            self.migrate_pages(host_index, periods.host_ns);
+        }
         for local in moved {
             self.replace(host_index, local);
         }

@@ -5,6 +5,8 @@
 
 mod build;
 mod dispatch;
+mod memory;
+mod parallel;
 mod recorder;
 mod report;
 mod results;

@@ -115,6 +115,7 @@ impl Simulation {
         for host in &mut self.hosts {
             host.time = Default::default();
             host.system_ns = 0.0;
+            host.memory.reset();
         }
         for vm in &mut self.vms {
             vm.measured.runnable.reset(self.now);
@@ -124,6 +125,8 @@ impl Simulation {
             vm.measured.all = Responses::default();
             vm.measured.system_ns = 0.0;
             vm.measured.ios = 0.0;
+            vm.measured.traffic = [0.0; 2];
+            vm.measured.local.reset(self.now);
             vm.measured.sample = Responses::default();
             vm.measured.observation = Responses::default();
         }
@@ -291,6 +294,12 @@ impl Simulation {
                     overhead_pct: 100.0 * totals.overhead_ns / cores_ns,
                     ready_pct: 100.0 * ready as f64 / vcpus_ns,
                     costop_pct: 100.0 * costop as f64 / vcpus_ns,
+                    memory_gb_per_s: host
+                        .memory
+                        .delivered()
+                        .iter()
+                        .map(|bytes| bytes / duration_ns)
+                        .collect(),
                 }
             });
         let hosts = hosts.collect();
@@ -307,6 +316,8 @@ impl Simulation {
             if let Some(distribution) = &vm.measured.distribution {
                 group_responses[vm.group].merge(distribution);
             }
+            let memory_mb = vm.memory.total_bytes() as f64 / (1 << 20) as f64;
+            let local = vm.measured.local.mean(self.now);
             let throughput_per_s = vm.measured.all.count as f64 / duration_ns * 1e9;
             vms.push(VmResult {
                 name: vm.name,
@@ -331,6 +342,12 @@ impl Simulation {
                 response_mean_ms: vm.measured.all.mean_ms(),
                 response_count: vm.measured.all.count,
                 iops: vm.measured.ios / duration_ns * 1e9,
+                numa_local_pct: 100.0 * local,
+                numa_local_mb: memory_mb * local,
+                numa_remote_mb: memory_mb * (1.0 - local),
+                memory_gb_per_s: vm.measured.traffic.iter().sum::<f64>() / duration_ns,
+                memory_remote_gb_per_s: vm.measured.traffic[1] / duration_ns,
+                virtual_nodes: vm.memory.virtual_nodes(),
                 response: vm.measured.distribution,
             });
         }

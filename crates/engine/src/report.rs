@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 /// Batches into which the series of a single replication is cut for its confidence interval.
 const BATCHES: usize = 20;
 
+/// Relative difference between neighbouring throughputs of replications that makes them different outcomes.
+const OUTCOME_GAP: f64 = 0.15;
+
 /// Relative difference between the means of the two halves of a run that does not matter.
 const IMMATERIAL: f64 = 0.05;
 
@@ -47,6 +50,15 @@ pub struct HostReport {
     pub overhead_pct: f64,
     pub ready_pct: f64,
     pub costop_pct: f64,
+    pub memory_gb_per_s: f64,
+    pub nodes: BTreeMap<String, NodeReport>,
+}
+
+/// A NUMA node in a [`HostReport`], by its number.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs, reason = "as in `PointReport`")]
+pub struct NodeReport {
+    pub memory_gb_per_s: f64,
 }
 
 /// Response times in a [`VmReport`], in milliseconds; null where there are none.
@@ -92,6 +104,21 @@ pub struct VmReport {
     pub response_ms: ResponseReport,
     pub response_count: u64,
     pub iops: f64,
+    pub numa_local_pct: f64,
+    pub numa_local_mb: f64,
+    pub numa_remote_mb: f64,
+    pub memory_gb_per_s: f64,
+    pub memory_remote_gb_per_s: f64,
+    pub virtual_nodes: u32,
+    pub outcomes: Vec<OutcomeReport>,
+}
+
+/// What some of the replications agree on, in a [`VmReport`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "as in `PointReport`")]
+pub struct OutcomeReport {
+    pub throughput_units_per_s: f64,
+    pub likelihood_pct: f64,
 }
 
 /// Samples over time of the first replication.
@@ -107,6 +134,20 @@ pub struct TimelineReport {
 fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     let count = values.len().max(1) as f64;
     values.sum::<f64>() / count
+}
+
+/// The throughputs of replications in groups that differ by more than [`OUTCOME_GAP`], the most likely first.
+fn outcomes(mut throughputs: Vec<f64>) -> Vec<OutcomeReport> {
+    throughputs.sort_by(f64::total_cmp);
+    let mut outcomes: Vec<OutcomeReport> = throughputs
+        .chunk_by(|lower, upper| *upper <= lower * (1.0 + OUTCOME_GAP))
+        .map(|group| OutcomeReport {
+            throughput_units_per_s: mean(group.iter().copied()),
+            likelihood_pct: 100.0 * group.len() as f64 / throughputs.len() as f64,
+        })
+        .collect();
+    outcomes.sort_by(|a, b| b.likelihood_pct.total_cmp(&a.likelihood_pct));
+    outcomes
 }
 
 /// Half-width of a metric over replications, or over batches of the series of a single one.
@@ -137,6 +178,13 @@ pub fn aggregate(replications: &[&Replication]) -> PointReport {
             overhead_pct: metric(|h| h.overhead_pct),
             ready_pct: metric(|h| h.ready_pct),
             costop_pct: metric(|h| h.costop_pct),
+            memory_gb_per_s: metric(|h| h.memory_gb_per_s.iter().sum()),
+            nodes: (0..host.memory_gb_per_s.len())
+                .map(|node| {
+                    let memory_gb_per_s = mean(replications.iter().map(|r| r.hosts[index].memory_gb_per_s[node]));
+                    (node.to_string(), NodeReport { memory_gb_per_s })
+                })
+                .collect(),
         };
         (host.name.clone(), report)
     });
@@ -346,5 +394,12 @@ fn summarise(
             })
             .sum(),
         iops: total(|vm| vm.iops),
+        numa_local_pct: average(|vm| vm.numa_local_pct),
+        numa_local_mb: total(|vm| vm.numa_local_mb),
+        numa_remote_mb: total(|vm| vm.numa_remote_mb),
+        memory_gb_per_s: total(|vm| vm.memory_gb_per_s),
+        memory_remote_gb_per_s: total(|vm| vm.memory_remote_gb_per_s),
+        virtual_nodes: members.iter().map(|&vm| replications[0].vms[vm].virtual_nodes).sum(),
+        outcomes: outcomes(values(|vm| vm.throughput_units_per_s)),
     }
 }

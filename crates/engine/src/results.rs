@@ -49,6 +49,8 @@ pub struct HostResult {
     pub ready_pct: f64,
     /// Mean over all vCPUs of the host.
     pub costop_pct: f64,
+    /// Per NUMA node: what its memory delivered.
+    pub memory_gb_per_s: Vec<f64>,
 }
 
 /// What a replication measured of a VM. Percentages are per vCPU.
@@ -80,6 +82,12 @@ pub struct VmResult {
     pub response_mean_ms: f64,
     pub response_count: u64,
     pub iops: f64,
+    pub numa_local_pct: f64,
+    pub numa_local_mb: f64,
+    pub numa_remote_mb: f64,
+    pub memory_gb_per_s: f64,
+    pub memory_remote_gb_per_s: f64,
+    pub virtual_nodes: u32,
     pub response: Option<Histogram>,
 }
 

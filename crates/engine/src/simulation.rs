@@ -52,6 +52,9 @@ impl Simulation {
                     break;
                 }
             }
+            if let Some(host) = self.host_of(event) {
+                self.share_memory(host);
+            }
             if let Some(failure) = self.failure {
                 return Err(failure);
             }
@@ -74,6 +77,20 @@ impl Simulation {
             Event::StartMeasuring => self.start_measuring(),
             Event::Sample => self.sample(),
             Event::Observe => self.observe(),
+        }
+    }
+
+    /// The one host that an event concerns.
+    fn host_of(&self, event: Event) -> Option<usize> {
+        match event {
+            Event::Cpu { host, .. } | Event::BalanceThreads { host } | Event::BalanceHost { host } => {
+                Some(host as usize)
+            }
+            Event::Process(process) => Some(self.vms[self.processes[process as usize].vm as usize].host),
+            Event::Arrival { vm } | Event::Cosched { vm } | Event::Limit { vm } | Event::LoadStep { vm, .. } => {
+                Some(self.vms[vm as usize].host)
+            }
+            Event::StartMeasuring | Event::Sample | Event::Observe => None,
         }
     }
 
@@ -101,20 +118,29 @@ impl Simulation {
             vm.parked.push(process);
             return;
         }
+        if let Source::Parallel(_) = vm.source {
+            self.join(process);
+            return;
+        }
         entry.started = self.now;
         entry.bursts_left = vm.bursts;
         vm.in_progress += 1;
         self.begin_burst(process);
     }
 
-    fn begin_burst(&mut self, process: ProcessId) {
+    pub fn begin_burst(&mut self, process: ProcessId) {
+        self.draw_burst(process);
+        self.wakeups.push_back(process);
+    }
+
+    /// The next CPU burst of `process` is this long.
+    pub fn draw_burst(&mut self, process: ProcessId) {
         let entry = &mut self.processes[process as usize];
         let vm = &mut self.vms[entry.vm as usize];
         entry.phase = Phase::Compute;
         entry.burst_ns = vm.cpu_burst.sample(&mut vm.streams.cpu) as f64;
         entry.remaining_ns = entry.burst_ns;
         vm.work_begun_ns += entry.burst_ns;
-        self.wakeups.push_back(process);
     }
 
     /// The wake-up of `process` reaches its last vCPU, or waits until that vCPU executes again.
@@ -166,6 +192,10 @@ impl Simulation {
         let vm_index = entry.vm as usize;
         let vm = &mut self.vms[vm_index];
         vm.measured.runnable.add(self.now, -1.0);
+        if let Source::Parallel(_) = vm.source {
+            self.join(process);
+            return;
+        }
         let work_ns = vm.helper_work_ns + vm.helper_activity * entry.burst_ns;
         if work_ns >= 1.0 {
             vm.requests.push_back(Request { process, work_ns });
@@ -237,14 +267,7 @@ impl Simulation {
         let entry = &mut self.processes[process as usize];
         let vm_index = entry.vm as usize;
         let vm = &mut self.vms[vm_index];
-        let response = self.now - entry.started;
-        match &mut vm.measured.distribution {
-            Some(distribution) => distribution.record(response),
-            None => self.recorder.distributions[vm.group].record(response),
-        }
-        vm.measured.all.add(response);
-        vm.measured.sample.add(response);
-        vm.measured.observation.add(response);
+        let started = entry.started;
         vm.in_progress -= 1;
         match &vm.source {
             Source::Closed { think, .. } => {
@@ -253,7 +276,21 @@ impl Simulation {
                 self.at(time, WORK, Event::Process(process));
             }
             Source::Open { .. } => vm.free.push(process),
+            Source::Parallel(_) => {}
         }
+        self.record_response(vm_index, self.now - started);
+    }
+
+    /// A transaction of a VM took `response`.
+    pub fn record_response(&mut self, vm_index: usize, response: Nanos) {
+        let vm = &mut self.vms[vm_index];
+        match &mut vm.measured.distribution {
+            Some(distribution) => distribution.record(response),
+            None => self.recorder.distributions[vm.group].record(response),
+        }
+        vm.measured.all.add(response);
+        vm.measured.sample.add(response);
+        vm.measured.observation.add(response);
     }
 
     fn on_arrival(&mut self, vm_index: usize) {
@@ -307,6 +344,7 @@ impl Simulation {
                     self.at(now, WORK, Event::Arrival { vm: vm_index as u32 });
                 }
             }
+            Source::Parallel(_) => {}
         }
     }
 
@@ -316,6 +354,12 @@ impl Simulation {
         let Some(done) = vm.guest.current(vcpu) else {
             return false;
         };
+        if let Source::Parallel(parallel) = &mut vm.source
+            && parallel.take(vcpu)
+        {
+            self.draw_burst(done);
+            return true;
+        }
         let next = vm.guest.finish(vcpu);
         if let Some(process) = next {
             vm.slice_left[vcpu] = vm.time_slice;

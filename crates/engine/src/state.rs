@@ -1,5 +1,7 @@
 //! What the engine keeps of hosts, worlds, virtual machines and processes while it simulates.
 
+use crate::memory::{HostMemory, VmMemory};
+use crate::parallel::Parallel;
 use hypertwin_kernel::{Draw, EventId, Histogram, Nanos, Stream, TimeAverage};
 use hypertwin_models::accounting::{Account, ProcessorTime, State};
 use hypertwin_models::guest_system::{GuestSystem, ProcessId};
@@ -35,7 +37,7 @@ pub enum Event {
 }
 
 /// One logical CPU.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Cpu {
     /// The running world (global index); only meaningful while the occupancy says that one runs.
     pub world: usize,
@@ -45,7 +47,22 @@ pub struct Cpu {
     pub slice_end: Nanos,
     /// Interrupt time that still has to be served before the world goes on.
     pub interrupt_ns: u64,
+    /// Speed that memory leaves its vCPU, over the speed with all memory local and enough of its bandwidth.
+    pub memory_speed: f64,
     pub event: Option<EventId>,
+}
+
+impl Default for Cpu {
+    fn default() -> Self {
+        Self {
+            world: 0,
+            since: 0,
+            slice_end: 0,
+            interrupt_ns: 0,
+            memory_speed: 1.0,
+            event: None,
+        }
+    }
 }
 
 pub struct Host {
@@ -56,6 +73,9 @@ pub struct Host {
     /// Global indices of this host's worlds.
     pub worlds: Vec<usize>,
     pub time: ProcessorTime,
+    pub memory: HostMemory,
+    /// vCPUs at home on each node at power-on.
+    pub committed: Vec<f64>,
     pub smt_yield: f64,
     /// Running clock over nominal clock.
     pub clock_ratio: f64,
@@ -123,6 +143,7 @@ pub struct Request {
 
 /// Where the sessions of a VM come from.
 pub enum Source {
+    Parallel(Parallel),
     Closed { think: Draw, population: u32, active: u32 },
     Open { gap: Draw, rate_factor: f64 },
 }
@@ -160,6 +181,7 @@ pub struct Vm {
     pub delay: Draw,
     /// Work of a vCPU per time: alone on its core, and with a busy sibling.
     pub speed: [f64; 2],
+    pub memory: VmMemory,
     /// I/Os of one burst, helper work for them, and interrupt time for them.
     pub ios_per_burst: f64,
     pub helper_work_ns: f64,
@@ -192,6 +214,10 @@ pub struct Measured {
     pub all: Responses,
     pub system_ns: f64,
     pub ios: f64,
+    /// Bytes that crossed memory: the own node's, and another's.
+    pub traffic: [f64; 2],
+    /// Fraction of its memory that is on the home nodes of its clients.
+    pub local: TimeAverage,
     /// Sum and number of response times since the last sample, and since the last observation.
     pub sample: Responses,
     pub observation: Responses,

@@ -15,19 +15,22 @@
 //! **Assumptions.** Idle logical CPUs take ready worlds of their node at once, so the L2, L3 and package periods of
 //! ESXi have nothing to do here; virtual time is kept per node. A vCPU that becomes
 //! ready displaces what runs on its own last CPU, or what has used up its quantum elsewhere, if that has had more of its
-//! entitlement. NUMA clients move whole,
-//! one per rebalance, to the node with the lowest load.
+//! entitlement. Home nodes and their moves are [`crate::numa`]'s; while a node's clients want more than its cores and
+//! another node has room, their vCPUs run anywhere (VMware, "Architecting a vSphere Compute Platform": under contention
+//! vCPUs may move to other nodes), and their home, with their memory, stays.
 //!
 //! **Valid** for versions 5.5 to 9.0 and hosts with one or two threads per core.
 
 use crate::cpu_set::CpuSet;
+use crate::numa;
 use crate::scheduler::{
     BalancePeriods, CoschedulingThresholds, CpuScheduler, GroupSpec, Placement, SliceEnd, WorldSpec,
 };
 use crate::topology::{Domain, Occupancy, Topology, WorldId};
-use hypertwin_cluster::{HostGroup, Hypervisor};
+use crate::vnuma;
+use hypertwin_cluster::{HostGroup, Hypervisor, SchedulerOptions};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// The advanced options that the model uses. Times in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,8 +49,8 @@ pub struct EsxiParameters {
     pub ht_rebalance_ns: u64,
     /// `Numa.RebalancePeriod`.
     pub numa_rebalance_ns: u64,
-    /// `Numa.MigImbalanceThreshold`, as a fraction.
-    pub numa_imbalance: f64,
+    /// When NUMA clients move.
+    pub numa: numa::Rules,
 }
 
 const MS: u64 = 1_000_000;
@@ -60,8 +63,6 @@ const BY_VERSION: [(Hypervisor, u64, u64); 2] = [
 
 /// How far behind, in virtual time, a world may fall while nobody has to wait: with different shares they drift apart.
 const CREDIT_HORIZON_NS: u64 = 1_000 * MS;
-/// `Numa.MigThreshold`: least gain in balance, as a fraction of a node, for which a client is moved.
-const NUMA_MIGRATION_GAIN: f64 = 0.02;
 /// Rebalance periods for which a moved client stays where it is (the effect of `Numa.MigThrashThreshold`).
 const NUMA_SETTLE_PERIODS: u64 = 5;
 /// Charging of a vCPU whose hyper-threading sibling is busy (VMware: 62.5 % of its run time).
@@ -83,7 +84,7 @@ impl EsxiParameters {
             poll_ns: MS,
             ht_rebalance_ns: 5 * MS,
             numa_rebalance_ns: 2_000 * MS,
-            numa_imbalance: 0.10,
+            numa: vnuma::rebalancing(version, &SchedulerOptions::default()),
         }
     }
 
@@ -104,9 +105,7 @@ impl EsxiParameters {
                 *target = value.nanos();
             }
         }
-        if let Some(percent) = options.numa_imbalance_threshold_pct {
-            p.numa_imbalance = percent / 100.0;
-        }
+        p.numa = vnuma::rebalancing(host.hypervisor, options);
         p
     }
 }
@@ -114,13 +113,22 @@ impl EsxiParameters {
 struct Group {
     spec: GroupSpec,
     awake: u32,
-    homes: Vec<usize>,
-    placed: usize,
+    /// For each of its vCPUs that is still to come, the client that it belongs to.
+    to_come: VecDeque<usize>,
+}
+
+/// A NUMA client.
+struct Client {
+    group: usize,
+    home: usize,
+    /// Its vCPUs run anywhere, because its home node is short of cores.
+    roams: bool,
     settled_after_ns: u64,
 }
 
 struct World {
     group: usize,
+    client: Option<usize>,
     domain: Domain,
     queue: usize,
     last: usize,
@@ -152,6 +160,7 @@ pub struct EsxiScheduler {
     parameters: EsxiParameters,
     topology: Topology,
     groups: Vec<Group>,
+    clients: Vec<Client>,
     worlds: Vec<World>,
     queues: Vec<ReadyQueue>,
     masks: Vec<Domain>,
@@ -174,6 +183,7 @@ impl EsxiScheduler {
             parameters,
             topology,
             groups: Vec::new(),
+            clients: Vec::new(),
             worlds: Vec::new(),
             queues: (0..=topology.sockets).map(|_| ReadyQueue::default()).collect(),
             masks: Vec::new(),
@@ -277,16 +287,18 @@ impl EsxiScheduler {
         self.groups[entry.group].awake += 1;
     }
 
-    /// Moves a world to another home node, as far from its new companions' virtual time as from its old ones'.
-    fn set_home(&mut self, world: WorldId, node: usize) {
+    /// Sends a world to the queue of `node`, or of the whole host, as far from its new companions' virtual time as it was
+    /// from its old ones'.
+    fn send(&mut self, world: WorldId, node: Option<usize>) {
+        let queue = node.unwrap_or(self.topology.sockets);
         let entry = &mut self.worlds[world as usize];
         let ahead = i128::from(entry.virtual_ns) - i128::from(self.queues[entry.queue].clock_ns);
-        entry.virtual_ns = (i128::from(self.queues[node].clock_ns) + ahead).max(0) as u64;
+        entry.virtual_ns = (i128::from(self.queues[queue].clock_ns) + ahead).max(0) as u64;
         if std::mem::take(&mut entry.queued) {
             self.queues[entry.queue].waiting -= 1;
         }
-        entry.domain = Domain::Node(node);
-        entry.queue = node;
+        entry.domain = node.map_or(Domain::Any, Domain::Node);
+        entry.queue = queue;
     }
 
     /// Whether `world`, for which no CPU is idle, takes `cpu` from what runs there: a helper world from a vCPU, and a
@@ -312,37 +324,27 @@ impl EsxiScheduler {
 
 impl CpuScheduler for EsxiScheduler {
     fn add_group(&mut self, spec: GroupSpec) {
-        let nodes = self.topology.sockets;
-        let mut committed = vec![0usize; nodes];
-        for world in &self.worlds {
-            if let (Domain::Node(node), false) = (&world.domain, world.helper) {
-                committed[*node] += 1;
-            }
+        let group = self.groups.len();
+        let mut to_come = VecDeque::new();
+        for client in &spec.clients {
+            to_come.extend(std::iter::repeat_n(self.clients.len(), client.vcpus));
+            self.clients.push(Client {
+                group,
+                home: client.home,
+                roams: false,
+                settled_after_ns: 0,
+            });
         }
-        let clients = spec.vcpus.div_ceil(self.topology.cores_per_socket).clamp(1, nodes);
-        let mut order: Vec<usize> = (0..nodes).collect();
-        order.sort_by_key(|&node| (committed[node], node));
-        order.truncate(clients);
-        order.sort_unstable();
         self.groups.push(Group {
             spec,
             awake: 0,
-            homes: order,
-            placed: 0,
-            settled_after_ns: 0,
+            to_come,
         });
     }
 
     fn add_world(&mut self, spec: WorldSpec) {
-        let group = &mut self.groups[spec.group];
-        let domain = match spec.domain {
-            Domain::Any if !spec.helper => {
-                let client = group.placed * group.homes.len() / group.spec.vcpus.max(1);
-                Domain::Node(group.homes[client.min(group.homes.len() - 1)])
-            }
-            domain => domain,
-        };
-        group.placed += 1;
+        let client = self.groups[spec.group].to_come.pop_front();
+        let domain = client.map_or(spec.domain, |client| Domain::Node(self.clients[client].home));
         let last = match &domain {
             Domain::Node(node) => {
                 let cpus = self.topology.node_cpus(*node);
@@ -354,6 +356,7 @@ impl CpuScheduler for EsxiScheduler {
         let queue = self.queue_of(&domain);
         self.worlds.push(World {
             group: spec.group,
+            client,
             domain,
             queue,
             last,
@@ -370,6 +373,12 @@ impl CpuScheduler for EsxiScheduler {
 
     fn domain(&self, world: WorldId) -> &Domain {
         &self.worlds[world as usize].domain
+    }
+
+    fn home(&self, world: WorldId) -> Option<usize> {
+        self.worlds[world as usize]
+            .client
+            .map(|client| self.clients[client].home)
     }
 
     fn place(&mut self, world: WorldId, woken: bool, now_ns: u64, cpus: &Occupancy) -> Placement {
@@ -496,60 +505,44 @@ impl CpuScheduler for EsxiScheduler {
     }
 
     fn balance(&mut self, now_ns: u64, busy_ns: &[u64], moved: &mut Vec<WorldId>) {
-        let nodes = self.topology.sockets;
-        let mut load = vec![0u64; nodes];
+        let (nodes, cores) = (self.topology.sockets, self.topology.cores_per_socket);
+        let mut clients: Vec<numa::Client> = self
+            .clients
+            .iter()
+            .map(|client| numa::Client {
+                vm: client.group,
+                home: client.home,
+                load: 0.0,
+            })
+            .collect();
         for (world, busy) in self.worlds.iter().zip(busy_ns) {
-            if let Domain::Node(node) = world.domain {
-                load[node] += busy;
+            if let Some(client) = world.client {
+                clients[client].load += *busy as f64 / self.parameters.numa_rebalance_ns as f64;
             }
         }
-        let capacity = self.parameters.numa_rebalance_ns as f64 * self.topology.cores_per_socket as f64;
-        let (Some(from), Some(to)) = (
-            (0..nodes).max_by_key(|&n| (load[n], Reverse(n))),
-            (0..nodes).min_by_key(|&n| (load[n], n)),
-        ) else {
-            return;
-        };
-        let gap = (load[from] - load[to]) as f64 / capacity;
-        if gap <= self.parameters.numa_imbalance {
-            return;
+        let settled = |client: usize| now_ns >= self.clients[client].settled_after_ns;
+        let mut changed = vec![false; clients.len()];
+        if let Some((client, to)) = numa::next_move(&clients, cores, nodes, &self.parameters.numa, settled) {
+            clients[client].home = to;
+            self.clients[client].home = to;
+            self.clients[client].settled_after_ns = now_ns + NUMA_SETTLE_PERIODS * self.parameters.numa_rebalance_ns;
+            changed[client] = true;
         }
-        // The client whose move leaves the smallest gap; a wide VM keeps its clients on different nodes.
-        let mut best: Option<(f64, usize)> = None;
-        for (index, group) in self.groups.iter().enumerate() {
-            if !group.homes.contains(&from) || group.homes.contains(&to) || now_ns < group.settled_after_ns {
-                continue;
-            }
-            let members = self
-                .worlds
-                .iter()
-                .zip(busy_ns)
-                .filter(|(w, _)| w.group == index && !w.helper);
-            let weight: u64 = members
-                .filter(|(w, _)| w.domain == Domain::Node(from))
-                .map(|(_, &busy)| busy)
-                .sum();
-            let left = ((load[from] - weight) as f64 - (load[to] + weight) as f64).abs() / capacity;
-            if gap - left > NUMA_MIGRATION_GAIN && best.is_none_or(|(known, _)| left < known) {
-                best = Some((left, index));
-            }
+        let short = numa::short_of_cores(&clients, cores, nodes, &self.parameters.numa);
+        for (client, changed) in self.clients.iter_mut().zip(&mut changed) {
+            *changed |= client.roams != short[client.home];
+            client.roams = short[client.home];
         }
-        let Some((_, chosen)) = best else { return };
-        let group = &mut self.groups[chosen];
-        group.settled_after_ns = now_ns + NUMA_SETTLE_PERIODS * self.parameters.numa_rebalance_ns;
-        group
-            .homes
-            .iter_mut()
-            .filter(|home| **home == from)
-            .for_each(|home| *home = to);
         for world in 0..self.worlds.len() as WorldId {
             let entry = &self.worlds[world as usize];
-            if entry.group == chosen && entry.domain == Domain::Node(from) {
-                if entry.awake {
-                    moved.push(world);
-                }
-                self.set_home(world, to);
+            let Some(client) = entry.client.filter(|client| changed[*client]) else {
+                continue;
+            };
+            if entry.awake {
+                moved.push(world);
             }
+            let client = &self.clients[client];
+            self.send(world, (!client.roams).then_some(client.home));
         }
     }
 
@@ -579,6 +572,7 @@ impl EsxiScheduler {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scheduler::NumaClient;
 
     #[test]
     fn parameters_follow_the_version() {
@@ -596,7 +590,7 @@ mod tests {
         let p = EsxiParameters::of(Hypervisor::Esxi60);
         assert_eq!((p.costop_ns, p.costart_ns, p.poll_ns), (3 * MS, 2 * MS, MS));
         assert_eq!(
-            (p.ht_rebalance_ns, p.numa_rebalance_ns, p.numa_imbalance),
+            (p.ht_rebalance_ns, p.numa_rebalance_ns, p.numa.imbalance),
             (5 * MS, 2000 * MS, 0.10)
         );
     }
@@ -613,12 +607,18 @@ mod tests {
         )
     }
 
-    fn add_vm(scheduler: &mut EsxiScheduler, vcpus: usize, shares: f64) {
+    /// A VM with NUMA clients of these vCPUs and homes.
+    fn add_vm(scheduler: &mut EsxiScheduler, clients: &[(usize, usize)], shares: f64) {
         let group = scheduler.groups.len();
+        let clients: Vec<NumaClient> = clients
+            .iter()
+            .map(|&(vcpus, home)| NumaClient { vcpus, home })
+            .collect();
+        let vcpus = clients.iter().map(|client| client.vcpus).sum();
         scheduler.add_group(GroupSpec {
             shares,
             reservation_cores: 0.0,
-            vcpus,
+            clients,
         });
         for first_cpu in 0..vcpus {
             scheduler.add_world(WorldSpec {
@@ -631,26 +631,38 @@ mod tests {
     }
 
     #[test]
-    fn a_vm_stays_within_a_node_where_it_fits_and_splits_evenly_where_it_does_not() {
+    fn the_vcpus_of_a_client_run_on_its_home_node() {
         let (mut scheduler, _) = scheduler(2, 4);
-        add_vm(&mut scheduler, 4, 4000.0);
-        add_vm(&mut scheduler, 2, 2000.0);
-        add_vm(&mut scheduler, 6, 6000.0);
-        let homes: Vec<&Domain> = (0..12).map(|world| scheduler.domain(world)).collect();
-        let at = |node| Domain::Node(node);
-        assert!(homes[..4].iter().all(|home| **home == at(0)));
-        assert!(
-            homes[4..6].iter().all(|home| **home == at(1)),
-            "the second VM goes to the emptier node"
-        );
-        assert_eq!(homes[6..].iter().filter(|home| ***home == at(0)).count(), 3);
+        add_vm(&mut scheduler, &[(3, 1), (2, 0)], 5000.0);
+        let homes: Vec<_> = (0..5).map(|world| scheduler.home(world)).collect();
+        assert_eq!(homes, [1, 1, 1, 0, 0].map(Some));
+        assert!((0..3).all(|world| *scheduler.domain(world) == Domain::Node(1)));
+    }
+
+    #[test]
+    fn vcpus_run_anywhere_while_their_home_is_short_of_cores() {
+        let (mut scheduler, cpus) = scheduler(2, 2);
+        add_vm(&mut scheduler, &[(2, 0), (2, 0)], 4000.0);
+        for world in 0..4 {
+            scheduler.place(world, true, 0, &cpus);
+        }
+        let period = 2000 * MS;
+        let mut moved = Vec::new();
+        scheduler.balance(period, &[period; 4], &mut moved);
+        assert_eq!(moved, [0, 1, 2, 3], "siblings stay together, and both nodes' cores are used");
+        assert!((0..4).all(|world| *scheduler.domain(world) == Domain::Any));
+        assert!((0..4).all(|world| scheduler.home(world) == Some(0)));
+        moved.clear();
+        scheduler.balance(2 * period, &[period / 4; 4], &mut moved);
+        assert_eq!(moved, [0, 1, 2, 3], "and return when the node suffices");
+        assert!((0..4).all(|world| *scheduler.domain(world) == Domain::Node(0)));
     }
 
     #[test]
     fn the_world_with_the_least_use_per_share_runs_first() {
         let (mut scheduler, mut cpus) = scheduler(1, 1);
         for shares in [1000.0, 1000.0, 2000.0] {
-            add_vm(&mut scheduler, 1, shares);
+            add_vm(&mut scheduler, &[(1, 0)], shares);
         }
         assert_eq!(scheduler.place(0, true, 0, &cpus), Placement::Run(0));
         cpus.occupy(0, 0);
@@ -673,8 +685,8 @@ mod tests {
     #[test]
     fn a_client_moves_to_the_idle_node_once_the_imbalance_is_worth_it() {
         let (mut scheduler, cpus) = scheduler(2, 2);
-        for _ in 0..3 {
-            add_vm(&mut scheduler, 2, 2000.0);
+        for home in [0, 1, 0] {
+            add_vm(&mut scheduler, &[(2, home)], 2000.0);
         }
         // VMs 0 and 2 are at home on node 0, VM 1 on node 1, and VM 1 is idle.
         assert_eq!(

@@ -8,6 +8,7 @@ pub mod cpu_set;
 pub mod esxi_scheduler;
 pub mod guest_system;
 pub mod linux_scheduler;
+pub mod memory;
 pub mod numa;
 pub mod scheduler;
 pub mod smt;

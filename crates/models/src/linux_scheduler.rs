@@ -227,6 +227,10 @@ impl CpuScheduler for LinuxScheduler {
         &self.tasks[world as usize].domain
     }
 
+    fn home(&self, _world: WorldId) -> Option<usize> {
+        None
+    }
+
     fn place(&mut self, world: WorldId, woken: bool, _now_ns: u64, cpus: &Occupancy) -> Placement {
         if woken {
             self.groups[self.tasks[world as usize].group].1 += 1;
@@ -378,7 +382,7 @@ mod tests {
         scheduler.add_group(GroupSpec {
             shares,
             reservation_cores: 0.0,
-            vcpus: 1,
+            clients: Vec::new(),
         });
         scheduler.add_world(WorldSpec {
             group,

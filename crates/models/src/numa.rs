@@ -38,6 +38,9 @@ pub struct Rules {
     pub only_overcommitted: bool,
 }
 
+/// The weight of balance between nodes, against which that of action affinity is compared (assumed).
+pub const BALANCE_WEIGHT: u32 = 100;
+
 /// Home nodes of a machine's clients, in order, when it is powered on.
 ///
 /// `clients` are their vCPUs; `load` tells the load of a node in cores, without this machine, each time it is looked at.
@@ -76,10 +79,7 @@ pub fn next_move(
     movable: impl Fn(usize) -> bool,
 ) -> Option<(usize, usize)> {
     let capacity = cores_per_node as f64;
-    let mut load = vec![0.0; nodes];
-    for client in clients {
-        load[client.home] += client.load / capacity;
-    }
+    let load = loads(clients, cores_per_node, nodes);
     let heaviest = (0..nodes).rev().max_by(|&a, &b| load[a].total_cmp(&load[b]))?;
     let lightest = (0..nodes).min_by(|&a, &b| load[a].total_cmp(&load[b]))?;
     let gap = load[heaviest] - load[lightest];
@@ -112,6 +112,24 @@ pub fn next_move(
         }
     }
     best.map(|(_, index, to)| (index, to))
+}
+
+/// Per node, whether its clients want more than its cores while another node has room for some of it.
+pub fn short_of_cores(clients: &[Client], cores_per_node: usize, nodes: usize, rules: &Rules) -> Vec<bool> {
+    let load = loads(clients, cores_per_node, nodes);
+    let least = load.iter().copied().fold(f64::INFINITY, f64::min);
+    load.iter()
+        .map(|&load| load > 1.0 && least < 1.0 && load - least > rules.imbalance)
+        .collect()
+}
+
+/// Load of each node, as a fraction of its cores.
+fn loads(clients: &[Client], cores_per_node: usize, nodes: usize) -> Vec<f64> {
+    let mut load = vec![0.0; nodes];
+    for client in clients {
+        load[client.home] += client.load / cores_per_node as f64;
+    }
+    load
 }
 
 /// Home nodes of one machine alone on its host after the rebalancer has settled, with every vCPU busy.

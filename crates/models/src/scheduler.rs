@@ -11,8 +11,17 @@ pub struct GroupSpec {
     pub shares: f64,
     /// Reserved CPU of the whole group, in cores at nominal clock.
     pub reservation_cores: f64,
-    /// vCPUs of the VM; 0 for a group of helper worlds.
+    /// NUMA clients of the VM, in order of their vCPUs; empty where the scheduler knows no home nodes, and for helper worlds.
+    pub clients: Vec<NumaClient>,
+}
+
+/// A part of a VM that has a home node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NumaClient {
+    /// Its vCPUs.
     pub vcpus: usize,
+    /// Its home node at power-on.
+    pub home: usize,
 }
 
 /// What a scheduler is told of a world when it is added.
@@ -84,6 +93,8 @@ pub trait CpuScheduler: Send {
     fn add_world(&mut self, spec: WorldSpec);
     /// Where `world` may run at present.
     fn domain(&self, world: WorldId) -> &Domain;
+    /// The home node of `world`, where it has one.
+    fn home(&self, world: WorldId) -> Option<usize>;
 
     /// `world` became ready from waiting (`woken`), or is ready again after it was withdrawn.
     fn place(&mut self, world: WorldId, woken: bool, now_ns: u64, cpus: &Occupancy) -> Placement;

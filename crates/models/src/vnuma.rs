@@ -16,7 +16,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hypertwin_cluster::{Family, HostGroup, Hypervisor, Scenario, VmGroup};
+use hypertwin_cluster::{Family, HostGroup, Hypervisor, Scenario, SchedulerOptions, VmGroup};
 use serde::Serialize;
 
 use crate::numa;
@@ -266,6 +266,14 @@ impl Topology {
         numa::home_nodes(&self.ppds, together as usize, nodes.count as usize, load)
     }
 
+    /// The NUMA client of each vCPU.
+    pub fn client_of(&self) -> Vec<usize> {
+        let clients = self.ppds.iter().enumerate();
+        clients
+            .flat_map(|(client, vcpus)| std::iter::repeat_n(client, *vcpus as usize))
+            .collect()
+    }
+
     /// The virtual node whose memory the guest takes for local on each vCPU.
     pub fn memory_domains(&self) -> Vec<usize> {
         let domain = |vpd: usize| if vpd < self.domains_with_memory { vpd } else { 0 };
@@ -280,14 +288,14 @@ fn hidden_by_hot_add(rules: &Rules, vm: &VmGroup) -> bool {
     vm.cpu_hot_add && (rules.fixed_at_first_power_on || !vm.numa.expose_on_cpu_hot_add)
 }
 
-/// What the rebalancer of a host goes by.
-pub fn rebalancing(host: &HostGroup) -> numa::Rules {
+/// What the rebalancer of a version goes by, with a host's overrides.
+pub fn rebalancing(hypervisor: Hypervisor, options: &SchedulerOptions) -> numa::Rules {
     numa::Rules {
-        imbalance: host.scheduler.numa_imbalance_threshold_pct.unwrap_or(10.0) / 100.0,
+        imbalance: options.numa_imbalance_threshold_pct.unwrap_or(10.0) / 100.0,
         // Numa.MigThreshold, 2 % (ESXi advanced options)
         least_gain: 0.02,
-        action_affinity: true,
-        only_overcommitted: rules(host.hypervisor).rebalances_only_overcommitted,
+        action_affinity: options.numa_action_affinity_weight.unwrap_or(130) > numa::BALANCE_WEIGHT,
+        only_overcommitted: rules(hypervisor).rebalances_only_overcommitted,
     }
 }
 
@@ -439,7 +447,7 @@ fn layout(name: &str, host: &HostGroup, vm: &VmGroup, room: &mut Room) -> Layout
             &homes,
             host.cores_per_socket as usize,
             nodes.count as usize,
-            &rebalancing(host),
+            &rebalancing(host.hypervisor, &host.scheduler),
         ),
     };
     let clients = place_memory(&topology, &homes, vm, room);

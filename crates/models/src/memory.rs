@@ -1,0 +1,250 @@
+//! The memory system of a host: what the threads of a node get of the bandwidth of each node's memory.
+//!
+//! **Mechanism.** The memory of a node delivers what is asked of it while that is little, and saturates smoothly at the
+//! node's bandwidth. Accesses to another node's memory take longer, and cross a link that carries so much in each
+//! direction and no more. What is scarce is divided max-min fairly among flows; a flow is what one virtual machine's threads
+//! on one node draw, and within a flow all threads are slowed alike.
+//!
+//! **Sources.** Saturation: load bandwidth of a Xeon E5-2695 v3 socket by cores (Hofmann, "Memory Bandwidth on Haswell-EP"),
+//! to which the exponent of the curve is fitted once for all hosts. Max-min fairness: Bertsekas and Gallager, "Data
+//! Networks", section 6.5.2. Links: McCalpin, "How to saturate the QPI link" (Intel community), on how little of the
+//! nominal link bandwidth remote accesses get.
+//!
+//! **Assumptions.** Every pair of nodes has its own link; reads and writes count alike; caches are part of a workload's
+//! traffic per work.
+
+/// Exponent of the saturation curve: 5 keeps within 2 % of the published one at every number of cores.
+const SHARPNESS: f64 = 5.0;
+
+/// Bandwidths in bytes per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MemorySystem {
+    /// NUMA nodes.
+    pub nodes: usize,
+    /// What one node's memory delivers at most.
+    pub node_bandwidth: f64,
+    /// What one node draws at most from one other node's memory.
+    pub link_bandwidth: f64,
+    /// Time of a remote access over that of a local one.
+    pub remote_latency_factor: f64,
+}
+
+/// What threads of one flow with the same memory ask for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Demand {
+    /// Which flow: demands of one flow on one node share its part in proportion to what they ask for.
+    pub flow: usize,
+    /// The node whose cores the threads run on.
+    pub node: usize,
+    /// What they would draw if all memory were theirs, in bytes per second.
+    pub bytes_per_s: f64,
+    /// Where their memory is: the fraction on each node.
+    pub memory: Vec<f64>,
+}
+
+impl MemorySystem {
+    /// By what factor memory stalls grow for a thread on `node` whose memory is spread like `memory`.
+    pub fn latency_factor(&self, node: usize, memory: &[f64]) -> f64 {
+        1.0 + (1.0 - memory[node]) * (self.remote_latency_factor - 1.0)
+    }
+
+    /// What the memory of a node delivers of `offered` bytes per second.
+    pub fn delivered(&self, offered: f64) -> f64 {
+        let load = offered / self.node_bandwidth;
+        offered * (1.0 + load.powf(SHARPNESS)).powf(-1.0 / SHARPNESS)
+    }
+
+    /// The fraction of each demand that is met.
+    pub fn met(&self, demands: &[Demand]) -> Vec<f64> {
+        let resources = Resources::new(self, demands);
+        let mut left = resources.capacity.clone();
+        let flow_total = |of: &Demand| -> f64 {
+            let same = demands
+                .iter()
+                .filter(|other| (other.flow, other.node) == (of.flow, of.node));
+            same.map(|other| other.bytes_per_s).sum()
+        };
+        let weights: Vec<f64> = demands.iter().map(|d| d.bytes_per_s / flow_total(d).max(1.0)).collect();
+        let mut granted = vec![0.0; demands.len()];
+        let mut active: Vec<bool> = demands.iter().map(|d| d.bytes_per_s > 0.0).collect();
+        // Progressive filling: all flows grow alike until one is satisfied or something it uses is full.
+        while active.contains(&true) {
+            let mut growth = vec![0.0; left.len()];
+            let mut step = f64::INFINITY;
+            for (index, demand) in demands.iter().enumerate().filter(|(index, _)| active[*index]) {
+                resources.each(demand, |resource, part| growth[resource] += weights[index] * part);
+                step = step.min((demand.bytes_per_s - granted[index]) / weights[index]);
+            }
+            let full = |left: f64, growth: f64| if growth > 0.0 { left / growth } else { f64::INFINITY };
+            step = left
+                .iter()
+                .zip(&growth)
+                .fold(step, |step, (&left, &growth)| step.min(full(left, growth)));
+            let step = step.max(0.0);
+            left.iter_mut()
+                .zip(&growth)
+                .for_each(|(left, growth)| *left -= step * growth);
+            for (index, demand) in demands.iter().enumerate() {
+                if !active[index] {
+                    continue;
+                }
+                granted[index] += step * weights[index];
+                let mut stuck = granted[index] >= demand.bytes_per_s * (1.0 - 1e-12);
+                resources.each(demand, |resource, _| {
+                    stuck |= left[resource] <= resources.capacity[resource] * 1e-12
+                });
+                active[index] = !stuck;
+            }
+        }
+        granted
+            .iter()
+            .zip(demands)
+            .map(|(granted, demand)| {
+                if demand.bytes_per_s > 0.0 {
+                    granted / demand.bytes_per_s
+                } else {
+                    1.0
+                }
+            })
+            .collect()
+    }
+}
+
+/// The memories of all nodes, then the links by (from, to).
+struct Resources {
+    nodes: usize,
+    capacity: Vec<f64>,
+}
+
+impl Resources {
+    fn new(system: &MemorySystem, demands: &[Demand]) -> Self {
+        let nodes = system.nodes;
+        let mut capacity = vec![system.link_bandwidth; nodes + nodes * nodes];
+        let mut resources = Self {
+            nodes,
+            capacity: Vec::new(),
+        };
+        let mut offered = vec![0.0; nodes + nodes * nodes];
+        for demand in demands {
+            resources.each(demand, |resource, part| offered[resource] += demand.bytes_per_s * part);
+        }
+        for memory in 0..nodes {
+            let links = (0..nodes)
+                .filter(|&node| node != memory)
+                .map(|node| nodes + node * nodes + memory);
+            let remote: f64 = links.clone().map(|link| offered[link]).sum();
+            let carried: f64 = links.map(|link| offered[link].min(system.link_bandwidth)).sum();
+            capacity[memory] = system.delivered(offered[memory] - remote + carried);
+        }
+        resources.capacity = capacity;
+        resources
+    }
+
+    /// Calls `visit` with each resource that the demand uses and the part of the demand that goes through it.
+    fn each(&self, demand: &Demand, mut visit: impl FnMut(usize, f64)) {
+        for (memory, &part) in demand.memory.iter().enumerate().filter(|(_, part)| **part > 0.0) {
+            visit(memory, part);
+            if memory != demand.node {
+                visit(self.nodes + demand.node * self.nodes + memory, part);
+            }
+        }
+    }
+}
+
+/// Puts `bytes` into the memory of `home` as far as there is room, and the rest where most is free. Returns the bytes on
+/// each node and takes them from `free`; what fits nowhere is on `home` all the same.
+pub fn allocate(bytes: u64, home: usize, free: &mut [u64]) -> Vec<u64> {
+    let mut placed = vec![0; free.len()];
+    let mut left = bytes;
+    let mut node = home;
+    while left > 0 && free.iter().any(|&free| free > 0) {
+        let here = left.min(free[node]);
+        placed[node] += here;
+        free[node] -= here;
+        left -= here;
+        node = (0..free.len())
+            .max_by_key(|&node| (free[node], std::cmp::Reverse(node)))
+            .unwrap_or(home);
+    }
+    placed[home] += left;
+    placed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Demand, MemorySystem, allocate};
+
+    const HOST: MemorySystem = MemorySystem {
+        nodes: 2,
+        node_bandwidth: 60e9,
+        link_bandwidth: 20e9,
+        remote_latency_factor: 1.7,
+    };
+
+    fn demand(flow: usize, node: usize, bytes_per_s: f64, memory: [f64; 2]) -> Demand {
+        Demand {
+            flow,
+            node,
+            bytes_per_s,
+            memory: memory.to_vec(),
+        }
+    }
+
+    /// Load bandwidth in GB/s of a Xeon E5-2695 v3 socket by cores (Hofmann, "Memory Bandwidth on Haswell-EP").
+    const PUBLISHED: [f64; 14] = [
+        8.9, 17.9, 26.5, 34.6, 42.1, 48.8, 54.3, 58.0, 59.9, 60.8, 61.3, 61.5, 61.7, 61.8,
+    ];
+
+    #[test]
+    fn bandwidth_saturates_with_cores_as_published() {
+        let socket = MemorySystem {
+            node_bandwidth: 61.8e9,
+            ..HOST
+        };
+        for (cores, published) in (1..).zip(PUBLISHED) {
+            let twin = socket.delivered(8.9e9 * f64::from(cores)) / 1e9;
+            assert!(
+                (twin / published - 1.0).abs() < 0.025,
+                "{cores} cores: {twin} against {published}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_link_limits_remote_accesses_and_leaves_the_rest_to_local_ones() {
+        let met = HOST.met(&[demand(0, 0, 80e9, [1.0, 0.0]), demand(0, 1, 80e9, [1.0, 0.0])]);
+        assert!((met[1] * 80e9 - 20e9).abs() < 1.0, "remote: {}", met[1] * 80e9);
+        let total = (met[0] + met[1]) * 80e9;
+        assert!(total < 60e9 && total > 57e9, "{total}");
+    }
+
+    #[test]
+    fn scarce_bandwidth_is_divided_max_min() {
+        let met = HOST.met(&[demand(0, 0, 10e9, [1.0, 0.0]), demand(1, 0, 90e9, [1.0, 0.0])]);
+        assert!((met[0] - 1.0).abs() < 1e-9, "the modest one gets what it asks for");
+        let hungry = HOST.met(&[demand(0, 0, 50e9, [1.0, 0.0]), demand(1, 0, 90e9, [1.0, 0.0])]);
+        assert!(
+            (hungry[0] * 50e9 - hungry[1] * 90e9).abs() < 1.0,
+            "two hungry ones get the same"
+        );
+    }
+
+    #[test]
+    fn interleaved_memory_is_as_fast_as_its_slowest_way() {
+        let demands = [demand(0, 0, 90e9, [0.5, 0.5]), demand(0, 1, 90e9, [0.5, 0.5])];
+        let met = HOST.met(&demands);
+        assert!(
+            (met[0] * 90e9 * 0.5 - 20e9).abs() < 1.0,
+            "the link carries {}",
+            met[0] * 45e9
+        );
+    }
+
+    #[test]
+    fn memory_that_does_not_fit_spills() {
+        let mut free = [100, 300, 200];
+        assert_eq!(allocate(150, 0, &mut free), [100, 50, 0]);
+        assert_eq!(free, [0, 250, 200]);
+        assert_eq!(allocate(600, 0, &mut free), [150, 250, 200]);
+    }
+}
