@@ -22,6 +22,7 @@ mod quantity;
 mod scenario;
 mod schema;
 mod semantics;
+mod storage;
 mod validate;
 
 pub use mistake::Mistake;
@@ -31,3 +32,6 @@ pub use scenario::{
     Parts, RunSettings, Scenario, SchedulerOptions, Service, Shares, SizedOn, VmGroup, Workload, limits,
 };
 pub use schema::schema_json;
+pub use storage::{
+    Adapters, ArrayCache, BlockShare, ControllerKind, DiskKind, Disks, Raid, StorageArray, VDISKS_PER_CONTROLLER,
+};

@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::quantity::{Bandwidth, Bytes, Duration, Frequency, Rate};
 use crate::schema::{merge_variants, plain_enum};
+use crate::storage::{Adapters, BlockShare, ControllerKind, DEFAULT_VDISKS_PER_CONTROLLER, StorageArray};
 
 /// Bounds on a scenario as a whole, so that a hostile or mistyped file cannot eat memory or time.
 pub mod limits {
@@ -29,6 +30,10 @@ pub mod limits {
     pub const SAMPLES: f64 = 2e7;
     /// Steps in one `load_steps`.
     pub const LOAD_STEPS: usize = 10_000;
+    /// Disks of arrays in all.
+    pub const DISKS: u64 = 200_000;
+    /// I/Os that workloads keep outstanding in all.
+    pub const OUTSTANDING: f64 = 4_000_000.0;
 }
 
 /// One file that describes a cluster, what runs on it, and how long to simulate it.
@@ -61,6 +66,10 @@ pub struct Scenario {
     #[serde(default)]
     #[schemars(extend("maxProperties" = 1_000), transform = name_keys)]
     pub workloads: BTreeMap<String, Workload>,
+    /// Storage arrays, by name; `vms.*.array` refers to these.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 1_000), transform = name_keys)]
+    pub arrays: BTreeMap<String, StorageArray>,
 }
 
 /// How long to simulate and how to measure.
@@ -140,6 +149,9 @@ pub struct HostGroup {
     /// CPU that the hypervisor itself uses on behalf of virtual machines.
     #[serde(default)]
     pub overhead: HypervisorOverhead,
+    /// Ports to storage arrays; of use to machines with an `array`.
+    #[serde(default)]
+    pub adapters: Adapters,
 }
 
 impl HostGroup {
@@ -421,6 +433,35 @@ pub struct VmGroup {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 10_000))]
     pub load_steps: Vec<LoadStep>,
+    /// The array that has its virtual disks: a key of `arrays`. Default: none, I/O is a delay of the workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["san"]))]
+    pub array: Option<String>,
+    /// Kind of virtual storage controller. Default: `pvscsi` on ESXi, `virtio-scsi` on Linux.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ControllerKind")]
+    pub controller: Option<ControllerKind>,
+    /// Virtual storage controllers.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 4))]
+    pub controllers: u32,
+    /// Virtual disks in all, dealt to the controllers in turn; at most 15 on each. Default: 10 on each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 60))]
+    pub vdisks: Option<u32>,
+    /// Requests outstanding on one virtual disk. Default and maximum: 64 and 254 for `pvscsi`, 32 and 32 for `lsi-sas`,
+    /// 128 and 256 for `virtio-scsi`, 256 and 256 for `virtio-blk`, 256 and 1024 for `nvme`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 1_024))]
+    pub vdisk_depth: Option<u32>,
+    /// Pages of a `pvscsi` controller's ring, 32 requests each. Default: 8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 32))]
+    pub ring_pages: Option<u32>,
+    /// Whether its virtual disks are dealt in turn to the array's `luns`, where other machines may be too, instead of each
+    /// having a LUN of its own.
+    #[serde(default)]
+    pub shared_luns: bool,
 }
 
 /// What is absent has the version's default; a key that the hypervisor does not have is a mistake.
@@ -481,6 +522,16 @@ impl VmGroup {
     /// The logical CPUs of `affinity`, ascending and without repeats; `None` where there is no affinity.
     pub fn affinity_cpus(&self) -> Option<Vec<u32>> {
         self.affinity.as_deref().and_then(parse_cpus)
+    }
+
+    /// Virtual disks in all.
+    pub fn all_vdisks(&self) -> u32 {
+        self.vdisks.unwrap_or(DEFAULT_VDISKS_PER_CONTROLLER * self.controllers)
+    }
+
+    /// Kind of its controllers on a host of this family.
+    pub fn controller_kind(&self, family: Family) -> ControllerKind {
+        self.controller.unwrap_or(ControllerKind::default_of(family))
     }
 
     /// The highest factor that `load` and `load_steps` reach.
@@ -635,10 +686,31 @@ pub struct Workload {
     /// does not stretch. Default: none.
     #[serde(default = "no_service")]
     pub delay: Service,
-    /// I/Os of one transaction; each costs the hypervisor `overhead.cpu_per_io`.
+    /// I/Os of one transaction. Without an `array` each costs the hypervisor `overhead.cpu_per_io`, and its time is part of
+    /// `delay`. With one, those of a burst go down the path to it together, and `delay` follows when the last is back.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1_000_000.0))]
     pub ios: f64,
+    /// Size of an I/O.
+    #[serde(default = "default_block")]
+    #[schemars(extend("x-minimum" = "512 B", "x-maximum" = "64 MiB"))]
+    pub block: Bytes,
+    /// Other sizes, and how many of the I/Os have them; the rest have `block`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 100))]
+    pub block_mix: Vec<BlockShare>,
+    /// Reads among the I/Os, in per cent; the others write.
+    #[serde(default = "hundred")]
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub read_pct: f64,
+    /// I/Os to random places, in per cent; the others are sequential and cost a disk no positioning.
+    #[serde(default = "hundred")]
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub random_pct: f64,
+    /// What one virtual disk's I/Os are spread over: decides how many hit the array's cache.
+    #[serde(default = "default_working_set")]
+    #[schemars(extend("x-minimum" = "1 MiB", "x-maximum" = "1 PiB"))]
+    pub working_set: Bytes,
     /// Part of CPU time that waits for memory, which a faster clock does not shorten.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
@@ -662,7 +734,7 @@ pub struct Workload {
     pub units_per_transaction: f64,
 }
 
-/// Where transactions come from: exactly one of `closed`, `open` and `parallel`.
+/// Where transactions come from: exactly one of `closed`, `open`, `parallel` and `io`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[schemars(transform = merge_variants)]
@@ -692,6 +764,22 @@ pub enum Arrivals {
     Parallel {
         /// What is divided evenly and not helped out between.
         parts: Parts,
+    },
+    /// An I/O generator such as Iometer or fio: workers that keep I/Os outstanding and do nothing else. A transaction is one
+    /// I/O; `cpu` is what the generator computes for it, beside the guest's driver. Needs an `array`.
+    Io {
+        /// I/Os outstanding on each virtual disk at load 1, all workers together.
+        #[serde(default = "default_outstanding")]
+        #[schemars(range(min = 1, max = 4_096))]
+        outstanding: u32,
+        /// Threads that issue them, each an equal part on every disk. Default: one for each vCPU.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "u32", range(min = 1, max = 1_024))]
+        workers: Option<u32>,
+        /// I/Os that one machine issues per second at most, evenly spaced, at load 1. Default: no limit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Rate", extend("x-minimum" = "0.001 /s", "x-maximum" = "1000000000 /s"))]
+        rate: Option<Rate>,
     },
 }
 
@@ -729,6 +817,22 @@ fn two() -> u32 {
 
 fn one_f64() -> f64 {
     1.0
+}
+
+fn hundred() -> f64 {
+    100.0
+}
+
+fn default_outstanding() -> u32 {
+    16
+}
+
+fn default_block() -> Bytes {
+    Bytes::new(8 << 10)
+}
+
+fn default_working_set() -> Bytes {
+    Bytes::from_gib(10)
 }
 
 fn default_smt_yield() -> f64 {

@@ -12,6 +12,7 @@ use crate::scenario::{
     Arrivals, Family, HostGroup, Hypervisor, NumaOptions, RunSettings, VmGroup, Workload, limits, parse_cpus,
 };
 use crate::schema;
+use crate::storage::{ControllerKind, StorageArray, VDISKS_PER_CONTROLLER};
 use crate::validate::nearest;
 
 /// `Cpu.CoschedCostopThreshold` and `Cpu.CoschedCostartThreshold` of every ESXi version (ESXi advanced options).
@@ -24,6 +25,7 @@ pub(crate) struct Parts {
     hosts: BTreeMap<String, Option<HostGroup>>,
     vms: BTreeMap<String, Option<VmGroup>>,
     workloads: BTreeMap<String, Option<Workload>>,
+    arrays: BTreeMap<String, Option<StorageArray>>,
     /// Paths with a mistake, so that a default that stands in for a faulty value is not blamed.
     faulty: BTreeSet<Vec<String>>,
 }
@@ -40,6 +42,7 @@ impl Parts {
             hosts: groups(scenario, "hosts", &faulty),
             vms: groups(scenario, "vms", &faulty),
             workloads: groups(scenario, "workloads", &faulty),
+            arrays: groups(scenario, "arrays", &faulty),
             faulty,
         }
     }
@@ -78,6 +81,22 @@ impl Parts {
         for (name, vm) in &self.vms {
             if let Some(vm) = vm {
                 self.vm(name, vm, &mut found);
+            }
+        }
+        let shares = |workload: &Workload| workload.block_mix.iter().map(|part| part.share_pct).sum::<f64>();
+        for (name, share) in self
+            .workloads
+            .iter()
+            .filter_map(|(name, workload)| Some((name, shares(workload.as_ref()?))))
+        {
+            if share > 100.0 + 1e-9 && self.clean(&["workloads", name, "block_mix"]) {
+                found.push(Found::new(
+                    ["workloads", name, "block_mix"],
+                    "mix-over-100",
+                    format!("{share} % in all"),
+                    "shares of at most 100 % in all".to_owned(),
+                    "lower share_pct; what is left of 100 % has the size block".to_owned(),
+                ));
             }
         }
         let hosts: BTreeMap<&str, u32> = counts(&self.hosts, |host| host.count);
@@ -173,6 +192,22 @@ impl Parts {
                     ));
                 }
             }
+            Arrivals::Io { .. } => {
+                let foreign = [
+                    ("bursts", workload.bursts != 1, workload.bursts.to_string()),
+                    ("delay", !workload.delay.mean.is_zero(), workload.delay.mean.to_string()),
+                    ("ios", workload.ios > 0.0, workload.ios.to_string()),
+                ];
+                for (key, _, value) in foreign.into_iter().filter(|(_, wrong, _)| *wrong) {
+                    found.push(Found::new(
+                        ["workloads", name, key],
+                        "not-io",
+                        value,
+                        "none: each transaction of an io workload is one I/O".to_owned(),
+                        "remove it, or use closed or open arrivals".to_owned(),
+                    ));
+                }
+            }
             Arrivals::Open { rate, .. } => {
                 if rate.per_second() <= 0.0 {
                     found.push(Found::new(
@@ -261,6 +296,7 @@ impl Parts {
             ));
         }
         self.numa(name, vm, found);
+        self.storage(name, vm, found);
         let Some(affinity) = vm
             .affinity
             .as_deref()
@@ -278,6 +314,109 @@ impl Parts {
         };
         if self.readable("hosts") {
             self.host_of(name, vm, affinity.as_deref(), found);
+        }
+    }
+
+    /// That a VM's virtual disks have an array, and its controllers room for them.
+    fn storage(&self, name: &str, vm: &VmGroup, found: &mut Vec<Found>) {
+        let clean = |key: &str| self.clean(&["vms", name, key]);
+        let workload = self.workloads.get(&vm.workload).and_then(Option::as_ref);
+        let generator = workload.is_some_and(|workload| matches!(workload.arrivals, Arrivals::Io { .. }));
+        if generator && !vm.load_steps.is_empty() && clean("load_steps") {
+            found.push(Found::new(
+                ["vms", name, "load_steps"],
+                "not-io",
+                format!("{} steps", vm.load_steps.len()),
+                "none: an io workload keeps its I/Os outstanding throughout".to_owned(),
+                "remove it, or sweep vms.NAME.load".to_owned(),
+            ));
+        }
+        let Some(array) = &vm.array else {
+            let without = [
+                ("controller", vm.controller.map(|kind| kind.as_str().to_owned())),
+                ("controllers", (vm.controllers != 1).then(|| vm.controllers.to_string())),
+                ("vdisks", vm.vdisks.map(|count| count.to_string())),
+                ("vdisk_depth", vm.vdisk_depth.map(|depth| depth.to_string())),
+                ("ring_pages", vm.ring_pages.map(|pages| pages.to_string())),
+                ("shared_luns", vm.shared_luns.then(|| "true".to_owned())),
+                ("workload", generator.then(|| vm.workload.clone())),
+            ];
+            let without = without.into_iter().filter_map(|(key, value)| Some((key, value?)));
+            for (key, value) in without.filter(|(key, _)| clean(key) && clean("array")) {
+                found.push(Found::new(
+                    ["vms", name, key],
+                    "no-array",
+                    value,
+                    "a machine with an array".to_owned(),
+                    format!("set vms.{name}.array to a key of arrays"),
+                ));
+            }
+            return;
+        };
+        if self.readable("arrays") && clean("array") && !self.arrays.contains_key(array) {
+            found.push(self.unknown(["vms", name, "array"], array, "arrays", self.arrays.keys()));
+        }
+        let most = VDISKS_PER_CONTROLLER * vm.controllers;
+        if vm.all_vdisks() > most && clean("vdisks") && clean("controllers") {
+            found.push(Found::new(
+                ["vms", name, "vdisks"],
+                "too-many-vdisks",
+                vm.all_vdisks().to_string(),
+                format!("at most {most}, {VDISKS_PER_CONTROLLER} on each controller"),
+                "add controllers (4 at most), or use fewer virtual disks".to_owned(),
+            ));
+        }
+        let count = |host: &Option<HostGroup>| host.as_ref().map_or(u32::MAX, |host| host.count);
+        let families: Option<BTreeSet<&str>> = candidates(&self.hosts, count, vm.host.as_deref())
+            .iter()
+            .map(|(host, _)| {
+                let known = self.hosts[*host]
+                    .as_ref()
+                    .filter(|_| self.clean(&["hosts", host, "hypervisor"]))?;
+                Some(known.hypervisor.family().as_str())
+            })
+            .collect();
+        let esxi_only = families.as_ref().is_some_and(|families| families.iter().eq([&"esxi"]));
+        let kind = match (vm.controller, families) {
+            (Some(kind), _) => kind,
+            (None, Some(families)) if families.len() == 1 => {
+                ControllerKind::default_of(if esxi_only { Family::Esxi } else { Family::Linux })
+            }
+            _ => return,
+        };
+        if !clean("controller") {
+            return;
+        }
+        if kind.is_virtio() && esxi_only {
+            found.push(Found::new(
+                ["vms", name, "controller"],
+                "wrong-hypervisor",
+                kind.as_str().to_owned(),
+                "for ESXi: pvscsi, lsi-sas, nvme".to_owned(),
+                "virtio is of Linux hosts; choose another kind, or give the machine such a host".to_owned(),
+            ));
+        }
+        let (_, deepest) = kind.vdisk_depth();
+        if let Some(depth) = vm.vdisk_depth.filter(|depth| *depth > deepest && clean("vdisk_depth")) {
+            found.push(Found::new(
+                ["vms", name, "vdisk_depth"],
+                "depth-over-maximum",
+                depth.to_string(),
+                format!("at most {deepest}, for {}", kind.as_str()),
+                "lower it, or change vms.NAME.controller".to_owned(),
+            ));
+        }
+        if let Some(pages) = vm
+            .ring_pages
+            .filter(|_| kind != ControllerKind::Pvscsi && clean("ring_pages"))
+        {
+            found.push(Found::new(
+                ["vms", name, "ring_pages"],
+                "not-pvscsi",
+                pages.to_string(),
+                format!("none: {} has no ring pages", kind.as_str()),
+                "remove it, or set the controller to pvscsi".to_owned(),
+            ));
         }
     }
 
@@ -492,7 +631,14 @@ impl Parts {
         let machines: u64 = vms.iter().map(|vm| u64::from(vm.count)).sum();
         let vcpus: u64 = vms.iter().map(|vm| u64::from(vm.count) * u64::from(vm.vcpus)).sum();
         check("vms", "vCPUs", vcpus as f64, limits::VCPUS as f64);
-        let (mut processes, mut arrivals) = (0.0, 0.0);
+        let disks: u64 = self
+            .arrays
+            .values()
+            .flatten()
+            .map(|array| u64::from(array.disks.count))
+            .sum();
+        check("arrays", "disks", disks as f64, limits::DISKS as f64);
+        let (mut processes, mut arrivals, mut outstanding) = (0.0, 0.0, 0.0);
         for vm in &vms {
             let peak = f64::from(vm.count) * vm.peak_load();
             match self
@@ -503,11 +649,20 @@ impl Parts {
             {
                 Some(Arrivals::Closed { population, .. }) => processes += peak * f64::from(*population),
                 Some(Arrivals::Open { rate, .. }) => arrivals += peak * rate.per_second(),
+                Some(Arrivals::Io {
+                    outstanding: depth,
+                    workers,
+                    ..
+                }) => {
+                    processes += f64::from(vm.count) * f64::from(workers.unwrap_or(vm.vcpus));
+                    outstanding += peak * f64::from(vm.all_vdisks()) * f64::from(*depth);
+                }
                 Some(Arrivals::Parallel { .. }) => processes += f64::from(vm.count) * f64::from(vm.vcpus),
                 None => {}
             }
         }
         check("vms", "processes", processes, limits::PROCESSES);
+        check("vms", "I/Os outstanding", outstanding, limits::OUTSTANDING);
         check("vms", "arrivals per second", arrivals, limits::ARRIVALS_PER_SECOND);
         if let Some(run) = self.run.as_ref().filter(|run| !run.sample_interval.is_zero()) {
             let samples = run.duration.seconds() / run.sample_interval.seconds() * (count + machines) as f64;

@@ -3,6 +3,7 @@
 use crate::RunError;
 use crate::dispatch::LIMIT_CHECK_NS;
 use crate::dispatch::LIMIT_CHECKS_PER_PERIOD;
+use crate::io::IoPath;
 use crate::memory::{HostMemory, VmMemory};
 use crate::parallel::Parallel;
 use crate::recorder::Recorder;
@@ -48,6 +49,8 @@ impl Host {
             groups: 0,
             balancing_threads: false,
             balancing_host: false,
+            ports: 0..0,
+            port_depths: 0,
         }
     }
 
@@ -84,6 +87,7 @@ pub(crate) fn build(scenario: &Scenario, seed: u64) -> Result<Simulation, RunErr
         worlds: Vec::new(),
         vms: Vec::new(),
         processes: Vec::new(),
+        io: IoPath::default(),
         wakeups: VecDeque::new(),
         ready_helpers: VecDeque::new(),
         decisions: Decisions::default(),
@@ -109,6 +113,7 @@ pub(crate) fn build(scenario: &Scenario, seed: u64) -> Result<Simulation, RunErr
             keep_distributions,
         );
     }
+    simulation.connect(scenario, seed, keep_distributions);
     for host in 0..simulation.hosts.len() {
         let periods = simulation.hosts[host].scheduler.periods();
         let nodes = simulation.hosts[host].occupancy.topology.sockets;
@@ -180,6 +185,9 @@ impl Simulation {
         for helper in 0..helpers {
             self.add_world(index, host_index, Kind::Helper, Domain::Any, helper);
         }
+        if spec.array.is_some() {
+            self.add_controllers(index, host_index, host_spec, spec);
+        }
 
         let bursts = f64::from(workload.bursts);
         let nanos = |service: &hypertwin_cluster::Service| service.mean.nanos() as f64;
@@ -191,7 +199,9 @@ impl Simulation {
         let local = memory.local(|_, home| home);
         let speed =
             [false, true].map(|shared| smt::speed(shared, host_spec.smt_yield, ratio, workload.memory_intensity));
-        let io_work_ns = workload.ios / bursts * host_spec.overhead.cpu_per_io.nanos() as f64;
+        // With an array the I/Os go down its path instead, and their work with them.
+        let plain_ios = if spec.array.is_some() { 0.0 } else { workload.ios };
+        let io_work_ns = plain_ios / bursts * host_spec.overhead.cpu_per_io.nanos() as f64;
         let interrupt_share = host_spec.overhead.interrupt_share_pct / 100.0;
         let (source, sessions) = match &workload.arrivals {
             Arrivals::Closed { population, think } => {
@@ -217,11 +227,12 @@ impl Simulation {
                 let parallel = Parallel::new(*parts, &numa.vpds, workload.bursts);
                 (Source::Parallel(parallel), spec.vcpus)
             }
+            Arrivals::Io { workers, .. } => (Source::Io, workers.unwrap_or(spec.vcpus)),
         };
         // Of a parallel transaction each vCPU does its part.
         let processes = match source {
             Source::Parallel(_) => f64::from(spec.vcpus),
-            Source::Closed { .. } | Source::Open { .. } => 1.0,
+            Source::Closed { .. } | Source::Open { .. } | Source::Io => 1.0,
         };
         let limit = spec.limit.map(|limit| {
             let period_ns = LIMIT_CHECK_NS as f64 * f64::from(LIMIT_CHECKS_PER_PERIOD);
@@ -239,7 +250,7 @@ impl Simulation {
             first_world,
             vcpus,
             first_helper,
-            helpers,
+            helpers: self.worlds.len() - first_helper,
             idle_helpers: (first_helper..first_helper + helpers).rev().collect(),
             requests: VecDeque::new(),
             guest: GuestSystem::new(vcpus),
@@ -263,10 +274,11 @@ impl Simulation {
             delay: Draw::new(nanos(&workload.delay) / bursts, workload.delay.cv),
             speed,
             memory,
-            ios_per_burst: workload.ios / bursts,
+            ios_per_burst: plain_ios / bursts,
             helper_work_ns: io_work_ns * (1.0 - interrupt_share),
             helper_activity: host_spec.overhead.activity_pct / 100.0,
             interrupt_ns: io_work_ns * interrupt_share,
+            io: None,
             limit,
             throttled: false,
             cosched: self.hosts[host_index].scheduler.coscheduling(),
@@ -296,7 +308,7 @@ impl Simulation {
             let vm = &mut self.vms[index];
             let start = match &vm.source {
                 Source::Closed { think, .. } => think.sample(&mut vm.streams.source),
-                Source::Open { .. } | Source::Parallel(_) => 0,
+                Source::Open { .. } | Source::Parallel(_) | Source::Io => 0,
             };
             self.at(start, WORK, Event::Process(process));
         }
@@ -349,7 +361,7 @@ impl Simulation {
         homes
     }
 
-    fn add_world(&mut self, vm: usize, host_index: usize, kind: Kind, domain: Domain, position: usize) {
+    pub fn add_world(&mut self, vm: usize, host_index: usize, kind: Kind, domain: Domain, position: usize) {
         let host = &mut self.hosts[host_index];
         let local = host.worlds.len() as u32;
         let group = host.groups - 1;
@@ -359,7 +371,7 @@ impl Simulation {
             group,
             domain,
             first_cpu,
-            helper: kind == Kind::Helper,
+            helper: !matches!(kind, Kind::Vcpu { .. }),
         });
         host.worlds.push(self.worlds.len());
         self.worlds.push(World {

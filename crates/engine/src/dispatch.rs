@@ -59,7 +59,7 @@ impl Simulation {
                     limit.left_ns -= if host.scheduler.charges_used() { used } else { dt as f64 };
                 }
             }
-            Kind::Helper => world.remaining_ns -= progress * host.helper_speed(shared),
+            Kind::Helper | Kind::Controller { .. } => world.remaining_ns -= progress * host.helper_speed(shared),
         }
     }
 
@@ -83,7 +83,7 @@ impl Simulation {
                     next = next.min(slot.since + vm.slice_left[index]);
                 }
             }
-            Kind::Helper => {
+            Kind::Helper | Kind::Controller { .. } => {
                 let left = world.remaining_ns.max(0.0) / host.helper_speed(shared);
                 next = next.min(start.saturating_add(left.ceil() as u64));
             }
@@ -208,7 +208,7 @@ impl Simulation {
         let slot = &mut host.cpus[cpu];
         slot.memory_speed = match world.kind {
             Kind::Vcpu { index } => self.vms[world.vm].memory.speed(index, node),
-            Kind::Helper => 1.0,
+            Kind::Helper | Kind::Controller { .. } => 1.0,
         };
         slot.world = world_index;
         slot.since = self.now;
@@ -314,6 +314,13 @@ impl Simulation {
                         self.sleep(world_index);
                         return;
                     }
+                }
+            }
+            Kind::Controller { index } => {
+                let done = self.worlds[world_index].remaining_ns <= 0.5 && slot.interrupt_ns == 0;
+                if done && !self.next_requests(index) {
+                    self.sleep(world_index);
+                    return;
                 }
             }
         }

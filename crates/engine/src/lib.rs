@@ -5,6 +5,8 @@
 
 mod build;
 mod dispatch;
+mod io;
+mod io_build;
 mod memory;
 mod parallel;
 mod recorder;
@@ -12,14 +14,16 @@ mod report;
 mod results;
 mod simulation;
 mod state;
+mod stations;
 mod view;
 
 pub use hypertwin_kernel::replication_seed;
 pub use hypertwin_models::accounting::{Account, State};
 pub use hypertwin_models::topology::{Domain, Topology};
 pub use hypertwin_models::vnuma;
-pub use report::{HostReport, PointReport, ResponseReport, TimelineReport, VmReport, aggregate};
-pub use results::{HostResult, HostTimeline, Replication, Timeline, VmResult, VmTimeline};
+pub use report::{HostReport, LatencyReport, PointReport, ResponseReport, TimelineReport, VmReport, aggregate};
+pub use results::{HostResult, HostTimeline, IoResult, Replication, Timeline, VmResult, VmTimeline};
+pub use stations::{BottleneckReport, StationReport, StationResult};
 pub use view::{View, WorldView};
 
 use hypertwin_cluster::Scenario;

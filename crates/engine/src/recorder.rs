@@ -1,6 +1,6 @@
 //! Measuring: totals of a window, the timeline, and the series that output analysis looks at.
 
-use crate::results::{HostResult, Timeline, VmResult};
+use crate::results::{HostResult, IoResult, Timeline, VmResult};
 use crate::simulation::{MEASURE, Simulation};
 use crate::state::{Event, Responses};
 use crate::{Replication, results::HostTimeline, results::VmTimeline};
@@ -32,6 +32,8 @@ pub(crate) struct Recorder {
     groups: Vec<String>,
     /// Per group: response times of the VMs that keep no distribution of their own.
     pub distributions: Vec<Histogram>,
+    /// Per group: latencies of the I/Os of such VMs; empty without arrays.
+    pub io_distributions: Vec<Histogram>,
     units: Vec<(String, f64)>,
     calibrated_on: Option<String>,
     sample_ns: Nanos,
@@ -53,6 +55,11 @@ impl Recorder {
         Self {
             groups: scenario.vms.keys().cloned().collect(),
             distributions: vec![Histogram::new(); scenario.vms.len()],
+            io_distributions: if scenario.arrays.is_empty() {
+                Vec::new()
+            } else {
+                vec![Histogram::new(); scenario.vms.len()]
+            },
             units: scenario
                 .vms
                 .values()
@@ -129,10 +136,15 @@ impl Simulation {
             vm.measured.local.reset(self.now);
             vm.measured.sample = Responses::default();
             vm.measured.observation = Responses::default();
+            if let Some(io) = &mut vm.io {
+                io.reset();
+            }
         }
+        self.reset_stations();
         let (hosts, vms) = (self.hosts.len(), self.vms.len());
         let recorder = &mut self.recorder;
         recorder.distributions.iter_mut().for_each(Histogram::reset);
+        recorder.io_distributions.iter_mut().for_each(Histogram::reset);
         recorder.measuring_since = Some(self.now);
         recorder.vms_at_sample = vec![VmTotals::default(); vms];
         recorder.vms_at_observation = vec![VmTotals::default(); vms];
@@ -303,7 +315,14 @@ impl Simulation {
                 }
             });
         let hosts = hosts.collect();
+        let stations = self.station_results(&self.recorder.groups, duration_ns);
+        let helpers: Vec<f64> = self
+            .vms
+            .iter()
+            .map(|vm| self.used_by(vm.first_helper..vm.first_helper + vm.helpers))
+            .collect();
         let mut group_responses = std::mem::take(&mut self.recorder.distributions);
+        let mut group_io = std::mem::take(&mut self.recorder.io_distributions);
         let mut vms = Vec::with_capacity(self.vms.len());
         for (index, (vm, totals)) in self.vms.into_iter().zip(totals).enumerate() {
             let host = &self.hosts[vm.host];
@@ -318,6 +337,19 @@ impl Simulation {
             }
             let memory_mb = vm.memory.total_bytes() as f64 / (1 << 20) as f64;
             let local = vm.measured.local.mean(self.now);
+            let io = vm.io.map(|io| {
+                if let Some(latency) = &io.latency {
+                    group_io[vm.group].merge(latency);
+                }
+                let cycles = (used_ns + helpers[index]) / 1e9 * host.nominal_mhz * 1e6;
+                IoResult {
+                    latency_mean_ms: io.all.mean_ms(),
+                    count: io.all.count,
+                    latency: io.latency,
+                    mb_per_s: io.bytes / duration_ns * 1e3,
+                    cpu_cycles: cycles,
+                }
+            });
             let throughput_per_s = vm.measured.all.count as f64 / duration_ns * 1e9;
             vms.push(VmResult {
                 name: vm.name,
@@ -349,6 +381,7 @@ impl Simulation {
                 memory_remote_gb_per_s: vm.measured.traffic[1] / duration_ns,
                 virtual_nodes: vm.memory.virtual_nodes(),
                 response: vm.measured.distribution,
+                io,
             });
         }
         let recorder = self.recorder;
@@ -358,6 +391,8 @@ impl Simulation {
             groups: recorder.groups,
             units: recorder.units.into_iter().map(|(unit, _)| unit).collect(),
             group_responses,
+            group_io,
+            stations,
             observations: recorder.observations,
             observation_s: recorder.observe_ns as f64 / 1e9,
             timeline: recorder.timeline,

@@ -1,6 +1,7 @@
 //! From the replications of one point to what is reported: means, confidence, distributions, steady state.
 
-use crate::results::{HostTimeline, Replication, VmResult, VmTimeline};
+use crate::results::{HostTimeline, IoResult, Replication, VmResult, VmTimeline};
+use crate::stations::{self, BottleneckReport, StationReport, StationResult};
 use hypertwin_kernel::{Histogram, batch_means, half_width_95, mser5};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -33,7 +34,9 @@ pub struct PointReport {
     pub hosts: BTreeMap<String, HostReport>,
     pub vms: BTreeMap<String, VmReport>,
     pub groups: BTreeMap<String, VmReport>,
-    pub storage: BTreeMap<String, f64>,
+    pub storage: BTreeMap<String, StationReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bottleneck: Option<BottleneckReport>,
     pub timeline: TimelineReport,
     pub events: u64,
     pub simulated_s: f64,
@@ -104,6 +107,12 @@ pub struct VmReport {
     pub response_ms: ResponseReport,
     pub response_count: u64,
     pub iops: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub io_latency_ms: Option<LatencyReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub io_mb_per_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub io_cpu_cycles_per_io: Option<f64>,
     pub numa_local_pct: f64,
     pub numa_local_mb: f64,
     pub numa_remote_mb: f64,
@@ -111,6 +120,16 @@ pub struct VmReport {
     pub memory_remote_gb_per_s: f64,
     pub virtual_nodes: u32,
     pub outcomes: Vec<OutcomeReport>,
+}
+
+/// Latencies of I/Os in a [`VmReport`], in milliseconds; null where there are none.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs, reason = "as in `PointReport`")]
+pub struct LatencyReport {
+    pub mean: Option<f64>,
+    pub p50: Option<f64>,
+    pub p95: Option<f64>,
+    pub p99: Option<f64>,
 }
 
 /// What some of the replications agree on, in a [`VmReport`].
@@ -199,10 +218,15 @@ pub fn aggregate(replications: &[&Replication]) -> PointReport {
                     .filter_map(|replication| replication.vms[index].response.as_ref()),
             )
         });
+        let latency = vm.io.as_ref().and_then(|io| io.latency.as_ref()).map(|_| {
+            let of = |replication: &'_ &'_ Replication| replication.vms[index].io.as_ref()?.latency.clone();
+            merge(replications.iter().filter_map(of).collect::<Vec<_>>().iter())
+        });
         let report = summarise(
             replications,
             &[index],
             merged.as_ref(),
+            latency.as_ref(),
             series,
             first.units[vm.group].clone(),
         );
@@ -221,11 +245,14 @@ pub fn aggregate(replications: &[&Replication]) -> PointReport {
                 .iter()
                 .map(|replication| &replication.group_responses[group]),
         );
+        let latency = (!first.group_io.is_empty())
+            .then(|| merge(replications.iter().map(|replication| &replication.group_io[group])));
         let series = Some(&first.observations[group]);
         let mut report = summarise(
             replications,
             &members,
             Some(&merged),
+            latency.as_ref(),
             series,
             first.units[group].clone(),
         );
@@ -249,6 +276,8 @@ pub fn aggregate(replications: &[&Replication]) -> PointReport {
             .zip(first.timeline.vms.iter().cloned())
             .collect(),
     };
+    let stations: Vec<&[StationResult]> = replications.iter().map(|r| r.stations.as_slice()).collect();
+    let (storage, bottleneck) = stations::summarise(&stations);
     PointReport {
         set: BTreeMap::new(),
         replications: replications.len(),
@@ -261,7 +290,8 @@ pub fn aggregate(replications: &[&Replication]) -> PointReport {
         hosts,
         vms,
         groups,
-        storage: BTreeMap::new(),
+        storage,
+        bottleneck,
         timeline,
         events: replications.iter().map(|replication| replication.events).sum(),
         simulated_s: replications
@@ -320,6 +350,7 @@ fn summarise(
     replications: &[&Replication],
     members: &[usize],
     response: Option<&Histogram>,
+    latency: Option<&Histogram>,
     series: Option<&[Vec<f64>; 3]>,
     unit: String,
 ) -> VmReport {
@@ -350,6 +381,17 @@ fn summarise(
             (responses > 0).then(|| members.iter().map(weighted).sum::<f64>() / responses as f64)
         })
         .collect();
+    let has_io = members.iter().any(|&vm| replications[0].vms[vm].io.is_some());
+    let all_io = |get: fn(&IoResult) -> f64| -> f64 {
+        let of = |replication: &&Replication| -> f64 {
+            let ios = members.iter().filter_map(|&vm| replication.vms[vm].io.as_ref());
+            ios.filter(|io| io.count > 0).map(get).sum()
+        };
+        replications.iter().map(of).sum()
+    };
+    let ios = all_io(|io| io.count as f64);
+    let latency = latency.filter(|histogram| !histogram.is_empty());
+    let quantile = |q: f64| latency.map(|histogram| histogram.quantile(q) as f64 / 1e6);
     let response = response.filter(|histogram| !histogram.is_empty());
     let milliseconds = |ns: u64| ns as f64 / 1e6;
     VmReport {
@@ -394,6 +436,14 @@ fn summarise(
             })
             .sum(),
         iops: total(|vm| vm.iops),
+        io_latency_ms: has_io.then(|| LatencyReport {
+            mean: (ios > 0.0).then(|| all_io(|io| io.latency_mean_ms * io.count as f64) / ios),
+            p50: quantile(0.50),
+            p95: quantile(0.95),
+            p99: quantile(0.99),
+        }),
+        io_mb_per_s: has_io.then(|| all_io(|io| io.mb_per_s) / replications.len() as f64),
+        io_cpu_cycles_per_io: (ios > 0.0).then(|| all_io(|io| io.cpu_cycles) / ios),
         numa_local_pct: average(|vm| vm.numa_local_pct),
         numa_local_mb: total(|vm| vm.numa_local_mb),
         numa_remote_mb: total(|vm| vm.numa_remote_mb),

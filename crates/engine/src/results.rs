@@ -1,5 +1,6 @@
 //! The results of one replication, as plain data.
 
+use crate::stations::StationResult;
 use hypertwin_kernel::Histogram;
 use serde::Serialize;
 
@@ -16,6 +17,10 @@ pub struct Replication {
     pub units: Vec<String>,
     /// Per group: response times of all its VMs.
     pub group_responses: Vec<Histogram>,
+    /// Per group: latencies of the I/Os of all its VMs; empty without arrays.
+    pub group_io: Vec<Histogram>,
+    /// Stations of the I/O path.
+    pub stations: Vec<StationResult>,
     /// Per group: series of guest CPU (%), throughput (1/s) and mean response time (ms) for output analysis.
     pub observations: Vec<[Vec<f64>; 3]>,
     /// Interval of `observations`, in seconds.
@@ -89,6 +94,22 @@ pub struct VmResult {
     pub memory_remote_gb_per_s: f64,
     pub virtual_nodes: u32,
     pub response: Option<Histogram>,
+    pub io: Option<IoResult>,
+}
+
+/// What a replication measured of the I/Os of a VM that has an array.
+#[derive(Clone, Debug)]
+pub struct IoResult {
+    /// Mean latency, from the guest's driver to the interrupt.
+    pub latency_mean_ms: f64,
+    /// I/Os that came back.
+    pub count: u64,
+    /// Their latencies; `None` in scenarios of very many VMs.
+    pub latency: Option<Histogram>,
+    /// Payload.
+    pub mb_per_s: f64,
+    /// Cycles that the VM and what the hypervisor did for it took.
+    pub cpu_cycles: f64,
 }
 
 /// Samples over the measured time; times are ends of intervals.

@@ -1,5 +1,6 @@
 //! The event loop, and what a process does: compute, ask the hypervisor, wait, think.
 
+use crate::io::IoPath;
 use crate::state::{Event, Host, Kind, Phase, Process, Request, Source, Vm, World};
 use crate::{Replication, RunError};
 use hypertwin_kernel::{Calendar, Nanos};
@@ -24,6 +25,7 @@ pub(crate) struct Simulation {
     pub worlds: Vec<World>,
     pub vms: Vec<Vm>,
     pub processes: Vec<Process>,
+    pub io: IoPath,
     /// Processes to wake in their guest, once the event at hand is done with.
     pub wakeups: VecDeque<ProcessId>,
     /// Helper worlds that have got work, to wake likewise.
@@ -42,6 +44,7 @@ impl Simulation {
                 break;
             }
             self.now = now;
+            let host = self.host_of(event);
             self.handle(event);
             loop {
                 if let Some(process) = self.wakeups.pop_front() {
@@ -52,7 +55,7 @@ impl Simulation {
                     break;
                 }
             }
-            if let Some(host) = self.host_of(event) {
+            if let Some(host) = host {
                 self.share_memory(host);
             }
             if let Some(failure) = self.failure {
@@ -68,6 +71,7 @@ impl Simulation {
         match event {
             Event::Cpu { host, cpu } => self.on_cpu(host as usize, cpu as usize),
             Event::Process(process) => self.on_process(process),
+            Event::Io(io) => self.on_io(io),
             Event::Arrival { vm } => self.on_arrival(vm as usize),
             Event::Cosched { vm } => self.on_cosched(vm as usize),
             Event::Limit { vm } => self.on_limit(vm as usize),
@@ -87,6 +91,7 @@ impl Simulation {
                 Some(host as usize)
             }
             Event::Process(process) => Some(self.vms[self.processes[process as usize].vm as usize].host),
+            Event::Io(io) => Some(self.vms[self.io.vm_of(io)].host),
             Event::Arrival { vm } | Event::Cosched { vm } | Event::Limit { vm } | Event::LoadStep { vm, .. } => {
                 Some(self.vms[vm as usize].host)
             }
@@ -118,9 +123,10 @@ impl Simulation {
             vm.parked.push(process);
             return;
         }
-        if let Source::Parallel(_) = vm.source {
-            self.join(process);
-            return;
+        match vm.source {
+            Source::Parallel(_) => return self.join(process),
+            Source::Io => return self.start_worker(process),
+            Source::Closed { .. } | Source::Open { .. } => {}
         }
         entry.started = self.now;
         entry.bursts_left = vm.bursts;
@@ -135,10 +141,15 @@ impl Simulation {
 
     /// The next CPU burst of `process` is this long.
     pub fn draw_burst(&mut self, process: ProcessId) {
+        let vm = &mut self.vms[self.processes[process as usize].vm as usize];
+        let burst_ns = match vm.source {
+            Source::Io => self.take_batch(process),
+            _ => vm.cpu_burst.sample(&mut vm.streams.cpu) as f64,
+        };
         let entry = &mut self.processes[process as usize];
         let vm = &mut self.vms[entry.vm as usize];
         entry.phase = Phase::Compute;
-        entry.burst_ns = vm.cpu_burst.sample(&mut vm.streams.cpu) as f64;
+        entry.burst_ns = burst_ns;
         entry.remaining_ns = entry.burst_ns;
         vm.work_begun_ns += entry.burst_ns;
     }
@@ -187,11 +198,16 @@ impl Simulation {
     /// The CPU burst of `process` is done.
     pub fn end_burst(&mut self, process: ProcessId) {
         let entry = &mut self.processes[process as usize];
-        entry.bursts_left -= 1;
-        entry.phase = Phase::Delay;
         let vm_index = entry.vm as usize;
         let vm = &mut self.vms[vm_index];
         vm.measured.runnable.add(self.now, -1.0);
+        if let Source::Io = vm.source {
+            entry.phase = Phase::Think;
+            vm.in_progress -= 1;
+            return;
+        }
+        entry.bursts_left -= 1;
+        entry.phase = Phase::Delay;
         if let Source::Parallel(_) = vm.source {
             self.join(process);
             return;
@@ -221,10 +237,18 @@ impl Simulation {
         true
     }
 
-    /// The hypervisor has done its part: the device, lock or network delay of `process` begins.
+    /// The hypervisor has done its part: the I/Os of `process` begin, or the delay that stands for them.
     pub fn begin_delay(&mut self, process: ProcessId) {
         let vm = &mut self.vms[self.processes[process as usize].vm as usize];
         vm.measured.ios += vm.ios_per_burst;
+        if vm.io.is_none() || !self.begin_ios(process) {
+            self.wait_out_delay(process);
+        }
+    }
+
+    /// The device, lock or network delay of `process` begins.
+    pub fn wait_out_delay(&mut self, process: ProcessId) {
+        let vm = &mut self.vms[self.processes[process as usize].vm as usize];
         if vm.delay.mean() > 0.0 {
             let time = self.now + vm.delay.sample(&mut vm.streams.delay);
             self.at(time, WORK, Event::Process(process));
@@ -276,7 +300,7 @@ impl Simulation {
                 self.at(time, WORK, Event::Process(process));
             }
             Source::Open { .. } => vm.free.push(process),
-            Source::Parallel(_) => {}
+            Source::Parallel(_) | Source::Io => {}
         }
         self.record_response(vm_index, self.now - started);
     }
@@ -344,7 +368,7 @@ impl Simulation {
                     self.at(now, WORK, Event::Arrival { vm: vm_index as u32 });
                 }
             }
-            Source::Parallel(_) => {}
+            Source::Parallel(_) | Source::Io => {}
         }
     }
 
@@ -360,6 +384,13 @@ impl Simulation {
             self.draw_burst(done);
             return true;
         }
+        if let Source::Io = vm.source
+            && self.end_batch(done)
+        {
+            self.draw_burst(done);
+            return true;
+        }
+        let vm = &mut self.vms[vm_index];
         let next = vm.guest.finish(vcpu);
         if let Some(process) = next {
             vm.slice_left[vcpu] = vm.time_slice;
@@ -372,7 +403,7 @@ impl Simulation {
     pub fn vcpu_of(&self, world: usize) -> Option<(usize, usize)> {
         match self.worlds[world].kind {
             Kind::Vcpu { index } => Some((self.worlds[world].vm, index)),
-            Kind::Helper => None,
+            Kind::Helper | Kind::Controller { .. } => None,
         }
     }
 }
@@ -394,6 +425,7 @@ impl Process {
             remaining_ns: 0.0,
             burst_ns: 0.0,
             session,
+            ios_left: 0,
         }
     }
 }

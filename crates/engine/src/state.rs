@@ -1,5 +1,6 @@
 //! What the engine keeps of hosts, worlds, virtual machines and processes while it simulates.
 
+use crate::io::{IoId, VmIo};
 use crate::memory::{HostMemory, VmMemory};
 use crate::parallel::Parallel;
 use hypertwin_kernel::{Draw, EventId, Histogram, Nanos, Stream, TimeAverage};
@@ -16,6 +17,8 @@ pub enum Event {
     Cpu { host: u32, cpu: u32 },
     /// The think time or delay of a process ends.
     Process(ProcessId),
+    /// Something happens to an I/O on its path.
+    Io(IoId),
     /// An open workload's next transaction arrives.
     Arrival { vm: u32 },
     /// Co-scheduling is checked.
@@ -90,12 +93,21 @@ pub struct Host {
     pub groups: usize,
     pub balancing_threads: bool,
     pub balancing_host: bool,
+    /// Its ports to arrays, and the first of their depths; empty where no VM uses them.
+    pub ports: std::ops::Range<usize>,
+    pub port_depths: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    Vcpu { index: usize },
+    Vcpu {
+        index: usize,
+    },
     Helper,
+    /// Works for a virtual controller.
+    Controller {
+        index: usize,
+    },
 }
 
 /// A schedulable entity.
@@ -144,8 +156,17 @@ pub struct Request {
 /// Where the sessions of a VM come from.
 pub enum Source {
     Parallel(Parallel),
-    Closed { think: Draw, population: u32, active: u32 },
-    Open { gap: Draw, rate_factor: f64 },
+    Closed {
+        think: Draw,
+        population: u32,
+        active: u32,
+    },
+    Open {
+        gap: Draw,
+        rate_factor: f64,
+    },
+    /// Workers that keep I/Os outstanding.
+    Io,
 }
 
 pub struct Streams {
@@ -161,7 +182,7 @@ pub struct Vm {
     /// Worlds of the vCPUs: `first_world..first_world + vcpus`.
     pub first_world: usize,
     pub vcpus: usize,
-    /// Worlds of the helpers: `first_helper..first_helper + helpers`.
+    /// Worlds of the helpers and after them of the controllers: `first_helper..first_helper + helpers`.
     pub first_helper: usize,
     pub helpers: usize,
     pub idle_helpers: Vec<usize>,
@@ -187,6 +208,8 @@ pub struct Vm {
     pub helper_work_ns: f64,
     pub helper_activity: f64,
     pub interrupt_ns: f64,
+    /// Its part of the I/O path, where it has an array.
+    pub io: Option<VmIo>,
     pub limit: Option<Limit>,
     pub throttled: bool,
     pub cosched: Option<CoschedulingThresholds>,
@@ -265,4 +288,6 @@ pub struct Process {
     pub burst_ns: f64,
     /// Number of the session in its VM.
     pub session: u32,
+    /// I/Os of this burst that are not back yet.
+    pub ios_left: u32,
 }

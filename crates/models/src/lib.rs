@@ -12,6 +12,7 @@ pub mod memory;
 pub mod numa;
 pub mod scheduler;
 pub mod smt;
+pub mod storage;
 pub mod topology;
 pub mod vnuma;
 

@@ -1,0 +1,68 @@
+//! A link in one direction: commands pass one after the other, in the order in which they come.
+//!
+//! **Mechanism.** A command occupies the link for its transfer, or for the least time that the port needs for any command,
+//! whichever is longer: ports overlap the two. A first-come-first-served server whose service times are known on arrival
+//! needs no event: the departure follows from when the link is free.
+//!
+//! **Assumptions.** No loss and no retransmission; bandwidth is payload, after the coding and headers of the wire.
+
+/// One direction of a port.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    bytes_per_ns: f64,
+    command_ns: u64,
+    free_at_ns: u64,
+    /// Service given, unfinished work included.
+    busy_ns: u64,
+}
+
+impl Link {
+    /// A link of so much payload, that any command occupies for `command_ns` at least.
+    pub fn new(bytes_per_s: f64, command_ns: u64) -> Self {
+        Self {
+            bytes_per_ns: bytes_per_s / 1e9,
+            command_ns,
+            free_at_ns: 0,
+            busy_ns: 0,
+        }
+    }
+
+    /// A command of `bytes` comes at `now_ns`: how long it waits, and when it has passed.
+    pub fn pass(&mut self, now_ns: u64, bytes: u64) -> (u64, u64) {
+        let service_ns = self.command_ns.max((bytes as f64 / self.bytes_per_ns).ceil() as u64);
+        let start_ns = self.free_at_ns.max(now_ns);
+        self.free_at_ns = start_ns + service_ns;
+        self.busy_ns += service_ns;
+        (start_ns - now_ns, self.free_at_ns)
+    }
+
+    /// Time that it was busy since the last reset.
+    pub fn busy_ns(&self, now_ns: u64) -> u64 {
+        self.busy_ns - self.free_at_ns.saturating_sub(now_ns)
+    }
+
+    /// Counts busy time from `now_ns`.
+    pub fn reset(&mut self, now_ns: u64) {
+        self.busy_ns = self.free_at_ns.saturating_sub(now_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Link;
+
+    #[test]
+    fn commands_pass_one_after_the_other() {
+        let mut link = Link::new(1e9, 5_000);
+        assert_eq!(link.pass(0, 8_000), (0, 8_000));
+        assert_eq!(link.pass(1_000, 8_000), (7_000, 16_000));
+        assert_eq!(
+            link.pass(20_000, 512),
+            (0, 25_000),
+            "a small command takes the port's least time"
+        );
+        assert_eq!(link.busy_ns(22_000), 18_000);
+        link.reset(22_000);
+        assert_eq!(link.busy_ns(25_000), 3_000);
+    }
+}
