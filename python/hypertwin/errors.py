@@ -259,7 +259,7 @@ class OneOfError(ScenarioError):
 
 
 class UnknownReferenceError(ScenarioError):
-    """A workload or host that is not in the scenario."""
+    """A workload, host or array that is not in the scenario."""
 
     code = "unknown-reference"
 
@@ -376,6 +376,42 @@ class NotParallelError(ScenarioError):
     """A parallel workload with something that only sequential ones have."""
 
     code = "not-parallel"
+
+
+class NotIoError(ScenarioError):
+    """Something that an io workload, whose transactions are single I/Os, does not have."""
+
+    code = "not-io"
+
+
+class NoArrayError(ScenarioError):
+    """Virtual disks or an io workload of a machine without an array."""
+
+    code = "no-array"
+
+
+class TooManyVdisksError(ScenarioError):
+    """More virtual disks than the controllers take."""
+
+    code = "too-many-vdisks"
+
+
+class DepthOverMaximumError(ScenarioError):
+    """More requests outstanding on a virtual disk than its controller allows."""
+
+    code = "depth-over-maximum"
+
+
+class NotPvscsiError(ScenarioError):
+    """Ring pages of a controller that is not PVSCSI."""
+
+    code = "not-pvscsi"
+
+
+class MixOver100Error(ScenarioError):
+    """Sizes of I/Os whose shares are more than 100 % in all."""
+
+    code = "mix-over-100"
 
 
 class UnorderedStepsError(ScenarioError):

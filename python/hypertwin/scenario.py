@@ -25,7 +25,7 @@ MAX_SWEEP_VALUES = 10_000
 """Most values of one sweep, and most points of all sweeps together."""
 
 _RANGE = re.compile(r"(-?[0-9]{1,15})\.\.(-?[0-9]{1,15})\Z")
-_SECTIONS = ("hosts", "vms", "workloads")
+_SECTIONS = ("hosts", "vms", "workloads", "arrays")
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 A study is a folder with
 
 - `scenario.yaml`: the system, with one set of parameters for all of its cases, and what these were calibrated on;
-- `study.yaml`: title, source, the cases (name -> paths to set), and the sweep to chart;
+- `study.yaml`: title, source, the cases (name -> paths to set), and the sweep to chart; a case with the key `scenario`
+  is of another file of the folder, which shares every parameter that the systems have in common;
 - `published.csv`: one row per published figure, with the columns
 
   | column | meaning |
@@ -86,11 +87,16 @@ class Study:
     rows: tuple[Row, ...]
     sweep: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     sweep_settings: Mapping[str, Any] = field(default_factory=dict)
+    scenarios: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def scenario(self) -> Path:
-        """The study's scenario file."""
-        return self.folder / "scenario.yaml"
+        """The scenario file of the first case."""
+        return self.scenario_of(next(iter(self.cases)))
+
+    def scenario_of(self, case: str) -> Path:
+        """The scenario file of a case."""
+        return self.folder / self.scenarios.get(case, "scenario.yaml")
 
     def published_points(self) -> list[tuple[Mapping[str, Any], str, float]]:
         """(what was set, path, published value) of the rows that compare one figure of one case: points for a chart."""
@@ -125,15 +131,18 @@ def read(folder: Path) -> Study:
     """Read the study in a folder."""
     try:
         text = yaml.safe_load((folder / "study.yaml").read_text(encoding="utf-8"))
+        cases = {case: dict(changes) for case, changes in text["cases"].items()}
+        scenarios = {case: changes.pop("scenario") for case, changes in cases.items() if "scenario" in changes}
         study = Study(
             name=folder.name,
             folder=folder,
             title=text["title"],
             source=text["source"],
-            cases=text["cases"],
+            cases=cases,
             rows=tuple(_rows(folder / "published.csv")),
             sweep=text.get("charts", {}).get("sweep", {}),
             sweep_settings=text.get("charts", {}).get("settings", {}),
+            scenarios=scenarios,
         )
     except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
         raise StudyError(f"the study in {folder} cannot be read: {type(error).__name__} {error}") from error
@@ -154,7 +163,7 @@ def validate(
     where physics cannot give the figure.
     """
     cases = [(study, case) for study in studies for case in study.cases]
-    points = [Point(study.cases[case], load(study.scenario, study.cases[case])) for study, case in cases]
+    points = [Point(study.cases[case], load(study.scenario_of(case), study.cases[case])) for study, case in cases]
     result = run_points(points, jobs=jobs, progress=progress) if points else None
     reports = {
         (study.name, case): report for (study, case), report in zip(cases, result.points if result else (), strict=True)

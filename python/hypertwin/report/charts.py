@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import itertools
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,14 +68,18 @@ class Axes:
 
 
 def axes(points: Sequence[Mapping[str, Any]]) -> Axes:
-    """Lay out a sweep: a swept load goes along x, else the numeric path with most values; all others become lines."""
+    """Lay out a sweep: a swept load goes along x, else the numeric path with most values; all others become lines.
+
+    Without a numeric path amounts such as `8KiB` go along x, in the order in which they were swept.
+    """
     paths = varying_paths(points)
     numeric = [path for path in paths if all(_is_number(point["set"].get(path)) for point in points)]
 
     def rank(path: str) -> tuple[bool, int]:
         return path.endswith(".load"), len({point["set"][path] for point in points})
 
-    x = max(numeric, key=rank, default=None)
+    amounts = [path for path in paths if all(_is_amount(point["set"].get(path)) for point in points)]
+    x = max(numeric or amounts, key=rank, default=None)
     return Axes(x, tuple(path for path in paths if path != x))
 
 
@@ -131,6 +135,26 @@ def _group_charts(points: Sequence[Mapping[str, Any]], layout: Axes, name: str, 
         ),
         chart("Throughput", "Transactions completed per second.", "1/s", [("", group("throughput_per_s"))]),
         chart("Run queue", "Guest processes that run or want to.", "processes", [("", group("run_queue"))]),
+        *(_io_charts(chart, group) if any("io_mb_per_s" in groups(point)[name] for point in here) else ()),
+    ]
+
+
+def _io_charts(chart: Callable[..., Chart], group: Callable[[str], Metric]) -> list[Chart]:
+    return [
+        chart("I/O operations", "Completed per second.", "1/s", [("", group("iops"))]),
+        chart(
+            "I/O latency",
+            "From the guest's driver to the interrupt. Solid: mean. Dashed: 99th percentile.",
+            "ms",
+            [("mean", group("io_latency_ms_mean")), ("p99", group("io_latency_ms_p99"))],
+        ),
+        chart("I/O bandwidth", "Payload of completed I/Os.", "MB/s", [("", group("io_mb_per_s"))]),
+        chart(
+            "CPU per I/O",
+            "Cycles of guest and hypervisor, at the nominal clock.",
+            "cycles",
+            [("", group("io_cpu_cycles_per_io"))],
+        ),
     ]
 
 
@@ -162,7 +186,8 @@ def _lines(
     colours = dict(zip(labels, itertools.cycle(PALETTE)))
     for label, (index, (word, metric)) in itertools.product(labels, enumerate(drawn)):
         line = [point for point in points if layout.label(point["set"]) == label]
-        line.sort(key=lambda point: _place(point, layout))
+        if all(_is_number(_place(point, layout)) for point in line):
+            line.sort(key=lambda point: _place(point, layout))
         words = " · ".join(part for part in (label, word) if part) or metric.key
         half_widths = [_half_width(point, metric) for point in line]
         figure.add_scatter(
@@ -244,7 +269,7 @@ def _place(point: Mapping[str, Any], layout: Axes) -> Any:
 
 
 def _ticks(points: Sequence[Mapping[str, Any]], layout: Axes) -> list[Any] | None:
-    values = sorted({point["set"][layout.x] for point in points}) if layout.x else []
+    values = sorted({point["set"][layout.x] for point in points} if layout.x else ())
     return values if 0 < len(values) <= 12 else None
 
 
@@ -398,6 +423,10 @@ def style(x_title: str, y_title: str) -> dict[str, Any]:
 
 def _title(text: str) -> dict[str, Any]:
     return {"text": text, "standoff": 8, "font": {"size": 12.5, "color": MUTED}}
+
+
+def _is_amount(value: Any) -> bool:
+    return isinstance(value, str) and value[:1].isdigit()
 
 
 def _is_number(value: Any) -> bool:

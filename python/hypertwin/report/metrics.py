@@ -26,6 +26,7 @@ HOST = ("host",)
 VM = ("vm", "group")
 BOTH = ("host", "vm", "group")
 POINT = ("point",)
+STATION = ("storage",)
 
 CATALOGUE: tuple[Metric, ...] = (
     Metric(
@@ -264,6 +265,84 @@ CATALOGUE: tuple[Metric, ...] = (
         "CMDS/s",
         "virtualDisk.numberReadAveraged + numberWriteAveraged",
         "r/s + w/s of iostat",
+    ),
+    Metric(
+        "io_latency_ms_mean",
+        VM,
+        "I/O latency, mean",
+        "ms",
+        "Time from the guest's driver to the interrupt that brings the I/O back. VMs with an array only, like the "
+        "other `io_` figures.",
+        "GAVG/cmd",
+        "virtualDisk.totalReadLatency, totalWriteLatency",
+        "r_await, w_await of iostat (guest)",
+    ),
+    Metric("io_latency_ms_p50", VM, "I/O latency, median", "ms", "Half of all I/Os took no longer than this."),
+    Metric("io_latency_ms_p95", VM, "I/O latency, p95", "ms", "95 % of all I/Os took no longer than this."),
+    Metric("io_latency_ms_p99", VM, "I/O latency, p99", "ms", "99 % of all I/Os took no longer than this."),
+    Metric(
+        "io_mb_per_s",
+        VM,
+        "I/O bandwidth",
+        "MB/s",
+        "Payload of completed I/Os.",
+        "MBREAD/s + MBWRTN/s",
+        "virtualDisk.read.average + write.average",
+        "rkB/s + wkB/s of iostat",
+    ),
+    Metric(
+        "io_cpu_cycles_per_io",
+        VM,
+        "CPU per I/O",
+        "cycles",
+        "Used time of the VM's vCPUs, of its controllers' worlds and of its helper worlds, at the nominal clock, over its "
+        "I/Os: everything the VM does, not its I/O alone.",
+    ),
+    Metric(
+        "members",
+        STATION,
+        "Members",
+        "",
+        "Ports, controllers, disks, queues and so on that the station stands for. Stations are named for a VM group "
+        "(`-vcpus`, `-controllers`, `-vdisk-depth`, `-ring`, `-dsnro`), a host (`-ports`, `-port-depth`, `-lun-depth`) or "
+        "an array (`-front-end`, `-cache`, `-disks`).",
+    ),
+    Metric(
+        "utilization_pct",
+        STATION,
+        "Utilization",
+        "%",
+        "Mean over the members of the time that each was busy; of a depth, of its places taken; of a cache, of its room "
+        "for written data at the end. A port counts its busier direction.",
+    ),
+    Metric("utilization_max_pct", STATION, "Utilization, busiest", "%", "Utilization of the busiest member."),
+    Metric("queue", STATION, "In line", "I/Os", "Mean number of I/Os in line, at all members together."),
+    Metric(
+        "wait_ms",
+        STATION,
+        "Wait",
+        "ms",
+        "Mean time in line of all that passed, those that found no line included. Little's law: in line = passed per "
+        "second × wait.",
+        "QAVG/cmd (lun-depth, dsnro)",
+    ),
+    Metric("waited_pct", STATION, "Waited", "%", "How many of those that passed found a line."),
+    Metric(
+        "throughput_per_s",
+        STATION,
+        "Passed",
+        "1/s",
+        "I/Os, or disk operations, that passed per second. A cache counts writes.",
+    ),
+    Metric("mb_per_s", STATION, "Payload", "MB/s", "Payload that passed; ports only."),
+    Metric("hit_pct", STATION, "Hits", "%", "Reads that the array's cache answered; caches only."),
+    Metric(
+        "bottleneck",
+        POINT,
+        "Bottleneck",
+        "",
+        "The station with the highest mean utilization, whether that is saturated (90 %), the station next to it, and the "
+        "depth that holds I/Os back the longest, if any makes 5 % of them wait.",
     ),
     Metric(
         "usage_pct_ci95",

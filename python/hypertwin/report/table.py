@@ -35,6 +35,9 @@ DROPPED_FIRST = ("run %", "p95 ms", "run queue", "vCPUs", "throughput /s", "p99 
 WIDE = Console(width=10_000)
 """Measures how wide a table would like to be."""
 
+SHOWN_BOTTLENECKS = 12
+"""Points whose bottleneck is named below the table."""
+
 SHOWN_HOSTS = 4
 """Hosts whose usage a line shows; more would fill the screen."""
 
@@ -107,7 +110,25 @@ def notes(result: Mapping[str, Any]) -> list[str]:
         said.append(
             "* did not reach a steady state: the load may exceed what the host can carry, or the run is too short."
         )
-    return said + sorted({calibration_note(point) for point in result["points"]})
+    return [*said, *bottlenecks(result["points"]), *sorted({calibration_note(point) for point in result["points"]})]
+
+
+def bottlenecks(points: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What limits the I/O of each point that has any, the first SHOWN_BOTTLENECKS of them."""
+    paths = varying_paths(points)
+    said = []
+    for point in points:
+        found = point.get("bottleneck")
+        if found is None:
+            continue
+        where = ", ".join(f"{short_path(path, paths)} {point['set'].get(path)}" for path in paths)
+        limit = "limits I/O" if found["saturated"] else "is the busiest, and not saturated"
+        behind = f"; next {found['next_station']} at {found['next_utilization_pct']:.0f} %" if found["next_station"] else ""
+        depth = f"; I/Os wait for {found['binding_depth']}" if found["binding_depth"] else ""
+        head = f"Bottleneck{f' ({where})' if where else ''}: "
+        said.append(f"{head}{found['station']} at {found['utilization_pct']:.0f} % {limit}{behind}{depth}.")
+    more = len(said) - SHOWN_BOTTLENECKS
+    return said[:SHOWN_BOTTLENECKS] + ([f"{more} more points have a bottleneck in the JSON form."] if more > 0 else [])
 
 
 def validation_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
