@@ -318,7 +318,7 @@ impl Simulation {
             }
             Kind::Controller { index } => {
                 let done = self.worlds[world_index].remaining_ns <= 0.5 && slot.interrupt_ns == 0;
-                if done && !self.next_requests(index) {
+                if done && !self.next_on_controller(index) {
                     self.sleep(world_index);
                     return;
                 }

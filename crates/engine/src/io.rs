@@ -2,8 +2,8 @@
 //!
 //! An I/O takes a place in one depth after another, waits in line where there is none, and gives all of them back
 //! when it completes. In between, the controller's world works on it, links pass it and the array answers. Links need
-//! no event of their own, and worlds and workers take what is waiting in batches, so that an I/O which hits the
-//! array's cache costs two events and a few parts of one.
+//! no event of their own, so an I/O which hits the array's cache costs four: its worker, its controller's world, the array's
+//! answer, the way back. A miss adds the disk.
 
 use crate::simulation::{Simulation, WORK};
 use crate::state::{Event, Phase, Responses, Source};
@@ -22,8 +22,6 @@ pub type IoId = u32;
 /// No I/O, and no depth on a route.
 pub const NONE: u32 = u32::MAX;
 
-/// I/Os that a worker or a controller's world takes at a time.
-const MOST_IN_BATCH: u32 = 4;
 /// Writes that an array keeps for its disks, whatever their size.
 const MOST_PENDING: u32 = 65_536;
 
@@ -222,7 +220,7 @@ pub struct Controller {
     pub work_ns: f64,
     /// What waits for the world, what it works on, and what is complete and waits for an interrupt.
     line: Line,
-    batch: Line,
+    current: IoId,
     held: Line,
     coalescing: Coalescing,
     pub queue: TimeAverage,
@@ -237,7 +235,7 @@ impl Controller {
             vm,
             work_ns,
             line: Line::default(),
-            batch: Line::default(),
+            current: NONE,
             held: Line::default(),
             coalescing: Coalescing::default(),
             queue: TimeAverage::new(),
@@ -248,12 +246,22 @@ impl Controller {
 }
 
 /// A thread that keeps I/Os outstanding: what it has to handle, and what it handles now.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Worker {
     pub line: Line,
-    batch: Line,
+    current: IoId,
     /// Work of interrupts that it has not done yet.
     interrupt_ns: f64,
+}
+
+impl Default for Worker {
+    fn default() -> Self {
+        Self {
+            line: Line::default(),
+            current: NONE,
+            interrupt_ns: 0.0,
+        }
+    }
 }
 
 pub struct Array {
@@ -473,26 +481,21 @@ impl Simulation {
         }
     }
 
-    /// What the worker `process` does next: the work of a batch.
-    pub fn take_batch(&mut self, process: ProcessId) -> f64 {
+    /// The worker `process` takes the next I/O: its work for it.
+    pub fn take_io(&mut self, process: ProcessId) -> f64 {
         let worker_index = self.worker_of(process);
         let worker = &mut self.io.workers[worker_index];
         let vm = &mut self.vms[self.processes[process as usize].vm as usize];
+        worker.current = worker.line.pop(&self.io.ios).unwrap_or(NONE);
         let guest_ns = vm.io.as_ref().map_or(0.0, |io| io.guest_ns);
-        let mut work_ns = std::mem::take(&mut worker.interrupt_ns);
-        while worker.batch.length < MOST_IN_BATCH
-            && let Some(id) = worker.line.pop(&self.io.ios)
-        {
-            worker.batch.push(&mut self.io.ios, id);
-            work_ns += guest_ns + vm.cpu_burst.sample(&mut vm.streams.cpu) as f64;
-        }
-        work_ns
+        std::mem::take(&mut worker.interrupt_ns) + guest_ns + vm.cpu_burst.sample(&mut vm.streams.cpu) as f64
     }
 
-    /// The worker has computed for its batch: its I/Os go out. `true` if there is more to do.
-    pub fn end_batch(&mut self, process: ProcessId) -> bool {
+    /// The worker has computed for its I/O, which goes out. `true` if there is another one.
+    pub fn issue(&mut self, process: ProcessId) -> bool {
         let worker = self.worker_of(process);
-        while let Some(id) = self.io.workers[worker].batch.pop(&self.io.ios) {
+        let id = std::mem::replace(&mut self.io.workers[worker].current, NONE);
+        if id != NONE {
             self.submit(id);
         }
         self.io.workers[worker].line.length > 0
@@ -584,32 +587,32 @@ impl Simulation {
         controller.line.push(&mut self.io.ios, id);
         controller.queue.set(self.now, f64::from(controller.line.length));
         let world = controller.world;
-        // A world that is about to wake has its batch already.
-        if controller.batch.length == 0 && self.worlds[world].state == State::Wait && self.start_requests(index) {
+        // A world that is about to wake has a request already.
+        if controller.current == NONE && self.worlds[world].state == State::Wait && self.start_on_controller(index) {
             self.ready_helpers.push_back(world);
         }
     }
 
-    /// Gives a controller's world its next batch; `false` if there is none.
-    fn start_requests(&mut self, index: usize) -> bool {
+    /// Gives a controller's world its next request; `false` if there is none.
+    fn start_on_controller(&mut self, index: usize) -> bool {
         let controller = &mut self.io.controllers[index];
-        while controller.batch.length < MOST_IN_BATCH
-            && let Some(id) = controller.line.pop(&self.io.ios)
-        {
-            controller.waits.add(self.now - self.io.ios[id as usize].since);
-            controller.batch.push(&mut self.io.ios, id);
-        }
+        let Some(id) = controller.line.pop(&self.io.ios) else {
+            return false;
+        };
+        controller.current = id;
+        controller.waits.add(self.now - self.io.ios[id as usize].since);
         controller.queue.set(self.now, f64::from(controller.line.length));
-        self.worlds[controller.world].remaining_ns = f64::from(controller.batch.length) * controller.work_ns;
-        controller.batch.length > 0
+        self.worlds[controller.world].remaining_ns = controller.work_ns;
+        true
     }
 
-    /// A controller's world is done with its batch, and takes the next; `false` if there is none.
-    pub fn next_requests(&mut self, index: usize) -> bool {
-        while let Some(id) = self.io.controllers[index].batch.pop(&self.io.ios) {
+    /// A controller's world is done with its request, and takes the next; `false` if there is none.
+    pub fn next_on_controller(&mut self, index: usize) -> bool {
+        let id = std::mem::replace(&mut self.io.controllers[index].current, NONE);
+        if id != NONE {
             self.advance(id);
         }
-        self.start_requests(index)
+        self.start_on_controller(index)
     }
 
     /// An I/O is back: its places go to those in line, and the guest hears of it now or with a later one.

@@ -143,7 +143,7 @@ impl Simulation {
     pub fn draw_burst(&mut self, process: ProcessId) {
         let vm = &mut self.vms[self.processes[process as usize].vm as usize];
         let burst_ns = match vm.source {
-            Source::Io => self.take_batch(process),
+            Source::Io => self.take_io(process),
             _ => vm.cpu_burst.sample(&mut vm.streams.cpu) as f64,
         };
         let entry = &mut self.processes[process as usize];
@@ -385,7 +385,7 @@ impl Simulation {
             return true;
         }
         if let Source::Io = vm.source
-            && self.end_batch(done)
+            && self.issue(done)
         {
             self.draw_burst(done);
             return true;

@@ -1,0 +1,388 @@
+//! The I/O path in the twin, against closed forms and what each part can do.
+
+mod support;
+
+use hypertwin_cluster::Scenario;
+use hypertwin_engine::{PointReport, VmReport};
+use hypertwin_sharing as exact;
+use serde_json::{Value, json};
+use support::{host, vm};
+
+/// A host so fast that its CPUs hardly matter, with one port of 10 GB/s.
+fn fast() -> Value {
+    let mut host = host("esxi-6.5", 1, 8, 1);
+    host["clock"] = json!("20 GHz");
+    host["adapters"] = json!({"ports": 1, "bandwidth": "10 GB/s", "command": 0, "latency": 0});
+    host
+}
+
+/// An array that answers everything from its cache, at once, through one port of 1 TB/s.
+fn array(more: Value) -> Value {
+    let mut array = json!({
+        "front_end_ports": 1, "port_bandwidth": "1 TB/s", "port_command": 0, "raid": "raid-0",
+        "cache": {"size": "1 TiB", "latency": 0}, "disks": {"kind": "hdd-15k", "count": 24},
+    });
+    merge(&mut array, more);
+    array
+}
+
+fn merge(value: &mut Value, more: Value) {
+    match (value, more) {
+        (Value::Object(map), Value::Object(more)) => {
+            for (key, part) in more {
+                merge(map.entry(key).or_insert(Value::Null), part);
+            }
+        }
+        (value, more) => *value = more,
+    }
+}
+
+/// A generator that needs next to no CPU; `more` is merged over it.
+fn generator(outstanding: u32, more: Value) -> Value {
+    let mut workload = json!({
+        "arrivals": {"io": {"outstanding": outstanding}}, "cpu": {"mean": 0, "cv": 0}, "working_set": "1 GiB",
+    });
+    merge(&mut workload, more);
+    workload
+}
+
+/// One VM of 4 vCPUs with one vdisk; `more` is merged over the VM.
+fn build(host: Value, array: Value, workload: Value, more: Value, duration: &str, warmup: &str) -> Scenario {
+    let mut machine = vm(4, "w", json!({"array": "san", "vdisks": 1}));
+    merge(&mut machine, more);
+    let text = json!({
+        "name": "io", "run": {"duration": duration, "warmup": warmup, "sample_interval": "100 ms"},
+        "hosts": {"h": host}, "vms": {"v": machine}, "workloads": {"w": workload}, "arrays": {"san": array},
+    });
+    Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
+}
+
+fn run(host: Value, array: Value, workload: Value, more: Value) -> PointReport {
+    support::report(&build(host, array, workload, more, "2 s", "500 ms"), 2)
+}
+
+fn of(report: &PointReport) -> &VmReport {
+    &report.groups["v"]
+}
+
+#[track_caller]
+fn assert_near(actual: f64, expected: f64, tolerance: f64, what: &str) {
+    assert!(
+        (actual - expected).abs() <= tolerance * expected,
+        "{what}: {actual} instead of {expected}"
+    );
+}
+
+#[test]
+fn a_port_is_an_m_d_1_station() {
+    for rate in [3_000.0, 5_000.0, 8_000.0] {
+        let mut host = fast();
+        host["adapters"]["bandwidth"] = json!("81.92 MB/s"); // 100 us for 8 KiB
+        let workload = json!({
+            "arrivals": {"open": {"rate": format!("{rate} /s")}}, "cpu": {"mean": "1 us", "cv": 0}, "ios": 1,
+            "working_set": "1 GiB",
+        });
+        let scenario = build(
+            host,
+            array(json!({})),
+            workload,
+            json!({"vdisk_depth": 254}),
+            "20 s",
+            "1 s",
+        );
+        let report = support::report(&scenario, 4);
+        let port = &report.storage["h-ports"];
+        let expected = exact::mg1(rate, 100e-6, 0.0).unwrap();
+        assert_near(
+            port.wait_ms,
+            (expected.response - 100e-6) * 1e3,
+            0.06,
+            &format!("wait at {rate}/s"),
+        );
+        assert_near(port.utilization_pct, rate * 100e-6 * 100.0, 0.02, "utilisation law");
+        assert_near(port.mb_per_s.unwrap(), rate * 8192e-6, 0.02, "payload");
+        assert_near(of(&report).iops, rate, 0.02, "what comes goes");
+    }
+}
+
+#[test]
+fn a_worker_before_an_array_is_the_machine_repair_model() {
+    // Guest 20,000 + 8,000 cycles and controller 32,000 cycles at 20 GHz; fewer than four in flight are not coalesced.
+    let (computing_s, controller_s, array_s) = (100e-6 + 28_000.0 / 20e9, 32_000.0 / 20e9, 400e-6);
+    for outstanding in 1..=4 {
+        let workload = generator(outstanding, json!({"cpu": {"mean": "100 us", "cv": 1}}));
+        let slow = array(json!({"cache": {"latency": "400 us"}}));
+        let scenario = build(fast(), slow, workload, json!({"vcpus": 1}), "20 s", "1 s");
+        let report = support::report(&scenario, 2);
+        let expected = exact::closed_network(&[computing_s], array_s + controller_s, outstanding);
+        assert_near(
+            of(&report).iops,
+            expected.throughput,
+            0.01,
+            &format!("{outstanding} outstanding"),
+        );
+        let busy = report.storage["v-vcpus"].utilization_pct / 100.0;
+        assert_near(
+            busy,
+            of(&report).iops * computing_s,
+            0.01,
+            "the guest's CPU is that of its I/Os",
+        );
+    }
+}
+
+#[test]
+fn a_depth_that_binds_is_named_and_costs_throughput_as_the_bounds_say() {
+    let slow = || array(json!({"cache": {"latency": "1 ms"}}));
+    let iops = |depth: u32| {
+        let workload = generator(32, json!({"cpu": {"mean": "20 us", "cv": 1}}));
+        let report = run(fast(), slow(), workload, json!({"vdisk_depth": depth}));
+        let bound = exact::throughput_bound(&[1e-3], 0.0, 1) * f64::from(depth);
+        let found = of(&report).iops;
+        let mva = f64::from(depth) * exact::closed_network(&[1e-3, 21.4e-6 * f64::from(depth)], 0.0, 32).throughput;
+        assert!(
+            found <= bound * 1.001 && found >= mva * 0.9,
+            "{found} of {bound} with depth {depth}, MVA {mva}"
+        );
+        (found, report.bottleneck.unwrap().binding_depth)
+    };
+    let results = [1, 4, 16].map(iops);
+    assert!(
+        results
+            .iter()
+            .all(|(_, binding)| binding.as_deref() == Some("v-vdisk-depth")),
+        "{results:?}"
+    );
+    assert_near(
+        results[1].0 / results[0].0,
+        4.0,
+        0.02,
+        "four places do four times the work of one",
+    );
+}
+
+#[test]
+fn a_controller_carries_the_work_of_one_cpu() {
+    let mut host = fast();
+    host["clock"] = json!("2.4 GHz");
+    for (controllers, kind, cycles) in [(1, "pvscsi", 32e3), (2, "pvscsi", 32e3), (2, "nvme", 30e3)] {
+        let more = json!({"controllers": controllers, "vdisks": 8, "controller": kind});
+        let report = run(host.clone(), array(json!({})), generator(16, json!({})), more);
+        assert_near(of(&report).iops, f64::from(controllers) * 2.4e9 / cycles, 0.01, kind);
+        assert_eq!(report.bottleneck.unwrap().station, "v-controllers");
+    }
+}
+
+#[test]
+fn cpu_of_an_io_is_what_its_parts_cost() {
+    let mut host = fast();
+    host["clock"] = json!("2 GHz");
+    let workload = generator(1, json!({"cpu": {"mean": "10 us", "cv": 0}}));
+    let report = run(host, array(json!({"cache": {"latency": "1 ms"}})), workload, json!({}));
+    let cycles = 10e-6 * 2e9 + 20_000.0 + 8_000.0 + 32_000.0;
+    assert_near(
+        of(&report).io_cpu_cycles_per_io.unwrap(),
+        cycles,
+        1e-3,
+        "cycles per I/O",
+    );
+    let latency = of(&report).io_latency_ms.as_ref().unwrap();
+    assert_near(
+        latency.mean.unwrap(),
+        1.0 + 0.016 + 0.000_819,
+        1e-3,
+        "the controller's world, the array, the port",
+    );
+}
+
+#[test]
+fn littles_law_holds_at_every_station() {
+    let mut host = fast();
+    host["adapters"] = json!({"ports": 2, "bandwidth": "100 MB/s", "depth": 12, "lun_depth": 3, "dsnro": 2});
+    let workload = generator(8, json!({"read_pct": 70, "random_pct": 80, "working_set": "2 GiB"}));
+    let slow = array(json!({
+        "cache": {"size": "4 GiB", "write_pending": "1 MiB"}, "raid": "raid-5", "port_bandwidth": "200 MB/s", "luns": 6,
+    }));
+    let more = json!({"count": 2, "vdisks": 6, "vdisk_depth": 4, "ring_pages": 1, "shared_luns": true});
+    let report = support::report(&build(host, slow, workload, more, "10 s", "1 s"), 1);
+    let waiting = report.storage.iter().filter(|(_, station)| station.queue > 0.01);
+    assert!(waiting.clone().count() >= 7, "{:#?}", report.storage);
+    for (name, station) in waiting {
+        assert_near(
+            station.queue,
+            station.throughput_per_s * station.wait_ms / 1e3,
+            0.02,
+            name,
+        );
+    }
+    // And over the whole path: what is outstanding is throughput x (latency + what the worker still has of it).
+    let latency_s = of(&report).io_latency_ms.as_ref().unwrap().mean.unwrap() / 1e3;
+    assert_near(
+        of(&report).iops * latency_s,
+        2.0 * 6.0 * 8.0,
+        0.02,
+        "all I/Os outstanding",
+    );
+}
+
+#[test]
+fn without_a_cache_the_disks_are_what_is_left() {
+    let workload = || generator(72, json!({"working_set": "100 GiB"}));
+    let iops = |size: &str| {
+        let report = run(
+            fast(),
+            array(json!({"cache": {"size": size}})),
+            workload(),
+            json!({"vdisk_depth": 254}),
+        );
+        (of(&report).iops, report.bottleneck.unwrap().station)
+    };
+    let (cached, _) = iops("100 GiB");
+    let (bare, limits) = iops("0 B");
+    assert_eq!(limits, "san-disks");
+    assert!(cached > 50.0 * bare, "{cached} against {bare}");
+    // Three for each disk: somewhat over what a disk does one at a time, and under what it does with 32 to choose from.
+    assert!(bare > 0.85 * 24.0 * 185.0 && bare < 24.0 * 360.0, "{bare}");
+}
+
+#[test]
+fn half_the_working_set_in_the_cache_answers_half_of_the_reads() {
+    let workload = generator(16, json!({"working_set": "8 GiB"}));
+    let report = run(fast(), array(json!({"cache": {"size": "4 GiB"}})), workload, json!({}));
+    assert_near(report.storage["san-cache"].hit_pct.unwrap(), 50.0, 0.03, "hits");
+}
+
+#[test]
+fn writes_cost_the_raid_levels_penalty_with_and_without_a_cache() {
+    for (raid, penalty) in [("raid-0", 1.0), ("raid-1", 2.0), ("raid-5", 4.0), ("raid-6", 6.0)] {
+        for size in ["0 B", "1 TiB"] {
+            let workload = generator(32, json!({"read_pct": 0}));
+            let small = array(json!({"raid": raid, "cache": {"size": size, "write_pending": "2 MiB"}}));
+            let report = run(fast(), small, workload, json!({}));
+            let operations = report.storage["san-disks"].throughput_per_s;
+            assert_near(
+                operations / of(&report).iops,
+                penalty,
+                0.03,
+                &format!("{raid}, cache {size}"),
+            );
+        }
+    }
+}
+
+#[test]
+fn a_write_back_cache_hides_the_disks_until_it_is_full() {
+    let of_rate = |rate: u32| {
+        let workload = generator(
+            32,
+            json!({"read_pct": 0, "arrivals": {"io": {"rate": format!("{rate} /s")}}}),
+        );
+        let report = run(
+            fast(),
+            array(json!({"cache": {"write_pending": "2 MiB"}})),
+            workload,
+            json!({}),
+        );
+        (
+            of(&report).iops,
+            of(&report).io_latency_ms.as_ref().unwrap().mean.unwrap(),
+        )
+    };
+    let (slow, hidden) = of_rate(2_000);
+    assert_near(slow, 2_000.0, 1e-3, "the rate that was asked for");
+    assert!(hidden < 0.1, "{hidden} ms");
+    let (full, shown) = of_rate(100_000);
+    assert!(full < 24.0 * 360.0 && full > 24.0 * 185.0, "destaging limits: {full}");
+    assert_near(full * shown / 1e3, 32.0, 0.02, "and writes wait for it");
+}
+
+#[test]
+fn pvscsi_splits_large_requests() {
+    for (kind, commands) in [("pvscsi", 2.0), ("lsi-sas", 1.0)] {
+        let workload = generator(4, json!({"block": "1 MiB"}));
+        let report = run(fast(), array(json!({})), workload, json!({"controller": kind}));
+        assert_near(
+            report.storage["h-ports"].throughput_per_s / of(&report).iops,
+            commands,
+            0.01,
+            kind,
+        );
+        assert_near(of(&report).io_mb_per_s.unwrap(), 10_000.0, 0.01, "the port's line rate");
+    }
+}
+
+#[test]
+fn a_mix_of_sizes_has_its_mean() {
+    let mix = json!({"block": "4 KiB", "block_mix": [{"block": "64 KiB", "share_pct": 25}]});
+    let report = run(fast(), array(json!({})), generator(4, mix), json!({}));
+    let bytes = of(&report).io_mb_per_s.unwrap() * 1e6 / of(&report).iops;
+    assert_near(bytes, 0.75 * 4096.0 + 0.25 * 65536.0, 0.02, "bytes per I/O");
+}
+
+#[test]
+fn dsnro_binds_only_where_machines_share_a_lun() {
+    let binding = |shared: bool| {
+        let mut host = fast();
+        host["adapters"]["dsnro"] = json!(4);
+        let slow = array(json!({"cache": {"latency": "1 ms"}, "luns": 1}));
+        let more = json!({"count": 2, "shared_luns": shared});
+        let report = run(host, slow, generator(16, json!({})), more);
+        (of(&report).iops, report.bottleneck.unwrap().binding_depth)
+    };
+    let (apart, free) = binding(false);
+    let (together, bound) = binding(true);
+    assert_eq!((free, bound.as_deref()), (None, Some("v-dsnro")));
+    assert_near(together, 2.0 * 4.0 / 1e-3, 0.02, "four at a time for each machine");
+    assert!(apart > 3.0 * together);
+}
+
+#[test]
+fn ios_of_a_transaction_go_down_the_path() {
+    let workload = json!({
+        "arrivals": {"closed": {"population": 2, "think": {"mean": "10 ms"}}}, "cpu": {"mean": "100 us", "cv": 0},
+        "bursts": 2, "ios": 5, "delay": {"mean": "4 ms", "cv": 0}, "working_set": "1 GiB",
+    });
+    let slow = array(json!({"cache": {"latency": "3 ms"}}));
+    let scenario = build(fast(), slow, workload, json!({}), "20 s", "1 s");
+    let report = support::report(&scenario, 1);
+    let vm = of(&report);
+    assert_near(vm.iops, 5.0 * vm.throughput_per_s, 0.01, "five I/Os each");
+    // Two bursts, each followed by its I/Os together (a few us apart) and its part of the delay.
+    let response = vm.response_ms.mean.unwrap();
+    assert!(response > 0.1 + 6.0 + 4.0 && response < 10.3, "{response} ms");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_and_another_array_changes_nothing() {
+    let text = |more: bool| {
+        let workload = generator(
+            8,
+            json!({"read_pct": 50, "working_set": "8 GiB", "cpu": {"mean": "10 us", "cv": 1}}),
+        );
+        let scenario = build(
+            fast(),
+            array(json!({"cache": {"size": "4 GiB"}})),
+            workload,
+            json!({"host": "h"}),
+            "1 s",
+            "0 s",
+        );
+        let mut value = serde_json::from_str::<Value>(&scenario.to_json()).unwrap();
+        if more {
+            value["hosts"]["other"] = value["hosts"]["h"].clone();
+            value["arrays"]["other"] = value["arrays"]["san"].clone();
+            value["vms"]["w"] = value["vms"]["v"].clone();
+            merge(&mut value["vms"]["w"], json!({"host": "other", "array": "other"}));
+        }
+        let scenario = Scenario::from_json(&value.to_string()).unwrap();
+        let report = support::report(&scenario, 1);
+        serde_json::to_string(&(
+            &report.vms["v"],
+            &report.storage["san-disks"],
+            &report.storage["v-ring"],
+        ))
+        .unwrap()
+    };
+    assert_eq!(text(false), text(false));
+    assert_eq!(text(false), text(true));
+}
