@@ -54,11 +54,11 @@ def errors(rows: Sequence[Row]) -> str:
     """How far off the predicted figures are, in words; those that are not judged do not count."""
     judged = [row for row in rows if row["kind"] == "predicted" and row["pass"] is not None]
     if not judged:
-        return "None of these is a judged prediction."
+        return ""
     median = statistics.median(abs(row["error_pct"]) for row in judged)
     worst = max(judged, key=lambda row: abs(row["error_pct"]))
-    largest = f", the largest {abs(worst['error_pct']):.1f} % ({worst['case']})" if worst["error"] else ""
-    return f"Median error of {len(judged)} predictions {median:.1f} %{largest}."
+    largest = f", largest {abs(worst['error_pct']):.1f} % ({worst['case']})" if worst["error"] else ""
+    return f"{len(judged)} predicted: median error {median:.1f} %{largest}."
 
 
 def metric(row: Row) -> str:
@@ -111,7 +111,8 @@ def _scatter(rows: Sequence[Row], unit: str) -> go.Figure:
         # one mark for all figures that fall on one place, or only the topmost could be pointed at
         same = sorted((row for row in rows if metric(row) == name), key=_mark)
         marks = [(mark, list(members)) for mark, members in groupby(same, key=_mark)]
-        marks.sort(key=lambda mark: mark[1][0]["kind"] == "calibrated")  # the hollow ones on top
+        # the hollow ones on top, and an ordinary one first, which the legend shows
+        marks.sort(key=lambda mark: (mark[1][0]["kind"] == "calibrated", mark[1][0]["pass"] is None))
         colour = PALETTE[index % len(PALETTE)]
         figure.add_scatter(
             x=[members[0]["published"] for _, members in marks],
@@ -124,6 +125,7 @@ def _scatter(rows: Sequence[Row], unit: str) -> go.Figure:
                 "size": [9 + 3 * math.log2(len(members)) for _, members in marks],
                 "color": ["white" if members[0]["kind"] == "calibrated" else colour for _, members in marks],
                 "line": {"width": 2, "color": colour},
+                "opacity": 0.85,
             },
             hovertext=["<br>".join(map(_hover, members)) for _, members in marks],
             hoverinfo="text",

@@ -78,7 +78,7 @@ def render_comparison(studies: Sequence[comparison.Study], version: str) -> str:
         wide = "".join(_panel(page, chart) for chart in comparison.bars(study.rows))
         drawn = f'{hint}<div class="grid small">{panels}</div><div class="stack">{wide}</div>' if panels else ""
         source = f'<p class="hint">Source: {escape(study.source)}</p>'
-        page.section(study.title, source + _judged(study.rows, drawn))
+        page.section(study.title if len(studies) > 1 else "Published against twin", source + _judged(study.rows, drawn))
     return page.finish(title)
 
 
