@@ -17,7 +17,7 @@ pub enum Domain {
     Any,
     /// The logical CPUs of a NUMA node: its home node.
     Node(usize),
-    /// Any logical CPU of the host, and rather one of this home node than a thread whose sibling is busy elsewhere.
+    /// Any logical CPU of the host, and rather one of this home node than one of another.
     Roaming(usize),
     /// These logical CPUs: an affinity.
     Mask(CpuSet),
@@ -193,14 +193,13 @@ impl Occupancy {
             Domain::Any | Domain::Roaming(_) => {
                 let nodes =
                     |first| std::iter::once(first).chain((0..self.topology.sockets).filter(move |&n| n != first));
-                let there = self.topology.node_of(last);
-                let home = match domain {
+                let first = match domain {
                     Domain::Roaming(home) => *home,
-                    _ => there,
+                    _ => self.topology.node_of(last),
                 };
-                nodes(there)
+                nodes(first)
                     .find_map(|node| self.idle_core_in(node, last))
-                    .or_else(|| nodes(home).find_map(|node| self.idle_thread_in(node, last)))
+                    .or_else(|| nodes(first).find_map(|node| self.idle_thread_in(node, last)))
             }
             Domain::Mask(mask) => {
                 let free = |cpu: usize| self.idle_threads.contains(cpu);

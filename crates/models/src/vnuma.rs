@@ -531,6 +531,7 @@ fn warnings(layout: &Layout, topology: &Topology, host: &HostGroup, vm: &VmGroup
     let linux = host.hypervisor.family() == Family::Linux;
     let wide = vcpus > room;
     let needed = vcpus.div_ceil(room).min(count) as usize;
+    let needed_for_memory = vm.memory.bytes().div_ceil(usable_bytes(host).max(1)) as usize;
     let (vpds, ppds) = (&layout.vpds, &layout.ppds);
     let mut by_node: BTreeMap<usize, u32> = BTreeMap::new();
     for client in &layout.clients {
@@ -589,7 +590,7 @@ fn warnings(layout: &Layout, topology: &Topology, host: &HostGroup, vm: &VmGroup
     });
     let splits = !linux && vm.cores_per_socket.is_some_and(|cores| cores > 1) && vm.numa.cores_per_node.is_none();
     warn(
-        splits && vpds.len() > needed && !moved,
+        splits && vpds.len() > needed.max(needed_for_memory) && !moved,
         "cores-per-socket-splits",
         &|| {
             format!(
