@@ -649,7 +649,11 @@ mod tests {
         let period = 2000 * MS;
         let mut moved = Vec::new();
         scheduler.balance(period, &[period; 4], &mut moved);
-        assert_eq!(moved, [0, 1, 2, 3], "siblings stay together, and both nodes' cores are used");
+        assert_eq!(
+            moved,
+            [0, 1, 2, 3],
+            "siblings stay together, and both nodes' cores are used"
+        );
         assert!((0..4).all(|world| *scheduler.domain(world) == Domain::Any));
         assert!((0..4).all(|world| scheduler.home(world) == Some(0)));
         moved.clear();
