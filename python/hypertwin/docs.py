@@ -46,6 +46,7 @@ _UNITS = {
     "frequency": "Hz, kHz, MHz, GHz, THz",
     "size": "B, KiB, MiB, GiB, TiB, PiB (powers of 1,024); kB, MB, GB, TB, PB (powers of 1,000)",
     "rate": "/s, /min, /h",
+    "bandwidth": "B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s; in bits kb/s, Mb/s, Gb/s, Tb/s",
 }
 
 

@@ -95,7 +95,11 @@ def layout(
         arguments["memory"] = f"{MEMORY_PER_VCPU_GIB * min(max(vcpus, 1), 768)} GiB"
     if node_memory is None:
         arguments["node_memory"] = f"{max(NODE_MEMORY_GIB, NODE_MEMORY_PER_CORE_GIB * min(cores, 256))} GiB"
-    given = {PATHS[name]: value for name, value in arguments.items() if value is not None}
+    given = {
+        PATHS[name]: value
+        for name, value in arguments.items()
+        if value is not None and value is not False and value != ()
+    }
     try:
         checked = scenario.loads(json.dumps(_BASE), given)
     except ScenarioError as error:

@@ -435,7 +435,7 @@ def test_simulate_draws_the_layouts_of_the_first_point(cli, tiny, tmp_path):
     assert "<strong>db</strong> on esx1" in db
     assert ">1 vCPU, 4 GiB, 1 virtual node<" in db
     assert "<strong>web-1, web-2</strong> on esx1" in web
-    assert "VMs of the first point, are" in page
+    assert "VMs of the first point are" in page
 
 
 VNUMA = ("vnuma", "--hypervisor", "esxi-6.5", "--sockets", 2, "--cores", 12, "--vcpus", 24, "--cores-per-socket", 8)

@@ -55,7 +55,8 @@ impl Simulation {
             return;
         };
         parallel.waiting.push(process);
-        if parallel.waiting.len() < parallel.part_of.len() {
+        vm.in_progress = vm.vcpus - parallel.waiting.len();
+        if vm.in_progress > 0 {
             return;
         }
         let started = parallel.started.replace(now);
@@ -64,7 +65,7 @@ impl Simulation {
         for process in &processes {
             parallel.take(self.processes[*process as usize].session as usize);
         }
-        vm.in_progress = 1;
+        vm.in_progress = vm.vcpus;
         if let Some(started) = started {
             self.record_response(vm_index, now - started);
         }

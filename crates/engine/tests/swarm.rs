@@ -5,7 +5,7 @@
 
 mod support;
 
-use hypertwin_cluster::Scenario;
+use hypertwin_cluster::{Bandwidth, Scenario};
 use hypertwin_engine::{State, View, aggregate, replication_seed, run, watched_run};
 use hypertwin_kernel::Stream;
 use hypertwin_sharing::{Claim, proportional_share};
@@ -65,6 +65,13 @@ fn random_scenario(seed: u64) -> Scenario {
     if dice.one_in(3) {
         host["turbo"] = json!("2.4 GHz");
     }
+    if dice.one_in(2) {
+        host["memory_system"] = json!({
+            "node_bandwidth": format!("{} GB/s", dice.range(2, 40)),
+            "interconnect_bandwidth": format!("{} MB/s", dice.range(100, 20_000)),
+            "page_migration": format!("{} GB/s", dice.range(0, 400)),
+        });
+    }
     if esxi && dice.one_in(3) {
         host["scheduler"] = json!({
             "quantum": format!("{} ms", dice.range(1, 60)), "costop_threshold": format!("{} us", dice.range(500, 3000)),
@@ -82,15 +89,24 @@ fn random_scenario(seed: u64) -> Scenario {
             let think = json!({"mean": format!("{} ms", dice.range(0, 40)), "cv": dice.range(0, 2)});
             json!({"closed": {"population": dice.range(1, 4 * vcpus), "think": think}})
         };
-        workloads.insert(
-            name.clone(),
-            json!({
-                "arrivals": arrivals, "bursts": dice.range(1, 4),
-                "cpu": {"mean": format!("{} us", dice.range(200, 20_000)), "cv": dice.range(0, 3)},
-                "delay": {"mean": format!("{} us", dice.range(0, 20_000)), "cv": dice.range(0, 2)},
-                "ios": dice.range(0, 10), "memory_intensity": dice.range(0, 10) as f64 / 10.0,
-            }),
-        );
+        let mut workload = json!({
+            "arrivals": arrivals, "bursts": dice.range(1, 4),
+            "cpu": {"mean": format!("{} us", dice.range(200, 20_000)), "cv": dice.range(0, 3)},
+            "delay": {"mean": format!("{} us", dice.range(0, 20_000)), "cv": dice.range(0, 2)},
+            "ios": dice.range(0, 10), "memory_intensity": dice.range(0, 10) as f64 / 10.0,
+        });
+        if dice.one_in(3) {
+            workload["memory_traffic"] = json!(format!("{} MB/s", dice.range(1, 9_000)));
+            workload["shared_core_traffic"] = json!(1.0 + dice.range(0, 5) as f64 / 10.0);
+        }
+        let parallel = dice.one_in(6);
+        if parallel {
+            workload["arrivals"] = json!({"parallel": {"parts": dice.pick(&["node", "vcpu"])}});
+            workload["cpu"]["mean"] = json!(format!("{} us", dice.range(200, 20_000) * vcpus));
+            workload["delay"] = json!({"mean": 0});
+            workload["ios"] = json!(0);
+        }
+        workloads.insert(name.clone(), workload);
         let mut more = json!({"count": dice.range(1, 3), "shares": dice.pick(&["low", "normal", "high"])});
         more["guest"] = json!({"time_slice": format!("{} us", dice.range(500, 6000))});
         if dice.one_in(4) {
@@ -106,7 +122,7 @@ fn random_scenario(seed: u64) -> Scenario {
             let first = dice.range(0, cpus - 1);
             more["affinity"] = json!(format!("{first}-{}", dice.range(first, cpus - 1)));
         }
-        if dice.one_in(5) {
+        if !parallel && dice.one_in(5) {
             more["load_steps"] = json!([{"at": "100 ms", "factor": dice.range(0, 3)}, {"at": "200 ms", "factor": 1}]);
         }
         vms.insert(format!("v{index}"), support::vm(vcpus as u32, &name, more));
@@ -229,7 +245,27 @@ fn a_thousand_random_clusters_keep_the_laws() {
                 assert!(used <= most, "seed {seed}: {} used {used} of {most} MHz", vm.name);
             }
         }
+        let hosts = scenario.host_names();
+        let links: f64 = hosts
+            .iter()
+            .map(|(_, host)| {
+                let links = f64::from(host.sockets * (host.sockets - 1));
+                links * host.memory_system.interconnect_bandwidth.bytes_per_s() / 1e9
+            })
+            .sum();
+        let crossed: f64 = result.vms.iter().map(|vm| vm.memory_remote_gb_per_s).sum();
+        assert!(
+            crossed <= links * (1.0 + 1e-9),
+            "seed {seed}: {crossed} GB/s over links for {links}"
+        );
         for host in &result.hosts {
+            let (_, spec) = hosts.iter().find(|(name, _)| *name == host.name).expect("a known host");
+            let most = spec.memory_system.node_bandwidth.bytes_per_s() / 1e9 * (1.0 + 1e-9);
+            assert!(
+                host.memory_gb_per_s.iter().all(|delivered| *delivered <= most),
+                "seed {seed}: nodes deliver {:?} of {most} GB/s",
+                host.memory_gb_per_s
+            );
             assert!(
                 host.usage_pct <= 100.0 && host.utilization_pct <= 100.0 + 1e-9,
                 "seed {seed}: {host:?}"
@@ -247,6 +283,10 @@ fn work_is_conserved() {
             host.threads_per_core = 1;
             host.overhead.interrupt_share_pct = 0.0;
             host.turbo = None;
+            host.memory_system.remote_latency_factor = 1.0;
+        }
+        for workload in scenario.workloads.values_mut() {
+            workload.memory_traffic = Bandwidth::ZERO;
         }
         for vm in scenario.vms.values_mut() {
             vm.vcpus = vm.vcpus.min(scenario.hosts["h"].logical_cpus());

@@ -120,6 +120,7 @@ struct Group {
 /// A NUMA client.
 struct Client {
     group: usize,
+    vcpus: usize,
     home: usize,
     /// Its vCPUs run anywhere, because its home node is short of cores.
     roams: bool,
@@ -195,7 +196,7 @@ impl EsxiScheduler {
     fn queue_of(&mut self, domain: &Domain) -> usize {
         match domain {
             Domain::Node(node) => *node,
-            Domain::Any => self.topology.sockets,
+            Domain::Any | Domain::Roaming(_) => self.topology.sockets,
             Domain::Mask(_) => {
                 let known = self.masks.iter().position(|mask| mask == domain).unwrap_or_else(|| {
                     self.masks.push(domain.clone());
@@ -287,17 +288,16 @@ impl EsxiScheduler {
         self.groups[entry.group].awake += 1;
     }
 
-    /// Sends a world to the queue of `node`, or of the whole host, as far from its new companions' virtual time as it was
-    /// from its old ones'.
-    fn send(&mut self, world: WorldId, node: Option<usize>) {
-        let queue = node.unwrap_or(self.topology.sockets);
+    /// Gives a world another domain, and keeps it as far from its new companions' virtual time as it was from its old ones'.
+    fn send(&mut self, world: WorldId, domain: Domain) {
+        let queue = self.queue_of(&domain);
         let entry = &mut self.worlds[world as usize];
         let ahead = i128::from(entry.virtual_ns) - i128::from(self.queues[entry.queue].clock_ns);
         entry.virtual_ns = (i128::from(self.queues[queue].clock_ns) + ahead).max(0) as u64;
         if std::mem::take(&mut entry.queued) {
             self.queues[entry.queue].waiting -= 1;
         }
-        entry.domain = node.map_or(Domain::Any, Domain::Node);
+        entry.domain = domain;
         entry.queue = queue;
     }
 
@@ -330,6 +330,7 @@ impl CpuScheduler for EsxiScheduler {
             to_come.extend(std::iter::repeat_n(self.clients.len(), client.vcpus));
             self.clients.push(Client {
                 group,
+                vcpus: client.vcpus,
                 home: client.home,
                 roams: false,
                 settled_after_ns: 0,
@@ -351,7 +352,7 @@ impl CpuScheduler for EsxiScheduler {
                 cpus.start + spec.first_cpu % cpus.len()
             }
             Domain::Mask(mask) => mask.first_round(spec.first_cpu).unwrap_or(spec.first_cpu),
-            Domain::Any => spec.first_cpu % self.topology.cpus(),
+            Domain::Any | Domain::Roaming(_) => spec.first_cpu % self.topology.cpus(),
         };
         let queue = self.queue_of(&domain);
         self.worlds.push(World {
@@ -512,6 +513,7 @@ impl CpuScheduler for EsxiScheduler {
             .map(|client| numa::Client {
                 vm: client.group,
                 home: client.home,
+                vcpus: client.vcpus,
                 load: 0.0,
             })
             .collect();
@@ -528,7 +530,7 @@ impl CpuScheduler for EsxiScheduler {
             self.clients[client].settled_after_ns = now_ns + NUMA_SETTLE_PERIODS * self.parameters.numa_rebalance_ns;
             changed[client] = true;
         }
-        let short = numa::short_of_cores(&clients, cores, nodes, &self.parameters.numa);
+        let short = numa::short_of_cores(&clients, cores, nodes);
         for (client, changed) in self.clients.iter_mut().zip(&mut changed) {
             *changed |= client.roams != short[client.home];
             client.roams = short[client.home];
@@ -542,7 +544,12 @@ impl CpuScheduler for EsxiScheduler {
                 moved.push(world);
             }
             let client = &self.clients[client];
-            self.send(world, (!client.roams).then_some(client.home));
+            let domain = if client.roams {
+                Domain::Roaming(client.home)
+            } else {
+                Domain::Node(client.home)
+            };
+            self.send(world, domain);
         }
     }
 
@@ -654,7 +661,7 @@ mod tests {
             [0, 1, 2, 3],
             "siblings stay together, and both nodes' cores are used"
         );
-        assert!((0..4).all(|world| *scheduler.domain(world) == Domain::Any));
+        assert!((0..4).all(|world| *scheduler.domain(world) == Domain::Roaming(0)));
         assert!((0..4).all(|world| scheduler.home(world) == Some(0)));
         moved.clear();
         scheduler.balance(2 * period, &[period / 4; 4], &mut moved);

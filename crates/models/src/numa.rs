@@ -21,6 +21,8 @@ pub struct Client {
     pub vm: usize,
     /// Its home node.
     pub home: usize,
+    /// Its vCPUs.
+    pub vcpus: usize,
     /// CPU that it wants, in cores.
     pub load: f64,
 }
@@ -86,7 +88,7 @@ pub fn next_move(
     if gap <= rules.imbalance || rules.only_overcommitted && load[heaviest] <= 1.0 {
         return None;
     }
-    let mut best: Option<((i64, f64), usize, usize)> = None;
+    let mut best: Option<((usize, f64), usize, usize)> = None;
     for (index, client) in clients.iter().enumerate().filter(|(index, _)| movable(*index)) {
         let (to, towards_balance) = match client.home {
             home if home == heaviest => (lightest, 1.0),
@@ -94,18 +96,21 @@ pub fn next_move(
             _ => continue,
         };
         let gain = gap - (gap - towards_balance * 2.0 * client.load / capacity).abs();
-        let siblings = |node: usize| {
-            clients
+        let count = |node: usize| {
+            let same = clients
                 .iter()
-                .filter(|other| other.vm == client.vm && other.home == node)
-                .count() as i64
+                .filter(|other| other.vm == client.vm && other.home == node);
+            same.count()
         };
+        let (here, there) = (count(client.home), count(to));
+        // To where most of its siblings are; otherwise, for balance, only where siblings have no say.
         let attraction = if rules.action_affinity {
-            siblings(to) - (siblings(client.home) - 1)
+            there.saturating_sub(here)
         } else {
             0
         };
-        let worth = attraction > 0 || attraction == 0 && gain > rules.least_gain;
+        let free = !rules.action_affinity || here + there == 1;
+        let worth = attraction > 0 || free && gain > rules.least_gain;
         let score = (attraction, gain);
         if worth && best.is_none_or(|(known, ..)| score > known) {
             best = Some((score, index, to));
@@ -114,13 +119,18 @@ pub fn next_move(
     best.map(|(_, index, to)| (index, to))
 }
 
-/// Per node, whether its clients want more than its cores while another node has room for some of it.
-pub fn short_of_cores(clients: &[Client], cores_per_node: usize, nodes: usize, rules: &Rules) -> Vec<bool> {
+/// Per node, whether its clients want more than its cores while another node has more cores than its clients have vCPUs.
+pub fn short_of_cores(clients: &[Client], cores_per_node: usize, nodes: usize) -> Vec<bool> {
+    let vcpus = |node| {
+        clients
+            .iter()
+            .filter(|client| client.home == node)
+            .map(|client| client.vcpus)
+            .sum::<usize>()
+    };
+    let room = (0..nodes).any(|node| vcpus(node) < cores_per_node);
     let load = loads(clients, cores_per_node, nodes);
-    let least = load.iter().copied().fold(f64::INFINITY, f64::min);
-    load.iter()
-        .map(|&load| load > 1.0 && least < 1.0 && load - least > rules.imbalance)
-        .collect()
+    load.into_iter().map(|load| room && load > 1.0).collect()
 }
 
 /// Load of each node, as a fraction of its cores.
@@ -140,6 +150,7 @@ pub fn settled(clients: &[u32], homes: &[usize], cores_per_node: usize, nodes: u
         .map(|(&vcpus, &home)| Client {
             vm: 0,
             home,
+            vcpus: vcpus as usize,
             load: f64::from(vcpus),
         })
         .collect();
@@ -155,7 +166,7 @@ pub fn settled(clients: &[u32], homes: &[usize], cores_per_node: usize, nodes: u
 
 #[cfg(test)]
 mod tests {
-    use super::{Rules, home_nodes, settled};
+    use super::{Client, Rules, home_nodes, next_move, settled, short_of_cores};
 
     const ALWAYS: Rules = Rules {
         imbalance: 0.10,
@@ -205,6 +216,20 @@ mod tests {
             vec![0, 1, 0],
             "without attraction they stay as placed"
         );
+    }
+
+    #[test]
+    fn clients_apart_stay_apart_when_their_loads_differ() {
+        let client = |home, load| Client {
+            vm: 0,
+            home,
+            vcpus: 12,
+            load,
+        };
+        let apart = [client(0, 12.0), client(1, 8.0)];
+        assert_eq!(next_move(&apart, 12, 2, &ALWAYS, |_| true), None);
+        assert_eq!(short_of_cores(&apart, 12, 2), [false, false]);
+        assert_eq!(short_of_cores(&[client(0, 12.0), client(0, 8.0)], 12, 2), [true, false]);
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub enum Domain {
     Any,
     /// The logical CPUs of a NUMA node: its home node.
     Node(usize),
+    /// Any logical CPU of the host, and rather one of this home node than one of another.
+    Roaming(usize),
     /// These logical CPUs: an affinity.
     Mask(CpuSet),
 }
@@ -25,7 +27,7 @@ impl Domain {
     /// Whether a world with this domain may run on logical CPU `cpu`.
     pub fn allows(&self, topology: &Topology, cpu: usize) -> bool {
         match self {
-            Self::Any => true,
+            Self::Any | Self::Roaming(_) => true,
             Self::Node(node) => topology.node_of(cpu) == *node,
             Self::Mask(mask) => mask.contains(cpu),
         }
@@ -188,12 +190,16 @@ impl Occupancy {
             Domain::Node(node) => self
                 .idle_core_in(*node, last)
                 .or_else(|| self.idle_thread_in(*node, last)),
-            Domain::Any => {
-                let first = self.topology.node_of(last);
-                let nodes = || std::iter::once(first).chain((0..self.topology.sockets).filter(move |&n| n != first));
-                nodes()
+            Domain::Any | Domain::Roaming(_) => {
+                let nodes =
+                    |first| std::iter::once(first).chain((0..self.topology.sockets).filter(move |&n| n != first));
+                let first = match domain {
+                    Domain::Roaming(home) => *home,
+                    _ => self.topology.node_of(last),
+                };
+                nodes(first)
                     .find_map(|node| self.idle_core_in(node, last))
-                    .or_else(|| nodes().find_map(|node| self.idle_thread_in(node, last)))
+                    .or_else(|| nodes(first).find_map(|node| self.idle_thread_in(node, last)))
             }
             Domain::Mask(mask) => {
                 let free = |cpu: usize| self.idle_threads.contains(cpu);

@@ -929,7 +929,7 @@ mod tests {
                 for &hypervisor in Hypervisor::ALL {
                     // no settings at every other shape, and all their combinations over the rest
                     let mixed = vcpus * 37 + cores * 11 + sockets * 5 + room * 3 + hypervisor as u32;
-                    let bits = if mixed % 2 == 0 { 0 } else { mixed / 2 % 256 };
+                    let bits = if mixed.is_multiple_of(2) { 0 } else { mixed / 2 % 256 };
                     (host.hypervisor, host.sockets, host.cores_per_socket) = (hypervisor, sockets, room);
                     (vm.vcpus, vm.cores_per_socket, vm.numa) = (vcpus, Some(cores), settings(bits, vcpus));
                     vm.cpu_hot_add = bits & 8 > 0;

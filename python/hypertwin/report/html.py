@@ -264,7 +264,7 @@ def _topology(layouts: Mapping[str, Mapping[str, Any]], points: int) -> str:
         on = ", ".join(hosts[:4]) + (f" and {len(hosts) - 4} more" if len(hosts) > 4 else "")
         caption = f"<figcaption><strong>{escape(shown)}</strong> on {escape(on)}</figcaption>"
         drawings.append(f"<figure>{caption}{topology.svg(layouts[names[0]])}</figure>")
-    of = "of the first point, " if points > 1 else ""
+    of = "of the first point " if points > 1 else ""
     left_out = len(alike) - len(drawings)
     note = f'<p class="hint">{left_out} more layouts are not drawn.</p>' if left_out else ""
     return (

@@ -104,11 +104,11 @@ def _moves(layout: Mapping[str, Any]) -> list[_Move]:
     for client, source, target in zip(layout["clients"], layout["homes"], layout["settled_homes"], strict=True):
         if source != target:
             moved.setdefault((source, target), []).extend(_vcpus(client))
-    return [_Move(tuple(vcpus), *nodes) for nodes, vcpus in sorted(moved.items())]
+    return [_Move(tuple(vcpus), *pair) for pair, vcpus in sorted(moved.items())]
 
 
 def grid_columns(cores: int) -> int:
-    """Cores in a row of a node's grid: about three rows' worth of width per row, without gaps where that is possible.
+    """Cores in a row of a node's grid: about three times as many as there are rows, without gaps where that can be.
 
     At most 18, so that the widest node fits 80 columns of text.
     """
@@ -512,22 +512,13 @@ class _Drawing:
                     _add(drawn, "line", x1=x + 4, x2=x + width - 4, y1=edge, y2=edge, stroke=LINE)
 
     def memory(self, group: ET.Element, node: Node, left: float, top: float) -> None:
-        _add(
-            group,
-            "rect",
-            class_="memory",
-            x=left,
-            y=top,
-            width=self.inside,
-            height=BAR_HEIGHT,
-            fill=IDLE,
-            stroke=LINE,
-        )
+        bar = {"x": left, "y": top, "width": self.inside, "height": BAR_HEIGHT}
+        _add(group, "rect", class_="memory", **bar, fill=IDLE, stroke=LINE)
         x, capacity = left, _capacity(self.layout, node)
         for part in node.memory:
             width = part.bytes / capacity * self.inside
             colour = _colour(self.virtual_nodes[self.layout["clients"][part.client]["first_vcpu"]])
-            place = {"x": x, "y": top, "width": width, "height": BAR_HEIGHT}
+            place = {**bar, "x": x, "width": width}
             if part.local:
                 _add(group, "rect", class_="local", **place, fill=colour, stroke=PAPER)
             else:
