@@ -531,7 +531,6 @@ fn warnings(layout: &Layout, topology: &Topology, host: &HostGroup, vm: &VmGroup
     let linux = host.hypervisor.family() == Family::Linux;
     let wide = vcpus > room;
     let needed = vcpus.div_ceil(room).min(count) as usize;
-    let needed_for_memory = vm.memory.bytes().div_ceil(usable_bytes(host).max(1)) as usize;
     let (vpds, ppds) = (&layout.vpds, &layout.ppds);
     let mut by_node: BTreeMap<usize, u32> = BTreeMap::new();
     for client in &layout.clients {
@@ -588,16 +587,20 @@ fn warnings(layout: &Layout, topology: &Topology, host: &HostGroup, vm: &VmGroup
         };
         format!("the guest sees one node, while its {vcpus} vCPUs take {needed}; {remedy}")
     });
-    let splits = !linux && vm.cores_per_socket.is_some_and(|cores| cores > 1) && vm.numa.cores_per_node.is_none();
+    let by_sockets = !linux && vm.cores_per_socket.is_some_and(|cores| cores > 1) && vm.numa.cores_per_node.is_none();
+    // fewer nodes that hold vCPUs and memory, over which the vCPUs split evenly
+    let for_memory = vm.memory.bytes().div_ceil(usable_bytes(host).max(1)) as usize;
+    let fewer = (needed.max(for_memory)..vpds.len()).find(|nodes| vcpus as usize % nodes == 0);
     warn(
-        splits && vpds.len() > needed.max(needed_for_memory) && !moved,
+        by_sockets && fewer.is_some() && !moved,
         "cores-per-socket-splits",
         &|| {
             format!(
-                "sockets of {} cores split the machine into {} virtual nodes where {needed} would do; let a socket hold the \
-             vCPUs of one node",
+                "sockets of {} cores split the machine into {} virtual nodes where {} would do; let a socket hold the vCPUs of \
+             one node",
                 layout.cores_per_socket,
-                vpds.len()
+                vpds.len(),
+                fewer.unwrap_or(needed)
             )
         },
     );
