@@ -577,7 +577,7 @@ fn warnings(layout: &Layout, topology: &Topology, host: &HostGroup, vm: &VmGroup
     let by_sockets = !linux && vm.cores_per_socket.is_some_and(|cores| cores > 1) && vm.numa.cores_per_node.is_none();
     // fewer nodes that hold vCPUs and memory, over which the vCPUs split evenly
     let for_memory = vm.memory.bytes().div_ceil(usable_bytes(host).max(1)) as usize;
-    let fewer = (needed.max(for_memory)..vpds.len()).find(|nodes| vcpus as usize % nodes == 0);
+    let fewer = (needed.max(for_memory)..vpds.len()).find(|nodes| (vcpus as usize).is_multiple_of(*nodes));
     warn(
         by_sockets && fewer.is_some() && !moved,
         "cores-per-socket-splits",
