@@ -17,7 +17,8 @@ from hypertwin.report import charts, comparison
 
 ROOT = Path(__file__).resolve().parents[1]
 PANEL = (
-    '<div style="flex:{flex};min-width:0;box-sizing:border-box;padding:14px 16px 4px;border:1px solid #e3e8ed;border-radius:11px">'
+    '<div style="flex:{flex};min-width:0;box-sizing:border-box;padding:14px 16px 4px;border:1px solid #e3e8ed;'
+    'border-radius:11px">'
     '<b style="font:600 17px system-ui,DejaVu Sans">{title}</b>'
     '<div style="font:13px system-ui,DejaVu Sans;color:#5d6b7a">{text}</div>{chart}</div>'
 )

@@ -17,7 +17,7 @@ from plotly.offline import get_plotlyjs
 
 from hypertwin.frame import entities, flatten
 from hypertwin.report import charts, comparison, table, topology
-from hypertwin.report.metrics import BY_KEY, CATALOGUE
+from hypertwin.report.metrics import CATALOGUE, catalogue_key
 
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
@@ -323,7 +323,7 @@ def _points(result: Mapping[str, Any]) -> str:
 
 
 def _metrics(points: Sequence[Mapping[str, Any]]) -> str:
-    used = {key for point in points for _, _, metrics in entities(point) for key in flatten(metrics)} & set(BY_KEY)
+    used = {catalogue_key(key) for point in points for _, _, metrics in entities(point) for key in flatten(metrics)}
     rows = "".join(
         f"<tr><td><strong>{escape(metric.name)}</strong><br><code>{escape(metric.key)}</code></td>"
         f"<td>{escape(metric.unit)}</td><td class=note>{escape(metric.definition)}</td><td>{escape(metric.esxtop)}</td>"
