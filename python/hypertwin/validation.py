@@ -213,7 +213,7 @@ OUTCOMES: Mapping[str, Callable[[Sequence[Mapping[str, float]], Row], Mapping[st
     "likely": lambda outcomes, _: outcomes[0],
     "nearest": _nearest,
 }
-"""How a path goes on from a list of outcomes: the most likely one, or the one nearest to a figure that is one of several."""
+"""How a path goes on from a list of outcomes: the most likely one, or the one nearest to the published figure."""
 
 
 def terms(row: Row) -> list[tuple[str, str]]:
