@@ -190,10 +190,10 @@ impl Parts {
     fn vm(&self, name: &str, vm: &VmGroup, found: &mut Vec<Found>) {
         if let Some(cores) = vm
             .cores_per_socket
-            .filter(|cores| vm.vcpus % cores != 0 && self.clean(&["vms", name, "vcpus"]))
+            .filter(|cores| !vm.vcpus.is_multiple_of(*cores) && self.clean(&["vms", name, "vcpus"]))
         {
             let divisors: Vec<String> = (1..=vm.vcpus)
-                .filter(|d| vm.vcpus % d == 0)
+                .filter(|d| vm.vcpus.is_multiple_of(*d))
                 .map(|d| d.to_string())
                 .collect();
             found.push(Found::new(
