@@ -136,6 +136,7 @@ def test_the_page_draws_each_number_where_it_belongs(study):
     assert marks["marker"]["color"][0] != marks["marker"]["color"][1] == "white"  # predicted filled, calibrated hollow
     assert "75 % of runs" in marks["hovertext"][0]
     assert marks["hovertext"][0].count("<br>") == 1  # two figures at one place
+    assert others[0]["x"][0] < 2 < others[0]["x"][1]  # a single figure has room around it
     for (x, y), sign in zip(zip(band["x"], band["y"], strict=True), (1, 1, -1, -1), strict=True):
         assert y == pytest.approx(x * (1 + sign * 0.15))
     assert [trace["name"] for trace in others[2:]] == ["vcpus"]  # the range is in the table only

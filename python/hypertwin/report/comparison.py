@@ -79,13 +79,13 @@ def scatters(rows: Sequence[Row]) -> list[Chart]:
 
 def bars(rows: Sequence[Row]) -> list[Chart]:
     """Published beside twin for each case, a chart for each metric with more than MANY numbers."""
-    by_metric: dict[str, list[Row]] = {}
+    by_metric: dict[tuple[str, str], list[Row]] = {}
     for row in _numbers(rows):
-        by_metric.setdefault(metric(row), []).append(row)
+        by_metric.setdefault((metric(row), row["unit"]), []).append(row)
     text = "A percentage over a bar: that many of the repeated runs end so."
     return [
         Chart(name, text if any(map(_likelihood, same)) else "", _bars(same))
-        for name, same in by_metric.items()
+        for (name, _), same in by_metric.items()
         if len(same) > MANY
     ]
 
@@ -104,7 +104,8 @@ def _scatter(rows: Sequence[Row], unit: str) -> go.Figure:
     values = [row[key] for row in rows for key in ("published", "twin")]
     low, high = min(values), max(values)
     logarithmic = low > 0 and high / low >= LOG_RANGE
-    ends = (low / 1.3, high * 1.3) if logarithmic else (low - 0.1 * (high - low), high + 0.1 * (high - low))
+    margin = 0.1 * ((high - low) or abs(high) or 1)
+    ends = (low / 1.3, high * 1.3) if logarithmic else (low - margin, high + margin)
     _add_tolerance(figure, rows, ends)
     names = _metrics(rows)
     for index, name in enumerate(names):
@@ -135,11 +136,8 @@ def _scatter(rows: Sequence[Row], unit: str) -> go.Figure:
     if logarithmic:
         ticks = [step * 10.0**power for power in range(-3, 13) for step in (1, 2, 5)]
         shown = [tick for tick in ticks if ends[0] <= tick <= ends[1]]
-        axis = {
-            "type": "log",
-            "range": [math.log10(end) for end in ends],
-            "tickvals": shown if len(shown) < 9 else None,
-        }
+        marked = {"tickvals": shown} if len(shown) < MANY else {"dtick": 1}
+        axis = {"type": "log", "range": [math.log10(end) for end in ends], **marked}
     figure.update_xaxes(showgrid=True, **axis)
     figure.update_yaxes(**axis)
     return figure
