@@ -17,7 +17,7 @@ CORE_SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name Carg
 # what clippy.toml forbids the core (clocks, threads, unordered maps), tests and benchmarks may use
 TESTS_MAY := -A clippy::disallowed-types -A clippy::disallowed-methods
 
-.PHONY: help demo test setup lint fmt bench docs clean
+.PHONY: help demo test setup lint fmt bench docs bless clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -53,6 +53,9 @@ bench: $(STAMPS)/core ## speed against peers and the bare loop, into out/bench
 
 docs: $(STAMPS)/core ## regenerate the generated pages under docs/
 	@$(BIN)/python scripts/generate_docs.py
+
+bless: $(STAMPS)/core ## rewrite the snapshots of the golden runs, for review
+	@HYPERTWIN_BLESS=1 $(BIN)/pytest --quiet tests/golden
 
 clean: ## remove everything that was built
 	rm -rf $(VENV) target out

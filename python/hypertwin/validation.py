@@ -10,7 +10,7 @@ A study is a folder with
   | column | meaning |
   |---|---|
   | case | a case of study.yaml |
-  | metric | name of the figure for people |
+  | metric | name of the figure for people; `NAME, outcome 1` is one of several outcomes of repeated runs |
   | twin | where the twin's figure is: a path into the point (`vms.db.guest_cpu_pct`), `a + b`, or `a / b`, where a path may name another case (`solo-24-1x: vms.db.response_ms.mean`); after `outcomes`, `likely` is the most likely outcome and `nearest` the one nearest to the figure |
   | published | what the source says: a number, or a word such as `flat` |
   | unit | `%`, `ms`, ...; the figure's own unit |
@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -159,8 +159,9 @@ def validate(
     """Run every case of the studies and judge every figure: one dictionary per row, in the form of the JSON contract.
 
     All cases of all studies run side by side. `error` is in the figure's unit and `error_pct` relative to the published
-    one; of a row that accepts a range (`<= 1.10`), `published` is the bound and both are 0 inside it. `pass` is None
-    where physics cannot give the figure.
+    one; of a row that accepts a range (`<= 1.10`), `range` is true, `published` is the bound and both are 0 inside it.
+    `pass` is None where physics cannot give the figure. `likelihood_pct` is there where the twin's figure is one of the
+    outcomes of its replications: how many of them agree on it.
     """
     cases = [(study, case) for study in studies for case in study.cases]
     points = [Point(study.cases[case], load(study.scenario_of(case), study.cases[case])) for study, case in cases]
@@ -186,6 +187,7 @@ def judge(study: str, row: Row, reports: Mapping[str, Mapping[str, Any]]) -> dic
         error = 0.0
     relative = abs(published) or 1.0
     passed = abs(error) <= tolerance + 1e-9 * relative
+    likelihood_pct = likelihood(row, reports)
     return {
         "study": study,
         "case": row.case,
@@ -199,6 +201,8 @@ def judge(study: str, row: Row, reports: Mapping[str, Mapping[str, Any]]) -> dic
         "tolerance": tolerance,
         "tolerance_pct": tolerance / relative * 100,
         "pass": None if row.unreachable else passed,
+        "range": bound,
+        **({} if likelihood_pct is None else {"likelihood_pct": likelihood_pct}),
         "published_text": (row.published if bound else f"{published:,.10g} {row.unit}")
         + (" (derived)" if row.origin == "derived" else ""),
         "tolerance_text": _tolerance_text(row),
@@ -213,6 +217,14 @@ def evaluate(row: Row, reports: Mapping[str, Mapping[str, Any]]) -> float:
     return value / max(_sum(denominator, row, reports), SMALLEST_DENOMINATOR) if denominator else value
 
 
+def likelihood(row: Row, reports: Mapping[str, Mapping[str, Any]]) -> float | None:
+    """Per cent of the replications that agree on the outcome that the twin's figure is of, if it is of one."""
+    steps = (step for case, path in terms(row) for step in _along(case, path, row, reports))
+    return next(
+        (step["likelihood_pct"] for step in steps if isinstance(step, Mapping) and "likelihood_pct" in step), None
+    )
+
+
 def _nearest(outcomes: Sequence[Mapping[str, float]], row: Row) -> Mapping[str, float]:
     published = float(row.published)
     return min(outcomes, key=lambda outcome: abs(outcome["throughput_units_per_s"] - published))
@@ -222,7 +234,7 @@ OUTCOMES: Mapping[str, Callable[[Sequence[Mapping[str, float]], Row], Mapping[st
     "likely": lambda outcomes, _: outcomes[0],
     "nearest": _nearest,
 }
-"""How a path goes on from a list of outcomes: the most likely one, or the one nearest to a figure that is one of several."""
+"""How a path goes on from a list of outcomes: the most likely one, or the one nearest to the published figure."""
 
 
 def terms(row: Row) -> list[tuple[str, str]]:
@@ -234,18 +246,24 @@ def _sum(expression: str, row: Row, reports: Mapping[str, Mapping[str, Any]]) ->
     total = 0.0
     for text in expression.split(" + "):
         case, path = _term(text, row)
-        value: Any = reports[case]
-        for key in path.split("."):
-            if isinstance(value, list) and value and key in OUTCOMES:
-                value = OUTCOMES[key](value, row)
-                continue
-            if not isinstance(value, Mapping) or key not in value:
-                raise StudyError(f"{row.case} {row.metric}: the twin reports no {path!r} in case {case!r}")
-            value = value[key]
+        *_, value = _along(case, path, row, reports)
         if not isinstance(value, int | float):
             raise StudyError(f"{row.case} {row.metric}: {path!r} is {value!r}, not a number")
         total += value
     return total
+
+
+def _along(case: str, path: str, row: Row, reports: Mapping[str, Mapping[str, Any]]) -> Iterator[Any]:
+    """What the steps of a path into the report of a case lead to, the value last."""
+    value: Any = reports[case]
+    for key in path.split("."):
+        if isinstance(value, list) and value and key in OUTCOMES:
+            value = OUTCOMES[key](value, row)
+        elif isinstance(value, Mapping) and key in value:
+            value = value[key]
+        else:
+            raise StudyError(f"{row.case} {row.metric}: the twin reports no {path!r} in case {case!r}")
+        yield value
 
 
 def _term(text: str, row: Row) -> tuple[str, str]:

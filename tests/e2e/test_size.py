@@ -11,7 +11,7 @@ from tests.conftest import ROOT
 KEYS = {"sockets", "cores_per_socket", "vcpus", "vpds", "fits_node", "settings", "text"}
 CANDIDATE = {
     *("name", "vcpus", "sockets", "cores_per_socket", "settings", "vpds", "ppds", "homes"),
-    *("fits_node", "local_memory_pct", "bandwidth_nodes", "warnings", "reasons"),
+    *("fits_node", "local_memory_pct", "bandwidth_nodes", "warnings"),
 }
 
 
@@ -23,7 +23,7 @@ def test_json_has_the_advice_the_candidates_and_the_change(cli):
     assert (found["advice"]["vcpus"], found["advice"]["vpds"], found["advice"]["fits_node"]) == (24, [12, 12], False)
     assert all(set(candidate) == CANDIDATE for candidate in found["candidates"])
     assert found["candidates"][0]["name"] == "advised"
-    assert found["candidates"][0]["reasons"] == []
+    assert found["candidates"][0]["warnings"] == []
     assert "as asked" in {candidate["name"] for candidate in found["candidates"]}
     assert set(found["snippets"]) == {"vmx", "powercli", "govc"}
     assert 'numvcpus = "24"' in found["snippets"]["vmx"]

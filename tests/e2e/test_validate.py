@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import TINY
+from tests.e2e.test_report import HOSTILE, Tags, figures
 
 from hypertwin import validation
+from hypertwin.cli import validate as cli_validate
+from hypertwin.report import comparison, html
 
 STUDY = """
 title: Tiny
@@ -96,3 +99,89 @@ def test_every_study_is_complete():
         assert (study.folder / "README.md").is_file()
         assert {row.kind for row in study.rows} == {"calibrated", "predicted"}
         assert all(row.unreachable or not row.unreachable.isspace() for row in study.rows)
+
+
+def outcome_rows(study, likely: float = 900.0) -> list[dict]:
+    """Judge two published outcomes, and the most likely one, against a twin with two."""
+    made = study(
+        "one,score,vms.db.outcomes.likely.throughput_units_per_s,1000,score,published,predicted,±15 %,,",
+        'one,"score, outcome 1",vms.db.outcomes.nearest.throughput_units_per_s,1000,score,published,predicted,±15 %,,',
+        'one,"score, outcome 2",vms.db.outcomes.nearest.throughput_units_per_s,400,score,published,calibrated,±15 %,,',
+        "one,vcpus,vms.db.vcpus,2,vCPUs,published,predicted,±0,,",
+        "one,response,vms.db.vcpus,flat,ratio,published,predicted,<= 3,,",
+    )
+    outcomes = [
+        {"throughput_units_per_s": likely, "likelihood_pct": 75.0},
+        {"throughput_units_per_s": 410.0, "likelihood_pct": 25.0},
+    ]
+    report = {"vms": {"db": {"vcpus": 2, "outcomes": outcomes}}}
+    return [validation.judge("tiny", row, {"one": report}) for row in made.rows]
+
+
+def test_a_figure_of_one_of_several_outcomes_says_how_likely_it_is(study):
+    rows = outcome_rows(study)
+    assert [row["twin"] for row in rows] == [900.0, 900.0, 410.0, 2, 2]
+    assert [row.get("likelihood_pct") for row in rows] == [75.0, 75.0, 25.0, None, None]
+    assert [row["range"] for row in rows] == [False, False, False, False, True]
+    assert all(row["pass"] for row in rows)
+
+
+def test_the_page_draws_each_number_where_it_belongs(study):
+    rows = outcome_rows(study)
+    page = html.render_comparison([comparison.Study("Tiny", "nobody", rows)], "1")
+    (scores, others) = (choices[0]["data"] for choices in figures(page).values())
+    band, _, marks = scores
+    assert marks["x"] == [1000, 400]
+    assert marks["y"] == [900, 410]
+    assert marks["marker"]["color"][0] != marks["marker"]["color"][1] == "white"  # predicted filled, calibrated hollow
+    assert "75 % of runs" in marks["hovertext"][0]
+    assert marks["hovertext"][0].count("<br>") == 1  # two figures at one place
+    assert others[0]["x"][0] < 2 < others[0]["x"][1]  # a single figure has room around it
+    for (x, y), sign in zip(zip(band["x"], band["y"], strict=True), (1, 1, -1, -1), strict=True):
+        assert y == pytest.approx(x * (1 + sign * 0.15))
+    assert [trace["name"] for trace in others[2:]] == ["vcpus"]  # the range is in the table only
+    assert page.count("<tr>") == 1 + len(rows)
+    assert "5 of 5 published figures within tolerance" in page
+
+
+def test_many_figures_of_a_metric_are_also_drawn_by_case(study):
+    rows = [{**row, "case": f"case {index}"} for row in outcome_rows(study)[:3] for index in range(3)]
+    assert [chart.title for chart in comparison.bars(rows)] == ["score"]
+    published, predicted, calibrated = comparison.bars(rows)[0].figure.data
+    assert list(published.y) == [1000] * 6 + [400] * 3
+    assert list(predicted.text) == ["75 %"] * 6
+    assert list(calibrated.x) == [6, 7, 8]
+    assert comparison.bars(rows[:8]) == []
+
+
+@pytest.mark.parametrize(("likely", "kind"), [(900.0, None), (90_000.0, "log")])
+def test_axes_are_logarithmic_where_the_range_asks_for_it(study, likely, kind):
+    figure = comparison.scatters(outcome_rows(study, likely)[:3])[0].figure
+    assert (figure.layout.xaxis.type, figure.layout.yaxis.type) == (kind, kind)
+
+
+def test_hostile_studies_stay_text(study):
+    rows = [
+        {**row, **dict.fromkeys(("case", "metric", "unit", "note", "published_text", "tolerance_text"), HOSTILE)}
+        for row in outcome_rows(study) * 3
+    ]
+    page = html.render_comparison([comparison.Study(HOSTILE, HOSTILE, rows)] * 2, HOSTILE)
+    tags = Tags(page).found
+    assert sum(tag == "script" for tag, _ in tags) == 3
+    assert not [tag for tag, attributes in tags if tag == "img" or "onerror" in attributes]
+    assert "<img" not in json.dumps(figures(page))
+
+
+def test_the_command_writes_the_page(study, monkeypatch, capsys, tmp_path):
+    folder = study("one,vcpus,vms.db.vcpus,2,vCPUs,published,predicted,±0,,").folder.parent
+    monkeypatch.setattr(validation, "studies_folder", lambda: folder)
+    assert cli_validate.command(["tiny"], report=tmp_path / "page.html") == 0
+    assert "wrote" in capsys.readouterr().err
+    assert "Source: nobody" in (tmp_path / "page.html").read_text()
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_anything_runs(cli, tmp_path):
+    done = cli("validate", "--report", "missing/page.html")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "missing" in done.stderr
+    assert not list(tmp_path.iterdir())

@@ -33,6 +33,8 @@ def _run(case: Path) -> dict[str, Any]:
 def _rounded(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _rounded(inner) for key, inner in sorted(value.items())}
+    if isinstance(value, list):
+        return [_rounded(inner) for inner in value]
     return float(f"{value:.9g}") if isinstance(value, float) else value
 
 

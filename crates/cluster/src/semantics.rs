@@ -225,10 +225,10 @@ impl Parts {
     fn vm(&self, name: &str, vm: &VmGroup, found: &mut Vec<Found>) {
         if let Some(cores) = vm
             .cores_per_socket
-            .filter(|cores| vm.vcpus % cores != 0 && self.clean(&["vms", name, "vcpus"]))
+            .filter(|cores| !vm.vcpus.is_multiple_of(*cores) && self.clean(&["vms", name, "vcpus"]))
         {
             let divisors: Vec<String> = (1..=vm.vcpus)
-                .filter(|d| vm.vcpus % d == 0)
+                .filter(|d| vm.vcpus.is_multiple_of(*d))
                 .map(|d| d.to_string())
                 .collect();
             found.push(Found::new(
@@ -366,16 +366,11 @@ impl Parts {
                 "add controllers (4 at most), or use fewer virtual disks".to_owned(),
             ));
         }
-        let count = |host: &Option<HostGroup>| host.as_ref().map_or(u32::MAX, |host| host.count);
-        let families: Option<BTreeSet<&str>> = candidates(&self.hosts, count, vm.host.as_deref())
-            .iter()
-            .map(|(host, _)| {
-                let known = self.hosts[*host]
-                    .as_ref()
-                    .filter(|_| self.clean(&["hosts", host, "hypervisor"]))?;
-                Some(known.hypervisor.family().as_str())
-            })
-            .collect();
+        let families: Option<BTreeSet<&str>> = self.hosts_of(vm).and_then(|hosts| {
+            let known = |name: &str| self.clean(&["hosts", name, "hypervisor"]);
+            let family = |(name, host): &(&str, &HostGroup)| known(name).then(|| host.hypervisor.family().as_str());
+            hosts.iter().map(family).collect()
+        });
         let esxi_only = families.as_ref().is_some_and(|families| families.iter().eq([&"esxi"]));
         let kind = match (vm.controller, families) {
             (Some(kind), _) => kind,
@@ -420,6 +415,16 @@ impl Parts {
         }
     }
 
+    /// The groups of hosts that a VM may be on, by name; `None` where one has mistakes of its own, which says nothing about
+    /// what fits it.
+    fn hosts_of(&self, vm: &VmGroup) -> Option<Vec<(&str, &HostGroup)>> {
+        let count = |host: &Option<HostGroup>| host.as_ref().map_or(u32::MAX, |host| host.count);
+        candidates(&self.hosts, count, vm.host.as_deref())
+            .into_iter()
+            .map(|(name, _)| Some((name, self.hosts[name].as_ref()?)))
+            .collect()
+    }
+
     /// That the virtual NUMA options of a VM agree with each other and with the hypervisor of a host it may be on.
     fn numa(&self, name: &str, vm: &VmGroup, found: &mut Vec<Found>) {
         let NumaOptions { cells, nodes, .. } = &vm.numa;
@@ -443,24 +448,24 @@ impl Parts {
                 "give each of cells one node of the host, or remove nodes".to_owned(),
             ));
         }
-        let count = |host: &Option<HostGroup>| host.as_ref().map_or(u32::MAX, |host| host.count);
-        let names = candidates(&self.hosts, count, vm.host.as_deref());
-        let hosts: Option<Vec<(&str, &HostGroup)>> = names
-            .iter()
-            .map(|(name, _)| Some((*name, self.hosts[*name].as_ref()?)))
-            .collect();
-        let Some(hosts) = hosts.filter(|hosts| !hosts.is_empty()) else {
+        let Some(hosts) = self.hosts_of(vm).filter(|hosts| !hosts.is_empty()) else {
             return;
         };
-        let widest = hosts.iter().max_by_key(|(_, host)| host.sockets).expect("not empty");
+        let linux = hosts
+            .iter()
+            .filter(|(_, host)| host.hypervisor.family() == Family::Linux);
         let known = hosts.iter().all(|(name, _)| self.clean(&["hosts", name, "sockets"]));
-        for (position, node) in nodes.iter().enumerate() {
-            if *node >= widest.1.sockets && known && clean("nodes") {
+        // it may be on any of them, so the smallest counts
+        if let Some((host_name, host)) = linux
+            .min_by_key(|(_, host)| host.sockets)
+            .filter(|_| known && clean("nodes"))
+        {
+            for (position, node) in nodes.iter().enumerate().filter(|(_, node)| **node >= host.sockets) {
                 found.push(Found::new(
                     ["vms", name, "numa", "nodes", &position.to_string()],
                     "node-outside-host",
                     node.to_string(),
-                    format!("a NUMA node of host {}, 0 to {}", widest.0, widest.1.sockets - 1),
+                    format!("a NUMA node of host {host_name}, 0 to {}", host.sockets - 1),
                     "every socket of a host is one node, numbered from 0".to_owned(),
                 ));
             }
@@ -489,17 +494,11 @@ impl Parts {
 
     /// That the VM has a host it fits.
     fn host_of(&self, name: &str, vm: &VmGroup, affinity: Option<&[u32]>, found: &mut Vec<Found>) {
-        let count = |host: &Option<HostGroup>| host.as_ref().map_or(u32::MAX, |host| host.count);
-        let names = candidates(&self.hosts, count, vm.host.as_deref());
-        if let (true, Some(wanted)) = (names.is_empty(), &vm.host) {
+        let hosts = self.hosts_of(vm);
+        if let (true, Some(wanted)) = (hosts.as_ref().is_some_and(Vec::is_empty), &vm.host) {
             found.push(self.unknown(["vms", name, "host"], wanted, "hosts", self.hosts.keys()));
             return;
         }
-        let hosts: Option<Vec<(&str, &HostGroup)>> = names
-            .iter()
-            .map(|(name, _)| Some((*name, self.hosts[*name].as_ref()?)))
-            .collect();
-        // A host with mistakes of its own says nothing about what fits it.
         let Some(hosts) = hosts.filter(|hosts| !hosts.is_empty()) else {
             return;
         };

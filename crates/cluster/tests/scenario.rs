@@ -204,6 +204,23 @@ fn a_linux_host_reserves_no_cpu() {
 }
 
 #[test]
+fn a_machine_that_may_be_on_several_kinds_of_host_may_have_the_options_of_each() {
+    let numa = json!({"prefer_ht": true, "cells": [2, 2]});
+    assert!(read(&changed(&[("/vms/db/numa", numa.clone())])).is_ok());
+    let on_esxi = [("/vms/db/numa", numa), ("/vms/db/host", json!("esx"))];
+    assert_eq!(
+        codes(&changed(&on_esxi)),
+        [("vms.db.numa.cells".to_owned(), "wrong-hypervisor".to_owned())]
+    );
+    // the ESXi hosts have a second node, and kvm, where db may be too, has not
+    let nodes = json!({"cells": [2, 2], "nodes": [0, 1]});
+    assert_eq!(
+        codes(&changed(&[("/vms/db/numa", nodes)])),
+        [("vms.db.numa.nodes.1".to_owned(), "node-outside-host".to_owned())]
+    );
+}
+
+#[test]
 fn a_machine_must_fit_one_host_as_a_whole() {
     // esx has 16 logical CPUs and 128 GiB, big has 2 and 1 TiB.
     let big = json!({"sockets": 1, "cores_per_socket": 1, "clock": "1 GHz", "memory_per_node": "1 TiB",

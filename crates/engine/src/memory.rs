@@ -4,9 +4,9 @@ use crate::simulation::Simulation;
 use crate::state::{Host, Kind, Vm};
 use hypertwin_cluster::{HostGroup, Workload};
 use hypertwin_kernel::Nanos;
-use hypertwin_models::memory::{Demand, MemorySystem, allocate};
+use hypertwin_models::memory::{Demand, MemorySystem};
 use hypertwin_models::topology::WorldId;
-use hypertwin_models::vnuma::{self, USABLE_MEMORY};
+use hypertwin_models::vnuma;
 
 /// Memory of a host.
 pub struct HostMemory {
@@ -26,7 +26,6 @@ pub struct HostMemory {
 impl HostMemory {
     pub fn new(spec: &HostGroup) -> Self {
         let nodes = spec.sockets as usize;
-        let usable = (spec.memory_per_node.bytes() as f64 * USABLE_MEMORY) as u64;
         Self {
             system: MemorySystem {
                 nodes,
@@ -34,7 +33,7 @@ impl HostMemory {
                 link_bandwidth: spec.memory_system.interconnect_bandwidth.bytes_per_s(),
                 remote_latency_factor: spec.memory_system.remote_latency_factor,
             },
-            free: vec![usable; nodes],
+            free: vec![vnuma::usable_bytes(spec); nodes],
             migration_per_s: spec.memory_system.page_migration.bytes_per_s(),
             delivered: vec![0.0; nodes],
             drawn: false,
@@ -78,6 +77,8 @@ pub struct VmMemory {
     /// Virtual nodes, as ranges of vCPUs, and the one whose memory each vCPU uses.
     vpds: Vec<std::ops::Range<usize>>,
     domain_of: Vec<usize>,
+    /// Pages stay where they are, spread over all homes.
+    interleaved: bool,
     /// Per virtual node: the fraction of its memory on each physical node, and the speed that this leaves a vCPU on each.
     spread: Vec<Vec<f64>>,
     speed: Vec<Vec<f64>>,
@@ -97,19 +98,24 @@ impl VmMemory {
         clock_ratio: f64,
         host: &mut HostMemory,
     ) -> Self {
-        let total: u32 = topology.ppds.iter().sum();
         let mut first = 0;
-        let mut clients: Vec<ClientMemory> = Vec::new();
-        for (&vcpus, &home) in topology.ppds.iter().zip(homes) {
-            let share = (u128::from(bytes) * u128::from(vcpus) / u128::from(total.max(1))) as u64;
-            clients.push(ClientMemory {
-                first,
-                vcpus: vcpus as usize,
-                home,
-                bytes: allocate(share, home, &mut host.free),
+        let placed = topology.place_memory(homes, bytes, &mut host.free);
+        let clients = topology
+            .ppds
+            .iter()
+            .zip(homes)
+            .zip(placed)
+            .map(|((&vcpus, &home), bytes)| {
+                let vcpus = vcpus as usize;
+                first += vcpus;
+                ClientMemory {
+                    first: first - vcpus,
+                    vcpus,
+                    home,
+                    bytes,
+                }
             });
-            first += vcpus as usize;
-        }
+        let clients = clients.collect();
         let mut end = 0;
         let vpds = topology.vpds.iter().map(|&vcpus| {
             let start = end;
@@ -122,6 +128,7 @@ impl VmMemory {
             clients,
             vpds: vpds.collect(),
             domain_of: topology.memory_domains(),
+            interleaved: topology.interleaved,
             spread: Vec::new(),
             speed: Vec::new(),
             traffic: [per_ns, per_ns * workload.shared_core_traffic],
@@ -268,7 +275,8 @@ impl Simulation {
             let Vm { memory, measured, .. } = vm;
             let mut moved = false;
             for client in &mut memory.clients {
-                let Some(home) = scheduler.home(first_local + client.first as WorldId) else {
+                let home = scheduler.home(first_local + client.first as WorldId);
+                let Some(home) = home.filter(|_| !memory.interleaved) else {
                     continue;
                 };
                 for node in (0..client.bytes.len()).filter(|&node| node != home) {

@@ -6,8 +6,9 @@
 mod support;
 
 use hypertwin_cluster::{Bandwidth, Scenario};
-use hypertwin_engine::{State, View, aggregate, replication_seed, run, watched_run};
+use hypertwin_engine::{Replication, State, StationResult, View, aggregate, replication_seed, run, watched_run};
 use hypertwin_kernel::Stream;
+use hypertwin_models::storage::disk::{Disk, Operation};
 use hypertwin_sharing::{Claim, proportional_share};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -127,11 +128,132 @@ fn random_scenario(seed: u64) -> Scenario {
         }
         vms.insert(format!("v{index}"), support::vm(vcpus as u32, &name, more));
     }
+    let arrays = random_storage(&mut dice, &mut host, &mut vms, &mut workloads);
     let text = json!({
         "name": "swarm", "run": {"duration": "300 ms", "warmup": "0 s", "sample_interval": "50 ms"},
-        "hosts": {"h": host}, "vms": vms, "workloads": workloads,
+        "hosts": {"h": host}, "vms": vms, "workloads": workloads, "arrays": arrays,
     });
     Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("seed {seed}: {mistakes:#?}"))
+}
+
+/// An array for some of the machines, of which some are turned into generators of I/O.
+fn random_storage(
+    dice: &mut Dice,
+    host: &mut Value,
+    vms: &mut Map<String, Value>,
+    workloads: &mut Map<String, Value>,
+) -> Value {
+    if dice.one_in(2) {
+        return json!({});
+    }
+    host["adapters"] = json!({
+        "ports": dice.range(1, 3), "bandwidth": format!("{} MB/s", dice.range(5, 800)), "depth": dice.range(1, 64),
+        "lun_depth": dice.range(1, 32), "dsnro": dice.range(1, 8), "latency": format!("{} us", dice.range(0, 200)),
+    });
+    let linux = host["hypervisor"]
+        .as_str()
+        .is_some_and(|name| name.starts_with("linux"));
+    let kinds: &[&str] = if linux {
+        &["virtio-scsi", "virtio-blk"]
+    } else {
+        &["pvscsi", "lsi-sas", "nvme"]
+    };
+    for (name, vm) in vms.iter_mut() {
+        let workload = &mut workloads[&name.replace('v', "w")];
+        workload["block"] = json!(format!("{} B", 512 << dice.range(0, 11)));
+        workload["read_pct"] = json!(dice.range(0, 100));
+        workload["random_pct"] = json!(dice.range(0, 100));
+        workload["working_set"] = json!(format!("{} MiB", dice.range(1, 4096)));
+        let parallel = workload["arrivals"].get("parallel").is_some();
+        if parallel || dice.one_in(3) {
+            continue;
+        }
+        vm["array"] = json!("san");
+        vm["controller"] = json!(dice.pick(kinds));
+        vm["controllers"] = json!(dice.range(1, 4));
+        vm["vdisks"] = json!(dice.range(1, 6));
+        vm["vdisk_depth"] = json!(dice.range(1, 32));
+        vm["shared_luns"] = json!(dice.one_in(2));
+        if dice.one_in(2) {
+            workload["arrivals"] = json!({"io": {"outstanding": dice.range(1, 4), "workers": dice.range(1, 8)}});
+            workload["cpu"]["mean"] = json!(format!("{} us", dice.range(0, 300)));
+            workload["bursts"] = json!(1);
+            workload["delay"]["mean"] = json!(0);
+            workload["ios"] = json!(0);
+            if dice.one_in(3) {
+                workload["arrivals"]["io"]["rate"] = json!(format!("{} /s", dice.range(1, 5000)));
+            }
+            vm.as_object_mut().expect("a mapping").remove("load_steps");
+        }
+    }
+    json!({"san": {
+        "front_end_ports": dice.range(1, 4), "port_bandwidth": format!("{} MB/s", dice.range(5, 800)),
+        "cache": {
+            "size": format!("{} MiB", dice.range(0, 4096)), "latency": format!("{} us", dice.range(50, 1000)),
+            "write_back": dice.one_in(2), "write_pending": format!("{} MiB", dice.range(1, 4)),
+        },
+        "raid": dice.pick(&["raid-0", "raid-1", "raid-5", "raid-6"]),
+        "disks": {
+            "kind": dice.pick(&["hdd-15k", "hdd-10k", "hdd-7.2k", "sata-ssd", "sas-ssd", "nvme"]),
+            "count": dice.range(1, 24),
+        },
+    }})
+}
+
+/// That no link carries more than its bandwidth, nothing is busier than always, and no depth holds more than its places.
+fn check_storage(seed: u64, scenario: &Scenario, result: &Replication) {
+    let slack_s = 0.01;
+    let most = |members: usize, bandwidth: Bandwidth, duration_s: f64| {
+        2.0 * members as f64 * bandwidth.bytes_per_s() / 1e6 * (1.0 + slack_s / duration_s)
+    };
+    for station in &result.stations {
+        let StationResult {
+            name,
+            utilization_pct,
+            utilization_max_pct,
+            ..
+        } = station;
+        assert!(
+            *utilization_max_pct <= 100.0 + 1e-6 && *utilization_pct <= utilization_max_pct + 1e-6,
+            "seed {seed}: {station:?}"
+        );
+        let rate = if name == "san-front-end" {
+            Some(scenario.arrays["san"].port_bandwidth)
+        } else if name.ends_with("-ports") {
+            Some(scenario.hosts["h"].adapters.bandwidth)
+        } else {
+            None
+        };
+        if let (Some(rate), Some(mb_per_s)) = (rate, station.mb_per_s) {
+            assert!(
+                mb_per_s <= most(station.members, rate, result.duration_s),
+                "seed {seed}: {station:?} over {rate}"
+            );
+        }
+        if name == "san-disks" {
+            let disk = Disk::new(scenario.arrays["san"].disks.kind);
+            // Each start counts; the fastest operation is a sequential one of a hard disk, or a read of flash.
+            let smallest = scenario
+                .workloads
+                .values()
+                .map(|workload| workload.block.bytes())
+                .min()
+                .unwrap_or(512);
+            let operation = Operation {
+                bytes: smallest,
+                write: false,
+                sequential: true,
+                waiting: 0,
+                writing: 0,
+            };
+            let fastest_s = disk.service_ns(operation, 0.0, 0.0) as f64 / 1e9;
+            let most = f64::from(disk.channels) * (1.0 / fastest_s + 1.0 / result.duration_s) * station.members as f64;
+            assert!(
+                station.throughput_per_s <= most,
+                "seed {seed}: {station:?}, at most {most} per second"
+            );
+        }
+    }
 }
 
 /// What must hold after every event.
@@ -271,6 +393,7 @@ fn a_thousand_random_clusters_keep_the_laws() {
                 "seed {seed}: {host:?}"
             );
         }
+        check_storage(seed, &scenario, &result);
         aggregate(&[&result]);
     }
 }

@@ -19,13 +19,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use hypertwin_cluster::{Family, HostGroup, Hypervisor, Scenario, SchedulerOptions, VmGroup};
 use serde::Serialize;
 
-use crate::numa;
+use crate::{memory, numa};
 
 /// Part of a node's memory that machines can have; the hypervisor keeps the rest.
 ///
 /// Assumed, from one example: on nodes of 256 GB a machine of 384 GB had 226 GB local and 155 GB remote, with a little not
 /// yet touched (F. Denneman, "vSphere 8 CPU Topology for Large Memory Footprint VMs", 2022), so between 226 and 229 of 256.
-pub const USABLE_MEMORY: f64 = 0.89;
+const USABLE_MEMORY: f64 = 0.89;
 
 /// `numa.vcpu.min`: vCPUs from which a guest may see several nodes (vSphere Resource Management, "Virtual NUMA Controls").
 const VCPU_MIN: u32 = 9;
@@ -266,6 +266,32 @@ impl Topology {
         numa::home_nodes(&self.ppds, together as usize, nodes.count as usize, load)
     }
 
+    /// Where the machine's `bytes` of memory are at power-on: for each client those on each node, taken from `free`. Each
+    /// client has a share by its vCPUs, on its home node as far as there is room.
+    pub fn place_memory(&self, homes: &[usize], bytes: u64, free: &mut [u64]) -> Vec<Vec<u64>> {
+        let all_homes: BTreeSet<usize> = homes.iter().copied().collect();
+        let total: u32 = self.ppds.iter().sum();
+        let up_to = |vcpu: u32| (u128::from(bytes) * u128::from(vcpu) / u128::from(total)) as u64;
+        let mut first = 0;
+        let mut placed = Vec::new();
+        for (&vcpus, &home) in self.ppds.iter().zip(homes) {
+            let share = up_to(first + vcpus) - up_to(first);
+            first += vcpus;
+            if !self.interleaved {
+                placed.push(memory::allocate(share, home, free));
+                continue;
+            }
+            let part = share / all_homes.len() as u64;
+            let mut sum = memory::allocate(share % all_homes.len() as u64, home, free);
+            for &node in &all_homes {
+                let taken = memory::allocate(part, node, free);
+                sum.iter_mut().zip(taken).for_each(|(sum, taken)| *sum += taken);
+            }
+            placed.push(sum);
+        }
+        placed
+    }
+
     /// The NUMA client of each vCPU.
     pub fn client_of(&self) -> Vec<usize> {
         let clients = self.ppds.iter().enumerate();
@@ -381,7 +407,7 @@ pub struct Layout {
 }
 
 /// Memory of one node that machines can have.
-fn usable_bytes(host: &HostGroup) -> u64 {
+pub fn usable_bytes(host: &HostGroup) -> u64 {
     (host.memory_per_node.bytes() as f64 * USABLE_MEMORY) as u64
 }
 
@@ -399,26 +425,6 @@ impl Room {
         Self {
             vcpus: vec![0.0; nodes],
             free_bytes: vec![usable_bytes(host); nodes],
-        }
-    }
-
-    /// Takes `bytes`, from `node` as far as it has them, then from the node with the most left.
-    fn take(&mut self, node: usize, bytes: u64, taken: &mut BTreeMap<usize, u64>) {
-        let mut from = node;
-        let mut left = bytes;
-        while left > 0 && self.free_bytes[from] > 0 {
-            let part = left.min(self.free_bytes[from]);
-            self.free_bytes[from] -= part;
-            *taken.entry(from).or_default() += part;
-            left -= part;
-            from = (0..self.free_bytes.len())
-                .rev()
-                .max_by_key(|node| self.free_bytes[*node])
-                .unwrap_or(node);
-        }
-        // what no node can give is reclaimed from the home node sooner or later
-        if left > 0 {
-            *taken.entry(node).or_default() += left;
         }
     }
 }
@@ -450,7 +456,7 @@ fn layout(name: &str, host: &HostGroup, vm: &VmGroup, room: &mut Room) -> Layout
             &rebalancing(host.hypervisor, &host.scheduler),
         ),
     };
-    let clients = place_memory(&topology, &homes, vm, room);
+    let clients = place(&topology, &homes, vm, room);
     let one_node = topology.ppds.len() > 1 && settled_homes.iter().all(|home| *home == settled_homes[0]);
     let mut layout = Layout {
         host: name.to_owned(),
@@ -480,43 +486,24 @@ fn layout(name: &str, host: &HostGroup, vm: &VmGroup, room: &mut Room) -> Layout
     layout
 }
 
-/// Gives every client its share of the machine's memory, and books vCPUs and memory in `room`.
-fn place_memory(topology: &Topology, homes: &[usize], vm: &VmGroup, room: &mut Room) -> Vec<ClientLayout> {
-    let all_homes: Vec<usize> = homes.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
-    let bytes_of = |first: u32, vcpus: u32| {
-        let up_to = |vcpu: u32| (u128::from(vm.memory.bytes()) * u128::from(vcpu) / u128::from(vm.vcpus)) as u64;
-        up_to(first + vcpus) - up_to(first)
-    };
+/// The clients in their places; books their vCPUs and memory in `room`.
+fn place(topology: &Topology, homes: &[usize], vm: &VmGroup, room: &mut Room) -> Vec<ClientLayout> {
+    let memory = topology.place_memory(homes, vm.memory.bytes(), &mut room.free_bytes);
     let mut first_vcpu = 0;
     let mut clients = Vec::new();
-    for (&vcpus, &home) in topology.ppds.iter().zip(homes) {
-        let bytes = bytes_of(first_vcpu, vcpus);
-        let mut taken = BTreeMap::new();
-        if topology.interleaved {
-            let part = bytes / all_homes.len() as u64;
-            for &node in &all_homes {
-                let odd = if node == home {
-                    bytes % all_homes.len() as u64
-                } else {
-                    0
-                };
-                room.take(node, part + odd, &mut taken);
-            }
-        } else {
-            room.take(home, bytes, &mut taken);
-        }
+    for ((&vcpus, &home), bytes) in topology.ppds.iter().zip(homes).zip(memory) {
         room.vcpus[home] += f64::from(vcpus);
-        let local_bytes = taken.get(&home).copied().unwrap_or(0);
         clients.push(ClientLayout {
             first_vcpu,
             vcpus,
             home,
-            memory: taken
-                .into_iter()
+            local_bytes: bytes[home],
+            remote_bytes: bytes.iter().sum::<u64>() - bytes[home],
+            memory: (0..)
+                .zip(bytes)
+                .filter(|(_, bytes)| *bytes > 0)
                 .map(|(node, bytes)| NodeMemory { node, bytes })
                 .collect(),
-            local_bytes,
-            remote_bytes: bytes - local_bytes,
         });
         first_vcpu += vcpus;
     }
@@ -531,7 +518,6 @@ fn warnings(layout: &Layout, topology: &Topology, host: &HostGroup, vm: &VmGroup
     let linux = host.hypervisor.family() == Family::Linux;
     let wide = vcpus > room;
     let needed = vcpus.div_ceil(room).min(count) as usize;
-    let needed_for_memory = vm.memory.bytes().div_ceil(usable_bytes(host).max(1)) as usize;
     let (vpds, ppds) = (&layout.vpds, &layout.ppds);
     let mut by_node: BTreeMap<usize, u32> = BTreeMap::new();
     for client in &layout.clients {
@@ -588,16 +574,20 @@ fn warnings(layout: &Layout, topology: &Topology, host: &HostGroup, vm: &VmGroup
         };
         format!("the guest sees one node, while its {vcpus} vCPUs take {needed}; {remedy}")
     });
-    let splits = !linux && vm.cores_per_socket.is_some_and(|cores| cores > 1) && vm.numa.cores_per_node.is_none();
+    let by_sockets = !linux && vm.cores_per_socket.is_some_and(|cores| cores > 1) && vm.numa.cores_per_node.is_none();
+    // fewer nodes that hold vCPUs and memory, over which the vCPUs split evenly
+    let for_memory = vm.memory.bytes().div_ceil(usable_bytes(host).max(1)) as usize;
+    let fewer = (needed.max(for_memory)..vpds.len()).find(|nodes| (vcpus as usize).is_multiple_of(*nodes));
     warn(
-        splits && vpds.len() > needed.max(needed_for_memory) && !moved,
+        by_sockets && fewer.is_some() && !moved,
         "cores-per-socket-splits",
         &|| {
             format!(
-                "sockets of {} cores split the machine into {} virtual nodes where {needed} would do; let a socket hold the \
-             vCPUs of one node",
+                "sockets of {} cores split the machine into {} virtual nodes where {} would do; let a socket hold the vCPUs of \
+             one node",
                 layout.cores_per_socket,
-                vpds.len()
+                vpds.len(),
+                fewer.unwrap_or(needed)
             )
         },
     );

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import enum
+import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hypertwin import validation
+from hypertwin import _core, validation
 from hypertwin.cli import output
 from hypertwin.report import files, table
 
@@ -22,12 +24,26 @@ class Format(enum.StrEnum):
 def command(
     studies: Annotated[list[str] | None, typer.Argument(metavar="[STUDY]...", help="Default: every study.")] = None,
     form: Annotated[Format, typer.Option("--format", help="Form of the comparison.")] = Format.table,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="Write a page with charts and all figures as well.")
+    ] = None,
     jobs: Annotated[int | None, typer.Option(metavar="N", min=1, max=1024, help="Runs at a time.")] = None,
 ) -> int:
     """Compare the twin with published measurements; exits 1 when a figure is missed."""
+    if report is not None:
+        files.check_writable(report)
     chosen = [validation.find(name) for name in dict.fromkeys(studies or validation.names())]
     with output.progress_bar("validating") as progress:
         rows = validation.validate(chosen, jobs=jobs, progress=progress)
+    if report is not None:
+        from hypertwin.report import comparison, html
+
+        compared = [
+            comparison.Study(study.title, study.source, [row for row in rows if row["study"] == study.name])
+            for study in chosen
+        ]
+        files.write_atomically(report, html.render_comparison(compared, _core.version()))
+        sys.stderr.write(f"wrote {report}\n")
     if form is Format.json:
         output.write(files.to_json(rows))
     else:

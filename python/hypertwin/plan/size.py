@@ -14,8 +14,6 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from types import MappingProxyType
 from typing import Any, NoReturn
 
 from hypertwin import _core, scenario, vnuma
@@ -33,7 +31,6 @@ GIB = 1024**3
 _COMPACT = re.compile(r"([0-9]{1,3})x([0-9]{1,3})(?:x([0-9]))?(?:@(.+))?")
 _CORES = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6})?")
 _HOST_FORMS = "SOCKETSxCORES[xTHREADS][@CLOCK], such as 2x12 or 2x12x2@2.5GHz, or SCENARIO.yaml:HOST"
-_NO_SETTINGS: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -132,14 +129,6 @@ class Candidate:
         """What the model warns of, as `code` and `text`."""
         return list(self.layout["warnings"])
 
-    @property
-    def reasons(self) -> list[str]:
-        """What speaks against it, in words; empty where nothing does."""
-        found = [warning["text"] for warning in self.warnings]
-        if len(self.vpds) == 1 and len(set(self.layout["homes"])) > 1:
-            found.append("The guest sees one node where there are several: it cannot keep work near its memory.")
-        return found
-
     def to_dict(self) -> dict[str, Any]:
         """As JSON carries it."""
         return {
@@ -155,7 +144,6 @@ class Candidate:
             "local_memory_pct": round(100 * self.local_share, 1),
             "bandwidth_nodes": self.bandwidth_nodes,
             "warnings": self.warnings,
-            "reasons": self.reasons,
         }
 
 
@@ -172,7 +160,7 @@ class Advice:
     alternatives: tuple[Candidate, ...]
     notes: tuple[str, ...]
 
-    @cached_property
+    @property
     def text(self) -> str:
         """The advice in one sentence."""
         return _sentence(self.advised)
@@ -433,7 +421,7 @@ def _alternatives(host: Host, advised: Candidate, asked: int, memory: str) -> It
         naive.append(("one core per socket", vcpus, {"cores_per_socket": 1}))
         naive.append(("one socket", vcpus, {"cores_per_socket": vcpus}))
         naive.append(("CPU hot-add on", vcpus, {**advised.settings, "cpu_hot_add": True}))
-    if several and asked % 2 == 0:
+    if several and vcpus % 2 == asked % 2 == 0:
         naive.append(("odd count", vcpus - 1, {"cores_per_socket": 1}))
     seen = [(vcpus, dict(advised.settings))]
     for name, count, settings in naive:
@@ -451,7 +439,7 @@ def _notes(
             f", not {asked}." if asked not in (None, wanted) else "."
         )
     if advised.vcpus != wanted:
-        yield f"{wanted} became {advised.vcpus} vCPUs: an even count that splits evenly over {len(advised.vpds)} nodes."
+        yield f"{wanted} became {advised.vcpus} vCPUs, which split evenly over {len(advised.vpds)} nodes."
     if host.node_memory is None:
         node = advised.layout["host_topology"]["memory_per_node_bytes"] / GIB
         yield f"Assumed {node:g} GiB of memory per node: give --node-memory to be sure that the machine fits."

@@ -32,7 +32,6 @@ class Chart:
     title: str
     text: str
     figure: go.Figure
-    wide: bool = False
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from hypertwin.frame import entities, flatten
-from hypertwin.report import charts, table, topology
-from hypertwin.report.metrics import BY_KEY, CATALOGUE
+from hypertwin.report import charts, comparison, table, topology
+from hypertwin.report.metrics import CATALOGUE, catalogue_key
 
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
@@ -53,6 +53,33 @@ def render(
     page.section("All points", _points(result))
     page.section("What the figures mean", _metrics(points))
     return page.finish(title or str(result["scenario"]))
+
+
+def render_comparison(studies: Sequence[comparison.Study], version: str) -> str:
+    """Return the page of studies: for each its charts of twin against published, and the table of its figures."""
+    page = _Page()
+    rows = [row for study in studies for row in study.rows]
+    facts = [
+        ("studies", str(len(studies))),
+        ("figures", str(len(rows))),
+        ("within tolerance", str(sum(row["pass"] is True for row in rows))),
+        ("outside", str(sum(row["pass"] is False for row in rows))),
+        ("not judged", str(sum(row["pass"] is None for row in rows))),
+        ("hypertwin", version),
+    ]
+    title = studies[0].title if len(studies) == 1 else "Published measurements against the twin"
+    page.add(_banner(title, "Each published figure, the twin's, and whether it is close enough.", facts))
+    for study in studies:
+        panels = "".join(_panel(page, chart) for chart in comparison.scatters(study.rows))
+        hint = (
+            '<p class="hint">Hollow: calibrated. Filled: predicted. Diamond: not judged. A larger mark: several figures'
+            " at one place.</p>"
+        )
+        wide = "".join(_panel(page, chart) for chart in comparison.bars(study.rows))
+        drawn = f'{hint}<div class="grid small">{panels}</div><div class="stack">{wide}</div>' if panels else ""
+        source = f'<p class="hint">Source: {escape(study.source)}</p>'
+        page.section(study.title if len(studies) > 1 else "Published against twin", source + _judged(study.rows, drawn))
+    return page.finish(title)
 
 
 class _Page:
@@ -108,17 +135,25 @@ def _header(result: Mapping[str, Any], title: str, description: str) -> str:
         ("seed", str(result["seed"])),
         ("hypertwin", str(result["version"])),
     ]
-    items = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts if value)
     fixed = {path: value for point in points[:1] for path, value in point["set"].items()}
     fixed = {path: value for path, value in fixed.items() if path not in table.varying_paths(points)}
     chips = "".join(f"<code>{escape(path)}={escape(str(value))}</code> " for path, value in fixed.items())
+    more = (f'<p class="chips">{chips}</p>' if chips else "") + f'<p class="calibration">{escape(calibration)}</p>'
+    return _banner(title or str(result["scenario"]), description, facts, more)
+
+
+def _banner(title: str, lead: str, facts: Sequence[tuple[str, str]], more: str = "") -> str:
+    items = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts if value)
     return (
-        f'<header><p class="brand">hypertwin</p><h1>{escape(title or str(result["scenario"]))}</h1>'
-        + (f'<p class="lead">{escape(description)}</p>' if description else "")
-        + f'<dl class="facts">{items}</dl>'
-        + (f'<p class="chips">{chips}</p>' if chips else "")
-        + f'<p class="calibration">{escape(calibration)}</p></header>'
+        f'<header><p class="brand">hypertwin</p><h1>{escape(title)}</h1>'
+        + (f'<p class="lead">{escape(lead)}</p>' if lead else "")
+        + f'<dl class="facts">{items}</dl>{more}</header>'
     )
+
+
+def _panel(page: _Page, chart: charts.Chart) -> str:
+    hint = f'<p class="hint">{escape(chart.text)}</p>' if chart.text else ""
+    return f'<div class="panel"><h4>{escape(chart.title)}</h4>{hint}{page.chart(chart.figure)}</div>'
 
 
 def _cards(points: Sequence[Mapping[str, Any]]) -> str:
@@ -174,11 +209,12 @@ def _low_high(found: Sequence[tuple[float, str]], unit: str, digits: int) -> tup
 
 def _validation(page: _Page, rows: Sequence[Mapping[str, Any]]) -> str:
     figure = charts.validation_chart(rows)
-    passed, failed = (sum(row["pass"] is verdict for row in rows) for verdict in (True, False))
-    open_rows = len(rows) - passed - failed
-    said = f"{passed} of {len(rows)} published figures within tolerance, {failed} outside" + (
-        f", {open_rows} shown but not judged, each with the reason." if open_rows else "."
-    )
+    chart = f'<div class="panel">{page.chart(figure)}</div>' if figure is not None else ""
+    return _judged(rows, chart)
+
+
+def _judged(rows: Sequence[Mapping[str, Any]], drawn: str) -> str:
+    """Published figures against the twin: in one sentence, as charts, and as a table."""
     badge = {
         True: '<span class="badge pass">pass</span>',
         False: '<span class="badge fail">outside</span>',
@@ -205,11 +241,10 @@ def _validation(page: _Page, rows: Sequence[Mapping[str, Any]]) -> str:
             ("note", 0),
         )
     )
-    chart = f'<div class="panel">{page.chart(figure)}</div>' if figure is not None else ""
     return (
-        f"<p>{said} <em>Calibrated</em> figures set a parameter; every <em>predicted</em> one was left alone.</p>"
-        f"{chart}"
-        f'<div class="scroll"><table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
+        f"<p>{escape(comparison.summary(rows))} <em>Calibrated</em> figures set a parameter; every <em>predicted</em>"
+        f' one was left alone.</p>{drawn}<div class="scroll"><table class="sortable">'
+        f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 
@@ -224,11 +259,7 @@ def _charts(page: _Page, points: Sequence[Mapping[str, Any]], marks: Sequence[ch
     for name, drawn in sections:
         if len(sections) > 1:
             markup.append(f"<h3>{escape(name)}</h3>")
-        panels = "".join(
-            f'<div class="panel"><h4>{escape(chart.title)}</h4><p class="hint">{escape(chart.text)}</p>'
-            f"{page.chart(chart.figure)}</div>"
-            for chart in drawn
-        )
+        panels = "".join(_panel(page, chart) for chart in drawn)
         markup.append(f'<div class="grid">{panels}</div>')
     if marks:
         markup.append('<p class="hint">Star-shaped marks are published figures.</p>')
@@ -292,7 +323,7 @@ def _points(result: Mapping[str, Any]) -> str:
 
 
 def _metrics(points: Sequence[Mapping[str, Any]]) -> str:
-    used = {key for point in points for _, _, metrics in entities(point) for key in flatten(metrics)} & set(BY_KEY)
+    used = {catalogue_key(key) for point in points for _, _, metrics in entities(point) for key in flatten(metrics)}
     rows = "".join(
         f"<tr><td><strong>{escape(metric.name)}</strong><br><code>{escape(metric.key)}</code></td>"
         f"<td>{escape(metric.unit)}</td><td class=note>{escape(metric.definition)}</td><td>{escape(metric.esxtop)}</td>"

@@ -5,6 +5,7 @@ One table feeds the HTML report, the column heads and docs/metrics.md, so that a
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -93,6 +94,28 @@ CATALOGUE: tuple[Metric, ...] = (
         "%CSTP ÷ vCPUs",
         "cpu.costop.summation ÷ (interval × 1000 × vCPUs)",
         "none: Linux does not co-schedule",
+    ),
+    Metric(
+        "memory_gb_per_s",
+        BOTH,
+        "Memory bandwidth",
+        "GB/s",
+        "What the workloads read and write in memory per second; of a host what the memories of all its nodes deliver.",
+        "",
+        "",
+        "of a host: uncore_imc/cas_count_read/ + cas_count_write/ of perf stat -a, 64 bytes each; of a VM: "
+        "mbm_total_bytes of resctrl",
+    ),
+    Metric(
+        "nodes_N_memory_gb_per_s",
+        HOST,
+        "Memory bandwidth of a NUMA node",
+        "GB/s",
+        "What the memory of node N delivers per second, to all nodes. One node near its limit while another idles is "
+        "what a VM on one node looks like.",
+        "",
+        "",
+        "the same counters of perf stat --per-socket",
     ),
     Metric(
         "vcpus",
@@ -236,6 +259,14 @@ CATALOGUE: tuple[Metric, ...] = (
     ),
     Metric("unit", VM, "Unit", "", "Name of one unit of application work."),
     Metric(
+        "outcomes",
+        VM,
+        "Outcomes",
+        "",
+        "Where replications differ in kind: list of `throughput_units_per_s`, the mean of those that agree within 15 % "
+        "from one to the next, and `likelihood_pct`, how many of all they are; the most likely first. In JSON only.",
+    ),
+    Metric(
         "response_ms_mean",
         VM,
         "Response time, mean",
@@ -256,6 +287,57 @@ CATALOGUE: tuple[Metric, ...] = (
         "Half-width of the 95 % confidence interval of the mean over replications (Student t).",
     ),
     Metric("response_count", VM, "Transactions", "", "Transactions measured in all replications."),
+    Metric(
+        "virtual_nodes",
+        VM,
+        "Virtual NUMA nodes",
+        "",
+        "NUMA nodes that the guest sees. Of a group the sum over its VMs.",
+        "",
+        "",
+        "NUMA node(s) of lscpu (guest)",
+    ),
+    Metric(
+        "numa_local_pct",
+        VM,
+        "Local memory",
+        "%",
+        "Part of the VM's memory that is on the home nodes of the NUMA clients that use it. Below 80 % look closer.",
+        "N%L; currLocal% of sched-stats -t numa-clients",
+        "",
+        "numastat -p of the QEMU process, against where its threads run",
+    ),
+    Metric(
+        "numa_local_mb",
+        VM,
+        "Local memory",
+        "MB",
+        "Memory on the home nodes, in mebibytes as esxtop counts.",
+        "NLMEM",
+        "",
+        "numastat -p of the QEMU process",
+    ),
+    Metric(
+        "numa_remote_mb",
+        VM,
+        "Remote memory",
+        "MB",
+        "Memory on other nodes than the home nodes, in mebibytes as esxtop counts.",
+        "NRMEM",
+        "",
+        "numastat -p of the QEMU process",
+    ),
+    Metric(
+        "memory_remote_gb_per_s",
+        VM,
+        "Remote memory bandwidth",
+        "GB/s",
+        "Part of the memory bandwidth that crosses the link between nodes: from where a vCPU runs, which is not always "
+        "its home node.",
+        "",
+        "",
+        "mbm_total_bytes − mbm_local_bytes of resctrl; node-load-misses of perf stat",
+    ),
     Metric(
         "iops",
         VM,
@@ -391,6 +473,11 @@ CATALOGUE: tuple[Metric, ...] = (
 
 BY_KEY = {metric.key: metric for metric in CATALOGUE}
 """The catalogue by flat key, such as `response_ms_p99`."""
+
+
+def catalogue_key(key: str) -> str:
+    """The catalogue's key for a flat key, in which parts that are a number are `N`: `nodes_0_...` is `nodes_N_...`."""
+    return re.sub(r"_\d+_", "_N_", key)
 
 
 def to_markdown() -> str:

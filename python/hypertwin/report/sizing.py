@@ -43,7 +43,7 @@ def advice(found: Mapping[str, Any]) -> RenderableType:
             _list(candidate["homes"]),
             f"{candidate['local_memory_pct']:.0f} %",
             f"{nodes} node{'s' if nodes > 1 else ''}",
-            Text("\n".join(candidate["reasons"])),
+            Text("\n".join(warning["text"] for warning in candidate["warnings"])),
         )
     texts = [item for name, text in found["snippets"].items() for item in (Text(f"\n{name}", "bold"), Text(text))]
     notes = (Text(note, style="dim") for note in found["notes"])

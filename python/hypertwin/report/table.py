@@ -220,10 +220,15 @@ def number(value: float | None, digits: int = 1) -> str:
 
 
 def twin_text(row: Mapping[str, Any]) -> str:
-    """The twin's figure of a validation row, to four significant digits, with its unit."""
+    """The twin's figure of a validation row, to four significant digits, with its unit and how likely it is."""
     value, unit = row["twin"], row["unit"]
-    digits = 2 if abs(value) < 10 else 1 if abs(value) < 1000 else 0
-    return number(value, digits) + (f" {unit}" if unit != "ratio" else "")
+    digits = 0 if float(value).is_integer() else 2 if abs(value) < 10 else 1 if abs(value) < 1000 else 0
+    likelihood_pct = row.get("likelihood_pct", 100.0)
+    return (
+        number(value, digits)
+        + (f" {unit}" if unit != "ratio" else "")
+        + (f" ({likelihood_pct:.0f} % of runs)" if likelihood_pct < 100 else "")
+    )
 
 
 def half_width(value: float | None, ci95: float | None, digits: int = 1) -> str:

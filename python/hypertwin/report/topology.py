@@ -535,6 +535,8 @@ class _Drawing:
         if any(not part.local for node in self.nodes for part in node.memory):
             said.append("Hatched memory is remote: used from another node.")
         said.append("Within a node vCPUs change cores freely.")
+        if self.layout["collapsed"]:
+            said.append("Cells show their home; while it is short of cores, vCPUs run on idle cores elsewhere too.")
         self.y += 2
         self.paragraph(" ".join(said), 11.5, MUTED)
 
