@@ -378,6 +378,12 @@ class NotParallelError(ScenarioError):
     code = "not-parallel"
 
 
+class BadFioError(ScenarioError):
+    """A fio job file that cannot be read as a workload."""
+
+    code = "bad-fio"
+
+
 class NotIoError(ScenarioError):
     """Something that an io workload, whose transactions are single I/Os, does not have."""
 

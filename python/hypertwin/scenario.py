@@ -18,7 +18,8 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from hypertwin import _core, yaml_file
-from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.errors import FileError, Mistake, ScenarioError
+from hypertwin.ingest import fio
 from hypertwin.yaml_file import MAX_DEPTH, HugeNumber, Node
 
 MAX_SWEEP_VALUES = 10_000
@@ -190,6 +191,7 @@ def _check(source: _Source) -> Scenario:
             _override(data, path, value, location, origins)
         except ScenarioError as error:
             mistakes.extend(error.mistakes)
+    mistakes.extend(_read_jobs(data, source, origins))
     odd: dict[str, tuple[str, str, str]] = {}
     data = _plain(data, "", odd)
     try:
@@ -202,6 +204,32 @@ def _check(source: _Source) -> Scenario:
         mistakes.sort(key=lambda mistake: (mistake.code == "more-mistakes", mistake.line or 0, mistake.path))
         raise ScenarioError.of(mistakes)
     return Scenario(source.path, text, source)
+
+
+def _read_jobs(data: Any, source: _Source, origins: Mapping[str, str]) -> list[Mistake]:
+    """Put what a fio job says in place of `workloads.NAME.fio`; keys beside it win. Returns the mistakes."""
+    found = data.get("workloads") if isinstance(data, dict) else None
+    workloads: dict[str, Any] = found if isinstance(found, dict) else {}
+    mistakes: list[Mistake] = []
+    for name, workload in workloads.items():
+        if not (isinstance(workload, dict) and isinstance(workload.get("fio"), str)):
+            continue
+        job: dict[str, Any] = {"arrivals": {"io": {}}, "cpu": {"mean": fio.CPU_PER_IO}}
+        try:
+            job = fio.workload(workload.pop("fio"), source.path.parent if source.path else Path())
+        except FileError as error:
+            here = f"workloads.{name}.fio"
+            mistakes.extend(_located(replace(each, path=here), source, origins, {}) for each in error.mistakes)
+        except ScenarioError as error:
+            mistakes.extend(error.mistakes)
+        workloads[name] = _merged(job, workload)
+    return mistakes
+
+
+def _merged(under: Any, over: Any) -> Any:
+    if not (isinstance(under, dict) and isinstance(over, dict)):
+        return over
+    return {**under, **{key: _merged(under.get(key), value) for key, value in over.items()}}
 
 
 def _located(

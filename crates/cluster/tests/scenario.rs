@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use hypertwin_cluster::{
-    Arrivals, Bandwidth, Bytes, Duration, Family, Frequency, GuestSystem, HostGroup, Hypervisor, HypervisorOverhead,
-    LoadStep, MemorySystem, Mistake, NumaOptions, Rate, RunSettings, Scenario, SchedulerOptions, Service, Shares,
-    VmGroup, Workload, schema_json,
+    Adapters, ArrayCache, Arrivals, Bandwidth, BlockShare, Bytes, ControllerKind, DiskKind, Disks, Duration, Family,
+    Frequency, GuestSystem, HostGroup, Hypervisor, HypervisorOverhead, LoadStep, MemorySystem, Mistake, NumaOptions,
+    Raid, Rate, RunSettings, Scenario, SchedulerOptions, Service, Shares, StorageArray, VmGroup, Workload, schema_json,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -272,6 +272,7 @@ fn sizes_are_bounded() {
             ("/vms/db/count", json!(1)),
         ],
     ] {
+        assert!(codes(&changed(&changes)).iter().any(|(_, code)| code == "too-large"));
         assert!(codes(&changed(&changes)).iter().all(|(_, code)| code == "too-large"));
     }
 }
@@ -344,6 +345,14 @@ fn workload() -> impl Strategy<Value = Workload> {
             reference_clock: clock.map(Frequency::from_mhz),
             delay,
             ios,
+            block: Bytes::new(4096),
+            block_mix: vec![BlockShare {
+                block: Bytes::new(65536),
+                share_pct: 12.5,
+            }],
+            read_pct: 70.0,
+            random_pct: 62.5,
+            working_set: Bytes::from_gib(3),
             memory_intensity: 0.25,
             memory_traffic: Bandwidth::from_bytes_per_s(4_500_000_000),
             shared_core_traffic: 1.25,
@@ -395,7 +404,29 @@ fn vm() -> impl Strategy<Value = VmGroup> {
                     factor,
                 })
                 .collect(),
+            array: bound.then(|| "san".to_owned()),
+            controller: bound.then_some(ControllerKind::Nvme),
+            controllers: if bound { vcpus.min(4) } else { 1 },
+            vdisks: bound.then_some(3 * vcpus.min(4)),
+            vdisk_depth: bound.then_some(512),
+            ring_pages: None,
+            shared_luns: bound,
         })
+}
+
+fn san() -> StorageArray {
+    StorageArray {
+        front_end_ports: 4,
+        port_bandwidth: Bandwidth::from_bytes_per_s(1_600_000_000),
+        port_command: Duration::from_micros(3),
+        cache: ArrayCache::default(),
+        raid: Raid::Raid6,
+        disks: Disks {
+            kind: DiskKind::SasSsd,
+            count: 24,
+        },
+        luns: Some(7),
+    }
 }
 
 fn scenario() -> impl Strategy<Value = Scenario> {
@@ -421,6 +452,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             memory_system: MemorySystem::default(),
             scheduler: SchedulerOptions::default(),
             overhead: HypervisorOverhead::default(),
+            adapters: Adapters::default(),
         },
     );
     let vms = prop::collection::btree_map("[a-z]{1,6}", vm(), 0..4);
@@ -443,6 +475,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             hosts: BTreeMap::from([("h".to_owned(), host)]),
             vms,
             workloads: BTreeMap::from([("w".to_owned(), workload)]),
+            arrays: BTreeMap::from([("san".to_owned(), san())]),
         }
     })
 }

@@ -377,8 +377,8 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "CPU per I/O",
         "cycles",
-        "Used time of the VM's vCPUs, of its controllers' worlds and of its helper worlds, at the nominal clock, over its "
-        "I/Os: everything the VM does, not its I/O alone.",
+        "Used time of the VM's vCPUs, of its controllers' worlds and of its helper worlds, at the nominal clock, over "
+        "its I/Os: everything the VM does, not its I/O alone.",
     ),
     Metric(
         "members",
@@ -386,16 +386,16 @@ CATALOGUE: tuple[Metric, ...] = (
         "Members",
         "",
         "Ports, controllers, disks, queues and so on that the station stands for. Stations are named for a VM group "
-        "(`-vcpus`, `-controllers`, `-vdisk-depth`, `-ring`, `-dsnro`), a host (`-ports`, `-port-depth`, `-lun-depth`) or "
-        "an array (`-front-end`, `-cache`, `-disks`).",
+        "(`-vcpus`, `-controllers`, `-vdisk-depth`, `-ring`, `-dsnro`), a host (`-ports`, `-port-depth`, `-lun-depth`) "
+        "or an array (`-front-end`, `-cache`, `-disks`).",
     ),
     Metric(
         "utilization_pct",
         STATION,
         "Utilization",
         "%",
-        "Mean over the members of the time that each was busy; of a depth, of its places taken; of a cache, of its room "
-        "for written data at the end. A port counts its busier direction.",
+        "Mean over the members of the time that each was busy; of a depth, of its places taken; of a cache, of its "
+        "room for written data at the end. A port counts its busier direction.",
     ),
     Metric("utilization_max_pct", STATION, "Utilization, busiest", "%", "Utilization of the busiest member."),
     Metric("queue", STATION, "In line", "I/Os", "Mean number of I/Os in line, at all members together."),
@@ -423,8 +423,8 @@ CATALOGUE: tuple[Metric, ...] = (
         POINT,
         "Bottleneck",
         "",
-        "The station with the highest mean utilization, whether that is saturated (90 %), the station next to it, and the "
-        "depth that holds I/Os back the longest, if any makes 5 % of them wait.",
+        "The station with the highest mean utilization, whether that is saturated (90 %), the station next to it, and "
+        "the depth that holds I/Os back the longest, if any makes 5 % of them wait.",
     ),
     Metric(
         "usage_pct_ci95",

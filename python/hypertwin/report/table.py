@@ -123,7 +123,9 @@ def bottlenecks(points: Sequence[Mapping[str, Any]]) -> list[str]:
             continue
         where = ", ".join(f"{short_path(path, paths)} {point['set'].get(path)}" for path in paths)
         limit = "limits I/O" if found["saturated"] else "is the busiest, and not saturated"
-        behind = f"; next {found['next_station']} at {found['next_utilization_pct']:.0f} %" if found["next_station"] else ""
+        behind = (
+            f"; next {found['next_station']} at {found['next_utilization_pct']:.0f} %" if found["next_station"] else ""
+        )
         depth = f"; I/Os wait for {found['binding_depth']}" if found["binding_depth"] else ""
         head = f"Bottleneck{f' ({where})' if where else ''}: "
         said.append(f"{head}{found['station']} at {found['utilization_pct']:.0f} % {limit}{behind}{depth}.")

@@ -1,0 +1,1 @@
+"""Other systems' formats in, one file per source."""

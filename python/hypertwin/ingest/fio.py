@@ -1,0 +1,184 @@
+"""fio job files as workloads: `workloads.NAME.fio: job.fio` in a scenario.
+
+One job of the file becomes one workload: every vdisk of the machine is a file of the job. `iodepth` x `numjobs` I/Os
+are outstanding on each, issued by `numjobs` workers. Format and meaning: fio's documentation,
+https://fio.readthedocs.io/en/latest/fio_doc.html.
+"""
+
+from __future__ import annotations
+
+import configparser
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from hypertwin import yaml_file
+from hypertwin.errors import Mistake, ScenarioError
+
+MOST_CHARACTERS = 65_536
+"""Longest job file that is read."""
+CPU_PER_IO = "2 us"
+"""CPU that fio itself takes for an I/O, where the scenario does not say [a default of this project]."""
+
+ACCESS = {
+    "read": (100, 0),
+    "write": (0, 0),
+    "rw": (50, 0),
+    "readwrite": (50, 0),
+    "randread": (100, 100),
+    "randwrite": (0, 100),
+    "randrw": (50, 100),
+}
+"""Reads and random places of each `rw`, in per cent."""
+ASYNCHRONOUS = ("libaio", "io_uring", "posixaio", "windowsaio", "solarisaio")
+SYNCHRONOUS = ("sync", "psync", "vsync", "pvsync", "pvsync2")
+WITHOUT_EFFECT = frozenset(
+    (
+        *("description", "directory", "disable_clat", "disable_lat", "disable_slat", "end_fsync", "fallocate"),
+        *("filename", "group_reporting", "gtod_reduce", "invalidate", "io_size", "log_avg_msec", "name"),
+        *("norandommap", "overwrite", "ramp_time", "randrepeat", "randseed", "refill_buffers", "runtime", "stonewall"),
+        *("thread", "time_based", "unlink", "write_bw_log", "write_iops_log", "write_lat_log"),
+    )
+)
+"""Keys that say where, how long or how fio reports: nothing that changes a steady state."""
+
+_SIZE = re.compile(r"([0-9]{1,15})(?:([kmgt])(?:i?b)?|b)?\Z", re.IGNORECASE)
+_POWER = {"k": 10, "m": 20, "g": 30, "t": 40}
+
+
+def workload(reference: str, folder: Path) -> dict[str, Any]:
+    """The workload that a job of a file describes, as a scenario writes it.
+
+    `reference` is the file, from `folder` if it is not absolute, with `#JOB` behind it where it has several jobs.
+    Raises ScenarioError, which names file, section and key.
+    """
+    name, _, wanted = reference.partition("#")
+    path = folder / name
+    text = yaml_file.read_text(path)
+    if len(text) > MOST_CHARACTERS:
+        _fail(path, "", f"{len(text)} characters", f"at most {MOST_CHARACTERS}", "keep one job, without the others")
+    parser = configparser.RawConfigParser(
+        allow_no_value=True,
+        delimiters="=",
+        comment_prefixes=("#", ";"),
+        default_section="",
+        empty_lines_in_values=False,
+    )
+    try:
+        parser.read_string(text, "the job file")
+    except configparser.Error as error:
+        said = str(error).replace("\n", " ")
+        _fail(path, "", _short(said), "sections such as [global] and [job] with lines KEY=VALUE", "see `fio --showcmd`")
+    jobs = [section for section in parser.sections() if section != "global"]
+    if not jobs or (wanted and wanted not in jobs) or (not wanted and len(jobs) > 1):
+        value = f"#{wanted}" if wanted else f"{len(jobs)} jobs"
+        named = ", ".join(_short(job, 40) for job in jobs[:12]) or "none"
+        _fail(path, "", value, f"one job of the file: {named}", f"name it: fio: {name}#{jobs[0] if jobs else 'JOB'}")
+    job = wanted or jobs[0]
+    keys = dict.fromkeys(parser.options("global") if parser.has_section("global") else ())
+    keys.update(dict.fromkeys(parser.options(job)))
+    sections = {key: job if parser.has_option(job, key) else "global" for key in keys}
+    return _Job(path, {key: (section, parser.get(section, key) or "") for key, section in sections.items()}).workload()
+
+
+class _Job:
+    """The options of one job, each with the section that it is in."""
+
+    def __init__(self, path: Path, options: Mapping[str, tuple[str, str]]) -> None:
+        self.path = path
+        self.options = options
+        self.used = set(WITHOUT_EFFECT)
+
+    def workload(self) -> dict[str, Any]:
+        read_pct, random_pct = self.value("rw", "readwrite", read=self.access, default=(100, 0))
+        if 0 < read_pct < 100:
+            mixed = self.value("rwmixwrite", read=self.integer(0, 100), default=100 - read_pct)
+            read_pct = self.value("rwmixread", read=self.integer(0, 100), default=100 - mixed)
+        else:
+            self.used.update(("rwmixread", "rwmixwrite"))
+        engine = self.value("ioengine", read=self.engine, default="psync")
+        depth = self.value("iodepth", read=self.integer(1, 4096), default=1)
+        workers = self.value("numjobs", read=self.integer(1, 1024), default=1)
+        rate = self.value("rate_iops", read=self.integer(1, 10**9), default=None)
+        if not self.value("direct", read=self.flag, default=False):
+            section, written = self.options.get("direct", ("global", "(missing)"))
+            hint = "set direct=1: buffered I/O goes to the guest's page cache, which is not modelled"
+            _fail(self.path, f"{section}.direct", written, "direct=1", hint)
+        outstanding = workers * (depth if engine in ASYNCHRONOUS else 1)
+        if outstanding > 4096:
+            self.fail("iodepth", "at most 4096 I/Os outstanding, iodepth x numjobs", "lower one of them")
+        made: dict[str, Any] = {
+            "arrivals": {"io": {"outstanding": outstanding, "workers": workers}},
+            "cpu": {"mean": CPU_PER_IO, "cv": 0},
+            "read_pct": read_pct,
+            "random_pct": self.value("percentage_random", read=self.integer(0, 100), default=random_pct),
+            "block": f"{self.value('bs', 'blocksize', read=self.size, default=4096)} B",
+        }
+        if rate:
+            made["arrivals"]["io"]["rate"] = f"{rate * workers} /s"
+        split = self.value("bssplit", read=self.split, default=())
+        if split:
+            made["block_mix"] = [{"block": f"{size} B", "share_pct": share} for size, share in split]
+        size = self.value("size", read=self.size, default=None)
+        if size:
+            made["working_set"] = f"{size} B"
+        for key in self.options.keys() - self.used:
+            known = "rw, bs, bssplit, iodepth, numjobs, size, rwmixread, percentage_random, rate_iops, ioengine, direct"
+            self.fail(key, f"keys that the model knows: {known}", "remove it, or describe the workload in the scenario")
+        return made
+
+    def value(self, *names: str, read: Callable[[str, str], Any], default: Any) -> Any:
+        """The value of the first of several spellings of a key that is there."""
+        self.used.update(names)
+        for name in names:
+            if name in self.options:
+                return read(name, self.options[name][1].strip())
+        return default
+
+    def fail(self, key: str, allowed: str, hint: str) -> NoReturn:
+        section, written = self.options.get(key, ("global", "(missing)"))
+        _fail(self.path, f"{section}.{key}", written, allowed, hint)
+
+    def access(self, key: str, text: str) -> tuple[int, int]:
+        if text not in ACCESS:
+            self.fail(key, f"one of {', '.join(ACCESS)}", "use one of these; trims are not modelled")
+        return ACCESS[text]
+
+    def engine(self, key: str, text: str) -> str:
+        if text not in (*ASYNCHRONOUS, *SYNCHRONOUS):
+            self.fail(key, f"one of {', '.join((*ASYNCHRONOUS, *SYNCHRONOUS))}", "use one of these")
+        return text
+
+    def integer(self, low: int, high: int) -> Callable[[str, str], int]:
+        def read(key: str, text: str) -> int:
+            if not (text.isascii() and text.isdigit() and len(text) < 12 and low <= int(text) <= high):
+                self.fail(key, f"an integer from {low} to {high}", "write one number, for reads and writes together")
+            return int(text)
+
+        return read
+
+    def flag(self, _key: str, text: str) -> bool:
+        return text in ("1", "")
+
+    def size(self, key: str, text: str) -> int:
+        found = _SIZE.match(text)
+        if found is None or int(found[1]) == 0:
+            self.fail(
+                key, "one size such as 8k or 6400m, in powers of 1,024", "write one size, no percentage and no range"
+            )
+        return int(found[1]) << _POWER.get((found[2] or "").lower(), 0)
+
+    def split(self, key: str, text: str) -> list[tuple[int, int]]:
+        parts = [part.split("/") for part in text.split(":")]
+        if len(parts) > 100 or not all(len(part) == 2 for part in parts):
+            self.fail(key, "at most 100 entries SIZE/PER CENT such as 4k/60:64k/40", "give every size its per cent")
+        return [(self.size(key, size), self.integer(0, 100)(key, share)) for size, share in parts]
+
+
+def _fail(path: Path, key: str, value: str, allowed: str, hint: str) -> NoReturn:
+    raise ScenarioError.of([Mistake("bad-fio", key, _short(value) or "nothing", allowed, hint, str(path))])
+
+
+def _short(text: str, most: int = 80) -> str:
+    return text if len(text) <= most else f"{text[:most]}..."
