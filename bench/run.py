@@ -41,7 +41,17 @@ PENDING = (1, 1_000, 100_000)
 HOSTS = (1, 10, 100, 1_000)
 GROUPS = ("mm1", "network", "hold", "twin", "scale")
 TWIN, HEAP, SIMPY = "hypertwin", "binary heap", "simpy"
-VOLATILE = {"seconds", "events_per_s", "peak_rss_mib", "ns_per_event", "simulated_s_per_s", "setup_s"}
+IO_PER_SECOND_OF_OTHERS = 100
+"""Simulated time of the other twin cases over that of `io`, whose seconds are full of events."""
+VOLATILE = {
+    "seconds",
+    "events_per_s",
+    "peak_rss_mib",
+    "ns_per_event",
+    "simulated_s_per_s",
+    "setup_s",
+    "seconds_per_million_ios",
+}
 """Keys of a line that differ from run to run; the rest is a function of program, size and seed."""
 
 
@@ -155,6 +165,8 @@ def twin_jobs(groups: Sequence[str], scale: Scale) -> list[Job]:
         for case in ("solo", "pair"):
             options = [case, "--seconds", str(scale.twin_seconds)]
             jobs.append(Job(case, TWIN, "full twin", f"{scale.twin_seconds:g} s", [*command, *options], True))
+        seconds = scale.twin_seconds / IO_PER_SECOND_OF_OTHERS
+        jobs.append(Job("io", TWIN, "full twin", f"{seconds:g} s", [*command, "io", "--seconds", f"{seconds:g}"], True))
     if "scale" in groups:
         for hosts in scale.hosts:
             seconds = max(0.02, scale.host_seconds / hosts)
@@ -262,7 +274,7 @@ def summarise(rows: list[Row]) -> list[dict[str, Any]]:
             "check": judge(row),
             "does": row.lines[0].get("does"),
         }
-        for key in ("simulated_s_per_s", "ns_per_event", "setup_s"):
+        for key in ("simulated_s_per_s", "ns_per_event", "setup_s", "seconds_per_million_ios"):
             if key in row.lines[0]:
                 record[key] = statistics.median(float(line[key]) for line in row.lines)
         record["runs"] = row.lines
@@ -377,13 +389,27 @@ def kernel_table(records: list[dict[str, Any]], missing: list[dict[str, str]]) -
 
 def twin_table(records: list[dict[str, Any]]) -> str:
     """The full twin."""
-    header = ("case", "tool", "simulated", "times real time", "events/s", "set-up", "ns/event", "vs 1 host", "peak RSS")
+    header = (
+        *(
+            "case",
+            "tool",
+            "simulated",
+            "times real time",
+            "events/s",
+            "set-up",
+            "ns/event",
+            "vs 1 host",
+            "s/million I/Os",
+        ),
+        "peak RSS",
+    )
     single = next((r.get("ns_per_event") for r in records if r["case"] == "scale-1"), None)
     rows = []
     for record in records:
         if "failure" in record:
-            rows.append((record["case"], record["tool"], record["size"], "failed", *[""] * 5))
+            rows.append((record["case"], record["tool"], record["size"], "failed", *[""] * 6))
             continue
+        ios = record.get("seconds_per_million_ios")
         ratio = record["ns_per_event"] / single if single and record["case"].startswith("scale-") else None
         rows.append(
             (
@@ -395,6 +421,7 @@ def twin_table(records: list[dict[str, Any]]) -> str:
                 f"{1000 * record['setup_s']:,.1f} ms",
                 f"{record['ns_per_event']:,.0f}",
                 times(ratio),
+                f"{ios:.2f}" if ios else "",
                 f"{record['peak_rss_mib']:,.0f} MiB",
             )
         )

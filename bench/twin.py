@@ -1,9 +1,9 @@
 """One timed run of the full twin, printed as the JSON line that every benchmark program prints.
 
-`twin.py solo|pair|scale [--hosts N] [--seconds T] [--seed S]`: the monster-VM host with its 24-vCPU VM at 3x, the same
-beside a second 24-vCPU VM at 2x, or `scale.yaml` with any number of hosts. One run is one thread; only the run itself
-is timed, not reading the scenario or writing the report. A run of 2 ms is timed first: `setup_s` is what making the
-hosts and machines costs, and `ns_per_event` is without it.
+`twin.py solo|pair|io|scale [--hosts N] [--seconds T] [--seed S]`: the monster-VM host with its 24-vCPU VM at 3x,
+the same beside a second 24-vCPU VM at 2x, six VMs with a million I/Os per second, or `scale.yaml` with any number
+of hosts. One run is one thread; only the run itself is timed, not reading the scenario or writing the report. A run
+of 2 ms is timed first: `setup_s` is what making the hosts and machines costs, and `ns_per_event` is without it.
 """
 
 # ruff: noqa: T201  printing is what this program does
@@ -27,6 +27,7 @@ from line import peak_rss_mib  # noqa: E402
 
 MONSTER_VM = HERE.parent / "studies" / "monster-vm" / "scenario.yaml"
 SOLO: dict[str, Any] = {"vms.db.vcpus": 24, "vms.db.load": 3}
+MILLION_IOPS = HERE.parent / "studies" / "million-iops" / "multi-vm.yaml"
 PAIR: dict[str, Any] = {**SOLO, "vms.neighbour.count": 1, "vms.neighbour.vcpus": 24, "vms.neighbour.load": 2}
 VMS_PER_HOST = 4
 DOES = "schedulers, guests, VMkernel worlds, all metrics of the report, latency histograms, timeline"
@@ -51,7 +52,7 @@ def timed(scenario: str, seed: int) -> tuple[_core.Replication, float]:
 def main() -> None:
     """Run one case and print its line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("case", choices=["solo", "pair", "scale"])
+    parser.add_argument("case", choices=["solo", "pair", "io", "scale"])
     parser.add_argument("--hosts", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=100.0, help="simulated, a tenth of it warm-up")
     parser.add_argument("--seed", type=int, default=1)
@@ -60,6 +61,8 @@ def main() -> None:
     if given.case == "scale":
         path = HERE / "scale.yaml"
         changes: dict[str, Any] = {"hosts.esx.count": given.hosts, "vms.app.count": VMS_PER_HOST * given.hosts}
+    elif given.case == "io":
+        path, changes = MILLION_IOPS, {}
     else:
         path = MONSTER_VM
         changes = SOLO if given.case == "solo" else PAIR
@@ -74,6 +77,8 @@ def main() -> None:
     replication, seconds = timed(whole, given.seed)
 
     report = _core.aggregate([replication])
+    groups = json.loads(report)["groups"].values()
+    ios = sum(group["iops"] for group in groups) * duration_ms / 1000 if given.case == "io" else 0
     events = int(json.loads(report)["events"])
     later = events - int(json.loads(_core.aggregate([started]))["events"])
     simulated_s = (warmup_ms + duration_ms) / 1000
@@ -90,6 +95,8 @@ def main() -> None:
                 "simulated_s": simulated_s,
                 "simulated_s_per_s": simulated_s / seconds,
                 "setup_s": setup_s,
+                # warm-up included in the time, a tenth of it, and not in the I/Os
+                **({"ios": ios, "seconds_per_million_ios": 1e6 * seconds / ios} if ios else {}),
                 "ns_per_event": 1e9 * max(0.0, seconds - setup_s) / max(1, later),
                 "peak_rss_mib": round(peak_rss_mib(), 1),
                 "report_sha256": hashlib.sha256(report.encode()).hexdigest(),

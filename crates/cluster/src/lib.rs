@@ -33,5 +33,6 @@ pub use scenario::{
 };
 pub use schema::schema_json;
 pub use storage::{
-    Adapters, ArrayCache, BlockShare, ControllerKind, DiskKind, Disks, Raid, StorageArray, VDISKS_PER_CONTROLLER,
+    Adapters, ArrayCache, BlockShare, ControllerKind, DiskKind, Disks, Raid, SPLIT_BYTES, StorageArray,
+    VDISKS_PER_CONTROLLER,
 };

@@ -32,7 +32,9 @@ pub mod limits {
     pub const LOAD_STEPS: usize = 10_000;
     /// Disks of arrays in all.
     pub const DISKS: u64 = 200_000;
-    /// I/Os that workloads keep outstanding in all.
+    /// Virtual disks in all.
+    pub const VDISKS: f64 = 500_000.0;
+    /// I/Os that workloads can keep outstanding in all, in parts of 512 KiB.
     pub const OUTSTANDING: f64 = 4_000_000.0;
 }
 
@@ -732,6 +734,16 @@ pub struct Workload {
     #[serde(default = "one_f64")]
     #[schemars(range(min = 0.0, max = 1e12))]
     pub units_per_transaction: f64,
+}
+
+impl Workload {
+    /// The largest size that an I/O can have.
+    pub fn largest_block(&self) -> Bytes {
+        self.block_mix
+            .iter()
+            .map(|part| part.block)
+            .fold(self.block, Bytes::max)
+    }
 }
 
 /// Where transactions come from: exactly one of `closed`, `open`, `parallel` and `io`.

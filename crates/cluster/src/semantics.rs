@@ -12,7 +12,7 @@ use crate::scenario::{
     Arrivals, Family, HostGroup, Hypervisor, NumaOptions, RunSettings, VmGroup, Workload, limits, parse_cpus,
 };
 use crate::schema;
-use crate::storage::{ControllerKind, StorageArray, VDISKS_PER_CONTROLLER};
+use crate::storage::{ControllerKind, SPLIT_BYTES, StorageArray, VDISKS_PER_CONTROLLER};
 use crate::validate::nearest;
 
 /// `Cpu.CoschedCostopThreshold` and `Cpu.CoschedCostartThreshold` of every ESXi version (ESXi advanced options).
@@ -637,29 +637,36 @@ impl Parts {
             .map(|array| u64::from(array.disks.count))
             .sum();
         check("arrays", "disks", disks as f64, limits::DISKS as f64);
-        let (mut processes, mut arrivals, mut outstanding) = (0.0, 0.0, 0.0);
+        let (mut processes, mut arrivals, mut vdisks, mut outstanding) = (0.0, 0.0, 0.0, 0.0);
         for vm in &vms {
             let peak = f64::from(vm.count) * vm.peak_load();
-            match self
-                .workloads
-                .get(&vm.workload)
-                .and_then(Option::as_ref)
-                .map(|workload| &workload.arrivals)
-            {
-                Some(Arrivals::Closed { population, .. }) => processes += peak * f64::from(*population),
-                Some(Arrivals::Open { rate, .. }) => arrivals += peak * rate.per_second(),
-                Some(Arrivals::Io {
-                    outstanding: depth,
+            let Some(workload) = self.workloads.get(&vm.workload).and_then(Option::as_ref) else {
+                continue;
+            };
+            let all_vdisks = if vm.array.is_some() { vm.all_vdisks() } else { 0 };
+            vdisks += f64::from(vm.count) * f64::from(all_vdisks);
+            let parts = workload.largest_block().bytes().div_ceil(SPLIT_BYTES) as f64;
+            match &workload.arrivals {
+                Arrivals::Closed { population, .. } => {
+                    processes += peak * f64::from(*population);
+                    if vm.array.is_some() {
+                        outstanding +=
+                            peak * f64::from(*population) * workload.ios / f64::from(workload.bursts) * parts;
+                    }
+                }
+                Arrivals::Open { rate, .. } => arrivals += peak * rate.per_second(),
+                Arrivals::Parallel { .. } => processes += f64::from(vm.count) * f64::from(vm.vcpus),
+                Arrivals::Io {
+                    outstanding: each,
                     workers,
                     ..
-                }) => {
+                } => {
                     processes += f64::from(vm.count) * f64::from(workers.unwrap_or(vm.vcpus));
-                    outstanding += peak * f64::from(vm.all_vdisks()) * f64::from(*depth);
+                    outstanding += peak * f64::from(all_vdisks) * f64::from(*each) * parts;
                 }
-                Some(Arrivals::Parallel { .. }) => processes += f64::from(vm.count) * f64::from(vm.vcpus),
-                None => {}
             }
         }
+        check("vms", "virtual disks", vdisks, limits::VDISKS);
         check("vms", "processes", processes, limits::PROCESSES);
         check("vms", "I/Os outstanding", outstanding, limits::OUTSTANDING);
         check("vms", "arrivals per second", arrivals, limits::ARRIVALS_PER_SECOND);

@@ -178,6 +178,8 @@ pub enum ControllerKind {
     Nvme,
 }
 
+/// Bytes at which PVSCSI splits a request.
+pub const SPLIT_BYTES: u64 = 512 << 10;
 /// Vdisks of one controller, and controllers of one machine.
 pub const VDISKS_PER_CONTROLLER: u32 = 15;
 /// Vdisks on each controller where the scenario does not say.

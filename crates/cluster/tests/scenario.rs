@@ -271,6 +271,11 @@ fn sizes_are_bounded() {
             ("/workloads/oltp/arrivals", json!({"open": {"rate": "1e9 /s"}})),
             ("/vms/db/count", json!(1)),
         ],
+        [
+            ("/vms/db/array", json!("san")),
+            ("/arrays", json!({"san": {"disks": {"kind": "nvme", "count": 8}}})),
+            ("/workloads/oltp/ios", json!(1_000_000)),
+        ],
     ] {
         assert!(codes(&changed(&changes)).iter().any(|(_, code)| code == "too-large"));
         assert!(codes(&changed(&changes)).iter().all(|(_, code)| code == "too-large"));

@@ -5,6 +5,7 @@
 //! no event of their own, so an I/O which hits the array's cache costs four: its worker, its controller's world, the array's
 //! answer, the way back. A miss adds the disk.
 
+use crate::RunError;
 use crate::simulation::{Simulation, WORK};
 use crate::state::{Event, Phase, Responses, Source};
 use crate::stations::Station;
@@ -22,6 +23,8 @@ pub type IoId = u32;
 /// No I/O, and no depth on a route.
 pub const NONE: u32 = u32::MAX;
 
+/// Records of I/Os and their parts beyond which a run is given up.
+const MOST_RECORDS: usize = 16_000_000;
 /// Writes that an array keeps for its disks, whatever their size.
 const MOST_PENDING: u32 = 65_536;
 
@@ -523,6 +526,12 @@ impl Simulation {
 
     /// The guest's driver takes an I/O.
     fn submit(&mut self, id: IoId) {
+        if self.io.ios.len() > MOST_RECORDS {
+            self.failure = Some(RunError::Overloaded {
+                vm: self.vms[self.io.vm_of(id)].name.clone(),
+                in_progress: self.io.ios.len(),
+            });
+        }
         let Some(vm) = &mut self.vms[self.io.ios[id as usize].vm as usize].io else {
             return;
         };

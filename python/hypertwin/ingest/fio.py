@@ -68,8 +68,8 @@ def workload(reference: str, folder: Path) -> dict[str, Any]:
     try:
         parser.read_string(text, "the job file")
     except configparser.Error as error:
-        said = str(error).replace("\n", " ")
-        _fail(path, "", _short(said), "sections such as [global] and [job] with lines KEY=VALUE", "see `fio --showcmd`")
+        said = _short(" ".join(str(error).split()), 160)
+        _fail(path, "", said, "sections such as [global] and [job] with lines KEY=VALUE", "write each once")
     jobs = [section for section in parser.sections() if section != "global"]
     if not jobs or (wanted and wanted not in jobs) or (not wanted and len(jobs) > 1):
         value = f"#{wanted}" if wanted else f"{len(jobs)} jobs"
@@ -177,7 +177,7 @@ class _Job:
 
 
 def _fail(path: Path, key: str, value: str, allowed: str, hint: str) -> NoReturn:
-    raise ScenarioError.of([Mistake("bad-fio", key, _short(value) or "nothing", allowed, hint, str(path))])
+    raise ScenarioError.of([Mistake("bad-fio", key, _short(value, 160) or "nothing", allowed, hint, str(path))])
 
 
 def _short(text: str, most: int = 80) -> str:

@@ -15,7 +15,7 @@
 //! **Assumptions.** The hypervisor's whole work for an I/O is done before it is sent; cycles do not depend on its
 //! size up to where it is split.
 
-use hypertwin_cluster::ControllerKind;
+use hypertwin_cluster::{ControllerKind, SPLIT_BYTES};
 
 /// What a kind of virtual controller costs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,7 +43,7 @@ pub fn virtual_controller(kind: ControllerKind) -> VirtualController {
         guest_cycles,
         hypervisor_cycles,
         interrupt_cycles: 8_000.0,
-        largest_bytes: (kind == ControllerKind::Pvscsi).then_some(512 << 10),
+        largest_bytes: (kind == ControllerKind::Pvscsi).then_some(SPLIT_BYTES),
     }
 }
 
