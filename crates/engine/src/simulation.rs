@@ -32,6 +32,8 @@ pub(crate) struct Simulation {
     pub decisions: Decisions,
     pub recorder: crate::recorder::Recorder,
     pub failure: Option<RunError>,
+    /// Whether any VM draws so much memory bandwidth that it matters.
+    pub bandwidth_matters: bool,
 }
 
 impl Simulation {
@@ -52,7 +54,9 @@ impl Simulation {
                     break;
                 }
             }
-            if let Some(host) = self.host_of(event) {
+            if self.bandwidth_matters
+                && let Some(host) = self.host_of(event)
+            {
                 self.share_memory(host);
             }
             if let Some(failure) = self.failure {
