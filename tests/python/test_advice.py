@@ -15,7 +15,7 @@ from hypertwin import ScenarioError, vnuma
 from hypertwin.plan import size, snippets
 
 GIB = 1024**3
-ESXI = ("esxi-5.5", "esxi-6.0", "esxi-6.5", "esxi-6.7", "esxi-7.0", "esxi-7.0u2", "esxi-8.0", "esxi-9.0")
+ESXI = ("esxi-5.0", "esxi-5.5", "esxi-6.0", "esxi-6.5", "esxi-6.7", "esxi-7.0", "esxi-7.0u2", "esxi-8.0", "esxi-9.0")
 HYPERVISORS = (*ESXI, "linux-6.6", "linux-6.12")
 
 hosts = st.builds(

@@ -262,6 +262,8 @@ macro_rules! hypervisors {
 }
 
 hypervisors! {
+    Esxi50, Esxi, "esxi-5.0";
+    Esxi51, Esxi, "esxi-5.1";
     Esxi55, Esxi, "esxi-5.5";
     Esxi60, Esxi, "esxi-6.0";
     Esxi65, Esxi, "esxi-6.5";

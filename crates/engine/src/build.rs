@@ -93,6 +93,7 @@ pub(crate) fn build(scenario: &Scenario, seed: u64) -> Result<Simulation, RunErr
         decisions: Decisions::default(),
         recorder: Recorder::new(scenario),
         failure: None,
+        bandwidth_matters: false,
     };
     let keep_distributions = vm_specs.len() <= MOST_DISTRIBUTIONS;
     for (position, (name, spec)) in vm_specs.iter().enumerate() {
@@ -196,6 +197,7 @@ impl Simulation {
         let ratio = host_spec.busy_clock().hz() / reference.hz();
         let host_memory = &mut self.hosts[host_index].memory;
         let memory = VmMemory::new(&numa, &homes, spec.memory.bytes(), workload, ratio, host_memory);
+        self.bandwidth_matters |= memory.draws();
         let local = memory.local(|_, home| home);
         let speed =
             [false, true].map(|shared| smt::speed(shared, host_spec.smt_yield, ratio, workload.memory_intensity));

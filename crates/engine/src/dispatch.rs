@@ -47,7 +47,7 @@ impl Simulation {
                 if let Some(process) = vm.guest.current(index) {
                     let work_ns = progress * vm.speed[usize::from(shared)] * slot.memory_speed;
                     self.processes[process as usize].remaining_ns -= work_ns;
-                    if vm.memory.draws() {
+                    if slot.draws {
                         let node = host.occupancy.topology.node_of(cpu);
                         let bytes = vm.memory.bytes(work_ns, shared);
                         host.memory
@@ -206,9 +206,12 @@ impl Simulation {
         host.occupy(cpu, world.local);
         let node = host.occupancy.topology.node_of(cpu);
         let slot = &mut host.cpus[cpu];
-        slot.memory_speed = match world.kind {
-            Kind::Vcpu { index } => self.vms[world.vm].memory.speed(index, node),
-            Kind::Helper | Kind::Controller { .. } => 1.0,
+        (slot.memory_speed, slot.draws) = match world.kind {
+            Kind::Vcpu { index } => {
+                let memory = &self.vms[world.vm].memory;
+                (memory.speed(index, node), memory.draws())
+            }
+            Kind::Helper | Kind::Controller { .. } => (1.0, false),
         };
         slot.world = world_index;
         slot.since = self.now;

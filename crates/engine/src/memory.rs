@@ -156,6 +156,9 @@ impl VmMemory {
 
     /// Speed of `vcpu` on a CPU of `node` as far as latency goes, over that with all memory local.
     pub fn speed(&self, vcpu: usize, node: usize) -> f64 {
+        if self.stalled == 0.0 {
+            return 1.0;
+        }
         self.speed[self.domain_of[vcpu]][node]
     }
 

@@ -34,6 +34,8 @@ pub(crate) struct Simulation {
     pub decisions: Decisions,
     pub recorder: crate::recorder::Recorder,
     pub failure: Option<RunError>,
+    /// Whether any VM draws so much memory bandwidth that it matters.
+    pub bandwidth_matters: bool,
 }
 
 impl Simulation {
@@ -44,7 +46,7 @@ impl Simulation {
                 break;
             }
             self.now = now;
-            let host = self.host_of(event);
+            let host = self.bandwidth_matters.then(|| self.host_of(event)).flatten();
             self.handle(event);
             loop {
                 if let Some(process) = self.wakeups.pop_front() {

@@ -52,6 +52,8 @@ pub struct Cpu {
     pub interrupt_ns: u64,
     /// Speed that memory leaves its vCPU, over the speed with all memory local and enough of its bandwidth.
     pub memory_speed: f64,
+    /// Whether memory bandwidth matters to its vCPU.
+    pub draws: bool,
     pub event: Option<EventId>,
 }
 
@@ -63,6 +65,7 @@ impl Default for Cpu {
             slice_end: 0,
             interrupt_ns: 0,
             memory_speed: 1.0,
+            draws: false,
             event: None,
         }
     }

@@ -19,7 +19,7 @@
 //! another node has room, their vCPUs run anywhere (VMware, "Architecting a vSphere Compute Platform": under contention
 //! vCPUs may move to other nodes), and their home, with their memory, stays.
 //!
-//! **Valid** for versions 5.5 to 9.0 and hosts with one or two threads per core.
+//! **Valid** for versions 5.0 to 9.0 and hosts with one or two threads per core.
 
 use crate::cpu_set::CpuSet;
 use crate::numa;
@@ -57,7 +57,7 @@ const MS: u64 = 1_000_000;
 
 /// Defaults by the first version that has them: quantum, whole-core threshold. The others are the same in all versions.
 const BY_VERSION: [(Hypervisor, u64, u64); 2] = [
-    (Hypervisor::Esxi55, 50 * MS, 200 * MS),
+    (Hypervisor::Esxi50, 50 * MS, 200 * MS),
     (Hypervisor::Esxi65, 200 * MS, 800 * MS),
 ];
 

@@ -13,6 +13,8 @@
 //! **Assumptions.** Every pair of nodes has its own link; reads and writes count alike; caches are part of a workload's
 //! traffic per work.
 
+use hypertwin_sharing::{Flow, max_min_flows};
+
 /// Exponent of the saturation curve: 5 keeps within 2 % of the published one at every number of cores.
 const SHARPNESS: f64 = 5.0;
 
@@ -56,98 +58,58 @@ impl MemorySystem {
 
     /// The fraction of each demand that is met.
     pub fn met(&self, demands: &[Demand]) -> Vec<f64> {
-        let resources = Resources::new(self, demands);
-        let mut left = resources.capacity.clone();
-        let flow_total = |of: &Demand| -> f64 {
-            let same = demands
-                .iter()
-                .filter(|other| (other.flow, other.node) == (of.flow, of.node));
-            same.map(|other| other.bytes_per_s).sum()
+        let drawn_with = |demand: &Demand| -> f64 {
+            let same = |other: &&Demand| (other.flow, other.node) == (demand.flow, demand.node);
+            demands.iter().filter(same).map(|other| other.bytes_per_s).sum()
         };
-        let weights: Vec<f64> = demands.iter().map(|d| d.bytes_per_s / flow_total(d).max(1.0)).collect();
-        let mut granted = vec![0.0; demands.len()];
-        let mut active: Vec<bool> = demands.iter().map(|d| d.bytes_per_s > 0.0).collect();
-        // Progressive filling: all flows grow alike until one is satisfied or something it uses is full.
-        while active.contains(&true) {
-            let mut growth = vec![0.0; left.len()];
-            let mut step = f64::INFINITY;
-            for (index, demand) in demands.iter().enumerate().filter(|(index, _)| active[*index]) {
-                resources.each(demand, |resource, part| growth[resource] += weights[index] * part);
-                step = step.min((demand.bytes_per_s - granted[index]) / weights[index]);
-            }
-            let full = |left: f64, growth: f64| if growth > 0.0 { left / growth } else { f64::INFINITY };
-            step = left
-                .iter()
-                .zip(&growth)
-                .fold(step, |step, (&left, &growth)| step.min(full(left, growth)));
-            let step = step.max(0.0);
-            left.iter_mut()
-                .zip(&growth)
-                .for_each(|(left, growth)| *left -= step * growth);
-            for (index, demand) in demands.iter().enumerate() {
-                if !active[index] {
-                    continue;
-                }
-                granted[index] += step * weights[index];
-                let mut stuck = granted[index] >= demand.bytes_per_s * (1.0 - 1e-12);
-                resources.each(demand, |resource, _| {
-                    stuck |= left[resource] <= resources.capacity[resource] * 1e-12
-                });
-                active[index] = !stuck;
-            }
-        }
-        granted
+        let flows: Vec<Flow> = demands
             .iter()
-            .zip(demands)
-            .map(|(granted, demand)| {
-                if demand.bytes_per_s > 0.0 {
-                    granted / demand.bytes_per_s
-                } else {
-                    1.0
-                }
+            .map(|demand| Flow {
+                weight: demand.bytes_per_s / drawn_with(demand),
+                demand: demand.bytes_per_s,
+                uses: self.ways(demand),
             })
+            .collect();
+        max_min_flows(&self.capacities(&flows), &flows)
+            .into_iter()
+            .zip(demands)
+            .map(|(rate, demand)| if rate > 0.0 { rate / demand.bytes_per_s } else { 1.0 })
             .collect()
     }
-}
 
-/// The memories of all nodes, then the links by (from, to).
-struct Resources {
-    nodes: usize,
-    capacity: Vec<f64>,
-}
-
-impl Resources {
-    fn new(system: &MemorySystem, demands: &[Demand]) -> Self {
-        let nodes = system.nodes;
-        let mut capacity = vec![system.link_bandwidth; nodes + nodes * nodes];
-        let mut resources = Self {
-            nodes,
-            capacity: Vec::new(),
-        };
-        let mut offered = vec![0.0; nodes + nodes * nodes];
-        for demand in demands {
-            resources.each(demand, |resource, part| offered[resource] += demand.bytes_per_s * part);
-        }
-        for memory in 0..nodes {
-            let links = (0..nodes)
-                .filter(|&node| node != memory)
-                .map(|node| nodes + node * nodes + memory);
-            let remote: f64 = links.clone().map(|link| offered[link]).sum();
-            let carried: f64 = links.map(|link| offered[link].min(system.link_bandwidth)).sum();
-            capacity[memory] = system.delivered(offered[memory] - remote + carried);
-        }
-        resources.capacity = capacity;
-        resources
-    }
-
-    /// Calls `visit` with each resource that the demand uses and the part of the demand that goes through it.
-    fn each(&self, demand: &Demand, mut visit: impl FnMut(usize, f64)) {
+    /// The memories, and after them the links by (from, to), that a demand goes through, with the part that does.
+    fn ways(&self, demand: &Demand) -> Vec<(usize, f64)> {
+        let mut ways = Vec::new();
         for (memory, &part) in demand.memory.iter().enumerate().filter(|(_, part)| **part > 0.0) {
-            visit(memory, part);
+            ways.push((memory, part));
             if memory != demand.node {
-                visit(self.nodes + demand.node * self.nodes + memory, part);
+                ways.push((self.link(demand.node, memory), part));
             }
         }
+        ways
+    }
+
+    fn link(&self, from: usize, to: usize) -> usize {
+        self.nodes + from * self.nodes + to
+    }
+
+    /// What the memories and links carry of what the flows ask for.
+    fn capacities(&self, flows: &[Flow]) -> Vec<f64> {
+        let mut offered = vec![0.0; self.nodes + self.nodes * self.nodes];
+        for flow in flows {
+            for &(way, part) in &flow.uses {
+                offered[way] += flow.demand * part;
+            }
+        }
+        let mut capacities = vec![self.link_bandwidth; offered.len()];
+        for memory in 0..self.nodes {
+            let links = (0..self.nodes)
+                .filter(|&node| node != memory)
+                .map(|node| offered[self.link(node, memory)]);
+            let held_back: f64 = links.map(|offered| (offered - self.link_bandwidth).max(0.0)).sum();
+            capacities[memory] = self.delivered(offered[memory] - held_back);
+        }
+        capacities
     }
 }
 

@@ -67,7 +67,7 @@ const RULES: [Rules; 4] = [
     // vSphere 5.0 and 6.0 Resource Management: "the virtual NUMA node size matches the virtual socket size"; ESXi 6.0
     // advanced options: Numa.MaxProximityDomains 16
     Rules {
-        since: Hypervisor::Esxi55,
+        since: Hypervisor::Esxi50,
         socket_is_node: true,
         capped_at_nodes: false,
         whole_sockets: WholeSockets::No,

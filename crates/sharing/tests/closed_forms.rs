@@ -251,3 +251,64 @@ fn universal_scalability() {
     close(amdahl.capacity(10.0), 1.0 / (0.1 + 0.9 / 10.0), 1e-12);
     assert_eq!(amdahl.peak(), f64::INFINITY);
 }
+
+/// Random flows over a few resources.
+fn flows() -> impl Strategy<Value = (Vec<f64>, Vec<Flow>)> {
+    let flow = (
+        0.1..5.0_f64,
+        0.0..40.0_f64,
+        prop::collection::btree_map(0..4_usize, 0.05..1.0_f64, 0..4),
+    );
+    (
+        prop::collection::vec(0.5..30.0_f64, 4),
+        prop::collection::vec(flow, 0..7),
+    )
+        .prop_map(|(capacities, flows)| {
+            let flows = flows.into_iter().map(|(weight, demand, uses)| Flow {
+                weight,
+                demand,
+                uses: uses.into_iter().collect(),
+            });
+            (capacities, flows.collect())
+        })
+}
+
+proptest! {
+    #[test]
+    fn flows_get_max_min_rates((capacities, flows) in flows()) {
+        let rates = max_min_flows(&capacities, &flows);
+        let carried = |resource: usize| -> f64 {
+            let through = flows.iter().zip(&rates).flat_map(|(flow, rate)| flow.uses.iter().map(move |(r, part)| (*r, part * rate)));
+            through.filter(|(r, _)| *r == resource).map(|(_, rate)| rate).sum()
+        };
+        for (resource, capacity) in capacities.iter().enumerate() {
+            prop_assert!(carried(resource) <= capacity * (1.0 + 1e-9));
+        }
+        for (index, flow) in flows.iter().enumerate() {
+            prop_assert!(rates[index] <= flow.demand * (1.0 + 1e-9));
+            // Who wants more goes through something full where nobody has more per weight.
+            let level = rates[index] / flow.weight;
+            let bottleneck = |&(resource, _): &(usize, f64)| {
+                let others = flows.iter().zip(&rates).filter(|(other, _)| other.uses.iter().any(|(r, _)| *r == resource));
+                let highest = others.map(|(other, rate)| rate / other.weight).fold(0.0, f64::max);
+                carried(resource) >= capacities[resource] * (1.0 - 1e-9) && level >= highest * (1.0 - 1e-9)
+            };
+            prop_assert!(rates[index] >= flow.demand * (1.0 - 1e-9) || flow.uses.iter().any(bottleneck));
+        }
+    }
+
+    #[test]
+    fn flows_through_one_resource_are_divided_as_claims_are(
+        capacity in 0.5..50.0_f64,
+        wants in prop::collection::vec((0.1..5.0_f64, 0.1..40.0_f64), 1..7),
+    ) {
+        let (weights, demands): (Vec<f64>, Vec<f64>) = wants.iter().copied().unzip();
+        let flows: Vec<Flow> = wants
+            .iter()
+            .map(|&(weight, demand)| Flow { weight, demand, uses: vec![(0, 1.0)] })
+            .collect();
+        for (rate, share) in max_min_flows(&[capacity], &flows).iter().zip(max_min(capacity, &demands, &weights)) {
+            prop_assert!((rate - share).abs() <= 1e-9 * capacity);
+        }
+    }
+}
