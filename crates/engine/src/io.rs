@@ -63,7 +63,7 @@ pub struct Io {
     step: Step,
     write: bool,
     sequential: bool,
-    /// Position on its route.
+    /// The next stage of its way.
     stage: u8,
     /// Next in the line that it is in.
     next: IoId,
@@ -212,8 +212,10 @@ pub struct Vdisk {
 
 /// Depths of a route: vdisk, ring, then on the other side of the controller's world DSNRO, LUN, port.
 pub const ROUTE: usize = 5;
-const BEFORE_CONTROLLER: u8 = 2;
 const RING: usize = 1;
+/// Stages of an I/O's way that are no depths: the controller's world after two of them, the ports after all.
+const CONTROLLER: usize = 2;
+const PORTS: usize = ROUTE + 1;
 
 /// A virtual controller and the world that works for it.
 pub struct Controller {
@@ -228,7 +230,6 @@ pub struct Controller {
     coalescing: Coalescing,
     pub queue: TimeAverage,
     pub waits: Waits,
-    pub interrupts: u64,
 }
 
 impl Controller {
@@ -243,7 +244,6 @@ impl Controller {
             coalescing: Coalescing::default(),
             queue: TimeAverage::new(),
             waits: Waits::default(),
-            interrupts: 0,
         }
     }
 }
@@ -568,22 +568,18 @@ impl Simulation {
 
     // ---- depths and controllers
 
-    /// Takes an I/O along its route until it has to wait.
+    /// Takes an I/O along its way until it has to wait.
     fn advance(&mut self, id: IoId) {
         loop {
             let io = &mut self.io.ios[id as usize];
-            let (stage, vdisk) = (io.stage, io.vdisk as usize);
-            if stage as usize == ROUTE {
-                self.to_array(id);
-                return;
-            }
+            let (stage, vdisk) = (usize::from(io.stage), io.vdisk as usize);
             io.stage += 1;
-            let depth = self.io.vdisks[vdisk].route[stage as usize];
+            let depth = match stage {
+                CONTROLLER => return self.to_controller(id),
+                PORTS => return self.to_array(id),
+                _ => self.io.vdisks[vdisk].route[stage - usize::from(stage > CONTROLLER)],
+            };
             if depth != NONE && !self.io.depths[depth as usize].enter(self.now, &mut self.io.ios, id) {
-                return;
-            }
-            if stage + 1 == BEFORE_CONTROLLER {
-                self.to_controller(id);
                 return;
             }
         }
@@ -646,7 +642,6 @@ impl Simulation {
         let controller_state = &mut self.io.controllers[controller as usize];
         controller_state.held.push(&mut self.io.ios, id);
         if controller_state.coalescing.interrupts(self.now, in_flight) {
-            controller_state.interrupts += 1;
             let mut interrupt = true;
             while let Some(id) = self.io.controllers[controller as usize].held.pop(&self.io.ios) {
                 self.deliver_io(id, std::mem::take(&mut interrupt));

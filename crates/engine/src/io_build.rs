@@ -222,11 +222,7 @@ impl Simulation {
         let Some(io) = &self.vms[vm].io else { return };
         let (vdisks, first_worker) = (io.vdisks.clone(), io.first_worker);
         let workers = self.vms[vm].sessions as usize;
-        let first_process = self
-            .processes
-            .iter()
-            .position(|process| process.vm as usize == vm)
-            .unwrap_or(0);
+        let first_process = self.processes.partition_point(|process| (process.vm as usize) < vm);
         self.io
             .workers
             .resize(self.io.workers.len() + workers, Worker::default());

@@ -165,9 +165,15 @@ fn a_depth_that_binds_is_named_and_costs_throughput_as_the_bounds_say() {
 fn a_controller_carries_the_work_of_one_cpu() {
     let mut host = fast();
     host["clock"] = json!("2.4 GHz");
-    for (controllers, kind, cycles) in [(1, "pvscsi", 32e3), (2, "pvscsi", 32e3), (2, "nvme", 30e3)] {
+    // With LSI SAS the ring binds too: 256 outstanding for 128 places.
+    for (controllers, kind, cycles) in [
+        (1, "pvscsi", 32e3),
+        (2, "pvscsi", 32e3),
+        (2, "nvme", 30e3),
+        (1, "lsi-sas", 37e3),
+    ] {
         let more = json!({"controllers": controllers, "vdisks": 8, "controller": kind});
-        let report = run(host.clone(), array(json!({})), generator(16, json!({})), more);
+        let report = run(host.clone(), array(json!({})), generator(32, json!({})), more);
         assert_near(of(&report).iops, f64::from(controllers) * 2.4e9 / cycles, 0.01, kind);
         assert_eq!(report.bottleneck.unwrap().station, "v-controllers");
     }
@@ -214,6 +220,10 @@ fn littles_law_holds_at_every_station() {
             0.02,
             name,
         );
+    }
+    // Every I/O passes every station of the host, whatever holds it up, and its reads or writes each of the ports.
+    for (name, station) in report.storage.iter().filter(|(name, _)| !name.starts_with("san-")) {
+        assert_near(station.throughput_per_s, of(&report).iops, 0.01, name);
     }
     // And over the whole path: what is outstanding is throughput x (latency + what the worker still has of it).
     let latency_s = of(&report).io_latency_ms.as_ref().unwrap().mean.unwrap() / 1e3;
