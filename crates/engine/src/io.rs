@@ -575,8 +575,8 @@ impl Simulation {
             let (stage, vdisk) = (usize::from(io.stage), io.vdisk as usize);
             io.stage += 1;
             let depth = match stage {
-                CONTROLLER => return self.to_controller(id),
-                PORTS => return self.to_array(id),
+                CONTROLLER => return self.queue_on_controller(id),
+                PORTS => return self.send_to_array(id),
                 _ => self.io.vdisks[vdisk].route[stage - usize::from(stage > CONTROLLER)],
             };
             if depth != NONE && !self.io.depths[depth as usize].enter(self.now, &mut self.io.ios, id) {
@@ -585,7 +585,7 @@ impl Simulation {
         }
     }
 
-    fn to_controller(&mut self, id: IoId) {
+    fn queue_on_controller(&mut self, id: IoId) {
         let index = self.io.vdisks[self.io.ios[id as usize].vdisk as usize].controller as usize;
         self.io.ios[id as usize].since = self.now;
         let controller = &mut self.io.controllers[index];
@@ -703,7 +703,7 @@ impl Simulation {
 
     // ---- ports and arrays
 
-    fn to_array(&mut self, id: IoId) {
+    fn send_to_array(&mut self, id: IoId) {
         let io = self.io.ios[id as usize];
         let vdisk = &self.io.vdisks[io.vdisk as usize];
         let way_ns = self.vms[io.vm as usize].io.as_ref().map_or(0, |io| io.way_ns);
@@ -737,7 +737,7 @@ impl Simulation {
                 array.hits += 1;
                 self.send_back(id);
             } else {
-                self.to_disk(index, id);
+                self.queue_on_disk(index, id);
             }
         } else if !array.write_back {
             self.write_disks(index, id);
@@ -782,13 +782,13 @@ impl Simulation {
         for number in 0..reads + writes {
             let operation = self.io.part_of(id, Role::Operation);
             self.io.ios[operation as usize].write = number >= reads;
-            self.to_disk(index, operation);
+            self.queue_on_disk(index, operation);
         }
     }
 
     // ---- disks
 
-    fn to_disk(&mut self, index: usize, id: IoId) {
+    fn queue_on_disk(&mut self, index: usize, id: IoId) {
         let array = &mut self.io.arrays[index];
         let disk = array.disks.start + array.stream.below(array.disks.len() as u64) as usize;
         let io = &mut self.io.ios[id as usize];

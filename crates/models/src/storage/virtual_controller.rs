@@ -74,8 +74,7 @@ impl Coalescing {
         }
         // Of every `of` completions, `delivered` interrupt.
         let (delivered, of) = match in_flight / IN_FLIGHT_THRESHOLD {
-            _ if !self.busy => (1, 1),
-            0 => (1, 1),
+            level if level == 0 || !self.busy => (1, 1),
             1 => (4, 5),
             2 => (3, 4),
             3 => (2, 3),
@@ -86,7 +85,7 @@ impl Coalescing {
             self.counter = 0;
             return true;
         }
-        delivered > 1 && self.counter <= delivered - 1
+        self.counter < delivered
     }
 }
 
