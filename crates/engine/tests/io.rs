@@ -162,6 +162,31 @@ fn a_depth_that_binds_is_named_and_costs_throughput_as_the_bounds_say() {
 }
 
 #[test]
+fn a_tandem_with_limited_depth_is_as_fast_as_its_places_or_its_slowest_station() {
+    // Constant services: the array thinks for 200 us; 8 KiB pass its port and the host's frame by frame, so together they
+    // take the 100 us of the slower one.
+    let (services_s, slowest_s) = (300e-6, 100e-6);
+    for depth in [1, 2, 5, 16] {
+        let mut host = fast();
+        merge(
+            &mut host["adapters"],
+            json!({"bandwidth": "81.92 MB/s", "lun_depth": depth}),
+        );
+        let tandem = array(json!({"port_bandwidth": "163.84 MB/s", "cache": {"latency": "200 us"}}));
+        let report = run(host, tandem, generator(32, json!({})), json!({}));
+        let expected = (f64::from(depth) / services_s).min(1.0 / slowest_s);
+        assert_near(of(&report).iops, expected, 0.005, &format!("{depth} places"));
+        let limit = report.bottleneck.expect("a bottleneck");
+        assert_eq!(limit.saturated, depth > 3, "{depth} places: {limit:?}");
+        assert_eq!(
+            limit.binding_depth.as_deref(),
+            Some("h-lun-depth"),
+            "{depth} places, where requests wait"
+        );
+    }
+}
+
+#[test]
 fn a_controller_carries_the_work_of_one_cpu() {
     let mut host = fast();
     host["clock"] = json!("2.4 GHz");
