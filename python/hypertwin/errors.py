@@ -282,6 +282,12 @@ class BadHostError(ScenarioError):
     code = "bad-host"
 
 
+class BadSchemeError(ScenarioError):
+    """Not a scheme of erasure coding."""
+
+    code = "bad-scheme"
+
+
 class MemoryExceedsHostError(ScenarioError):
     """A virtual machine with more memory than its host."""
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hypertwin_cluster::{Frequency, Mistake, QuantityError, Scenario};
+use hypertwin_cluster::{Bytes, Frequency, Mistake, QuantityError, Scenario};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -47,6 +47,14 @@ fn validate(json: &str) -> PyResult<String> {
 fn frequency_hz(text: &str) -> PyResult<u64> {
     text.parse()
         .map(Frequency::whole_hz)
+        .map_err(|error: QuantityError| PyValueError::new_err(error.to_string()))
+}
+
+/// Bytes of a size such as `1 MiB`; ValueError says what is wrong with the text.
+#[pyfunction]
+fn size_bytes(text: &str) -> PyResult<u64> {
+    text.parse()
+        .map(Bytes::bytes)
         .map_err(|error: QuantityError| PyValueError::new_err(error.to_string()))
 }
 
@@ -110,6 +118,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;
     module.add_function(wrap_pyfunction!(frequency_hz, module)?)?;
+    module.add_function(wrap_pyfunction!(size_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(vnuma, module)?)?;
     module.add_function(wrap_pyfunction!(replication_seed, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
