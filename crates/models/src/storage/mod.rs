@@ -2,6 +2,9 @@
 //! queues where is the engine's business; these say how long a thing takes and what it costs.
 
 pub mod array;
+pub mod coding;
 pub mod disk;
 pub mod link;
+pub mod placement;
+pub mod stripe;
 pub mod virtual_controller;
