@@ -19,6 +19,7 @@
 mod mistake;
 mod placement;
 mod quantity;
+mod redundancy;
 mod scenario;
 mod schema;
 mod semantics;
@@ -27,6 +28,7 @@ mod validate;
 
 pub use mistake::Mistake;
 pub use quantity::{Bandwidth, Bytes, Duration, Frequency, QuantityError, Rate};
+pub use redundancy::{Redundancy, RedundancyError};
 pub use scenario::{
     Arrivals, Family, GuestSystem, HostGroup, Hypervisor, HypervisorOverhead, LoadStep, MemorySystem, NumaOptions,
     Parts, RunSettings, Scenario, SchedulerOptions, Service, Shares, SizedOn, VmGroup, Workload, limits,
