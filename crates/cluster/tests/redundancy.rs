@@ -77,6 +77,17 @@ fn what_is_no_redundancy_says_why() {
     );
 }
 
+#[test]
+fn a_mistake_names_its_place_and_the_reason() {
+    let mistake = Redundancy::read("ec-3+20", "storage.pool.redundancy").expect_err("too much parity");
+    assert_eq!(mistake.code, "bad-redundancy");
+    assert_eq!(
+        (mistake.path.as_str(), mistake.value.as_str()),
+        ("storage.pool.redundancy", "\"ec-3+20\"")
+    );
+    assert_eq!(mistake.hint, "it has 20 parity fragments, and 1 to 16 are possible");
+}
+
 fn accepted_by_the_schema() -> impl Fn(&str) -> bool {
     let schema = Redundancy::json_schema(&mut schemars::SchemaGenerator::default()).to_value();
     let validator = jsonschema::validator_for(&schema).expect("a good schema");
