@@ -3,5 +3,6 @@
 
 pub mod array;
 pub mod disk;
+pub mod durability;
 pub mod link;
 pub mod virtual_controller;
