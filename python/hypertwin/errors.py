@@ -426,6 +426,12 @@ class UnorderedStepsError(ScenarioError):
     code = "unordered-steps"
 
 
+class BadRedundancyError(ScenarioError):
+    """Neither copies nor an erasure code."""
+
+    code = "bad-redundancy"
+
+
 class TooLargeError(ScenarioError):
     """A scenario too large to simulate."""
 

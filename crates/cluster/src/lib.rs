@@ -34,7 +34,7 @@ pub use pool::{
     Rebuild, StoragePool, WritePath,
 };
 pub use quantity::{Bandwidth, Bytes, Duration, Frequency, QuantityError, Rate};
-pub use redundancy::Redundancy;
+pub use redundancy::{Redundancy, RedundancyError};
 pub use scenario::{
     Arrivals, Family, GuestSystem, HostGroup, Hypervisor, HypervisorOverhead, LoadStep, MemorySystem, NumaOptions,
     Parts, RunSettings, Scenario, SchedulerOptions, Service, Shares, SizedOn, VmGroup, Workload, limits,

@@ -7,6 +7,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::mistake::{Mistake, show_text};
+
+/// Code of a mistake in a redundancy.
+const CODE: &str = "bad-redundancy";
+
 /// Why a text is not a redundancy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RedundancyError {
@@ -60,6 +65,10 @@ impl Redundancy {
     /// Most parity fragments.
     pub const MAX_PARITY: u32 = 16;
 
+    /// What is allowed, in words.
+    pub const ALLOWED: &str = "replicas-N or replicas-N:M with N copies from 1 to 8 and a minimum M from 1 to N, or ec-K+M \
+        with K data fragments from 1 to 64 and M parity fragments from 1 to 16";
+
     /// `copies` copies, of which `minimum` must be there for writes.
     ///
     /// # Errors
@@ -86,6 +95,20 @@ impl Redundancy {
             return Err(RedundancyError::Parity(parity));
         }
         Ok(Self::Erasure { data, parity })
+    }
+
+    /// Reads a redundancy that is at `path`, for example the name of an argument.
+    ///
+    /// # Errors
+    /// The mistake there, with the code `bad-redundancy`.
+    pub fn read(text: &str, path: &str) -> Result<Self, Mistake> {
+        text.parse().map_err(|error: RedundancyError| Mistake {
+            code: CODE.to_owned(),
+            path: path.to_owned(),
+            value: show_text(text),
+            allowed: Self::ALLOWED.to_owned(),
+            hint: format!("it {error}"),
+        })
     }
 
     /// Copies or fragments of one piece of data, each in a failure domain of its own.
@@ -188,9 +211,8 @@ impl JsonSchema for Redundancy {
                 stops writes below M copies (replicas-N: below 1), ec-K+M is K data and M parity fragments.",
             "pattern": format!("^(replicas-({})|ec-([1-9]|[1-5][0-9]|6[0-4])\\+([1-9]|1[0-6]))$", replicas.join("|")),
             "examples": ["replicas-3:2", "ec-3+2"],
-            "x-code": "bad-redundancy",
-            "x-allowed": "replicas-N or replicas-N:M with N copies from 1 to 8 and a minimum M from 1 to N, or ec-K+M with \
-                K data fragments from 1 to 64 and M parity fragments from 1 to 16",
+            "x-code": CODE,
+            "x-allowed": Self::ALLOWED,
         })
     }
 }

@@ -20,6 +20,7 @@ mod view;
 
 pub use hypertwin_kernel::replication_seed;
 pub use hypertwin_models::accounting::{Account, State};
+pub use hypertwin_models::storage::durability;
 pub use hypertwin_models::topology::{Domain, Topology};
 pub use hypertwin_models::vnuma;
 pub use pool::{Counters, IncidentReport, PoolReport, PoolResult, PoolTimeline};

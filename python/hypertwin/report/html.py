@@ -7,7 +7,7 @@ The same result gives the same bytes.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib import resources
 from typing import Any
@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from hypertwin.frame import entities, flatten
-from hypertwin.report import charts, comparison, table, topology
+from hypertwin.report import charts, comparison, durability, table, topology
 from hypertwin.report.metrics import CATALOGUE, catalogue_key
 
 POLICY = (
@@ -79,6 +79,20 @@ def render_comparison(studies: Sequence[comparison.Study], version: str) -> str:
         drawn = f'{hint}<div class="grid small">{panels}</div><div class="stack">{wide}</div>' if panels else ""
         source = f'<p class="hint">Source: {escape(study.source)}</p>'
         page.section(study.title if len(studies) > 1 else "Published against twin", source + _judged(study.rows, drawn))
+    return page.finish(title)
+
+
+def render_durability(
+    result: Mapping[str, Any], curves: Mapping[str, Sequence[Mapping[str, float]]], version: str
+) -> str:
+    """Return the page of storage schemes: charts and table of what `hypertwin.plan.durability` found."""
+    page = _Page()
+    title = "Durability of redundant storage"
+    lead = "What copies and erasure codes cost, and how likely they lose data."
+    page.add(_banner(title, lead, [*durability.facts(result), ("hypertwin", version)]))
+    panels = "".join(_panel(page, chart) for chart in durability.charts(result, curves))
+    page.section("Cost, failures and repair", f'<div class="grid">{panels}</div>')
+    page.section("All schemes", _sortable(*durability.lines(result), 1, durability.NOTES))
     return page.finish(title)
 
 
@@ -307,18 +321,22 @@ def _topology(layouts: Mapping[str, Mapping[str, Any]], points: int) -> str:
 
 def _points(result: Mapping[str, Any]) -> str:
     heads, cells = table.lines(result)
-    swept = len(heads) - len(table.HEADS)
-    head = "".join(f"<th{' class=n' if index >= swept else ''}>{escape(text)}</th>" for index, text in enumerate(heads))
+    return _sortable(heads, cells, len(heads) - len(table.HEADS), table.notes(result))
+
+
+def _sortable(heads: Sequence[str], cells: Iterable[Sequence[str]], words: int, notes: Iterable[str]) -> str:
+    """A table that a click on a head sorts, its first columns words and the others numbers, with notes under it."""
+    head = "".join(f"<th{' class=n' if index >= words else ''}>{escape(text)}</th>" for index, text in enumerate(heads))
     body = "".join(
         "<tr>"
-        + "".join(f"<td{' class=n' if index >= swept else ''}>{escape(text)}</td>" for index, text in enumerate(row))
+        + "".join(f"<td{' class=n' if index >= words else ''}>{escape(text)}</td>" for index, text in enumerate(row))
         + "</tr>"
         for row in cells
     )
-    notes = "".join(f"<li>{escape(note)}</li>" for note in table.notes(result))
+    listed = "".join(f"<li>{escape(note)}</li>" for note in notes)
     return (
         f'<div class="scroll"><table class="sortable"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-        f'<ul class="hint">{notes}</ul>'
+        f'<ul class="hint">{listed}</ul>'
     )
 
 

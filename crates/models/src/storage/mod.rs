@@ -4,6 +4,7 @@
 pub mod array;
 pub mod coding;
 pub mod disk;
+pub mod durability;
 pub mod link;
 pub mod placement;
 pub mod stripe;
