@@ -432,6 +432,18 @@ class BadRedundancyError(ScenarioError):
     code = "bad-redundancy"
 
 
+class BadObjectiveError(ScenarioError):
+    """A service-level objective that is not METRIC, a sign and a number."""
+
+    code = "bad-objective"
+
+
+class UnknownMetricError(ScenarioError):
+    """A figure that reports do not have."""
+
+    code = "unknown-metric"
+
+
 class TooLargeError(ScenarioError):
     """A scenario too large to simulate."""
 

@@ -18,7 +18,7 @@ mod state;
 mod stations;
 mod view;
 
-pub use hypertwin_kernel::replication_seed;
+pub use hypertwin_kernel::{half_width_95, replication_seed};
 pub use hypertwin_models::accounting::{Account, State};
 pub use hypertwin_models::storage::durability;
 pub use hypertwin_models::topology::{Domain, Topology};

@@ -122,6 +122,12 @@ fn transient_s(replication: &Replication) -> Option<f64> {
     replication.0.transient_s()
 }
 
+/// Half-width of the 95 % confidence interval of the mean of independent values (Student's t); None below two values.
+#[pyfunction]
+fn half_width_95(values: Vec<f64>) -> Option<f64> {
+    hypertwin_engine::half_width_95(&values)
+}
+
 /// Report of one point as JSON, from its replications in order.
 #[pyfunction]
 fn aggregate(replications: Vec<Py<Replication>>) -> PyResult<String> {
@@ -167,5 +173,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(replication_seed, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(transient_s, module)?)?;
+    module.add_function(wrap_pyfunction!(half_width_95, module)?)?;
     module.add_function(wrap_pyfunction!(aggregate, module)?)
 }
