@@ -6,7 +6,8 @@
 """
 
 from hypertwin.errors import HypertwinError, ScenarioError
+from hypertwin.plan.density import Density, density
 from hypertwin.run import Result, simulate
 from hypertwin.scenario import Scenario, load
 
-__all__ = ["HypertwinError", "Result", "Scenario", "ScenarioError", "load", "simulate"]
+__all__ = ["Density", "HypertwinError", "Result", "Scenario", "ScenarioError", "density", "load", "simulate"]

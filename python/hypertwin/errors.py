@@ -282,12 +282,6 @@ class BadHostError(ScenarioError):
     code = "bad-host"
 
 
-class BadSchemeError(ScenarioError):
-    """Not a scheme of erasure coding."""
-
-    code = "bad-scheme"
-
-
 class MemoryExceedsHostError(ScenarioError):
     """A virtual machine with more memory than its host."""
 
@@ -430,6 +424,24 @@ class UnorderedStepsError(ScenarioError):
     """Load steps out of order."""
 
     code = "unordered-steps"
+
+
+class BadRedundancyError(ScenarioError):
+    """Neither copies nor an erasure code."""
+
+    code = "bad-redundancy"
+
+
+class BadObjectiveError(ScenarioError):
+    """A service-level objective that is not METRIC, a sign and a number."""
+
+    code = "bad-objective"
+
+
+class UnknownMetricError(ScenarioError):
+    """A figure that reports do not have."""
+
+    code = "unknown-metric"
 
 
 class TooLargeError(ScenarioError):

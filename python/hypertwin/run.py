@@ -88,18 +88,29 @@ def simulate(
 
     Raises ScenarioError for a scenario with mistakes (before anything runs) and RunError when a run fails.
     """
+    changed = run_settings(seed=seed, replications=replications, duration=duration, warmup=warmup)
+    fixed = dict(overrides or {})
+    points = points_of(scenario, sweep or {}, fixed, changed)
+    if warmup == AUTO:
+        points = with_found_warmup(points, jobs, progress)
+    return run_points(points, jobs=jobs, progress=progress)
+
+
+def run_settings(
+    *,
+    seed: int | None = None,
+    replications: int | None = None,
+    duration: float | str | None = None,
+    warmup: float | str | None = None,
+) -> dict[str, Any]:
+    """What `simulate` takes beside the scenario, as values by path; without a warm-up for one that is to be found."""
     settings = {
         "run.seed": seed,
         "run.replications": replications,
         "run.duration": _seconds(duration),
         "run.warmup": "0 s" if warmup == AUTO else _seconds(warmup),
     }
-    changed = {path: value for path, value in settings.items() if value is not None}
-    fixed = dict(overrides or {})
-    points = points_of(scenario, sweep or {}, fixed, changed)
-    if warmup == AUTO:
-        points = _with_found_warmup(points, jobs, progress)
-    return run_points(points, jobs=jobs, progress=progress)
+    return {path: value for path, value in settings.items() if value is not None}
 
 
 def points_of(
@@ -136,7 +147,7 @@ def run_points(points: Sequence[Point], *, jobs: int | None = None, progress: Pr
             reports[index] = {**report, "set": dict(points[index].changes)}
             finished[index].clear()
 
-    _run_all(points, tasks, jobs or available_cores(), done, progress)
+    run_replications(points, tasks, done, jobs=jobs, progress=progress)
     first = points[0].scenario
     return Result(
         version=_core.version(),
@@ -147,14 +158,14 @@ def run_points(points: Sequence[Point], *, jobs: int | None = None, progress: Pr
     )
 
 
-def _with_found_warmup(points: Sequence[Point], jobs: int | None, progress: Progress | None) -> list[Point]:
+def with_found_warmup(points: Sequence[Point], jobs: int | None, progress: Progress | None) -> list[Point]:
     """The points with the warm-up that a pilot run of each asks for; half the duration where it does not settle."""
     found: dict[int, float | None] = {}
 
     def done(index: int, _k: int, pilot: _core.Replication) -> None:
         found[index] = _core.transient_s(pilot)
 
-    _run_all(points, [(index, 0) for index in range(len(points))], jobs or available_cores(), done, progress)
+    run_replications(points, [(index, 0) for index in range(len(points))], done, jobs=jobs, progress=progress)
     warmed = []
     for index, point in enumerate(points):
         transient = found[index]
@@ -174,14 +185,21 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _run_all(
+def run_replications(
     points: Sequence[Point],
     tasks: Iterable[tuple[int, int]],
-    jobs: int,
     done: Callable[[int, int, _core.Replication], None],
-    progress: Progress | None,
+    *,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+    failed: Callable[[int, RunError], None] | None = None,
 ) -> None:
-    pool = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="hypertwin")
+    """Run the tasks, each a position in `points` and the number of a replication of that point.
+
+    `done` gets position, number and result of each run, from the calling thread and in no fixed order. A run that fails
+    ends everything with its RunError; where `failed` is given, that gets the position and the error instead.
+    """
+    pool = ThreadPoolExecutor(max_workers=jobs or available_cores(), thread_name_prefix="hypertwin")
     waiting: dict[Future[_core.Replication], tuple[int, int]] = {}
     try:
         for index, k in tasks:
@@ -191,7 +209,14 @@ def _run_all(
             progress(0, total)
         for count, future in enumerate(as_completed(list(waiting)), start=1):
             index, k = waiting.pop(future)
-            done(index, k, future.result())
+            try:
+                replication = future.result()
+            except RunError as error:
+                if failed is None:
+                    raise
+                failed(index, error)
+            else:
+                done(index, k, replication)
             if progress:
                 progress(count, total)
     except BaseException:

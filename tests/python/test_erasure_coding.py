@@ -185,8 +185,8 @@ def test_two_figures_make_no_fit():
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        ({"schemes": ["3-2"]}, "bad-scheme", "DATA+PARITY"),
-        ({"schemes": ["3+"]}, "bad-scheme", "DATA+PARITY"),
+        ({"schemes": ["3-2"]}, "bad-redundancy", "DATA+PARITY"),
+        ({"schemes": ["3+"]}, "bad-redundancy", "DATA+PARITY"),
         ({"schemes": ["0+2"]}, "out-of-range", "at least 1+1"),
         ({"schemes": ["3+0"]}, "out-of-range", "at least 1+1"),
         ({"schemes": ["200+56"]}, "out-of-range", "at most 255"),
@@ -241,7 +241,7 @@ def test_the_command_prints_one_json_object(cli: Cli, library):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--scheme", "3+2", "--scheme", "3x2"), "--scheme 3x2: 3x2 [bad-scheme]"),
+        (("--scheme", "3+2", "--scheme", "3x2"), "--scheme 3x2: 3x2 [bad-redundancy]"),
         (("--library", "nowhere.so"), "cannot load nowhere.so as ISA-L"),
         (("--library", ctypes.util.find_library("m") or "libm.so.6"), "ISA-L"),
         (("--seconds", "soon"), "'--seconds'"),

@@ -18,7 +18,10 @@
 
 mod mistake;
 mod placement;
+mod pool;
+mod pool_rules;
 mod quantity;
+mod redundancy;
 mod scenario;
 mod schema;
 mod semantics;
@@ -26,7 +29,12 @@ mod storage;
 mod validate;
 
 pub use mistake::Mistake;
+pub use pool::{
+    Component, Deployment, Failure, FailureDomain, Network, PoolClient, PoolDevices, PoolFlash, PoolKind, PoolService,
+    Rebuild, StoragePool, WritePath,
+};
 pub use quantity::{Bandwidth, Bytes, Duration, Frequency, QuantityError, Rate};
+pub use redundancy::{Redundancy, RedundancyError};
 pub use scenario::{
     Arrivals, Family, GuestSystem, HostGroup, Hypervisor, HypervisorOverhead, LoadStep, MemorySystem, NumaOptions,
     Parts, RunSettings, Scenario, SchedulerOptions, Service, Shares, SizedOn, VmGroup, Workload, limits,

@@ -3,16 +3,23 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
+use crate::pool::{Deployment, StoragePool};
 use crate::scenario::{HostGroup, Scenario, VmGroup};
 
-/// The hosts that a VM group may be on, by group: all hosts of a group, or (with a number from 1) one of them.
+/// The hosts that a VM group may be on, by group: all hosts of a group, or (with a number from 1) one of them. `pool` is its
+/// storage.
 pub(crate) fn candidates<'h, H>(
     hosts: &'h BTreeMap<String, H>,
     count: impl Fn(&H) -> u32,
-    wanted: Option<&str>,
+    vm: &VmGroup,
+    pool: Option<&StoragePool>,
 ) -> Vec<(&'h str, Option<u32>)> {
-    let Some(wanted) = wanted else {
-        return hosts.keys().map(|name| (name.as_str(), None)).collect();
+    let Some(wanted) = vm.host.as_deref() else {
+        let names = hosts.keys().map(String::as_str);
+        return names
+            .filter(|name| pool.is_none_or(|pool| pool.deployment.allows(*name == pool.nodes)))
+            .map(|name| (name, None))
+            .collect();
     };
     if let Some((name, _)) = hosts.get_key_value(wanted) {
         return vec![(name, None)];
@@ -24,6 +31,17 @@ pub(crate) fn candidates<'h, H>(
         exists.then_some((name.as_str(), Some(value)))
     });
     numbered.into_iter().collect()
+}
+
+impl Deployment {
+    /// Whether machines may be on a node of the pool (`true`), or on a host that is none.
+    pub(crate) fn allows(self, node: bool) -> bool {
+        match self {
+            Self::Hci => node,
+            Self::TwoLayer => !node,
+            Self::Mixed => true,
+        }
+    }
 }
 
 /// Whether a machine of `vm` can be on a host of `host`: width, memory, affinity.
@@ -40,7 +58,11 @@ pub(crate) fn fits(vm: &VmGroup, host: &HostGroup) -> bool {
 ///
 /// Groups are placed in order of name. Each machine goes to that host, among those it may be on and fits, which has the
 /// fewest vCPUs per logical CPU so far; of equals, the first. `None` where a machine fits nowhere.
-pub(crate) fn place(hosts: &BTreeMap<String, HostGroup>, vms: &BTreeMap<String, VmGroup>) -> Option<Vec<usize>> {
+pub(crate) fn place(
+    hosts: &BTreeMap<String, HostGroup>,
+    vms: &BTreeMap<String, VmGroup>,
+    pools: &BTreeMap<String, StoragePool>,
+) -> Option<Vec<usize>> {
     let mut first_of = BTreeMap::new();
     let mut logical_cpus = Vec::new();
     for (name, group) in hosts {
@@ -56,7 +78,8 @@ pub(crate) fn place(hosts: &BTreeMap<String, HostGroup>, vms: &BTreeMap<String, 
         // vCPUs per logical CPU in units of 2^-32, so that equal ratios compare equal on every machine.
         let ratio = |host: usize, vcpus: &[u64]| (vcpus[host] << 32) / logical_cpus[host];
         let mut open = BinaryHeap::new();
-        for (name, number) in candidates(hosts, |host| host.count, vm.host.as_deref()) {
+        let pool = vm.storage.as_ref().and_then(|name| pools.get(name));
+        for (name, number) in candidates(hosts, |host| host.count, vm, pool) {
             let group = &hosts[name];
             if !fits(vm, group) {
                 continue;
@@ -82,10 +105,10 @@ impl Scenario {
     /// For each virtual machine, in the order of [`Scenario::vm_names`], the position of its host in
     /// [`Scenario::host_names`].
     ///
-    /// Groups are placed in order of name. Each machine goes to that host, among those that `host` names and that it
-    /// fits (vCPUs, memory, affinity), which has the fewest vCPUs per logical CPU so far; of equals, the first. A
+    /// Groups are placed in order of name. Each machine goes to that host, among those that `host` or the deployment of its
+    /// storage names and that it fits (vCPUs, memory, affinity), which has the fewest vCPUs per logical CPU so far; of equals, the first. A
     /// scenario that passed validation always has a placement; one that was changed since may not, and gets `None`.
     pub fn placement(&self) -> Option<Vec<usize>> {
-        place(&self.hosts, &self.vms)
+        place(&self.hosts, &self.vms, &self.storage)
     }
 }

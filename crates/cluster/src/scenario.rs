@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::pool::{Failure, Network, StoragePool};
 use crate::quantity::{Bandwidth, Bytes, Duration, Frequency, Rate};
 use crate::schema::{merge_variants, plain_enum};
 use crate::storage::{Adapters, BlockShare, ControllerKind, DEFAULT_VDISKS_PER_CONTROLLER, StorageArray};
@@ -30,7 +31,7 @@ pub mod limits {
     pub const SAMPLES: f64 = 2e7;
     /// Steps in one `load_steps`.
     pub const LOAD_STEPS: usize = 10_000;
-    /// Disks of arrays in all.
+    /// Disks of arrays and pools in all.
     pub const DISKS: u64 = 200_000;
     /// Virtual disks in all.
     pub const VDISKS: f64 = 500_000.0;
@@ -72,6 +73,14 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("maxProperties" = 1_000), transform = name_keys)]
     pub arrays: BTreeMap<String, StorageArray>,
+    /// Distributed storage, by name; `vms.*.storage` refers to these.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 100), transform = name_keys)]
+    pub storage: BTreeMap<String, StoragePool>,
+    /// What fails when.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1_000))]
+    pub failures: Vec<Failure>,
 }
 
 /// How long to simulate and how to measure.
@@ -154,6 +163,9 @@ pub struct HostGroup {
     /// Ports to storage arrays; of use to machines with an `array`.
     #[serde(default)]
     pub adapters: Adapters,
+    /// Ports for the traffic of distributed storage; of use to its nodes and to machines with a `storage`.
+    #[serde(default)]
+    pub network: Network,
 }
 
 impl HostGroup {
@@ -409,7 +421,8 @@ pub struct VmGroup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Frequency", extend("x-minimum" = "1 MHz", "x-maximum" = "1000 THz"))]
     pub limit: Option<Frequency>,
-    /// Name of a host, or of a group of hosts to spread over. Default: spread over all hosts.
+    /// Name of a host, or of a group of hosts to spread over. Default: spread over all hosts, or over those that the
+    /// `deployment` of its `storage` allows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 80), extend("examples" = ["esx"]))]
     pub host: Option<String>,
@@ -441,6 +454,10 @@ pub struct VmGroup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["san"]))]
     pub array: Option<String>,
+    /// The distributed storage that has its virtual disks, instead of an `array`: a key of `storage`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["pool"]))]
+    pub storage: Option<String>,
     /// Kind of virtual storage controller. Default: `pvscsi` on ESXi, `virtio-scsi` on Linux.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ControllerKind")]
@@ -526,6 +543,11 @@ impl VmGroup {
     /// The logical CPUs of `affinity`, ascending and without repeats; `None` where there is no affinity.
     pub fn affinity_cpus(&self) -> Option<Vec<u32>> {
         self.affinity.as_deref().and_then(parse_cpus)
+    }
+
+    /// Whether its virtual disks are somewhere, so that its I/Os go there.
+    pub fn has_disks(&self) -> bool {
+        self.array.is_some() || self.storage.is_some()
     }
 
     /// Virtual disks in all.
@@ -690,7 +712,7 @@ pub struct Workload {
     /// does not stretch. Default: none.
     #[serde(default = "no_service")]
     pub delay: Service,
-    /// I/Os of one transaction. Without an `array` each costs the hypervisor `overhead.cpu_per_io`, and its time is part of
+    /// I/Os of one transaction. Without an `array` or `storage` each costs the hypervisor `overhead.cpu_per_io`, and its time is part of
     /// `delay`. With one, those of a burst go down the path to it together, and `delay` follows when the last is back.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1_000_000.0))]
@@ -780,7 +802,7 @@ pub enum Arrivals {
         parts: Parts,
     },
     /// An I/O generator such as Iometer or fio: workers that keep I/Os outstanding and do nothing else. A transaction is one
-    /// I/O; `cpu` is what the generator computes for it, beside the guest's driver. Needs an `array`.
+    /// I/O; `cpu` is what the generator computes for it, beside the guest's driver. Needs an `array` or a `storage`.
     Io {
         /// I/Os outstanding on each virtual disk at load 1, all workers together.
         #[serde(default = "default_outstanding")]

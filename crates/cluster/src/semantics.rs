@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::mistake::{Found, show, show_text};
 use crate::placement::{candidates, fits, place};
+use crate::pool::{Failure, StoragePool};
 use crate::quantity::Duration;
 use crate::scenario::{
     Arrivals, Family, HostGroup, Hypervisor, NumaOptions, RunSettings, VmGroup, Workload, limits, parse_cpus,
@@ -22,10 +23,13 @@ const COSTART_DEFAULT: Duration = Duration::from_micros(2_000);
 /// The parts of a scenario that the schema found no fault with.
 pub(crate) struct Parts {
     run: Option<RunSettings>,
-    hosts: BTreeMap<String, Option<HostGroup>>,
-    vms: BTreeMap<String, Option<VmGroup>>,
-    workloads: BTreeMap<String, Option<Workload>>,
+    pub(crate) hosts: BTreeMap<String, Option<HostGroup>>,
+    pub(crate) vms: BTreeMap<String, Option<VmGroup>>,
+    pub(crate) workloads: BTreeMap<String, Option<Workload>>,
     arrays: BTreeMap<String, Option<StorageArray>>,
+    pub(crate) storage: BTreeMap<String, Option<StoragePool>>,
+    /// Those that the schema found no fault with, and their positions.
+    failures: Vec<(usize, Failure)>,
     /// Paths with a mistake, so that a default that stands in for a faulty value is not blamed.
     faulty: BTreeSet<Vec<String>>,
 }
@@ -43,12 +47,14 @@ impl Parts {
             vms: groups(scenario, "vms", &faulty),
             workloads: groups(scenario, "workloads", &faulty),
             arrays: groups(scenario, "arrays", &faulty),
+            storage: groups(scenario, "storage", &faulty),
+            failures: failures(scenario),
             faulty,
         }
     }
 
     /// Whether nothing at, under or over `path` is a mistake.
-    fn clean(&self, path: &[&str]) -> bool {
+    pub(crate) fn clean(&self, path: &[&str]) -> bool {
         let path: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
         let over = (0..path.len()).any(|length| self.faulty.contains(&path[..length]));
         // In the set's order, what is under a path comes right after it.
@@ -61,7 +67,7 @@ impl Parts {
     }
 
     /// Whether a name exists or might have: a faulty section hides what it names.
-    fn readable(&self, section: &str) -> bool {
+    pub(crate) fn readable(&self, section: &str) -> bool {
         !self.faulty.contains([section.to_owned()].as_slice())
     }
 
@@ -81,6 +87,17 @@ impl Parts {
         for (name, vm) in &self.vms {
             if let Some(vm) = vm {
                 self.vm(name, vm, &mut found);
+                self.vm_pool(name, vm, &mut found);
+            }
+        }
+        for (name, pool) in &self.storage {
+            if let Some(pool) = pool {
+                self.pool(name, pool, &mut found);
+            }
+        }
+        for (position, failure) in &self.failures {
+            if self.clean(&["failures", &position.to_string()]) {
+                self.failure(*position, failure, &mut found);
             }
         }
         let shares = |workload: &Workload| workload.block_mix.iter().map(|part| part.share_pct).sum::<f64>();
@@ -331,7 +348,7 @@ impl Parts {
                 "remove it, or sweep vms.NAME.load".to_owned(),
             ));
         }
-        let Some(array) = &vm.array else {
+        if !vm.has_disks() {
             let without = [
                 ("controller", vm.controller.map(|kind| kind.as_str().to_owned())),
                 ("controllers", (vm.controllers != 1).then(|| vm.controllers.to_string())),
@@ -342,18 +359,21 @@ impl Parts {
                 ("workload", generator.then(|| vm.workload.clone())),
             ];
             let without = without.into_iter().filter_map(|(key, value)| Some((key, value?)));
-            for (key, value) in without.filter(|(key, _)| clean(key) && clean("array")) {
+            for (key, value) in without.filter(|(key, _)| clean(key) && clean("array") && clean("storage")) {
                 found.push(Found::new(
                     ["vms", name, key],
                     "no-array",
                     value,
-                    "a machine with an array".to_owned(),
-                    format!("set vms.{name}.array to a key of arrays"),
+                    "a machine with an array or a storage".to_owned(),
+                    format!("set vms.{name}.array to a key of arrays, or vms.{name}.storage to one of storage"),
                 ));
             }
             return;
-        };
-        if self.readable("arrays") && clean("array") && !self.arrays.contains_key(array) {
+        }
+        if let Some(array) = vm.array.as_ref().filter(|array| !self.arrays.contains_key(*array))
+            && self.readable("arrays")
+            && clean("array")
+        {
             found.push(self.unknown(["vms", name, "array"], array, "arrays", self.arrays.keys()));
         }
         let most = VDISKS_PER_CONTROLLER * vm.controllers;
@@ -417,9 +437,10 @@ impl Parts {
 
     /// The groups of hosts that a VM may be on, by name; `None` where one has mistakes of its own, which says nothing about
     /// what fits it.
-    fn hosts_of(&self, vm: &VmGroup) -> Option<Vec<(&str, &HostGroup)>> {
+    pub(crate) fn hosts_of(&self, vm: &VmGroup) -> Option<Vec<(&str, &HostGroup)>> {
         let count = |host: &Option<HostGroup>| host.as_ref().map_or(u32::MAX, |host| host.count);
-        candidates(&self.hosts, count, vm.host.as_deref())
+        let pool = vm.storage.as_ref().and_then(|name| self.storage.get(name)?.as_ref());
+        candidates(&self.hosts, count, vm, pool)
             .into_iter()
             .map(|(name, _)| Some((name, self.hosts[name].as_ref()?)))
             .collect()
@@ -577,7 +598,7 @@ impl Parts {
         }
     }
 
-    fn unknown<'k>(
+    pub(crate) fn unknown<'k>(
         &self,
         path: [&str; 3],
         value: &str,
@@ -637,19 +658,30 @@ impl Parts {
             .map(|array| u64::from(array.disks.count))
             .sum();
         check("arrays", "disks", disks as f64, limits::DISKS as f64);
+        let pooled: u64 = self
+            .storage
+            .values()
+            .flatten()
+            .map(|pool| {
+                let nodes = self.hosts.get(&pool.nodes).and_then(Option::as_ref);
+                let flash = pool.flash.as_ref().map_or(0, |flash| flash.per_node);
+                nodes.map_or(0, |nodes| u64::from(nodes.count)) * u64::from(pool.devices.per_node + flash)
+            })
+            .sum();
+        check("storage", "disks", pooled as f64, limits::DISKS as f64);
         let (mut processes, mut arrivals, mut vdisks, mut outstanding) = (0.0, 0.0, 0.0, 0.0);
         for vm in &vms {
             let peak = f64::from(vm.count) * vm.peak_load();
             let Some(workload) = self.workloads.get(&vm.workload).and_then(Option::as_ref) else {
                 continue;
             };
-            let all_vdisks = if vm.array.is_some() { vm.all_vdisks() } else { 0 };
+            let all_vdisks = if vm.has_disks() { vm.all_vdisks() } else { 0 };
             vdisks += f64::from(vm.count) * f64::from(all_vdisks);
             let parts = workload.largest_block().bytes().div_ceil(SPLIT_BYTES) as f64;
             match &workload.arrivals {
                 Arrivals::Closed { population, .. } => {
                     processes += peak * f64::from(*population);
-                    if vm.array.is_some() {
+                    if vm.has_disks() {
                         outstanding +=
                             peak * f64::from(*population) * workload.ios / f64::from(workload.bursts) * parts;
                     }
@@ -694,7 +726,9 @@ impl Parts {
                 .collect()
         }
         let (hosts, vms) = (intact(&self.hosts), intact(&self.vms));
-        let Some(placed) = place(&hosts, &vms) else { return };
+        let Some(placed) = place(&hosts, &vms, &intact(&self.storage)) else {
+            return;
+        };
         let machines = vms
             .iter()
             .flat_map(|(name, vm)| std::iter::repeat_n((name, vm), vm.count as usize));
@@ -836,6 +870,14 @@ fn groups<T: DeserializeOwned>(
         .map(|path| (path[1].clone(), None));
     let read = sound.map(|(name, group)| (name.clone(), T::deserialize(group).ok()));
     named.chain(read).collect()
+}
+
+/// The failures that can be read, with their positions.
+fn failures(scenario: &Value) -> Vec<(usize, Failure)> {
+    let all = scenario.get("failures").and_then(Value::as_array).into_iter().flatten();
+    all.enumerate()
+        .filter_map(|(position, failure)| Some((position, Failure::deserialize(failure).ok()?)))
+        .collect()
 }
 
 fn counts<T>(groups: &BTreeMap<String, Option<T>>, count: impl Fn(&T) -> u32) -> BTreeMap<&str, u32> {

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use hypertwin_cluster::{
-    Adapters, ArrayCache, Arrivals, Bandwidth, BlockShare, Bytes, ControllerKind, DiskKind, Disks, Duration, Family,
-    Frequency, GuestSystem, HostGroup, Hypervisor, HypervisorOverhead, LoadStep, MemorySystem, Mistake, NumaOptions,
-    Raid, Rate, RunSettings, Scenario, SchedulerOptions, Service, Shares, StorageArray, VmGroup, Workload, schema_json,
+    Adapters, ArrayCache, Arrivals, Bandwidth, BlockShare, Bytes, ControllerKind, Deployment, DiskKind, Disks,
+    Duration, Failure, FailureDomain, Family, Frequency, GuestSystem, HostGroup, Hypervisor, HypervisorOverhead,
+    LoadStep, MemorySystem, Mistake, Network, NumaOptions, PoolClient, PoolDevices, PoolFlash, PoolKind, PoolService,
+    Raid, Rate, Rebuild, Redundancy, RunSettings, Scenario, SchedulerOptions, Service, Shares, StorageArray,
+    StoragePool, VmGroup, Workload, WritePath, schema_json,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -417,6 +419,7 @@ fn vm() -> impl Strategy<Value = VmGroup> {
                 })
                 .collect(),
             array: bound.then(|| "san".to_owned()),
+            storage: (!bound).then(|| "pool".to_owned()),
             controller: bound.then_some(ControllerKind::Nvme),
             controllers: if bound { vcpus.min(4) } else { 1 },
             vdisks: bound.then_some(3 * vcpus.min(4)),
@@ -438,6 +441,42 @@ fn san() -> StorageArray {
             count: 24,
         },
         luns: Some(7),
+    }
+}
+
+fn pool() -> StoragePool {
+    StoragePool {
+        kind: PoolKind::ChunkStore,
+        nodes: "h".to_owned(),
+        deployment: Deployment::Mixed,
+        redundancy: Some(Redundancy::Erasure { data: 3, parity: 2 }),
+        failure_domain: FailureDomain::Disk,
+        racks: 2,
+        chunk: Some(Bytes::from_gib(1)),
+        fragment: Bytes::new(1 << 20),
+        coding: Some(Bandwidth::from_bytes_per_s(9_000_000_000)),
+        write_path: WritePath::Primary,
+        devices: PoolDevices {
+            kind: DiskKind::Hdd7k,
+            per_node: 6,
+            capacity: Bytes::from_gib(64_000),
+            depth: Some(4),
+        },
+        flash: Some(PoolFlash {
+            kind: DiskKind::Nvme,
+            per_node: 2,
+            journal: Bytes::from_gib(8),
+            read_cache: Bytes::from_gib(100),
+        }),
+        service: PoolService {
+            threads: Some(4),
+            ..PoolService::default()
+        },
+        client: PoolClient::default(),
+        layer_latency: Duration::from_micros(30),
+        metadata_servers: 3,
+        stored: Some(Bytes::from_gib(1_000)),
+        rebuild: Rebuild::default(),
     }
 }
 
@@ -465,6 +504,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             scheduler: SchedulerOptions::default(),
             overhead: HypervisorOverhead::default(),
             adapters: Adapters::default(),
+            network: Network::default(),
         },
     );
     let vms = prop::collection::btree_map("[a-z]{1,6}", vm(), 0..4);
@@ -488,6 +528,12 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             vms,
             workloads: BTreeMap::from([("w".to_owned(), workload)]),
             arrays: BTreeMap::from([("san".to_owned(), san())]),
+            storage: BTreeMap::from([("pool".to_owned(), pool())]),
+            failures: vec![Failure {
+                at: Duration::from_secs(1),
+                fails: vec!["pool/rack-2".to_owned(), "pool/metadata-1".to_owned()],
+                returns: Some(Duration::from_secs(2)),
+            }],
         }
     })
 }

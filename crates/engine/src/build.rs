@@ -6,6 +6,7 @@ use crate::dispatch::LIMIT_CHECKS_PER_PERIOD;
 use crate::io::IoPath;
 use crate::memory::{HostMemory, VmMemory};
 use crate::parallel::Parallel;
+use crate::power::Power;
 use crate::recorder::Recorder;
 use crate::simulation::{MEASURE, Simulation, WORK, sessions};
 use crate::state::{Cpu, Event, Host, Kind, Limit, Measured, Process, Responses, Source, Streams, Vm, World};
@@ -51,10 +52,15 @@ impl Host {
             balancing_host: false,
             ports: 0..0,
             port_depths: 0,
+            nics: 0..0,
+            message_ns: 0,
+            failures: 0,
+            link_failures: 0,
+            gone: 0,
         }
     }
 
-    fn add_group(&mut self, spec: GroupSpec) {
+    pub fn add_group(&mut self, spec: GroupSpec) {
         self.scheduler.add_group(spec);
         self.groups += 1;
     }
@@ -88,6 +94,8 @@ pub(crate) fn build(scenario: &Scenario, seed: u64) -> Result<Simulation, RunErr
         vms: Vec::new(),
         processes: Vec::new(),
         io: IoPath::default(),
+        pools: Vec::new(),
+        schedule: Vec::new(),
         wakeups: VecDeque::new(),
         ready_helpers: VecDeque::new(),
         decisions: Decisions::default(),
@@ -114,6 +122,7 @@ pub(crate) fn build(scenario: &Scenario, seed: u64) -> Result<Simulation, RunErr
             keep_distributions,
         );
     }
+    simulation.add_pools(scenario, seed);
     simulation.connect(scenario, seed, keep_distributions);
     for host in 0..simulation.hosts.len() {
         let periods = simulation.hosts[host].scheduler.periods();
@@ -175,7 +184,7 @@ impl Simulation {
                 (None, Some(_)) => Domain::Mask(topology.node_cpus(homes[client]).collect::<CpuSet>()),
                 (None, None) => Domain::Any,
             };
-            self.add_world(index, host_index, Kind::Vcpu { index: vcpu }, domain, vcpu);
+            self.add_world(host_index, Kind::Vcpu { vm: index, index: vcpu }, domain, vcpu, false);
         }
         let first_helper = self.worlds.len();
         self.hosts[host_index].add_group(GroupSpec {
@@ -184,9 +193,9 @@ impl Simulation {
             clients: Vec::new(),
         });
         for helper in 0..helpers {
-            self.add_world(index, host_index, Kind::Helper, Domain::Any, helper);
+            self.add_world(host_index, Kind::Helper { vm: index }, Domain::Any, helper, true);
         }
-        if spec.array.is_some() {
+        if spec.has_disks() {
             self.add_controllers(index, host_index, host_spec, spec);
         }
 
@@ -201,8 +210,8 @@ impl Simulation {
         let local = memory.local(|_, home| home);
         let speed =
             [false, true].map(|shared| smt::speed(shared, host_spec.smt_yield, ratio, workload.memory_intensity));
-        // With an array the I/Os go down its path instead, and their work with them.
-        let plain_ios = if spec.array.is_some() { 0.0 } else { workload.ios };
+        // With an array or a pool the I/Os go down its path instead, and their work with them.
+        let plain_ios = if spec.has_disks() { 0.0 } else { workload.ios };
         let io_work_ns = plain_ios / bursts * host_spec.overhead.cpu_per_io.nanos() as f64;
         let interrupt_share = host_spec.overhead.interrupt_share_pct / 100.0;
         let (source, sessions) = match &workload.arrivals {
@@ -363,7 +372,7 @@ impl Simulation {
         homes
     }
 
-    pub fn add_world(&mut self, vm: usize, host_index: usize, kind: Kind, domain: Domain, position: usize) {
+    pub fn add_world(&mut self, host_index: usize, kind: Kind, domain: Domain, position: usize, helper: bool) {
         let host = &mut self.hosts[host_index];
         let local = host.worlds.len() as u32;
         let group = host.groups - 1;
@@ -373,14 +382,14 @@ impl Simulation {
             group,
             domain,
             first_cpu,
-            helper: !matches!(kind, Kind::Vcpu { .. }),
+            helper,
         });
         host.worlds.push(self.worlds.len());
         self.worlds.push(World {
             host: host_index,
             local,
-            vm,
             kind,
+            power: Power::On,
             state: State::Wait,
             since: 0,
             account: Account::default(),

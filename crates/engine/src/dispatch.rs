@@ -1,5 +1,6 @@
 //! What happens on logical CPUs: worlds start, run at the speed that their sibling leaves them, and stop.
 
+use crate::power::Power;
 use crate::simulation::{Simulation, WORK};
 use crate::state::{Event, Kind};
 use hypertwin_models::accounting::State;
@@ -38,10 +39,10 @@ impl Simulation {
             .account
             .charge(dt, overlap, shared, host.shared_charge, host.clock_ratio);
         host.scheduler.charge(world.local, cpu, dt, used);
-        let vm = &mut self.vms[world.vm];
         let progress = (dt - overlap) as f64;
         match world.kind {
-            Kind::Vcpu { index } => {
+            Kind::Vcpu { vm, index } => {
+                let vm = &mut self.vms[vm];
                 // Time in the hypervisor is no progress of the guest.
                 world.lag_ns += overlap;
                 if let Some(process) = vm.guest.current(index) {
@@ -59,7 +60,9 @@ impl Simulation {
                     limit.left_ns -= if host.scheduler.charges_used() { used } else { dt as f64 };
                 }
             }
-            Kind::Helper | Kind::Controller { .. } => world.remaining_ns -= progress * host.helper_speed(shared),
+            Kind::Helper { .. } | Kind::Controller { .. } | Kind::Service { .. } => {
+                world.remaining_ns -= progress * host.helper_speed(shared);
+            }
         }
     }
 
@@ -69,11 +72,11 @@ impl Simulation {
         let slot = host.cpus[cpu];
         let shared = host.occupancy.sibling_busy(cpu);
         let world = &self.worlds[slot.world];
-        let vm = &self.vms[world.vm];
         let start = slot.since + slot.interrupt_ns;
         let mut next = slot.slice_end;
         match world.kind {
-            Kind::Vcpu { index } => {
+            Kind::Vcpu { vm, index } => {
+                let vm = &self.vms[vm];
                 if let Some(process) = vm.guest.current(index) {
                     let left = self.processes[process as usize].remaining_ns.max(0.0)
                         / (vm.speed[usize::from(shared)] * slot.memory_speed);
@@ -83,7 +86,7 @@ impl Simulation {
                     next = next.min(slot.since + vm.slice_left[index]);
                 }
             }
-            Kind::Helper | Kind::Controller { .. } => {
+            Kind::Helper { .. } | Kind::Controller { .. } | Kind::Service { .. } => {
                 let left = world.remaining_ns.max(0.0) / host.helper_speed(shared);
                 next = next.min(start.saturating_add(left.ceil() as u64));
             }
@@ -138,13 +141,18 @@ impl Simulation {
 
     /// A waiting world has work again.
     pub fn wake_world(&mut self, world_index: usize) {
-        self.enter(world_index, State::Ready);
-        let vm_index = self.worlds[world_index].vm;
-        let is_vcpu = matches!(self.worlds[world_index].kind, Kind::Vcpu { .. });
-        if is_vcpu && self.vms[vm_index].cosched.is_some() {
-            self.worlds[world_index].lag_ns = self.slowest_lag(vm_index, world_index);
+        if let Power::Off { wants_to_run } = &mut self.worlds[world_index].power {
+            *wants_to_run = true;
+            return;
         }
-        let throttled = is_vcpu && self.vms[vm_index].throttled;
+        self.enter(world_index, State::Ready);
+        let mut throttled = false;
+        if let Some((vm_index, _)) = self.vcpu_of(world_index) {
+            if self.vms[vm_index].cosched.is_some() {
+                self.worlds[world_index].lag_ns = self.slowest_lag(vm_index, world_index);
+            }
+            throttled = self.vms[vm_index].throttled;
+        }
         let world = &mut self.worlds[world_index];
         world.asleep = true;
         world.waking = true;
@@ -207,11 +215,11 @@ impl Simulation {
         let node = host.occupancy.topology.node_of(cpu);
         let slot = &mut host.cpus[cpu];
         (slot.memory_speed, slot.draws) = match world.kind {
-            Kind::Vcpu { index } => {
-                let memory = &self.vms[world.vm].memory;
+            Kind::Vcpu { vm, index } => {
+                let memory = &self.vms[vm].memory;
                 (memory.speed(index, node), memory.draws())
             }
-            Kind::Helper | Kind::Controller { .. } => (1.0, false),
+            Kind::Helper { .. } | Kind::Controller { .. } | Kind::Service { .. } => (1.0, false),
         };
         slot.world = world_index;
         slot.since = self.now;
@@ -291,8 +299,7 @@ impl Simulation {
         let slot = self.hosts[host_index].cpus[cpu];
         let world_index = slot.world;
         match self.worlds[world_index].kind {
-            Kind::Vcpu { index } => {
-                let vm_index = self.worlds[world_index].vm;
+            Kind::Vcpu { vm: vm_index, index } => {
                 let vm = &mut self.vms[vm_index];
                 let Some(process) = vm.guest.current(index) else { return };
                 if self.processes[process as usize].remaining_ns <= 0.5 && slot.interrupt_ns == 0 {
@@ -308,7 +315,7 @@ impl Simulation {
                     }
                 }
             }
-            Kind::Helper => {
+            Kind::Helper { .. } => {
                 if self.worlds[world_index].remaining_ns <= 0.5 && slot.interrupt_ns == 0 {
                     if let Some(process) = self.worlds[world_index].request.take() {
                         self.begin_delay(process);
@@ -326,6 +333,13 @@ impl Simulation {
                     return;
                 }
             }
+            Kind::Service { pool, thread } => {
+                let done = self.worlds[world_index].remaining_ns <= 0.5 && slot.interrupt_ns == 0;
+                if done && !self.next_on_service(pool, thread) {
+                    self.sleep(world_index);
+                    return;
+                }
+            }
         }
         if self.now >= slot.slice_end {
             self.end_slice(host_index, cpu, world_index);
@@ -339,9 +353,10 @@ impl Simulation {
         let (host_index, cpu) = (self.worlds[world_index].host, self.worlds[world_index].cpu);
         self.stop(host_index, cpu, State::Wait);
         let world = &self.worlds[world_index];
-        let vm = &mut self.vms[world.vm];
-        if vm.slowest_ns == Some(world.lag_ns) {
-            vm.slowest_ns = None;
+        if let Kind::Vcpu { vm, .. } = world.kind
+            && self.vms[vm].slowest_ns == Some(world.lag_ns)
+        {
+            self.vms[vm].slowest_ns = None;
         }
         self.hosts[host_index].scheduler.sleep(world.local, self.now);
         self.refill(host_index, cpu);
@@ -410,6 +425,15 @@ impl Simulation {
                 self.worlds[world_index].limited = true;
             }
             State::Ready | State::CoStop | State::Wait => {}
+        }
+    }
+
+    /// A world whose host is off stands still.
+    pub fn halt(&mut self, world_index: usize) {
+        self.hold_back(world_index, State::Wait, false);
+        if self.worlds[world_index].state != State::Wait {
+            self.enter(world_index, State::Wait);
+            self.worlds[world_index].limited = false;
         }
     }
 

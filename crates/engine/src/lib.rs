@@ -6,9 +6,10 @@
 mod build;
 mod dispatch;
 mod io;
-mod io_build;
 mod memory;
 mod parallel;
+mod pool;
+mod power;
 mod recorder;
 mod report;
 mod results;
@@ -17,10 +18,12 @@ mod state;
 mod stations;
 mod view;
 
-pub use hypertwin_kernel::replication_seed;
+pub use hypertwin_kernel::{half_width_95, replication_seed};
 pub use hypertwin_models::accounting::{Account, State};
+pub use hypertwin_models::storage::durability;
 pub use hypertwin_models::topology::{Domain, Topology};
 pub use hypertwin_models::vnuma;
+pub use pool::{Counters, IncidentReport, PoolReport, PoolResult, PoolTimeline};
 pub use report::{HostReport, LatencyReport, PointReport, ResponseReport, TimelineReport, VmReport, aggregate};
 pub use results::{HostResult, HostTimeline, IoResult, Replication, Timeline, VmResult, VmTimeline};
 pub use stations::{BottleneckReport, StationReport, StationResult};

@@ -235,19 +235,21 @@ impl Simulation {
             let Some(world) = host.occupancy.running(cpu).map(|_| &self.worlds[host.cpus[cpu].world]) else {
                 continue;
             };
-            let Kind::Vcpu { index } = world.kind else { continue };
-            let vm = &self.vms[world.vm];
+            let Kind::Vcpu { vm: flow, index } = world.kind else {
+                continue;
+            };
+            let vm = &self.vms[flow];
             if !vm.memory.draws() {
                 continue;
             }
             let shared = host.occupancy.sibling_busy(cpu);
             let node = host.occupancy.topology.node_of(cpu);
             let speed = vm.memory.speed(index, node);
-            let key = (world.vm, vm.memory.domain_of[index], node);
+            let key = (flow, vm.memory.domain_of[index], node);
             let demand = keys.iter().position(|known| *known == key).unwrap_or_else(|| {
                 keys.push(key);
                 demands.push(Demand {
-                    flow: world.vm,
+                    flow,
                     node,
                     bytes_per_s: 0.0,
                     memory: vm.memory.seen_by(index).to_vec(),

@@ -1,5 +1,6 @@
 //! Measuring: totals of a window, the timeline, and the series that output analysis looks at.
 
+use crate::pool::PoolTimeline;
 use crate::results::{HostResult, IoResult, Timeline, VmResult};
 use crate::simulation::{MEASURE, Simulation};
 use crate::state::{Event, Responses};
@@ -55,7 +56,7 @@ impl Recorder {
         Self {
             groups: scenario.vms.keys().cloned().collect(),
             distributions: vec![Histogram::new(); scenario.vms.len()],
-            io_distributions: if scenario.arrays.is_empty() {
+            io_distributions: if scenario.arrays.is_empty() && scenario.storage.is_empty() {
                 Vec::new()
             } else {
                 vec![Histogram::new(); scenario.vms.len()]
@@ -156,6 +157,7 @@ impl Simulation {
             time_s: Vec::new(),
             hosts: vec![HostTimeline::default(); hosts],
             vms: vec![VmTimeline::default(); vms],
+            pools: vec![PoolTimeline::default(); self.pools.len()],
         };
         let (sample, observe) = (self.now + recorder.sample_ns, self.now + recorder.observe_ns);
         self.at(observe, MEASURE, Event::Observe);
@@ -198,6 +200,13 @@ impl Simulation {
             let helpers = self.used_by(vm.first_helper..vm.first_helper + vm.helpers);
             totals[vm.host].used_ns += self.used_by(vm.first_world..vm.first_world + vm.vcpus) + helpers;
             totals[vm.host].overhead_ns += helpers;
+        }
+        for pool in &self.pools {
+            for thread in &pool.threads {
+                let world = &self.worlds[thread.world];
+                totals[world.host].used_ns += world.account.used_ns;
+                totals[world.host].overhead_ns += world.account.used_ns;
+            }
         }
         totals
     }
@@ -268,6 +277,9 @@ impl Simulation {
             line.response_ms_mean
                 .push((responses.count > 0).then(|| responses.mean_ms()));
         }
+        for (pool, line) in self.pools.iter().zip(&mut self.recorder.timeline.pools) {
+            pool.sample(line);
+        }
         let next = self.now + self.recorder.sample_ns;
         if next <= self.end {
             self.at(next, MEASURE, Event::Sample);
@@ -316,6 +328,7 @@ impl Simulation {
             });
         let hosts = hosts.collect();
         let stations = self.station_results(&self.recorder.groups, duration_ns);
+        let pools = self.pool_results(duration_ns);
         let helpers: Vec<f64> = self
             .vms
             .iter()
@@ -393,6 +406,7 @@ impl Simulation {
             group_responses,
             group_io,
             stations,
+            pools,
             observations: recorder.observations,
             observation_s: recorder.observe_ns as f64 / 1e9,
             timeline: recorder.timeline,

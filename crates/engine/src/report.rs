@@ -1,5 +1,6 @@
 //! From the replications of one point to what is reported: means, confidence, distributions, steady state.
 
+use crate::pool::{self, PoolReport, PoolResult, PoolTimeline};
 use crate::results::{HostTimeline, IoResult, Replication, VmResult, VmTimeline};
 use crate::stations::{self, BottleneckReport, StationReport, StationResult};
 use hypertwin_kernel::{Histogram, batch_means, half_width_95, mser5};
@@ -35,6 +36,8 @@ pub struct PointReport {
     pub vms: BTreeMap<String, VmReport>,
     pub groups: BTreeMap<String, VmReport>,
     pub storage: BTreeMap<String, StationReport>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub pools: BTreeMap<String, PoolReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bottleneck: Option<BottleneckReport>,
     pub timeline: TimelineReport,
@@ -148,6 +151,8 @@ pub struct TimelineReport {
     pub time_s: Vec<f64>,
     pub hosts: BTreeMap<String, HostTimeline>,
     pub vms: BTreeMap<String, VmTimeline>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub pools: BTreeMap<String, PoolTimeline>,
 }
 
 fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
@@ -275,9 +280,16 @@ pub fn aggregate(replications: &[&Replication]) -> PointReport {
             .map(|vm| vm.name.clone())
             .zip(first.timeline.vms.iter().cloned())
             .collect(),
+        pools: first
+            .pools
+            .iter()
+            .map(|pool| pool.name.clone())
+            .zip(first.timeline.pools.iter().cloned())
+            .collect(),
     };
     let stations: Vec<&[StationResult]> = replications.iter().map(|r| r.stations.as_slice()).collect();
     let (storage, bottleneck) = stations::summarise(&stations);
+    let pools: Vec<&[PoolResult]> = replications.iter().map(|r| r.pools.as_slice()).collect();
     PointReport {
         set: BTreeMap::new(),
         replications: replications.len(),
@@ -291,6 +303,7 @@ pub fn aggregate(replications: &[&Replication]) -> PointReport {
         vms,
         groups,
         storage,
+        pools: pool::summarise(&pools),
         bottleneck,
         timeline,
         events: replications.iter().map(|replication| replication.events).sum(),

@@ -1,5 +1,6 @@
 //! The results of one replication, as plain data.
 
+use crate::pool::{PoolResult, PoolTimeline};
 use crate::stations::StationResult;
 use hypertwin_kernel::Histogram;
 use serde::Serialize;
@@ -21,6 +22,8 @@ pub struct Replication {
     pub group_io: Vec<Histogram>,
     /// Stations of the I/O path.
     pub stations: Vec<StationResult>,
+    /// Pools of distributed storage.
+    pub pools: Vec<PoolResult>,
     /// Per group: series of guest CPU (%), throughput (1/s) and mean response time (ms) for output analysis.
     pub observations: Vec<[Vec<f64>; 3]>,
     /// Interval of `observations`, in seconds.
@@ -123,6 +126,8 @@ pub struct Timeline {
     pub hosts: Vec<HostTimeline>,
     /// Per VM.
     pub vms: Vec<VmTimeline>,
+    /// Per pool.
+    pub pools: Vec<PoolTimeline>,
 }
 
 /// Timeline of a host.

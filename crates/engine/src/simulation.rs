@@ -1,6 +1,7 @@
 //! The event loop, and what a process does: compute, ask the hypervisor, wait, think.
 
 use crate::io::IoPath;
+use crate::pool::{Pool, Schedule};
 use crate::state::{Event, Host, Kind, Phase, Process, Request, Source, Vm, World};
 use crate::{Replication, RunError};
 use hypertwin_kernel::{Calendar, Nanos};
@@ -26,6 +27,8 @@ pub(crate) struct Simulation {
     pub vms: Vec<Vm>,
     pub processes: Vec<Process>,
     pub io: IoPath,
+    pub pools: Vec<Pool>,
+    pub schedule: Schedule,
     /// Processes to wake in their guest, once the event at hand is done with.
     pub wakeups: VecDeque<ProcessId>,
     /// Helper worlds that have got work, to wake likewise.
@@ -46,7 +49,6 @@ impl Simulation {
                 break;
             }
             self.now = now;
-            let host = self.bandwidth_matters.then(|| self.host_of(event)).flatten();
             self.handle(event);
             loop {
                 if let Some(process) = self.wakeups.pop_front() {
@@ -57,8 +59,11 @@ impl Simulation {
                     break;
                 }
             }
-            if let Some(host) = host {
-                self.share_memory(host);
+            if self.bandwidth_matters {
+                match self.host_of(event) {
+                    Some(host) => self.share_memory(host),
+                    None => (0..self.hosts.len()).for_each(|host| self.share_memory(host)),
+                }
             }
             if let Some(failure) = self.failure {
                 return Err(failure);
@@ -80,24 +85,26 @@ impl Simulation {
             Event::BalanceThreads { host } => self.on_balance_threads(host as usize),
             Event::BalanceHost { host } => self.on_balance_host(host as usize),
             Event::LoadStep { vm, step } => self.on_load_step(vm as usize, step as usize),
+            Event::Failure(index) => self.on_failure(index as usize),
+            Event::Detect { pool } => self.on_detect(pool as usize),
             Event::StartMeasuring => self.start_measuring(),
             Event::Sample => self.sample(),
             Event::Observe => self.observe(),
         }
     }
 
-    /// The one host that an event concerns.
+    /// The one host that an event concerns; `None` if there may be several.
     fn host_of(&self, event: Event) -> Option<usize> {
         match event {
             Event::Cpu { host, .. } | Event::BalanceThreads { host } | Event::BalanceHost { host } => {
                 Some(host as usize)
             }
             Event::Process(process) => Some(self.vms[self.processes[process as usize].vm as usize].host),
-            Event::Io(io) => Some(self.vms[self.io.vm_of(io)].host),
+            Event::Io(io) => (self.pools.is_empty()).then(|| self.vms[self.io.vm_of(io)].host),
             Event::Arrival { vm } | Event::Cosched { vm } | Event::Limit { vm } | Event::LoadStep { vm, .. } => {
                 Some(self.vms[vm as usize].host)
             }
-            Event::StartMeasuring | Event::Sample | Event::Observe => None,
+            Event::Failure(_) | Event::Detect { .. } | Event::StartMeasuring | Event::Sample | Event::Observe => None,
         }
     }
 
@@ -229,7 +236,8 @@ impl Simulation {
     /// Gives an idle helper world the next request. `false` if there is none.
     pub fn start_request(&mut self, helper: usize) -> bool {
         let world = &mut self.worlds[helper];
-        let vm = &mut self.vms[world.vm];
+        let Kind::Helper { vm } = world.kind else { return false };
+        let vm = &mut self.vms[vm];
         let Some(request) = vm.requests.pop_front() else {
             vm.idle_helpers.push(helper);
             return false;
@@ -404,8 +412,8 @@ impl Simulation {
 
     pub fn vcpu_of(&self, world: usize) -> Option<(usize, usize)> {
         match self.worlds[world].kind {
-            Kind::Vcpu { index } => Some((self.worlds[world].vm, index)),
-            Kind::Helper | Kind::Controller { .. } => None,
+            Kind::Vcpu { vm, index } => Some((vm, index)),
+            Kind::Helper { .. } | Kind::Controller { .. } | Kind::Service { .. } => None,
         }
     }
 }

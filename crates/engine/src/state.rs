@@ -3,6 +3,7 @@
 use crate::io::{IoId, VmIo};
 use crate::memory::{HostMemory, VmMemory};
 use crate::parallel::Parallel;
+use crate::power::Power;
 use hypertwin_kernel::{Draw, EventId, Histogram, Nanos, Stream, TimeAverage};
 use hypertwin_models::accounting::{Account, ProcessorTime, State};
 use hypertwin_models::guest_system::{GuestSystem, ProcessId};
@@ -31,6 +32,10 @@ pub enum Event {
     BalanceHost { host: u32 },
     /// The load of a VM changes.
     LoadStep { vm: u32, step: u32 },
+    /// Something fails or returns.
+    Failure(u32),
+    /// A pool replaces what is still away.
+    Detect { pool: u32 },
     /// The warm-up ends.
     StartMeasuring,
     /// The timeline takes a sample.
@@ -99,17 +104,39 @@ pub struct Host {
     /// Its ports to arrays, and the first of their depths; empty where no VM uses them.
     pub ports: std::ops::Range<usize>,
     pub port_depths: usize,
+    /// Its ports for the traffic of pools, and the time of a message without its transfer.
+    pub nics: std::ops::Range<usize>,
+    pub message_ns: Nanos,
+    /// Failures at present: of itself and of its network; and how many of its own will never end.
+    pub failures: u32,
+    pub link_failures: u32,
+    pub gone: u32,
+}
+
+impl Host {
+    /// Whether a machine on it cannot reach a node, which may be the host itself.
+    pub fn cut_off(&self, is_local: bool) -> bool {
+        self.link_failures > 0 && !is_local
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Vcpu {
+        vm: usize,
         index: usize,
     },
-    Helper,
+    Helper {
+        vm: usize,
+    },
     /// Works for a virtual controller.
     Controller {
         index: usize,
+    },
+    /// Serves devices of a pool.
+    Service {
+        pool: usize,
+        thread: usize,
     },
 }
 
@@ -117,8 +144,8 @@ pub enum Kind {
 pub struct World {
     pub host: usize,
     pub local: WorldId,
-    pub vm: usize,
     pub kind: Kind,
+    pub power: Power,
     pub state: State,
     pub since: Nanos,
     pub account: Account,

@@ -1,6 +1,7 @@
 //! The stations of the I/O path as a report shows them: what each was asked to do, and which one limits.
 
-use crate::io::{Port, Waits};
+use crate::io::{DiskState, Port, Waits};
+use crate::pool::Pool;
 use crate::simulation::Simulation;
 use hypertwin_kernel::{Nanos, TimeAverage};
 use serde::Serialize;
@@ -113,6 +114,7 @@ impl Simulation {
         }
         for disk in &mut path.disks {
             again(&mut disk.busy, &mut disk.queue, &mut disk.waits);
+            disk.bytes = [0; 2];
         }
         for controller in &mut path.controllers {
             controller.queue.reset(now);
@@ -123,7 +125,12 @@ impl Simulation {
             array.waits = Waits::default();
             (array.reads, array.hits) = (0, 0);
         }
-        for port in path.ports.iter_mut().chain(&mut path.fronts) {
+        for desk in self.pools.iter_mut().flat_map(|pool| &mut pool.desks) {
+            desk.queue.reset(now);
+            desk.waits = Waits::default();
+        }
+        self.pools.iter_mut().for_each(Pool::reset);
+        for port in path.ports.iter_mut().chain(&mut path.fronts).chain(&mut path.nics) {
             port.up.reset(now);
             port.down.reset(now);
             port.waits = Waits::default();
@@ -170,7 +177,8 @@ impl Simulation {
                 results.push(depths[index].result(name, true, duration_ns));
             }
         }
-        let ports = |ports: &[Port], name: String| ports_result(ports, name, now, duration_ns);
+        let ports =
+            |ports: &[Port], name: String| ports_result(&ports.iter().collect::<Vec<_>>(), name, now, duration_ns);
         for host in self.hosts.iter().filter(|host| !host.ports.is_empty()) {
             results.push(ports(
                 &self.io.ports[host.ports.clone()],
@@ -188,17 +196,52 @@ impl Simulation {
             let mut cache = cache.result(format!("{}-cache", array.name), true, duration_ns);
             cache.hit_pct = (array.reads > 0).then(|| 100.0 * array.hits as f64 / array.reads as f64);
             results.push(cache);
-            let channels = f64::from(array.disk.channels);
-            let disks = self.io.disks[array.disks.clone()].iter();
-            let sums = Sums::of(disks.map(|disk| (disk.busy.mean(now) / channels, disk.queue.mean(now), disk.waits)));
-            results.push(sums.result(format!("{}-disks", array.name), false, duration_ns));
+            results.push(self.disks_result(array.disks.clone(), format!("{}-disks", array.name), duration_ns));
+        }
+        for pool in &self.pools {
+            let named = |what: &str| format!("{}-{what}", pool.name);
+            let desks = pool.desks.iter().enumerate().map(|(index, desk)| {
+                let threads: Vec<usize> = pool
+                    .threads
+                    .iter()
+                    .filter(|thread| thread.desk == index)
+                    .map(|t| t.world)
+                    .collect();
+                let busy = threads.iter().map(|&world| run(world)).sum::<f64>() / threads.len() as f64;
+                (busy, desk.queue.mean(now), desk.waits)
+            });
+            results.push(Sums::of(desks).result(named("services"), false, duration_ns));
+            results.push(self.disks_result(pool.devices.clone(), named("devices"), duration_ns));
+            let flash = self.flash_disks(pool);
+            if !flash.is_empty() {
+                results.push(self.disks_result(flash, named("flash"), duration_ns));
+            }
+            for (nodes, what) in [(true, "network"), (false, "client-network")] {
+                let nics = self.nics_of(pool, nodes);
+                if !nics.is_empty() {
+                    results.push(ports_result(&nics, named(what), now, duration_ns));
+                }
+            }
         }
         results
     }
 }
 
+impl Simulation {
+    fn disks_result(&self, disks: std::ops::Range<usize>, name: String, duration_ns: f64) -> StationResult {
+        let depth = |disk: &DiskState| f64::from(self.io.disk_sets[disk.set as usize].depth);
+        let disks = self.io.disks[disks].iter();
+        let mut sums = Sums::of(disks.clone().map(|disk| {
+            let busy = disk.busy.mean(self.now) / depth(disk);
+            (busy, disk.queue.mean(self.now), disk.waits)
+        }));
+        sums.bytes = Some(disks.flat_map(|disk| disk.bytes).sum());
+        sums.result(name, false, duration_ns)
+    }
+}
+
 /// Ports of a host or an array: the busier direction of each counts.
-fn ports_result(ports: &[Port], name: String, now: Nanos, duration_ns: f64) -> StationResult {
+fn ports_result(ports: &[&Port], name: String, now: Nanos, duration_ns: f64) -> StationResult {
     let mut sums = Sums::of(ports.iter().map(|port| {
         let busy = port.up.busy_ns(now).max(port.down.busy_ns(now)) as f64 / duration_ns;
         (busy, port.waits.wait_ns as f64 / duration_ns, port.waits)

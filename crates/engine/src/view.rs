@@ -1,6 +1,7 @@
 //! What an observer sees of a running simulation after each event: states and accounts, nothing that can be changed.
 //! Checkers of invariants are written against this.
 
+use crate::pool::Counters;
 use crate::simulation::Simulation;
 use crate::state::{Kind, Phase};
 use hypertwin_kernel::Nanos;
@@ -17,10 +18,8 @@ pub struct View<'s> {
 pub struct WorldView<'s> {
     /// Host it is on.
     pub host: usize,
-    /// VM it belongs to.
-    pub vm: usize,
-    /// A vCPU, rather than a helper world of the hypervisor.
-    pub is_vcpu: bool,
+    /// The VM whose vCPU it is; `None` for a world of the hypervisor or of storage.
+    pub vm: Option<usize>,
     /// Its state.
     pub state: State,
     /// Since when its account is behind.
@@ -65,8 +64,10 @@ impl<'s> View<'s> {
         let hosts = &self.simulation.hosts;
         self.simulation.worlds.iter().map(|world| WorldView {
             host: world.host,
-            vm: world.vm,
-            is_vcpu: matches!(world.kind, Kind::Vcpu { .. }),
+            vm: match world.kind {
+                Kind::Vcpu { vm, .. } => Some(vm),
+                _ => None,
+            },
             state: world.state,
             since: world.since,
             limited: world.limited,
@@ -98,6 +99,12 @@ impl<'s> View<'s> {
             .map(|process| process.remaining_ns)
             .sum();
         (self.simulation.vms[vm].work_begun_ns, left)
+    }
+
+    /// What has passed through a pool, what its members lack at present, and how many of its groups are not whole.
+    pub fn pool(&self, pool: usize) -> (Counters, u64, usize) {
+        let pool = &self.simulation.pools[pool];
+        (pool.count, pool.due(), pool.degraded())
     }
 
     /// vCPUs that the guest of a VM sees busy.

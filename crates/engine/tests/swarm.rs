@@ -284,8 +284,8 @@ impl Checker {
                     "seed {seed} at {now}: world {index} runs where it may not"
                 );
             }
-            if world.is_vcpu && world.state != State::Wait {
-                *awake.entry(world.vm).or_default() += 1;
+            if let Some(vm) = world.vm.filter(|_| world.state != State::Wait) {
+                *awake.entry(vm).or_default() += 1;
             }
             let total = world.account.total_ns() + (now - world.since);
             assert_eq!(
@@ -330,7 +330,7 @@ impl Checker {
         for vm in 0..vms {
             let run_ns: u64 = view
                 .worlds()
-                .filter(|world| world.vm == vm && world.is_vcpu)
+                .filter(|world| world.vm == Some(vm))
                 .map(|world| world.account.run_ns)
                 .sum();
             let (begun, left) = view.work(vm);

@@ -1,8 +1,10 @@
 //! The seam between Rust and Python, `hypertwin._core`: it converts values and errors, and never computes.
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
-use hypertwin_cluster::{Bytes, Frequency, Mistake, QuantityError, Scenario};
+use hypertwin_cluster::{Bandwidth, Bytes, Duration, Frequency, Mistake, QuantityError, Redundancy, Scenario};
+use hypertwin_engine::durability::{Assumptions, Repair, assess};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -45,17 +47,50 @@ fn validate(json: &str) -> PyResult<String> {
 /// Hertz of a frequency such as `2.5 GHz`; ValueError says what is wrong with the text.
 #[pyfunction]
 fn frequency_hz(text: &str) -> PyResult<u64> {
-    text.parse()
-        .map(Frequency::whole_hz)
-        .map_err(|error: QuantityError| PyValueError::new_err(error.to_string()))
+    quantity(text).map(Frequency::whole_hz)
 }
 
-/// Bytes of a size such as `1 MiB`; ValueError says what is wrong with the text.
+/// Seconds of a duration such as `6.5 d`; ValueError says what is wrong with the text.
+#[pyfunction]
+fn duration_s(text: &str) -> PyResult<f64> {
+    quantity(text).map(Duration::seconds)
+}
+
+/// Bytes of a size such as `10 TB`; ValueError says what is wrong with the text.
 #[pyfunction]
 fn size_bytes(text: &str) -> PyResult<u64> {
-    text.parse()
-        .map(Bytes::bytes)
-        .map_err(|error: QuantityError| PyValueError::new_err(error.to_string()))
+    quantity(text).map(Bytes::bytes)
+}
+
+/// Bytes per second of a bandwidth such as `50 MB/s`; ValueError says what is wrong with the text.
+#[pyfunction]
+fn bandwidth_bytes_per_s(text: &str) -> PyResult<f64> {
+    quantity(text).map(Bandwidth::bytes_per_s)
+}
+
+/// Durability of a scheme such as `ec-3+2`, as a JSON object; ScenarioMistakes names the argument that is wrong.
+#[pyfunction]
+fn durability(
+    scheme: &str,
+    annual_failure_rate: f64,
+    repair_s: f64,
+    serial_repair: bool,
+    groups: u64,
+    usable_bytes: Option<u64>,
+) -> PyResult<String> {
+    let assumptions = Assumptions {
+        annual_failure_rate,
+        repair_s,
+        repair: if serial_repair {
+            Repair::Serial
+        } else {
+            Repair::Parallel
+        },
+        groups,
+        usable_bytes,
+    };
+    let found = Redundancy::read(scheme, "scheme").and_then(|scheme| assess(scheme, &assumptions));
+    json(&found.map_err(|mistake| mistakes(&[mistake]))?)
 }
 
 /// Virtual NUMA of every machine of a scenario, as a JSON object {"vms": {NAME: layout}}.
@@ -87,6 +122,12 @@ fn transient_s(replication: &Replication) -> Option<f64> {
     replication.0.transient_s()
 }
 
+/// Half-width of the 95 % confidence interval of the mean of independent values (Student's t); None below two values.
+#[pyfunction]
+fn half_width_95(values: Vec<f64>) -> Option<f64> {
+    hypertwin_engine::half_width_95(&values)
+}
+
 /// Report of one point as JSON, from its replications in order.
 #[pyfunction]
 fn aggregate(replications: Vec<Py<Replication>>) -> PyResult<String> {
@@ -98,10 +139,16 @@ fn aggregate(replications: Vec<Py<Replication>>) -> PyResult<String> {
 }
 
 fn parse(text: &str) -> PyResult<Scenario> {
-    Scenario::from_json(text).map_err(|mistakes: Vec<Mistake>| match json(&mistakes) {
-        Ok(list) => ScenarioMistakes::new_err(list),
-        Err(error) => error,
-    })
+    Scenario::from_json(text).map_err(|found| mistakes(&found))
+}
+
+fn mistakes(found: &[Mistake]) -> PyErr {
+    json(&found).map_or_else(|error| error, ScenarioMistakes::new_err)
+}
+
+fn quantity<Q: FromStr<Err = QuantityError>>(text: &str) -> PyResult<Q> {
+    text.parse()
+        .map_err(|error: QuantityError| PyValueError::new_err(error.to_string()))
 }
 
 fn json(value: &impl serde::Serialize) -> PyResult<String> {
@@ -118,10 +165,14 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;
     module.add_function(wrap_pyfunction!(frequency_hz, module)?)?;
+    module.add_function(wrap_pyfunction!(duration_s, module)?)?;
     module.add_function(wrap_pyfunction!(size_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(bandwidth_bytes_per_s, module)?)?;
+    module.add_function(wrap_pyfunction!(durability, module)?)?;
     module.add_function(wrap_pyfunction!(vnuma, module)?)?;
     module.add_function(wrap_pyfunction!(replication_seed, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(transient_s, module)?)?;
+    module.add_function(wrap_pyfunction!(half_width_95, module)?)?;
     module.add_function(wrap_pyfunction!(aggregate, module)?)
 }

@@ -96,7 +96,7 @@ class Scheme:
         allowed = f"DATA+PARITY, at least 1+1 and at most {MOST_FRAGMENTS} in all"
         found = re.fullmatch(r"([0-9]{1,3})\+([0-9]{1,3})", text.strip())
         if not found:
-            _fail("bad-scheme", "scheme", text, allowed, "for example 3+2")
+            _fail("bad-redundancy", "scheme", text, allowed, "for example 3+2")
         scheme = Scheme(int(found[1]), int(found[2]))
         if not (scheme.data and scheme.parity and scheme.fragments <= MOST_FRAGMENTS):
             _fail("out-of-range", "scheme", text, allowed, "for example 3+2")

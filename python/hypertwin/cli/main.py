@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from hypertwin import _core
-from hypertwin.cli import calibrate, output, schema, simulate, size, validate, vnuma
+from hypertwin.cli import calibrate, density, durability, output, schema, simulate, size, validate, vnuma
 from hypertwin.errors import HypertwinError
 
 INTERRUPTED = 130
@@ -28,8 +28,10 @@ app = typer.Typer(
 )
 app.command(name="simulate")(simulate.command)
 app.command(name="validate")(validate.command)
+app.command(name="density")(density.command)
 app.command(name="size")(size.command)
 app.command(name="vnuma")(vnuma.command)
+app.command(name="durability")(durability.command)
 app.add_typer(calibrate.app, name="calibrate")
 app.command(name="schema")(schema.command)
 

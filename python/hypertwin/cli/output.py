@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console, RenderableType
@@ -60,6 +60,13 @@ def write(text: str) -> None:
 @contextmanager
 def progress_bar(label: str) -> Iterator[run.Progress | None]:
     """A progress bar on stderr while the block runs; None, and nothing printed, when stderr is no terminal."""
+    with labelled_progress_bar() as progress:
+        yield None if progress is None else lambda done, total: progress(label, done, total)
+
+
+@contextmanager
+def labelled_progress_bar() -> Iterator[Callable[[str, int, int], None] | None]:
+    """As `progress_bar`, with a label that may change: called with (label, runs done, runs in all)."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -72,5 +79,5 @@ def progress_bar(label: str) -> Iterator[run.Progress | None]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        task = bar.add_task("", total=None)
+        yield lambda label, done, total: bar.update(task, description=label, completed=done, total=total)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from hypertwin import run, scenario, vnuma
-from hypertwin.cli import output
+from hypertwin.cli import options, output
 from hypertwin.errors import HypertwinError
 from hypertwin.report import files, table
 
@@ -32,38 +32,24 @@ class UsageError(HypertwinError):
 
 
 def command(
-    path: Annotated[str, typer.Argument(metavar="SCENARIO.yaml", help="The scenario file.")],
-    sets: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Replace a value, e.g. vms.db.vcpus=36.")
-    ] = None,
+    path: options.ScenarioFile,
+    sets: options.Sets = None,
     sweeps: Annotated[
         list[str] | None,
         typer.Option("--sweep", metavar="PATH=A,B,C", help="Simulate each value; several sweeps give their product."),
     ] = None,
-    duration: Annotated[str | None, typer.Option(metavar="S", help="Measured seconds per run.")] = None,
-    warmup: Annotated[
-        str | None,
-        typer.Option(
-            metavar="S", help="Seconds discarded before measuring, or `auto`: as long as MSER-5 finds in a pilot run."
-        ),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", help="Seed of the random streams.")] = None,
-    replications: Annotated[int | None, typer.Option(metavar="N", help="Independent runs per point.")] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=1, max=1024, help="Runs at a time (default: all cores); never changes the result."
-        ),
-    ] = None,
+    duration: options.Duration = None,
+    warmup: options.Warmup = None,
+    seed: options.Seed = None,
+    replications: options.Replications = None,
+    jobs: options.Jobs = None,
     form: Annotated[
         Format | None, typer.Option("--format", help="Form of the result (default: by --out's ending, else table).")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the result here instead of to stdout.")
     ] = None,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE.html", help="Write a report with charts as well.")
-    ] = None,
+    report: options.Report = None,
 ) -> None:
     """Simulate a scenario and print what esxtop, vCenter and the guest would show."""
     form = form or _by_ending(out)
@@ -83,8 +69,8 @@ def command(
             sweep=sweep,
             seed=seed,
             replications=replications,
-            duration=_with_unit(duration),
-            warmup=_with_unit(warmup),
+            duration=options.with_unit(duration),
+            warmup=options.with_unit(warmup),
             jobs=jobs,
             progress=progress,
         )
@@ -115,14 +101,3 @@ def command(
 def _by_ending(out: Path | None) -> Format:
     endings = {".json": Format.json, ".csv": Format.csv, ".parquet": Format.parquet}
     return endings.get(out.suffix.lower(), Format.table) if out else Format.table
-
-
-def _with_unit(value: str | None) -> str | None:
-    """A bare number means seconds; anything else is for the scenario's own check, which explains what is allowed."""
-    if value is None:
-        return None
-    try:
-        float(value)
-    except ValueError:
-        return value
-    return f"{value} s"

@@ -7,7 +7,7 @@ The same result gives the same bytes.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib import resources
 from typing import Any
@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from hypertwin.frame import entities, flatten
-from hypertwin.report import charts, comparison, table, topology
+from hypertwin.report import charts, comparison, density, durability, table, topology
 from hypertwin.report.metrics import CATALOGUE, catalogue_key
 
 POLICY = (
@@ -80,6 +80,72 @@ def render_comparison(studies: Sequence[comparison.Study], version: str) -> str:
         source = f'<p class="hint">Source: {escape(study.source)}</p>'
         page.section(study.title if len(studies) > 1 else "Published against twin", source + _judged(study.rows, drawn))
     return page.finish(title)
+
+
+def render_durability(
+    result: Mapping[str, Any], curves: Mapping[str, Sequence[Mapping[str, float]]], version: str
+) -> str:
+    """Return the page of storage schemes: charts and table of what `hypertwin.plan.durability` found."""
+    page = _Page()
+    title = "Durability of redundant storage"
+    lead = "What copies and erasure codes cost, and how likely they lose data."
+    page.add(_banner(title, lead, [*durability.facts(result), ("hypertwin", version)]))
+    panels = "".join(_panel(page, chart) for chart in durability.charts(result, curves))
+    page.section("Cost, failures and repair", f'<div class="grid">{panels}</div>')
+    page.section("All schemes", _sortable(*durability.lines(result), 1, durability.NOTES))
+    return page.finish(title)
+
+
+def render_density(found: Mapping[str, Any]) -> str:
+    """Return the page of what `hypertwin density --format json` prints: the answer, the curve around it, a table."""
+    page = _Page()
+    reply = found["answer"]
+    facts = [
+        ("scenario", str(found["scenario"])),
+        ("VM group", str(found["vm"])),
+        ("objectives", " and ".join(each["text"] for each in found["slo"])),
+        ("counts", f"{found['min']} to {found['max']}, {len(found['points'])} looked at"),
+        ("runs", f"{found['duration_s']:g} s each"),
+        ("seed", str(found["seed"])),
+        ("hypertwin", str(found["version"])),
+    ]
+    chips = "".join(f"<code>{escape(path)}={escape(str(value))}</code> " for path, value in found["set"].items())
+    more = (f'<p class="chips">{chips}</p>' if chips else "") + (
+        f'<p class="calibration">{escape(table.calibration_note(found))}</p>'
+    )
+    title = f"How many VMs of {found['vm']}?"
+    page.add(_banner(title, reply["text"], facts, more))
+    cards = [
+        ("VMs", f"{'at least ' if reply['at_max'] else ''}{reply['count']}", "meet the objectives on average"),
+        ("With 95 % confidence", str(reply["sure_count"]), "the whole interval meets them"),
+        ("Missed first", str(reply["limiting"] or "no room"), "") if not reply["at_max"] else ("", "", ""),
+        ("Limited by", "", str(reply["limited_by"] or "")),
+    ]
+    page.add(f'<div class="cards">{"".join(_card(*card) for card in cards if card[1] or card[2])}</div>')
+    panels = "".join(_panel(page, chart) for chart in density.charts(found))
+    page.section("The curve", f'<div class="grid">{panels}</div>' if panels else "")
+    body = "".join(
+        f"<tr><td class=n>{escape(cells[0])}</td><td>{_verdict(point)}</td>"
+        + "".join(f"<td class=n>{escape(cell)}</td>" for cell in cells[2:])
+        + f'<td class="note">{escape(point["reason"] or "")}</td></tr>'
+        for point, cells in zip(found["points"], density.lines(found), strict=True)
+    )
+    head = "".join(
+        f"<th{'' if index == 1 else ' class=n'}>{escape(text)}</th>" for index, text in enumerate(density.heads(found))
+    )
+    notes = "".join(f"<li>{escape(note)}</li>" for note in density.notes(found))
+    page.section(
+        "All counts",
+        f'<div class="scroll"><table class="sortable"><thead><tr>{head}<th></th></tr></thead><tbody>{body}</tbody>'
+        f'</table></div><ul class="hint">{notes}</ul>',
+    )
+    return page.finish(title)
+
+
+def _verdict(point: Mapping[str, Any]) -> str:
+    kind = density.verdict(point)
+    badge = {"sure": "pass", "mean": "open"}.get(kind, "fail")
+    return f'<span class="badge {badge}">{density.WORDS[kind]}</span>'
 
 
 class _Page:
@@ -182,13 +248,15 @@ def _cards(points: Sequence[Mapping[str, Any]]) -> str:
         ("Co-stop, per vCPU", spread("costop_pct", "%", 1)),
         ("Steady state", _steady(steady, len(points))),
     ]
-    markup = "".join(
-        f'<div class="card"><p class="name">{escape(name)}</p><p class="value">{escape(shown[0])}</p>'
-        f'<p class="where">{escape(shown[1])}</p></div>'
-        for name, shown in cards
-        if shown
-    )
+    markup = "".join(_card(name, *shown) for name, shown in cards if shown)
     return f'<div class="cards">{markup}</div>'
+
+
+def _card(name: str, value: str, where: str) -> str:
+    return (
+        f'<div class="card"><p class="name">{escape(name)}</p><p class="value">{escape(value)}</p>'
+        f'<p class="where">{escape(where)}</p></div>'
+    )
 
 
 def _steady(steady: int, points: int) -> tuple[str, str]:
@@ -307,18 +375,22 @@ def _topology(layouts: Mapping[str, Mapping[str, Any]], points: int) -> str:
 
 def _points(result: Mapping[str, Any]) -> str:
     heads, cells = table.lines(result)
-    swept = len(heads) - len(table.HEADS)
-    head = "".join(f"<th{' class=n' if index >= swept else ''}>{escape(text)}</th>" for index, text in enumerate(heads))
+    return _sortable(heads, cells, len(heads) - len(table.HEADS), table.notes(result))
+
+
+def _sortable(heads: Sequence[str], cells: Iterable[Sequence[str]], words: int, notes: Iterable[str]) -> str:
+    """A table that a click on a head sorts, its first columns words and the others numbers, with notes under it."""
+    head = "".join(f"<th{' class=n' if index >= words else ''}>{escape(text)}</th>" for index, text in enumerate(heads))
     body = "".join(
         "<tr>"
-        + "".join(f"<td{' class=n' if index >= swept else ''}>{escape(text)}</td>" for index, text in enumerate(row))
+        + "".join(f"<td{' class=n' if index >= words else ''}>{escape(text)}</td>" for index, text in enumerate(row))
         + "</tr>"
         for row in cells
     )
-    notes = "".join(f"<li>{escape(note)}</li>" for note in table.notes(result))
+    listed = "".join(f"<li>{escape(note)}</li>" for note in notes)
     return (
         f'<div class="scroll"><table class="sortable"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-        f'<ul class="hint">{notes}</ul>'
+        f'<ul class="hint">{listed}</ul>'
     )
 
 

@@ -35,7 +35,7 @@ const UPDATE_PER_PARITY: f64 = 0.0981;
 
 /// CPU time to encode `bytes` of user data as stripes of `data` + `parity` fragments on a core of nominal clock `hz`, in
 /// nanoseconds.
-pub fn encode_ns(bytes: u64, data: u32, parity: u32, hz: f64) -> f64 {
+pub fn encode_ns(bytes: f64, data: u32, parity: u32, hz: f64) -> f64 {
     let extra = (data + parity).saturating_sub(STREAMS);
     let cycles = PER_BYTE + PER_OUTPUT * f64::from(parity) + PER_EXTRA_STREAM * f64::from(extra);
     time_ns(bytes, cycles, hz)
@@ -43,7 +43,7 @@ pub fn encode_ns(bytes: u64, data: u32, parity: u32, hz: f64) -> f64 {
 
 /// CPU time to rebuild `lost` fragments of stripes that hold `bytes` of user data, from `data` fragments that are left, on a core
 /// of nominal clock `hz`, in nanoseconds. Each lost fragment is `bytes / data` long; nothing lost takes no time.
-pub fn decode_ns(bytes: u64, data: u32, lost: u32, hz: f64) -> f64 {
+pub fn decode_ns(bytes: f64, data: u32, lost: u32, hz: f64) -> f64 {
     if lost == 0 {
         return 0.0;
     }
@@ -52,19 +52,19 @@ pub fn decode_ns(bytes: u64, data: u32, lost: u32, hz: f64) -> f64 {
 
 /// CPU time to overwrite `bytes` of a data fragment and to update `parity` parities by the difference, on a core of nominal
 /// clock `hz`, in nanoseconds.
-pub fn update_ns(bytes: u64, parity: u32, hz: f64) -> f64 {
+pub fn update_ns(bytes: f64, parity: u32, hz: f64) -> f64 {
     time_ns(bytes, UPDATE_PER_BYTE + UPDATE_PER_PARITY * f64::from(parity), hz)
 }
 
-fn time_ns(bytes: u64, cycles_per_byte: f64, hz: f64) -> f64 {
-    bytes as f64 * cycles_per_byte * 1e9 / hz
+fn time_ns(bytes: f64, cycles_per_byte: f64, hz: f64) -> f64 {
+    bytes * cycles_per_byte * 1e9 / hz
 }
 
 #[cfg(test)]
 mod tests {
     use super::{decode_ns, encode_ns, update_ns};
 
-    const MIB: u64 = 1 << 20;
+    const MIB: f64 = 1024.0 * 1024.0;
 
     /// Nominal clock of the machine that was measured.
     const HZ: f64 = 2.596145e9;
@@ -81,8 +81,8 @@ mod tests {
         (8, 3, 14.1, 19.6, 14.4, 2.9),
     ];
 
-    fn gb_per_s(bytes: u64, ns: f64) -> f64 {
-        bytes as f64 / ns
+    fn gb_per_s(bytes: f64, ns: f64) -> f64 {
+        bytes / ns
     }
 
     #[test]
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn time_goes_with_bytes_parity_and_clock() {
         let once = encode_ns(MIB, 3, 2, 2.0e9);
-        assert!((encode_ns(8 * MIB, 3, 2, 2.0e9) / once - 8.0).abs() < 1e-12);
+        assert!((encode_ns(8.0 * MIB, 3, 2, 2.0e9) / once - 8.0).abs() < 1e-12);
         assert!((encode_ns(MIB, 3, 2, 4.0e9) / once - 0.5).abs() < 1e-12);
         assert!(encode_ns(MIB, 3, 3, 2.0e9) > once);
         // within what prefetching follows, data fragments are free: they are the bytes
@@ -125,6 +125,6 @@ mod tests {
         assert_eq!(decode_ns(MIB, 3, 2, 2.0e9), encode_ns(MIB, 3, 2, 2.0e9));
         assert!(decode_ns(MIB, 3, 1, 2.0e9) < decode_ns(MIB, 3, 2, 2.0e9));
         assert_eq!(decode_ns(MIB, 3, 0, 2.0e9), 0.0);
-        assert_eq!(encode_ns(0, 3, 2, 2.0e9), 0.0);
+        assert_eq!(encode_ns(0.0, 3, 2, 2.0e9), 0.0);
     }
 }

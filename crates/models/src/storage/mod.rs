@@ -4,5 +4,8 @@
 pub mod array;
 pub mod coding;
 pub mod disk;
+pub mod durability;
 pub mod link;
+pub mod placement;
+pub mod stripe;
 pub mod virtual_controller;

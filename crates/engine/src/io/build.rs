@@ -1,6 +1,8 @@
 //! From a scenario to the initial state of its I/O path.
 
-use crate::io::{Array, Controller, Depth, DiskState, NONE, Port, ROUTE, Vdisk, VmIo, Waits, Worker};
+use crate::io::array::Array;
+use crate::io::guest::{Controller, ROUTE, Target, Vdisk, VmIo, Worker};
+use crate::io::{Depth, DiskSet, NONE, Owner, Port, Waits};
 use crate::simulation::Simulation;
 use crate::state::{Kind, Responses};
 use crate::stations::Station;
@@ -23,9 +25,14 @@ impl Simulation {
         for (name, spec) in &scenario.arrays {
             let disk = Disk::new(spec.disks.kind);
             let index = self.io.arrays.len();
-            let (first_disk, first_front) = (self.io.disks.len(), self.io.fronts.len());
-            let disks = (0..spec.disks.count).map(|_| DiskState::new(index as u32, &disk));
-            self.io.disks.extend(disks);
+            let first_front = self.io.fronts.len();
+            let set = DiskSet {
+                owner: Owner::Array(index),
+                disk,
+                depth: disk.channels,
+                stream: Stream::named(seed, &format!("array/{name}")),
+            };
+            let disks = self.io.add_disks(set, spec.disks.count);
             let port = || port(spec.port_bandwidth.bytes_per_s(), spec.port_command.nanos());
             self.io.fronts.extend((0..spec.front_end_ports).map(|_| port()));
             let working_set: u64 = vm_specs
@@ -45,10 +52,9 @@ impl Simulation {
                 pending_bytes: 0,
                 line: Default::default(),
                 raid: spec.raid,
-                disk,
-                disks: first_disk..self.io.disks.len(),
+                disks,
+                set: self.io.disk_sets.len() - 1,
                 fronts: first_front..self.io.fronts.len(),
-                stream: Stream::named(seed, &format!("array/{name}")),
                 reads: 0,
                 hits: 0,
                 queue: TimeAverage::new(),
@@ -66,13 +72,13 @@ impl Simulation {
         let mut first_ports: BTreeMap<usize, usize> = BTreeMap::new();
         let controllers = self.controllers_by_vm();
         for (vm, (name, spec)) in vm_specs.iter().enumerate() {
-            if spec.array.is_none() {
+            if !spec.has_disks() {
                 continue;
             }
             let host = self.vms[vm].host;
             let host_spec = host_specs[host].1;
             let adapters = &host_spec.adapters;
-            let first_port = *first_ports.entry(host).or_insert_with(|| {
+            let connect = || {
                 let first = self.io.ports.len();
                 let port = || port(adapters.bandwidth.bytes_per_s(), adapters.command.nanos());
                 self.io.ports.extend((0..adapters.ports).map(|_| port()));
@@ -83,7 +89,11 @@ impl Simulation {
                     .extend((0..adapters.ports).map(|_| Depth::new(adapters.depth, station)));
                 self.hosts[host].port_depths = self.io.depths.len() - adapters.ports as usize;
                 first
-            });
+            };
+            let first_port = match spec.array {
+                Some(_) => *first_ports.entry(host).or_insert_with(connect),
+                None => 0,
+            };
             let kind = spec.controller_kind(host_spec.hypervisor.family());
             let first_controller = controllers[vm].start;
             let first_ring = self.io.depths.len() as u32;
@@ -102,18 +112,31 @@ impl Simulation {
             let vdisk_depth = spec.vdisk_depth.unwrap_or(kind.vdisk_depth().0);
             let mut own: BTreeMap<Lun, u32> = BTreeMap::new();
             let first_vdisk = self.io.vdisks.len();
-            for (number, lun) in luns[vm].iter().enumerate() {
+            for number in 0..spec.all_vdisks() as usize {
                 let mut add = |depth: Depth| {
                     self.io.depths.push(depth);
                     (self.io.depths.len() - 1) as u32
                 };
                 let controller = number as u32 % spec.controllers;
-                let port = lun.2 as usize % adapters.ports as usize;
-                let fronts = &self.io.arrays[lun.0].fronts;
-                let front = fronts.start + lun.2 as usize % fronts.len();
                 let mut route = [NONE; ROUTE];
                 route[0] = add(Depth::new(vdisk_depth, stations[1]));
                 route[1] = first_ring + controller;
+                let Some(lun) = luns[vm].get(number) else {
+                    let name = spec.storage.as_deref();
+                    let pool = self.pools.iter().position(|pool| Some(pool.name.as_str()) == name);
+                    self.io.vdisks.push(Vdisk {
+                        route,
+                        controller: first_controller as u32 + controller,
+                        target: Target::Pool {
+                            pool: pool.unwrap_or(0) as u32,
+                            offset: 0,
+                        },
+                    });
+                    continue;
+                };
+                let port = lun.2 as usize % adapters.ports as usize;
+                let fronts = &self.io.arrays[lun.0].fronts;
+                let front = fronts.start + lun.2 as usize % fronts.len();
                 if users[&(host, *lun)].len() > 1 {
                     route[2] = *own
                         .entry(*lun)
@@ -126,9 +149,11 @@ impl Simulation {
                 self.io.vdisks.push(Vdisk {
                     route,
                     controller: first_controller as u32 + controller,
-                    port: (first_port + port) as u32,
-                    front: front as u32,
-                    array: lun.0 as u32,
+                    target: Target::Array {
+                        array: lun.0 as u32,
+                        port: (first_port + port) as u32,
+                        front: front as u32,
+                    },
                 });
             }
             let workload = &scenario.workloads[&spec.workload];
@@ -147,6 +172,8 @@ impl Simulation {
                 largest: costs.largest_bytes.map_or(u32::MAX, |bytes| bytes as u32),
                 read: workload.read_pct / 100.0,
                 random: workload.random_pct / 100.0,
+                working_set: workload.working_set.bytes(),
+                cached: self.cached(scenario, vm, spec),
                 guest_ns: costs.guest_cycles * 1e9 / reference_hz,
                 interrupt_ns: costs.interrupt_cycles * 1e9 / reference_hz,
                 way_ns: adapters.latency.nanos() / 2,
@@ -166,17 +193,35 @@ impl Simulation {
         }
     }
 
+    /// How many of a VM's random reads hit the cache that its pool has on its host.
+    fn cached(&self, scenario: &Scenario, vm: usize, spec: &VmGroup) -> f64 {
+        let Some(pool) = self.pools.iter().find(|pool| Some(&pool.name) == spec.storage.as_ref()) else {
+            return 0.0;
+        };
+        let host = self.vms[vm].host;
+        let machines = scenario.vm_names();
+        let neighbours = machines.iter().zip(&self.vms);
+        let neighbours = neighbours.filter(|((_, other), state)| state.host == host && other.storage == spec.storage);
+        let working_sets = neighbours
+            .map(|((_, other), _)| {
+                let each = scenario.workloads[&other.workload].working_set.bytes();
+                each.saturating_mul(u64::from(other.all_vdisks()))
+            })
+            .fold(0, u64::saturating_add);
+        pool.cached(host, working_sets)
+    }
+
     /// Controllers of a VM with their worlds; called while its worlds are made, so that they follow its helpers'.
     pub fn add_controllers(&mut self, vm: usize, host_index: usize, host: &HostGroup, spec: &VmGroup) {
         let costs = virtual_controller(spec.controller_kind(host.hypervisor.family()));
         for position in 0..spec.controllers as usize {
             let (index, world) = (self.io.controllers.len(), self.worlds.len());
             self.add_world(
-                vm,
                 host_index,
                 Kind::Controller { index },
                 hypertwin_models::topology::Domain::Any,
                 position,
+                true,
             );
             let work_ns = costs.hypervisor_cycles * 1e9 / host.clock.hz();
             self.io.controllers.push(Controller::new(world, vm, work_ns));
@@ -239,7 +284,7 @@ impl Simulation {
     }
 }
 
-fn port(bytes_per_s: f64, command_ns: u64) -> Port {
+pub fn port(bytes_per_s: f64, command_ns: u64) -> Port {
     Port {
         up: Link::new(bytes_per_s, command_ns),
         down: Link::new(bytes_per_s, command_ns),

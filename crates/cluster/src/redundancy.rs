@@ -1,0 +1,218 @@
+//! How distributed storage keeps data through failures: whole copies, or data and parity fragments.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserializer};
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::mistake::{Mistake, show_text};
+
+/// Code of a mistake in a redundancy.
+const CODE: &str = "bad-redundancy";
+
+/// Why a text is not a redundancy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RedundancyError {
+    /// Neither `replicas-N`, `replicas-N:M` nor `ec-K+M`, in plain decimal numbers.
+    #[error("is not of the form replicas-3, replicas-3:2 or ec-3+2")]
+    Form,
+    /// Too few or too many copies.
+    #[error("has {0} copies, and 1 to {most} are possible", most = Redundancy::MAX_COPIES)]
+    Copies(u32),
+    /// A minimum of no copies, or of more than there are.
+    #[error("has a minimum of {minimum} copies, and 1 to {copies} are possible")]
+    Minimum {
+        /// The copies.
+        copies: u32,
+        /// The minimum.
+        minimum: u32,
+    },
+    /// Too few or too many data fragments.
+    #[error("has {0} data fragments, and 1 to {most} are possible", most = Redundancy::MAX_DATA)]
+    Data(u32),
+    /// Too few or too many parity fragments.
+    #[error("has {0} parity fragments, and 1 to {most} are possible", most = Redundancy::MAX_PARITY)]
+    Parity(u32),
+}
+
+/// How a piece of data is spread over failure domains: `replicas-2`, `replicas-3:2` (copies and the minimum for writes), or
+/// `ec-3+2` (data and parity fragments of an erasure code that survives the loss of any fragments up to the parity's number).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Redundancy {
+    /// Whole copies.
+    Replicas {
+        /// Copies when all is well, 1 to [`Redundancy::MAX_COPIES`].
+        copies: u32,
+        /// Copies below which writes stop, 1 to `copies`. `replicas-3` means 1: writes go on while a copy is left.
+        minimum: u32,
+    },
+    /// An erasure code of maximum distance (Reed-Solomon): any `data` fragments restore the whole.
+    Erasure {
+        /// Data fragments, 1 to [`Redundancy::MAX_DATA`].
+        data: u32,
+        /// Parity fragments, 1 to [`Redundancy::MAX_PARITY`].
+        parity: u32,
+    },
+}
+
+impl Redundancy {
+    /// Most copies.
+    pub const MAX_COPIES: u32 = 8;
+    /// Most data fragments.
+    pub const MAX_DATA: u32 = 64;
+    /// Most parity fragments.
+    pub const MAX_PARITY: u32 = 16;
+
+    /// What is allowed, in words.
+    pub const ALLOWED: &str = "replicas-N or replicas-N:M with N copies from 1 to 8 and a minimum M from 1 to N, or ec-K+M \
+        with K data fragments from 1 to 64 and M parity fragments from 1 to 16";
+
+    /// `copies` copies, of which `minimum` must be there for writes.
+    ///
+    /// # Errors
+    /// A number out of its range.
+    pub fn replicas(copies: u32, minimum: u32) -> Result<Self, RedundancyError> {
+        if !(1..=Self::MAX_COPIES).contains(&copies) {
+            return Err(RedundancyError::Copies(copies));
+        }
+        if !(1..=copies).contains(&minimum) {
+            return Err(RedundancyError::Minimum { copies, minimum });
+        }
+        Ok(Self::Replicas { copies, minimum })
+    }
+
+    /// `data` data fragments with `parity` parity fragments.
+    ///
+    /// # Errors
+    /// A number out of its range.
+    pub fn erasure(data: u32, parity: u32) -> Result<Self, RedundancyError> {
+        if !(1..=Self::MAX_DATA).contains(&data) {
+            return Err(RedundancyError::Data(data));
+        }
+        if !(1..=Self::MAX_PARITY).contains(&parity) {
+            return Err(RedundancyError::Parity(parity));
+        }
+        Ok(Self::Erasure { data, parity })
+    }
+
+    /// Reads a redundancy that is at `path`, for example the name of an argument.
+    ///
+    /// # Errors
+    /// The mistake there, with the code `bad-redundancy`.
+    pub fn read(text: &str, path: &str) -> Result<Self, Mistake> {
+        text.parse().map_err(|error: RedundancyError| Mistake {
+            code: CODE.to_owned(),
+            path: path.to_owned(),
+            value: show_text(text),
+            allowed: Self::ALLOWED.to_owned(),
+            hint: format!("it {error}"),
+        })
+    }
+
+    /// Copies or fragments of one piece of data, each in a failure domain of its own.
+    pub const fn width(self) -> u32 {
+        match self {
+            Self::Replicas { copies, .. } => copies,
+            Self::Erasure { data, parity } => data + parity,
+        }
+    }
+
+    /// Copies or fragments from which the data can be read.
+    pub const fn needed(self) -> u32 {
+        match self {
+            Self::Replicas { .. } => 1,
+            Self::Erasure { data, .. } => data,
+        }
+    }
+
+    /// Copies or fragments that may be lost without loss of data.
+    pub const fn survives(self) -> u32 {
+        self.width() - self.needed()
+    }
+
+    /// Copies or fragments that must be there for a write to be accepted: the minimum of replicas, or all that data
+    /// needs of an erasure code. (Some systems ask for one fragment more, as Ceph's `min_size` does.)
+    pub const fn minimum_available(self) -> u32 {
+        match self {
+            Self::Replicas { minimum, .. } => minimum,
+            Self::Erasure { data, .. } => data,
+        }
+    }
+
+    /// Raw bytes for one byte of the user's: what whole writes send to devices, and what capacity costs.
+    pub fn amplification(self) -> f64 {
+        f64::from(self.width()) / f64::from(self.needed())
+    }
+}
+
+impl fmt::Display for Redundancy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Replicas { copies, minimum: 1 } => write!(formatter, "replicas-{copies}"),
+            Self::Replicas { copies, minimum } => write!(formatter, "replicas-{copies}:{minimum}"),
+            Self::Erasure { data, parity } => write!(formatter, "ec-{data}+{parity}"),
+        }
+    }
+}
+
+impl FromStr for Redundancy {
+    type Err = RedundancyError;
+
+    fn from_str(text: &str) -> Result<Self, RedundancyError> {
+        if let Some(numbers) = text.strip_prefix("replicas-") {
+            let (copies, minimum) = numbers.split_once(':').unwrap_or((numbers, "1"));
+            Self::replicas(number(copies)?, number(minimum)?)
+        } else if let Some((data, parity)) = text.strip_prefix("ec-").and_then(|numbers| numbers.split_once('+')) {
+            Self::erasure(number(data)?, number(parity)?)
+        } else {
+            Err(RedundancyError::Form)
+        }
+    }
+}
+
+/// A decimal number without sign or leading zeros.
+fn number(text: &str) -> Result<u32, RedundancyError> {
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
+    if !plain {
+        return Err(RedundancyError::Form);
+    }
+    text.parse().map_err(|_| RedundancyError::Form)
+}
+
+impl Serialize for Redundancy {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Redundancy {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse()
+            .map_err(|error| de::Error::custom(format!("{text:?} {error}")))
+    }
+}
+
+impl JsonSchema for Redundancy {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Redundancy".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        // Exactly what `FromStr` takes, so that the schema finds every mistake.
+        let replicas: Vec<String> = (1..=Self::MAX_COPIES)
+            .map(|copies| format!("{copies}(:[1-{copies}])?"))
+            .collect();
+        json_schema!({
+            "type": "string",
+            "description": "How a piece of data is spread over failure domains: replicas-N is N whole copies, replicas-N:M \
+                stops writes below M copies (replicas-N: below 1), ec-K+M is K data and M parity fragments.",
+            "pattern": format!("^(replicas-({})|ec-([1-9]|[1-5][0-9]|6[0-4])\\+([1-9]|1[0-6]))$", replicas.join("|")),
+            "examples": ["replicas-3:2", "ec-3+2"],
+            "x-code": CODE,
+            "x-allowed": Self::ALLOWED,
+        })
+    }
+}

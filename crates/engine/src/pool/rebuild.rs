@@ -1,0 +1,261 @@
+//! Making a pool whole again: what a member lacks is read from others and written, many to many.
+
+use super::Pool;
+use crate::io::{IoId, NONE, Role, Step};
+use crate::simulation::{Simulation, WORK};
+use crate::state::Event;
+use hypertwin_cluster::Rebuild;
+use hypertwin_kernel::Nanos;
+use hypertwin_models::storage::placement::replacement;
+use std::collections::BTreeSet;
+
+/// Members that lack something, and how fast it is made good.
+pub struct Queue {
+    pub delay_ns: Nanos,
+    pub bytes_per_s: f64,
+    unit: u64,
+    most_working: usize,
+    working: BTreeSet<usize>,
+    /// By the whole members of their group, fewest first, and then by number.
+    waiting: BTreeSet<(usize, usize)>,
+}
+
+impl Queue {
+    pub fn new(spec: &Rebuild, nodes: usize) -> Self {
+        Self {
+            delay_ns: spec.delay.nanos(),
+            bytes_per_s: spec.node_bandwidth.bytes_per_s(),
+            unit: spec.unit.bytes(),
+            most_working: spec.streams as usize * nodes,
+            working: BTreeSet::new(),
+            waiting: BTreeSet::new(),
+        }
+    }
+}
+
+impl Simulation {
+    /// What is still away after the delay is replaced.
+    pub fn on_detect(&mut self, index: usize) {
+        let pool = &mut self.pools[index];
+        if !pool.has_majority(&self.hosts) {
+            // no one decides it yet
+            self.detect_later(index);
+            return;
+        }
+        for member in 0..pool.members.len() {
+            if pool.members[member].up || pool.lost[pool.group_of(member)] {
+                continue;
+            }
+            let group = pool.group_of(member);
+            let others: Vec<u32> = (group * pool.width..(group + 1) * pool.width)
+                .filter(|&other| other != member)
+                .map(|other| pool.members[other].device)
+                .collect();
+            let load: Vec<u32> = pool.states.iter().map(|state| state.groups).collect();
+            let states = &pool.states;
+            let usable = |device: usize| states[device].available;
+            let Some(device) = replacement(&pool.domain_of, &others, usable, &load, |n| pool.stream.below(n)) else {
+                continue;
+            };
+            let old = pool.members[member];
+            pool.states[old.device as usize].groups -= 1;
+            pool.states[device as usize].groups += 1;
+            pool.count.abandoned += old.due;
+            pool.count.due += pool.member_bytes;
+            let state = &mut pool.members[member];
+            (state.device, state.up, state.due) = (device, true, pool.member_bytes);
+        }
+        self.count_degraded(index);
+        self.queue_incomplete(index);
+        self.start_rebuilding(index);
+        self.resume_suspended(index);
+    }
+
+    /// After the delay, what is away by then is replaced.
+    pub fn detect_later(&mut self, index: usize) {
+        let at = self.now + self.pools[index].rebuild.delay_ns.max(1);
+        self.at(at, WORK, Event::Detect { pool: index as u32 });
+    }
+
+    /// Queues all members that are there and lack something.
+    pub fn queue_incomplete(&mut self, index: usize) {
+        let pool = &mut self.pools[index];
+        for member in 0..pool.members.len() {
+            let state = pool.members[member];
+            if state.up && state.due > 0 && !pool.rebuild.working.contains(&member) {
+                let whole = pool.whole(pool.group_of(member));
+                pool.rebuild.waiting.insert((whole, member));
+            }
+        }
+    }
+
+    /// Begins with as many members as may be in work.
+    pub fn start_rebuilding(&mut self, index: usize) {
+        let mut blocked = Vec::new();
+        while self.pools[index].rebuild.working.len() < self.pools[index].rebuild.most_working
+            && self.pools[index].has_majority(&self.hosts)
+        {
+            let pool = &mut self.pools[index];
+            let Some((whole, member)) = pool.rebuild.waiting.pop_first() else {
+                break;
+            };
+            let state = pool.members[member];
+            if !state.up || state.due == 0 {
+                continue;
+            }
+            let group = pool.group_of(member);
+            if pool.whole(group) < pool.needed {
+                if !pool.lost[group] {
+                    blocked.push((whole, member));
+                }
+                continue;
+            }
+            pool.rebuild.working.insert(member);
+            self.next_unit(index, member);
+        }
+        self.pools[index].rebuild.waiting.extend(blocked);
+    }
+
+    /// The next piece of what a member lacks, when the throttle of its node and of one that it is read from allow.
+    fn next_unit(&mut self, index: usize, member: usize) {
+        let unit = self.io.allocate(NONE as usize, index as u32, 0);
+        let pool = &mut self.pools[index];
+        let (group, position) = (pool.group_of(member), member % pool.width);
+        let bytes = pool.members[member].due.min(pool.rebuild.unit);
+        let target = pool.members[member].device;
+        let record = &mut self.io.ios[unit as usize];
+        record.role = Role::Rebuild;
+        (record.group, record.member, record.bytes) = (group as u32, position as u8, bytes as u32);
+        (record.write, record.device) = (true, target);
+        let mut turn = self.now;
+        let node = pool.node_of_device(target as usize);
+        turn = turn.max(pool.nodes[node].rebuild_write.pass(self.now, bytes).1);
+        for source in pool.sources(member) {
+            let node = pool.node_of_device(pool.members[source].device as usize);
+            turn = turn.max(pool.nodes[node].rebuild_read.pass(self.now, bytes).1);
+        }
+        // its turn comes when what was before it has passed, and its own bytes are on their way
+        let own_ns = (bytes as f64 * 1e9 / pool.rebuild.bytes_per_s) as Nanos;
+        self.step(unit, Step::Retry, turn.saturating_sub(own_ns).max(self.now));
+    }
+
+    /// A piece is read from the devices that have it.
+    pub fn begin_rebuild(&mut self, index: usize, id: IoId) {
+        let io = self.io.ios[id as usize];
+        let pool = &self.pools[index];
+        let member = io.group as usize * pool.width + usize::from(io.member);
+        let sources = pool.sources(member);
+        if sources.len() < pool.needed || !pool.members[member].up || pool.members[member].device != io.device {
+            self.stop_rebuilding(index, id);
+            return;
+        }
+        self.io.ios[id as usize].parts = sources.len() as u32;
+        for source in sources {
+            let device = self.pools[index].members[source].device;
+            let leg = self.io.part_of(id, Role::RebuildRead);
+            let record = &mut self.io.ios[leg as usize];
+            (record.write, record.device) = (false, device);
+            let desk = self.pools[index].desk_of(device as usize);
+            self.queue_on_service(index, desk, leg);
+        }
+    }
+
+    /// A device has read its part of a piece, which goes to the node where it is needed.
+    pub fn send_rebuild_part(&mut self, index: usize, id: IoId) {
+        let io = self.io.ios[id as usize];
+        let pool = &mut self.pools[index];
+        pool.count.rebuild_read += u64::from(io.bytes);
+        let target = self.io.ios[io.parent as usize].device;
+        let (from, to) = (pool.host_of(io.device), pool.host_of(target));
+        let at = self.transmit(from, to, u64::from(io.bytes)) + self.way_ns(index, from, to);
+        self.step(id, Step::Arrive, at);
+    }
+
+    /// A part of a piece is where it is needed, or will never be.
+    pub fn rebuild_part_arrived(&mut self, index: usize, id: IoId) {
+        let parent = self.io.ios[id as usize].parent;
+        self.io.free.push(id);
+        if !self.part_done(parent) {
+            return;
+        }
+        let io = self.io.ios[parent as usize];
+        let pool = &self.pools[index];
+        if io.failed || !pool.states[io.device as usize].available {
+            self.stop_rebuilding(index, parent);
+            return;
+        }
+        self.queue_on_service(index, pool.desk_of(io.device as usize), parent);
+    }
+
+    /// A piece is written.
+    pub fn rebuilt(&mut self, index: usize, id: IoId) {
+        let io = self.io.ios[id as usize];
+        let pool = &mut self.pools[index];
+        let member = io.group as usize * pool.width + usize::from(io.member);
+        if pool.members[member].device != io.device {
+            self.stop_rebuilding(index, id);
+            return;
+        }
+        self.io.free.push(id);
+        pool.count.rebuilt += u64::from(io.bytes);
+        pool.members[member].due -= u64::from(io.bytes);
+        if pool.members[member].due > 0 {
+            self.next_unit(index, member);
+            return;
+        }
+        pool.rebuild.working.remove(&member);
+        let group = io.group as usize;
+        if pool.whole(group) == pool.width {
+            pool.degraded -= 1;
+            pool.note_redundancy(self.now);
+        }
+        self.start_rebuilding(index);
+        if self.pools[index].is_suspending() {
+            self.resume_suspended(index);
+        }
+    }
+
+    /// A piece cannot be made at present: its member waits for another turn.
+    pub fn stop_rebuilding(&mut self, index: usize, id: IoId) {
+        let io = self.io.ios[id as usize];
+        self.io.free.push(id);
+        let pool = &mut self.pools[index];
+        let member = io.group as usize * pool.width + usize::from(io.member);
+        pool.rebuild.working.remove(&member);
+        if pool.members[member].up && pool.members[member].due > 0 {
+            let whole = pool.whole(io.group as usize);
+            pool.rebuild.waiting.insert((whole, member));
+        }
+        if pool.whole(io.group as usize) >= pool.needed {
+            self.start_rebuilding(index);
+        }
+    }
+}
+
+impl Pool {
+    /// Members that what another one lacks can be read from, as many as needed.
+    fn sources(&self, member: usize) -> Vec<usize> {
+        let group = self.group_of(member);
+        let first = group * self.width;
+        // each member begins with another one, so that all take part
+        let order = (1..self.width).map(|step| first + (member - first + step) % self.width);
+        order
+            .filter(|&other| self.members[other].is_whole())
+            .take(self.needed)
+            .collect()
+    }
+
+    fn is_suspending(&self) -> bool {
+        self.suspended.length > 0
+    }
+
+    /// Groups that are not whole.
+    pub fn degraded(&self) -> usize {
+        self.degraded
+    }
+
+    /// Bytes that are still to be made.
+    pub fn due(&self) -> u64 {
+        self.members.iter().map(|member| member.due).sum()
+    }
+}

@@ -1,0 +1,76 @@
+"""`hypertwin density`: how many machines of a group meet service-level objectives."""
+
+from __future__ import annotations
+
+import enum
+import sys
+from typing import Annotated
+
+import typer
+
+from hypertwin import scenario
+from hypertwin.cli import options, output
+from hypertwin.plan import density
+from hypertwin.report import density as tables
+from hypertwin.report import files
+
+
+class Format(enum.StrEnum):
+    """Form of the answer."""
+
+    table = "table"
+    json = "json"
+
+
+def command(
+    path: options.ScenarioFile,
+    vm: Annotated[str, typer.Option(metavar="GROUP", help="The VM group whose count is searched.")],
+    slo: Annotated[
+        list[str],
+        typer.Option(
+            metavar="METRIC<NUMBER", help="What must hold, e.g. 'response_ms.p99<200'; give it again for more."
+        ),
+    ],
+    most: Annotated[
+        int, typer.Option("--max", metavar="N", min=1, max=100_000, help="Largest count to look at.")
+    ] = 200,
+    least: Annotated[
+        int, typer.Option("--min", metavar="N", min=1, max=100_000, help="Smallest count to look at.")
+    ] = 1,
+    sets: options.Sets = None,
+    duration: options.Duration = None,
+    warmup: options.Warmup = None,
+    seed: options.Seed = None,
+    replications: options.Replications = None,
+    jobs: options.Jobs = None,
+    form: Annotated[Format, typer.Option("--format", help="Form of the answer.")] = Format.table,
+    report: options.Report = None,
+) -> None:
+    """Find the largest count of a VM group that meets service-level objectives, and the curve around it."""
+    if report is not None:
+        files.check_writable(report)
+    with output.labelled_progress_bar() as progress:
+        found = density.density(
+            path,
+            vm=vm,
+            slo=slo,
+            minimum=least,
+            maximum=most,
+            overrides=scenario.parse_sets(sets or []),
+            seed=seed,
+            replications=replications,
+            duration=options.with_unit(duration),
+            warmup=options.with_unit(warmup),
+            jobs=jobs,
+            progress=progress,
+        )
+    result = found.to_dict()
+    if report is not None:
+        from hypertwin.report import html
+
+        files.write_atomically(report, html.render_density(result))
+        sys.stderr.write(f"wrote {report}\n")
+    if form is Format.json:
+        output.write(files.to_json(result))
+    else:
+        output.print_table(tables.answer(result))

@@ -1,0 +1,38 @@
+"""Options that several commands have, and values as the public API takes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ScenarioFile = Annotated[str, typer.Argument(metavar="SCENARIO.yaml", help="The scenario file.")]
+Sets = Annotated[
+    list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Replace a value, e.g. vms.db.vcpus=36.")
+]
+Duration = Annotated[str | None, typer.Option(metavar="S", help="Measured seconds per run.")]
+Warmup = Annotated[
+    str | None,
+    typer.Option(
+        metavar="S", help="Seconds discarded before measuring, or `auto`: as long as MSER-5 finds in a pilot run."
+    ),
+]
+Seed = Annotated[int | None, typer.Option(metavar="N", help="Seed of the random streams.")]
+Replications = Annotated[int | None, typer.Option(metavar="N", help="Independent runs per point.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, max=1024, help="Runs at a time (default: all cores); never changes the result."),
+]
+Report = Annotated[Path | None, typer.Option(metavar="FILE.html", help="Write a report with charts as well.")]
+
+
+def with_unit(value: str | None) -> str | None:
+    """A bare number means seconds; anything else is for the scenario's own check, which explains what is allowed."""
+    if value is None:
+        return None
+    try:
+        float(value)
+    except ValueError:
+        return value
+    return f"{value} s"

@@ -1,0 +1,581 @@
+"""How many machines of one group meet service-level objectives: a search over simulated counts, and its curve.
+
+The search doubles the count until an objective is missed, then bisects, on the assumption that the figures get worse
+with the count. It then looks at counts spread evenly around the answer; one that contradicts the assumption moves the
+answer down and is reported. The answer is the largest simulated count that meets the objectives and has no simulated
+count below it that does not.
+
+Every count is simulated with the same seeds, and random streams belong to named machines, so two counts differ by what
+more machines do and not by chance (common random numbers; Law, "Simulation Modeling and Analysis", section 11.2). A
+count whose 95 % interval contains a limit is simulated with up to RATIO times the replications.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn, Protocol, TypeVar
+
+from hypertwin import _core, run, vnuma
+from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.plan import objective
+from hypertwin.plan.objective import Objective
+from hypertwin.scenario import Scenario, load
+
+Progress = Callable[[str, int, int], None]
+"""Called with (the counts under test, runs finished, runs in all), from the calling thread."""
+
+LEAST_REPLICATIONS = 3
+"""Replications of a scenario that says fewer: one run has no confidence."""
+
+RATIO = 4
+"""How many times the replications asked for a count may get while it is undecided."""
+
+CURVE_POINTS = 8
+"""Counts that the curve has at least, spread evenly."""
+
+BUSY_PCT = 90.0
+"""Host usage above which a host is said to limit."""
+
+READY_PCT = 5.0
+"""Ready time above which a host is said to limit; users notice it from there on."""
+
+
+class Verdict(Protocol):
+    """What the search must know of a count."""
+
+    @property
+    def meets(self) -> bool:
+        """Whether the objectives are met."""
+
+    @property
+    def sure(self) -> bool:
+        """Whether they are met with confidence."""
+
+
+V = TypeVar("V", bound=Verdict)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A metric over the replications of a count."""
+
+    mean: float | None
+    """None where some replication measured nothing."""
+    ci95: float | None
+    """Half-width of the 95 % confidence interval of the mean, by Student's t."""
+
+    @staticmethod
+    def of(values: Sequence[float | None]) -> Figure:
+        """The figure of one value per replication."""
+        measured = [value for value in values if value is not None]
+        if not measured or len(measured) < len(values):
+            return Figure(None, None)
+        return Figure(math.fsum(measured) / len(measured), _core.half_width_95(measured))
+
+    def ends(self) -> tuple[float, float] | None:
+        """Both ends of the interval, where there is one."""
+        return None if self.mean is None or self.ci95 is None else (self.mean - self.ci95, self.mean + self.ci95)
+
+
+@dataclass(frozen=True)
+class Point:
+    """What was found for one count."""
+
+    count: int
+    objectives: tuple[Objective, ...]
+    values: Mapping[str, tuple[float | None, ...]]
+    """Each objective's metric in every replication; nothing for a count without a report."""
+    report: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """Report over all replications, without machines and timeline; empty for a count that could not be simulated."""
+    group: str = ""
+    memory_pct: float | None = None
+    """Memory of its machines over the memory of a host, of the fullest host."""
+    reason: str = ""
+    """Why the count could not be simulated: a machine does not fit, or a run was overloaded."""
+
+    def figure(self, each: Objective) -> Figure:
+        """An objective's metric."""
+        return Figure.of(self.values.get(each.name, ()))
+
+    def holds(self, each: Objective) -> bool:
+        """Whether the mean meets an objective."""
+        mean = self.figure(each).mean
+        return mean is not None and each.meets(mean)
+
+    def surely_holds(self, each: Objective) -> bool:
+        """Whether the whole interval meets an objective."""
+        ends = self.figure(each).ends()
+        return ends is not None and all(map(each.meets, ends))
+
+    @property
+    def meets(self) -> bool:
+        """Whether the means meet all objectives."""
+        return all(map(self.holds, self.objectives))
+
+    @property
+    def sure(self) -> bool:
+        """Whether the 95 % intervals meet all objectives."""
+        return all(map(self.surely_holds, self.objectives))
+
+    @property
+    def decided(self) -> bool:
+        """Whether more replications are not worth while: sure, or one objective is surely missed."""
+        return self.sure or any(
+            (ends := self.figure(each).ends()) is None or not any(map(each.meets, ends)) for each in self.objectives
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON carries it; what could not be simulated has a `reason` and no figures."""
+        group = self.report.get("groups", {}).get(self.group, {})
+        usage = _fullest(self.report, "usage_pct")
+        figures = {each.name: self.figure(each) for each in self.objectives}
+        return {
+            "count": self.count,
+            "meets": self.meets,
+            "sure": self.sure,
+            "metrics": {name: {"mean": each.mean, "ci95": each.ci95} for name, each in figures.items()},
+            "throughput_per_s": group.get("throughput_per_s"),
+            "ready_pct": group.get("ready_pct"),
+            "host_usage_pct": usage[1] if usage else None,
+            "host_memory_pct": self.memory_pct,
+            "bottleneck": self.report.get("bottleneck"),
+            "replications": self.report.get("replications", 0),
+            "steady": self.report.get("steady"),
+            "reason": self.reason or None,
+        }
+
+
+@dataclass(frozen=True)
+class Density:
+    """The answer to how many machines of a group a cluster takes, and the curve around it."""
+
+    version: str
+    scenario: str
+    seed: int
+    duration_s: float
+    vm: str
+    objectives: tuple[Objective, ...]
+    minimum: int
+    maximum: int
+    points: tuple[Point, ...]
+    """Every count that was looked at, in order."""
+    changes: Mapping[str, Any]
+    """Paths and values that were set, the count aside."""
+    calibration: str | None = None
+    """What the scenario's parameters were calibrated on."""
+
+    @property
+    def count(self) -> int:
+        """The largest count that meets the objectives, 0 if not even the smallest does; see `at_maximum`."""
+        return largest({point.count: point.meets for point in self.points})
+
+    @property
+    def sure_count(self) -> int:
+        """The largest count whose 95 % intervals meet the objectives, 0 if not even those of the smallest do."""
+        return largest({point.count: point.sure for point in self.points})
+
+    @property
+    def at_maximum(self) -> bool:
+        """Whether the largest count that was allowed meets the objectives: the true answer may be more."""
+        return self.count == self.maximum
+
+    @property
+    def exceptions(self) -> tuple[int, ...]:
+        """Counts above the answer that meet the objectives although a smaller one does not."""
+        return tuple(point.count for point in self.points if point.meets and point.count > self.count)
+
+    @property
+    def first_missed(self) -> Point | None:
+        """The smallest count that misses an objective."""
+        return next((point for point in self.points if not point.meets), None)
+
+    @property
+    def limiting(self) -> Objective | None:
+        """The objective that the first count beyond the answer misses most; None where that could not be simulated.
+
+        Where no count misses any, the one that is nearest to its limit.
+        """
+        point = self.first_missed or (self.points[-1] if self.points else None)
+        if point is None or not point.report:
+            return None
+        missed = [each for each in self.objectives if not point.holds(each)] or list(self.objectives)
+        return max(missed, key=lambda each: _excess(each, point.figure(each).mean))
+
+    @property
+    def limited_by(self) -> str:
+        """What is exhausted at the first count that misses an objective; empty where none does."""
+        point = self.first_missed
+        return "" if point is None else point.reason or exhausted(point.report)
+
+    def step(self) -> dict[str, Figure]:
+        """What one more machine than the answer does to each metric, as the paired difference over replications."""
+        by_count = {point.count: point for point in self.points}
+        here, there = by_count.get(self.count), by_count.get(self.count + 1)
+        if here is None or there is None or not there.report:
+            return {}
+        return {
+            each.name: Figure.of(
+                [
+                    None if less is None or more is None else more - less
+                    # the common ones: a count that was hard to decide has more replications
+                    for less, more in zip(here.values[each.name], there.values[each.name], strict=False)
+                ]
+            )
+            for each in self.objectives
+        }
+
+    @property
+    def text(self) -> str:
+        """The answer in one sentence."""
+        wanted = " and ".join(each.text for each in self.objectives)
+        if self.at_maximum:
+            return f"At least {_vms(self.count, self.vm)}: --max {self.maximum} still meets {wanted}; raise it."
+        if not self.count:
+            return f"Not even {_vms(self.minimum, self.vm)}: --min {self.minimum} misses {wanted}."
+        between = f"; with 95 % confidence between {self.sure_count} and {self.count}"
+        return (
+            f"{_vms(self.count, self.vm)} meet {wanted}, {self.count + 1} do not"
+            f"{between if self.sure_count < self.count else ''}."
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader should know beside the answer, in sentences."""
+        return list(self._notes())
+
+    def _notes(self) -> Iterator[str]:
+        if self.at_maximum and self.sure_count < self.count:
+            yield f"With 95 % confidence {_vms(self.sure_count, self.vm)}."
+        missed, limiting = self.first_missed, self.limiting
+        if missed is not None and limiting is not None:
+            mean = _written(missed.figure(limiting), limiting.unit)
+            yield f"At {missed.count}, {limiting.name} is {mean}. Limited by {self.limited_by}."
+        elif missed is not None:
+            yield f"At {missed.count}: {missed.reason}"
+        if self.exceptions and missed is not None:
+            listed = ", ".join(map(str, self.exceptions))
+            yield (
+                f"The curve is not monotone, or chance decides: {missed.count} does not meet the objectives, but "
+                f"{listed} would. The answer is on the safe side."
+            )
+        by_count = {point.count: point for point in self.points}
+        answer = by_count.get(self.count)
+        if answer is not None and (answer.memory_pct or 0) > 100:
+            yield (
+                f"At {self.count} the machines on a host have {answer.memory_pct:.0f} % of its memory: what ballooning "
+                "and swapping would cost is not modelled."
+            )
+        if answer is not None and not answer.report.get("steady"):
+            yield f"At {self.count} the runs did not reach a steady state: longer ones may say something else."
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON carries it: {"version", "scenario", "vm", "slo", "answer", "points", "set", ...}."""
+        return {
+            "version": self.version,
+            "scenario": self.scenario,
+            "seed": self.seed,
+            "duration_s": self.duration_s,
+            "calibration": self.calibration,
+            "vm": self.vm,
+            "slo": [
+                {"text": each.text, "metric": each.name, "sign": each.sign, "limit": each.limit, "unit": each.unit}
+                for each in self.objectives
+            ],
+            "min": self.minimum,
+            "max": self.maximum,
+            "answer": {
+                "count": self.count,
+                "sure_count": self.sure_count,
+                "at_max": self.at_maximum,
+                "limiting": self.limiting.name if self.limiting else None,
+                "limited_by": self.limited_by or None,
+                "one_more": {name: {"mean": each.mean, "ci95": each.ci95} for name, each in self.step().items()},
+                "monotone": not self.exceptions,
+                "exceptions": list(self.exceptions),
+                "text": self.text,
+                "notes": self.notes,
+            },
+            "points": [point.to_dict() for point in self.points],
+            "set": dict(self.changes),
+        }
+
+
+def density(
+    scenario: Scenario | str | Path,
+    *,
+    vm: str,
+    slo: str | Sequence[str],
+    minimum: int = 1,
+    maximum: int = 200,
+    overrides: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    replications: int | None = None,
+    duration: float | str | None = None,
+    warmup: float | str | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Density:
+    """The largest count of machines of the group `vm`, from `minimum` to `maximum`, that meets all objectives `slo`.
+
+    An objective is text such as `response_ms.p99<200` or `hosts.*.usage_pct<=80%`; see `hypertwin.plan.objective`. The
+    other arguments are those of `hypertwin.simulate`. A count whose machines do not fit, or whose run is overloaded
+    beyond all measure, does not meet the objectives.
+
+    Raises ScenarioError for mistakes in the scenario or the arguments, and RunError when a run fails otherwise.
+    """
+    fixed = dict(overrides or {})
+    path = f"vms.{vm}.count"
+    if path in fixed:
+        hint = "leave it out: the count is what is searched; --min and --max bound it"
+        _fail("bad-override", str(fixed[path]), "other paths", hint, f"--set {path}")
+    if not 1 <= minimum <= maximum:
+        _fail("out-of-range", str(minimum), f"1 to {maximum}, the value of --max", "choose --min <= --max", "--min")
+    if replications is not None and replications < 2:
+        hint = "one run says nothing about chance; leave it out for the scenario's own number, or 3"
+        _fail("out-of-range", str(replications), "2 or more", hint, "--replications")
+    settings = run.run_settings(seed=seed, replications=replications, duration=duration, warmup=warmup)
+    base = load(scenario, {**fixed, **settings})
+    groups = base.data["vms"]
+    if vm not in groups:
+        _fail(
+            "unknown-reference", vm, f"a VM group of the scenario: {', '.join(groups)}", "choose one of these", "--vm"
+        )
+    objectives = objective.parse(slo, base, vm)
+    load(base, {path: 0})  # what is wrong without any machine of the group is wrong with every count
+    asked = int(base.data["run"]["replications"])
+    measure = Measure(
+        base,
+        vm,
+        objectives,
+        replications=asked if replications is not None else max(asked, LEAST_REPLICATIONS),
+        find_warmup=warmup == run.AUTO,
+        jobs=jobs,
+        progress=progress,
+    )
+    points = search(measure, minimum, maximum)
+    measured = next((point.report for point in points.values() if point.report), {})
+    return Density(
+        version=_core.version(),
+        scenario=base.name,
+        seed=int(base.data["run"]["seed"]),
+        duration_s=float(measured.get("duration_s", 0.0)),
+        vm=vm,
+        objectives=objectives,
+        minimum=minimum,
+        maximum=maximum,
+        points=tuple(points[count] for count in sorted(points)),
+        changes=fixed,
+        calibration=measured.get("calibration"),
+    )
+
+
+def search(measure: Callable[[Sequence[int]], Iterable[tuple[int, V]]], least: int, most: int) -> dict[int, V]:
+    """Verdicts by count: enough for the largest count that meets, the largest that surely does, and the curve around.
+
+    `measure` gets counts that it was not asked for before, and returns each with its verdict.
+    """
+    points: dict[int, V] = {}
+
+    def settle(meets: Callable[[V], bool]) -> None:
+        while (count := next_count({count: meets(found) for count, found in points.items()}, least, most)) is not None:
+            points.update(measure([count]))
+
+    while True:
+        settle(lambda found: found.meets)
+        settle(lambda found: found.sure)
+        missing = curve(points, largest({count: found.meets for count, found in points.items()}), least, most)
+        if not missing:
+            return points
+        points.update(measure(missing))
+
+
+def next_count(meets: Mapping[int, bool], least: int, most: int) -> int | None:
+    """The count to look at next, from the verdicts so far; None when the largest that meets is known."""
+    if not meets:
+        return least
+    missed = min((count for count, met in meets.items() if not met), default=None)
+    met = largest(meets)
+    if missed is None:
+        return None if met >= most else min(most, 2 * met)
+    return None if missed in (least, met + 1) else (met + missed) // 2
+
+
+def largest(meets: Mapping[int, bool]) -> int:
+    """The largest count that meets and has no smaller one that does not; 0 if there is none."""
+    found = 0
+    for count in sorted(meets):
+        if not meets[count]:
+            break
+        found = count
+    return found
+
+
+def curve(known: Iterable[int], answer: int, least: int, most: int) -> list[int]:
+    """Counts spread evenly from the least to twice the answer that have no known one within half their distance."""
+    top = min(most, max(2 * answer, least + CURVE_POINTS - 1))
+    spacing = max(1.0, (top - least) / (CURVE_POINTS - 1))
+    wanted = dict.fromkeys(min(top, round(least + place * spacing)) for place in range(CURVE_POINTS))
+    counts = list(known)
+    return [count for count in wanted if all(abs(count - other) > spacing / 2 for other in counts)]
+
+
+class Measure:
+    """Simulates counts, each with as many replications as it takes to decide, and never one twice."""
+
+    def __init__(
+        self,
+        base: Scenario,
+        vm: str,
+        objectives: tuple[Objective, ...],
+        *,
+        replications: int,
+        find_warmup: bool = False,
+        jobs: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """Counts of the group `vm` of a scenario."""
+        self.base, self.vm, self.objectives = base, vm, objectives
+        self.replications, self.find_warmup = replications, find_warmup
+        self.jobs, self.progress = jobs, progress
+
+    def __call__(self, counts: Sequence[int]) -> Iterator[tuple[int, Point]]:
+        """Each count with what was found for it. Raises RunError where a run fails for another reason than overload."""
+        points: list[run.Point] = []
+        for count in counts:
+            path = f"vms.{self.vm}.count"
+            try:
+                points.append(run.Point({path: count}, load(self.base, {path: count})))
+            except ScenarioError as error:
+                mistakes = "; ".join(f"{each.path}: {each.value}, allowed: {each.allowed}" for each in error.mistakes)
+                yield count, self._refused(count, f"the machines do not fit ({mistakes})")
+        words = ", ".join(str(point.changes[f"vms.{self.vm}.count"]) for point in points) + f" VMs of {self.vm}"
+
+        def progress(done: int, total: int) -> None:
+            if self.progress:
+                self.progress(words, done, total)
+
+        if self.find_warmup:
+            points = run.with_found_warmup(points, self.jobs, progress)
+        yield from self._decide(points, progress)
+
+    def _decide(self, points: Sequence[run.Point], progress: run.Progress) -> Iterator[tuple[int, Point]]:
+        """Run all points, those that stay undecided twice as often each time."""
+        runs: list[dict[int, _core.Replication]] = [{} for _ in points]
+        values: list[dict[int, list[float | None]]] = [{} for _ in points]
+        overloaded: dict[int, str] = {}
+
+        def done(index: int, k: int, replication: _core.Replication) -> None:
+            runs[index][k] = replication
+            report = json.loads(_core.aggregate([replication]))
+            values[index][k] = [each.read(report) for each in self.objectives]
+
+        def failed(index: int, error: run.RunError) -> None:
+            if not isinstance(error.__cause__, _core.RunFailed):
+                raise error
+            overloaded[index] = str(error)
+
+        first, last, undecided = 0, self.replications, list(range(len(points)))
+        while undecided:
+            tasks = [(index, k) for index in undecided for k in range(first, last)]
+            run.run_replications(points, tasks, done, jobs=self.jobs, progress=progress, failed=failed)
+            still = []
+            for index in undecided:
+                count = int(points[index].changes[f"vms.{self.vm}.count"])
+                if index in overloaded:
+                    yield count, self._refused(count, overloaded[index])
+                    continue
+                point = self._point(count, points[index].scenario, runs[index], values[index])
+                if point.decided or 2 * last > RATIO * self.replications:
+                    yield count, point
+                    runs[index].clear()
+                else:
+                    still.append(index)
+            first, last, undecided = last, 2 * last, still
+
+    def _point(
+        self,
+        count: int,
+        scenario: Scenario,
+        runs: Mapping[int, _core.Replication],
+        values: Mapping[int, Sequence[float | None]],
+    ) -> Point:
+        numbers = sorted(runs)
+        report = json.loads(_core.aggregate([runs[k] for k in numbers]))
+        return Point(
+            count=count,
+            objectives=self.objectives,
+            values={each.name: tuple(values[k][place] for k in numbers) for place, each in enumerate(self.objectives)},
+            report={key: value for key, value in report.items() if key not in ("vms", "timeline")},
+            group=self.vm,
+            memory_pct=_memory_pct(scenario),
+        )
+
+    def _refused(self, count: int, reason: str) -> Point:
+        return Point(count=count, objectives=self.objectives, values={}, group=self.vm, reason=reason)
+
+
+def exhausted(report: Mapping[str, Any]) -> str:
+    """What of a point is used up: a saturated station of the I/O path, the CPU of a host, or nothing."""
+    station = report.get("bottleneck")
+    found = []
+    if station and station["saturated"]:
+        found.append(f"{station['station']} at {station['utilization_pct']:.0f} %")
+    for key, enough in (("usage_pct", BUSY_PCT), ("ready_pct", READY_PCT)):
+        fullest = _fullest(report, key)
+        if fullest and fullest[1] >= enough:
+            host = report["hosts"][fullest[0]]
+            found.append(f"CPU of {fullest[0]} (usage {host['usage_pct']:.0f} %, ready {host['ready_pct']:.0f} %)")
+            break
+    if found:
+        return " and ".join(found)
+    busy = _fullest(report, "usage_pct")
+    busiest = [f"{station['station']} at {station['utilization_pct']:.0f} %"] if station else []
+    busiest += [f"CPU of {busy[0]} at {busy[1]:.0f} %"] if busy else []
+    waits = f"; I/Os wait for {station['binding_depth']}" if station and station["binding_depth"] else ""
+    return f"nothing that is used up; busiest: {', '.join(busiest)}{waits}"
+
+
+def _fullest(report: Mapping[str, Any], key: str) -> tuple[str, float] | None:
+    """Name and figure of the host with the highest `key`."""
+    return max(
+        ((name, float(host[key])) for name, host in report.get("hosts", {}).items()),
+        key=lambda found: found[1],
+        default=None,
+    )
+
+
+def _memory_pct(scenario: Scenario) -> float:
+    """Memory of the machines on a host over that of the host, of the fullest host."""
+    given: dict[str, int] = {}
+    room: dict[str, int] = {}
+    for layout in vnuma.layouts(scenario).values():
+        topology = layout["host_topology"]
+        given[layout["host"]] = given.get(layout["host"], 0) + layout["memory_bytes"]
+        room[layout["host"]] = topology["sockets"] * topology["memory_per_node_bytes"]
+    return max((100 * given[host] / room[host] for host in given), default=0.0)
+
+
+def _excess(each: Objective, value: float | None) -> float:
+    """How far a value is on the wrong side of the limit, relative to it; infinite where nothing was measured."""
+    if value is None:
+        return math.inf
+    return (value - each.limit) * (1 if each.upper else -1) / (abs(each.limit) or 1.0)
+
+
+def _written(figure: Figure, unit: str) -> str:
+    if figure.mean is None:
+        return "not measured"
+    half = f" ±{figure.ci95:.3g}" if figure.ci95 is not None else ""
+    return f"{figure.mean:.4g}{half}{f' {unit}' if unit else ''}"
+
+
+def _vms(count: int, group: str) -> str:
+    return f"{count} VM{'' if count == 1 else 's'} of {group}"
+
+
+def _fail(code: str, value: str, allowed: str, hint: str, location: str) -> NoReturn:
+    raise ScenarioError.of([Mistake(code, "", value, allowed, hint, location)])

@@ -1,0 +1,205 @@
+"""How durable redundant storage is, and what that costs: schemes side by side.
+
+The formulas are the core's model (`crates/models/src/storage/durability.rs`); this module reads what people write and
+asks it for several schemes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, NoReturn
+
+from hypertwin import _core
+from hypertwin.errors import Mistake, ScenarioError
+
+USUAL_SCHEMES = (
+    *("replicas-2", "replicas-3:2"),
+    *("ec-3+1", "ec-3+2", "ec-4+2", "ec-5+2", "ec-7+2", "ec-8+3", "ec-17+3"),
+)
+"""What distributed storage offers most often."""
+
+ANNUAL_FAILURE_RATE = "0.405%"
+REPAIR = "6.5d"
+"""With the failure rate: what Backblaze published for its own storage in 2018."""
+
+DETECTION = "15min"
+"""Time until a rebuild begins, where a rebuild bandwidth is given; a plausible value, not a published one."""
+
+DAY_S = 86_400
+CURVE_REPAIRS_S = tuple(3600 * 10 ** (step / 8) for step in range(28))
+"""Repair times of a curve: an hour to about 100 days, eight per decade."""
+
+_PERCENT = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?)\s*%\s*")
+_COPIES = re.compile(r"[0-9]+(:[0-9]+)?")
+_FRAGMENTS = re.compile(r"[0-9]+\+[0-9]+")
+
+
+@dataclass(frozen=True)
+class Repair:
+    """How long it takes until a lost copy or fragment is there again."""
+
+    seconds: float
+    text: str
+    """Where the time comes from, in words."""
+
+
+def scheme_name(text: str) -> str:
+    """A scheme in the form of scenarios: `17+3` is `ec-17+3`, `3:2` is `replicas-3:2`; others stay as they are."""
+    text = text.strip()
+    if _FRAGMENTS.fullmatch(text):
+        return f"ec-{text}"
+    return f"replicas-{text}" if _COPIES.fullmatch(text) else text
+
+
+def failure_rate(text: str) -> float:
+    """The fraction that an annual failure rate such as `0.405%` is. Raises ScenarioError."""
+    found = _PERCENT.fullmatch(text)
+    if not found:
+        hint = "write the failures of a hundred disks in a year, for example 1.5%"
+        _fail("bad-quantity", "annual_failure_rate", text, "a percentage, such as 0.405%", hint)
+    # decimal, so that 0.405 % is 0.00405 and not its neighbour
+    return float(Decimal(found[1]) / 100)
+
+
+def repair_time(
+    repair: str | None = None,
+    *,
+    disk: str | None = None,
+    rebuild: str | None = None,
+    detection: str | None = None,
+) -> Repair:
+    """The repair time: given (`6.5d`), or detection plus the rebuild of a disk of this size at this bandwidth.
+
+    Without any of them it is REPAIR. Raises ScenarioError; the path of a mistake is the name of the argument.
+    """
+    parts = {"disk": disk, "rebuild": rebuild, "detection": detection}
+    given = {name: value for name, value in parts.items() if value is not None}
+    if not given:
+        text = REPAIR if repair is None else repair
+        return Repair(_seconds("repair", text), text)
+    if repair is not None:
+        hint = f"leave out --repair, or {' and '.join(f'--{name}' for name in given)}"
+        _fail("one-of", "repair", repair, "a repair time, or a disk and its rebuild bandwidth", hint)
+    for name, example in (("disk", "10TB"), ("rebuild", "50MB/s")):
+        if name not in given:
+            hint = f"add it, for example --{name} {example}"
+            _fail("missing-key", name, "(missing)", "a disk and its rebuild bandwidth, both", hint)
+    size = _quantity("disk", given["disk"], _core.size_bytes, "a size, such as 10TB")
+    bandwidth = _quantity("rebuild", given["rebuild"], _core.bandwidth_bytes_per_s, "a bandwidth, such as 50MB/s")
+    waited = given.get("detection", DETECTION)
+    seconds = _seconds("detection", waited) + size / bandwidth
+    longest = 365 * DAY_S
+    if not 1 <= seconds <= longest:
+        value = f"{given['rebuild']} rebuilds {given['disk']} in {seconds / DAY_S:.4g} d"
+        _fail("out-of-range", "rebuild", value, "a repair of 1 s to 365 d", "check the units of disk and bandwidth")
+    return Repair(seconds, f"{waited} to detect, then {given['disk']} at {given['rebuild']}")
+
+
+def usable_bytes(text: str | None) -> int | None:
+    """Bytes of a pool such as `100TiB`; None for None. Raises ScenarioError."""
+    if text is None:
+        return None
+    return int(_quantity("usable_bytes", text, _core.size_bytes, "a size, such as 100TiB"))
+
+
+def assess(
+    schemes: Iterable[str] = USUAL_SCHEMES,
+    *,
+    annual_failure_rate: float,
+    repair_s: float,
+    groups: int = 1,
+    usable_bytes: int | None = None,
+    serial_repair: bool = False,
+) -> list[dict[str, Any]]:
+    """Cost and durability of each scheme, without repetitions, in the order given.
+
+    `annual_failure_rate` is failures per disk and year as a fraction, `repair_s` the seconds until a lost copy or
+    fragment is there again, `groups` the independent groups (placement groups, arrays) of the pool, `usable_bytes` the
+    user's data in it. `serial_repair`: a group rebuilds one lost fragment after the other.
+
+    Each entry has `scheme`, `width`, `overhead`, `backblaze` and `markov` (each with `annual_loss` of a group, its
+    `nines`, `pool_annual_loss` and `expected_bytes_lost_per_year`), `mttdl_years`, `approximate_mttdl_years` and
+    `first_year_loss`. Raises ScenarioError; the path of a mistake is the name of the argument.
+    """
+    for path, value, low in (("groups", groups, 1), ("usable_bytes", usable_bytes, 0)):
+        if value is not None and not low <= value < 2**64:
+            _fail("out-of-range", path, str(value), f"{low} to 2^64 - 1", "count what the pool has")
+    found: dict[str, dict[str, Any]] = {}
+    for scheme in schemes:
+        try:
+            text = _core.durability(
+                scheme_name(scheme), annual_failure_rate, repair_s, serial_repair, groups, usable_bytes
+            )
+        except _core.ScenarioMistakes as error:
+            raise ScenarioError.of(Mistake(**entry) for entry in json.loads(error.args[0])) from None
+        entry = json.loads(text)
+        found.setdefault(entry["scheme"], entry)
+    return list(found.values())
+
+
+def compare(
+    schemes: Iterable[str],
+    *,
+    annual_failure_rate: float,
+    repair: Repair,
+    groups: int = 1,
+    usable_bytes: int | None = None,
+    serial_repair: bool = False,
+) -> dict[str, Any]:
+    """What `assess` finds, as `schemes`, with what it holds for: what `hypertwin durability --format json` prints."""
+    found = assess(
+        schemes,
+        annual_failure_rate=annual_failure_rate,
+        repair_s=repair.seconds,
+        groups=groups,
+        usable_bytes=usable_bytes,
+        serial_repair=serial_repair,
+    )
+    return {
+        "annual_failure_rate": annual_failure_rate,
+        "repair": {"seconds": repair.seconds, "source": repair.text, "serial": serial_repair},
+        "groups": groups,
+        "usable_bytes": usable_bytes,
+        "schemes": found,
+    }
+
+
+def curves(
+    result: Mapping[str, Any], repairs_s: Sequence[float] = CURVE_REPAIRS_S
+) -> dict[str, list[dict[str, float]]]:
+    """For each scheme of a comparison the pool's annual loss by both models, against `repair_s`."""
+    lines: dict[str, list[dict[str, float]]] = {}
+    for repair_s in repairs_s:
+        for entry in assess(
+            (entry["scheme"] for entry in result["schemes"]),
+            annual_failure_rate=result["annual_failure_rate"],
+            repair_s=repair_s,
+            groups=result["groups"],
+            serial_repair=result["repair"]["serial"],
+        ):
+            losses = {model: entry[model]["pool_annual_loss"] for model in ("backblaze", "markov")}
+            lines.setdefault(entry["scheme"], []).append({"repair_s": repair_s, **losses})
+    return lines
+
+
+def _seconds(path: str, text: str) -> float:
+    return _quantity(path, text, _core.duration_s, "a duration, such as 6.5d or 15min", zero=path == "detection")
+
+
+def _quantity(path: str, text: str, read: Any, allowed: str, *, zero: bool = False) -> float:
+    try:
+        value: float = read(text)
+    except ValueError as error:
+        _fail("bad-quantity", path, text, allowed, f"it {error}")
+    if not (value or zero) or not math.isfinite(value):
+        _fail("out-of-range", path, text, f"{allowed}, more than 0", "give what the storage really has")
+    return value
+
+
+def _fail(code: str, path: str, value: str, allowed: str, hint: str) -> NoReturn:
+    raise ScenarioError.of([Mistake(code, path, value, allowed, hint)])

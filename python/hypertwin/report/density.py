@@ -1,0 +1,241 @@
+"""How many machines meet the objectives: the answer for a terminal, and charts of the curve around it."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from hypertwin.report.charts import INK, MUTED, PALETTE, Chart, style
+from hypertwin.report.table import calibration_note, half_width, number
+
+WORDS = {"sure": "met", "mean": "met on average", "missed": "missed", "refused": "impossible"}
+"""Word for each verdict."""
+
+COLOURS = {"sure": "#2a9d5c", "mean": "#e0a100", "missed": "#c8382f", "refused": MUTED}
+STYLES = {"sure": "green", "mean": "yellow", "missed": "red", "refused": "red"}
+
+SHOWN_LIMITS = 4.0
+"""Figures above so many times the limit are off a chart, where they would flatten what matters."""
+
+MORE_IS_LESS = 1000.0
+"""Figures from here on are shown without decimals."""
+
+
+def verdict(point: Mapping[str, Any]) -> str:
+    """One of the keys of WORDS."""
+    if point["reason"]:
+        return "refused"
+    return "sure" if point["sure"] else "mean" if point["meets"] else "missed"
+
+
+def metrics(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The objectives, the first of those with the same metric."""
+    return list({each["metric"]: each for each in found["slo"]}.values())
+
+
+def heads(found: Mapping[str, Any]) -> list[str]:
+    """Heads of the curve's columns."""
+    measured = [f"{each['metric']} {each['unit']}".strip() for each in metrics(found)]
+    station = ["busiest station"] if _has_stations(found) else []
+    return [
+        "VMs",
+        "objectives",
+        *measured,
+        "throughput /s",
+        "ready %",
+        "host usage %",
+        "host memory %",
+        *station,
+        "runs",
+    ]
+
+
+def lines(found: Mapping[str, Any]) -> list[list[str]]:
+    """Cells of the curve, a line for each count."""
+    return [
+        [
+            str(point["count"]),
+            WORDS[verdict(point)],
+            *(_figure(point["metrics"][each["metric"]]) for each in metrics(found)),
+            number(point["throughput_per_s"]),
+            number(point["ready_pct"]),
+            number(point["host_usage_pct"]),
+            number(point["host_memory_pct"], 0),
+            *([_station(point["bottleneck"])] if _has_stations(found) else []),
+            f"{point['replications']}{'' if point['steady'] in (True, None) else ' *'}",
+        ]
+        for point in found["points"]
+    ]
+
+
+def notes(found: Mapping[str, Any]) -> list[str]:
+    """What must be known beside the answer."""
+    said = list(found["answer"]["notes"])
+    if step := found["answer"]["one_more"]:
+        changes = ", ".join(_change(name, each) for name, each in step.items() if each["mean"] is not None)
+        said.append(f"One more VM changes, with the same random numbers: {changes}.")
+    said.append("Host usage and memory are those of the host with the most.")
+    said.append("± is the half-width of the 95 % confidence interval over replications; met: the whole interval meets.")
+    if any(point["steady"] is False for point in found["points"]):
+        said.append("* did not reach a steady state: overloaded, or the runs are too short.")
+    return [*said, calibration_note(found)]
+
+
+def answer(found: Mapping[str, Any]) -> RenderableType:
+    """What `hypertwin density --format json` prints, as a sentence, the curve, and notes."""
+    title = f"{found['scenario']}: VMs of {found['vm']} that meet {_objectives(found)}{_settings(found)}"
+    table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for index, head in enumerate(heads(found)):
+        table.add_column(Text(head.replace(" ", "\n", 1)), justify="left" if index == 1 else "right", no_wrap=True)
+    for point, cells in zip(found["points"], lines(found), strict=True):
+        here = "bold" if point["count"] == found["answer"]["count"] else ""
+        shown = [Text(cell, style=here) for cell in cells]
+        shown[1] = Text(cells[1], style=f"{here} {STYLES[verdict(point)]}".strip())
+        table.add_row(*shown)
+    said = (Text(note, style="dim") for note in notes(found))
+    return Group(table, Text(found["answer"]["text"], style="bold"), *said)
+
+
+def charts(found: Mapping[str, Any]) -> list[Chart]:
+    """Charts against the number of VMs: each metric with its limit, then throughput, and what the hosts do."""
+    measured = [point for point in found["points"] if not point["reason"]]
+    answered = found["answer"]["count"]
+    if not measured:
+        return []
+    drawn = [_objective_chart(found, each, measured) for each in metrics(found)]
+    throughput = go.Figure()
+    throughput.add_scatter(**_line(measured, [point["throughput_per_s"] for point in measured], "throughput", 0))
+    cpu = go.Figure()
+    cpu.add_scatter(**_line(measured, [point["host_usage_pct"] for point in measured], "usage of the busiest host", 0))
+    cpu.add_scatter(**_line(measured, [point["ready_pct"] for point in measured], f"ready of {found['vm']}", 1))
+    for figure, unit in ((throughput, "1/s"), (cpu, "%")):
+        _finish(figure, unit, answered)
+    return [
+        *drawn,
+        Chart(
+            "Throughput", "Of all VMs of the group together. Where it stops growing, something is used up.", throughput
+        ),
+        Chart(
+            "Host usage and ready", "Usage says 100 when every core has a busy thread; ready tells what follows.", cpu
+        ),
+    ]
+
+
+def _objective_chart(found: Mapping[str, Any], each: Mapping[str, Any], measured: Sequence[Mapping[str, Any]]) -> Chart:
+    figures = [point["metrics"][each["metric"]] for point in measured]
+    limits = [other["limit"] for other in found["slo"] if other["metric"] == each["metric"]]
+    figure = go.Figure()
+    known = [
+        (point["count"], value) for point, value in zip(measured, figures, strict=True) if value["ci95"] is not None
+    ]
+    figure.add_scatter(
+        x=[count for count, _ in known] + [count for count, _ in reversed(known)],
+        y=[value["mean"] + value["ci95"] for _, value in known]
+        + [value["mean"] - value["ci95"] for _, value in reversed(known)],
+        fill="toself",
+        fillcolor="rgba(15,111,198,.16)",
+        mode="none",
+        name="95 % confidence",
+        hoverinfo="skip",
+    )
+    figure.add_scatter(
+        x=[point["count"] for point in measured],
+        y=[value["mean"] for value in figures],
+        mode="lines",
+        line={"color": PALETTE[0], "width": 2},
+        showlegend=False,
+        hoverinfo="skip",
+    )
+    for kind in ("sure", "mean", "missed"):
+        shown = [(point, value) for point, value in zip(measured, figures, strict=True) if verdict(point) == kind]
+        if shown:
+            figure.add_scatter(
+                x=[point["count"] for point, _ in shown],
+                y=[value["mean"] for _, value in shown],
+                customdata=[[value["ci95"] or 0, point["replications"]] for point, value in shown],
+                mode="markers",
+                name=f"objectives {WORDS[kind]}",
+                marker={"size": 9, "color": COLOURS[kind], "line": {"color": "white", "width": 1.2}},
+                hovertemplate="%{x} VMs: %{y:.4~g} ±%{customdata[0]:.2~g} "
+                f"{html.escape(each['unit'])}, %{{customdata[1]}} runs<extra></extra>",
+            )
+    _finish(figure, each["unit"], found["answer"]["count"])
+    for limit in limits:
+        figure.add_hline(
+            limit,
+            line={"color": COLOURS["missed"], "width": 1.6, "dash": "dash"},
+            annotation={
+                "text": f"limit {limit:g} {html.escape(each['unit'])}".strip(),
+                "font": {"color": COLOURS["missed"], "size": 11.5},
+            },
+            annotation_position="top left",
+        )
+    # what decides is at the limit; a curve through ten times that would be flat there
+    highest = max((value["mean"] for value in figures if value["mean"] is not None), default=0.0)
+    top = SHOWN_LIMITS * max(limits)
+    cut = each["sign"] in ("<", "<=") and highest > top > 0
+    figure.update_yaxes(range=[0, top] if cut else None)
+    text = f"Mean over replications; the answer is {found['answer']['count']}." + (
+        f" The curve goes on to {highest:,.4g} {each['unit']}." if cut else ""
+    )
+    objectives = [other["text"] for other in found["slo"] if other["metric"] == each["metric"]]
+    return Chart(" and ".join(objectives), text, figure)
+
+
+def _line(points: Sequence[Mapping[str, Any]], values: Sequence[float | None], name: str, index: int) -> dict[str, Any]:
+    return {
+        "x": [point["count"] for point in points],
+        "y": values,
+        "mode": "lines+markers",
+        "name": html.escape(name),
+        "line": {"color": PALETTE[index], "width": 2.4, "dash": ("solid", "dash")[index]},
+        "marker": {"size": 6.5},
+        "hovertemplate": f"%{{y:.4~g}}<extra>{html.escape(name)}</extra>",
+    }
+
+
+def _finish(figure: go.Figure, unit: str, answered: int) -> None:
+    figure.update_layout(style("number of VMs", html.escape(unit)), hovermode="closest")
+    figure.update_xaxes(rangemode="tozero")
+    figure.update_yaxes(rangemode="tozero")
+    if answered:
+        figure.add_vline(
+            answered,
+            line={"color": INK, "width": 1.2, "dash": "dot"},
+            annotation={"text": f"{answered}", "font": {"color": INK, "size": 12.5}},
+            annotation_position="top right",
+        )
+
+
+def _objectives(found: Mapping[str, Any]) -> str:
+    return " and ".join(each["text"] for each in found["slo"])
+
+
+def _settings(found: Mapping[str, Any]) -> str:
+    settings = "".join(f", {path}={value}" for path, value in found["set"].items())
+    return f"; runs of {found['duration_s']:g} s, seed {found['seed']}{settings}"
+
+
+def _change(name: str, step: Mapping[str, Any]) -> str:
+    half = f" ±{step['ci95']:.2g}" if step["ci95"] is not None else ""
+    return f"{name} {step['mean']:+.3g}{half}"
+
+
+def _figure(value: Mapping[str, float | None]) -> str:
+    mean, ci95 = value["mean"], value["ci95"]
+    return half_width(mean, ci95, 0 if mean is not None and abs(mean) >= MORE_IS_LESS else 1)
+
+
+def _has_stations(found: Mapping[str, Any]) -> bool:
+    return any(point["bottleneck"] for point in found["points"])
+
+
+def _station(found: Mapping[str, Any] | None) -> str:
+    return "" if found is None else f"{found['station']} {found['utilization_pct']:.0f} %"

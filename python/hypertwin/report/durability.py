@@ -1,0 +1,177 @@
+"""Durability and overhead of storage schemes: a table for a terminal, and charts for a page."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from hypertwin.report.charts import INK, MUTED, PALETTE, Chart, style
+
+DAY_S, HOUR_S, MINUTE_S = 86_400, 3_600, 60
+LARGE = 1e6
+"""Years from which a mean time is written with an exponent."""
+
+NOTES = (
+    "Annual loss: probability that one group of copies or fragments loses its data within a year.",
+    "Backblaze: more failures within one repair period than the scheme survives. Markov: failures and repairs as a "
+    "birth-death chain, with the mean time to data loss (MTTDL) of one group; far beyond the age of any disk it is a "
+    "rate, not a lifetime.",
+    "Small overwrite: disk reads + writes, of an erasure code by parity delta. Failures are taken as independent.",
+)
+
+
+def facts(result: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What the figures hold for, as (name, value)."""
+    repair, groups = result["repair"], result["groups"]
+    found = [
+        ("annual failure rate", f"{100 * result['annual_failure_rate']:.4g} %"),
+        ("repair", f"{duration(repair['seconds'])}, {'one at a time' if repair['serial'] else 'in parallel'}"),
+        ("groups", f"{groups:,}"),
+    ]
+    if result["usable_bytes"] is not None:
+        found.append(("usable", size(result["usable_bytes"])))
+    return found
+
+
+def lines(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Heads and cells of the table: a row per scheme; columns of the pool where there is more than one group."""
+    pool, usable = result["groups"] > 1, result["usable_bytes"]
+    heads = ["scheme", "raw per 100 GB" if usable is None else "raw", "survives", "small overwrite", "degraded read"]
+    heads += ["loss/year, Backblaze", "nines", "loss/year, Markov", "nines", "MTTDL, years"]
+    heads += ["any group, Backblaze", "any group, Markov"] if pool else []
+    heads += ["bytes lost/year, Markov"] if usable is not None else []
+    cells = []
+    for entry in result["schemes"]:
+        overhead, backblaze, markov = entry["overhead"], entry["backblaze"], entry["markov"]
+        raw = overhead["raw_per_usable"]
+        row = [
+            entry["scheme"],
+            f"{100 * raw:.0f} GB" if usable is None else size(usable * raw),
+            str(overhead["survives"]),
+            f"{overhead['overwrite_reads']} + {overhead['overwrite_writes']}",
+            str(overhead["degraded_reads"]),
+        ]
+        for model in (backblaze, markov):
+            row += [f"{model['annual_loss']:.3e}", str(model["nines"])]
+        row.append(years(entry["mttdl_years"]))
+        if pool:
+            row += [f"{model['pool_annual_loss']:.3e}" for model in (backblaze, markov)]
+        if usable is not None:
+            row.append(size(markov["expected_bytes_lost_per_year"]))
+        cells.append(row)
+    return heads, cells
+
+
+def table(result: Mapping[str, Any]) -> RenderableType:
+    """What `hypertwin durability --format json` prints, as a table with notes."""
+    heads, cells = lines(result)
+    title = "Durability: " + ", ".join(f"{name} {value}" for name, value in facts(result))
+    shown = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for index, head in enumerate(heads):
+        shown.add_column(Text(head), justify="right" if index else "left", no_wrap=index == 0)
+    for row in cells:
+        shown.add_row(*map(Text, row))
+    return Group(shown, *(Text(note, style="dim") for note in NOTES))
+
+
+def charts(result: Mapping[str, Any], curves: Mapping[str, Sequence[Mapping[str, float]]]) -> list[Chart]:
+    """What durability costs, and how it depends on the repair time; `curves` as `plan.durability.curves` returns."""
+    of_pool = f"any of {result['groups']:,} groups" if result["groups"] > 1 else "one group"
+    return [
+        Chart("What durability costs", f"By the Markov model, for {of_pool}. Down and left is better.", _cost(result)),
+        Chart(
+            "Annual loss against repair time",
+            f"By the Markov model, for {of_pool}. Dashed: copies. Dotted line: the repair time of the table.",
+            _loss(result, curves),
+        ),
+    ]
+
+
+def duration(seconds: float) -> str:
+    """A time in the largest unit that it reaches."""
+    for unit, length in (("d", DAY_S), ("h", HOUR_S), ("min", MINUTE_S)):
+        if seconds >= length:
+            return f"{seconds / length:.4g} {unit}"
+    return f"{seconds:.4g} s"
+
+
+def size(count: float) -> str:
+    """Bytes in the largest unit of powers of 1,000 that they reach."""
+    for unit, bytes_ in (("EB", 1e18), ("PB", 1e15), ("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= bytes_:
+            return f"{count / bytes_:.4g} {unit}"
+    return f"{count:.3g} B"
+
+
+def years(count: float) -> str:
+    """A mean time in years."""
+    return f"{count:.3e}" if count >= LARGE else f"{count:,.4g}" if count < 1000 else f"{count:,.0f}"
+
+
+def _look(schemes: Sequence[str]) -> dict[str, dict[str, Any]]:
+    return {
+        scheme: {"color": PALETTE[index % len(PALETTE)], "dash": "dash" if scheme.startswith("replicas") else "solid"}
+        for index, scheme in enumerate(schemes)
+    }
+
+
+def _cost(result: Mapping[str, Any]) -> go.Figure:
+    figure = go.Figure()
+    entries = result["schemes"]
+    look = _look([entry["scheme"] for entry in entries])
+    for entry in entries:
+        name = html.escape(entry["scheme"])
+        copies = entry["scheme"].startswith("replicas")
+        figure.add_scatter(
+            x=[100 * entry["overhead"]["raw_per_usable"]],
+            y=[entry["markov"]["pool_annual_loss"]],
+            mode="markers+text",
+            text=[name],
+            textposition="top right",
+            textfont={"size": 12, "color": INK},
+            cliponaxis=False,
+            marker={
+                "size": 12,
+                "symbol": "square" if copies else "circle",
+                "color": look[entry["scheme"]]["color"],
+                "line": {"color": "white", "width": 1.5},
+            },
+            hovertemplate=f"%{{x:.0f}} GB raw per 100 GB<br>loss a year %{{y:.3e}}<extra>{name}</extra>",
+        )
+    figure.update_layout(style("raw GB per 100 GB usable", "annual loss"), hovermode="closest", showlegend=False)
+    figure.update_layout(height=420)
+    most = max(100 * entry["overhead"]["raw_per_usable"] for entry in entries)
+    figure.update_xaxes(range=[90, most + 0.25 * (most - 90)])  # room for the last name
+    _logarithmic_y(figure)
+    return figure
+
+
+def _loss(result: Mapping[str, Any], curves: Mapping[str, Sequence[Mapping[str, float]]]) -> go.Figure:
+    figure = go.Figure()
+    look = _look(list(curves))
+    for scheme, points in curves.items():
+        figure.add_scatter(
+            x=[point["repair_s"] / DAY_S for point in points],
+            y=[point["markov"] for point in points],
+            mode="lines",
+            name=html.escape(scheme),
+            line={**look[scheme], "width": 2.4},
+            hovertemplate=f"%{{y:.3e}}<extra>{html.escape(scheme)}</extra>",
+        )
+    figure.update_layout(style("repair time, days", "annual loss"), height=420)
+    figure.update_xaxes(type="log", showgrid=True, tickvals=[0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100])
+    _logarithmic_y(figure)
+    figure.add_vline(x=result["repair"]["seconds"] / DAY_S, line={"color": MUTED, "width": 1.5, "dash": "dot"})
+    return figure
+
+
+def _logarithmic_y(figure: go.Figure) -> None:
+    figure.update_yaxes(type="log", exponentformat="power", nticks=9)
+    figure.update_layout(margin={**style("", "")["margin"], "l": 82})  # powers are wide

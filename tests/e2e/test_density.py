@@ -1,0 +1,165 @@
+"""`hypertwin density`: the count follows from theory, and the answer has the promised form."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from tests.e2e.test_report import HOSTILE, Tags, figures
+
+import hypertwin
+from hypertwin.report import html
+
+SHARED_CORE = """
+name: shared-core
+run: {duration: 40 s, warmup: 4 s, sample_interval: 2 s, seed: 3, replications: 3}
+hosts:
+  h:
+    {sockets: 1, cores_per_socket: 1, threads_per_core: 1, clock: 2 GHz, memory_per_node: 16 GiB,
+     hypervisor: linux-6.12}
+vms:
+  work: {vcpus: 1, memory: 1 GiB, workload: endless}
+workloads:
+  endless:
+    arrivals: {closed: {population: 1}}
+    cpu: {mean: 10 ms, cv: 0.3}
+"""
+"""N machines that compute without end share one core: X = 1 / 10 ms, and by Little's law R = N x 10 ms."""
+
+
+@pytest.fixture
+def shared(tmp_path):
+    path = tmp_path / "shared.yaml"
+    path.write_text(SHARED_CORE)
+    return path
+
+
+def test_machines_that_share_a_core_are_as_many_as_littles_law_says(shared):
+    found = hypertwin.density(shared, vm="work", slo="response_ms.mean<105", maximum=100)
+    assert (found.sure_count, found.count) == (10, 10)
+    for point in found.points:
+        (each,) = point.objectives
+        figure = point.figure(each)
+        assert figure.mean == pytest.approx(10 * point.count, rel=0.02)
+        assert point.report["groups"]["work"]["throughput_per_s"] == pytest.approx(100, rel=0.02)
+    assert found.step()["response_ms.mean"].mean == pytest.approx(10, abs=1)
+    assert "CPU of h (usage 100 %" in found.limited_by
+    rate = hypertwin.density(shared, vm="work", slo="per_vm.throughput_per_s>=15.5", maximum=100)
+    assert (rate.sure_count, rate.count) == (6, 6)
+
+
+def test_a_limit_on_the_answer_itself_leaves_it_between_two_counts(shared):
+    found = hypertwin.density(shared, vm="work", slo="response_ms.mean<100", maximum=100, duration=8)
+    assert (found.sure_count, found.count) in ((9, 9), (9, 10))
+    ten = next(point for point in found.points if point.count == 10)
+    assert ten.report["replications"] == 12
+    assert not ten.sure
+
+
+def test_json_has_the_form_of_the_contract(cli, shared, tmp_path):
+    arguments = ("density", shared, "--vm", "work", "--slo", "response_ms.p99<0.03s", "--slo", "hosts.*.usage_pct<=100")
+    options = ("--max", 20, "--duration", 8, "--set", "workloads.endless.cpu.mean=12 ms", "--format", "json")
+    done = cli(*arguments, *options, "--report", "page.html")
+    assert (done.returncode, done.stderr) == (0, "wrote page.html\n")
+    found = json.loads(done.stdout)
+    assert {"version", "scenario", "vm", "slo", "answer", "points", "set"} <= set(found)
+    assert found["set"] == {"workloads.endless.cpu.mean": "12 ms"}
+    assert found["slo"][0] == {
+        **{"text": "response_ms.p99<0.03s", "metric": "response_ms.p99", "sign": "<", "limit": 30.0, "unit": "ms"}
+    }
+    answer, points = found["answer"], found["points"]
+    assert (answer["count"], answer["limiting"]) == (largest(points), "response_ms.p99")
+    assert [point["count"] for point in points] == sorted({point["count"] for point in points})
+    assert {answer["count"], answer["count"] + 1} <= {point["count"] for point in points}
+    for point in points:
+        assert set(point["metrics"]) == {"response_ms.p99", "hosts.*.usage_pct"}
+        assert point["metrics"]["response_ms.p99"]["ci95"] >= 0
+        assert point["host_usage_pct"] == pytest.approx(point["metrics"]["hosts.*.usage_pct"]["mean"])
+        assert point["host_memory_pct"] == pytest.approx(100 * point["count"] / 16)
+    page = (tmp_path / "page.html").read_text()
+    assert not [attributes for _, attributes in Tags(page).found if attributes.get("src") or attributes.get("href")]
+    assert len(figures(page)) == 4  # two objectives, throughput, the host
+    first = figures(page)["chart-1"][0]
+    lines = [shape["y0"] for shape in first["layout"]["shapes"] if shape["y0"] == shape["y1"]]
+    assert (lines, first["layout"]["yaxis"]["range"]) == ([30.0], [0, 120])
+    assert cli(*arguments, *options, "--jobs", 1).stdout == done.stdout
+
+
+def test_hostile_text_stays_text(shared):
+    found = hypertwin.density(shared, vm="work", slo="ready_pct<=50", maximum=3, duration=4, replications=2)
+    text = json.dumps(found.to_dict()).replace("shared-core", "<b>core</b>").replace('"work"', json.dumps(HOSTILE))
+    page = html.render_density({**json.loads(text), "set": {HOSTILE: HOSTILE}})
+    tags = Tags(page).found
+    assert sum(tag == "script" for tag, _ in tags) == 3
+    assert not [tag for tag, attributes in tags if tag in ("img", "b") or "onerror" in attributes]
+    names = [trace.get("name", "") for choices in figures(page).values() for each in choices for trace in each["data"]]
+    assert not [name for name in names if "<" in name]
+
+
+def largest(points):
+    """The last count before the first that misses."""
+    met = 0
+    for point in points:
+        if not point["meets"]:
+            break
+        met = point["count"]
+    return met
+
+
+def test_the_table_starts_with_the_curve_and_says_the_answer(cli, shared):
+    done = cli("density", shared, "--vm", "work", "--slo", "response_ms.mean<35", "--duration", 8, "--max", 9)
+    assert done.returncode == 0, done.stderr
+    assert "3 VMs of work meet response_ms.mean<35, 4 do not." in done.stdout
+    assert re.search(r"^ +3 +met +30\.\d ±0\.\d ", done.stdout, re.M)
+    assert re.search(r"^ +4 +missed +40\.\d ±0\.\d ", done.stdout, re.M)
+
+
+@pytest.mark.parametrize(
+    ("slo", "said"),
+    [
+        ("response_ms.mean<5", "Not even 1 VM of work: --min 1 misses response_ms.mean<5."),
+        ("response_ms.mean<500", "At least 4 VMs of work: --max 4 still meets response_ms.mean<500; raise it."),
+    ],
+)
+def test_an_answer_outside_the_range_is_no_failure(cli, shared, slo, said):
+    done = cli("density", shared, "--vm", "work", "--slo", slo, "--duration", 4, "--max", 4)
+    assert done.returncode == 0
+    assert said in done.stdout
+
+
+def test_machines_that_do_not_fit_end_the_search(cli, shared):
+    reserved = ("--set", "hosts.h.hypervisor=esxi-8.0", "--set", "vms.work.reservation=400 MHz")
+    done = cli("density", shared, "--vm", "work", "--slo", "ready_pct<=100", "--duration", 4, *reserved)
+    assert done.returncode == 0, done.stderr
+    assert "5 VMs of work meet ready_pct<=100, 6 do not." in done.stdout
+    assert "At 6: the machines do not fit (vms.work.reservation: " in done.stdout
+
+
+def test_memory_that_is_not_there_is_said(shared):
+    found = hypertwin.density(shared, vm="work", slo="ready_pct<=100", minimum=17, maximum=17, duration=4)
+    assert found.count == 17
+    assert any("106 % of its memory" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), ["--vm"]),
+        (("--vm", "work"), ["--slo"]),
+        (("--vm", "wrok", "--slo", "ready_pct<5"), ["--vm: wrok", "unknown-reference", "work"]),
+        (("--vm", "work", "--slo", "redy_pct<5"), ["--slo 'redy_pct<5'", "did you mean ready_pct?"]),
+        (("--vm", "work", "--slo", "ready_pct<5ms"), ["bad-unit", "ready_pct is in %"]),
+        (("--vm", "work", "--slo", "ready_pct<5", "--max", 0), ["--max"]),
+        (("--vm", "work", "--slo", "ready_pct<5", "--max", 3, "--min", 4), ["--min", "1 to 3"]),
+        (("--vm", "work", "--slo", "ready_pct<5", "--replications", 1), ["--replications", "2 or more"]),
+        (("--vm", "work", "--slo", "ready_pct<5", "--set", "vms.work.count=3"), ["--set vms.work.count", "--max"]),
+        (("--vm", "work", "--slo", "ready_pct<5", "--duration", "long"), ["run.duration", "bad-quantity"]),
+        (("--vm", "work", "--slo", "ready_pct<5", "--report", "no/page.html"), ["no/page.html", "does not exist"]),
+    ],
+)
+def test_bad_usage_gets_one_clear_error(cli, shared, arguments, said):
+    done = cli("density", shared, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert all(part in done.stderr for part in said), done.stderr
+    assert "Traceback" not in done.stderr
