@@ -1,0 +1,1 @@
+"""The lab: measure this machine, predict what contention does to it, and measure that too."""
