@@ -94,6 +94,8 @@ struct DeviceState {
     gone: u32,
     /// Whether it, its node and its network are there.
     available: bool,
+    /// Since when it is not.
+    away_since: Nanos,
     /// Groups that it is a member of.
     groups: u32,
 }
