@@ -345,7 +345,8 @@ impl Simulation {
         }
         let disk = pool.devices.start + device;
         match io.role {
-            Role::Rebuild | Role::RebuildRead => self.queue_on_disk(disk, id, true),
+            // its throttle holds it back, not the line: a disk that is always busy would never let it pass
+            Role::Rebuild | Role::RebuildRead => self.queue_on_disk(disk, id, false),
             _ if io.write => {
                 self.pass_on(index, id);
                 match pool_journal(&self.pools[index]) {
