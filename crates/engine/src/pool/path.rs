@@ -15,7 +15,12 @@ impl Simulation {
             return 0.0;
         };
         let pool = &self.pools[pool as usize];
-        let coding = if io.write { pool.coding_ns_per_byte } else { 0.0 };
+        let whole = io.sequential || u64::from(io.bytes) >= pool.fragment * pool.needed as u64;
+        let coding = match (io.write, whole) {
+            (false, _) => 0.0,
+            (true, true) => pool.coding.stripe_ns_per_byte,
+            (true, false) => pool.coding.update_ns_per_byte,
+        };
         pool.client.of(io.bytes) + coding * f64::from(io.bytes)
     }
 
