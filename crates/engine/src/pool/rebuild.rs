@@ -18,6 +18,9 @@ pub struct Queue {
     working: BTreeSet<usize>,
     /// By the whole members of their group, fewest first, and then by number.
     waiting: BTreeSet<(usize, usize)>,
+    /// Since when something is in work, and how long something was in work before.
+    busy_since: Option<Nanos>,
+    busy_ns: Nanos,
 }
 
 impl Queue {
@@ -29,6 +32,23 @@ impl Queue {
             most_working: spec.streams as usize * nodes,
             working: BTreeSet::new(),
             waiting: BTreeSet::new(),
+            busy_since: None,
+            busy_ns: 0,
+        }
+    }
+
+    /// How long something was in work.
+    pub fn busy_ns(&self, now: Nanos) -> Nanos {
+        self.busy_ns + self.busy_since.map_or(0, |since| now - since)
+    }
+
+    /// Keeps when work began and ended.
+    fn note(&mut self, now: Nanos) {
+        if self.working.is_empty() {
+            self.busy_ns = self.busy_ns(now);
+            self.busy_since = None;
+        } else {
+            self.busy_since.get_or_insert(now);
         }
     }
 }
@@ -113,7 +133,9 @@ impl Simulation {
             pool.rebuild.working.insert(member);
             self.next_unit(index, member);
         }
-        self.pools[index].rebuild.waiting.extend(blocked);
+        let rebuild = &mut self.pools[index].rebuild;
+        rebuild.waiting.extend(blocked);
+        rebuild.note(self.now);
     }
 
     /// The next piece of what a member lacks, when the throttle of its node and of one that it is read from allow.
@@ -226,6 +248,7 @@ impl Simulation {
             let whole = pool.whole(io.group as usize);
             pool.rebuild.waiting.insert((whole, member));
         }
+        pool.rebuild.note(self.now);
         if pool.whole(io.group as usize) >= pool.needed {
             self.start_rebuilding(index);
         }
