@@ -20,7 +20,7 @@ HEADS = (
     "stored GiB",
     "usable GiB",
     "raw GiB",
-    "raw per 100 GB",
+    "overhead ×",
     "read MB/s",
     "write MB/s",
     "device read MB/s",
@@ -48,7 +48,8 @@ WIDE = Console(width=10_000)
 """Measures how wide a table would like to be."""
 
 NOTES = (
-    "MB/s of clients: payload of virtual disks. Of devices: copies, parity and rebuilding included. Written ×: bytes "
+    "Overhead: raw over usable capacity. MB/s of clients: payload of virtual disks. Of devices: copies, parity and "
+    "rebuilding included. Written ×: bytes "
     "written for each byte that clients wrote, rebuilding aside.",
     "Degraded: groups that are not whole at the end of the run. Whole after: from the failure; reckoned at the rate "
     "so far "
@@ -93,7 +94,7 @@ def _figures(pool: Mapping[str, Any]) -> list[str]:
         number(pool["stored_gib"]),
         number(pool["usable_gib"], 0),
         number(pool["raw_gib"], 0),
-        number(100 * pool["raw_gib"] / pool["usable_gib"], 0),
+        number(pool["raw_gib"] / pool["usable_gib"], 2),
         number(pool["read_mb_per_s"]),
         number(pool["write_mb_per_s"]),
         number(pool["device_read_mb_per_s"]),
@@ -129,7 +130,13 @@ def table(result: Mapping[str, Any], width: int | None = None) -> RenderableType
 
 
 def _grid(heads: Sequence[str], cells: Sequence[Sequence[str]], words: int, kept: Sequence[int]) -> Table:
-    grid = Table(title="Distributed storage", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    grid = Table(
+        title="Distributed storage",
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        collapse_padding=True,
+    )
     for index in kept:
         grid.add_column(
             Text(heads[index].replace(" ", "\n", 1) if index >= words else heads[index]),
@@ -155,24 +162,23 @@ def sentences(result: Mapping[str, Any]) -> list[Sentence]:
         several = len(point["pools"]) > 1
         for name, pool in point["pools"].items():
             prefix = ": ".join(part for part in (where, name if several else "") if part)
-            said += [
-                Sentence(f"{prefix}: {each.text}" if prefix else each.text, each.loss)
-                for each in _of_pool(pool, several=point["replications"] > 1)
-            ]
+            said += [Sentence(f"{prefix}: {each.text}" if prefix else each.text, each.loss) for each in _of_pool(pool)]
+    if any(point["replications"] > 1 for point in with_failures):
+        said.append(
+            Sentence("The failures are told of the first replication; the figures of the table are means of all.")
+        )
     more = len(with_failures) - SHOWN_POINTS
     if more > 0:
         said.append(Sentence(f"{more} more points have failures in the JSON form."))
     return said
 
 
-def _of_pool(pool: Mapping[str, Any], *, several: bool) -> Iterator[Sentence]:
+def _of_pool(pool: Mapping[str, Any]) -> Iterator[Sentence]:
     incidents = pool["incidents"]
     for incident in incidents[:SHOWN_INCIDENTS]:
         yield Sentence(incident_text(incident, pool["redundancy"]), incident["lost_gib"] > 0)
     if len(incidents) > SHOWN_INCIDENTS:
         yield Sentence(f"{len(incidents) - SHOWN_INCIDENTS} more failures and returns are in the JSON form.")
-    if incidents and several:
-        yield Sentence("The failures are told of the first replication; the figures of the table are means of all.")
     if pool["suspended_ios"] > 0:
         yield Sentence(f"At the end {number(pool['suspended_ios'], 0)} I/Os wait for enough of the pool to come back.")
     if pool["errors"] > 0:

@@ -277,8 +277,14 @@ impl Pool {
         self.degraded
     }
 
-    /// Bytes that are still to be made.
+    /// Bytes that members lack.
     pub fn due(&self) -> u64 {
         self.members.iter().map(|member| member.due).sum()
+    }
+
+    /// Those of them whose device is there: what can be made.
+    pub fn due_here(&self) -> u64 {
+        let here = self.members.iter().filter(|member| member.up);
+        here.map(|member| member.due).sum()
     }
 }

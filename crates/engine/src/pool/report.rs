@@ -99,7 +99,7 @@ impl Pool {
     /// Adds the present state to the timeline.
     pub fn sample(&self, line: &mut PoolTimeline) {
         line.degraded_pct.push(self.degraded_pct());
-        line.due_gib.push(self.due() as f64 / GIB);
+        line.due_gib.push(self.due_here() as f64 / GIB);
         line.rebuilt_gib.push(self.count.rebuilt as f64 / GIB);
         line.suspended_ios.push(u64::from(self.suspended.length));
     }
@@ -130,7 +130,7 @@ impl Simulation {
             };
             let rate = count.rebuilt as f64 / pool.rebuild.busy_ns(self.now).max(1) as f64;
             let seconds = |ns: Nanos| ns as f64 / 1e9;
-            let due = pool.due();
+            let due = pool.due_here();
             let longest = pool.longest_degraded_ns;
             // what is done, or else how long it will take at the rate so far
             let time_to_whole_s = match pool.degraded_since {
