@@ -143,7 +143,11 @@ pub struct PoolDevices {
     /// Of one.
     #[schemars(extend("x-minimum" = "1 GiB", "x-maximum" = "1 PiB"))]
     pub capacity: Bytes,
-    /// Operations that the service keeps outstanding on one. Default: as many as it can work on at a time.
+    /// Flash: what one takes of small random writes for long, its own housekeeping included. Default: its data sheet's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Bandwidth", extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
+    pub random_write: Option<Bandwidth>,
+    /// Operations that the service keeps outstanding on one. Default: as many as it takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 1_024))]
     pub depth: Option<u32>,
@@ -159,6 +163,10 @@ pub struct PoolFlash {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 100))]
     pub per_node: u32,
+    /// What one takes of small random writes for long, its own housekeeping included. Default: its data sheet's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Bandwidth", extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
+    pub random_write: Option<Bandwidth>,
     /// Journal of one node: writes are acknowledged from it, and reach the devices later; 0 turns it off.
     #[serde(default = "none")]
     #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "100 TiB"))]

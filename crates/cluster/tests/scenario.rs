@@ -461,10 +461,12 @@ fn pool() -> StoragePool {
             per_node: 6,
             capacity: Bytes::from_gib(64_000),
             depth: Some(4),
+            random_write: None,
         },
         flash: Some(PoolFlash {
             kind: DiskKind::Nvme,
             per_node: 2,
+            random_write: Some(Bandwidth::from_bytes_per_s(123_000_000)),
             journal: Bytes::from_gib(8),
             read_cache: Bytes::from_gib(100),
         }),

@@ -115,6 +115,7 @@ impl Simulation {
         for disk in &mut path.disks {
             again(&mut disk.busy, &mut disk.queue, &mut disk.waits);
             disk.bytes = [0; 2];
+            disk.channels.iter_mut().for_each(|channel| channel.reset(now));
         }
         for controller in &mut path.controllers {
             controller.queue.reset(now);
@@ -229,10 +230,13 @@ impl Simulation {
 
 impl Simulation {
     fn disks_result(&self, disks: std::ops::Range<usize>, name: String, duration_ns: f64) -> StationResult {
-        let depth = |disk: &DiskState| f64::from(self.io.disk_sets[disk.set as usize].depth);
         let disks = self.io.disks[disks].iter();
-        let mut sums = Sums::of(disks.clone().map(|disk| {
-            let busy = disk.busy.mean(self.now) / depth(disk);
+        let mut sums = Sums::of(disks.clone().map(|disk: &DiskState| {
+            let channels: u64 = disk.channels.iter().map(|channel| channel.busy_ns(self.now)).sum();
+            let busy = match disk.channels.len() {
+                0 => disk.busy.mean(self.now),
+                count => channels as f64 / count as f64 / duration_ns,
+            };
             (busy, disk.queue.mean(self.now), disk.waits)
         }));
         sums.bytes = Some(disks.flat_map(|disk| disk.bytes).sum());

@@ -29,7 +29,7 @@ impl Simulation {
             let set = DiskSet {
                 owner: Owner::Array(index),
                 disk,
-                depth: disk.channels,
+                depth: disk.depth,
                 stream: Stream::named(seed, &format!("array/{name}")),
             };
             let disks = self.io.add_disks(set, spec.disks.count);

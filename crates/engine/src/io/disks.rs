@@ -25,11 +25,11 @@ pub struct DiskSet {
 pub struct DiskState {
     pub set: u32,
     used: u32,
-    writing: u32,
     line: Line,
     /// Operations that nobody waits for, which the others go before.
     later: Line,
-    /// Transfers of flash, which has several channels.
+    /// Flash: its channels, and the transfers beside them.
+    pub channels: Vec<Link>,
     link: Link,
     pub failed: bool,
     pub busy: TimeAverage,
@@ -43,14 +43,15 @@ impl IoPath {
     /// `count` new disks of a set.
     pub fn add_disks(&mut self, set: DiskSet, count: u32) -> std::ops::Range<usize> {
         let (first, link) = (self.disks.len(), Link::new(set.disk.bytes_per_s, 0));
+        let channels = set.disk.flash().map_or(0, |flash| flash.channels as usize);
         self.disk_sets.push(set);
         let set = (self.disk_sets.len() - 1) as u32;
         self.disks.extend((0..count).map(|_| DiskState {
             set,
             used: 0,
-            writing: 0,
             line: Line::default(),
             later: Line::default(),
+            channels: vec![Link::new(f64::INFINITY, 0); channels],
             link,
             failed: false,
             busy: TimeAverage::new(),
@@ -99,17 +100,28 @@ impl Simulation {
             write: io.write,
             sequential: io.sequential,
             waiting: state.in_line(),
-            writing: state.writing,
         };
-        let service_ns = set
-            .disk
-            .service_ns(operation, set.stream.uniform(), set.stream.uniform());
-        let mut end = self.now + service_ns;
-        if set.disk.channels > 1 {
-            end = end.max(state.link.pass(self.now, u64::from(io.bytes)).1);
-        }
+        let end = match set.disk.flash() {
+            None => {
+                let (seek, rotation) = (set.stream.uniform(), set.stream.uniform());
+                self.now + set.disk.service_ns(operation, seek, rotation)
+            }
+            Some(flash) => {
+                let (count, busy_ns) = flash.work(operation);
+                let first = set.stream.below(state.channels.len() as u64) as usize;
+                let mut busy_until = 0;
+                for number in 0..count as usize {
+                    let channel = (first + number) % state.channels.len();
+                    busy_until = busy_until.max(state.channels[channel].occupy(self.now, busy_ns).1);
+                }
+                let transferred = state.link.pass(self.now, operation.bytes).1;
+                match io.write {
+                    true => flash.acknowledged_ns(transferred, busy_until),
+                    false => transferred.max(busy_until),
+                }
+            }
+        };
         state.used += 1;
-        state.writing += u32::from(io.write);
         state.busy.set(self.now, f64::from(state.used));
         self.step(id, Step::Disk, end);
     }
@@ -121,7 +133,6 @@ impl Simulation {
         let state = &mut self.io.disks[disk];
         let owner = self.io.disk_sets[state.set as usize].owner;
         state.used -= 1;
-        state.writing -= u32::from(io.write);
         state.busy.set(self.now, f64::from(state.used));
         if !state.failed {
             state.bytes[usize::from(io.write)] += u64::from(io.bytes);

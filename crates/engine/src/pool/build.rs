@@ -7,7 +7,7 @@ use super::{Cost, Counters, DeviceState, Flash, Member, Node, Pool};
 use crate::io::{DiskSet, Line, Owner, port};
 use crate::simulation::{Simulation, WORK};
 use crate::state::{Event, Kind};
-use hypertwin_cluster::{Component, FailureDomain, HostGroup, Redundancy, Scenario, StoragePool};
+use hypertwin_cluster::{Bandwidth, Component, FailureDomain, HostGroup, Redundancy, Scenario, StoragePool};
 use hypertwin_kernel::{Nanos, Stream};
 use hypertwin_models::scheduler::GroupSpec;
 use hypertwin_models::storage::coding;
@@ -68,12 +68,16 @@ impl Simulation {
             .collect();
         let (per_node, index) = (spec.devices.per_node as usize, self.pools.len());
         let mut stream = Stream::named(seed, &format!("storage/{name}"));
-        let disk = Disk::new(spec.devices.kind);
+        let device = |kind, random_write: Option<Bandwidth>| {
+            let disk = Disk::new(kind);
+            random_write.map_or(disk, |rate| disk.with_random_write(rate.bytes_per_s()))
+        };
+        let disk = device(spec.devices.kind, spec.devices.random_write);
         let disks = node_hosts.len() * per_node;
         let set = |disk: Disk, depth: Option<u32>, purpose: &str| DiskSet {
             owner: Owner::Pool(index),
             disk,
-            depth: depth.map_or(disk.channels, |depth| depth.min(disk.channels)),
+            depth: depth.map_or(disk.depth, |depth| depth.min(disk.depth)),
             stream: Stream::named(seed, &format!("storage/{name}/{purpose}")),
         };
         let devices = self
@@ -81,7 +85,7 @@ impl Simulation {
             .add_disks(set(disk, spec.devices.depth, "devices"), disks as u32);
         let flash = spec.flash.as_ref().map(|flash| Flash {
             disks: self.io.add_disks(
-                set(Disk::new(flash.kind), None, "flash"),
+                set(device(flash.kind, flash.random_write), None, "flash"),
                 node_hosts.len() as u32 * flash.per_node,
             ),
             per_node: flash.per_node as usize,

@@ -29,7 +29,12 @@ impl Link {
 
     /// A command of `bytes` comes at `now_ns`: how long it waits, and when it has passed.
     pub fn pass(&mut self, now_ns: u64, bytes: u64) -> (u64, u64) {
-        let service_ns = self.command_ns.max((bytes as f64 / self.bytes_per_ns).ceil() as u64);
+        self.occupy(now_ns, (bytes as f64 / self.bytes_per_ns).ceil() as u64)
+    }
+
+    /// What comes at `now_ns` takes `service_ns`: how long it waits, and when it has passed.
+    pub fn occupy(&mut self, now_ns: u64, service_ns: u64) -> (u64, u64) {
+        let service_ns = self.command_ns.max(service_ns);
         let start_ns = self.free_at_ns.max(now_ns);
         self.free_at_ns = start_ns + service_ns;
         self.busy_ns += service_ns;
