@@ -40,7 +40,7 @@ MODULES: dict[str, set[str]] = {
     "report": {"frame", "errors", "scenario"},
     "ingest": {"yaml_file", "errors"},
     "diagnose": {"scenario", "run", "report", "errors", "frame"},
-    "calibrate": {"scenario", "run", "report", "errors", "frame"},
+    "calibrate": {"scenario", "run", "report", "errors", "frame", "_core"},
     "plan": {"scenario", "run", "vnuma", "report", "errors", "frame", "_core"},
     "lab": {"scenario", "run", "report", "ingest", "errors", "frame"},
     "cli": {

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from hypertwin import _core
-from hypertwin.cli import density, durability, output, schema, simulate, size, validate, vnuma
+from hypertwin.cli import calibrate, density, durability, output, schema, simulate, size, validate, vnuma
 from hypertwin.errors import HypertwinError
 
 INTERRUPTED = 130
@@ -32,6 +32,7 @@ app.command(name="density")(density.command)
 app.command(name="size")(size.command)
 app.command(name="vnuma")(vnuma.command)
 app.command(name="durability")(durability.command)
+app.add_typer(calibrate.app, name="calibrate")
 app.command(name="schema")(schema.command)
 
 

@@ -1,5 +1,5 @@
-//! The parts of the I/O path, one file each: virtual controllers, links, an array's cache and RAID groups, disks. What
-//! queues where is the engine's business; these say how long a thing takes and what it costs.
+//! The parts of the I/O path, one file each: virtual controllers, links, an array's cache and RAID groups, disks,
+//! erasure coding. What queues where is the engine's business; these say how long a thing takes and what it costs.
 
 pub mod array;
 pub mod coding;

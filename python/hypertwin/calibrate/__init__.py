@@ -1,0 +1,1 @@
+"""Calibration: parameters of the models, measured on a real machine."""

@@ -1,0 +1,193 @@
+"""Intel's ISA-L, the erasure-coding library of storage systems: ten declarations of its C interface.
+
+docs/models/erasure-coding.md says why there is no binding in between: none that is maintained shows the library's
+speed without putting a C build into ours. The interface of libisal.so.2 is stable, and ctypes calls it in under a
+microsecond. hypertwin neither ships nor needs the library: it is opened when it is asked for.
+
+Source: ISA-L's API reference, `erasure_code.h`, `raid.h` and `crc.h` of release 2.30.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import ctypes.util
+import importlib.metadata
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from hypertwin.errors import HypertwinError
+
+SONAME = "libisal.so.2"
+
+TABLE_BYTES = 32
+"""Bytes of a coefficient's expanded table (`ec_init_tables`)."""
+
+MOST_FRAGMENTS = 255
+"""Fragments of one stripe, data and parity: elements of the field other than zero."""
+
+ALIGNMENT = 64
+"""Buffers start at a multiple of this: a cache line, and more than `xor_gen` asks for."""
+
+Pointers = ctypes.Array[ctypes.c_void_p]
+
+
+class LibraryMissingError(HypertwinError):
+    """ISA-L is not on this machine."""
+
+    code = "isal-missing"
+    exit_code = 1
+
+
+class NotIsalError(HypertwinError):
+    """The file that was named cannot be loaded, or is not ISA-L."""
+
+    code = "not-isal"
+    exit_code = 2
+
+
+class Isal:
+    """The library, loaded. Its functions check nothing: lengths and addresses must be right."""
+
+    def __init__(self, file: Path | None = None) -> None:
+        """Open `file`; without it the system's ISA-L, then that of an installed `pyeclib`.
+
+        Raises LibraryMissingError, NotIsalError.
+        """
+        library, self.path = _open(file)
+        try:
+            self._declare(library)
+        except AttributeError as error:
+            raise NotIsalError(f"{self.path} is not ISA-L: {error}\n  hint: {_HINT}") from None
+        self._library = library
+
+    def _declare(self, library: ctypes.CDLL) -> None:
+        number, pointer = ctypes.c_int, ctypes.c_void_p
+        self._cauchy = _function(library, "gf_gen_cauchy1_matrix", None, pointer, number, number)
+        self._invert = _function(library, "gf_invert_matrix", number, pointer, pointer, number)
+        self._multiply = _function(library, "gf_mul", ctypes.c_ubyte, ctypes.c_ubyte, ctypes.c_ubyte)
+        self._tables = _function(library, "ec_init_tables", None, number, number, pointer, pointer)
+        self.encode = _function(library, "ec_encode_data", None, number, number, number, pointer, pointer, pointer)
+        """(length, sources, targets, tables, source addresses, target addresses): targets = coefficients × sources."""
+        self.update = _function(
+            library, "ec_encode_data_update", None, number, number, number, number, pointer, pointer, pointer
+        )
+        """(length, sources, targets, index, tables, source, target addresses): adds the part of one source."""
+        self.xor = _function(library, "xor_gen", number, number, number, pointer)
+        """(vectors, length, addresses): the last is the exclusive or of the others; 0 when done."""
+        self.crc32c = _function(library, "crc32_iscsi", ctypes.c_uint, pointer, number, ctypes.c_uint)
+        """(address, length, start): the CRC that iSCSI and storage systems use (Castagnoli)."""
+
+    @property
+    def version(self) -> str:
+        """Release, as far as the file tells: `2.30` from `libisal.so.2.0.30`."""
+        numbered = re.search(r"\.so\.(\d+)\.\d+\.(\d+)$", self.path.resolve().name)
+        if numbered:
+            return f"{numbered[1]}.{numbered[2]}"
+        # files without a number: what a release was the first to have
+        return "2.31 or later" if self._has("ec_encode_data_avx512_gfni") else "unknown"
+
+    def instruction_set(self, cpu_flags: frozenset[str]) -> str:
+        """The fastest variant of the encoder that the library has and the CPU can run: what its dispatcher takes.
+
+        `cpu_flags` are those of /proc/cpuinfo.
+        """
+        for name, needed in _VARIANTS.items():
+            if needed <= cpu_flags and self._has(f"ec_encode_data_{name}"):
+                return name
+        return "base"
+
+    def _has(self, symbol: str) -> bool:
+        return hasattr(self._library, symbol)
+
+    def matrix(self, data: int, parity: int) -> bytes:
+        """Coefficients of every fragment, `data` per row: the identity, then Cauchy's; any `data` rows invert."""
+        rows = ctypes.create_string_buffer((data + parity) * data)
+        self._cauchy(rows, data + parity, data)
+        return rows.raw[: len(rows)]
+
+    def rebuilding(self, matrix: bytes, data: int, survivors: Sequence[int], lost: Sequence[int]) -> bytes:
+        """Coefficients that make the `lost` fragments out of `data` survivors, `data` per row."""
+        rows = [matrix[data * row : data * (row + 1)] for row in range(len(matrix) // data)]
+        kept = ctypes.create_string_buffer(b"".join(rows[row] for row in survivors), data * data)
+        inverse = ctypes.create_string_buffer(data * data)
+        if self._invert(kept, inverse, data):
+            raise ValueError(f"fragments {list(survivors)} do not determine the data")
+        column = [inverse.raw[index::data][:data] for index in range(data)]
+        return bytes(self._dot(rows[row], column[index]) for row in lost for index in range(data))
+
+    def _dot(self, row: bytes, column: bytes) -> int:
+        total = 0
+        for left, right in zip(row, column, strict=True):
+            total ^= self._multiply(left, right)
+        return total
+
+    def tables(self, coefficients: bytes, sources: int) -> ctypes.Array[ctypes.c_char]:
+        """The expanded tables that `encode` and `update` want for these coefficients, `sources` per row."""
+        targets = len(coefficients) // sources
+        expanded = ctypes.create_string_buffer(TABLE_BYTES * len(coefficients))
+        self._tables(sources, targets, ctypes.create_string_buffer(coefficients, len(coefficients)), expanded)
+        return expanded
+
+
+def pointers(addresses: Sequence[int]) -> Pointers:
+    """Addresses as the array of pointers that the library takes."""
+    return (ctypes.c_void_p * len(addresses))(*addresses)
+
+
+_VARIANTS = {
+    "avx512_gfni": frozenset({"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512cd", "gfni"}),
+    "avx2_gfni": frozenset({"avx2", "gfni"}),
+    "avx512": frozenset({"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512cd"}),
+    "avx2": frozenset({"avx2"}),
+    "avx": frozenset({"avx"}),
+    "sse": frozenset({"sse4_1"}),
+    "sve": frozenset({"sve"}),
+    "neon": frozenset({"asimd"}),
+}
+"""Suffixes of ISA-L's variants, fastest first, and the CPU flags that its dispatcher asks for."""
+
+_HINT = "on Debian or Ubuntu `apt install libisal2`, elsewhere `pip install pyeclib`, or name the file: --library FILE"
+
+
+def _open(file: Path | None) -> tuple[ctypes.CDLL, Path]:
+    if file is not None:
+        try:
+            # a path without a folder would be looked up among the system's libraries
+            return ctypes.CDLL(str(file.absolute())), file
+        except OSError as error:
+            raise NotIsalError(f"cannot load {file} as ISA-L: {error}\n  hint: {_HINT}") from None
+    for candidate in _candidates():
+        with contextlib.suppress(OSError):
+            return ctypes.CDLL(candidate), _loaded(candidate)
+    raise LibraryMissingError(f"ISA-L ({SONAME}) is not on this machine\n  hint: {_HINT}")
+
+
+def _candidates() -> Iterator[str]:
+    yield SONAME
+    found = ctypes.util.find_library("isal")
+    if found:
+        yield found
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        for file in importlib.metadata.files("pyeclib") or ():
+            if file.name.startswith("libisal"):
+                yield str(file.locate())
+
+
+def _loaded(name: str) -> Path:
+    """The file that a library of this name was loaded from."""
+    stem = Path(name).name
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
+            path = line.partition("/")[2]
+            if path and Path(path).name.startswith(stem):
+                return Path(f"/{path}")
+    return Path(name)
+
+
+def _function(library: ctypes.CDLL, name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
+    function = getattr(library, name)
+    function.restype, function.argtypes = result, list(arguments)
+    return function  # type: ignore[no-any-return]

@@ -1,0 +1,106 @@
+"""What erasure coding costs a core, for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+MIB = 1024**2
+WORKING_SETS = {"memory": "memory", "l2": "L2 cache"}
+
+
+def figures(measured: Mapping[str, Any]) -> RenderableType:
+    """What `hypertwin calibrate erasure-coding --format json` prints: machine, table, fits, and text to paste."""
+    rows = measured["rows"]
+    table = Table(
+        title=Text(f"GB/s of user data on one core: median (least to most) of {measured['repetitions']} repetitions"),
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+    )
+    for head in (
+        "scheme",
+        "data in",
+        "encode",
+        "cycles/byte",
+        "rebuild 1",
+        "rebuild all lost",
+        "update",
+        "cycles/byte",
+    ):
+        table.add_column(Text(head), justify="left" if head in ("scheme", "data in") else "right", no_wrap=True)
+    for scheme in dict.fromkeys(row["scheme"] for row in rows if row["scheme"]):
+        for working_set, place in WORKING_SETS.items():
+            found = {
+                (row["operation"], row["lost"]): row
+                for row in rows
+                if (row["scheme"], row["working_set"]) == (scheme, working_set)
+            }
+            encode, update = found["encode", 0], found["update", 0]
+            rebuilds = [row for key, row in sorted(found.items()) if key[0] == "rebuild"]
+            table.add_row(
+                scheme if working_set == "memory" else "",
+                place,
+                _rate(encode),
+                f"{encode['cycles_per_byte']:.3f}",
+                _rate(rebuilds[0]),
+                _rate(rebuilds[-1]),
+                _rate(update),
+                f"{update['cycles_per_byte']:.3f}",
+            )
+    checksums = ", ".join(
+        f"{_rate(row)} in {WORKING_SETS[row['working_set']]}" for row in rows if row["operation"] == "crc32c"
+    )
+    losses = ", ".join(f"{count} of {scheme}" for scheme, count in measured["losses_rebuilt"].items())
+    return Group(
+        Text("\n".join(_machine(measured))),
+        Text(),
+        table,
+        Text(f"CRC-32C: {checksums}"),
+        Text(f"random losses rebuilt byte for byte: {losses}"),
+        *(Text(_fit(fit)) for fit in measured["fits"]),
+        Text("\nto paste into a scenario, the line of its scheme (data in memory):", "bold"),
+        Text("\n".join(_lines(measured))),
+    )
+
+
+def _machine(measured: Mapping[str, Any]) -> list[str]:
+    machine, library = measured["machine"], measured["library"]
+    return [
+        f"{machine['cpu']}{', virtual machine' if machine['virtual'] else ''}, logical CPU {machine['logical_cpu']}, "
+        f"L2 {machine['l2_bytes'] / MIB:g} MiB, last-level cache {machine['llc_bytes'] / MIB:g} MiB",
+        f"cycles at {machine['clock_hz'] / 1e9:.3f} GHz nominal, from: {machine['clock_source']}",
+        f"ISA-L {library['isal_version']}, {library['instruction_set']}, {library['file']}; "
+        f"a call takes {library['call_ns']:.0f} ns, included",
+        f"fragments of {measured['fragment_bytes'] / MIB:g} MiB, {measured['date']}",
+    ]
+
+
+def _rate(row: Mapping[str, Any]) -> str:
+    rate = row["gb_per_s"]
+    return f"{rate['median']:.2f} ({rate['min']:.2f}-{rate['max']:.2f})"
+
+
+def _fit(fit: Mapping[str, Any]) -> str:
+    stream = fit["cycles_per_byte_and_extra_stream"]
+    return (
+        f"{fit['operation']}, {WORKING_SETS[fit['working_set']]}: cycles per byte = {fit['cycles_per_byte']:.4f} "
+        f"+ {fit['cycles_per_byte_and_output']:.4f} × outputs"
+        f"{f' + {stream:.4f} × streams above 12' if stream else ''}; "
+        f"error {fit['mean_error_pct']:.1f} % in the mean, {fit['worst_error_pct']:+.1f} % at worst "
+        f"({fit['points']} figures)"
+    )
+
+
+def _lines(measured: Mapping[str, Any]) -> list[str]:
+    machine, library = measured["machine"], measured["library"]
+    return [
+        f"    {line}  # {scheme}, per core: {machine['cpu']} at {machine['clock_hz'] / 1e9:.3g} GHz, "
+        f"ISA-L {library['isal_version']} {library['instruction_set']}, {measured['date']}"
+        for scheme, line in measured["scenario"].items()
+    ]
