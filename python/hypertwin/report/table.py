@@ -215,11 +215,6 @@ def calibration_note(point: Mapping[str, Any]) -> str:
     )
 
 
-def number(value: float | None, digits: int = 1) -> str:
-    """A number for reading; empty when there is none."""
-    return "" if value is None else f"{value:,.{digits}f}"
-
-
 SMALL = 1e-3
 """Figures below this are written with an exponent, or nothing would be left of them."""
 
