@@ -63,10 +63,10 @@ impl Simulation {
         for &part in &action.parts {
             self.change(part, &action);
         }
-        for pool in 0..self.pools.len() {
+        for (pool, lost) in lost.into_iter().enumerate() {
             if action.parts.iter().any(|part| self.concerns(*part, pool)) {
                 self.reassess(pool);
-                self.note(pool, &action, lost[pool]);
+                self.note(pool, &action, lost);
             }
         }
     }
