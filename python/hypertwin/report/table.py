@@ -215,13 +215,17 @@ def calibration_note(point: Mapping[str, Any]) -> str:
     )
 
 
+SMALL = 1e-3
+"""Figures below this are written with an exponent, or nothing would be left of them."""
+
+
 def twin_text(row: Mapping[str, Any]) -> str:
     """The twin's figure of a validation row, to four significant digits, with its unit and how likely it is."""
     value, unit = row["twin"], row["unit"]
     digits = 0 if float(value).is_integer() else 2 if abs(value) < 10 else 1 if abs(value) < 1000 else 0
     likelihood_pct = row.get("likelihood_pct", 100.0)
     return (
-        number(value, digits)
+        (f"{value:.4g}" if 0 < abs(value) < SMALL else number(value, digits))
         + (f" {unit}" if unit != "ratio" else "")
         + (f" ({likelihood_pct:.0f} % of runs)" if likelihood_pct < 100 else "")
     )

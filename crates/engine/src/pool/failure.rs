@@ -121,14 +121,13 @@ impl Simulation {
     fn reassess(&mut self, index: usize) {
         let mut went = Vec::new();
         let pool = &mut self.pools[index];
-        let mut came = false;
         for device in 0..pool.states.len() {
             let host = &self.hosts[pool.host_of(device as u32)];
             let state = &mut pool.states[device];
             let available = state.failures == 0 && host.failures == 0 && host.link_failures == 0;
             let was = std::mem::replace(&mut state.available, available);
-            came |= available && !was;
             if was && !available {
+                state.away_since = self.now;
                 went.push(device);
             }
         }
@@ -138,15 +137,11 @@ impl Simulation {
         }
         self.count_degraded(index);
         self.find_losses(index);
+        self.queue_incomplete(index);
         if !went.is_empty() {
             self.give_up(index, &went);
         }
-        if self.pools[index].members.iter().any(|member| !member.up) {
-            self.detect_later(index);
-        }
-        if came {
-            self.queue_incomplete(index);
-        }
+        self.detect_from(index, self.now);
         self.start_rebuilding(index);
         self.resume_suspended(index);
     }
