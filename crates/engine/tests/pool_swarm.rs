@@ -11,7 +11,7 @@ use hypertwin_kernel::Stream;
 use serde_json::{Map, json};
 use std::collections::HashSet;
 
-const SEEDS: u64 = 300;
+const SEEDS: u64 = 400;
 
 fn seeds(count: u64) -> Vec<u64> {
     match std::env::var("SWARM_SEED") {
