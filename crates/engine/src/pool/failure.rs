@@ -47,6 +47,8 @@ pub struct Incident {
     /// Groups that are not whole, and groups that take no writes, right after it.
     pub degraded: usize,
     pub suspended: usize,
+    /// Whether no I/O goes on at all.
+    pub stands_still: bool,
     /// User's bytes lost by it.
     pub lost_bytes: u64,
     /// When everything was whole again.
@@ -202,16 +204,14 @@ impl Simulation {
         let suspended = (0..pool.groups)
             .filter(|&group| pool.whole(group) < pool.minimum)
             .count();
+        let stands_still = pool.stands_still(&self.hosts);
         let incident = Incident {
             at: now,
             what: action.what.clone(),
             fails: action.fails,
             degraded: pool.degraded,
-            suspended: if pool.stands_still(&self.hosts) {
-                pool.groups
-            } else {
-                suspended
-            },
+            suspended: if stands_still { pool.groups } else { suspended },
+            stands_still,
             lost_bytes: pool.count.lost - lost_before,
             whole_at: (pool.degraded == 0).then_some(now),
         };
@@ -238,7 +238,8 @@ impl Pool {
     pub fn note_redundancy(&mut self, now: Nanos) {
         if self.degraded > 0 {
             self.degraded_since.get_or_insert(now);
-        } else if self.degraded_since.take().is_some() {
+        } else if let Some(since) = self.degraded_since.take() {
+            self.longest_degraded_ns = self.longest_degraded_ns.max(now - since);
             for incident in self.incidents.iter_mut().filter(|incident| incident.whole_at.is_none()) {
                 incident.whole_at = Some(now);
             }

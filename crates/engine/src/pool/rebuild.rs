@@ -19,6 +19,9 @@ pub struct Queue {
     working: BTreeSet<usize>,
     /// By the whole members of their group, fewest first, and then by number. Always up to date.
     waiting: BTreeSet<(usize, usize)>,
+    /// Since when something is in work, and how long something was in work before.
+    busy_since: Option<Nanos>,
+    busy_ns: Nanos,
 }
 
 impl Queue {
@@ -30,6 +33,23 @@ impl Queue {
             most_working: spec.streams as usize * nodes,
             working: BTreeSet::new(),
             waiting: BTreeSet::new(),
+            busy_since: None,
+            busy_ns: 0,
+        }
+    }
+
+    /// How long something was in work.
+    pub fn busy_ns(&self, now: Nanos) -> Nanos {
+        self.busy_ns + self.busy_since.map_or(0, |since| now - since)
+    }
+
+    /// Keeps when work began and ended.
+    fn note(&mut self, now: Nanos) {
+        if self.working.is_empty() {
+            self.busy_ns = self.busy_ns(now);
+            self.busy_since = None;
+        } else {
+            self.busy_since.get_or_insert(now);
         }
     }
 }
@@ -107,15 +127,16 @@ impl Simulation {
         loop {
             let Pool { rebuild, needed, .. } = &mut self.pools[index];
             if rebuild.working.len() >= rebuild.most_working {
-                return;
+                break;
             }
             let Some(&first) = rebuild.waiting.range((*needed, 0)..).next() else {
-                return;
+                break;
             };
             rebuild.waiting.remove(&first);
             rebuild.working.insert(first.1);
             self.next_unit(index, first.1);
         }
+        self.pools[index].rebuild.note(self.now);
     }
 
     /// The next piece of what a member lacks, when the throttle of its node and of one that it is read from allow.
@@ -232,6 +253,7 @@ impl Simulation {
         let member = io.group as usize * pool.width + usize::from(io.member);
         pool.rebuild.working.remove(&member);
         pool.queue(member);
+        pool.rebuild.note(self.now);
         self.start_rebuilding(index);
     }
 }
@@ -282,8 +304,14 @@ impl Pool {
         self.suspended.length as usize
     }
 
-    /// Bytes that are still to be made.
+    /// Bytes that members lack.
     pub fn due(&self) -> u64 {
         self.members.iter().map(|member| member.due).sum()
+    }
+
+    /// Those of them whose device is there: what can be made.
+    pub fn due_here(&self) -> u64 {
+        let here = self.members.iter().filter(|member| member.up);
+        here.map(|member| member.due).sum()
     }
 }
