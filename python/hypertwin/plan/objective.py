@@ -2,8 +2,9 @@
 
 An objective is METRIC, one of `<`, `<=`, `>`, `>=`, and a number, with or without a unit. METRIC is a figure of the
 group that is asked about (`response_ms.p99`), or a path into the report: `hosts.esx-1.usage_pct`,
-`groups.web.ready_pct`, `vms.db-3.costop_pct`, `storage.san-disks.utilization_pct`. A name may have `*`: then the worst
-of all that fit counts. `per_vm.` in front divides a sum over a group's machines by their number.
+`groups.web.ready_pct`, `vms.db-3.costop_pct`, `storage.san-disks.utilization_pct`, `pools.vsan.write_mb_per_s`. A name
+may have `*`: then the worst of all that fit counts. `per_vm.` in front divides a sum over a group's machines by their
+number.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class Objective:
     metric: str
     """The metric as it was written, without spaces."""
     section: str
-    """Section of a point's report: `groups`, `hosts`, `vms` or `storage`."""
+    """Section of a point's report: a key of `hypertwin.frame.KINDS`."""
     entity: str
     """Name in that section, or a pattern with `*`."""
     key: str
@@ -200,13 +201,15 @@ def dotted(key: str) -> str:
 
 
 def _is_numeric(metric: Metric) -> bool:
-    return metric.key not in ("unit", "outcomes")
+    return metric.key not in ("unit", "outcomes", "redundancy", "incidents")
 
 
 def _names(scenario: Scenario, section: str) -> list[str] | None:
     """The names that a section of a report will have; None where only a report knows."""
     if section == "groups":
         return list(scenario.data["vms"])
+    if section == "pools":
+        return list(scenario.data.get("storage", {}))
     if section == "hosts":
         counts = {name: int(host["count"]) for name, host in scenario.data["hosts"].items()}
         return [

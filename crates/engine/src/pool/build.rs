@@ -169,6 +169,7 @@ impl Simulation {
             stream,
             incidents: Vec::new(),
             degraded_since: None,
+            longest_degraded_ns: 0,
             raw_capacity: spec.raw_capacity(group).bytes(),
             count: Counters::default(),
         };

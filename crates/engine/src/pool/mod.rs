@@ -65,8 +65,9 @@ pub struct Pool {
     rebuild: Queue,
     stream: Stream,
     incidents: Vec<Incident>,
-    /// Since when not everything is whole.
+    /// Since when not everything is whole, and the longest time that this took before.
     degraded_since: Option<Nanos>,
+    longest_degraded_ns: Nanos,
     raw_capacity: u64,
     pub count: Counters,
 }
@@ -93,6 +94,8 @@ struct DeviceState {
     gone: u32,
     /// Whether it, its node and its network are there.
     available: bool,
+    /// Since when it is not.
+    away_since: Nanos,
     /// Groups that it is a member of.
     groups: u32,
 }
