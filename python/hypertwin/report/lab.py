@@ -13,24 +13,8 @@ from rich.text import Text
 GB, MIB = 1e9, 2**20
 
 HEADS = (
-    "experiment",
-    "group",
-    "throughput/s",
-    "measured",
-    "error %",
-    "mean ms",
-    "measured",
-    "error %",
-    "p95 ms",
-    "measured",
-    "error %",
-    "wait %",
-    "measured",
-    "points",
-    "runs",
-    "spread %",
-    "steal %",
-    "foreign %",
+    *("experiment", "group", "throughput/s", "error %", "mean ms", "error %", "p95 ms", "error %", "wait %", "points"),
+    *("runs", "spread %", "steal %", "foreign %"),
 )
 
 NAMES = {
@@ -41,8 +25,8 @@ NAMES = {
 }
 
 NOTES = (
-    "Each figure: predicted, measured, error. Wait: part of wall time that a thread spends in a run queue (schedstat), "
-    "time without quota included; the twin's Ready.",
+    "predicted / measured. Wait: part of wall time that a thread is ready and does not run (schedstat), time that its "
+    "quota is used up included; the twin's Ready.",
     "Runs: counted of made; spread: half the range of throughput over the runs counted; steal, foreign: most of any of "
     "them, of all CPUs' time. (!) every run was disturbed, so all were counted.",
 )
@@ -69,23 +53,22 @@ def comparison_lines(summary: Mapping[str, Any]) -> list[list[str]]:
         for number, row in enumerate(result["rows"]):
             predicted, measured, errors = row["predicted"], row["measured"], row["errors"]
             first = number == 0
+            both = {key: (predicted[key], measured[key]) for key in predicted}
             lines.append(
                 [
                     result["experiment"] if first else "",
                     row["group"],
-                    f"{predicted['throughput_per_s']:.1f}",
-                    f"{measured['throughput_per_s']:.1f}",
+                    "{:.1f} / {:.1f}".format(*both["throughput_per_s"]),
                     f"{errors['throughput_pct']:+.1f}",
-                    f"{predicted['response_ms_mean']:.2f}",
-                    f"{measured['response_ms_mean']:.2f}",
+                    "{:.2f} / {:.2f}".format(*both["response_ms_mean"]),
                     f"{errors['response_mean_pct']:+.1f}",
-                    f"{predicted['response_ms_p95']:.1f}",
-                    f"{measured['response_ms_p95']:.1f}",
+                    "{:.1f} / {:.1f}".format(*both["response_ms_p95"]),
                     f"{errors['response_p95_pct']:+.1f}",
-                    f"{predicted['wait_pct']:.1f}",
-                    f"{measured['wait_pct']:.1f}",
+                    "{:.1f} / {:.1f}".format(*both["wait_pct"]),
                     f"{errors['wait_points']:+.1f}",
-                    f"{result['runs_counted']}/{result['runs']}{' (!)' if result['flagged'] else ''}" if first else "",
+                    f"{result['runs_counted']} of {result['runs']}{' (!)' if result['flagged'] else ''}"
+                    if first
+                    else "",
                     f"{row['spread']['throughput_per_s']:.1f}",
                     f"{result['steal_pct']:.1f}" if first else "",
                     f"{result['foreign_pct']:.1f}" if first else "",
