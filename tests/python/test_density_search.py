@@ -44,7 +44,7 @@ def scenario(tiny):
 )
 def test_an_objective_is_read(scenario, text, section, entity, key, sign, limit):
     (found,) = objective.parse(text, scenario, "db")
-    assert (found.section, found.entity, found.key, found.sign) == (section, entity, key, sign)
+    assert (found.path.section, found.path.entity, found.path.key, found.sign) == (section, entity, key, sign)
     assert found.limit == pytest.approx(limit)
     assert found.per_vm == text.startswith("per_vm.")
     assert found.meets(limit) == ("=" in sign)

@@ -1,0 +1,1 @@
+"""The lab: what is measured on this machine."""
