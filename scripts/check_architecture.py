@@ -35,7 +35,7 @@ MODULES: dict[str, set[str]] = {
     "scenario": {"yaml_file", "errors", "ingest", "_core"},
     "docs": {"_core"},
     "run": {"scenario", "frame", "errors", "_core"},
-    "validation": {"scenario", "run", "errors"},
+    "validation": {"scenario", "run", "plan", "errors"},
     "vnuma": {"scenario", "errors", "_core"},
     "report": {"frame", "errors", "scenario"},
     "ingest": {"yaml_file", "errors"},

@@ -1,9 +1,9 @@
 """A result as a flat table: one row per sweep point and entity, for spreadsheets and data frames.
 
 Columns, in this order: `scenario`, `version`, `seed`, `point` (0, 1, ...), one column per path that was set or
-swept, `replications`, `steady`, `kind` (`host`, `vm` or `group`), `name`, then every metric. A metric that is a small
-object in the JSON form becomes one column per key: `response_ms.p99` is `response_ms_p99`. A metric that an entity
-lacks is empty.
+swept, `replications`, `steady`, `kind` (`host`, `vm`, `group`, `storage` or `pool`), `name`, then every metric. A
+metric that is a small object in the JSON form becomes one column per key: `response_ms.p99` is `response_ms_p99`. A
+metric that an entity lacks is empty.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import polars
 
-KINDS = {"hosts": "host", "vms": "vm", "groups": "group", "storage": "storage"}
+KINDS = {"hosts": "host", "vms": "vm", "groups": "group", "storage": "storage", "pools": "pool"}
 """Sections of a point and the word for one of their entities."""
 
 RESERVED = ("scenario", "version", "seed", "point", "replications", "steady", "kind", "name")
@@ -27,7 +27,7 @@ def flatten(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     for key, value in metrics.items():
         if isinstance(value, Mapping):
             flat.update(flatten(value, f"{prefix}{key}_"))
-        elif not isinstance(value, list):  # outcomes: not one number
+        elif not isinstance(value, list):  # outcomes, incidents: not one number
             flat[f"{prefix}{key}"] = value
     return flat
 
@@ -38,7 +38,7 @@ def set_column(path: str) -> str:
 
 
 def entities(point: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Yield (kind, name, metrics) of every host, VM, group and store of one point."""
+    """Yield (kind, name, metrics) of every host, VM, group, station of the I/O path and pool of one point."""
     for section, kind in KINDS.items():
         for name, metrics in point.get(section, {}).items():
             if isinstance(metrics, Mapping):

@@ -4,7 +4,9 @@ A study is a folder with
 
 - `scenario.yaml`: the system, with one set of parameters for all of its cases, and what these were calibrated on;
 - `study.yaml`: title, source, the cases (name -> paths to set), and the sweep to chart; a case with the key `scenario`
-  is of another file of the folder, which shares every parameter that the systems have in common;
+  is of another file of the folder, which shares every parameter that the systems have in common; one with the key
+  `density` asks how many machines meet an objective, and one with the key `durability` what schemes of redundant
+  storage cost and promise, without a scenario: see QUESTIONS;
 - `published.csv`: one row per published figure, with the columns
 
   | column | meaning |
@@ -35,6 +37,7 @@ from typing import Any
 import yaml
 
 from hypertwin.errors import HypertwinError
+from hypertwin.plan import density, durability
 from hypertwin.run import Point, Progress, run_points
 from hypertwin.scenario import load
 
@@ -76,6 +79,14 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Question:
+    """What a case asks instead of one report of its scenario: a key of QUESTIONS, and its arguments."""
+
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Study:
     """A published measurement: cases to simulate and figures to compare."""
 
@@ -88,6 +99,8 @@ class Study:
     sweep: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     sweep_settings: Mapping[str, Any] = field(default_factory=dict)
     scenarios: Mapping[str, str] = field(default_factory=dict)
+    questions: Mapping[str, Question] = field(default_factory=dict)
+    """What is asked of a case instead of one report of its scenario."""
 
     @property
     def scenario(self) -> Path:
@@ -104,6 +117,7 @@ class Study:
             (self.cases[row.case], row.twin, float(row.published))
             for row in self.rows
             if row.sign == "±"
+            and row.case not in self.questions
             and row.origin == "published"
             and not any(operator in row.twin for operator in (":", " + ", " / "))
         ]
@@ -133,6 +147,12 @@ def read(folder: Path) -> Study:
         text = yaml.safe_load((folder / "study.yaml").read_text(encoding="utf-8"))
         cases = {case: dict(changes) for case, changes in text["cases"].items()}
         scenarios = {case: changes.pop("scenario") for case, changes in cases.items() if "scenario" in changes}
+        questions = {
+            case: _question(f"{folder / 'study.yaml'}: case {case}", name, changes.pop(name))
+            for case, changes in cases.items()
+            for name in QUESTIONS
+            if name in changes
+        }
         study = Study(
             name=folder.name,
             folder=folder,
@@ -143,6 +163,7 @@ def read(folder: Path) -> Study:
             sweep=text.get("charts", {}).get("sweep", {}),
             sweep_settings=text.get("charts", {}).get("settings", {}),
             scenarios=scenarios,
+            questions=questions,
         )
     except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
         raise StudyError(f"the study in {folder} cannot be read: {type(error).__name__} {error}") from error
@@ -158,22 +179,77 @@ def validate(
 ) -> list[dict[str, Any]]:
     """Run every case of the studies and judge every figure: one dictionary per row, in the form of the JSON contract.
 
-    All cases of all studies run side by side. `error` is in the figure's unit and `error_pct` relative to the published
-    one; of a row that accepts a range (`<= 1.10`), `range` is true, `published` is the bound and both are 0 inside it.
-    `pass` is None where physics cannot give the figure. `likelihood_pct` is there where the twin's figure is one of the
-    outcomes of its replications: how many of them agree on it.
+    All cases of all studies run side by side, and then each question. `error` is in the figure's unit and `error_pct`
+    relative to the published one; of a row that accepts a range (`<= 1.10`), `range` is true, `published` is the bound
+    and both are 0 inside it. `pass` is None where physics cannot give the figure. `likelihood_pct` is there where the
+    twin's figure is one of the outcomes of its replications: how many of them agree on it.
     """
-    cases = [(study, case) for study in studies for case in study.cases]
+    asked = [(study, case) for study in studies for case in study.cases if case in study.questions]
+    cases = [(study, case) for study in studies for case in study.cases if case not in study.questions]
     points = [Point(study.cases[case], load(study.scenario_of(case), study.cases[case])) for study, case in cases]
     result = run_points(points, jobs=jobs, progress=progress) if points else None
     reports = {
         (study.name, case): report for (study, case), report in zip(cases, result.points if result else (), strict=True)
+    }
+    reports |= {
+        (study.name, case): QUESTIONS[study.questions[case].name].answer(study, case, jobs, progress)
+        for study, case in asked
     }
     return [
         judge(study.name, row, {case: reports[study.name, case] for case in study.cases})
         for study in studies
         for row in study.rows
     ]
+
+
+def _density(study: Study, case: str, jobs: int | None, progress: Progress | None) -> dict[str, Any]:
+    """What `hypertwin density --format json` says of the case's scenario."""
+
+    def done(_counts: str, done: int, total: int) -> None:
+        if progress:
+            progress(done, total)
+
+    return density.density(
+        study.scenario_of(case),
+        overrides=study.cases[case],
+        jobs=jobs,
+        progress=done,
+        **study.questions[case].arguments,
+    ).to_dict()
+
+
+def _durability(study: Study, case: str, _jobs: int | None, _progress: Progress | None) -> dict[str, Any]:
+    """What `hypertwin durability --format json` says, with the schemes by name."""
+    arguments = study.questions[case].arguments
+    found = durability.assess(
+        arguments["schemes"],
+        annual_failure_rate=durability.failure_rate(str(arguments["annual_failure_rate"])),
+        repair_s=durability.repair_time(str(arguments["repair"])).seconds,
+    )
+    return {"schemes": {entry["scheme"]: entry for entry in found}}
+
+
+@dataclass(frozen=True)
+class QuestionKind:
+    """A kind of question: the arguments that it needs, all of them, and what answers it."""
+
+    arguments: tuple[str, ...]
+    answer: Callable[[Study, str, int | None, Progress | None], dict[str, Any]]
+
+
+QUESTIONS: Mapping[str, QuestionKind] = {
+    "density": QuestionKind(("vm", "slo", "minimum", "maximum"), _density),
+    "durability": QuestionKind(("schemes", "annual_failure_rate", "repair"), _durability),
+}
+"""What a case may ask by a key of this name; paths lead into the JSON that the command of this name prints."""
+
+
+def _question(where: str, name: str, arguments: Any) -> Question:
+    needed = QUESTIONS[name].arguments
+    given = list(arguments) if isinstance(arguments, Mapping) else [repr(arguments)]
+    if sorted(map(str, given)) != sorted(needed):
+        raise StudyError(f"{where}: {name} has {', '.join(map(str, given))}; needed: {', '.join(needed)}")
+    return Question(name, arguments)
 
 
 def judge(study: str, row: Row, reports: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

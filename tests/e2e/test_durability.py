@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+from tests.conftest import ROOT
 
 from hypertwin.plan import durability
 
@@ -84,3 +85,97 @@ def test_a_page_that_cannot_be_written_is_said_first(cli):
     done = cli("durability", "--report", "missing/page.html")
     assert done.returncode == 2
     assert "missing" in done.stderr
+
+
+EXAMPLE = ROOT / "scenarios" / "disk-failure.yaml"
+SHORT = ("--replications", 1, "--duration", "10")
+POOL = "storage.pool"
+
+
+def set_all(nodes, per_node=4, stored="20 GiB"):
+    values = {"hosts.node.count": nodes, f"{POOL}.devices.per_node": per_node, f"{POOL}.stored": stored}
+    return [text for path, value in values.items() for text in ("--set", f"{path}={value}")]
+
+
+def test_the_repair_time_of_a_scenario_comes_from_the_twin(cli):
+    arguments = ("durability", EXAMPLE, "--storage", "pool", "--afr", "1.5%", "--replications", 1, "--duration", "60")
+    done = cli(*arguments, "--format", "json")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    twin = found["twin"]
+    # 20 GiB in three copies on 20 disks
+    assert (twin["failed"], twin["rebuilt_gib"], twin["due_gib"]) == ("node-1/disk-1", pytest.approx(3.0), 0)
+    assert twin["is_measured"]
+    assert twin["rebuild_s"] >= 3.0 * 2**30 / 1e6 / twin["rebuild_mb_per_s"]
+    assert (twin["detection"], twin["detection_s"]) == ("5 s", 5)
+    assert found["repair"]["seconds"] == pytest.approx(5 + twin["rebuild_s"])
+    assert (found["groups"], found["usable_bytes"]) == (80, 20 * 2**30)
+    (entry,) = found["schemes"]
+    assert entry["scheme"] == "replicas-3:2"
+    (alone,) = durability.assess(
+        ["replicas-3:2"],
+        annual_failure_rate=0.015,
+        repair_s=found["repair"]["seconds"],
+        groups=80,
+        usable_bytes=20 * 2**30,
+    )
+    assert entry == alone
+    said = " ".join(cli(*arguments).stdout.split())
+    assert "pool without node-1/disk-1 rebuilt 3.0 GiB in" in said
+    assert "(1 run of 60 s)" in said
+    assert "5 s until the rebuild begins" in said
+
+
+def test_a_rebuild_that_the_run_does_not_finish_is_extrapolated_and_said(cli):
+    def twin(*more):
+        return json.loads(cli("durability", EXAMPLE, "--format", "json", *SHORT, *more).stdout)
+
+    short, whole = twin(), twin("--duration", "60")
+    assert not short["twin"]["is_measured"]
+    assert short["twin"]["due_gib"] > 0
+    assert short["twin"]["rebuild_s"] == pytest.approx(whole["twin"]["rebuild_s"], rel=0.35)
+    assert "all of it, at this rate, takes" in short["repair"]["source"]
+    assert twin("--detection", "15min")["repair"]["seconds"] == pytest.approx(short["repair"]["seconds"] + 895)
+
+
+def test_a_slower_rebuild_loses_more(cli):
+    def loss(bandwidth):
+        throttle = ("--set", f"storage.pool.rebuild.node_bandwidth={bandwidth}")
+        found = json.loads(cli("durability", EXAMPLE, "--format", "json", *SHORT, *throttle).stdout)
+        return found["schemes"][0]["markov"]["pool_annual_loss"]
+
+    assert loss("5 MB/s") > 10 * loss("300 MB/s")
+
+
+def test_the_page_of_a_pool_names_it_and_where_its_repair_time_comes_from(cli, tmp_path):
+    done = cli("durability", EXAMPLE, *SHORT, "--warmup", "auto", "--report", "page.html")
+    assert (done.returncode, done.stderr) == (0, "wrote page.html\n")
+    page = (tmp_path / "page.html").read_text()
+    assert "<dd>disk-failure</dd>" in page
+    assert "pool without node-1/disk-1 rebuilt" in page
+
+
+@pytest.mark.parametrize(
+    ("said", "arguments"),
+    [
+        ("error: leave out --repair", (EXAMPLE, "--repair", "1d")),
+        ("error: leave out --scheme", (EXAMPLE, "--scheme", "3")),
+        ("error: leave out --groups", (EXAMPLE, "--groups", "5")),
+        ("error: --storage is for a scenario", ("--storage", "pool")),
+        ("error: --set is for a scenario", ("--set", "run.seed=1")),
+        ("error: --storage pol", (EXAMPLE, "--storage", "pol")),
+        ("error: --detection 5", (EXAMPLE, "--detection", "5")),
+        ("error: --afr 2", (EXAMPLE, "--afr", "2")),
+        ("allowed: a scenario with a pool", (ROOT / "scenarios" / "small-kvm.yaml",)),
+        ("replicas-1 [no-repair]", (EXAMPLE, *SHORT, "--set", f"{POOL}.redundancy=replicas-1")),
+        ("without node-1/disk-1, 100 % of the groups find no", (EXAMPLE, *SHORT, *set_all(3, per_node=1))),
+        ("storage.pool.stored: node-1/disk-1 holds nothing", (EXAMPLE, *SHORT, *set_all(40, stored="1 MiB"))),
+        ("run.duration: nothing was rebuilt", (EXAMPLE, "--replications", 1, "--duration", "10 ms")),
+        ("nothing.yaml", ("nothing.yaml",)),
+    ],
+)  # fmt: skip
+def test_a_pool_whose_durability_cannot_be_said_gives_one_message(cli, said, arguments):
+    done = cli("durability", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr

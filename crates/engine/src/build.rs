@@ -57,6 +57,7 @@ impl Host {
             failures: 0,
             link_failures: 0,
             gone: 0,
+            put_off: Vec::new(),
         }
     }
 

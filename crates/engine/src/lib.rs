@@ -27,7 +27,7 @@ pub use pool::{Counters, IncidentReport, PoolReport, PoolResult, PoolTimeline};
 pub use report::{HostReport, LatencyReport, PointReport, ResponseReport, TimelineReport, VmReport, aggregate};
 pub use results::{HostResult, HostTimeline, IoResult, Replication, Timeline, VmResult, VmTimeline};
 pub use stations::{BottleneckReport, StationReport, StationResult};
-pub use view::{View, WorldView};
+pub use view::{MemberView, View, WorldView};
 
 use hypertwin_cluster::Scenario;
 

@@ -1,6 +1,7 @@
 //! Hosts that fail and return: what runs on them stands still in between, and goes on where it was.
 
-use crate::simulation::Simulation;
+use crate::simulation::{Simulation, WORK};
+use crate::state::Event;
 use hypertwin_models::accounting::State;
 
 /// Whether a world's host is off.
@@ -28,8 +29,21 @@ impl Simulation {
         }
     }
 
+    /// Puts off what happens to a machine if its host is off; whether it is.
+    pub fn put_off(&mut self, host: usize, event: Event) -> bool {
+        let host = &mut self.hosts[host];
+        let off = host.failures > 0;
+        if off {
+            host.put_off.push(event);
+        }
+        off
+    }
+
     /// Everything on a host goes on.
     pub fn power_on_again(&mut self, host: usize) {
+        for event in std::mem::take(&mut self.hosts[host].put_off) {
+            self.at(self.now, WORK, event);
+        }
         for position in 0..self.hosts[host].worlds.len() {
             let world = self.hosts[host].worlds[position];
             let power = std::mem::replace(&mut self.worlds[world].power, Power::On);

@@ -116,6 +116,10 @@ impl Simulation {
 
     /// The think time or delay of `process` ends.
     fn on_process(&mut self, process: ProcessId) {
+        let host = self.vms[self.processes[process as usize].vm as usize].host;
+        if self.put_off(host, Event::Process(process)) {
+            return;
+        }
         match self.processes[process as usize].phase {
             Phase::Think => self.begin_transaction(process),
             Phase::Delay => self.end_delay(process),
@@ -286,6 +290,9 @@ impl Simulation {
         }
         let (host_index, cpu) = (vm.host, self.worlds[vm.first_world + entry.vcpu as usize].cpu);
         let host = &mut self.hosts[host_index];
+        if host.failures > 0 {
+            return;
+        }
         let used = interrupt_ns * host.clock_ratio;
         vm.measured.system_ns += used;
         host.system_ns += used;

@@ -111,6 +111,8 @@ pub struct Host {
     pub failures: u32,
     pub link_failures: u32,
     pub gone: u32,
+    /// What would have happened to its machines while it is off, and happens when it is on again.
+    pub put_off: Vec<Event>,
 }
 
 impl Host {

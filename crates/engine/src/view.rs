@@ -34,6 +34,21 @@ pub struct WorldView<'s> {
     pub account: &'s Account,
 }
 
+/// A copy or fragment of a placement group as an observer sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemberView {
+    /// Its group.
+    pub group: usize,
+    /// The device that it is on, by its number in the pool: the devices of one node after those of another.
+    pub device: usize,
+    /// Whether that device can be used.
+    pub up: bool,
+    /// Bytes that it lacks.
+    pub due: u64,
+    /// Bytes that it has when it lacks nothing.
+    pub bytes: u64,
+}
+
 impl<'s> View<'s> {
     pub(crate) fn new(simulation: &'s Simulation) -> Self {
         Self { simulation }
@@ -105,6 +120,22 @@ impl<'s> View<'s> {
     pub fn pool(&self, pool: usize) -> (Counters, u64, usize) {
         let pool = &self.simulation.pools[pool];
         (pool.count, pool.due(), pool.degraded())
+    }
+
+    /// What has passed through a pool.
+    pub fn counters(&self, pool: usize) -> Counters {
+        self.simulation.pools[pool].count
+    }
+
+    /// All copies or fragments in a pool, group after group.
+    pub fn members(&self, pool: usize) -> impl Iterator<Item = MemberView> + use<'s> {
+        let pool = &self.simulation.pools[pool];
+        pool.all_members()
+    }
+
+    /// I/Os of a pool that wait until enough members are there.
+    pub fn suspended(&self, pool: usize) -> usize {
+        self.simulation.pools[pool].suspended_ios()
     }
 
     /// vCPUs that the guest of a VM sees busy.

@@ -47,6 +47,9 @@ LIKE = 0.15
 SHOWN_CHANGE = 0.1
 """Relative change by which a combination is illustrated."""
 
+SYSTEMATIC_ROWS, SYSTEMATIC_PCT = 4, 3.0
+"""Values of one metric, and their mean error, from which errors of one sign are reported."""
+
 MAX_TEXT = 10_000
 """Characters of `calibrated_on` that a scenario may have."""
 
@@ -207,6 +210,7 @@ class Calibration:
                 f"The twin is {self.fit.error_scale:.1f} times as far from the measured values as their errors say: "
                 "either those are larger, or the model lacks something. The intervals take the former."
             )
+        yield from self._systematic()
         if self.fit.degrees_of_freedom <= 0 and not self.errors_known:
             yield (
                 "There are as many parameters as measured values, so nothing tells how large the errors are: no "
@@ -216,6 +220,24 @@ class Calibration:
             each.left_out is None for each in self.compared if not each.held_out
         ):
             yield "Without any one row the others do not determine the parameters: no leave-one-out errors."
+
+    def _systematic(self) -> Iterator[str]:
+        """Metrics that the twin has too high, or too low, in every row: no parameter that was free explains them."""
+        for text in dict.fromkeys(each.cell.metric.text for each in self.compared):
+            used = [each for each in self.compared if each.cell.metric.text == text and not each.held_out]
+            errors = [each.error_pct(each.twin) or 0.0 for each in used]
+            mean = statistics.fmean(errors) if errors else 0.0
+            if (
+                len(errors) >= SYSTEMATIC_ROWS
+                and abs(mean) > max(SYSTEMATIC_PCT, 2 * statistics.stdev(errors))
+                and (max(errors) < 0 or min(errors) > 0)
+            ):
+                side = "above" if mean > 0 else "below"
+                yield (
+                    f"The twin's {text} is {side} what was measured in all of {len(errors)} values, by "
+                    f"{abs(mean):.0f} % on average: the scenario differs from what was measured in something that was "
+                    "not freed, and no interval covers that."
+                )
 
     def metrics(self) -> list[dict[str, Any]]:
         """Mean absolute error of each metric in per cent: before, fitted, with its row left out, and held out."""
@@ -365,7 +387,10 @@ def describe(direction: Direction, fitted: Sequence[Fitted]) -> str:
     members = [fitted[index] for index in direction.members]
     names = [each.parameter.path for each in members]
     if len(members) == 1:
-        return f"The data say nothing about {names[0]}: no value within its bounds is worse than another."
+        return (
+            f"The data do not determine {names[0]}: near the fitted values, changing it does not show in what was "
+            "measured. Its interval is unbounded; fix it, or measure where it matters."
+        )
     moves = [
         _move(each, float(direction.change[index])) for index, each in zip(direction.members, members, strict=True)
     ]

@@ -300,7 +300,11 @@ def _judged(search: _Search, place: Array, start: Array, converged: bool) -> Fit
     kept = directions[has_effect]
     # estimates follow what was measured by this matrix, within the directions that the data determine
     inverse = kept.T @ np.diag(1 / singular[has_effect]) @ cells_moved[:, has_effect].T
-    free = _free_directions(directions[~has_effect])
+    least = SMALLEST * float(singular[0])
+    free = [
+        _simplest(direction, search.to_value(place), box, per_coordinate, least)
+        for direction in _free_directions(directions[~has_effect])
+    ]
     lost = {member for direction in free for member in direction.members}
     intervals: list[tuple[float, float] | None] = [None] * start.size
     covariance = np.zeros((start.size, start.size))
@@ -426,6 +430,25 @@ def _free_directions(directions: Array) -> list[Direction]:
             members = tuple(int(index) for index in np.flatnonzero(np.abs(scaled) > LEAST_PART))
             found.append(Direction(scaled, members))
     return found
+
+
+def _simplest(direction: Direction, values: Array, box: Box, slopes: Array, least: float) -> Direction:
+    """Of two parameters: the direction that keeps their product, ratio or sum, where that has no effect either.
+
+    The direction itself is as noisy as the derivatives that it comes from.
+    """
+    if len(direction.members) != 2 or not box.logarithmic[list(direction.members)].all():
+        return direction
+    first, second = direction.members
+    effects = []
+    for change in ((1.0, -1.0), (1.0, 1.0), (1.0, -values[first] / values[second])):
+        kept = np.zeros_like(values)
+        kept[[first, second]] = np.array(change) / max(map(abs, change))
+        effect = slopes @ kept
+        size = float(np.linalg.norm(effect.mean(axis=0)) / np.linalg.norm(kept))
+        if size <= least or not _stands_out(effect):
+            effects.append((size, kept))
+    return Direction(min(effects, key=lambda each: each[0])[1], direction.members) if effects else direction
 
 
 def _sparse(basis: Array) -> Array:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import csv
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -94,7 +94,7 @@ def parse(text: str, file: str, scenario: Scenario) -> Measurements:
     ]
     if not any(row.cells for row in rows):
         _fail("empty-file", "", "no measured value in any row", "numbers in the columns of metrics", _HINT, file)
-    return Measurements(file, tuple(rows))
+    return Measurements(file, _named(rows))
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,8 @@ def _column(name: str, location: str, scenario: Scenario) -> _Column:
         return _Column(name, "setting")
     section, _, rest = name.partition(".")
     if section not in KINDS or "." not in rest:
-        allowed = "a path into the scenario, SECTION.NAME.METRIC of a report (groups, hosts, vms, storage), or name"
+        sections = ", ".join(KINDS)
+        allowed = f"a path into the scenario, SECTION.NAME.METRIC of a report ({sections}), or name"
         near = difflib.get_close_matches(name, [*_paths(scenario), NAME], n=1)
         hint = f"did you mean {near[0]}?" if near else _HINT
         _fail("unknown-column", "", name or "a column without a name", allowed, hint, location)
@@ -169,8 +170,18 @@ def _row(number: int, record: Sequence[str], columns: Sequence[_Column], locatio
                 text, column.metric.metric, where, "bad-quantity", "leave it empty if unmeasured"
             )
             cells.append(Cell(column.metric, value, _error(texts.get(f"{column.name}{ERROR}", ""), column, where)))
-    name = texts.get(NAME) or ", ".join(f"{path.split('.')[-1]} {value}" for path, value in settings.items())
-    return Row(number, name or f"row {number}", settings, tuple(cells), location)
+    return Row(number, texts.get(NAME, ""), settings, tuple(cells), location)
+
+
+def _named(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """The rows; one without a name is called by what was set there and not everywhere."""
+    paths = dict.fromkeys(path for row in rows for path in row.settings)
+    varying = [path for path in paths if len({repr(row.settings.get(path)) for row in rows}) > 1]
+    named = []
+    for row in rows:
+        words = [f"{path.split('.')[-1]} {row.settings[path]}" for path in varying if path in row.settings]
+        named.append(replace(row, name=row.name or ", ".join(words) or f"row {row.number}"))
+    return tuple(named)
 
 
 def _setting(path: str, text: str, location: str) -> dict[str, Any]:

@@ -10,11 +10,12 @@ from typing import Annotated, Any
 
 import typer
 
-from hypertwin import _core
-from hypertwin.cli import output
+from hypertwin import _core, scenario
+from hypertwin.cli import options, output
 from hypertwin.cli.vnuma import of_option
-from hypertwin.errors import ScenarioError
+from hypertwin.errors import HypertwinError, ScenarioError
 from hypertwin.plan import durability as plan
+from hypertwin.plan import repair as twin
 from hypertwin.report import durability as shown
 from hypertwin.report import files
 
@@ -26,7 +27,23 @@ class Format(enum.StrEnum):
     json = "json"
 
 
+class UsageError(HypertwinError):
+    """Options that contradict each other."""
+
+    code = "usage"
+    exit_code = 2
+
+
 def command(
+    path: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SCENARIO.yaml]", help="A scenario with distributed storage: the twin says its repair time."
+        ),
+    ] = None,
+    storage: Annotated[
+        str | None, typer.Option(metavar="POOL", help="With a scenario: the pool; may be left out where there is one.")
+    ] = None,
     scheme: Annotated[
         list[str] | None,
         typer.Option(
@@ -45,35 +62,66 @@ def command(
         str | None, typer.Option(metavar="B", help="In place of --repair: bandwidth of its rebuild, e.g. 50MB/s.")
     ] = None,
     detection: Annotated[
-        str | None, typer.Option(metavar="T", help=f"Time until the rebuild begins (default: {plan.DETECTION}).")
+        str | None,
+        typer.Option(
+            metavar="T", help=f"Time until the rebuild begins (default: {plan.DETECTION}, or the scenario's)."
+        ),
     ] = None,
     serial_repair: Annotated[
         bool, typer.Option("--serial-repair", help="Markov: a group rebuilds one lost part after the other.")
     ] = False,
-    groups: Annotated[int, typer.Option(metavar="N", help="Arrays or placement groups in the pool.")] = 1,
+    groups: Annotated[
+        int | None, typer.Option(metavar="N", help="Arrays or placement groups in the pool (default: 1).")
+    ] = None,
     usable: Annotated[
         str | None, typer.Option(metavar="SIZE", help="The user's data in the pool, e.g. 100TiB.")
     ] = None,
+    sets: options.Sets = None,
+    duration: options.Duration = None,
+    warmup: options.Warmup = None,
+    seed: options.Seed = None,
+    replications: options.Replications = None,
+    jobs: options.Jobs = None,
     form: Annotated[Format, typer.Option("--format", help="Form of the figures.")] = Format.table,
     report: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Write a page with charts as well.")] = None,
 ) -> None:
     """Compare copies and erasure codes: overhead, annual loss probability and mean time to data loss."""
     arguments: dict[str, Any] = dict(locals())
+    _check_options(arguments)
     if report is not None:
         files.check_writable(report)
     try:
-        result = plan.compare(
-            scheme or plan.USUAL_SCHEMES,
-            annual_failure_rate=plan.failure_rate(afr),
-            repair=plan.repair_time(repair, disk=disk, rebuild=rebuild, detection=detection),
-            groups=groups,
-            usable_bytes=plan.usable_bytes(usable),
-            serial_repair=serial_repair,
-        )
+        rate = plan.failure_rate(afr)
+        if path is None:
+            result = plan.compare(
+                scheme or plan.USUAL_SCHEMES,
+                annual_failure_rate=rate,
+                repair=plan.repair_time(repair, disk=disk, rebuild=rebuild, detection=detection),
+                groups=1 if groups is None else groups,
+                usable_bytes=plan.usable_bytes(usable),
+                serial_repair=serial_repair,
+            )
+        else:
+            with output.progress_bar("simulating a failed disk") as progress:
+                measured = twin.measure(
+                    path,
+                    storage=storage,
+                    detection=detection,
+                    overrides=scenario.parse_sets(sets or []),
+                    seed=seed,
+                    replications=replications,
+                    duration=options.with_unit(duration),
+                    warmup=options.with_unit(warmup),
+                    jobs=jobs,
+                    progress=progress,
+                )
+            result = twin.assess(measured, annual_failure_rate=rate, serial_repair=serial_repair)
     except ScenarioError as error:
         names = {"annual_failure_rate": "afr", "usable_bytes": "usable"}
         renamed = [replace(mistake, path=names.get(mistake.path, mistake.path)) for mistake in error.mistakes]
-        raise ScenarioError.of(of_option(mistake, arguments) for mistake in renamed) from None
+        raise ScenarioError.of(
+            of_option(mistake, arguments) if mistake.path in arguments else mistake for mistake in renamed
+        ) from None
     if report is not None:
         from hypertwin.report import html
 
@@ -83,3 +131,22 @@ def command(
         output.write(files.to_json({"version": _core.version(), **result}))
     else:
         output.print_table(shown.table(result))
+
+
+OF_THE_SCENARIO = ("scheme", "repair", "disk", "rebuild", "groups", "usable")
+"""Options that a scenario leaves nothing to say for."""
+
+OF_THE_TWIN = ("storage", "sets", "duration", "warmup", "seed", "replications", "jobs")
+"""Options that mean nothing without a scenario."""
+
+
+def _check_options(arguments: dict[str, Any]) -> None:
+    for name in OF_THE_SCENARIO if arguments["path"] is not None else OF_THE_TWIN:
+        if arguments[name] is not None:
+            option = "--set" if name == "sets" else f"--{name}"
+            if arguments["path"] is None:
+                raise UsageError(
+                    f"{option} is for a scenario: give one, hypertwin durability SCENARIO.yaml {option} ..."
+                )
+            hint = ": choose it with --set storage.POOL.redundancy=..." if name == "scheme" else ""
+            raise UsageError(f"leave out {option}: with a scenario, the scenario and its twin say it{hint}")

@@ -100,6 +100,11 @@ def repair_time(
     return Repair(seconds, f"{waited} to detect, then {given['disk']} at {given['rebuild']}")
 
 
+def detection_time(text: str) -> float:
+    """Seconds from a failure until its rebuild begins, from text such as `15min`. Raises ScenarioError."""
+    return _seconds("detection", text)
+
+
 def usable_bytes(text: str | None) -> int | None:
     """Bytes of a pool such as `100TiB`; None for None. Raises ScenarioError."""
     if text is None:

@@ -2,8 +2,9 @@
 
 An objective is METRIC, one of `<`, `<=`, `>`, `>=`, and a number, with or without a unit. METRIC is a figure of the
 group that is asked about (`response_ms.p99`), or a path into the report: `hosts.esx-1.usage_pct`,
-`groups.web.ready_pct`, `vms.db-3.costop_pct`, `storage.san-disks.utilization_pct`. A name may have `*`: then the worst
-of all that fit counts. `per_vm.` in front divides a sum over a group's machines by their number.
+`groups.web.ready_pct`, `vms.db-3.costop_pct`, `storage.san-disks.utilization_pct`, `pools.vsan.write_mb_per_s`. A name
+may have `*`: then the worst of all that fit counts. `per_vm.` in front divides a sum over a group's machines by their
+number.
 """
 
 from __future__ import annotations

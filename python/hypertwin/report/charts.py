@@ -12,7 +12,8 @@ from typing import Any
 import plotly.graph_objects as go
 
 from hypertwin.frame import flatten
-from hypertwin.report.table import groups, short_path, varying_paths
+from hypertwin.report.table import groups
+from hypertwin.report.words import short_path, varying_paths
 
 PALETTE = ("#0f6fc6", "#e07b00", "#2a9d5c", "#8e44ad", "#c8382f", "#0aa2a2", "#7a6a53", "#d6499a")
 INK, GRID, MUTED = "#1d2733", "#e6eaef", "#5d6b7a"

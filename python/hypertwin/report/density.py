@@ -13,7 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from hypertwin.report.charts import INK, MUTED, PALETTE, Chart, style
-from hypertwin.report.table import calibration_note, half_width, number
+from hypertwin.report.table import calibration_note, half_width
+from hypertwin.report.words import number
 
 WORDS = {"sure": "met", "mean": "met on average", "missed": "missed", "refused": "impossible"}
 """Word for each verdict."""

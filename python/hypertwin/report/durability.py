@@ -30,7 +30,9 @@ NOTES = (
 def facts(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What the figures hold for, as (name, value)."""
     repair, groups = result["repair"], result["groups"]
+    twin = result.get("twin")
     found = [
+        *([("scenario", twin["scenario"]), ("pool", twin["pool"])] if twin else []),
         ("annual failure rate", f"{100 * result['annual_failure_rate']:.4g} %"),
         ("repair", f"{duration(repair['seconds'])}, {'one at a time' if repair['serial'] else 'in parallel'}"),
         ("groups", f"{groups:,}"),
@@ -38,6 +40,11 @@ def facts(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     if result["usable_bytes"] is not None:
         found.append(("usable", size(result["usable_bytes"])))
     return found
+
+
+def notes(result: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a reader must know beside the figures; of a pool of a scenario, where its repair time comes from."""
+    return (f"Repair: {result['repair']['source']}.", *NOTES) if "twin" in result else NOTES
 
 
 def lines(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
@@ -78,7 +85,7 @@ def table(result: Mapping[str, Any]) -> RenderableType:
         shown.add_column(Text(head), justify="right" if index else "left", no_wrap=index == 0)
     for row in cells:
         shown.add_row(*map(Text, row))
-    return Group(shown, *(Text(note, style="dim") for note in NOTES))
+    return Group(shown, *(Text(note, style="dim") for note in notes(result)))
 
 
 def charts(result: Mapping[str, Any], curves: Mapping[str, Sequence[Mapping[str, float]]]) -> list[Chart]:

@@ -16,8 +16,9 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from hypertwin.frame import entities, flatten
-from hypertwin.report import calibration, charts, comparison, density, durability, table, topology
+from hypertwin.report import calibration, charts, comparison, density, durability, failures, pools, table, topology
 from hypertwin.report.metrics import CATALOGUE, catalogue_key
+from hypertwin.report.words import number, short_path, varying_paths
 
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
@@ -48,6 +49,7 @@ def render(
     if validation:
         page.section("Published against twin", _validation(page, validation))
     page.section("Results", _charts(page, points, marks))
+    page.section("Distributed storage", _pools(page, result))
     page.section("Over time", _timelines(page, points))
     page.section("Topology", _topology(layouts or {}, len(points)))
     page.section("All points", _points(result))
@@ -92,7 +94,7 @@ def render_durability(
     page.add(_banner(title, lead, [*durability.facts(result), ("hypertwin", version)]))
     panels = "".join(_panel(page, chart) for chart in durability.charts(result, curves))
     page.section("Cost, failures and repair", f'<div class="grid">{panels}</div>')
-    page.section("All schemes", _sortable(*durability.lines(result), 1, durability.NOTES))
+    page.section("All schemes", _sortable(*durability.lines(result), 1, durability.notes(result)))
     return page.finish(title)
 
 
@@ -228,7 +230,7 @@ def _header(result: Mapping[str, Any], title: str, description: str) -> str:
         ("hypertwin", str(result["version"])),
     ]
     fixed = {path: value for point in points[:1] for path, value in point["set"].items()}
-    fixed = {path: value for path, value in fixed.items() if path not in table.varying_paths(points)}
+    fixed = {path: value for path, value in fixed.items() if path not in varying_paths(points)}
     chips = "".join(f"<code>{escape(path)}={escape(str(value))}</code> " for path, value in fixed.items())
     more = (f'<p class="chips">{chips}</p>' if chips else "") + f'<p class="calibration">{escape(calibration)}</p>'
     return _banner(title or str(result["scenario"]), description, facts, more)
@@ -249,10 +251,10 @@ def _panel(page: _Page, chart: charts.Chart) -> str:
 
 
 def _cards(points: Sequence[Mapping[str, Any]]) -> str:
-    paths = table.varying_paths(points)
+    paths = varying_paths(points)
 
     def where(point: Mapping[str, Any]) -> str:
-        return ", ".join(f"{table.short_path(path, paths)} {point['set'].get(path)}" for path in paths)
+        return ", ".join(f"{short_path(path, paths)} {point['set'].get(path)}" for path in paths)
 
     def spread(key: str, unit: str, digits: int = 0) -> tuple[str, str] | None:
         found = [
@@ -295,7 +297,7 @@ def _low_high(found: Sequence[tuple[float, str]], unit: str, digits: int) -> tup
     if not found:
         return None
     low, high = min(found), max(found)
-    first, last = table.number(low[0], digits), table.number(high[0], digits)
+    first, last = number(low[0], digits), number(high[0], digits)
     if first == last:
         return f"{last} {unit}", ""
     return f"{first} – {last} {unit}", f"highest: {high[1]}" if high[1] else ""
@@ -360,16 +362,46 @@ def _charts(page: _Page, points: Sequence[Mapping[str, Any]], marks: Sequence[ch
     return "".join(markup)
 
 
+def _pools(page: _Page, result: Mapping[str, Any]) -> str:
+    """The pools of all points as a table, and for those with failures what these did over time."""
+    if not pools.has_pools(result):
+        return ""
+    heads, cells = pools.lines(result)
+    grid = _sortable(heads, cells, len(heads) - len(pools.HEADS), pools.NOTES)
+    stories = failures.stories(result["points"])
+    if not stories:
+        return grid
+    chart = page.chart(stories[0].figure, [each.figure for each in stories])
+    told = "".join(
+        (f"<h4>{escape(each.name)}</h4>" if len(stories) > 1 else "")
+        + f"<ol>{''.join(f'<li>{_sentence(sentence)}</li>' for sentence in each.told)}</ol>"
+        for each in stories
+    )
+    chooser = _chooser(chart, [each.name for each in stories])
+    hint = f'<p class="hint">First replication. Numbered: red fails, green returns. {chooser}</p>'
+    return f'{grid}<h3>Failures</h3>{hint}<div class="panel">{chart}</div>{told}'
+
+
+def _sentence(sentence: pools.Sentence) -> str:
+    text = escape(sentence.text)
+    return f'<strong class="loss">{text}</strong>' if sentence.loss else text
+
+
+def _chooser(chart: str, words: Sequence[str]) -> str:
+    """A list to choose which of several figures a chart shows."""
+    if len(words) < 2:
+        return ""
+    entries = "".join(f'<option value="{index}">{escape(each)}</option>' for index, each in enumerate(words))
+    name = chart.split('id="')[1].split('"', maxsplit=1)[0]
+    return f'<label>Point <select data-chart="{name}">{entries}</select></label>'
+
+
 def _timelines(page: _Page, points: Sequence[Mapping[str, Any]]) -> str:
     found = charts.timelines(points)
     if not found:
         return ""
     chart = page.chart(found[0][1], [figure for _, figure in found])
-    chooser = ""
-    if len(found) > 1:
-        entries = "".join(f'<option value="{index}">{escape(words)}</option>' for index, (words, _) in enumerate(found))
-        name = chart.split('id="')[1].split('"')[0]
-        chooser = f'<label>Point <select data-chart="{name}">{entries}</select></label>'
+    chooser = _chooser(chart, [words for words, _ in found])
     left_out = len(points) - len(found)
     note = f'<p class="hint">{left_out} more points have no timeline here.</p>' if left_out else ""
     return f'<p class="hint">First replication, warm-up excluded. {chooser}</p><div class="panel">{chart}</div>{note}'
@@ -422,16 +454,21 @@ def _sortable(heads: Sequence[str], cells: Iterable[Sequence[str]], words: int, 
 
 def _metrics(points: Sequence[Mapping[str, Any]]) -> str:
     used = {catalogue_key(key) for point in points for _, _, metrics in entities(point) for key in flatten(metrics)}
+    shown = [metric for metric in CATALOGUE if metric.key in used]
+    tools = ["esxtop", "vCenter", "Linux"] + ["storage software"] * any(metric.storage_software for metric in shown)
     rows = "".join(
         f"<tr><td><strong>{escape(metric.name)}</strong><br><code>{escape(metric.key)}</code></td>"
-        f"<td>{escape(metric.unit)}</td><td class=note>{escape(metric.definition)}</td><td>{escape(metric.esxtop)}</td>"
-        f"<td>{escape(metric.vcenter)}</td><td>{escape(metric.linux)}</td></tr>"
-        for metric in CATALOGUE
-        if metric.key in used
+        f"<td>{escape(metric.unit)}</td><td class=note>{escape(metric.definition)}</td>"
+        + "".join(
+            f"<td>{escape(name)}</td>"
+            for name in (metric.esxtop, metric.vcenter, metric.linux, metric.storage_software)[: len(tools)]
+        )
+        + "</tr>"
+        for metric in shown
     )
-    heads = "".join(f"<th>{head}</th>" for head in ("figure", "unit", "definition", "esxtop", "vCenter", "Linux"))
+    heads = "".join(f"<th>{head}</th>" for head in ("figure", "unit", "definition", *tools))
     return (
-        "<details><summary>Definitions, and what esxtop, vCenter and Linux call each figure</summary>"
+        "<details><summary>Definitions, and what other tools call each figure</summary>"
         f'<div class="scroll"><table class="metrics"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
         "</div></details>"
     )

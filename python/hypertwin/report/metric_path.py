@@ -41,7 +41,7 @@ class MetricPath:
     """A figure of a report."""
 
     section: str
-    """Section of a point's report: `groups`, `hosts`, `vms` or `storage`."""
+    """Section of a point's report: a key of `hypertwin.frame.KINDS`."""
     entity: str
     """Name in that section, or a pattern with `*`."""
     key: str
@@ -102,11 +102,11 @@ def parse(text: str, scenario: Scenario, location: str, group: str | None = None
     return MetricPath(section, entity, key, known, location)
 
 
-def number(written: str, metric: Metric, location: str, code: str, example: str) -> float:
+def number(written: str, metric: Metric, location: str, code: str, hint: str) -> float:
     """A number with or without a unit, in the metric's own unit. Raises ScenarioError, with `code` for no number."""
     found = _NUMBER.fullmatch(written)
     if found is None:
-        fail(code, "", written, f"a number{_in(metric.unit)}", example, location)
+        fail(code, "", written, f"a number{_in(metric.unit)}", hint, location)
     value, unit = float(found[1]), found[2]
     factors = CONVERSIONS.get(metric.unit, {metric.unit: 1.0} if metric.unit else {})
     if unit and unit not in factors:
@@ -145,13 +145,15 @@ def fail(code: str, path: str, value: str, allowed: str, hint: str, location: st
 
 
 def _is_numeric(metric: Metric) -> bool:
-    return metric.key not in ("unit", "outcomes")
+    return metric.key not in ("unit", "outcomes", "redundancy", "incidents")
 
 
 def _names(scenario: Scenario, section: str) -> list[str] | None:
     """The names that a section of a report will have; None where only a report knows."""
     if section == "groups":
         return list(scenario.data["vms"])
+    if section == "pools":
+        return list(scenario.data.get("storage", {}))
     if section == "hosts":
         counts = {name: int(host["count"]) for name, host in scenario.data["hosts"].items()}
         return [

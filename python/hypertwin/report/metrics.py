@@ -1,4 +1,4 @@
-"""The metrics catalogue: what each figure of a report means, and how esxtop, vCenter and Linux call it.
+"""The metrics catalogue: what each figure of a report means, and how other tools call it.
 
 One table feeds the HTML report, the column heads and docs/metrics.md, so that a metric is explained in one place.
 """
@@ -21,6 +21,7 @@ class Metric:
     esxtop: str = ""
     vcenter: str = ""
     linux: str = ""
+    storage_software: str = ""
 
 
 HOST = ("host",)
@@ -28,6 +29,9 @@ VM = ("vm", "group")
 BOTH = ("host", "vm", "group")
 POINT = ("point",)
 STATION = ("storage",)
+POOL = ("pool",)
+TIMED_POOL = ("pool", "timeline")
+"""Figures of a pool that its timeline has, too."""
 
 CATALOGUE: tuple[Metric, ...] = (
     Metric(
@@ -386,8 +390,10 @@ CATALOGUE: tuple[Metric, ...] = (
         "Members",
         "",
         "Ports, controllers, disks, queues and so on that the station stands for. Stations are named for a VM group "
-        "(`-vcpus`, `-controllers`, `-vdisk-depth`, `-ring`, `-dsnro`), a host (`-ports`, `-port-depth`, `-lun-depth`) "
-        "or an array (`-front-end`, `-cache`, `-disks`).",
+        "(`-vcpus`, `-controllers`, `-vdisk-depth`, `-ring`, `-dsnro`), a host (`-ports`, `-port-depth`, "
+        "`-lun-depth`), "
+        "an array (`-front-end`, `-cache`, `-disks`) or a pool (`-services`, `-devices`, `-flash`, `-network` of its "
+        "nodes, `-client-network` of the other hosts).",
     ),
     Metric(
         "utilization_pct",
@@ -416,8 +422,192 @@ CATALOGUE: tuple[Metric, ...] = (
         "1/s",
         "I/Os, or disk operations, that passed per second. A cache counts writes.",
     ),
-    Metric("mb_per_s", STATION, "Payload", "MB/s", "Payload that passed; ports only."),
+    Metric("mb_per_s", STATION, "Payload", "MB/s", "Payload that passed; ports, networks and disks of pools only."),
     Metric("hit_pct", STATION, "Hits", "%", "Reads that the array's cache answered; caches only."),
+    Metric(
+        "redundancy",
+        POOL,
+        "Redundancy",
+        "",
+        "Copies (`replicas-3:2`: three, and writes wait below two) or data and parity fragments (`ec-3+2`) of "
+        "everything in the pool.",
+        storage_software=(
+            "Ceph: size and min_size of a pool, or k and m of its erasure-code profile; Virtuozzo Storage: normal and "
+            "minimum replicas, or encoding M+N; vSAN: failures to tolerate"
+        ),
+    ),
+    Metric(
+        "placement_groups",
+        POOL,
+        "Placement groups",
+        "",
+        "Sets of devices that data are dealt to: everything in a group has its copies or fragments on the same "
+        "devices.",
+        storage_software="Ceph: PGs",
+    ),
+    Metric(
+        "raw_gib",
+        POOL,
+        "Raw capacity",
+        "GiB",
+        "Capacity of all devices of the pool.",
+        storage_software="Ceph: RAW STORAGE SIZE of ceph df; ScaleIO: maxCapacityInKb",
+    ),
+    Metric(
+        "usable_gib",
+        POOL,
+        "Usable capacity",
+        "GiB",
+        "Raw capacity over what is written for each byte of the user: what an empty pool takes. Spare room for "
+        "rebuilding is not taken off.",
+    ),
+    Metric(
+        "stored_gib",
+        POOL,
+        "Stored",
+        "GiB",
+        "User's data in the pool, without copies and parity.",
+        storage_software="Ceph: STORED of ceph df",
+    ),
+    Metric(
+        "read_mb_per_s",
+        POOL,
+        "Client reads",
+        "MB/s",
+        "Payload that virtual disks read, caches included.",
+        storage_software="ScaleIO: userDataReadBwc; Ceph: client io, rd",
+    ),
+    Metric(
+        "write_mb_per_s",
+        POOL,
+        "Client writes",
+        "MB/s",
+        "Payload that virtual disks wrote, acknowledged.",
+        storage_software="ScaleIO: userDataWriteBwc; Ceph: client io, wr",
+    ),
+    Metric(
+        "device_read_mb_per_s",
+        POOL,
+        "Device reads",
+        "MB/s",
+        "What the pool's devices read: for clients, for parity, and for rebuilding.",
+        storage_software="ScaleIO: totalReadBwc",
+    ),
+    Metric(
+        "device_write_mb_per_s",
+        POOL,
+        "Device writes",
+        "MB/s",
+        "What the pool's devices wrote: copies, parity, what left the journal, and rebuilt data. Writes to the "
+        "journal are not in it.",
+        storage_software="ScaleIO: totalWriteBwc",
+    ),
+    Metric(
+        "amplification",
+        POOL,
+        "Write amplification",
+        "×",
+        "Bytes written for clients, to devices or first to journals, per byte that clients wrote; 3 for three copies, "
+        "(k+m)/k for full stripes of an erasure code, and more for overwrites of parts of a stripe. Rebuilding and "
+        "failed attempts are not in it.",
+    ),
+    Metric(
+        "cache_hit_pct",
+        POOL,
+        "Read cache hits",
+        "%",
+        "Reads that the flash of the client's host answered; pools with a read cache only.",
+    ),
+    Metric(
+        "degraded_pct",
+        TIMED_POOL,
+        "Degraded",
+        "%",
+        "Placement groups that lack a copy or fragment, or have an outdated one; at the end of the run, or at a "
+        "sample.",
+        storage_software=(
+            "Ceph: PGs degraded (objects degraded counts copies); Virtuozzo Storage: chunks degraded, urgent or "
+            "blocked; ScaleIO: degraded capacity; vSAN: objects with reduced availability"
+        ),
+    ),
+    Metric(
+        "due_gib",
+        TIMED_POOL,
+        "To rebuild",
+        "GiB",
+        "Bytes of copies and fragments that have a place and still have to be made or brought up to date; at the end "
+        "of the run, or at a sample.",
+        storage_software="ScaleIO: pendingFwdRebuildCapacityInKb and activeFwdRebuildCapacityInKb; vSAN: bytesToSync",
+    ),
+    Metric(
+        "rebuilt_gib",
+        TIMED_POOL,
+        "Rebuilt",
+        "GiB",
+        "Bytes of copies and fragments made anew or brought up to date since the start of the run.",
+    ),
+    Metric(
+        "rebuild_mb_per_s",
+        POOL,
+        "Rebuild rate",
+        "MB/s",
+        "Rebuilt bytes over the time in which something was being rebuilt.",
+        storage_software="ScaleIO: fwdRebuildWriteBwc; Ceph: recovery io",
+    ),
+    Metric(
+        "time_to_whole_s",
+        POOL,
+        "Time to full redundancy",
+        "s",
+        "From a failure until every group was whole again, the wait before the rebuild included; of several such "
+        "times the longest. Where the run ends before: the time so far, and the rest at the rebuild rate so far. "
+        "Empty without failures, and where it cannot be said: nothing is being rebuilt, or data are lost.",
+        storage_software="vSAN: resync ETA",
+    ),
+    Metric(
+        "lost_gib",
+        POOL,
+        "Lost",
+        "GiB",
+        "User's data of which too few copies or fragments are left, or will ever come back, to read it.",
+        storage_software="ScaleIO: failedCapacityInKb; vSAN: inaccessible objects",
+    ),
+    Metric(
+        "suspended_ios",
+        TIMED_POOL,
+        "Suspended I/Os",
+        "I/Os",
+        "I/Os that wait until enough copies, fragments or metadata servers are there again; at the end of the run, or "
+        "at a sample.",
+        storage_software=(
+            "Ceph: slow ops on PGs below min_size; Virtuozzo Storage: requests to blocked or offline chunks, which "
+            "are frozen"
+        ),
+    ),
+    Metric(
+        "retries",
+        POOL,
+        "Retries",
+        "",
+        "I/Os tried again because a node or device did not answer in time, or failed; mean over replications.",
+    ),
+    Metric(
+        "errors",
+        POOL,
+        "I/O errors",
+        "",
+        "I/Os that asked for lost data; mean over replications.",
+    ),
+    Metric(
+        "incidents",
+        POOL,
+        "Incidents",
+        "",
+        "Failures and returns of the first replication. Of each: `time_s` since the start of the run, warm-up "
+        "included; `what` and whether it `fails` or returns; right after it `degraded_pct`, `suspended_pct` (groups "
+        "that take no writes) and `stands_still` (no I/O at all: most metadata servers are away); `lost_gib` by it; "
+        "`whole_after_s`, empty where it was not whole by the end.",
+    ),
     Metric(
         "bottleneck",
         POINT,
@@ -494,15 +684,29 @@ def to_markdown() -> str:
         "| key | of | unit | definition | esxtop | vCenter | Linux |",
         "|---|---|---|---|---|---|---|",
     ]
-    for metric in CATALOGUE:
-        cells = (
-            f"`{metric.key}`",
-            ", ".join(metric.scopes),
-            metric.unit,
-            f"{metric.name}. {metric.definition}",
-            metric.esxtop,
-            metric.vcenter,
-            metric.linux,
-        )
-        lines.append("| " + " | ".join(cells) + " |")
+    pools = [metric for metric in CATALOGUE if POOL[0] in metric.scopes]
+    lines += [
+        _row(metric, ", ".join(metric.scopes), metric.esxtop, metric.vcenter, metric.linux)
+        for metric in CATALOGUE
+        if metric not in pools
+    ]
+    lines += [
+        "",
+        "## Pools of distributed storage",
+        "",
+        "Under `pools` of a point, and those with a star under `timeline.pools`, too. ScaleIO's names are those of its "
+        "REST statistics.",
+        "",
+        "| key | unit | definition | storage software |",
+        "|---|---|---|---|",
+    ]
+    for metric in pools:
+        star = " *" if metric.scopes == TIMED_POOL else ""
+        lines.append(_row(metric, None, metric.storage_software, star=star))
     return "\n".join(lines) + "\n"
+
+
+def _row(metric: Metric, scopes: str | None, *tools: str, star: str = "") -> str:
+    of = () if scopes is None else (scopes,)
+    cells = (f"`{metric.key}`{star}", *of, metric.unit, f"{metric.name}. {metric.definition}", *tools)
+    return "| " + " | ".join(cells) + " |"

@@ -11,6 +11,9 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from hypertwin.report import pools
+from hypertwin.report.words import number, short_path, varying_paths
+
 HEADS = (
     "vCPUs",
     "host usage %",
@@ -39,7 +42,7 @@ SHOWN_BOTTLENECKS = 12
 """Points whose bottleneck is named below the table."""
 
 SHOWN_HOSTS = 4
-"""Hosts whose usage a line shows; more would fill the screen."""
+"""Hosts whose usage a line shows one by one; of more it shows the least and the most."""
 
 
 def lines(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
@@ -49,7 +52,7 @@ def lines(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     cells = []
     for point in points:
         mark = "" if point["steady"] else " *"
-        usage = " ".join(with_half_width(host, "usage_pct") for host in list(point["hosts"].values())[:SHOWN_HOSTS])
+        usage = host_usage(list(point["hosts"].values()))
         for name, group in groups(point).items():
             count = group.get("count", 1)
             response = group.get("response_ms") or {}
@@ -73,6 +76,14 @@ def lines(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     return [*(short_path(path, paths) for path in paths), "VM", *HEADS], cells
 
 
+def host_usage(hosts: Sequence[Mapping[str, Any]]) -> str:
+    """Usage of every host, or from the least to the most of many."""
+    if len(hosts) <= SHOWN_HOSTS:
+        return " ".join(with_half_width(host, "usage_pct") for host in hosts)
+    used = sorted(host["usage_pct"] for host in hosts)
+    return f"{number(used[0])} – {number(used[-1])}"
+
+
 def result_table(result: Mapping[str, Any], width: int | None = None) -> RenderableType:
     """The result for a terminal; in one narrower than the table, the columns of DROPPED_FIRST go until it fits."""
     heads, cells = lines(result)
@@ -85,7 +96,8 @@ def result_table(result: Mapping[str, Any], width: int | None = None) -> Rendera
         dropped.append(head)
         table = _grid(title(result), heads, cells, swept, dropped)
     left_out = [f"Not shown in a terminal this narrow: {', '.join(dropped)}."] if dropped else []
-    return Group(table, *(Text(note, style="dim") for note in notes(result) + left_out))
+    said = (Text(note, style="dim") for note in notes(result) + left_out)
+    return Group(table, *([pools.table(result, width)] if pools.has_pools(result) else []), *said)
 
 
 def _grid(name: str, heads: Sequence[str], cells: Sequence[Sequence[str]], swept: int, dropped: Sequence[str]) -> Table:
@@ -194,19 +206,6 @@ def gibibytes(size_bytes: int) -> str:
     return f"{size_bytes / 2**30:,.1f} GiB"
 
 
-def varying_paths(points: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Paths whose value is not the same in every point, in the order they were given."""
-    paths = list(dict.fromkeys(path for point in points for path in point["set"]))
-    return [path for path in paths if len({repr(point["set"].get(path)) for point in points}) > 1]
-
-
-def short_path(path: str, others: Sequence[str]) -> str:
-    """The last part of a path, with the entity's name in front where that is needed to tell paths apart."""
-    parts = path.split(".")
-    alike = sum(other.split(".")[-1] == parts[-1] for other in others) > 1
-    return ".".join(parts[-2:]) if alike else parts[-1]
-
-
 def calibration_note(point: Mapping[str, Any]) -> str:
     """What the figures were calibrated on, in one sentence."""
     return (
@@ -216,9 +215,8 @@ def calibration_note(point: Mapping[str, Any]) -> str:
     )
 
 
-def number(value: float | None, digits: int = 1) -> str:
-    """A number for reading; empty when there is none."""
-    return "" if value is None else f"{value:,.{digits}f}"
+SMALL = 1e-3
+"""Figures below this are written with an exponent, or nothing would be left of them."""
 
 
 def twin_text(row: Mapping[str, Any]) -> str:
@@ -227,7 +225,7 @@ def twin_text(row: Mapping[str, Any]) -> str:
     digits = 0 if float(value).is_integer() else 2 if abs(value) < 10 else 1 if abs(value) < 1000 else 0
     likelihood_pct = row.get("likelihood_pct", 100.0)
     return (
-        number(value, digits)
+        (f"{value:.4g}" if 0 < abs(value) < SMALL else number(value, digits))
         + (f" {unit}" if unit != "ratio" else "")
         + (f" ({likelihood_pct:.0f} % of runs)" if likelihood_pct < 100 else "")
     )

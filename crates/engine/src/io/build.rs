@@ -112,6 +112,7 @@ impl Simulation {
             let vdisk_depth = spec.vdisk_depth.unwrap_or(kind.vdisk_depth().0);
             let mut own: BTreeMap<Lun, u32> = BTreeMap::new();
             let first_vdisk = self.io.vdisks.len();
+            let mut places = Stream::named(seed, &format!("vm/{name}/places"));
             for number in 0..spec.all_vdisks() as usize {
                 let mut add = |depth: Depth| {
                     self.io.depths.push(depth);
@@ -130,6 +131,7 @@ impl Simulation {
                         target: Target::Pool {
                             pool: pool.unwrap_or(0) as u32,
                             offset: 0,
+                            key: places.bits(),
                         },
                     });
                     continue;

@@ -3,7 +3,7 @@
 use super::{IoId, Line, NONE, Role, Step, Waits};
 use crate::RunError;
 use crate::simulation::Simulation;
-use crate::state::{Phase, Responses, Source};
+use crate::state::{Event, Phase, Responses, Source};
 use hypertwin_kernel::{Histogram, Nanos, Stream, TimeAverage};
 use hypertwin_models::accounting::State;
 use hypertwin_models::guest_system::ProcessId;
@@ -24,8 +24,8 @@ pub struct Vdisk {
 pub enum Target {
     /// An array, by a port of the host and one of the array.
     Array { array: u32, port: u32, front: u32 },
-    /// A pool; and how far sequential I/O is, in bytes.
-    Pool { pool: u32, offset: u64 },
+    /// A pool; how far sequential I/O is, in bytes; and a number of the disk's own that tells where its data are.
+    Pool { pool: u32, offset: u64, key: u64 },
 }
 
 /// Depths of a route: vdisk, ring, then on the other side of the controller's world DSNRO, LUN, port.
@@ -314,6 +314,10 @@ impl Simulation {
     /// An I/O is back: its places go to those in line, and the guest hears of it now or with a later one.
     pub fn complete(&mut self, id: IoId) {
         let io = self.io.ios[id as usize];
+        if self.put_off(self.vms[io.vm as usize].host, Event::Io(id)) {
+            self.io.ios[id as usize].step = Step::Host;
+            return;
+        }
         let Vdisk {
             route,
             controller,

@@ -93,9 +93,9 @@ pub struct Io {
     pub place: u64,
     /// Bytes that devices have written for it.
     pub sent: u64,
-    /// Which leg of a chain it is, and the one that its node passes it on to.
-    pub hop: u8,
+    /// The leg that its node passes it on to, and how long its answer is on its way, without the transfer.
     pub chain: IoId,
+    pub back_ns: Nanos,
     /// Some leg of it failed.
     pub failed: bool,
     /// Its reads are done or not needed: the writes are under way.
@@ -275,8 +275,8 @@ impl IoPath {
             device: NONE,
             place: 0,
             sent: 0,
-            hop: 0,
             chain: NONE,
+            back_ns: 0,
             failed: false,
             writing: false,
         };

@@ -3,7 +3,7 @@
 use super::failure::Action;
 use super::rebuild::Queue;
 use super::service::{Desk, Thread};
-use super::{Cost, Counters, DeviceState, Flash, Member, Node, Pool};
+use super::{Coding, Cost, Counters, DeviceState, Flash, Member, Node, Pool};
 use crate::io::{DiskSet, Line, Owner, port};
 use crate::simulation::{Simulation, WORK};
 use crate::state::{Event, Kind};
@@ -117,13 +117,6 @@ impl Simulation {
         ];
         dealt.iter().for_each(|&device| states[device as usize].groups += 1);
         let client_ns_per_byte = 1e9 / spec.service.core_bandwidth.bytes_per_s();
-        let coding_ns_per_byte = match (redundancy, spec.coding) {
-            (Redundancy::Replicas { .. }, _) => 0.0,
-            (_, Some(coding)) => 1e9 / coding.bytes_per_s(),
-            (Redundancy::Erasure { data, parity }, None) => {
-                coding::encode_ns(1e6, data, parity, group.clock.hz()) / 1e6
-            }
-        };
         let mut node_of = vec![None; hosts.len()];
         for (node, &host) in node_hosts.iter().enumerate() {
             node_of[host] = Some(node as u32);
@@ -165,7 +158,7 @@ impl Simulation {
                 io_ns: spec.service.cpu_per_io.nanos() as f64,
                 ns_per_byte: client_ns_per_byte,
             },
-            coding_ns_per_byte,
+            coding: Coding::of(spec, group),
             layer_ns: spec.layer_latency.nanos() / 2,
             timeout_ns: spec.client.timeout.nanos(),
             desks: Vec::new(),
@@ -176,6 +169,7 @@ impl Simulation {
             stream,
             incidents: Vec::new(),
             degraded_since: None,
+            longest_degraded_ns: 0,
             raw_capacity: spec.raw_capacity(group).bytes(),
             count: Counters::default(),
         };
@@ -264,6 +258,27 @@ impl Simulation {
             let index = self.schedule.len() as u32;
             self.schedule.push(action);
             self.at(at, WORK, Event::Failure(index));
+        }
+    }
+}
+
+impl Coding {
+    /// As ISA-L was measured to do on one core, or in proportion to the scenario's own rate.
+    fn of(spec: &StoragePool, nodes: &HostGroup) -> Self {
+        let Redundancy::Erasure { data, parity } = spec.redundancy() else {
+            return Self {
+                stripe_ns_per_byte: 0.0,
+                update_ns_per_byte: 0.0,
+                rebuild_ns_per_byte: 0.0,
+            };
+        };
+        let hz = nodes.clock.hz();
+        let measured = coding::encode_ns(1.0, data, parity, hz);
+        let factor = spec.coding.map_or(1.0, |rate| 1e9 / rate.bytes_per_s() / measured);
+        Self {
+            stripe_ns_per_byte: factor * measured,
+            update_ns_per_byte: factor * coding::update_ns(1.0, parity, hz),
+            rebuild_ns_per_byte: factor * coding::decode_ns(f64::from(data), data, 1, hz),
         }
     }
 }

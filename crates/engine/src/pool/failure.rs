@@ -47,6 +47,8 @@ pub struct Incident {
     /// Groups that are not whole, and groups that take no writes, right after it.
     pub degraded: usize,
     pub suspended: usize,
+    /// Whether no I/O goes on at all.
+    pub stands_still: bool,
     /// User's bytes lost by it.
     pub lost_bytes: u64,
     /// When everything was whole again.
@@ -61,10 +63,10 @@ impl Simulation {
         for &part in &action.parts {
             self.change(part, &action);
         }
-        for pool in 0..self.pools.len() {
+        for (pool, lost) in lost.into_iter().enumerate() {
             if action.parts.iter().any(|part| self.concerns(*part, pool)) {
                 self.reassess(pool);
-                self.note(pool, &action, lost[pool]);
+                self.note(pool, &action, lost);
             }
         }
     }
@@ -119,14 +121,13 @@ impl Simulation {
     fn reassess(&mut self, index: usize) {
         let mut went = Vec::new();
         let pool = &mut self.pools[index];
-        let mut came = false;
         for device in 0..pool.states.len() {
             let host = &self.hosts[pool.host_of(device as u32)];
             let state = &mut pool.states[device];
             let available = state.failures == 0 && host.failures == 0 && host.link_failures == 0;
             let was = std::mem::replace(&mut state.available, available);
-            came |= available && !was;
             if was && !available {
+                state.away_since = self.now;
                 went.push(device);
             }
         }
@@ -136,15 +137,11 @@ impl Simulation {
         }
         self.count_degraded(index);
         self.find_losses(index);
+        self.queue_incomplete(index);
         if !went.is_empty() {
             self.give_up(index, &went);
         }
-        if self.pools[index].members.iter().any(|member| !member.up) {
-            self.detect_later(index);
-        }
-        if came {
-            self.queue_incomplete(index);
-        }
+        self.detect_from(index, self.now);
         self.start_rebuilding(index);
         self.resume_suspended(index);
     }
@@ -207,16 +204,14 @@ impl Simulation {
         let suspended = (0..pool.groups)
             .filter(|&group| pool.whole(group) < pool.minimum)
             .count();
+        let stands_still = pool.stands_still(&self.hosts);
         let incident = Incident {
             at: now,
             what: action.what.clone(),
             fails: action.fails,
             degraded: pool.degraded,
-            suspended: if pool.stands_still(&self.hosts) {
-                pool.groups
-            } else {
-                suspended
-            },
+            suspended: if stands_still { pool.groups } else { suspended },
+            stands_still,
             lost_bytes: pool.count.lost - lost_before,
             whole_at: (pool.degraded == 0).then_some(now),
         };
@@ -243,7 +238,8 @@ impl Pool {
     pub fn note_redundancy(&mut self, now: Nanos) {
         if self.degraded > 0 {
             self.degraded_since.get_or_insert(now);
-        } else if self.degraded_since.take().is_some() {
+        } else if let Some(since) = self.degraded_since.take() {
+            self.longest_degraded_ns = self.longest_degraded_ns.max(now - since);
             for incident in self.incidents.iter_mut().filter(|incident| incident.whole_at.is_none()) {
                 incident.whole_at = Some(now);
             }

@@ -53,8 +53,7 @@ pub struct Pool {
     lost: Vec<bool>,
     client: Cost,
     service: Cost,
-    /// Work of encoding and decoding a byte of the user's, in nanoseconds at the client's nominal clock.
-    coding_ns_per_byte: f64,
+    coding: Coding,
     layer_ns: Nanos,
     timeout_ns: Nanos,
     pub desks: Vec<Desk>,
@@ -66,8 +65,9 @@ pub struct Pool {
     rebuild: Queue,
     stream: Stream,
     incidents: Vec<Incident>,
-    /// Since when not everything is whole.
+    /// Since when not everything is whole, and the longest time that this took before.
     degraded_since: Option<Nanos>,
+    longest_degraded_ns: Nanos,
     raw_capacity: u64,
     pub count: Counters,
 }
@@ -94,6 +94,8 @@ struct DeviceState {
     gone: u32,
     /// Whether it, its node and its network are there.
     available: bool,
+    /// Since when it is not.
+    away_since: Nanos,
     /// Groups that it is a member of.
     groups: u32,
 }
@@ -126,6 +128,16 @@ impl Member {
 struct Cost {
     io_ns: f64,
     ns_per_byte: f64,
+}
+
+/// Work of erasure coding, in nanoseconds alone on a core at nominal clock.
+#[derive(Clone, Copy, Debug)]
+struct Coding {
+    /// For a byte of a client's write: of whole stripes, and of less.
+    stripe_ns_per_byte: f64,
+    update_ns_per_byte: f64,
+    /// For a byte that is made anew.
+    rebuild_ns_per_byte: f64,
 }
 
 impl Cost {

@@ -15,7 +15,12 @@ impl Simulation {
             return 0.0;
         };
         let pool = &self.pools[pool as usize];
-        let coding = if io.write { pool.coding_ns_per_byte } else { 0.0 };
+        let whole = io.sequential || u64::from(io.bytes) >= pool.fragment * pool.needed as u64;
+        let coding = match (io.write, whole) {
+            (false, _) => 0.0,
+            (true, true) => pool.coding.stripe_ns_per_byte,
+            (true, false) => pool.coding.update_ns_per_byte,
+        };
         pool.client.of(io.bytes) + coding * f64::from(io.bytes)
     }
 
@@ -27,7 +32,7 @@ impl Simulation {
         let Some(vm) = &mut self.vms[io.vm as usize].io else {
             return;
         };
-        let Target::Pool { offset, .. } = &mut self.io.vdisks[io.vdisk as usize].target else {
+        let Target::Pool { offset, key, .. } = &mut self.io.vdisks[io.vdisk as usize].target else {
             return;
         };
         let bytes = u64::from(io.bytes);
@@ -40,13 +45,16 @@ impl Simulation {
         };
         let cached = !io.write && !io.sequential && vm.cached > 0.0 && vm.stream.uniform() < vm.cached;
         let pool = &mut self.pools[index];
-        let group = mix(u64::from(io.vdisk), place / pool.span) % pool.groups as u64;
+        let (groups, width) = (pool.groups as u64, pool.width as u64);
+        let chunk = mix(*key, place / pool.span);
         let record = &mut self.io.ios[id as usize];
-        record.group = group as u32;
+        record.group = (chunk % groups) as u32;
+        // chunks of a group take turns in which of its copies comes first
+        record.member = (chunk / groups % width) as u8;
         record.place = place;
         record.writing = false;
         pool.count.reads += u64::from(!io.write);
-        if cached && let Some(disk) = pool.cache_of(self.vms[io.vm as usize].host, io.vdisk) {
+        if cached && let Some(disk) = pool.cache_of(self.vms[io.vm as usize].host, *key) {
             pool.count.cache_hits += 1;
             self.io.ios[id as usize].parts = 1;
             let leg = self.io.part_of(id, Role::Leg);
@@ -78,8 +86,8 @@ impl Simulation {
         }
         match (pool.redundancy, io.write) {
             (Redundancy::Replicas { .. }, false) => {
-                let whole = pool.members(group).iter().position(super::Member::is_whole);
-                if let Some(member) = whole {
+                let members = pool.members(group);
+                if let Some(member) = pool.in_turn(io.member).find(|&member| members[member].is_whole()) {
                     self.io.ios[id as usize].parts = 1;
                     self.send_read(index, id, member, io.bytes);
                 }
@@ -102,14 +110,17 @@ impl Simulation {
 
     fn new_leg(&mut self, index: usize, parent: IoId, member: usize, bytes: u32, write: bool) -> IoId {
         let leg = self.io.part_of(parent, Role::Leg);
+        let whole = &self.io.ios[parent as usize];
+        let device = self.pools[index].members(whole.group as usize)[member].device;
+        let (node, client) = (self.pools[index].host_of(device), self.vms[whole.vm as usize].host);
+        let back_ns = self.way_ns(index, node, client);
         let record = &mut self.io.ios[leg as usize];
-        let pool = &self.pools[index];
-        record.device = pool.members(record.group as usize)[member].device;
+        record.device = device;
         record.member = member as u8;
         record.bytes = bytes;
         record.write = write;
-        record.hop = 0;
         record.chain = NONE;
+        record.back_ns = back_ns;
         leg
     }
 
@@ -117,12 +128,11 @@ impl Simulation {
         let io = self.io.ios[id as usize];
         let mut legs = [NONE; Redundancy::MAX_COPIES as usize];
         let mut count = 0;
-        for member in 0..self.pools[index].width {
+        for member in self.pools[index].in_turn(io.member) {
             if !self.takes_write(index, io.group as usize, member, u64::from(io.bytes)) {
                 continue;
             }
             let leg = self.new_leg(index, id, member, io.bytes, true);
-            self.io.ios[leg as usize].hop = count as u8;
             legs[count] = leg;
             count += 1;
         }
@@ -133,7 +143,6 @@ impl Simulation {
         let client = self.vms[io.vm as usize].host;
         if self.pools[index].write_path == WritePath::Client {
             for &leg in &legs[..count] {
-                self.io.ios[leg as usize].hop = 0;
                 self.send_data(index, leg, client);
             }
             return;
@@ -191,8 +200,13 @@ impl Simulation {
         let io = self.io.ios[id as usize];
         let pool = &self.pools[index];
         let touched = (u64::from(io.bytes).div_ceil(pool.fragment) as usize).min(data);
-        if io.sequential || touched == data {
+        if io.sequential || u64::from(io.bytes) >= pool.fragment * data as u64 {
             self.write_stripes(index, id, data, parity);
+            return;
+        }
+        if touched == data {
+            // all that parity needs is written
+            self.write_touched(index, id, data);
             return;
         }
         let first = (io.place / pool.fragment) as usize % data;
@@ -258,6 +272,13 @@ impl Simulation {
                 self.send_data(index, leg, client);
             }
         }
+        let pool = &mut self.pools[index];
+        let sent = pool
+            .members(io.group as usize)
+            .iter()
+            .filter(|member| member.up)
+            .count();
+        pool.count.below_minimum += u64::from(sent < pool.minimum);
         // the part that stands for having sent all
         if self.part_done(id) {
             self.all_legs_done(index, id);
@@ -329,7 +350,8 @@ impl Simulation {
         }
         let disk = pool.devices.start + device;
         match io.role {
-            Role::Rebuild | Role::RebuildRead => self.queue_on_disk(disk, id, true),
+            // its throttle holds it back, not the line: a disk that is always busy would never let it pass
+            Role::Rebuild | Role::RebuildRead => self.queue_on_disk(disk, id, false),
             _ if io.write => {
                 self.pass_on(index, id);
                 match pool_journal(&self.pools[index]) {
@@ -346,6 +368,9 @@ impl Simulation {
         let from = self.pools[index].host_of(self.io.ios[id as usize].device);
         let mut next = std::mem::replace(&mut self.io.ios[id as usize].chain, NONE);
         while next != NONE {
+            // its answer comes back the way that it goes
+            let to = self.pools[index].host_of(self.io.ios[next as usize].device);
+            self.io.ios[next as usize].back_ns = self.way_ns(index, to, from) + self.io.ios[id as usize].back_ns;
             self.send_data(index, next, from);
             if self.pools[index].write_path == WritePath::Chain {
                 return;
@@ -450,13 +475,7 @@ impl Simulation {
         if !io.write {
             at = self.transmit(node, client, u64::from(io.bytes));
         }
-        let hops = match self.pools[index].write_path {
-            WritePath::Chain => u64::from(io.hop),
-            WritePath::Primary => u64::from(io.hop.min(1)),
-            WritePath::Client => 0,
-        };
-        let between = hops * self.hosts[node].message_ns;
-        self.step(id, Step::Back, at + between + self.way_ns(index, node, client));
+        self.step(id, Step::Back, at + io.back_ns);
     }
 
     /// The answer of a leg is back.
@@ -490,7 +509,10 @@ impl Simulation {
             return;
         }
         if io.write && !io.writing {
-            if let Redundancy::Erasure { data, .. } = pool.redundancy {
+            // while it read, what it writes to may have gone
+            if pool.degraded > 0 && pool.whole(io.group as usize) < pool.minimum {
+                self.attempt(index, id);
+            } else if let Redundancy::Erasure { data, .. } = pool.redundancy {
                 self.write_touched(index, id, data as usize);
             }
             return;
@@ -561,6 +583,12 @@ impl Simulation {
 }
 
 impl Pool {
+    /// All members of a group, beginning with one of them.
+    fn in_turn(&self, first: u8) -> impl Iterator<Item = usize> + use<> {
+        let (first, width) = (usize::from(first), self.width);
+        (0..width).map(move |step| (first + step) % width)
+    }
+
     /// Host of a device.
     pub fn host_of(&self, device: u32) -> usize {
         self.nodes[self.node_of_device(device as usize)].host
@@ -573,10 +601,10 @@ impl Pool {
     }
 
     /// The flash disk that caches for machines on a host.
-    fn cache_of(&self, host: usize, vdisk: u32) -> Option<usize> {
+    fn cache_of(&self, host: usize, key: u64) -> Option<usize> {
         let flash = self.flash.as_ref()?;
         let node = self.node_of[host]? as usize;
-        Some(flash.disks.start + node * flash.per_node + vdisk as usize % flash.per_node)
+        Some(flash.disks.start + node * flash.per_node + key as usize % flash.per_node)
     }
 
     fn has_room(&self, node: usize, bytes: u32) -> bool {

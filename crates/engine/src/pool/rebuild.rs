@@ -4,6 +4,7 @@ use super::Pool;
 use crate::io::{IoId, NONE, Role, Step};
 use crate::simulation::{Simulation, WORK};
 use crate::state::Event;
+use crate::view::MemberView;
 use hypertwin_cluster::Rebuild;
 use hypertwin_kernel::Nanos;
 use hypertwin_models::storage::placement::replacement;
@@ -16,8 +17,11 @@ pub struct Queue {
     unit: u64,
     most_working: usize,
     working: BTreeSet<usize>,
-    /// By the whole members of their group, fewest first, and then by number.
+    /// By the whole members of their group, fewest first, and then by number. Always up to date.
     waiting: BTreeSet<(usize, usize)>,
+    /// Since when something is in work, and how long something was in work before.
+    busy_since: Option<Nanos>,
+    busy_ns: Nanos,
 }
 
 impl Queue {
@@ -29,21 +33,39 @@ impl Queue {
             most_working: spec.streams as usize * nodes,
             working: BTreeSet::new(),
             waiting: BTreeSet::new(),
+            busy_since: None,
+            busy_ns: 0,
+        }
+    }
+
+    /// How long something was in work.
+    pub fn busy_ns(&self, now: Nanos) -> Nanos {
+        self.busy_ns + self.busy_since.map_or(0, |since| now - since)
+    }
+
+    /// Keeps when work began and ended.
+    fn note(&mut self, now: Nanos) {
+        if self.working.is_empty() {
+            self.busy_ns = self.busy_ns(now);
+            self.busy_since = None;
+        } else {
+            self.busy_since.get_or_insert(now);
         }
     }
 }
 
 impl Simulation {
-    /// What is still away after the delay is replaced.
+    /// What is away for as long as the delay is replaced, if there is a majority to decide it; otherwise when there is.
     pub fn on_detect(&mut self, index: usize) {
         let pool = &mut self.pools[index];
         if !pool.has_majority(&self.hosts) {
-            // no one decides it yet
-            self.detect_later(index);
             return;
         }
+        let mut load: Vec<u32> = pool.states.iter().map(|state| state.groups).collect();
         for member in 0..pool.members.len() {
-            if pool.members[member].up || pool.lost[pool.group_of(member)] {
+            let state = &pool.states[pool.members[member].device as usize];
+            let awaited = state.available || self.now < state.away_since.saturating_add(pool.rebuild.delay_ns);
+            if awaited || pool.lost[pool.group_of(member)] {
                 continue;
             }
             let group = pool.group_of(member);
@@ -51,7 +73,6 @@ impl Simulation {
                 .filter(|&other| other != member)
                 .map(|other| pool.members[other].device)
                 .collect();
-            let load: Vec<u32> = pool.states.iter().map(|state| state.groups).collect();
             let states = &pool.states;
             let usable = |device: usize| states[device].available;
             let Some(device) = replacement(&pool.domain_of, &others, usable, &load, |n| pool.stream.below(n)) else {
@@ -60,6 +81,8 @@ impl Simulation {
             let old = pool.members[member];
             pool.states[old.device as usize].groups -= 1;
             pool.states[device as usize].groups += 1;
+            load[old.device as usize] -= 1;
+            load[device as usize] += 1;
             pool.count.abandoned += old.due;
             pool.count.due += pool.member_bytes;
             let state = &mut pool.members[member];
@@ -67,53 +90,53 @@ impl Simulation {
         }
         self.count_degraded(index);
         self.queue_incomplete(index);
+        self.detect_from(index, self.now + 1);
         self.start_rebuilding(index);
         self.resume_suspended(index);
     }
 
-    /// After the delay, what is away by then is replaced.
-    pub fn detect_later(&mut self, index: usize) {
-        let at = self.now + self.pools[index].rebuild.delay_ns.max(1);
-        self.at(at, WORK, Event::Detect { pool: index as u32 });
+    /// Looks, `from` then on, for what is away for as long as the delay: when the first device of those is.
+    pub fn detect_from(&mut self, index: usize, from: Nanos) {
+        let pool = &self.pools[index];
+        let away = pool.states.iter().filter(|state| !state.available && state.groups > 0);
+        let ends = away.map(|state| state.away_since.saturating_add(pool.rebuild.delay_ns));
+        // of what has been away for longer, `on_detect` could replace nothing, until something else changes
+        let next = match from > self.now {
+            true => ends.filter(|end| *end >= from).min(),
+            false => ends.map(|end| end.max(from)).min(),
+        };
+        if let Some(at) = next {
+            self.at(at, WORK, Event::Detect { pool: index as u32 });
+        }
     }
 
-    /// Queues all members that are there and lack something.
+    /// Queues anew all members that are there and lack something, and are not in work.
     pub fn queue_incomplete(&mut self, index: usize) {
         let pool = &mut self.pools[index];
+        pool.rebuild.waiting.clear();
         for member in 0..pool.members.len() {
-            let state = pool.members[member];
-            if state.up && state.due > 0 && !pool.rebuild.working.contains(&member) {
-                let whole = pool.whole(pool.group_of(member));
-                pool.rebuild.waiting.insert((whole, member));
-            }
+            pool.queue(member);
         }
     }
 
-    /// Begins with as many members as may be in work.
+    /// Begins with as many members as may be in work, of groups that have enough whole members to read from.
     pub fn start_rebuilding(&mut self, index: usize) {
-        let mut blocked = Vec::new();
-        while self.pools[index].rebuild.working.len() < self.pools[index].rebuild.most_working
-            && self.pools[index].has_majority(&self.hosts)
-        {
-            let pool = &mut self.pools[index];
-            let Some((whole, member)) = pool.rebuild.waiting.pop_first() else {
+        if !self.pools[index].has_majority(&self.hosts) {
+            return;
+        }
+        loop {
+            let Pool { rebuild, needed, .. } = &mut self.pools[index];
+            if rebuild.working.len() >= rebuild.most_working {
+                break;
+            }
+            let Some(&first) = rebuild.waiting.range((*needed, 0)..).next() else {
                 break;
             };
-            let state = pool.members[member];
-            if !state.up || state.due == 0 {
-                continue;
-            }
-            let group = pool.group_of(member);
-            if pool.whole(group) < pool.needed {
-                if !pool.lost[group] {
-                    blocked.push((whole, member));
-                }
-                continue;
-            }
-            pool.rebuild.working.insert(member);
-            self.next_unit(index, member);
+            rebuild.waiting.remove(&first);
+            rebuild.working.insert(first.1);
+            self.next_unit(index, first.1);
         }
-        self.pools[index].rebuild.waiting.extend(blocked);
+        self.pools[index].rebuild.note(self.now);
     }
 
     /// The next piece of what a member lacks, when the throttle of its node and of one that it is read from allow.
@@ -205,12 +228,19 @@ impl Simulation {
         }
         pool.rebuild.working.remove(&member);
         let group = io.group as usize;
-        if pool.whole(group) == pool.width {
+        let whole = pool.whole(group);
+        if whole == pool.width {
             pool.degraded -= 1;
             pool.note_redundancy(self.now);
         }
+        for other in group * pool.width..(group + 1) * pool.width {
+            if pool.rebuild.waiting.remove(&(whole - 1, other)) {
+                pool.rebuild.waiting.insert((whole, other));
+            }
+        }
+        let resumes = pool.is_suspending() && (whole == pool.needed || whole == pool.minimum);
         self.start_rebuilding(index);
-        if self.pools[index].is_suspending() {
+        if resumes {
             self.resume_suspended(index);
         }
     }
@@ -222,13 +252,9 @@ impl Simulation {
         let pool = &mut self.pools[index];
         let member = io.group as usize * pool.width + usize::from(io.member);
         pool.rebuild.working.remove(&member);
-        if pool.members[member].up && pool.members[member].due > 0 {
-            let whole = pool.whole(io.group as usize);
-            pool.rebuild.waiting.insert((whole, member));
-        }
-        if pool.whole(io.group as usize) >= pool.needed {
-            self.start_rebuilding(index);
-        }
+        pool.queue(member);
+        pool.rebuild.note(self.now);
+        self.start_rebuilding(index);
     }
 }
 
@@ -245,6 +271,14 @@ impl Pool {
             .collect()
     }
 
+    /// Queues a member if it is there, lacks something and is not in work.
+    fn queue(&mut self, member: usize) {
+        let (state, group) = (self.members[member], self.group_of(member));
+        if state.up && state.due > 0 && !self.lost[group] && !self.rebuild.working.contains(&member) {
+            self.rebuild.waiting.insert((self.whole(group), member));
+        }
+    }
+
     fn is_suspending(&self) -> bool {
         self.suspended.length > 0
     }
@@ -254,8 +288,30 @@ impl Pool {
         self.degraded
     }
 
-    /// Bytes that are still to be made.
+    /// All members, group after group.
+    pub fn all_members(&self) -> impl Iterator<Item = MemberView> + use<'_> {
+        self.members.iter().enumerate().map(|(position, member)| MemberView {
+            group: self.group_of(position),
+            device: member.device as usize,
+            up: member.up,
+            due: member.due,
+            bytes: self.member_bytes,
+        })
+    }
+
+    /// I/Os that wait until enough members are there.
+    pub fn suspended_ios(&self) -> usize {
+        self.suspended.length as usize
+    }
+
+    /// Bytes that members lack.
     pub fn due(&self) -> u64 {
         self.members.iter().map(|member| member.due).sum()
+    }
+
+    /// Those of them whose device is there: what can be made.
+    pub fn due_here(&self) -> u64 {
+        let here = self.members.iter().filter(|member| member.up);
+        here.map(|member| member.due).sum()
     }
 }

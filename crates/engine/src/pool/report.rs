@@ -15,6 +15,7 @@ const GIB: f64 = (1_u64 << 30) as f64;
 pub struct PoolResult {
     pub name: String,
     pub redundancy: String,
+    pub placement_groups: usize,
     pub raw_gib: f64,
     pub usable_gib: f64,
     pub stored_gib: f64,
@@ -47,6 +48,7 @@ pub struct IncidentReport {
     pub fails: bool,
     pub degraded_pct: f64,
     pub suspended_pct: f64,
+    pub stands_still: bool,
     pub lost_gib: f64,
     pub whole_after_s: Option<f64>,
 }
@@ -66,6 +68,7 @@ pub struct PoolTimeline {
 #[allow(missing_docs, reason = "as in `PointReport`")]
 pub struct PoolReport {
     pub redundancy: String,
+    pub placement_groups: usize,
     pub raw_gib: f64,
     pub usable_gib: f64,
     pub stored_gib: f64,
@@ -96,7 +99,7 @@ impl Pool {
     /// Adds the present state to the timeline.
     pub fn sample(&self, line: &mut PoolTimeline) {
         line.degraded_pct.push(self.degraded_pct());
-        line.due_gib.push(self.due() as f64 / GIB);
+        line.due_gib.push(self.due_here() as f64 / GIB);
         line.rebuilt_gib.push(self.count.rebuilt as f64 / GIB);
         line.suspended_ios.push(u64::from(self.suspended.length));
     }
@@ -125,27 +128,21 @@ impl Simulation {
                 let disks = &self.io.disks[pool.devices.clone()];
                 disks.iter().map(|disk| disk.bytes[direction]).sum()
             };
-            let first_failure = pool.incidents.iter().find(|incident| incident.degraded > 0);
-            let rebuilding_ns = first_failure.map_or(0, |incident| {
-                let end = pool
-                    .degraded_since
-                    .map_or(incident.whole_at.unwrap_or(self.now), |_| self.now);
-                end - incident.at
-            });
-            let rate = count.rebuilt as f64 / (rebuilding_ns.max(1)) as f64;
+            let rate = count.rebuilt as f64 / pool.rebuild.busy_ns(self.now).max(1) as f64;
             let seconds = |ns: Nanos| ns as f64 / 1e9;
-            let due = pool.due();
+            let due = pool.due_here();
+            let longest = pool.longest_degraded_ns;
             // what is done, or else how long it will take at the rate so far
-            let time_to_whole_s = match first_failure {
-                None => None,
-                Some(_) if pool.degraded_since.is_none() => Some(seconds(rebuilding_ns)),
-                Some(_) if count.lost > 0 || rate <= 0.0 => None,
-                Some(_) => Some(seconds(rebuilding_ns) + due as f64 / rate / 1e9),
+            let time_to_whole_s = match pool.degraded_since {
+                None => (longest > 0).then(|| seconds(longest)),
+                Some(_) if count.lost > 0 || due == 0 || rate <= 0.0 => None,
+                Some(since) => Some(seconds(longest).max(seconds(self.now - since) + due as f64 / rate / 1e9)),
             };
             let share = |groups: usize| 100.0 * groups as f64 / pool.groups as f64;
             PoolResult {
                 name: pool.name.clone(),
                 redundancy: pool.redundancy.to_string(),
+                placement_groups: pool.groups,
                 raw_gib: pool.raw_capacity as f64 / GIB,
                 usable_gib: pool.raw_capacity as f64 / pool.redundancy.amplification() / GIB,
                 stored_gib: (pool.member_bytes * pool.members.len() as u64) as f64
@@ -176,6 +173,7 @@ impl Simulation {
                         fails: incident.fails,
                         degraded_pct: share(incident.degraded),
                         suspended_pct: share(incident.suspended),
+                        stands_still: incident.stands_still,
                         lost_gib: incident.lost_bytes as f64 / GIB,
                         whole_after_s: incident.whole_at.map(|whole| seconds(whole - incident.at)),
                     })
@@ -209,6 +207,7 @@ pub fn summarise(replications: &[&[PoolResult]]) -> BTreeMap<String, PoolReport>
         let times: Option<Vec<f64>> = replications.iter().map(|pools| pools[index].time_to_whole_s).collect();
         let report = PoolReport {
             redundancy: first.redundancy.clone(),
+            placement_groups: first.placement_groups,
             raw_gib: first.raw_gib,
             usable_gib: first.usable_gib,
             stored_gib: first.stored_gib,

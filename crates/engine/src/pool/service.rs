@@ -68,7 +68,7 @@ impl Simulation {
         let io = &self.io.ios[id as usize];
         let mut work_ns = owner.service.of(io.bytes);
         if io.role == Role::Rebuild {
-            work_ns += owner.coding_ns_per_byte * f64::from(io.bytes);
+            work_ns += owner.coding.rebuild_ns_per_byte * f64::from(io.bytes);
         }
         self.worlds[owner.threads[thread].world].remaining_ns = work_ns;
         true

@@ -1,0 +1,208 @@
+"""How long a pool of a scenario takes to be whole again after a disk failed: the repair time of durability, simulated.
+
+The first disk of the pool's first node fails, for good, when the measured time begins, and the rebuild begins at once:
+the wait before it (`rebuild.delay`) only adds to the time, and would have to be simulated. Where the run ends before
+the pool is whole, the rest is taken at the rate so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from hypertwin import run
+from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.plan import durability
+from hypertwin.scenario import Scenario, load
+
+GIB = 2**30
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the twin says of a pool that lost a disk; means over replications."""
+
+    scenario: str
+    pool: str
+    redundancy: str
+    placement_groups: int
+    stored_gib: float
+    failed: str
+    """The disk, as `failures` names it."""
+    rebuilt_gib: float
+    due_gib: float
+    """What was still to rebuild when the run ended."""
+    rebuild_mb_per_s: float
+    rebuild_s: float
+    """From the begin of the rebuild until all is whole."""
+    is_measured: bool
+    """Whether the runs saw the end of it; else the rest is at the rate so far."""
+    detection_s: float
+    """From the failure until the rebuild begins."""
+    detection: str
+    """The same as it was written."""
+    replications: int
+    duration_s: float
+    warmup_s: float
+    seed: int
+
+    @property
+    def text(self) -> str:
+        """Where the repair time comes from, in words."""
+        runs = f"{self.replications} run{'s' if self.replications > 1 else ''} of {self.duration_s:g} s"
+        lost = self.rebuilt_gib + self.due_gib
+        rate = f"at {self.rebuild_mb_per_s:,.0f} MB/s beside the load"
+        done = (
+            f"rebuilt {lost:,.1f} GiB in {_written(self.rebuild_s)} {rate} ({runs})"
+            if self.is_measured
+            else f"rebuilt {self.rebuilt_gib:,.1f} of {lost:,.1f} GiB {rate} in {runs}; all of it, at this rate, takes "
+            f"{_written(self.rebuild_s)}"
+        )
+        return f"{self.detection} until the rebuild begins, then the twin: {self.pool} without {self.failed} {done}"
+
+    @property
+    def repair(self) -> durability.Repair:
+        """The repair time of a disk."""
+        return durability.Repair(self.detection_s + self.rebuild_s, self.text)
+
+    @property
+    def usable_bytes(self) -> int:
+        """The user's data in the pool."""
+        return round(self.stored_gib * GIB)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON carries it."""
+        return asdict(self)
+
+
+def measure(
+    scenario: Scenario | str | Path,
+    *,
+    storage: str | None = None,
+    detection: str | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    replications: int | None = None,
+    duration: float | str | None = None,
+    warmup: float | str | None = None,
+    jobs: int | None = None,
+    progress: run.Progress | None = None,
+) -> Measured:
+    """Simulate the failure of a disk of the pool `storage` (the only one where it is None); see the module.
+
+    `detection` (`15min`) replaces the pool's `rebuild.delay`. Failures of the scenario itself are left out. The other
+    arguments are those of `hypertwin.simulate`. Raises ScenarioError for mistakes, and for a pool that is never whole
+    again, and RunError when a run fails.
+    """
+    settings = run.run_settings(seed=seed, replications=replications, duration=duration, warmup=warmup)
+    base = load(scenario, {**(overrides or {}), **settings, "failures": []})
+    pool = _pool(base, storage)
+    spec = base.data["storage"][pool]
+    waited = detection if detection is not None else str(spec["rebuild"]["delay"])
+    detection_s = durability.detection_time(waited)
+    if warmup == run.AUTO:
+        (point,) = run.with_found_warmup([run.Point({}, base)], jobs, progress)
+        base = point.scenario
+    failed = _disk(base, pool)
+    failing = load(
+        base,
+        {
+            "failures": [{"at": base.data["run"]["warmup"], "fails": [failed]}],
+            f"storage.{pool}.rebuild.delay": "0 s",
+        },
+    )
+    (report,) = run.run_points([run.Point({}, failing)], jobs=jobs, progress=progress).points
+    found = report["pools"][pool]
+    if found["time_to_whole_s"] is None:
+        _never_whole(pool, failed, found, report)
+    return Measured(
+        scenario=base.name,
+        pool=pool,
+        redundancy=found["redundancy"],
+        placement_groups=found["placement_groups"],
+        stored_gib=found["stored_gib"],
+        failed=failed,
+        rebuilt_gib=found["rebuilt_gib"],
+        due_gib=found["due_gib"],
+        rebuild_mb_per_s=found["rebuild_mb_per_s"],
+        rebuild_s=found["time_to_whole_s"],
+        is_measured=found["degraded_pct"] == 0,
+        detection_s=detection_s,
+        detection=waited,
+        replications=report["replications"],
+        duration_s=report["duration_s"],
+        warmup_s=report["warmup_s"],
+        seed=int(base.data["run"]["seed"]),
+    )
+
+
+def assess(measured: Measured, *, annual_failure_rate: float, serial_repair: bool = False) -> dict[str, Any]:
+    """What `durability.compare` says of the pool, and under `twin` what was measured of it."""
+    return {
+        **durability.compare(
+            [measured.redundancy],
+            annual_failure_rate=annual_failure_rate,
+            repair=measured.repair,
+            groups=measured.placement_groups,
+            usable_bytes=measured.usable_bytes,
+            serial_repair=serial_repair,
+        ),
+        "twin": measured.to_dict(),
+    }
+
+
+def _written(seconds: float) -> str:
+    """A time in a unit that suits it."""
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.3g} {unit}"
+    return f"{seconds:.3g} s"
+
+
+def _pool(scenario: Scenario, name: str | None) -> str:
+    pools = scenario.data.get("storage", {})
+    if not pools:
+        hint = "give a scenario with storage, or no scenario and --repair or --disk and --rebuild"
+        _fail("missing-key", "storage", "(missing)", "a scenario with a pool of distributed storage", hint)
+    if name is None:
+        if len(pools) > 1:
+            _fail("missing-key", "storage", "(missing)", f"one of {', '.join(pools)}", "say which pool is meant")
+        return str(next(iter(pools)))
+    if name not in pools:
+        _fail("unknown-reference", "storage", name, f"a key of storage: {', '.join(pools)}", "choose one of these")
+    return name
+
+
+def _disk(scenario: Scenario, pool: str) -> str:
+    """The first disk of the pool's first node, by the name that `failures` has for it."""
+    pools = scenario.data["storage"]
+    nodes = pools[pool]["nodes"]
+    first = min(name for name in pools if pools[name]["nodes"] == nodes)
+    if first != pool:
+        hint = f"give {pool} nodes of its own, or leave {first} out"
+        _fail("unknown-component", f"storage.{pool}.nodes", nodes, f"hosts whose disks are not those of {first}", hint)
+    host = nodes if int(scenario.data["hosts"][nodes]["count"]) == 1 else f"{nodes}-1"
+    return f"{host}/disk-1"
+
+
+def _never_whole(pool: str, failed: str, found: Mapping[str, Any], report: Mapping[str, Any]) -> NoReturn:
+    redundancy = found["redundancy"]
+    path = f"storage.{pool}.redundancy"
+    if found["lost_gib"] > 0:
+        hint = f"without {failed} {found['lost_gib']:.3g} GiB are lost: choose more copies or parity"
+        _fail("no-repair", path, redundancy, "copies or parity that survive the failure of a disk", hint)
+    if not found["incidents"] or found["incidents"][0]["degraded_pct"] == 0:
+        hint = "raise it, or the machines' working sets"
+        _fail("no-repair", f"storage.{pool}.stored", f"{failed} holds nothing", "data on every disk", hint)
+    if found["due_gib"] > 0:
+        hint = f"give the twin more time with --duration (it had {report['duration_s']:g} s)"
+        _fail("no-repair", "run.duration", "nothing was rebuilt", "a run in which the rebuild gets somewhere", hint)
+    value = f"{redundancy}: without {failed}, {found['degraded_pct']:.3g} % of the groups find no other place"
+    hint = "add nodes or disks, or choose a smaller failure_domain or fewer copies or fragments"
+    _fail("no-repair", path, value, "more failure domains than copies or fragments", hint)
+
+
+def _fail(code: str, path: str, value: str, allowed: str, hint: str) -> NoReturn:
+    raise ScenarioError.of([Mistake(code, path, value, allowed, hint)])

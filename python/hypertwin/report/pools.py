@@ -1,0 +1,227 @@
+"""Pools of distributed storage in a report: a table, and failures in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from hypertwin.report.words import number, short_path, varying_paths
+
+LOST = "lost GiB"
+
+HEADS = (
+    "stored GiB",
+    "usable GiB",
+    "raw GiB",
+    "overhead ×",
+    "read MB/s",
+    "write MB/s",
+    "cache hits %",
+    "device read MB/s",
+    "device write MB/s",
+    "written ×",
+    "degraded %",
+    "rebuild MB/s",
+    "whole after s",
+    LOST,
+)
+"""Heads of the columns after the swept paths, the pool's name and its redundancy."""
+
+DROPPED_FIRST = (
+    "raw GiB",
+    "device read MB/s",
+    "device write MB/s",
+    "read MB/s",
+    "usable GiB",
+    "write MB/s",
+    "written ×",
+)
+"""Columns that a narrow terminal goes without, the first one first."""
+
+WIDE = Console(width=10_000)
+"""Measures how wide a table would like to be."""
+
+NOTES = (
+    "Overhead: raw over usable capacity. MB/s of clients: payload of virtual disks. Of devices: copies, parity and "
+    "rebuilding included. Written ×: bytes "
+    "written for each byte that clients wrote, rebuilding aside.",
+    "Degraded: groups that are not whole at the end of the run. Whole after: from the failure; reckoned at the rate "
+    "so far "
+    "where the run ends before.",
+)
+
+SHOWN_POINTS = 6
+"""Points whose failures are told in words; the JSON form has all."""
+
+SHOWN_INCIDENTS = 20
+"""Failures and returns of one pool that are told in words."""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """What happened, and whether data were lost."""
+
+    text: str
+    loss: bool = False
+
+
+def has_pools(result: Mapping[str, Any]) -> bool:
+    """Whether any point of a result has a pool."""
+    return any(point.get("pools") for point in result["points"])
+
+
+def lines(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Heads and cells: one line per point and pool."""
+    points: Sequence[Mapping[str, Any]] = result["points"]
+    paths = varying_paths(points)
+    cells = [
+        [*(str(point["set"].get(path, "")) for path in paths), name, pool["redundancy"], *_figures(pool)]
+        for point in points
+        for name, pool in point.get("pools", {}).items()
+    ]
+    return [*(short_path(path, paths) for path in paths), "pool", "redundancy", *HEADS], cells
+
+
+def _figures(pool: Mapping[str, Any]) -> list[str]:
+    rebuilt = pool["rebuilt_gib"] > 0
+    return [
+        number(pool["stored_gib"]),
+        number(pool["usable_gib"], 0),
+        number(pool["raw_gib"], 0),
+        number(pool["raw_gib"] / pool["usable_gib"], 2),
+        number(pool["read_mb_per_s"]),
+        number(pool["write_mb_per_s"]),
+        number(pool.get("cache_hit_pct")),
+        number(pool["device_read_mb_per_s"]),
+        number(pool["device_write_mb_per_s"]),
+        number(pool["amplification"], 2),
+        number(pool["degraded_pct"]),
+        number(pool["rebuild_mb_per_s"]) if rebuilt else "",
+        number(pool["time_to_whole_s"]),
+        number(pool["lost_gib"]) if pool["lost_gib"] else "0",
+    ]
+
+
+def table(result: Mapping[str, Any], width: int | None = None) -> RenderableType:
+    """The pools of a result for a terminal, and what failed in words; data loss in bold.
+
+    In one narrower than the table, the columns of DROPPED_FIRST go until it fits; columns without a figure always do.
+    """
+    heads, cells = lines(result)
+    words = len(heads) - len(HEADS)
+    kept = [
+        index
+        for index in range(len(heads))
+        if index < words or heads[index] == LOST or any(row[index] not in ("", "0.0") for row in cells)
+    ]
+    shown = _grid(heads, cells, words, kept)
+    for head in DROPPED_FIRST if width is not None else ():
+        if Measurement.get(WIDE, WIDE.options, shown).maximum <= (width or 0):
+            break
+        kept = [index for index in kept if index < words or heads[index] != head]
+        shown = _grid(heads, cells, words, kept)
+    told = [Text(each.text, "bold red" if each.loss else "") for each in sentences(result)]
+    return Group(shown, *told, *([Text()] if told else []))
+
+
+def _grid(heads: Sequence[str], cells: Sequence[Sequence[str]], words: int, kept: Sequence[int]) -> Table:
+    grid = Table(
+        title="Distributed storage",
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        collapse_padding=True,
+    )
+    for index in kept:
+        grid.add_column(
+            Text(heads[index].replace(" ", "\n", 1) if index >= words else heads[index]),
+            justify="left" if words - 2 <= index < words else "right",
+            style="cyan" if index < words - 2 else None,
+            no_wrap=True,
+        )
+    for row in cells:
+        grid.add_row(
+            *(Text(row[i], "bold red" if i >= words and heads[i] == LOST and row[i] != "0" else "") for i in kept)
+        )
+    return grid
+
+
+def sentences(result: Mapping[str, Any]) -> list[Sentence]:
+    """What failed and returned in the first replication of each point, in words."""
+    points: Sequence[Mapping[str, Any]] = result["points"]
+    paths = varying_paths(points)
+    with_failures = [point for point in points if any(pool["incidents"] for pool in point.get("pools", {}).values())]
+    said: list[Sentence] = []
+    for point in with_failures[:SHOWN_POINTS]:
+        where = ", ".join(f"{short_path(path, paths)} {point['set'].get(path)}" for path in paths)
+        several = len(point["pools"]) > 1
+        for name, pool in point["pools"].items():
+            prefix = ": ".join(part for part in (where, name if several else "") if part)
+            said += [Sentence(f"{prefix}: {each.text}" if prefix else each.text, each.loss) for each in _of_pool(pool)]
+    if any(point["replications"] > 1 for point in with_failures):
+        said.append(
+            Sentence("The failures are told of the first replication; the figures of the table are means of all.")
+        )
+    more = len(with_failures) - SHOWN_POINTS
+    if more > 0:
+        said.append(Sentence(f"{more} more points have failures in the JSON form."))
+    return said
+
+
+def _of_pool(pool: Mapping[str, Any]) -> Iterator[Sentence]:
+    incidents = pool["incidents"]
+    for incident in incidents[:SHOWN_INCIDENTS]:
+        yield Sentence(incident_text(incident, pool["redundancy"]), incident["lost_gib"] > 0)
+    if len(incidents) > SHOWN_INCIDENTS:
+        yield Sentence(f"{len(incidents) - SHOWN_INCIDENTS} more failures and returns are in the JSON form.")
+    if pool["suspended_ios"] > 0:
+        yield Sentence(f"At the end {number(pool['suspended_ios'], 0)} I/Os wait for enough of the pool to come back.")
+    if pool["errors"] > 0:
+        yield Sentence(f"{number(pool['errors'], 0)} I/Os asked for lost data and failed.", loss=True)
+
+
+def incident_text(incident: Mapping[str, Any], redundancy: str) -> str:
+    """A failure or return in one sentence: when, what, and what it meant for the pool's data."""
+    part = "fragment" if redundancy.startswith("ec-") else "copy"
+    told = []
+    if incident["lost_gib"] > 0:
+        told.append(f"{gibibytes(incident['lost_gib'])} are lost")
+    if incident["degraded_pct"] > 0:
+        told.append(f"{percent(incident['degraded_pct'])} of the groups lack a {part}")
+    if incident["stands_still"]:
+        told.append("all I/O waits for the metadata servers")
+    elif incident["suspended_pct"] > 0:
+        told.append(f"writes to {percent(incident['suspended_pct'])} of the data wait")
+    whole = incident["whole_after_s"]
+    if incident["degraded_pct"] > 0:
+        told.append(f"whole again after {seconds(whole)}" if whole is not None else "not whole again by the end")
+    elif not told:
+        told.append("all data are whole")
+    verb = ("fail" if incident["fails"] else "return") + ("" if "," in incident["what"] else "s")
+    return f"{seconds(incident['time_s'])}: {incident['what']} {verb}; {'; '.join(told)}."
+
+
+def percent(value: float) -> str:
+    """A percentage to one digit, and never as 0 or 100 where it is not."""
+    if 0 < value < 0.1:
+        return "less than 0.1 %"
+    if 99.9 < value < 100:
+        return "more than 99.9 %"
+    return f"{value:.1f} %" if value < 100 else "100 %"
+
+
+def gibibytes(value: float) -> str:
+    """A size for reading, in MiB below one GiB."""
+    return f"{value:,.1f} GiB" if value >= 1 else f"{max(1, round(1024 * value)):,} MiB"
+
+
+def seconds(value: float) -> str:
+    """A time to three digits, whole seconds from 100 on."""
+    return f"{value:,.0f} s" if value >= 100 else f"{value:.3g} s"

@@ -1,0 +1,303 @@
+"""Distributed storage in reports: tables, sentences, flat rows, objectives, and charts of failures."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+
+import polars
+import pytest
+from rich.console import Console
+
+import hypertwin
+from hypertwin import frame, scenario
+from hypertwin.errors import ScenarioError
+from hypertwin.plan import objective
+from hypertwin.report import failures, files, html, metrics, pools, table
+
+ROOT = Path(__file__).parent.parent.parent
+EXAMPLE = ROOT / "scenarios" / "disk-failure.yaml"
+
+INCIDENT = {
+    "time_s": 20.0,
+    "what": "node-2/disk-1",
+    "fails": True,
+    "degraded_pct": 8.333,
+    "suspended_pct": 0.0,
+    "stands_still": False,
+    "lost_gib": 0.0,
+    "whole_after_s": 41.0,
+}
+
+
+@pytest.fixture(scope="module")
+def result():
+    return hypertwin.simulate(EXAMPLE, replications=1).to_dict()
+
+
+@pytest.fixture(scope="module")
+def lossy():
+    losing = [{"at": "3 s", "fails": ["node-1", "node-2", "node-3"]}]
+    return hypertwin.simulate(EXAMPLE, replications=1, duration=4, overrides={"failures": losing}).to_dict()
+
+
+def shown(renderable, width=160):
+    console = Console(width=width, file=io.StringIO(), color_system="standard", force_terminal=True)
+    console.print(renderable)
+    return console.file.getvalue()
+
+
+def plain(renderable, width=160):
+    return re.sub(r"\x1b\[[0-9;]*m", "", shown(renderable, width))
+
+
+def test_the_table_has_what_the_report_has(result):
+    (point,) = result["points"]
+    pool = point["pools"]["pool"]
+    heads, (cells,) = pools.lines(result)
+    row = dict(zip(heads, cells, strict=True))
+    assert (row["pool"], row["redundancy"], row["overhead ×"]) == ("pool", "replicas-3:2", "3.00")
+    assert row["stored GiB"] == f"{pool['stored_gib']:.1f}" == "20.0"  # ten machines with one disk of 2 GiB
+    assert row["raw GiB"] == f"{5 * 4 * 4e12 / 2**30:,.0f}"
+    assert row["written ×"] == f"{pool['amplification']:.2f}"
+    assert row["whole after s"] == f"{pool['time_to_whole_s']:.1f}"
+    assert row["lost GiB"] == "0"
+    text = plain(table.result_table(result))
+    assert "Distributed storage" in text
+    assert "replicas-3:2" in text
+
+
+def test_a_scenario_without_pools_has_no_section(tiny):
+    found = hypertwin.simulate(tiny).to_dict()
+    assert not pools.has_pools(found)
+    assert "Distributed storage" not in plain(table.result_table(found))
+    page = html.render(found)
+    assert "Distributed storage" not in page
+    assert "storage software" not in page
+
+
+def test_failures_are_told_in_words_with_the_figures_of_the_report(result):
+    (point,) = result["points"]
+    first, second, third = point["pools"]["pool"]["incidents"]
+    said = [each.text for each in pools.sentences(result)]
+    assert said[0].startswith("4 s: node-2/disk-1 fails; 15.0 % of the groups lack a copy; whole again after ")
+    assert first["degraded_pct"] == 15.0
+    assert f"{first['whole_after_s']:.3g} s" in said[0]
+    assert said[1].startswith("14 s: node-4 fails;")
+    assert f"writes to {second['suspended_pct']:.1f} % of the data wait" in said[1]
+    assert said[2].startswith("18 s: node-4 returns;")
+    assert first["time_s"] + first["whole_after_s"] == third["time_s"] + third["whole_after_s"]
+    assert not any(each.loss for each in pools.sentences(result))
+
+
+DISK = "20 s: node-2/disk-1"
+COPY = "8.3 % of the groups lack a copy"
+METADATA = "pool/metadata-1, pool/metadata-2"
+
+
+@pytest.mark.parametrize(
+    ("changes", "redundancy", "text"),
+    [
+        ({}, "replicas-3", f"{DISK} fails; {COPY}; whole again after 41 s."),
+        (
+            {"whole_after_s": None},
+            "ec-3+2",
+            f"{DISK} fails; 8.3 % of the groups lack a fragment; not whole again by the end.",
+        ),
+        ({"lost_gib": 3.14}, "replicas-1", f"{DISK} fails; 3.1 GiB are lost; {COPY}; whole again after 41 s."),
+        (
+            {"lost_gib": 0.25, "degraded_pct": 0.01},
+            "replicas-1",
+            f"{DISK} fails; 256 MiB are lost; less than 0.1 % of the groups lack a copy; whole again after 41 s.",
+        ),
+        (
+            {"suspended_pct": 4.0, "degraded_pct": 99.97, "whole_after_s": 123.4},
+            "replicas-3:2",
+            f"{DISK} fails; more than 99.9 % of the groups lack a copy; writes to 4.0 % of the data wait; "
+            "whole again after 123 s.",
+        ),
+        (
+            {"fails": False, "degraded_pct": 0.0, "whole_after_s": 0.0},
+            "replicas-3:2",
+            f"{DISK} returns; all data are whole.",
+        ),
+        (
+            {"what": METADATA, "degraded_pct": 0.0, "suspended_pct": 100.0, "stands_still": True},
+            "replicas-3:2",
+            f"20 s: {METADATA} fail; all I/O waits for the metadata servers.",
+        ),
+    ],
+)
+def test_an_incident_is_one_sentence(changes, redundancy, text):
+    assert pools.incident_text({**INCIDENT, **changes}, redundancy) == text
+
+
+def test_loss_is_bold_in_the_terminal_and_on_the_page(lossy):
+    lost = lossy["points"][0]["pools"]["pool"]["lost_gib"]
+    assert lost > 0
+    text = shown(table.result_table(lossy))
+    assert re.search(rf"\x1b\[1;31m *{lost:.1f}", text)
+    assert re.search(r"\x1b\[1;31m3 s: node-1, node-2, node-3 fail; .* lost", text)
+    assert '<strong class="loss">3 s: node-1, node-2, node-3 fail;' in html.render(lossy)
+
+
+def test_a_narrow_terminal_goes_without_some_columns(result):
+    wide, narrow = (plain(pools.table(result, width), width).splitlines() for width in (160, 80))
+    assert any("device" in line for line in wide)
+    assert not any("device" in line for line in narrow)
+    assert any("lost" in line for line in narrow)
+    assert not any("…" in line for line in narrow)
+
+
+def test_many_points_and_incidents_are_cut_short_and_said(result):
+    (point,) = result["points"]
+    pool = point["pools"]["pool"]
+    many = {**pool, "incidents": pool["incidents"] * 10}
+    points = [{**point, "set": {"vms.app.count": count}, "pools": {"pool": many}} for count in range(8)]
+    said = [each.text for each in pools.sentences({**result, "points": points})]
+    assert said[0].startswith("count 0: 4 s: ")
+    assert said[20] == "count 0: 10 more failures and returns are in the JSON form."
+    assert said[-1] == "2 more points have failures in the JSON form."
+
+
+def test_pools_are_rows_of_csv_and_parquet(result):
+    rows = [row for row in frame.rows(result) if row["kind"] == "pool"]
+    pool = result["points"][0]["pools"]["pool"]
+    assert [row["name"] for row in rows] == ["pool"]
+    assert rows[0]["redundancy"] == "replicas-3:2"
+    assert rows[0]["amplification"] == pool["amplification"]
+    assert "incidents" not in rows[0]
+    read = polars.read_csv(io.StringIO(files.to_csv(result))).filter(polars.col("kind") == "pool")
+    assert read["time_to_whole_s"].to_list() == pytest.approx([pool["time_to_whole_s"]])
+    written = polars.read_parquet(io.BytesIO(files.to_parquet(result))).filter(polars.col("kind") == "pool")
+    assert written["lost_gib"].to_list() == [0.0]
+
+
+def test_every_figure_of_a_pool_and_its_timeline_is_in_the_catalogue(result):
+    (point,) = result["points"]
+    of = {scope: {each.key for each in metrics.CATALOGUE if scope in each.scopes} for scope in ("pool", "timeline")}
+    assert set(point["pools"]["pool"]) == of["pool"]
+    assert set(point["timeline"]["pools"]["pool"]) == of["timeline"]
+    assert "## Pools of distributed storage" in metrics.to_markdown()
+    assert set(point["pools"]["pool"]["incidents"][0]) == set(INCIDENT)
+    incidents = metrics.BY_KEY["incidents"].definition
+    assert all(f"`{key}`" in incidents for key in INCIDENT)
+
+
+@pytest.mark.parametrize(
+    ("text", "figure"),
+    [
+        ("pools.pool.write_mb_per_s>1MB/s", "write_mb_per_s"),
+        ("pools.*.degraded_pct<=1%", "degraded_pct"),
+        ("pools.pool.time_to_whole_s<1min", "time_to_whole_s"),
+        ("storage.pool-devices.utilization_pct<80%", None),
+    ],
+)
+def test_an_objective_reads_pools_and_their_stations(result, text, figure):
+    (point,) = result["points"]
+    (found,) = objective.parse(text, scenario.load(EXAMPLE), "app")
+    value = found.read(point)
+    assert value == (point["pools"]["pool"][figure] if figure else point["storage"]["pool-devices"]["utilization_pct"])
+    assert found.meets(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("pools.pol.degraded_pct<1", "did you mean pools.pool?"),
+        ("pools.pool.degraded<1", "did you mean degraded_pct?"),
+        ("pools.pool.redundancy<1", "unknown-metric"),
+        ("pools.pool.write_mb_per_s>1ms", "bad-unit"),
+    ],
+)
+def test_a_misspelt_pool_is_found_before_anything_runs(text, said):
+    with pytest.raises(ScenarioError, match=re.escape(said)):
+        objective.parse(text, scenario.load(EXAMPLE), "app")
+
+
+def test_the_page_draws_what_failures_did(result):
+    page = html.render(result)
+    (story,) = failures.stories(result["points"])
+    point = result["points"][0]
+    line = point["timeline"]["pools"]["pool"]
+    drawn = {trace.name: trace for trace in story.figure.data}
+    assert list(drawn["rebuilt"].y) == line["rebuilt_gib"]
+    assert list(drawn["to rebuild"].y) == line["due_gib"]
+    assert list(drawn["suspended I/Os"].y) == line["suspended_ios"]
+    assert max(line["suspended_ios"]) > 0
+    machines = point["timeline"]["vms"]
+    assert drawn["app"].y[3] == pytest.approx(sum(each["throughput_per_s"][3] for each in machines.values()))
+    # times count from the start of the run, as failures do
+    assert drawn["app"].x[0] == point["warmup_s"] + point["timeline"]["time_s"][0]
+    assert [shape.x0 for shape in story.figure.layout.shapes] == [4, 14, 18]
+    assert [note.text for note in story.figure.layout.annotations] == ["1", "2", "3"]
+    assert "<h3>Failures</h3>" in page
+    assert page.count("<li>4 s: node-2/disk-1 fails;") == 1
+    assert "storage software" in page
+
+
+def test_without_failures_there_is_no_panel_of_them(result):
+    whole = hypertwin.simulate(EXAMPLE, replications=1, duration=2, overrides={"failures": []}).to_dict()
+    assert failures.stories(whole["points"]) == []
+    page = html.render(whole)
+    assert "Distributed storage" in page
+    assert "<h3>Failures</h3>" not in page
+    assert not pools.sentences(whole)
+
+
+def test_rows_without_anything_to_show_are_left_out_of_the_chart(result):
+    (point,) = result["points"]
+    still = {key: [0] * len(values) for key, values in point["timeline"]["pools"]["pool"].items()}
+    quiet = {**point, "timeline": {**point["timeline"], "pools": {"pool": still}}}
+    (story,) = failures.stories([quiet])
+    assert not {"rebuilt", "suspended I/Os"} & {trace.name for trace in story.figure.data}
+
+
+def test_each_point_of_a_sweep_has_its_own_chart_and_names_are_escaped(result):
+    (point,) = result["points"]
+    hostile = "</script><b>"
+    pool = {**point["pools"]["pool"], "incidents": [{**INCIDENT, "what": hostile}]}
+    points = [{**point, "set": {"vms.app.count": count}, "pools": {"pool": pool}} for count in (1, 2)]
+    page = html.render({**result, "points": points})
+    assert hostile not in page
+    assert '<option value="1">count 2, pool</option>' in page
+    figures = json.loads(re.search(r'<script id="figures" type="application/json">(.*?)</script>', page, re.S)[1])
+    assert 2 in {len(choices) for choices in figures.values()}
+
+
+@pytest.mark.parametrize("name", ["hyperconverged", "disk-failure"])
+def test_the_examples_run_and_their_clients_get_what_they_ask_for(name):
+    found = hypertwin.simulate(ROOT / "scenarios" / f"{name}.yaml", replications=1).to_dict()
+    (point,) = found["points"]
+    (pool,) = point["pools"].values()
+    (group,) = point["groups"].values()
+    assert pool["lost_gib"] == 0
+    assert pool["read_mb_per_s"] + pool["write_mb_per_s"] == pytest.approx(group["io_mb_per_s"], rel=0.02)
+
+
+def test_hyperconverged_is_ahead_with_few_machines_and_behind_with_many():
+    sweep = {"storage.mesh.deployment": ["hci", "two-layer"], "vms.db.count": [8, 24]}
+    path = ROOT / "scenarios" / "hyperconverged.yaml"
+    points = hypertwin.simulate(path, replications=1, duration=2, warmup=1, sweep=sweep).to_dict()["points"]
+    few, many, few_apart, many_apart = (point["groups"]["db"]["throughput_per_s"] for point in points)
+    assert few > 1.01 * few_apart  # no layer between
+    assert many_apart > many  # machines and services do not share CPUs
+
+
+def test_a_rebuild_cut_short_is_reckoned_at_the_rate_since_it_began():
+    def lost_disk(duration):
+        overrides = {"failures": [{"at": "3 s", "fails": ["node-2/disk-1"]}], "storage.pool.rebuild.delay": "6 s"}
+        found = hypertwin.simulate(EXAMPLE, replications=1, duration=duration, overrides=overrides)
+        return found.points[0]["pools"]["pool"]
+
+    early, short, whole = (lost_disk(duration) for duration in (6, 16, 60))
+    assert early["degraded_pct"] == 15
+    assert (early["due_gib"], early["rebuilt_gib"], early["time_to_whole_s"]) == (0, 0, None)
+    assert short["rebuilt_gib"] + short["due_gib"] == pytest.approx(3.0)
+    left_s = short["due_gib"] * 2**30 / 1e6 / short["rebuild_mb_per_s"]
+    assert short["time_to_whole_s"] == pytest.approx(2 + 16 - 3 + left_s)
+    assert short["rebuild_mb_per_s"] == pytest.approx(short["rebuilt_gib"] * 2**30 / 1e6 / (2 + 16 - 9), rel=0.001)
+    assert short["time_to_whole_s"] == pytest.approx(whole["time_to_whole_s"], rel=0.35)
+    assert whole["incidents"][0]["whole_after_s"] == whole["time_to_whole_s"]
