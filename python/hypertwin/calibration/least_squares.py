@@ -381,7 +381,8 @@ class _Errors:
             scale = None if freedom <= 0 else max(observed, EXACT)
             return _Errors(rank, scale, observed, freedom, None)
         noise = chance.var(axis=0, ddof=1) / len(chance) if len(chance) > 1 else np.zeros(residuals.size)
-        explained = freedom <= 0 or float(np.sum(residuals**2 / (1 + noise))) <= stats.chi2.ppf(0.95, freedom)
+        within = stats.chi2.ppf(0.95, freedom) if freedom > 0 else math.inf
+        explained = bool(np.sum(residuals**2 / (1 + noise)) <= within)
         # residuals beyond the errors: what is wrong, errors or twin, is unknown; the residuals say how much
         return _Errors(
             rank, 1.0 if explained else max(1.0, observed), observed, math.inf if explained else freedom, explained
