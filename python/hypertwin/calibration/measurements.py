@@ -30,6 +30,9 @@ from hypertwin.scenario import Scenario
 
 ERROR = ".error"
 NAME = "name"
+ALMOST = 0.85
+"""Likeness of a name to a path into the scenario from which that is what was meant."""
+
 MAX_ROWS = 1_000
 MAX_BYTES = 4 << 20
 """Far more than anyone measures by hand, and than a fit by simulation could use."""
@@ -124,7 +127,14 @@ def _column(name: str, location: str, scenario: Scenario) -> _Column:
         _fail("unknown-column", "", name or "a column without a name", allowed, hint, location)
     if "*" in rest:
         _fail("unknown-column", "", name, "one entity", "write one column for each host or group", location)
-    return _Column(name, "metric", metric_path.parse(name, scenario, f"{location}: column {name}"))
+    try:
+        return _Column(name, "metric", metric_path.parse(name, scenario, f"{location}: column {name}"))
+    except ScenarioError:
+        near = difflib.get_close_matches(name, _paths(scenario), n=1, cutoff=ALMOST)
+        if not near:
+            raise
+        allowed = "a path into the scenario, or a figure of a report"
+        _fail("unknown-column", "", name, allowed, f"did you mean {near[0]}?", location)
 
 
 def _paths(scenario: Scenario) -> list[str]:

@@ -151,7 +151,7 @@ def interval_chart(found: Mapping[str, Any]) -> Chart:
             hovertext=[f"{html.escape(each['text'])}, {interval(each)}" for each in listed],
             hoverinfo="text",
         )
-    figure.update_layout(style("times the value of the start", ""), hovermode="closest", height=150 + 46 * len(shown))
+    figure.update_layout(style("times the value of the start", ""), hovermode="closest", height=160 + 34 * len(shown))
     figure.update_xaxes(showgrid=True)
     figure.update_yaxes(automargin=True, autorange="reversed")
     figure.add_vline(1, line={"color": INK, "width": 1.2, "dash": "dot"})
@@ -161,7 +161,7 @@ def interval_chart(found: Mapping[str, Any]) -> Chart:
 def _scatter(found: Mapping[str, Any], metric: Mapping[str, Any]) -> Chart:
     same = [each for each in found["points"] if each["metric"] == metric["metric"]]
     figure = go.Figure()
-    values = [value for each in same for value in (each["measured"], each["twin"])]
+    values = [each[key] for each in same for key in ("measured", "twin", "before") if each[key] is not None]
     margin = 0.08 * ((max(values) - min(values)) or abs(max(values)) or 1.0)
     ends = [min(values) - margin, max(values) + margin]
     line = {"color": MUTED, "width": 1.2, "dash": "dot"}

@@ -126,7 +126,7 @@ def unknown_name(section: str, name: str, known: Iterable[str], location: str) -
     """Refuse a name that a section does not have."""
     names = list(known)
     near = difflib.get_close_matches(name, names, n=1)
-    hint = f"did you mean {section}.{near[0]}?" if near else "choose one of these, or * for the worst of all"
+    hint = f"did you mean {section}.{near[0]}?" if near else "choose one of these"
     listed = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
     fail("unknown-reference", "", f"{section}.{name}", f"a name in {section}: {listed or '(none)'}", hint, location)
 
