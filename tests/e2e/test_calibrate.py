@@ -17,7 +17,7 @@ from hypertwin.report.metric_path import parse
 TRUE = {"workloads.oltp.cpu.mean": "5.1 ms", "workloads.oltp.delay.mean": "7 ms"}
 METRICS = ("groups.db.response_ms.mean", "groups.db.throughput_per_s", "hosts.esx1.usage_pct")
 FREE = ("--free", "workloads.oltp.cpu.mean=2ms..10ms", "--free", "workloads.oltp.delay.mean")
-RUNS = ("--duration", 8, "--replications", 3)
+RUNS = ("--duration", 5, "--replications", 3)
 
 
 @pytest.fixture(scope="module")
