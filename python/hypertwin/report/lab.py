@@ -143,6 +143,13 @@ def machine_lines(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
                 f"{each['triad_bytes_per_s']['spread_pct']:.1f} %",
             )
         )
+    coding = found["erasure_coding"]
+    for row in coding.get("rows", []):
+        if row["operation"] == "encode":
+            where = f"{row['working_set']}, {row['scheme']}"
+            lines.append((f"erasure coding, {where}", f"{row['cycles_per_byte']:.3f} cycles/byte", ""))
+    if "skipped" in coding:
+        lines.append(("erasure coding", "-", coding["skipped"].splitlines()[0]))
     disk = found["disk"]
     lines += [
         (
