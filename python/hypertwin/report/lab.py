@@ -27,8 +27,8 @@ NAMES = {
 NOTES = (
     "predicted / measured. Wait: part of wall time that a thread is ready and does not run (schedstat), time that its "
     "quota is used up included; the twin's Ready.",
-    "Runs: counted of made; ±: half the range of throughput over the runs counted; steal, others: time of all CPUs that other "
-    "guests and other processes had in the worst of them. (!) every run was disturbed, so all were counted.",
+    "Runs: counted of made; ±: half the range of throughput over the runs counted; steal, others: time of CPUs that "
+    "other guests and other processes had in the worst of them. (!) every run was disturbed, and all were counted.",
 )
 
 
