@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-GB, MIB = 1e9, 2**20
+GB, KIB = 1e9, 2**10
 
 HEADS = (
     *("experiment", "group", "throughput/s", "off %", "mean ms", "off %", "p95 ms", "off %", "wait %", "off"),
@@ -116,7 +116,7 @@ def machine_lines(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         (
             "caches",
             ", ".join(
-                f"L{each['level']} {each['type'][:4]} {each['size_bytes'] / MIB:g} MiB" for each in topology["caches"]
+                f"L{each['level']} {each['type'][:4]} {each['size_bytes'] // KIB} KiB" for each in topology["caches"]
             ),
             "",
         ),
