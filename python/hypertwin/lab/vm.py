@@ -1,0 +1,593 @@
+"""Real guests that share host CPUs: predicted by the twin, then measured, as guest and host see it.
+
+Every guest runs the same closed loop (sessions that think and compute). One guest alone, the others stopped, shows what
+a burst costs the host: the calibration. From it the twin predicts all guests together, and the prediction is on disk
+before that measurement begins. Then each guest tells what it sees, over its console, and the host's scheduler what it
+did with each vCPU thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import gzip
+import hashlib
+import math
+import os
+import platform
+import re
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hypertwin import run, scenario
+from hypertwin.errors import HypertwinError, Mistake, ScenarioError
+from hypertwin.lab import guest as parts
+from hypertwin.lab import qemu
+from hypertwin.lab.qemu import Account, Guest, GuestError, Line
+
+Progress = Callable[[str, int, int], None]
+"""Called with (what is done, steps finished, steps in all)."""
+
+BOOT_S = 120.0
+"""How long a guest may take to boot; an emulated one on a busy machine takes tens of seconds."""
+SETTLE_S = 2.0
+"""How long sessions run before their measurement begins."""
+SIZING_STEPS = 2000
+"""Loop passes of a burst in the short run that finds out how long a pass takes."""
+ALONE_S = (4.0, 20.0)
+"""Least and most time of the calibration; a third of the measurement in between."""
+STEAL_PCT, FOREIGN_PCT = 2.0, 5.0
+"""Time of the host CPUs, taken by another hypervisor or by other processes, from which a measurement is disturbed."""
+STORY_POINTS = 10.0
+"""Points between a guest's CPU % and what its vCPUs ran, from which guest and host tell different stories."""
+USER_HZ = 100
+"""Ticks per second of /proc/stat (proc(5))."""
+GUEST_USER_HZ = 100
+CPUS = Path("/sys/devices/system/cpu")
+STEPS = 6
+
+SCENARIO, PREDICTION, RESULT = "scenario.yaml", "prediction.json", "result.json"
+
+
+class FolderError(HypertwinError):
+    """The folder for prediction and result cannot be written."""
+
+    code = "output-unwritable"
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be measured."""
+
+    guests: int = 3
+    vcpus: int = 1
+    """Of each guest."""
+    seconds: float = 20.0
+    """Length of the measurement; calibration and boot come on top."""
+    cpus: str = "0"
+    """Host CPUs that all vCPU threads share, as the kernel lists them: `0`, `0-1,4`."""
+    accel: str = "auto"
+    """`kvm`, `tcg`, or `auto`: KVM where a guest boots with it."""
+    sessions: int = 2
+    """Of each vCPU: how many processes of a guest think and compute."""
+    burst_ms: float = 20.0
+    """Mean CPU time of a burst on an idle host."""
+    think_ms: float = 40.0
+    """Mean pause between two bursts of a session."""
+    memory_mib: int = 96
+    """Of each guest."""
+    nice: int = -10
+    """Priority of the vCPU threads on the host, where permitted."""
+    kernel: Path | None = None
+    """Kernel of the guests; None finds one."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What one guest alone on the host CPUs showed."""
+
+    burst_ms: float
+    """Host CPU time of a mean burst, with the guest's own overhead: vCPU run time over work done."""
+    burst_cv: float
+    think_ms: float
+    think_cv: float
+    latency_ms: float
+    """Response time that is neither burst nor wait for a CPU: timers and wake-ups."""
+    steps: int
+    """Loop passes of a mean burst."""
+    transactions: int
+    throughput_per_s: float
+    response_ms: float
+    run_pct: float
+    wait_pct: float
+    """Of the vCPU that worked; other work on the host CPU disturbs the calibration."""
+
+
+@dataclass(frozen=True)
+class View:
+    """What a guest and the host said of a guest between two moments."""
+
+    cpu_pct: float
+    """As the guest accounts it: time not idle, of all its vCPUs."""
+    run_queue: float
+    """Processes that run or are ready, as the guest samples them."""
+    steal_pct: float
+    throughput_per_s: float
+    response_ms: float
+    """From the end of the think time to the end of the burst, by the guest's clock."""
+    transactions: int
+    load1: float
+    """The guest's load average of one minute at the end."""
+    vcpus: tuple[dict[str, float], ...]
+    """`run_pct` and `wait_pct` of each vCPU thread, by the host's scheduler."""
+
+    @property
+    def run_pct(self) -> float:
+        """Mean over the vCPUs."""
+        return statistics.fmean(vcpu["run_pct"] for vcpu in self.vcpus)
+
+    @property
+    def wait_pct(self) -> float:
+        """Mean over the vCPUs."""
+        return statistics.fmean(vcpu["wait_pct"] for vcpu in self.vcpus)
+
+
+def measure(plan: Plan, out: Path, progress: Progress | None = None) -> dict[str, Any]:
+    """Calibrate, predict, measure; return the result as JSON carries it, and leave it with the prediction in `out`.
+
+    Raises ScenarioError for a plan with mistakes, FolderError, and for what the machine lacks GuestPartMissingError,
+    NotAKernelError, NoPermissionError and GuestError.
+    """
+    cpus = _check(plan)
+    tell = progress or (lambda _label, _done, _all: None)
+    program, busybox, kernel = parts.qemu(), parts.busybox(), parts.kernel(plan.kernel)
+    _prepare(out)
+    sessions = plan.sessions * plan.vcpus
+    tables = {
+        (number, each): parts.session(plan.think_ms, f"guest {number} session {each}")
+        for number in range(1, plan.guests + 1)
+        for each in range(1, sessions + 1)
+    }
+    with tempfile.TemporaryDirectory(prefix="hypertwin-vm-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        image = folder / "initramfs"
+        texts = {f"{number}-{each}": session.table() for (number, each), session in tables.items()}
+        parts.initramfs(busybox, parts.load_script(), image, texts)
+
+        def settings(accelerator: str) -> qemu.Settings:
+            return qemu.Settings(program, kernel, image, accelerator, plan.vcpus, plan.memory_mib, plan.nice)
+
+        tell("choosing an accelerator", 0, STEPS)
+        accelerator, note = _accelerator(plan, settings("kvm"), cpus, folder)
+        tell(f"booting {plan.guests} guests, {qemu.TOLD[accelerator]}", 1, STEPS)
+        with qemu.guests(settings(accelerator), plan.guests, cpus, folder) as guests:
+            for each in guests:
+                each.wait_for("READY", BOOT_S)
+            tell("calibrating with one guest alone", 2, STEPS)
+            for each in guests[1:]:
+                each.ask("stop")
+            alone = calibrate(guests[0], plan, tables[1, 1])
+            tell("predicting", 3, STEPS)
+            predicted = predict(plan, cpus, accelerator, alone, out)
+            tell(f"measuring for {plan.seconds:g} s", 4, STEPS)
+            for each in guests[1:]:
+                each.ask("cont")
+            started, views, noise = _together(guests, plan, cpus, sessions, alone.steps)
+    tell("comparing", 5, STEPS)
+    result = {
+        "version": predicted["version"],
+        "accelerator": accelerator,
+        "accelerator_note": note,
+        "host": _host(cpus),
+        "plan": {**asdict(plan), "kernel": str(kernel)},
+        "calibration": asdict(alone),
+        "prediction": {key: predicted[key] for key in ("scenario_file", "scenario_sha256", "written_at")},
+        "measurement": {"started_at": started, "seconds": plan.seconds, **noise},
+        "guests": [_compare(each.name, view, predicted["guests"][each.name], accelerator) for each, view in views],
+    }
+    result["errors"] = _errors(result["guests"])
+    _write_json(out / RESULT, result)
+    tell("done", STEPS, STEPS)
+    return result
+
+
+def calibrate(guest: Guest, plan: Plan, session: parts.Session) -> Calibration:
+    """Find the loop passes of a burst of `plan.burst_ms`, and what such bursts cost and take on an idle host."""
+    sized = _alone(guest, SIZING_STEPS, session, 2.5)
+    steps = max(1, round(SIZING_STEPS * plan.burst_ms / sized.burst_ms))
+    low, high = ALONE_S
+    return _alone(guest, steps, session, min(max(plan.seconds / 3, low), high))
+
+
+def _alone(guest: Guest, steps: int, session: parts.Session, seconds: float) -> Calibration:
+    """One session in one guest for about `seconds`."""
+    first = len(guest.lines)
+    guest.say(f"go 1 {steps}")
+    deadline = time.monotonic() + seconds + 10 * SETTLE_S
+    until = time.monotonic() + seconds + 1.0
+    while time.monotonic() < until or len(_said(guest.lines[first:], "S")) < 3:
+        if time.monotonic() > deadline:
+            raise GuestError(f"{guest.name} works too slowly to be measured: other work keeps the host CPUs busy")
+        guest.wait_for("S", 20 * SETTLE_S, first)
+        time.sleep(0.05)
+    said = len(guest.lines)
+    guest.say("halt")
+    guest.wait_for("HALTED", 10 * SETTLE_S, said)
+    lines = _said(guest.lines[first:said], "S")
+    begin, end = lines[0], lines[-1]
+    done = (int(begin.words[3]), int(end.words[3]))
+    transactions = done[1] - done[0]
+    elapsed_ms = (int(end.words[2]) - int(begin.words[2])) / 1000
+    spent = [after.since(before) for before, after in zip(begin.accounts, end.accounts, strict=True)]
+    run_ms, wait_ms = sum(each.run_ns for each in spent) / 1e6, sum(each.wait_ns for each in spent) / 1e6
+    response_ms = (int(end.words[4]) - int(begin.words[4])) / 1000 / transactions
+    rows = parts.TABLE_ROWS
+    work = sum(session.burst_share[row % rows] for row in range(*done)) / 1000
+    return Calibration(
+        burst_ms=run_ms / work,
+        burst_cv=parts.variation(session.burst_share),
+        think_ms=statistics.fmean(session.think_ms),
+        think_cv=parts.variation(session.think_ms),
+        latency_ms=max(0.0, response_ms - (run_ms + wait_ms) / transactions),
+        steps=steps,
+        transactions=transactions,
+        throughput_per_s=1000 * transactions / elapsed_ms,
+        response_ms=response_ms,
+        run_pct=100 * run_ms / elapsed_ms,
+        wait_pct=100 * wait_ms / elapsed_ms,
+    )
+
+
+def predict(plan: Plan, cpus: Sequence[int], accelerator: str, alone: Calibration, out: Path) -> dict[str, Any]:
+    """Simulate all guests together, write scenario and prediction into `out`, and return the prediction."""
+    text = _COMMENT + yaml.safe_dump(describe(plan, cpus, accelerator, alone), sort_keys=False, width=120)
+    file = out / SCENARIO
+    _write(file, text)
+    report = run.simulate(scenario.load(file))
+    point = report.points[0]
+    predicted = {
+        "version": report.version,
+        "scenario_file": SCENARIO,
+        "scenario_sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "written_at": _now(),
+        "calibration": asdict(alone),
+        "steady": point["steady"],
+        "guests": {
+            name: {
+                "cpu_pct": vm["guest_cpu_pct"],
+                "run_queue": vm["run_queue"],
+                # only KVM tells a guest what it waits for the host
+                "steal_pct": vm["ready_pct"] if accelerator == "kvm" else 0.0,
+                "run_pct": vm["run_pct"],
+                "wait_pct": vm["ready_pct"],
+                "throughput_per_s": vm["throughput_per_s"],
+                "response_ms": vm["response_ms"]["mean"],
+            }
+            for name, vm in point["vms"].items()
+        },
+    }
+    if accelerator == "kvm":
+        for each in predicted["guests"].values():
+            each["cpu_pct"] = max(0.0, each["cpu_pct"] - each["steal_pct"])  # top's CPU % leaves steal out
+    _write_json(out / PREDICTION, predicted)
+    return predicted
+
+
+def describe(plan: Plan, cpus: Sequence[int], accelerator: str, alone: Calibration) -> dict[str, Any]:
+    """The scenario of all guests together: the pinned CPUs as a host, the guests as VMs."""
+    cores = len({_text(CPUS / f"cpu{cpu}" / "topology" / "thread_siblings_list") or str(cpu) for cpu in cpus})
+    machine: dict[str, Any] = {"vcpus": plan.vcpus, "memory": f"{plan.memory_mib} MiB", "workload": "loop"}
+    latency = {"delay": {"mean": f"{alone.latency_ms:.4f} ms"}} if alone.latency_ms > 0 else {}
+    return {
+        "name": "lab-vm",
+        "description": f"{plan.guests} guests of {plan.vcpus} vCPUs on host CPU {qemu.written(cpus)}, "
+        f"{qemu.TOLD[accelerator]}",
+        "calibrated_on": f"one guest alone, {alone.transactions} transactions",
+        "run": {"duration": "60 s", "warmup": "5 s", "replications": 5},
+        "hosts": {
+            "lab": {
+                "sockets": 1,
+                "cores_per_socket": cores,
+                "threads_per_core": len(cpus) // cores,
+                "clock": "1 GHz",
+                "memory_per_node": f"{plan.guests * plan.memory_mib} MiB",
+                "hypervisor": "linux-6.12",
+                "scheduler": {"base_slice": f"{_slice_ms():g} ms"},
+            }
+        },
+        "vms": {f"guest-{number}": dict(machine) for number in range(1, plan.guests + 1)},
+        "workloads": {
+            "loop": {
+                "arrivals": {
+                    "closed": {
+                        "population": plan.sessions * plan.vcpus,
+                        "think": {"mean": f"{alone.think_ms:.4f} ms", "cv": round(alone.think_cv, 4)},
+                    }
+                },
+                "cpu": {"mean": f"{alone.burst_ms:.4f} ms", "cv": round(alone.burst_cv, 4)},
+                **latency,
+            }
+        },
+    }
+
+
+def _together(
+    guests: Sequence[Guest], plan: Plan, cpus: Sequence[int], sessions: int, steps: int
+) -> tuple[str, list[tuple[Guest, View]], dict[str, Any]]:
+    """Run the load in all guests; when it began, what each looked like, and how noisy the host was."""
+    firsts = [len(each.lines) for each in guests]
+    started = _now()
+    for each in guests:
+        each.say(f"go {sessions} {steps}")
+    time.sleep(SETTLE_S)
+    for each, first in zip(guests, firsts, strict=True):
+        each.wait_for("S", 20 * SETTLE_S, first)
+    begin_ns, before, threads = time.monotonic_ns(), _busy_ticks(cpus), [each.accounts() for each in guests]
+    time.sleep(plan.seconds)
+    after, ended = _busy_ticks(cpus), [each.accounts() for each in guests]
+    elapsed_ns = time.monotonic_ns() - begin_ns
+    busy, steal = ((late - early) / USER_HZ for early, late in zip(before, after, strict=True))
+    ours = sum(
+        late.run_ns - early.run_ns
+        for old, new in zip(threads, ended, strict=True)
+        for early, late in zip(old, new, strict=True)
+    )
+    all_s = len(cpus) * elapsed_ns / 1e9
+    noise: dict[str, Any] = {
+        "steal_pct": 100 * steal / all_s,
+        "foreign_pct": max(0.0, 100 * (busy - ours / 1e9) / all_s),
+        "load1": os.getloadavg()[0],
+    }
+    noise["disturbed"] = noise["steal_pct"] > STEAL_PCT or noise["foreign_pct"] > FOREIGN_PCT
+    views = []
+    for each, first in zip(guests, firsts, strict=True):
+        lines = [line for line in each.lines[first:] if begin_ns <= line.host_ns <= begin_ns + elapsed_ns]
+        views.append((each, view(each.name, lines, plan.vcpus, sessions)))
+    return started, views, noise
+
+
+def view(name: str, lines: Sequence[Line], vcpus: int, sessions: int) -> View:
+    """What the lines of a guest, and the accounts that came with them, say of the time between first and last."""
+    told = _said(lines, "G")
+    if len(told) < 2:
+        raise GuestError(f"{name} told {len(told)} times how it is, not twice: measure longer (--seconds)")
+    begin, end = told[0], told[-1]
+    early, late = [int(word) for word in begin.words[1:12]], [int(word) for word in end.words[1:12]]
+    elapsed_s = (late[0] - early[0]) / 1e6
+    ticks = [after - before for before, after in zip(early[1:9], late[1:9], strict=True)]
+    user, nice, system, idle, iowait, irq, softirq, steal = ticks
+    all_ticks = elapsed_s * GUEST_USER_HZ * vcpus
+    throughput, responses, done = 0.0, 0.0, 0
+    for each in range(1, sessions + 1):
+        own = [line for line in _said(lines, "S") if line.words[1] == str(each)]
+        if len(own) < 2 or own[-1].words[3] == own[0].words[3]:
+            raise GuestError(f"session {each} of {name} finished too little to be measured: measure longer (--seconds)")
+        time_us, count, response_us = (int(own[-1].words[at]) - int(own[0].words[at]) for at in (2, 3, 4))
+        throughput += 1e6 * count / time_us
+        responses, done = responses + response_us / 1000, done + count
+    host_ns = end.host_ns - begin.host_ns
+    spent = [after.since(before) for before, after in zip(begin.accounts, end.accounts, strict=True)]
+    return View(
+        cpu_pct=_percent(all_ticks - idle - iowait - steal, all_ticks),
+        run_queue=(late[9] - early[9]) / (late[10] - early[10]),
+        steal_pct=_percent(steal, all_ticks),
+        throughput_per_s=throughput,
+        response_ms=responses / done,
+        transactions=done,
+        load1=float(end.words[12]),
+        vcpus=tuple(_shares(each, host_ns) for each in spent),
+    )
+
+
+def _shares(spent: Account, elapsed_ns: int) -> dict[str, float]:
+    return {"run_pct": _percent(spent.run_ns, elapsed_ns), "wait_pct": _percent(spent.wait_ns, elapsed_ns)}
+
+
+def _percent(part: float, whole: float) -> float:
+    """Clocks that differ by a tick must not show as -0.1 % or 100.1 %."""
+    return min(100.0, max(0.0, 100 * part / whole))
+
+
+def _compare(name: str, seen: View, twin: dict[str, float], accelerator: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "guest": {
+            "cpu_pct": seen.cpu_pct,
+            "run_queue": seen.run_queue,
+            "steal_pct": seen.steal_pct,
+            "throughput_per_s": seen.throughput_per_s,
+            "response_ms": seen.response_ms,
+            "transactions": seen.transactions,
+            "load1": seen.load1,
+        },
+        "host": {"run_pct": seen.run_pct, "wait_pct": seen.wait_pct, "vcpus": list(seen.vcpus)},
+        "twin": twin,
+        "error": {
+            "throughput_pct": 100 * (twin["throughput_per_s"] / seen.throughput_per_s - 1),
+            "response_pct": 100 * (twin["response_ms"] / seen.response_ms - 1),
+            "cpu_points": twin["cpu_pct"] - seen.cpu_pct,
+            "run_points": twin["run_pct"] - seen.run_pct,
+            "wait_points": twin["wait_pct"] - seen.wait_pct,
+        },
+        "differ": differ(seen),
+        "story": story(name, seen, accelerator),
+    }
+
+
+def differ(seen: View) -> bool:
+    """Whether guest and host tell different stories: the guest's CPU % is not what its vCPUs ran."""
+    return seen.cpu_pct - seen.run_pct >= STORY_POINTS
+
+
+def story(name: str, seen: View, accelerator: str) -> str:
+    """Guest and host in one sentence, and whether they agree."""
+    if accelerator == "kvm":
+        hidden = f"its steal time says {seen.steal_pct:.0f} %"
+    else:
+        hidden = "its steal time says nothing, an emulated guest is not told"
+    if differ(seen):
+        return (
+            f"{name} and the host tell different stories: it sees itself {seen.cpu_pct:.0f} % busy, but its vCPU runs "
+            f"{seen.run_pct:.0f} % of the time and waits {seen.wait_pct:.0f} % for a host CPU; {hidden}."
+        )
+    if seen.wait_pct >= STORY_POINTS:
+        return (
+            f"{name} sees itself {seen.cpu_pct:.0f} % busy, which is what its vCPU runs; that it waits "
+            f"{seen.wait_pct:.0f} % of the time for a host CPU its CPU % does not show; {hidden}."
+        )
+    return (
+        f"{name} and the host agree: {seen.cpu_pct:.0f} % busy, {seen.run_pct:.0f} % run, "
+        f"{seen.wait_pct:.0f} % waiting for a host CPU."
+    )
+
+
+def _errors(guests: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Median absolute error over the guests, of each figure."""
+    return {key: statistics.median(abs(each["error"][key]) for each in guests) for key in guests[0]["error"]}
+
+
+def _accelerator(plan: Plan, kvm: qemu.Settings, cpus: Sequence[int], folder: Path) -> tuple[str, str]:
+    """The accelerator to use, and why not the better one."""
+    if plan.accel == "tcg":
+        return "tcg", "asked for"
+    trouble = qemu.kvm_trouble(kvm, cpus, folder)
+    if not trouble:
+        return "kvm", ""
+    if plan.accel == "kvm":
+        raise GuestError(f"KVM cannot be used: {trouble}\n  hint: --accel tcg emulates the guests in software")
+    return "tcg", f"KVM cannot be used: {trouble}"
+
+
+def _check(plan: Plan) -> list[int]:
+    """The host CPUs of a plan. Raises ScenarioError, with a mistake whose path is the name of the argument."""
+    mistakes = []
+    allowed = sorted(os.sched_getaffinity(0))
+    cpus = _cpu_list(plan.cpus)
+    if not cpus:
+        hint = f"this process may use {qemu.written(allowed)}"
+        mistakes.append(Mistake("bad-affinity", "cpus", plan.cpus, "CPUs of this machine, such as 0 or 0-1,4", hint))
+    elif not set(cpus) <= set(allowed):
+        hint = "taskset or a container may have narrowed what this process may use"
+        mistakes.append(
+            Mistake("affinity-outside-host", "cpus", plan.cpus, f"CPUs out of {qemu.written(allowed)}", hint)
+        )
+    elif plan.vcpus > len(cpus):
+        hint = "give more --cpus, or more guests of fewer vCPUs"
+        mistakes.append(
+            Mistake("vm-wider-than-host", "vcpus", str(plan.vcpus), f"at most the {len(cpus)} CPUs of --cpus", hint)
+        )
+    if mistakes:
+        raise ScenarioError.of(mistakes)
+    return cpus
+
+
+def _cpu_list(text: str) -> list[int]:
+    """CPU numbers of a list such as `0-2,5`; nothing for another text."""
+    found: set[int] = set()
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d{1,4})(?:-(\d{1,4}))?\s*", part)
+        if match is None or int(match[2] or match[1]) < int(match[1]):
+            return []
+        found.update(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return sorted(found)
+
+
+def _slice_ms() -> float:
+    """How long a thread runs before another of its weight gets the CPU: the base slice, to the next tick.
+
+    `kernel/sched/fair.c`: 0.7 ms × (1 + ilog2(CPUs, at most 8)), checked when the tick comes. A kernel that tells
+    neither (debugfs not mounted, no config) gets its default slice.
+    """
+    told = _text(Path("/sys/kernel/debug/sched/base_slice_ns"))
+    base = int(told) / 1e6 if told.isdigit() else 0.7 * (1 + int(math.log2(min(os.cpu_count() or 1, 8))))
+    tick = 1000 / hertz if (hertz := _hertz()) else base
+    return tick * math.ceil(round(base / tick, 6))
+
+
+def _hertz() -> int | None:
+    """Ticks per second of this kernel, where its configuration can be read."""
+    for path in (Path("/proc/config.gz"), Path(f"/boot/config-{platform.release()}")):
+        with contextlib.suppress(OSError):
+            raw = path.read_bytes()
+            found = re.search(rb"^CONFIG_HZ=(\d+)$", gzip.decompress(raw) if path.suffix == ".gz" else raw, re.MULTILINE)
+            if found:
+                return int(found[1])
+    return None
+
+
+def _host(cpus: Sequence[int]) -> dict[str, Any]:
+    found = re.search(r"^model name\s*: (.*)$", _text(Path("/proc/cpuinfo")), re.MULTILINE)
+    return {
+        "cpu": found[1] if found else platform.machine(),
+        "logical_cpus": os.cpu_count(),
+        "cpus": qemu.written(cpus),
+        "kernel": platform.release(),
+        "hz": _hertz(),
+    }
+
+
+def _busy_ticks(cpus: Sequence[int]) -> tuple[int, int]:
+    """Busy and stolen ticks of host CPUs since boot (/proc/stat, proc(5))."""
+    busy = steal = 0
+    for line in _text(Path("/proc/stat")).splitlines():
+        words = line.split()
+        if words and words[0].removeprefix("cpu").isdigit() and int(words[0].removeprefix("cpu")) in cpus:
+            user, nice, system, _idle, _iowait, irq, softirq, stolen = map(int, words[1:9])
+            busy, steal = busy + user + nice + system + irq + softirq, steal + stolen
+    return busy, steal
+
+
+def _said(lines: Sequence[Line], word: str) -> list[Line]:
+    return [line for line in lines if line.words[:1] == (word,)]
+
+
+def _text(path: Path) -> str:
+    """A file's text; nothing where it cannot be read."""
+    with contextlib.suppress(OSError):
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    return ""
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+
+
+def _prepare(out: Path) -> None:
+    """Make the folder, without an earlier result."""
+    with _folder(out):
+        out.mkdir(parents=True, exist_ok=True)
+        for name in (SCENARIO, PREDICTION, RESULT):
+            (out / name).unlink(missing_ok=True)
+        (out / SCENARIO).touch()
+
+
+def _write(path: Path, text: str) -> None:
+    with _folder(path.parent):
+        path.write_text(text, encoding="utf-8")
+
+
+def _write_json(path: Path, value: Any) -> None:
+    from hypertwin.report import files
+
+    _write(path, files.to_json(value))
+
+
+@contextlib.contextmanager
+def _folder(out: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise FolderError(f"cannot write into {out}: {error.strerror}\n  hint: name another folder with --out") from error
+
+
+_COMMENT = """# Written by `hypertwin lab vm` before the guests were measured together.
+# Try: hypertwin simulate scenario.yaml
+"""
