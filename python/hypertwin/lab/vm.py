@@ -12,6 +12,7 @@ import contextlib
 import datetime
 import gzip
 import hashlib
+import itertools
 import math
 import os
 import platform
@@ -191,7 +192,10 @@ def measure(plan: Plan, out: Path, progress: Progress | None = None) -> dict[str
         "calibration": asdict(alone),
         "prediction": {key: predicted[key] for key in ("scenario_file", "scenario_sha256", "written_at")},
         "measurement": {"started_at": started, "seconds": plan.seconds, **noise},
-        "guests": [_compare(each.name, view, predicted["guests"][each.name], accelerator) for each, view in views],
+        "guests": [
+            {**_compare(each.name, seen, predicted["guests"][each.name], accelerator), "series": over_time}
+            for each, seen, over_time in views
+        ],
     }
     result["errors"] = _errors(result["guests"])
     _write_json(out / RESULT, result)
@@ -321,7 +325,7 @@ def describe(plan: Plan, cpus: Sequence[int], accelerator: str, alone: Calibrati
 
 def _together(
     guests: Sequence[Guest], plan: Plan, cpus: Sequence[int], sessions: int, steps: int
-) -> tuple[str, list[tuple[Guest, View]], dict[str, Any]]:
+) -> tuple[str, list[tuple[Guest, View, list[dict[str, float]]]], dict[str, Any]]:
     """Run the load in all guests; when it began, what each looked like, and how noisy the host was."""
     firsts = [len(each.lines) for each in guests]
     started = _now()
@@ -350,7 +354,7 @@ def _together(
     views = []
     for each, first in zip(guests, firsts, strict=True):
         lines = [line for line in each.lines[first:] if begin_ns <= line.host_ns <= begin_ns + elapsed_ns]
-        views.append((each, view(each.name, lines, plan.vcpus, sessions)))
+        views.append((each, view(each.name, lines, plan.vcpus, sessions), series(lines, begin_ns, plan.vcpus)))
     return started, views, noise
 
 
@@ -360,11 +364,6 @@ def view(name: str, lines: Sequence[Line], vcpus: int, sessions: int) -> View:
     if len(told) < 2:
         raise GuestError(f"{name} told {len(told)} times how it is, not twice: measure longer (--seconds)")
     begin, end = told[0], told[-1]
-    early, late = [int(word) for word in begin.words[1:12]], [int(word) for word in end.words[1:12]]
-    elapsed_s = (late[0] - early[0]) / 1e6
-    ticks = [after - before for before, after in zip(early[1:9], late[1:9], strict=True)]
-    user, nice, system, idle, iowait, irq, softirq, steal = ticks
-    all_ticks = elapsed_s * GUEST_USER_HZ * vcpus
     throughput, responses, done = 0.0, 0.0, 0
     for each in range(1, sessions + 1):
         own = [line for line in _said(lines, "S") if line.words[1] == str(each)]
@@ -373,18 +372,52 @@ def view(name: str, lines: Sequence[Line], vcpus: int, sessions: int) -> View:
         time_us, count, response_us = (int(own[-1].words[at]) - int(own[0].words[at]) for at in (2, 3, 4))
         throughput += 1e6 * count / time_us
         responses, done = responses + response_us / 1000, done + count
-    host_ns = end.host_ns - begin.host_ns
-    spent = [after.since(before) for before, after in zip(begin.accounts, end.accounts, strict=True)]
+    cpu, steal, queue = _guest_figures(begin, end, vcpus)
     return View(
-        cpu_pct=_percent(all_ticks - idle - iowait - steal, all_ticks),
-        run_queue=(late[9] - early[9]) / (late[10] - early[10]),
-        steal_pct=_percent(steal, all_ticks),
+        cpu_pct=cpu,
+        run_queue=queue,
+        steal_pct=steal,
         throughput_per_s=throughput,
         response_ms=responses / done,
         transactions=done,
         load1=float(end.words[12]),
-        vcpus=tuple(_shares(each, host_ns) for each in spent),
+        vcpus=tuple(_host_figures(begin, end)),
     )
+
+
+def series(lines: Sequence[Line], begin_ns: int, vcpus: int) -> list[dict[str, float]]:
+    """The same second by second: `time_s` since `begin_ns`, the guest's `cpu_pct`, the host's `run_pct`, `wait_pct`."""
+    told = _said(lines, "G")
+    found = []
+    for begin, end in itertools.pairwise(told):
+        host = _host_figures(begin, end)
+        found.append(
+            {
+                "time_s": (end.host_ns - begin_ns) / 1e9,
+                "cpu_pct": _guest_figures(begin, end, vcpus)[0],
+                "run_pct": statistics.fmean(each["run_pct"] for each in host),
+                "wait_pct": statistics.fmean(each["wait_pct"] for each in host),
+            }
+        )
+    return found
+
+
+def _guest_figures(begin: Line, end: Line, vcpus: int) -> tuple[float, float, float]:
+    """CPU %, steal % and mean run queue that a guest accounted between two of its lines."""
+    early, late = [int(word) for word in begin.words[1:12]], [int(word) for word in end.words[1:12]]
+    ticks = [after - before for before, after in zip(early[1:9], late[1:9], strict=True)]
+    _user, _nice, _system, idle, iowait, _irq, _softirq, steal = ticks
+    # time by the guest's clock, not the sum of the columns: a tick that came late is in none of them
+    all_ticks = (late[0] - early[0]) / 1e6 * GUEST_USER_HZ * vcpus
+    queue = (late[9] - early[9]) / (late[10] - early[10])
+    return _percent(all_ticks - idle - iowait - steal, all_ticks), _percent(steal, all_ticks), queue
+
+
+def _host_figures(begin: Line, end: Line) -> list[dict[str, float]]:
+    """What the host's scheduler did with each vCPU between two lines."""
+    elapsed_ns = end.host_ns - begin.host_ns
+    spent = [after.since(before) for before, after in zip(begin.accounts, end.accounts, strict=True)]
+    return [_shares(each, elapsed_ns) for each in spent]
 
 
 def _shares(spent: Account, elapsed_ns: int) -> dict[str, float]:

@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from hypertwin.frame import entities, flatten
-from hypertwin.report import charts, comparison, density, durability, failures, pools, table, topology
+from hypertwin.report import charts, comparison, density, durability, failures, guests, pools, table, topology
 from hypertwin.report.metrics import CATALOGUE, catalogue_key
 from hypertwin.report.words import number, short_path, varying_paths
 
@@ -142,6 +142,20 @@ def render_density(found: Mapping[str, Any]) -> str:
         f'</table></div><ul class="hint">{notes}</ul>',
     )
     return page.finish(title)
+
+
+def render_guests(result: Mapping[str, Any]) -> str:
+    """Return the page of what `hypertwin lab vm --format json` prints: charts, the table, and what it says."""
+    page = _Page()
+    lead = "The same virtual CPUs, as the guest, the host and the twin see them."
+    facts = [*guests.facts(result), ("hypertwin", str(result["version"]))]
+    warned = "".join(f'<p class="calibration">{escape(text)}</p>' for text in guests.warnings(result))
+    page.add(_banner("Guests that share host CPUs", lead, facts, warned))
+    told = "".join(f"<li>{escape(text)}</li>" for text in guests.sentences(result))
+    panels = "".join(_panel(page, chart) for chart in guests.charts(result))
+    page.section("Guest and host", f'<ul>{told}</ul><div class="grid">{panels}</div>')
+    page.section("All figures", _sortable(*guests.lines(result), 2, guests.NOTES))
+    return page.finish("Guests that share host CPUs")
 
 
 def _verdict(point: Mapping[str, Any]) -> str:
