@@ -57,11 +57,12 @@ def command(
         float, typer.Option(metavar="MS", min=5, max=10_000, help="Mean think time between bursts.")
     ] = DEFAULT.think_ms,
     kernel: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Kernel of the guests (default: the tests' or the newest in /boot).")
+        Path | None,
+        typer.Option(metavar="FILE", help="Kernel of the guests (default: the tests' or the newest in /boot)."),
     ] = None,
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder for scenario, prediction and result.")
-    ] = Path("out/lab-vm"),
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for scenario, prediction and result.")] = Path(
+        "out/lab-vm"
+    ),
     form: Annotated[Format, typer.Option("--format", help="Form of the figures.")] = Format.table,
     report: options.Report = None,
 ) -> None:

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from hypertwin import _core
-from hypertwin.cli import calibrate, density, durability, output, schema, simulate, size, validate, vnuma
+from hypertwin.cli import calibrate, density, durability, lab, output, schema, simulate, size, validate, vnuma
 from hypertwin.errors import HypertwinError
 
 INTERRUPTED = 130
@@ -33,6 +33,7 @@ app.command(name="size")(size.command)
 app.command(name="vnuma")(vnuma.command)
 app.command(name="durability")(durability.command)
 app.add_typer(calibrate.app, name="calibrate")
+app.add_typer(lab.app, name="lab")
 app.command(name="schema")(schema.command)
 
 

@@ -1,1 +1,1 @@
-"""Measurements on this machine: what its parts cost, and experiments that the twin has predicted before."""
+"""The lab: what is measured on this machine."""

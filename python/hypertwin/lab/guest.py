@@ -23,7 +23,7 @@ from hypertwin.errors import HypertwinError
 
 _PT_INTERP = 3
 
-TABLE_ROWS = 64
+TABLE_ROWS = 32
 """Transactions after which a session repeats: few, so that a short measurement sees the whole distribution."""
 
 INSTALL = "on Debian as root: scripts/install_test_tools .venv/guest, or apt install qemu-system-x86 busybox-static"
@@ -51,6 +51,10 @@ class Session:
     """Think time before each burst, whole milliseconds: what the shell can wait for."""
     burst_share: tuple[int, ...]
     """Each burst, in thousandths of the mean burst."""
+
+    def work(self, first: int, last: int) -> float:
+        """The bursts of transactions `first` up to, not including, `last`, in mean bursts."""
+        return sum(self.burst_share[row % len(self.burst_share)] for row in range(first, last)) / 1000
 
     def table(self) -> str:
         """The rows that the guest's script reads: seconds, microseconds, thousandths."""

@@ -1,4 +1,4 @@
-"""Guests in QEMU: start them, talk to them, read the scheduler's account of their vCPU threads, and never leave one behind.
+"""Guests in QEMU: start them, talk to them, read what the scheduler did with their vCPUs, and never leave one behind.
 
 QEMU is asked over QMP which threads are vCPUs (`query-cpus-fast`); the kernel tells of each in
 /proc/PID/task/TID/schedstat how long it ran and how long it waited for a CPU (Documentation/scheduler/sched-stats.rst).
@@ -7,6 +7,7 @@ QEMU is asked over QMP which threads are vCPUs (`query-cpus-fast`); the kernel t
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import shutil
@@ -19,7 +20,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import IO, Any
+from typing import Any
 
 from hypertwin.errors import HypertwinError
 
@@ -31,8 +32,12 @@ CMDLINE = (
 )
 """What a guest need not do when it boots; no_timer_check and lpj: what a slow emulator fails at."""
 
-ACCELERATORS = {"kvm": ("kvm", "host"), "tcg": ("tcg,thread=multi", "qemu64")}
-"""QEMU's names of an accelerator, and a CPU model that it runs."""
+ACCELERATORS = {"kvm": ("kvm", "host", ""), "tcg": ("tcg,thread=multi", "qemu64", "clocksource=hpet")}
+"""QEMU's name of an accelerator, a CPU model that it runs, and more words for the guest's kernel.
+
+A kernel that is descheduled while it measures the frequency of its time-stamp counter believes a wrong one, and its
+clock then runs several times too fast. KVM tells a guest the frequency; an emulated one gets a timer of a known one.
+"""
 
 TOLD = {"kvm": "KVM (hardware virtualisation)", "tcg": "TCG (software emulation)"}
 
@@ -66,9 +71,7 @@ class Account:
 
     def since(self, earlier: Account) -> Account:
         """What happened after `earlier`."""
-        return Account(
-            self.run_ns - earlier.run_ns, self.wait_ns - earlier.wait_ns, self.slices - earlier.slices
-        )
+        return Account(self.run_ns - earlier.run_ns, self.wait_ns - earlier.wait_ns, self.slices - earlier.slices)
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,7 @@ class Guest:
     """Thread of each vCPU."""
     lines: list[Line] = field(default_factory=list)
     """Everything it said, oldest first. Only grows, so that it can be read while the guest talks."""
-    _qmp: IO[bytes] | None = None
+    _qmp: io.BufferedRWPair | None = None
     _arrived: threading.Condition = field(default_factory=threading.Condition)
 
     @property
@@ -165,14 +168,17 @@ class Guest:
         """Give QEMU a command over QMP and return its answer."""
         if self._qmp is None:
             raise self._failed("has no control socket")
-        self._qmp.write(json.dumps({"execute": command}).encode() + b"\n")
-        self._qmp.flush()
-        for raw in self._qmp:
-            answer = json.loads(raw)
-            if "return" in answer:
-                return answer["return"]
-            if "error" in answer:
-                raise self._failed(f"refused {command}: {answer['error'].get('desc')}")
+        try:
+            self._qmp.write(json.dumps({"execute": command}).encode() + b"\n")
+            self._qmp.flush()
+            for raw in self._qmp:  # events come in between
+                answer = json.loads(raw)
+                if "return" in answer:
+                    return answer["return"]
+                if "error" in answer:
+                    raise self._failed(f"refused {command}: {answer['error'].get('desc')}")
+        except OSError as error:
+            raise self._failed("ended" if self._ended() else f"did not answer {command}") from error
         raise self._failed("ended")
 
     def connect(self) -> None:
@@ -190,10 +196,10 @@ class Guest:
                     control.close()
                     raise self._failed("did not start") from None
                 time.sleep(0.02)
-        self._qmp = control.makefile("rwb")
+        self._qmp = qmp = control.makefile("rwb")
         control.close()  # the file keeps the socket open
         try:
-            self._qmp.readline()  # the greeting
+            qmp.readline()  # the greeting
             self.ask("qmp_capabilities")
             self.threads = tuple(int(cpu["thread-id"]) for cpu in self.ask("query-cpus-fast"))
         except (OSError, ValueError) as error:
@@ -208,6 +214,12 @@ class Guest:
             with contextlib.suppress(OSError):
                 if stream is not None:
                     stream.close()
+
+    def _ended(self) -> bool:
+        """Whether QEMU ended, or does so right now."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(0.5)
+        return self.process.poll() is not None
 
     def complaint(self) -> str:
         """The last that QEMU wrote on stderr."""
@@ -278,10 +290,11 @@ def ended_by_signals() -> Iterator[None]:
 
 
 def _start(settings: Settings, number: int, folder: Path) -> subprocess.Popen[bytes]:
-    accelerator, model = ACCELERATORS[settings.accelerator]
+    accelerator, model, words = ACCELERATORS[settings.accelerator]
     command: list[str | Path] = [settings.qemu, *MACHINE.split(), "-S", "-name", f"guest-{number}"]
     command += ["-accel", accelerator, "-cpu", model, "-smp", str(settings.vcpus), "-m", str(settings.memory_mib)]
-    command += ["-kernel", settings.kernel, "-initrd", settings.initramfs, "-append", f"{CMDLINE} guest={number}"]
+    command += ["-kernel", settings.kernel, "-initrd", settings.initramfs, "-append"]
+    command.append(f"{CMDLINE} {words} guest={number}")
     command += ["-qmp", f"unix:{folder / f'qmp-{number}'},server=on,wait=off"]
     keeper = shutil.which("setpriv")
     if keeper:  # the kernel kills the guest if this process is killed without a chance to do so

@@ -20,7 +20,7 @@ import re
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,8 @@ ALONE_S = (4.0, 20.0)
 """Least and most time of the calibration; a third of the measurement in between."""
 STEAL_PCT, FOREIGN_PCT = 2.0, 5.0
 """Time of the host CPUs, taken by another hypervisor or by other processes, from which a measurement is disturbed."""
+CLOCK_PCT = 5.0
+"""How much a guest's clock may differ from the host's; jitter of the console is less over a few seconds."""
 STORY_POINTS = 10.0
 """Points between a guest's CPU % and what its vCPUs ran, from which guest and host tell different stories."""
 USER_HZ = 100
@@ -125,6 +127,8 @@ class View:
     response_ms: float
     """From the end of the think time to the end of the burst, by the guest's clock."""
     transactions: int
+    burst_ms: float
+    """Host CPU time of a mean burst: that it differs from the calibration's is noise, or the cost of sharing CPUs."""
     load1: float
     """The guest's load average of one minute at the end."""
     vcpus: tuple[dict[str, float], ...]
@@ -151,11 +155,10 @@ def measure(plan: Plan, out: Path, progress: Progress | None = None) -> dict[str
     tell = progress or (lambda _label, _done, _all: None)
     program, busybox, kernel = parts.qemu(), parts.busybox(), parts.kernel(plan.kernel)
     _prepare(out)
-    sessions = plan.sessions * plan.vcpus
     tables = {
         (number, each): parts.session(plan.think_ms, f"guest {number} session {each}")
         for number in range(1, plan.guests + 1)
-        for each in range(1, sessions + 1)
+        for each in range(1, plan.sessions * plan.vcpus + 1)
     }
     with tempfile.TemporaryDirectory(prefix="hypertwin-vm-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
@@ -181,7 +184,7 @@ def measure(plan: Plan, out: Path, progress: Progress | None = None) -> dict[str
             tell(f"measuring for {plan.seconds:g} s", 4, STEPS)
             for each in guests[1:]:
                 each.ask("cont")
-            started, views, noise = _together(guests, plan, cpus, sessions, alone.steps)
+            started, views, noise = _together(guests, plan, cpus, tables, alone.steps)
     tell("comparing", 5, STEPS)
     result = {
         "version": predicted["version"],
@@ -233,8 +236,7 @@ def _alone(guest: Guest, steps: int, session: parts.Session, seconds: float) -> 
     spent = [after.since(before) for before, after in zip(begin.accounts, end.accounts, strict=True)]
     run_ms, wait_ms = sum(each.run_ns for each in spent) / 1e6, sum(each.wait_ns for each in spent) / 1e6
     response_ms = (int(end.words[4]) - int(begin.words[4])) / 1000 / transactions
-    rows = parts.TABLE_ROWS
-    work = sum(session.burst_share[row % rows] for row in range(*done)) / 1000
+    work = session.work(*done)
     return Calibration(
         burst_ms=run_ms / work,
         burst_cv=parts.variation(session.burst_share),
@@ -324,13 +326,17 @@ def describe(plan: Plan, cpus: Sequence[int], accelerator: str, alone: Calibrati
 
 
 def _together(
-    guests: Sequence[Guest], plan: Plan, cpus: Sequence[int], sessions: int, steps: int
+    guests: Sequence[Guest],
+    plan: Plan,
+    cpus: Sequence[int],
+    sessions: Mapping[tuple[int, int], parts.Session],
+    steps: int,
 ) -> tuple[str, list[tuple[Guest, View, list[dict[str, float]]]], dict[str, Any]]:
     """Run the load in all guests; when it began, what each looked like, and how noisy the host was."""
     firsts = [len(each.lines) for each in guests]
     started = _now()
     for each in guests:
-        each.say(f"go {sessions} {steps}")
+        each.say(f"go {plan.sessions * plan.vcpus} {steps}")
     time.sleep(SETTLE_S)
     for each, first in zip(guests, firsts, strict=True):
         each.wait_for("S", 20 * SETTLE_S, first)
@@ -354,25 +360,36 @@ def _together(
     views = []
     for each, first in zip(guests, firsts, strict=True):
         lines = [line for line in each.lines[first:] if begin_ns <= line.host_ns <= begin_ns + elapsed_ns]
-        views.append((each, view(each.name, lines, plan.vcpus, sessions), series(lines, begin_ns, plan.vcpus)))
+        own = [session for (number, _), session in sessions.items() if number == each.number]
+        views.append((each, view(each.name, lines, plan.vcpus, own), series(lines, begin_ns, plan.vcpus)))
     return started, views, noise
 
 
-def view(name: str, lines: Sequence[Line], vcpus: int, sessions: int) -> View:
+def view(name: str, lines: Sequence[Line], vcpus: int, sessions: Sequence[parts.Session]) -> View:
     """What the lines of a guest, and the accounts that came with them, say of the time between first and last."""
     told = _said(lines, "G")
     if len(told) < 2:
         raise GuestError(f"{name} told {len(told)} times how it is, not twice: measure longer (--seconds)")
     begin, end = told[0], told[-1]
-    throughput, responses, done = 0.0, 0.0, 0
-    for each in range(1, sessions + 1):
-        own = [line for line in _said(lines, "S") if line.words[1] == str(each)]
+    pace = 1000 * (int(end.words[1]) - int(begin.words[1])) / (end.host_ns - begin.host_ns)
+    if abs(100 * pace - 100) > CLOCK_PCT:
+        raise GuestError(
+            f"the clock of {name} runs at {pace:.2f} times the host's: nothing it says can be used; try again"
+        )
+    throughput, work_per_s, responses, done = 0.0, 0.0, 0.0, 0
+    for number, session in enumerate(sessions, start=1):
+        own = [line for line in _said(lines, "S") if line.words[1] == str(number)]
         if len(own) < 2 or own[-1].words[3] == own[0].words[3]:
-            raise GuestError(f"session {each} of {name} finished too little to be measured: measure longer (--seconds)")
-        time_us, count, response_us = (int(own[-1].words[at]) - int(own[0].words[at]) for at in (2, 3, 4))
-        throughput += 1e6 * count / time_us
-        responses, done = responses + response_us / 1000, done + count
+            raise GuestError(
+                f"session {number} of {name} finished too little to be measured: measure longer (--seconds)"
+            )
+        early, late = ([int(word) for word in line.words[2:5]] for line in (own[0], own[-1]))
+        seconds, count = (late[0] - early[0]) / 1e6, late[1] - early[1]
+        throughput += count / seconds
+        work_per_s += session.work(early[1], late[1]) / seconds
+        responses, done = responses + (late[2] - early[2]) / 1000, done + count
     cpu, steal, queue = _guest_figures(begin, end, vcpus)
+    host = _host_figures(begin, end)
     return View(
         cpu_pct=cpu,
         run_queue=queue,
@@ -380,8 +397,9 @@ def view(name: str, lines: Sequence[Line], vcpus: int, sessions: int) -> View:
         throughput_per_s=throughput,
         response_ms=responses / done,
         transactions=done,
+        burst_ms=10 * sum(each["run_pct"] for each in host) / work_per_s,
         load1=float(end.words[12]),
-        vcpus=tuple(_host_figures(begin, end)),
+        vcpus=tuple(host),
     )
 
 
@@ -441,7 +459,12 @@ def _compare(name: str, seen: View, twin: dict[str, float], accelerator: str) ->
             "transactions": seen.transactions,
             "load1": seen.load1,
         },
-        "host": {"run_pct": seen.run_pct, "wait_pct": seen.wait_pct, "vcpus": list(seen.vcpus)},
+        "host": {
+            "run_pct": seen.run_pct,
+            "wait_pct": seen.wait_pct,
+            "burst_ms": seen.burst_ms,
+            "vcpus": list(seen.vcpus),
+        },
         "twin": twin,
         "error": {
             "throughput_pct": 100 * (twin["throughput_per_s"] / seen.throughput_per_s - 1),
@@ -550,7 +573,9 @@ def _hertz() -> int | None:
     for path in (Path("/proc/config.gz"), Path(f"/boot/config-{platform.release()}")):
         with contextlib.suppress(OSError):
             raw = path.read_bytes()
-            found = re.search(rb"^CONFIG_HZ=(\d+)$", gzip.decompress(raw) if path.suffix == ".gz" else raw, re.MULTILINE)
+            found = re.search(
+                rb"^CONFIG_HZ=(\d+)$", gzip.decompress(raw) if path.suffix == ".gz" else raw, re.MULTILINE
+            )
             if found:
                 return int(found[1])
     return None
@@ -618,7 +643,9 @@ def _folder(out: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise FolderError(f"cannot write into {out}: {error.strerror}\n  hint: name another folder with --out") from error
+        raise FolderError(
+            f"cannot write into {out}: {error.strerror}\n  hint: name another folder with --out"
+        ) from error
 
 
 _COMMENT = """# Written by `hypertwin lab vm` before the guests were measured together.

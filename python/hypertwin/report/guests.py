@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,6 +41,7 @@ def facts(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     plan, host, measured = result["plan"], result["host"], result["measurement"]
     alone = result["calibration"]
     why = result["accelerator_note"]
+    together = statistics.fmean(each["host"]["burst_ms"] for each in result["guests"])
     return [
         ("guests", f"{plan['guests']} of {plan['vcpus']} vCPU{'s' if plan['vcpus'] > 1 else ''} on CPU {host['cpus']}"),
         ("run by", ACCELERATORS[result["accelerator"]] + (f", {why}" if why else "")),
@@ -54,7 +56,8 @@ def facts(result: Mapping[str, Any]) -> list[tuple[str, str]]:
         (
             "noise",
             f"steal {measured['steal_pct']:.1f} %, other work {measured['foreign_pct']:.1f} % of the host CPUs, "
-            f"load {measured['load1']:.1f}",
+            f"load {measured['load1']:.1f}; a burst cost {together:.1f} ms of host CPU when measured, "
+            f"{100 * (together / alone['burst_ms'] - 1):+.0f} % on the calibration",
         ),
     ]
 
@@ -63,7 +66,9 @@ def warnings(result: Mapping[str, Any]) -> list[str]:
     """What a reader must know before the figures are believed."""
     if not result["measurement"]["disturbed"]:
         return []
-    return ["Disturbed: other work or another hypervisor took CPU time during the measurement; measure again when idle."]
+    return [
+        "Disturbed: other work or another hypervisor took CPU time during the measurement; measure again when idle."
+    ]
 
 
 def sentences(result: Mapping[str, Any]) -> list[str]:
