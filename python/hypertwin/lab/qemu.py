@@ -106,12 +106,13 @@ class Guest:
 
     number: int
     process: subprocess.Popen[bytes]
+    qmp: io.BufferedRWPair
+    """Its control channel (QEMU Machine Protocol)."""
     folder: Path
     threads: tuple[int, ...] = ()
     """Thread of each vCPU."""
     lines: list[Line] = field(default_factory=list)
     """Everything it said, oldest first. Only grows, so that it can be read while the guest talks."""
-    _qmp: io.BufferedRWPair | None = None
     _arrived: threading.Condition = field(default_factory=threading.Condition)
 
     @property
@@ -166,12 +167,10 @@ class Guest:
 
     def ask(self, command: str) -> Any:
         """Give QEMU a command over QMP and return its answer."""
-        if self._qmp is None:
-            raise self._failed("has no control socket")
         try:
-            self._qmp.write(json.dumps({"execute": command}).encode() + b"\n")
-            self._qmp.flush()
-            for raw in self._qmp:  # events come in between
+            self.qmp.write(json.dumps({"execute": command}).encode() + b"\n")
+            self.qmp.flush()
+            for raw in self.qmp:  # events come in between
                 answer = json.loads(raw)
                 if "return" in answer:
                     return answer["return"]
@@ -182,24 +181,9 @@ class Guest:
         raise self._failed("ended")
 
     def connect(self) -> None:
-        """Open QMP and find out which threads are vCPUs."""
-        path = self.folder / f"qmp-{self.number}"
-        until = time.monotonic() + SETTLE_S
-        control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        control.settimeout(10 * SETTLE_S)
-        while True:
-            try:
-                control.connect(str(path))
-                break
-            except OSError:
-                if self.process.poll() is not None or time.monotonic() > until:
-                    control.close()
-                    raise self._failed("did not start") from None
-                time.sleep(0.02)
-        self._qmp = qmp = control.makefile("rwb")
-        control.close()  # the file keeps the socket open
+        """Ask which threads are vCPUs."""
         try:
-            qmp.readline()  # the greeting
+            self.qmp.readline()  # the greeting
             self.ask("qmp_capabilities")
             self.threads = tuple(int(cpu["thread-id"]) for cpu in self.ask("query-cpus-fast"))
         except (OSError, ValueError) as error:
@@ -210,7 +194,7 @@ class Guest:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        for stream in (self._qmp, self.process.stdin):
+        for stream in (self.qmp, self.process.stdin):
             with contextlib.suppress(OSError):
                 if stream is not None:
                     stream.close()
@@ -246,29 +230,30 @@ def account(process: int, thread: int) -> Account:
 def guests(settings: Settings, count: int, cpus: Collection[int], folder: Path) -> Iterator[list[Guest]]:
     """Guests that were started, their vCPU threads pinned to `cpus`; all are dead when the block is left.
 
-    They boot side by side: wait for their `READY`. Raises GuestError, NoPermissionError.
+    They boot side by side: wait for their `READY`. Use it inside `ended_by_signals`.
+
+    Raises GuestError, NoPermissionError.
     """
     started: list[Guest] = []
     listeners: list[threading.Thread] = []
-    with ended_by_signals():
-        try:
-            for number in range(1, count + 1):
-                guest = Guest(number, _start(settings, number, folder), folder)
-                started.append(guest)
-                guest.connect()
-                _place(guest, settings, cpus)
-                listeners.append(threading.Thread(target=guest.listen, name=guest.name, daemon=True))
-                listeners[-1].start()
-                guest.ask("cont")
-            yield started
-        finally:
-            for guest in started:
-                guest.end()
-            for listener in listeners:
-                listener.join(SETTLE_S)
-            for guest in started:
-                if guest.process.stdout is not None:
-                    guest.process.stdout.close()
+    try:
+        for number in range(1, count + 1):
+            guest = _start(settings, number, folder)
+            started.append(guest)
+            guest.connect()
+            _place(guest, settings, cpus)
+            listeners.append(threading.Thread(target=guest.listen, name=guest.name, daemon=True))
+            listeners[-1].start()
+            guest.ask("cont")
+        yield started
+    finally:
+        for guest in started:
+            guest.end()
+        for listener in listeners:
+            listener.join(SETTLE_S)
+        for guest in started:
+            if guest.process.stdout is not None:
+                guest.process.stdout.close()
 
 
 @contextlib.contextmanager
@@ -289,21 +274,29 @@ def ended_by_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _start(settings: Settings, number: int, folder: Path) -> subprocess.Popen[bytes]:
+def _start(settings: Settings, number: int, folder: Path) -> Guest:
     accelerator, model, words = ACCELERATORS[settings.accelerator]
     command: list[str | Path] = [settings.qemu, *MACHINE.split(), "-S", "-name", f"guest-{number}"]
     command += ["-accel", accelerator, "-cpu", model, "-smp", str(settings.vcpus), "-m", str(settings.memory_mib)]
     command += ["-kernel", settings.kernel, "-initrd", settings.initramfs, "-append"]
     command.append(f"{CMDLINE} {words} guest={number}")
-    command += ["-qmp", f"unix:{folder / f'qmp-{number}'},server=on,wait=off"]
+    ours, theirs = socket.socketpair()
+    ours.settimeout(10 * SETTLE_S)
+    command += ["-chardev", f"socket,id=control,fd={theirs.fileno()}", "-mon", "chardev=control,mode=control"]
     keeper = shutil.which("setpriv")
     if keeper:  # the kernel kills the guest if this process is killed without a chance to do so
         command = [keeper, "--pdeathsig", "KILL", *command]
-    with (folder / f"stderr-{number}").open("wb") as complaints:
-        # a session of its own: a scheduling group of its own where the kernel has autogroups, like libvirt's
-        return subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, start_new_session=True
+    with ours, theirs, (folder / f"stderr-{number}").open("wb") as complaints:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            pass_fds=[theirs.fileno()],
+            # a session of its own: a scheduling group of its own where the kernel has autogroups, like libvirt's
+            start_new_session=True,
         )
+        return Guest(number, process, ours.makefile("rwb"), folder)  # the file keeps the socket open
 
 
 def _place(guest: Guest, settings: Settings, cpus: Collection[int]) -> None:

@@ -1,6 +1,6 @@
 """Real guests that share host CPUs: predicted by the twin, then measured, as guest and host see it.
 
-Every guest runs the same closed loop (sessions that think and compute). One guest alone, the others stopped, shows what
+Every guest runs the same closed loop (sessions that think and compute). One guest alone, the others idle, shows what
 a burst costs the host: the calibration. From it the twin predicts all guests together, and the prediction is on disk
 before that measurement begins. Then each guest tells what it sees, over its console, and the host's scheduler what it
 did with each vCPU thread.
@@ -20,7 +20,7 @@ import re
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -28,10 +28,11 @@ from typing import Any
 import yaml
 
 from hypertwin import run, scenario
-from hypertwin.errors import HypertwinError, Mistake, ScenarioError
+from hypertwin.errors import Mistake, ScenarioError
 from hypertwin.lab import guest as parts
 from hypertwin.lab import qemu
 from hypertwin.lab.qemu import Account, Guest, GuestError, Line
+from hypertwin.report import files
 
 Progress = Callable[[str, int, int], None]
 """Called with (what is done, steps finished, steps in all)."""
@@ -40,14 +41,16 @@ BOOT_S = 120.0
 """How long a guest may take to boot; an emulated one on a busy machine takes tens of seconds."""
 SETTLE_S = 2.0
 """How long sessions run before their measurement begins."""
-SIZING_STEPS = 2000
-"""Loop passes of a burst in the short run that finds out how long a pass takes."""
+PATIENCE_S = 40.0
+"""How long a guest may take to say what it says every second."""
+SIZING_STEPS, SIZING_S = 1000, 3.5
+"""Loop passes of a burst in the short run that finds out how long a pass takes, and how long that run is."""
 ALONE_S = (4.0, 20.0)
 """Least and most time of the calibration; a third of the measurement in between."""
 STEAL_PCT, FOREIGN_PCT = 2.0, 5.0
 """Time of the host CPUs, taken by another hypervisor or by other processes, from which a measurement is disturbed."""
-CLOCK_PCT = 5.0
-"""How much a guest's clock may differ from the host's; jitter of the console is less over a few seconds."""
+CLOCK_PCT = 20.0
+"""How much a guest's clock may differ from the host's: more than the console's jitter, less than a wrong clock."""
 STORY_POINTS = 10.0
 """Points between a guest's CPU % and what its vCPUs ran, from which guest and host tell different stories."""
 USER_HZ = 100
@@ -57,13 +60,6 @@ CPUS = Path("/sys/devices/system/cpu")
 STEPS = 6
 
 SCENARIO, PREDICTION, RESULT = "scenario.yaml", "prediction.json", "result.json"
-
-
-class FolderError(HypertwinError):
-    """The folder for prediction and result cannot be written."""
-
-    code = "output-unwritable"
-    exit_code = 2
 
 
 @dataclass(frozen=True)
@@ -103,7 +99,7 @@ class Calibration:
     think_ms: float
     think_cv: float
     latency_ms: float
-    """Response time that is neither burst nor wait for a CPU: timers and wake-ups."""
+    """Of one session: response time that is neither burst nor wait for a CPU: timers and wake-ups."""
     steps: int
     """Loop passes of a mean burst."""
     transactions: int
@@ -111,7 +107,7 @@ class Calibration:
     response_ms: float
     run_pct: float
     wait_pct: float
-    """Of the vCPU that worked; other work on the host CPU disturbs the calibration."""
+    """Of the vCPUs; other work on the host CPUs disturbs the calibration."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +144,7 @@ class View:
 def measure(plan: Plan, out: Path, progress: Progress | None = None) -> dict[str, Any]:
     """Calibrate, predict, measure; return the result as JSON carries it, and leave it with the prediction in `out`.
 
-    Raises ScenarioError for a plan with mistakes, FolderError, and for what the machine lacks GuestPartMissingError,
+    Raises ScenarioError for a plan with mistakes, OutputError, and for what the machine lacks GuestPartMissingError,
     NotAKernelError, NoPermissionError and GuestError.
     """
     cpus = _check(plan)
@@ -160,7 +156,10 @@ def measure(plan: Plan, out: Path, progress: Progress | None = None) -> dict[str
         for number in range(1, plan.guests + 1)
         for each in range(1, plan.sessions * plan.vcpus + 1)
     }
-    with tempfile.TemporaryDirectory(prefix="hypertwin-vm-", ignore_cleanup_errors=True) as name:
+    with (
+        qemu.ended_by_signals(),
+        tempfile.TemporaryDirectory(prefix="hypertwin-vm-", ignore_cleanup_errors=True) as name,
+    ):
         folder = Path(name)
         image = folder / "initramfs"
         texts = {f"{number}-{each}": session.table() for (number, each), session in tables.items()}
@@ -176,14 +175,10 @@ def measure(plan: Plan, out: Path, progress: Progress | None = None) -> dict[str
             for each in guests:
                 each.wait_for("READY", BOOT_S)
             tell("calibrating with one guest alone", 2, STEPS)
-            for each in guests[1:]:
-                each.ask("stop")
-            alone = calibrate(guests[0], plan, tables[1, 1])
+            alone = calibrate(guests[0], plan, _of(guests[0], tables))
             tell("predicting", 3, STEPS)
             predicted = predict(plan, cpus, accelerator, alone, out)
             tell(f"measuring for {plan.seconds:g} s", 4, STEPS)
-            for each in guests[1:]:
-                each.ask("cont")
             started, views, noise = _together(guests, plan, cpus, tables, alone.steps)
     tell("comparing", 5, STEPS)
     result = {
@@ -201,62 +196,54 @@ def measure(plan: Plan, out: Path, progress: Progress | None = None) -> dict[str
         ],
     }
     result["errors"] = _errors(result["guests"])
-    _write_json(out / RESULT, result)
+    files.write_atomically(out / RESULT, files.to_json(result))
     tell("done", STEPS, STEPS)
     return result
 
 
-def calibrate(guest: Guest, plan: Plan, session: parts.Session) -> Calibration:
-    """Find the loop passes of a burst of `plan.burst_ms`, and what such bursts cost and take on an idle host."""
-    sized = _alone(guest, SIZING_STEPS, session, 2.5)
-    steps = max(1, round(SIZING_STEPS * plan.burst_ms / sized.burst_ms))
+def calibrate(guest: Guest, plan: Plan, sessions: Sequence[parts.Session]) -> Calibration:
+    """Find the loop passes of a burst of `plan.burst_ms`, and what such bursts cost while one guest has the host CPUs.
+
+    A burst costs what the vCPUs ran over the work done, in a guest under its whole load: its own switches between
+    processes are in it. Latency is from a single session, which never waits for another.
+    """
+    single = _alone(guest, plan, sessions[:1], SIZING_STEPS, SIZING_S)
+    steps = max(1, round(SIZING_STEPS * plan.burst_ms / single.burst_ms))
     low, high = ALONE_S
-    return _alone(guest, steps, session, min(max(plan.seconds / 3, low), high))
+    whole = _alone(guest, plan, sessions, steps, min(max(plan.seconds / 3, low), high))
+    served_ms = 10 * plan.vcpus * (single.run_pct + single.wait_pct) / single.throughput_per_s
+    return Calibration(
+        burst_ms=whole.burst_ms,
+        burst_cv=parts.variation(sessions[0].burst_share),
+        think_ms=statistics.fmean(sessions[0].think_ms),
+        think_cv=parts.variation(sessions[0].think_ms),
+        latency_ms=max(0.0, single.response_ms - served_ms),
+        steps=steps,
+        transactions=whole.transactions,
+        throughput_per_s=whole.throughput_per_s,
+        response_ms=whole.response_ms,
+        run_pct=whole.run_pct,
+        wait_pct=whole.wait_pct,
+    )
 
 
-def _alone(guest: Guest, steps: int, session: parts.Session, seconds: float) -> Calibration:
-    """One session in one guest for about `seconds`."""
+def _alone(guest: Guest, plan: Plan, sessions: Sequence[parts.Session], steps: int, seconds: float) -> View:
+    """What `sessions` look like in a guest that has the host CPUs for itself."""
     first = len(guest.lines)
-    guest.say(f"go 1 {steps}")
-    deadline = time.monotonic() + seconds + 10 * SETTLE_S
-    until = time.monotonic() + seconds + 1.0
-    while time.monotonic() < until or len(_said(guest.lines[first:], "S")) < 3:
-        if time.monotonic() > deadline:
-            raise GuestError(f"{guest.name} works too slowly to be measured: other work keeps the host CPUs busy")
-        guest.wait_for("S", 20 * SETTLE_S, first)
-        time.sleep(0.05)
+    guest.say(f"go {len(sessions)} {steps}")
+    guest.wait_for("S", PATIENCE_S, first)
+    time.sleep(seconds)
     said = len(guest.lines)
     guest.say("halt")
-    guest.wait_for("HALTED", 10 * SETTLE_S, said)
-    lines = _said(guest.lines[first:said], "S")
-    begin, end = lines[0], lines[-1]
-    done = (int(begin.words[3]), int(end.words[3]))
-    transactions = done[1] - done[0]
-    elapsed_ms = (int(end.words[2]) - int(begin.words[2])) / 1000
-    spent = [after.since(before) for before, after in zip(begin.accounts, end.accounts, strict=True)]
-    run_ms, wait_ms = sum(each.run_ns for each in spent) / 1e6, sum(each.wait_ns for each in spent) / 1e6
-    response_ms = (int(end.words[4]) - int(begin.words[4])) / 1000 / transactions
-    work = session.work(*done)
-    return Calibration(
-        burst_ms=run_ms / work,
-        burst_cv=parts.variation(session.burst_share),
-        think_ms=statistics.fmean(session.think_ms),
-        think_cv=parts.variation(session.think_ms),
-        latency_ms=max(0.0, response_ms - (run_ms + wait_ms) / transactions),
-        steps=steps,
-        transactions=transactions,
-        throughput_per_s=1000 * transactions / elapsed_ms,
-        response_ms=response_ms,
-        run_pct=100 * run_ms / elapsed_ms,
-        wait_pct=100 * wait_ms / elapsed_ms,
-    )
+    guest.wait_for("HALTED", PATIENCE_S, said)
+    return view(guest.name, guest.lines[first:said], plan.vcpus, sessions)
 
 
 def predict(plan: Plan, cpus: Sequence[int], accelerator: str, alone: Calibration, out: Path) -> dict[str, Any]:
     """Simulate all guests together, write scenario and prediction into `out`, and return the prediction."""
     text = _COMMENT + yaml.safe_dump(describe(plan, cpus, accelerator, alone), sort_keys=False, width=120)
     file = out / SCENARIO
-    _write(file, text)
+    files.write_atomically(file, text)
     report = run.simulate(scenario.load(file))
     point = report.points[0]
     predicted = {
@@ -283,7 +270,7 @@ def predict(plan: Plan, cpus: Sequence[int], accelerator: str, alone: Calibratio
     if accelerator == "kvm":
         for each in predicted["guests"].values():
             each["cpu_pct"] = max(0.0, each["cpu_pct"] - each["steal_pct"])  # top's CPU % leaves steal out
-    _write_json(out / PREDICTION, predicted)
+    files.write_atomically(out / PREDICTION, files.to_json(predicted))
     return predicted
 
 
@@ -339,7 +326,7 @@ def _together(
         each.say(f"go {plan.sessions * plan.vcpus} {steps}")
     time.sleep(SETTLE_S)
     for each, first in zip(guests, firsts, strict=True):
-        each.wait_for("S", 20 * SETTLE_S, first)
+        each.wait_for("S", PATIENCE_S, first)
     begin_ns, before, threads = time.monotonic_ns(), _busy_ticks(cpus), [each.accounts() for each in guests]
     time.sleep(plan.seconds)
     after, ended = _busy_ticks(cpus), [each.accounts() for each in guests]
@@ -360,9 +347,15 @@ def _together(
     views = []
     for each, first in zip(guests, firsts, strict=True):
         lines = [line for line in each.lines[first:] if begin_ns <= line.host_ns <= begin_ns + elapsed_ns]
-        own = [session for (number, _), session in sessions.items() if number == each.number]
-        views.append((each, view(each.name, lines, plan.vcpus, own), series(lines, begin_ns, plan.vcpus)))
+        views.append(
+            (each, view(each.name, lines, plan.vcpus, _of(each, sessions)), series(lines, begin_ns, plan.vcpus))
+        )
     return started, views, noise
+
+
+def _of(guest: Guest, sessions: Mapping[tuple[int, int], parts.Session]) -> list[parts.Session]:
+    """The sessions of a guest, in order."""
+    return [session for (number, _), session in sessions.items() if number == guest.number]
 
 
 def view(name: str, lines: Sequence[Line], vcpus: int, sessions: Sequence[parts.Session]) -> View:
@@ -619,33 +612,14 @@ def _now() -> str:
 
 
 def _prepare(out: Path) -> None:
-    """Make the folder, without an earlier result."""
-    with _folder(out):
+    """Make the folder, without an earlier result. Raises OutputError."""
+    try:
         out.mkdir(parents=True, exist_ok=True)
         for name in (SCENARIO, PREDICTION, RESULT):
+            files.check_writable(out / name)
             (out / name).unlink(missing_ok=True)
-        (out / SCENARIO).touch()
-
-
-def _write(path: Path, text: str) -> None:
-    with _folder(path.parent):
-        path.write_text(text, encoding="utf-8")
-
-
-def _write_json(path: Path, value: Any) -> None:
-    from hypertwin.report import files
-
-    _write(path, files.to_json(value))
-
-
-@contextlib.contextmanager
-def _folder(out: Path) -> Iterator[None]:
-    try:
-        yield
     except OSError as error:
-        raise FolderError(
-            f"cannot write into {out}: {error.strerror}\n  hint: name another folder with --out"
-        ) from error
+        raise files.OutputError(f"cannot write into {out}: {error.strerror}; name another folder with --out") from error
 
 
 _COMMENT = """# Written by `hypertwin lab vm` before the guests were measured together.

@@ -120,7 +120,7 @@ def charts(result: Mapping[str, Any]) -> list[Chart]:
     return [
         Chart(
             "Two stories of one vCPU",
-            "Bars: what the host gave. Diamonds: how busy the guest says it is. Hollow bars and diamonds: the twin.",
+            "Bars: what the host gave. Diamonds: how busy the guest says it is. Pale and hollow: the twin.",
             _shares(result),
         ),
         Chart("Throughput", "Transactions per second of each guest, measured and predicted.", _throughput(result)),
