@@ -86,10 +86,12 @@ class Scale:
     twin_seconds: float
     host_seconds: float
     hosts: tuple[int, ...]
+    pool_seconds: float
+    pool_nodes: tuple[int, ...]
 
 
-FULL = Scale(1_000_000, 20_000, 5_000_000, 200, 400, HOSTS)
-SMOKE = Scale(2_000, 20, 20_000, 2, 1, (1, 3))
+FULL = Scale(1_000_000, 20_000, 5_000_000, 200, 400, HOSTS, 60, (4, 100))
+SMOKE = Scale(2_000, 20, 20_000, 2, 1, (1, 3), 0.1, (2,))
 
 
 def kernel_binary() -> Path:
@@ -167,6 +169,11 @@ def twin_jobs(groups: Sequence[str], scale: Scale) -> list[Job]:
             jobs.append(Job(case, TWIN, "full twin", f"{scale.twin_seconds:g} s", [*command, *options], True))
         seconds = scale.twin_seconds / IO_PER_SECOND_OF_OTHERS
         jobs.append(Job("io", TWIN, "full twin", f"{seconds:g} s", [*command, "io", "--seconds", f"{seconds:g}"], True))
+        for nodes in scale.pool_nodes:
+            options = ["pool", "--hosts", str(nodes), "--seconds", f"{scale.pool_seconds:g}"]
+            jobs.append(
+                Job(f"pool-{nodes}", TWIN, "full twin", f"{scale.pool_seconds:g} s", [*command, *options], True)
+            )
     if "scale" in groups:
         for hosts in scale.hosts:
             seconds = max(0.02, scale.host_seconds / hosts)

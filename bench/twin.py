@@ -1,9 +1,10 @@
 """One timed run of the full twin, printed as the JSON line that every benchmark program prints.
 
-`twin.py solo|pair|io|scale [--hosts N] [--seconds T] [--seed S]`: the monster-VM host with its 24-vCPU VM at 3x,
-the same beside a second 24-vCPU VM at 2x, six VMs with a million I/Os per second, or `scale.yaml` with any number
-of hosts. One run is one thread; only the run itself is timed, not reading the scenario or writing the report. A run
-of 2 ms is timed first: `setup_s` is what making the hosts and machines costs, and `ns_per_event` is without it.
+`twin.py solo|pair|io|pool|scale [--hosts N] [--seconds T] [--seed S]`: the monster-VM host with its 24-vCPU VM at 3x,
+the same beside a second 24-vCPU VM at 2x, six VMs with a million I/Os per second, or any number of hosts of `pool.yaml`
+(distributed storage) or `scale.yaml`. One run is one thread; only the run itself is timed, not reading the scenario or
+writing the report. A run of 2 ms is timed first: `setup_s` is what making the hosts and machines costs, and
+`ns_per_event` is without it.
 """
 
 # ruff: noqa: T201  printing is what this program does
@@ -30,6 +31,7 @@ SOLO: dict[str, Any] = {"vms.db.vcpus": 24, "vms.db.load": 3}
 MILLION_IOPS = HERE.parent / "studies" / "million-iops" / "multi-vm.yaml"
 PAIR: dict[str, Any] = {**SOLO, "vms.neighbour.count": 1, "vms.neighbour.vcpus": 24, "vms.neighbour.load": 2}
 VMS_PER_HOST = 4
+VMS_PER_NODE = 20
 DOES = "schedulers, guests, VMkernel worlds, all metrics of the report, latency histograms, timeline"
 
 
@@ -52,7 +54,7 @@ def timed(scenario: str, seed: int) -> tuple[_core.Replication, float]:
 def main() -> None:
     """Run one case and print its line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("case", choices=["solo", "pair", "io", "scale"])
+    parser.add_argument("case", choices=["solo", "pair", "io", "pool", "scale"])
     parser.add_argument("--hosts", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=100.0, help="simulated, a tenth of it warm-up")
     parser.add_argument("--seed", type=int, default=1)
@@ -61,6 +63,9 @@ def main() -> None:
     if given.case == "scale":
         path = HERE / "scale.yaml"
         changes: dict[str, Any] = {"hosts.esx.count": given.hosts, "vms.app.count": VMS_PER_HOST * given.hosts}
+    elif given.case == "pool":
+        path = HERE / "pool.yaml"
+        changes = {"hosts.node.count": given.hosts, "vms.app.count": VMS_PER_NODE * given.hosts}
     elif given.case == "io":
         path, changes = MILLION_IOPS, {}
     else:
@@ -78,14 +83,14 @@ def main() -> None:
 
     report = _core.aggregate([replication])
     groups = json.loads(report)["groups"].values()
-    ios = sum(group["iops"] for group in groups) * duration_ms / 1000 if given.case == "io" else 0
+    ios = sum(group["iops"] for group in groups) * duration_ms / 1000 if given.case in {"io", "pool"} else 0
     events = int(json.loads(report)["events"])
     later = events - int(json.loads(_core.aggregate([started]))["events"])
     simulated_s = (warmup_ms + duration_ms) / 1000
     print(
         json.dumps(
             {
-                "case": given.case if given.case != "scale" else f"scale-{given.hosts}",
+                "case": f"{given.case}-{given.hosts}" if given.case in {"pool", "scale"} else given.case,
                 "tool": "hypertwin",
                 "version": _core.version(),
                 "hosts": given.hosts,

@@ -432,6 +432,60 @@ class BadRedundancyError(ScenarioError):
     code = "bad-redundancy"
 
 
+class TooFewDomainsError(ScenarioError):
+    """More copies or fragments than a pool has failure domains."""
+
+    code = "too-few-domains"
+
+
+class PoolOverCapacityError(ScenarioError):
+    """More data, with copies and parity, than a pool's devices hold."""
+
+    code = "pool-over-capacity"
+
+
+class NoComputeLayerError(ScenarioError):
+    """A two-layer deployment in which every host is a node of the pool."""
+
+    code = "no-compute-layer"
+
+
+class WrongLayerError(ScenarioError):
+    """A machine on a host where the deployment of its storage has none."""
+
+    code = "wrong-layer"
+
+
+class TwoStoragesError(ScenarioError):
+    """A machine with both an array and a pool."""
+
+    code = "two-storages"
+
+
+class TooManyMetadataServersError(ScenarioError):
+    """More metadata servers than nodes."""
+
+    code = "too-many-metadata-servers"
+
+
+class FragmentOverChunkError(ScenarioError):
+    """A fragment larger than the chunk that holds it."""
+
+    code = "fragment-over-chunk"
+
+
+class UnknownComponentError(ScenarioError):
+    """Something that fails and is not there."""
+
+    code = "unknown-component"
+
+
+class ReturnsBeforeFailingError(ScenarioError):
+    """A return that is not after the failure."""
+
+    code = "returns-before-failing"
+
+
 class BadObjectiveError(ScenarioError):
     """A service-level objective that is not METRIC, a sign and a number."""
 

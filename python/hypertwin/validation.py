@@ -222,7 +222,7 @@ def _durability(study: Study, case: str, _jobs: int | None, _progress: Progress 
     """What `hypertwin durability --format json` says, with the schemes by name."""
     arguments = study.questions[case].arguments
     found = durability.assess(
-        arguments["schemes"],
+        map(str, arguments["schemes"]),
         annual_failure_rate=durability.failure_rate(str(arguments["annual_failure_rate"])),
         repair_s=durability.repair_time(str(arguments["repair"])).seconds,
     )

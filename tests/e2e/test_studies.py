@@ -30,3 +30,8 @@ def test_no_virtual_node_and_nothing_of_esxi_6_0_was_calibrated_on():
     assert {row.metric for row in calibrated} == {"PhotoWorxx", "memory copy"}
     assert len(calibrated) == 6
     assert all(row.case.startswith("6.5-") for row in calibrated)
+
+
+def test_only_the_objective_of_chunk_store_was_calibrated():
+    rows = validation.find("chunk-store").rows
+    assert [row.case for row in rows if row.kind == "calibrated"] == ["gen6-42"]

@@ -11,7 +11,8 @@ from tests.e2e.test_report import HOSTILE, Tags, figures
 
 from hypertwin import validation
 from hypertwin.cli import validate as cli_validate
-from hypertwin.report import comparison, html
+from hypertwin.errors import ScenarioError
+from hypertwin.report import comparison, html, table
 
 STUDY = """
 title: Tiny
@@ -28,11 +29,11 @@ COLUMNS = {"study", "case", "metric", "published", "twin", "unit", "error_pct", 
 def study(tmp_path: Path):
     """Make a study of the given rows."""
 
-    def make(*rows: str) -> validation.Study:
+    def make(*rows: str, text: str = STUDY) -> validation.Study:
         folder = tmp_path / "studies" / "tiny"
         folder.mkdir(parents=True)
         (folder / "scenario.yaml").write_text(TINY)
-        (folder / "study.yaml").write_text(STUDY)
+        (folder / "study.yaml").write_text(text)
         (folder / "published.csv").write_text(HEADER + "\n".join(rows) + "\n")
         return validation.find("tiny", folder.parent)
 
@@ -77,6 +78,70 @@ def test_rows_have_the_shape_of_the_contract_and_are_judged(study):
 def test_a_study_with_a_mistake_says_which(study, row, said):
     with pytest.raises(validation.StudyError, match=said):
         study(row)
+
+
+QUESTIONS = """
+title: Tiny
+source: nobody
+cases:
+  one: {vms.db.load: 1}
+  few:
+    vms.db.count: 0
+    density: {vm: web, slo: response_ms.p95<1000, minimum: 1, maximum: 2}
+  none:
+    density: {vm: web, slo: response_ms.p95<0.001, minimum: 1, maximum: 2}
+  schemes:
+    durability: {schemes: [3, 17+3], annual_failure_rate: 0.405%, repair: 6.5d}
+"""
+
+
+def test_a_case_may_ask_for_a_density_or_for_durability(study):
+    rows = validation.validate(
+        [
+            study(
+                "few,acceptable VMs,answer.count,2,VMs,published,predicted,±0,,",
+                "none,acceptable VMs,answer.count,none,VMs,published,predicted,<= 0,,",
+                "schemes,raw,schemes.replicas-3.overhead.raw_per_usable,3,ratio,published,predicted,±0,,",
+                "schemes,loss,schemes.ec-17+3.backblaze.annual_loss,7.354e-12,1/year,published,predicted,±0.007 %,,",
+                "schemes,loss off,schemes.ec-17+3.backblaze.annual_loss,7.355e-12,,published,predicted,±0.007 %,,",
+                "one,vcpus,vms.db.vcpus,2,vCPUs,published,calibrated,±0,,",
+                text=QUESTIONS,
+            )
+        ]
+    )
+    assert [row["twin"] for row in rows[:3]] == [2, 0, 3]
+    assert [row["pass"] for row in rows] == [True, True, True, True, False, True]
+    assert table.twin_text(rows[3]) == "7.354e-12 1/year"
+
+
+def test_only_rows_of_simulated_cases_are_points_of_a_chart(study):
+    made = study(
+        "few,acceptable VMs,answer.count,2,VMs,published,predicted,±0,,",
+        "one,vcpus,vms.db.vcpus,2,vCPUs,published,calibrated,±0,,",
+        text=QUESTIONS,
+    )
+    assert [path for _, path, _ in made.published_points()] == ["vms.db.vcpus"]
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("density: {vm: web, slo: response_ms.p95<1, minimum: 1}", "density has vm, slo, minimum; needed: .*maximum"),
+        ("density: {vn: web, slo: response_ms.p95<1, minimum: 1, maximum: 2}", "case one: density has vn"),
+        ("density: all", "density has 'all'"),
+        ("durability: {schemes: [3]}", "durability has schemes; needed: .*repair"),
+    ],
+)
+def test_a_question_with_a_mistake_says_which(study, question, said):
+    text = f"title: Tiny\nsource: nobody\ncases:\n  one:\n    {question}\n"
+    with pytest.raises(validation.StudyError, match=said):
+        study("one,m,answer.count,2,,published,predicted,±3,,", text=text)
+
+
+def test_a_question_that_the_planner_refuses_is_explained(study):
+    text = QUESTIONS.replace("vm: web, slo: response_ms.p95<0.001", "vm: wab, slo: response_ms.p95<1")
+    with pytest.raises(ScenarioError, match="wab"):
+        validation.validate([study("none,m,answer.count,2,,published,predicted,±3,,", text=text)])
 
 
 def test_a_path_that_the_twin_does_not_report_is_named(study):

@@ -83,7 +83,7 @@ def test_the_twin_cases_give_one_row_each(tmp_path: Path) -> None:
     digest = result_of(bench("--only", "twin,scale", out=tmp_path))
     written = json.loads((tmp_path / "twin.json").read_text())
     assert written["result_sha256"] == digest
-    assert [row["case"] for row in written["rows"]] == ["solo", "pair", "io", "scale-1", "scale-3"]
+    assert [row["case"] for row in written["rows"]] == ["solo", "pair", "io", "pool-2", "scale-1", "scale-3"]
     for row in written["rows"]:
         assert row["events"] > 0
         assert row["simulated_s_per_s"] > 0

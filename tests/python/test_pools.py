@@ -284,3 +284,20 @@ def test_hyperconverged_is_ahead_with_few_machines_and_behind_with_many():
     few, many, few_apart, many_apart = (point["groups"]["db"]["throughput_per_s"] for point in points)
     assert few > 1.01 * few_apart  # no layer between
     assert many_apart > many  # machines and services do not share CPUs
+
+
+def test_a_rebuild_cut_short_is_reckoned_at_the_rate_since_it_began():
+    def lost_disk(duration):
+        overrides = {"failures": [{"at": "3 s", "fails": ["node-2/disk-1"]}], "storage.pool.rebuild.delay": "6 s"}
+        found = hypertwin.simulate(EXAMPLE, replications=1, duration=duration, overrides=overrides)
+        return found.points[0]["pools"]["pool"]
+
+    early, short, whole = (lost_disk(duration) for duration in (6, 16, 60))
+    assert early["degraded_pct"] == 15
+    assert (early["due_gib"], early["rebuilt_gib"], early["time_to_whole_s"]) == (0, 0, None)
+    assert short["rebuilt_gib"] + short["due_gib"] == pytest.approx(3.0)
+    left_s = short["due_gib"] * 2**30 / 1e6 / short["rebuild_mb_per_s"]
+    assert short["time_to_whole_s"] == pytest.approx(2 + 16 - 3 + left_s)
+    assert short["rebuild_mb_per_s"] == pytest.approx(short["rebuilt_gib"] * 2**30 / 1e6 / (2 + 16 - 9), rel=0.001)
+    assert short["time_to_whole_s"] == pytest.approx(whole["time_to_whole_s"], rel=0.35)
+    assert whole["incidents"][0]["whole_after_s"] == whole["time_to_whole_s"]

@@ -124,6 +124,9 @@ impl Parts {
         let Some(pool) = self.storage.get(wanted).and_then(Option::as_ref) else {
             return;
         };
+        if !self.hosts.contains_key(&pool.nodes) {
+            return;
+        }
         let Some(host) = vm.host.as_ref().filter(|_| clean("host")) else {
             return;
         };
@@ -185,8 +188,13 @@ impl Parts {
                     return Ok(());
                 };
                 let mut disks = None;
+                if !self.readable("storage") {
+                    return Ok(());
+                }
                 for (_, pool) in self.storage.iter() {
-                    let Some(pool) = pool else { return Ok(()) };
+                    let Some(pool) = pool.as_ref().filter(|pool| self.hosts.contains_key(&pool.nodes)) else {
+                        return Ok(());
+                    };
                     if pool.nodes == group {
                         disks = disks.max(Some(pool.devices.per_node));
                     }

@@ -295,6 +295,7 @@ fn explain_one(error: &ValidationError<'_>, path: Vec<String>) -> Found {
         }
         ValidationErrorKind::MaxLength { .. } => plain("out-of-range", "shorten it".to_owned()),
         ValidationErrorKind::MinLength { .. } => plain("out-of-range", "give a text, or remove the key".to_owned()),
+        ValidationErrorKind::MinItems { .. } => own("out-of-range", "list something, or remove the entry".to_owned()),
         ValidationErrorKind::MaxItems { .. } => own("out-of-range", "use fewer entries".to_owned()),
         other => own("invalid", format!("the schema refuses it ({})", other.keyword())),
     }

@@ -232,6 +232,139 @@ fn a_machine_must_fit_one_host_as_a_whole() {
 }
 
 #[test]
+fn storage_must_be_possible() {
+    let with = |changes: Value| {
+        let mut scenario = good();
+        scenario["hosts"]["node"] = json!({
+            "count": 4, "sockets": 1, "cores_per_socket": 4, "clock": "3 GHz", "memory_per_node": "32 GiB",
+            "hypervisor": "linux-6.12",
+        });
+        scenario["storage"] = json!({"pool": {
+            "kind": "mirrored-mesh", "nodes": "node", "stored": "1 TiB",
+            "devices": {"kind": "nvme", "per_node": 2, "capacity": "1 TiB"},
+        }});
+        scenario["failures"] = json!([]);
+        scenario["arrays"] = json!({"san": {"disks": {"kind": "nvme", "count": 8}}});
+        scenario["vms"]["file"] = json!({"vcpus": 1, "memory": "1 GiB", "workload": "oltp", "storage": "pool"});
+        for (pointer, value) in changes.as_object().expect("a mapping") {
+            let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
+            let parent = scenario
+                .pointer_mut(parent)
+                .and_then(Value::as_object_mut)
+                .expect("a mapping");
+            parent.insert(key.to_owned(), value.clone());
+        }
+        scenario
+    };
+    let pool = |key: &str, value: Value| json!({format!("/storage/pool/{key}"): value});
+    let fails = |parts: &[&str]| json!({"/failures": [{"at": "5 s", "fails": parts}]});
+    for changes in [
+        json!({}),
+        pool("redundancy", json!("replicas-4:3")),
+        pool("redundancy", json!("ec-3+1")),
+        json!({"/storage/pool/failure_domain": "disk", "/storage/pool/redundancy": "ec-6+2"}),
+        json!({"/storage/pool/failure_domain": "rack", "/storage/pool/racks": 3, "/storage/pool/redundancy": "replicas-3"}),
+        pool("stored", json!("4 TiB")),
+        // three is the default, and as many as there are nodes are enough
+        json!({"/storage/pool/metadata_servers": 3, "/hosts/node/count": 2}),
+        json!({"/storage/pool/fragment": "64 MiB", "/storage/pool/chunk": "1 MiB"}),
+        json!({"/storage/pool/deployment": "two-layer", "/vms/file/host": "esx-2"}),
+        json!({"/storage/pool/deployment": "mixed", "/vms/file/host": "kvm"}),
+        fails(&[
+            "node-1",
+            "node-4/disk-2",
+            "esx-2/link",
+            "kvm",
+            "pool/rack-1",
+            "pool/metadata-3",
+        ]),
+    ] {
+        read(&with(changes.clone())).unwrap_or_else(|mistakes| panic!("{changes}: {mistakes:#?}"));
+    }
+    let two = json!({"/vms/file/array": "san"});
+    let no_compute = json!({
+        "/storage/pool/deployment": "two-layer",
+        "/hosts": {"node": {"count": 4, "sockets": 1, "cores_per_socket": 4, "clock": "3 GHz",
+            "memory_per_node": "32 GiB", "hypervisor": "linux-6.12"}},
+        "/vms/web": {"vcpus": 1, "memory": "1 GiB", "workload": "oltp"},
+        "/vms/db": {"vcpus": 1, "memory": "1 GiB", "workload": "oltp"},
+    });
+    let early = json!({"/failures": [{"at": "5 s", "fails": ["node-1"], "returns": "5 s"}]});
+    for (changes, path, code) in [
+        (
+            pool("redundancy", json!("replicas-5")),
+            "storage.pool.redundancy",
+            "too-few-domains",
+        ),
+        (
+            pool("redundancy", json!("ec-4+1")),
+            "storage.pool.redundancy",
+            "too-few-domains",
+        ),
+        (
+            pool("failure_domain", json!("rack")),
+            "storage.pool.redundancy",
+            "too-few-domains",
+        ),
+        (
+            pool("redundancy", json!("replicas-9")),
+            "storage.pool.redundancy",
+            "bad-redundancy",
+        ),
+        (
+            pool("redundancy", json!("ec-65+1")),
+            "storage.pool.redundancy",
+            "bad-redundancy",
+        ),
+        (
+            pool("stored", json!("4.1 TiB")),
+            "storage.pool.stored",
+            "pool-over-capacity",
+        ),
+        (
+            pool("metadata_servers", json!(5)),
+            "storage.pool.metadata_servers",
+            "too-many-metadata-servers",
+        ),
+        (
+            json!({"/storage/pool/redundancy": "ec-2+1", "/storage/pool/chunk": "512 KiB"}),
+            "storage.pool.fragment",
+            "fragment-over-chunk",
+        ),
+        (pool("nodes", json!("nodes")), "storage.pool.nodes", "unknown-reference"),
+        (
+            json!({"/vms/file/storage": "san"}),
+            "vms.file.storage",
+            "unknown-reference",
+        ),
+        (two, "vms.file.storage", "two-storages"),
+        (json!({"/vms/file/host": "kvm"}), "vms.file.host", "wrong-layer"),
+        (
+            json!({"/storage/pool/deployment": "two-layer", "/vms/file/host": "node-1"}),
+            "vms.file.host",
+            "wrong-layer",
+        ),
+        (no_compute, "storage.pool.deployment", "no-compute-layer"),
+        (early, "failures.0.returns", "returns-before-failing"),
+        (fails(&["node-5"]), "failures.0.fails.0", "unknown-component"),
+        (fails(&["node-1", "node"]), "failures.0.fails.1", "unknown-component"),
+        (fails(&["node-1/disk-3"]), "failures.0.fails.0", "unknown-component"),
+        (fails(&["esx-1/disk-1"]), "failures.0.fails.0", "unknown-component"),
+        (fails(&["pool/rack-2"]), "failures.0.fails.0", "unknown-component"),
+        (fails(&["other/rack-1"]), "failures.0.fails.0", "unknown-component"),
+        (fails(&["pool/metadata-4"]), "failures.0.fails.0", "unknown-component"),
+        (fails(&["pool/metadata-+1"]), "failures.0.fails.0", "unknown-component"),
+        (fails(&["node-1/"]), "failures.0.fails.0", "unknown-component"),
+    ] {
+        assert_eq!(
+            codes(&with(changes.clone())),
+            [(path.to_owned(), code.to_owned())],
+            "{changes}"
+        );
+    }
+}
+
+#[test]
 fn hostile_text_is_one_mistake() {
     for text in [
         "",

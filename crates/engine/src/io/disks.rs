@@ -68,6 +68,15 @@ impl DiskState {
         self.line.length + self.later.length
     }
 
+    /// Whether the first of what nobody waits for has waited for longest.
+    fn later_is_older(&self, ios: &[Io]) -> bool {
+        let since = |line: &Line| line.first().map(|id| ios[id as usize].since);
+        match (since(&self.later), since(&self.line)) {
+            (Some(later), Some(other)) => later < other,
+            (later, _) => later.is_some(),
+        }
+    }
+
     /// The next in line of a disk that has failed.
     pub fn give_up(&mut self, ios: &[Io]) -> Option<IoId> {
         self.line.pop(ios).or_else(|| self.later.pop(ios))
@@ -140,7 +149,10 @@ impl Simulation {
         // What somebody waits for goes first, except while writes wait for the others to make room.
         let full = match owner {
             Owner::Array(array) => self.io.arrays[array].is_full(),
-            Owner::Pool(pool) => self.pools[pool].journal_is_full(disk),
+            // in turn, so that writes without end leave something for reads and for rebuilding
+            Owner::Pool(pool) => {
+                self.pools[pool].journal_is_full(disk) && self.io.disks[disk].later_is_older(&self.io.ios)
+            }
         };
         let state = &mut self.io.disks[disk];
         let (first, second) = match full {
