@@ -10,17 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import gzip
 import hashlib
 import itertools
-import math
-import os
-import platform
-import re
+import json
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -28,11 +24,10 @@ from typing import Any
 import yaml
 
 from hypertwin import run, scenario
-from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.errors import HypertwinError, Mistake, ScenarioError
 from hypertwin.lab import guest as parts
-from hypertwin.lab import qemu
+from hypertwin.lab import qemu, system
 from hypertwin.lab.qemu import Account, Guest, GuestError, Line
-from hypertwin.report import files
 
 Progress = Callable[[str, int, int], None]
 """Called with (what is done, steps finished, steps in all)."""
@@ -53,13 +48,16 @@ CLOCK_PCT = 20.0
 """How much a guest's clock may differ from the host's: more than the console's jitter, less than a wrong clock."""
 STORY_POINTS = 10.0
 """Points between a guest's CPU % and what its vCPUs ran, from which guest and host tell different stories."""
-USER_HZ = 100
-"""Ticks per second of /proc/stat (proc(5))."""
-GUEST_USER_HZ = 100
-CPUS = Path("/sys/devices/system/cpu")
 STEPS = 6
 
 SCENARIO, PREDICTION, RESULT = "scenario.yaml", "prediction.json", "result.json"
+
+
+class FolderError(HypertwinError):
+    """The folder for prediction and result cannot be written."""
+
+    code = "output-unwritable"
+    exit_code = 2
 
 
 @dataclass(frozen=True)
@@ -144,7 +142,7 @@ class View:
 def measure(plan: Plan, out: Path, progress: Progress | None = None) -> dict[str, Any]:
     """Calibrate, predict, measure; return the result as JSON carries it, and leave it with the prediction in `out`.
 
-    Raises ScenarioError for a plan with mistakes, OutputError, and for what the machine lacks GuestPartMissingError,
+    Raises ScenarioError for a plan with mistakes, FolderError, and for what the machine lacks GuestPartMissingError,
     NotAKernelError, NoPermissionError and GuestError.
     """
     cpus = _check(plan)
@@ -196,7 +194,7 @@ def measure(plan: Plan, out: Path, progress: Progress | None = None) -> dict[str
         ],
     }
     result["errors"] = _errors(result["guests"])
-    files.write_atomically(out / RESULT, files.to_json(result))
+    _write_json(out / RESULT, result)
     tell("done", STEPS, STEPS)
     return result
 
@@ -243,7 +241,7 @@ def predict(plan: Plan, cpus: Sequence[int], accelerator: str, alone: Calibratio
     """Simulate all guests together, write scenario and prediction into `out`, and return the prediction."""
     text = _COMMENT + yaml.safe_dump(describe(plan, cpus, accelerator, alone), sort_keys=False, width=120)
     file = out / SCENARIO
-    files.write_atomically(file, text)
+    _write(file, text)
     report = run.simulate(scenario.load(file))
     point = report.points[0]
     predicted = {
@@ -270,13 +268,14 @@ def predict(plan: Plan, cpus: Sequence[int], accelerator: str, alone: Calibratio
     if accelerator == "kvm":
         for each in predicted["guests"].values():
             each["cpu_pct"] = max(0.0, each["cpu_pct"] - each["steal_pct"])  # top's CPU % leaves steal out
-    files.write_atomically(out / PREDICTION, files.to_json(predicted))
+    _write_json(out / PREDICTION, predicted)
     return predicted
 
 
 def describe(plan: Plan, cpus: Sequence[int], accelerator: str, alone: Calibration) -> dict[str, Any]:
     """The scenario of all guests together: the pinned CPUs as a host, the guests as VMs."""
-    cores = len({_text(CPUS / f"cpu{cpu}" / "topology" / "thread_siblings_list") or str(cpu) for cpu in cpus})
+    cores = len([core for core in system.siblings(system.topology()) if set(core) & set(cpus)])
+    kernel = system.kernel()
     machine: dict[str, Any] = {"vcpus": plan.vcpus, "memory": f"{plan.memory_mib} MiB", "workload": "loop"}
     latency = {"delay": {"mean": f"{alone.latency_ms:.4f} ms"}} if alone.latency_ms > 0 else {}
     return {
@@ -293,7 +292,12 @@ def describe(plan: Plan, cpus: Sequence[int], accelerator: str, alone: Calibrati
                 "clock": "1 GHz",
                 "memory_per_node": f"{plan.guests * plan.memory_mib} MiB",
                 "hypervisor": "linux-6.12",
-                "scheduler": {"base_slice": f"{_slice_ms():g} ms"},
+                "scheduler": {
+                    "base_slice": f"{kernel['base_slice_ns'] / 1e6:g} ms",
+                    "tick": f"{1000 / kernel['hz']:g} ms",
+                },
+                # what a guest costs beside its bursts is in the calibrated burst
+                "overhead": {"worlds_per_vm": 1, "cpu_per_io": "0 us", "activity_pct": 0},
             }
         },
         "vms": {f"guest-{number}": dict(machine) for number in range(1, plan.guests + 1)},
@@ -327,11 +331,11 @@ def _together(
     time.sleep(SETTLE_S)
     for each, first in zip(guests, firsts, strict=True):
         each.wait_for("S", PATIENCE_S, first)
-    begin_ns, before, threads = time.monotonic_ns(), _busy_ticks(cpus), [each.accounts() for each in guests]
+    begin_ns, before, threads = time.monotonic_ns(), _ticks(cpus), [each.accounts() for each in guests]
     time.sleep(plan.seconds)
-    after, ended = _busy_ticks(cpus), [each.accounts() for each in guests]
+    after, ended = _ticks(cpus), [each.accounts() for each in guests]
     elapsed_ns = time.monotonic_ns() - begin_ns
-    busy, steal = ((late - early) / USER_HZ for early, late in zip(before, after, strict=True))
+    busy, steal = ((after[key] - before[key]) / system.TICKS_PER_S for key in ("busy", "steal"))
     ours = sum(
         late.run_ns - early.run_ns
         for old, new in zip(threads, ended, strict=True)
@@ -341,7 +345,7 @@ def _together(
     noise: dict[str, Any] = {
         "steal_pct": 100 * steal / all_s,
         "foreign_pct": max(0.0, 100 * (busy - ours / 1e9) / all_s),
-        "load1": os.getloadavg()[0],
+        "load1": system.load(),
     }
     noise["disturbed"] = noise["steal_pct"] > STEAL_PCT or noise["foreign_pct"] > FOREIGN_PCT
     views = []
@@ -419,7 +423,7 @@ def _guest_figures(begin: Line, end: Line, vcpus: int) -> tuple[float, float, fl
     ticks = [after - before for before, after in zip(early[1:9], late[1:9], strict=True)]
     _user, _nice, _system, idle, iowait, _irq, _softirq, steal = ticks
     # time by the guest's clock, not the sum of the columns: a tick that came late is in none of them
-    all_ticks = (late[0] - early[0]) / 1e6 * GUEST_USER_HZ * vcpus
+    all_ticks = (late[0] - early[0]) / 1e6 * system.TICKS_PER_S * vcpus
     queue = (late[9] - early[9]) / (late[10] - early[10])
     return _percent(all_ticks - idle - iowait - steal, all_ticks), _percent(steal, all_ticks), queue
 
@@ -518,7 +522,7 @@ def _accelerator(plan: Plan, kvm: qemu.Settings, cpus: Sequence[int], folder: Pa
 def _check(plan: Plan) -> list[int]:
     """The host CPUs of a plan. Raises ScenarioError, with a mistake whose path is the name of the argument."""
     mistakes = []
-    allowed = sorted(os.sched_getaffinity(0))
+    allowed = system.usable_cpus()
     cpus = _cpu_list(plan.cpus)
     if not cpus:
         hint = f"this process may use {qemu.written(allowed)}"
@@ -540,71 +544,37 @@ def _check(plan: Plan) -> list[int]:
 
 def _cpu_list(text: str) -> list[int]:
     """CPU numbers of a list such as `0-2,5`; nothing for another text."""
-    found: set[int] = set()
-    for part in text.split(","):
-        match = re.fullmatch(r"\s*(\d{1,4})(?:-(\d{1,4}))?\s*", part)
-        if match is None or int(match[2] or match[1]) < int(match[1]):
-            return []
-        found.update(range(int(match[1]), int(match[2] or match[1]) + 1))
-    return sorted(found)
-
-
-def _slice_ms() -> float:
-    """How long a thread runs before another of its weight gets the CPU: the base slice, to the next tick.
-
-    `kernel/sched/fair.c`: 0.7 ms × (1 + ilog2(CPUs, at most 8)), checked when the tick comes. A kernel that tells
-    neither (debugfs not mounted, no config) gets its default slice.
-    """
-    told = _text(Path("/sys/kernel/debug/sched/base_slice_ns"))
-    base = int(told) / 1e6 if told.isdigit() else 0.7 * (1 + int(math.log2(min(os.cpu_count() or 1, 8))))
-    tick = 1000 / hertz if (hertz := _hertz()) else base
-    return tick * math.ceil(round(base / tick, 6))
-
-
-def _hertz() -> int | None:
-    """Ticks per second of this kernel, where its configuration can be read."""
-    for path in (Path("/proc/config.gz"), Path(f"/boot/config-{platform.release()}")):
-        with contextlib.suppress(OSError):
-            raw = path.read_bytes()
-            found = re.search(
-                rb"^CONFIG_HZ=(\d+)$", gzip.decompress(raw) if path.suffix == ".gz" else raw, re.MULTILINE
-            )
-            if found:
-                return int(found[1])
-    return None
+    try:
+        return sorted(set(system.cpu_list(text)))
+    except ValueError:
+        return []
 
 
 def _host(cpus: Sequence[int]) -> dict[str, Any]:
-    found = re.search(r"^model name\s*: (.*)$", _text(Path("/proc/cpuinfo")), re.MULTILINE)
+    kernel = system.kernel()
     return {
-        "cpu": found[1] if found else platform.machine(),
-        "logical_cpus": os.cpu_count(),
+        "cpu": system.processor()["model"],
+        "logical_cpus": len(system.topology()),
         "cpus": qemu.written(cpus),
-        "kernel": platform.release(),
-        "hz": _hertz(),
+        "kernel": kernel["release"],
+        "hz": kernel["hz"],
+        "base_slice_ms": kernel["base_slice_ns"] / 1e6,
     }
 
 
-def _busy_ticks(cpus: Sequence[int]) -> tuple[int, int]:
+def _ticks(cpus: Sequence[int]) -> dict[str, int]:
     """Busy and stolen ticks of host CPUs since boot (/proc/stat, proc(5))."""
-    busy = steal = 0
-    for line in _text(Path("/proc/stat")).splitlines():
-        words = line.split()
-        if words and words[0].removeprefix("cpu").isdigit() and int(words[0].removeprefix("cpu")) in cpus:
-            user, nice, system, _idle, _iowait, irq, softirq, stolen = map(int, words[1:9])
-            busy, steal = busy + user + nice + system + irq + softirq, steal + stolen
-    return busy, steal
+    found = {"busy": 0, "steal": 0}
+    for line in Path("/proc/stat").read_text(encoding="ascii").splitlines():
+        name = line.partition(" ")[0].removeprefix("cpu")
+        if name.isdigit() and int(name) in cpus:
+            ticks = system.cpu_ticks(line)
+            found = {key: found[key] + ticks[key] for key in found}
+    return found
 
 
 def _said(lines: Sequence[Line], word: str) -> list[Line]:
     return [line for line in lines if line.words[:1] == (word,)]
-
-
-def _text(path: Path) -> str:
-    """A file's text; nothing where it cannot be read."""
-    with contextlib.suppress(OSError):
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    return ""
 
 
 def _now() -> str:
@@ -612,14 +582,32 @@ def _now() -> str:
 
 
 def _prepare(out: Path) -> None:
-    """Make the folder, without an earlier result. Raises OutputError."""
-    try:
+    """Make the folder, without an earlier result. Raises FolderError."""
+    with _folder(out):
         out.mkdir(parents=True, exist_ok=True)
         for name in (SCENARIO, PREDICTION, RESULT):
-            files.check_writable(out / name)
             (out / name).unlink(missing_ok=True)
+        with tempfile.TemporaryFile(dir=out):  # fails now if not later
+            pass
+
+
+def _write(path: Path, text: str) -> None:
+    with _folder(path.parent):
+        path.write_text(text, encoding="utf-8")
+
+
+def _write_json(path: Path, value: Any) -> None:
+    _write(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+@contextlib.contextmanager
+def _folder(out: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
-        raise files.OutputError(f"cannot write into {out}: {error.strerror}; name another folder with --out") from error
+        raise FolderError(
+            f"cannot write into {out}: {error.strerror}\n  hint: name another folder with --out"
+        ) from error
 
 
 _COMMENT = """# Written by `hypertwin lab vm` before the guests were measured together.
