@@ -41,18 +41,18 @@ MODULES: dict[str, set[str]] = {
     "report": {"frame", "errors", "scenario"},
     "ingest": {"yaml_file", "errors"},
     "diagnose": {"scenario", "run", "report", "errors", "frame"},
-    "calibrate": {"scenario", "run", "report", "errors", "frame", "_core"},
+    "calibration": {"scenario", "run", "report", "yaml_file", "errors", "frame", "_core"},
     "plan": {"scenario", "run", "vnuma", "report", "errors", "frame", "_core"},
-    "lab": {"scenario", "run", "ingest", "yaml_file", "errors", "frame", "_core"},
+    "lab": {"scenario", "run", "report", "ingest", "yaml_file", "errors", "frame", "_core"},
     "cli": {
         *("scenario", "run", "vnuma", "frame", "errors", "validation", "report", "_core"),
-        *("ingest", "diagnose", "calibrate", "plan", "lab"),
+        *("ingest", "diagnose", "calibration", "plan", "lab"),
     },
     "serve": {
         *("scenario", "run", "vnuma", "frame", "errors", "validation", "report", "_core"),
-        *("ingest", "diagnose", "calibrate", "plan", "lab"),
+        *("ingest", "diagnose", "calibration", "plan", "lab"),
     },
-    "": {"scenario", "run", "plan", "errors"},  # hypertwin/__init__.py: the public API
+    "": {"scenario", "run", "calibration", "plan", "errors"},  # hypertwin/__init__.py: the public API
 }
 """What each module or folder of the package may import from it. A report holds no physics and runs nothing."""
 

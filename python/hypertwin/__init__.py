@@ -5,9 +5,21 @@
 >>> result.to_frame()  # doctest: +SKIP
 """
 
+from hypertwin.calibration.calibrate import Calibration, calibrate
 from hypertwin.errors import HypertwinError, ScenarioError
 from hypertwin.plan.density import Density, density
 from hypertwin.run import Result, simulate
 from hypertwin.scenario import Scenario, load
 
-__all__ = ["Density", "HypertwinError", "Result", "Scenario", "ScenarioError", "density", "load", "simulate"]
+__all__ = [
+    "Calibration",
+    "Density",
+    "HypertwinError",
+    "Result",
+    "Scenario",
+    "ScenarioError",
+    "calibrate",
+    "density",
+    "load",
+    "simulate",
+]

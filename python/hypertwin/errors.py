@@ -498,6 +498,24 @@ class UnknownMetricError(ScenarioError):
     code = "unknown-metric"
 
 
+class UnknownColumnError(ScenarioError):
+    """A column of measured points that is neither a place in the scenario nor a figure of a report."""
+
+    code = "unknown-column"
+
+
+class TooFewValuesError(ScenarioError):
+    """Fewer measured values than parameters to fit."""
+
+    code = "too-few-values"
+
+
+class NotMeasurableError(ScenarioError):
+    """A figure for which the twin has no value at a measured point."""
+
+    code = "not-measurable"
+
+
 class TooLargeError(ScenarioError):
     """A scenario too large to simulate."""
 

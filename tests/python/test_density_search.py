@@ -44,7 +44,7 @@ def scenario(tiny):
 )
 def test_an_objective_is_read(scenario, text, section, entity, key, sign, limit):
     (found,) = objective.parse(text, scenario, "db")
-    assert (found.section, found.entity, found.key, found.sign) == (section, entity, key, sign)
+    assert (found.path.section, found.path.entity, found.path.key, found.sign) == (section, entity, key, sign)
     assert found.limit == pytest.approx(limit)
     assert found.per_vm == text.startswith("per_vm.")
     assert found.meets(limit) == ("=" in sign)
@@ -59,7 +59,7 @@ def test_an_objective_is_read(scenario, text, section, entity, key, sign, limit)
         ("response_ms.p99<", "bad-objective", "METRIC<NUMBER"),
         ("response_ms.p99<<200", "bad-objective", "METRIC<NUMBER"),
         ("100<response_ms.p99<200", "bad-objective", "METRIC<NUMBER"),
-        ("response_ms.p99<fast", "bad-objective", "a number after the sign, in ms or with a unit"),
+        ("response_ms.p99<fast", "bad-objective", "a number, in ms or with a unit"),
         ("response_ms.p99<nan", "bad-objective", "a number"),
         ("response_ms.p99<inf", "bad-objective", "a number"),
         ("response_ms.p98<200", "unknown-metric", "did you mean response_ms.p9"),

@@ -10,9 +10,9 @@ import random
 import pytest
 from tests.conftest import Cli
 
-from hypertwin.calibrate import erasure_coding, isal, machine
-from hypertwin.calibrate.erasure_coding import SCHEMES, Buffer, Scheme, WrongResultError, measure, verify
 from hypertwin.errors import ScenarioError
+from hypertwin.lab import erasure_coding, isal, machine
+from hypertwin.lab.erasure_coding import SCHEMES, Buffer, Scheme, WrongResultError, measure, verify
 from hypertwin.report import coding
 
 SIZE = 4096
@@ -233,7 +233,7 @@ def test_a_given_clock_replaces_the_systems(monkeypatch, tmp_path):
 
 
 def test_the_command_prints_one_json_object(cli: Cli, library):
-    done = cli("calibrate", "erasure-coding", "--scheme", "2+1", "--seconds", 0.01, "--format", "json")
+    done = cli("lab", "erasure-coding", "--scheme", "2+1", "--seconds", 0.01, "--format", "json")
     assert (done.returncode, done.stderr) == (0, "")
     assert {row["scheme"] for row in json.loads(done.stdout)["rows"]} == {None, "2+1"}
 
@@ -248,13 +248,13 @@ def test_the_command_prints_one_json_object(cli: Cli, library):
     ],
 )
 def test_the_command_refuses_bad_input(cli: Cli, arguments, says):
-    done = cli("calibrate", "erasure-coding", *arguments)
+    done = cli("lab", "erasure-coding", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert says in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_calibrate_alone_lists_what_it_measures(cli: Cli):
-    done = cli("calibrate")
+def test_lab_alone_lists_what_it_measures(cli: Cli):
+    done = cli("lab")
     assert (done.returncode, done.stdout) == (2, "")
     assert "erasure-coding" in done.stderr

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the lab measure
 @pytest.fixture(scope="module")
 def machine() -> dict[str, Any]:
     """This machine, measured briefly."""
-    return profile.profile(seconds=0.05, array_bytes=2**20, disk=False)
+    return profile.profile(seconds=0.05, array_bytes=2**20, disk=False, coding=False)
 
 
 def test_a_profile_has_every_figure_with_its_spread(machine: dict[str, Any]) -> None:
@@ -222,7 +222,10 @@ def test_the_command_prints_what_it_wrote(cli: Cli, tmp_path: Path) -> None:
     out, page = tmp_path / "out", tmp_path / "lab.html"
     known = tmp_path / "machine.json"
     assert (
-        cli("lab", "profile", "--seconds", "0.05", "--no-bandwidth", "--no-disk", "--out", str(known)).returncode == 0
+        cli(
+            "lab", "profile", "--seconds", "0.05", "--no-bandwidth", "--no-disk", "--no-coding", "--out", str(known)
+        ).returncode
+        == 0
     )
     chosen = ("--only", "one-queue", "--seconds", "0.2", "--repeat", "1", "--machine", str(known), "--out", str(out))
     ended = cli("lab", "cpu", *chosen, "--report", str(page), "--format", "json")

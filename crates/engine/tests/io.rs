@@ -6,7 +6,7 @@ use hypertwin_cluster::Scenario;
 use hypertwin_engine::{PointReport, VmReport};
 use hypertwin_sharing as exact;
 use serde_json::{Value, json};
-use support::{host, vm};
+use support::{host, merge, vm};
 
 /// A host so fast that its CPUs hardly matter, with one port of 10 GB/s.
 fn fast() -> Value {
@@ -24,17 +24,6 @@ fn array(more: Value) -> Value {
     });
     merge(&mut array, more);
     array
-}
-
-fn merge(value: &mut Value, more: Value) {
-    match (value, more) {
-        (Value::Object(map), Value::Object(more)) => {
-            for (key, part) in more {
-                merge(map.entry(key).or_insert(Value::Null), part);
-            }
-        }
-        (value, more) => *value = more,
-    }
 }
 
 /// A generator that needs next to no CPU; `more` is merged over it.

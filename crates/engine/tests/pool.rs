@@ -7,7 +7,7 @@ use hypertwin_cluster::Scenario;
 use hypertwin_engine::{PointReport, PoolReport, Replication, VmReport, run, watched_run};
 use hypertwin_sharing as exact;
 use serde_json::{Value, json};
-use support::{host, vm};
+use support::{host, merge, vm};
 
 const BLOCK: f64 = 65_536.0;
 /// Times of one I/O of `BLOCK` in the cluster of `base`, in microseconds: NVMe's read and acknowledged write, the transfer
@@ -21,17 +21,6 @@ const COPY_US: f64 = BLOCK / 4_000.0;
 const CONTROLLER_US: f64 = 30_000.0 / 20_000.0;
 const CLIENT_US: f64 = CONTROLLER_US + 10.0 + COPY_US;
 const SERVICE_US: f64 = 20.0 + COPY_US;
-
-fn merge(value: &mut Value, more: Value) {
-    match (value, more) {
-        (Value::Object(map), Value::Object(more)) => {
-            for (key, part) in more {
-                merge(map.entry(key).or_insert(Value::Null), part);
-            }
-        }
-        (value, more) => *value = more,
-    }
-}
 
 /// `nodes` fast hosts with two NVMe devices each, one other host, and one generator with one I/O at a time on the first node;
 /// `more` is merged over it.
@@ -473,7 +462,7 @@ fn writes_stop_below_the_minimum_and_go_on_when_it_is_back() {
         );
         assert!(line[13..].iter().all(|&rate| rate > 100.0), "{what}: {line:?}");
         assert_eq!(
-            pool.incidents[0].suspended_pct,
+            pool.report.incidents[0].suspended_pct,
             if stops || redundancy == "replicas-3:2" {
                 100.0
             } else {
@@ -485,7 +474,7 @@ fn writes_stop_below_the_minimum_and_go_on_when_it_is_back() {
             (0, 0, 0),
             "{what}"
         );
-        assert_eq!(pool.degraded_pct, 0.0, "{what}: all is made good");
+        assert_eq!(pool.report.degraded_pct, 0.0, "{what}: all is made good");
         assert_eq!(
             pool.count.due, pool.count.rebuilt,
             "{what}: missed writes, and nothing else"
@@ -512,6 +501,7 @@ fn a_chunk_store_needs_a_majority_of_its_metadata_servers_and_a_mesh_does_not() 
         );
         assert!(line[11..].iter().all(|&rate| rate > 100.0), "{kind}: {line:?}");
         let whole = result.pools[0]
+            .report
             .incidents
             .iter()
             .all(|incident| incident.degraded_pct == 0.0);
@@ -543,7 +533,7 @@ fn nothing_is_replaced_without_a_majority_nor_does_the_run_hang() {
             }
         });
         assert!(first_rebuilt.unwrap() >= 1_000_000_000, "{first_rebuilt:?}");
-        assert_eq!(result.unwrap().pools[0].degraded_pct, 0.0, "and then it is");
+        assert_eq!(result.unwrap().pools[0].report.degraded_pct, 0.0, "and then it is");
     }
 }
 
@@ -594,17 +584,17 @@ fn what_is_lost_is_what_no_member_is_left_of() {
         );
         let result = run(&read(&text), 1).unwrap();
         let pool = &result.pools[0];
-        let expected = if lost { pool.stored_gib } else { 0.0 };
+        let expected = if lost { pool.report.stored_gib } else { 0.0 };
         assert!(
-            (pool.lost_gib - expected).abs() < 1e-9,
+            (pool.report.lost_gib - expected).abs() < 1e-9,
             "{redundancy} {hosts:?}: {}",
-            pool.lost_gib
+            pool.report.lost_gib
         );
         assert!(
-            (pool.incidents[0].lost_gib - expected).abs() < 1e-9,
+            (pool.report.incidents[0].lost_gib - expected).abs() < 1e-9,
             "{redundancy} {hosts:?}"
         );
-        assert_eq!(pool.time_to_whole_s, None, "never, with no host to spare");
+        assert_eq!(pool.report.time_to_whole_s, None, "never, with no host to spare");
     }
 }
 
@@ -640,12 +630,12 @@ fn a_rebuild_is_as_fast_as_its_throttle_and_makes_anew_what_was_lost() {
     );
     // Five nodes read and write at the same time, at 40 MB/s each way at most.
     let bound_s = 0.5 + lost_bytes as f64 / (5.0 * 40e6);
-    let took_s = pool.incidents[0].whole_after_s.unwrap();
+    let took_s = pool.report.incidents[0].whole_after_s.unwrap();
     assert!(
         (bound_s..1.6 * bound_s).contains(&took_s),
         "{took_s} s, at least {bound_s} s"
     );
-    assert_eq!(pool.time_to_whole_s, Some(took_s));
+    assert_eq!(pool.report.time_to_whole_s, Some(took_s));
 }
 
 #[test]

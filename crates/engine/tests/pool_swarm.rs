@@ -7,32 +7,12 @@ mod support;
 
 use hypertwin_cluster::{Component, FailureDomain, Redundancy, Scenario};
 use hypertwin_engine::{Counters, MemberView, Replication, State, View, watched_run};
-use hypertwin_kernel::Stream;
+
 use serde_json::{Map, json};
 use std::collections::HashSet;
+use support::{Dice, seeds};
 
 const SEEDS: u64 = 400;
-
-fn seeds(count: u64) -> Vec<u64> {
-    match std::env::var("SWARM_SEED") {
-        Ok(seed) => vec![seed.parse().expect("SWARM_SEED is a number")],
-        Err(_) => (0..count).collect(),
-    }
-}
-
-struct Dice(Stream);
-
-impl Dice {
-    fn range(&mut self, low: u64, high: u64) -> u64 {
-        low + self.0.below(high - low + 1)
-    }
-    fn one_in(&mut self, n: u64) -> bool {
-        self.0.below(n) == 0
-    }
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.0.below(from.len() as u64) as usize]
-    }
-}
 
 fn name(group: &str, count: u64, number: u64) -> String {
     if count == 1 {
@@ -44,7 +24,7 @@ fn name(group: &str, count: u64, number: u64) -> String {
 
 /// A pool of any kind that the schema allows, quick to simulate and to rebuild; with failures if `fails`.
 fn random_scenario(seed: u64, fails: bool) -> Scenario {
-    let mut dice = Dice(Stream::named(seed, "pool swarm"));
+    let mut dice = Dice::new(seed, "pool swarm");
     let (nodes, per_node) = (dice.range(1, 8), dice.range(1, 3));
     let racks = dice.range(1, 4);
     let domain = dice.pick(&["disk", "host", "host", "rack"]);
@@ -471,10 +451,10 @@ impl<'s> Checker<'s> {
         if enough && readable && spare && count.lost == 0 && self.outages.has_majority(end) {
             assert!(self.outages.last_change() < 2_000_000_000);
             assert!(
-                pool.degraded_pct == 0.0 && pool.due_gib == 0.0,
+                pool.report.degraded_pct == 0.0 && pool.report.due_gib == 0.0,
                 "seed {seed}: all could be whole again: {pool:#?}"
             );
-            assert_eq!(pool.suspended_ios, 0, "seed {seed}: and nothing need wait");
+            assert_eq!(pool.report.suspended_ios, 0.0, "seed {seed}: and nothing need wait");
         }
     }
 }
@@ -516,8 +496,13 @@ fn random_failures_lose_nothing_that_the_redundancy_keeps() {
         }
         rebuilt += u32::from(pool.count.rebuilt > 0);
         lost += u32::from(pool.count.lost > 0);
-        waited += u32::from(pool.incidents.iter().any(|incident| incident.suspended_pct > 0.0));
-        whole += u32::from(pool.degraded_pct == 0.0 && pool.count.due > 0);
+        waited += u32::from(
+            pool.report
+                .incidents
+                .iter()
+                .any(|incident| incident.suspended_pct > 0.0),
+        );
+        whole += u32::from(pool.report.degraded_pct == 0.0 && pool.count.due > 0);
     }
     let few = SEEDS as u32 / 20;
     assert!(
@@ -561,7 +546,7 @@ fn devices_write_what_clients_write_times_the_redundancy() {
             "seed {seed}: {written} bytes written for {client}, {low} to {high} times, {slack} more or less"
         );
         let seconds = result.duration_s;
-        let devices = pool.device_write_mb_per_s * 1e6 * seconds;
+        let devices = pool.report.device_write_mb_per_s * 1e6 * seconds;
         // with a journal, the devices follow: what it holds is not on them yet
         let journal = spec.flash.as_ref().map_or(0, |flash| flash.journal.bytes()) as f64
             * f64::from(scenario.hosts["node"].count);

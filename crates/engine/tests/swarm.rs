@@ -7,11 +7,12 @@ mod support;
 
 use hypertwin_cluster::{Bandwidth, Scenario};
 use hypertwin_engine::{Replication, State, StationResult, View, aggregate, replication_seed, run, watched_run};
-use hypertwin_kernel::Stream;
+
 use hypertwin_models::storage::disk::{Disk, Operation};
 use hypertwin_sharing::{Claim, proportional_share};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
+use support::{Dice, seeds};
 
 const SEEDS: u64 = 1000;
 const HYPERVISORS: [&str; 6] = [
@@ -22,30 +23,6 @@ const HYPERVISORS: [&str; 6] = [
     "linux-6.6",
     "linux-6.12",
 ];
-
-fn seeds(count: u64) -> Vec<u64> {
-    match std::env::var("SWARM_SEED") {
-        Ok(seed) => vec![seed.parse().expect("SWARM_SEED is a number")],
-        Err(_) => (0..count).collect(),
-    }
-}
-
-struct Dice(Stream);
-
-impl Dice {
-    fn new(seed: u64, purpose: &str) -> Self {
-        Self(Stream::named(seed, purpose))
-    }
-    fn range(&mut self, low: u64, high: u64) -> u64 {
-        low + self.0.below(high - low + 1)
-    }
-    fn one_in(&mut self, n: u64) -> bool {
-        self.0.below(n) == 0
-    }
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.0.below(from.len() as u64) as usize]
-    }
-}
 
 /// Any cluster that the schema allows, of a size that is quick to simulate.
 fn random_scenario(seed: u64) -> Scenario {

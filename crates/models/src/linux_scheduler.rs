@@ -479,6 +479,77 @@ mod tests {
     }
 
     #[test]
+    fn slices_end_at_ticks() {
+        let (mut scheduler, cpus) = scheduler(1);
+        add_vm(&mut scheduler, 1000.0, Domain::Any);
+        assert_eq!(scheduler.place(0, true, 0, &cpus), Placement::Run(0));
+        // 2.8 ms from 1 ms on are over at the tick at 4 ms, from 2 ms on at that at 8 ms
+        assert_eq!(scheduler.slice_ns(0, 1_000_000), 3_000_000);
+        assert_eq!(scheduler.slice_ns(0, 2_000_000), 6_000_000);
+        // it goes on with what is left of its slice
+        scheduler.charge(0, 0, 2_000_000, 2e6);
+        assert_eq!(scheduler.slice_ns(0, 2_000_000), 2_000_000);
+    }
+
+    /// Task 0 has run for 1 ms beside task 1, which waits: 0 is half a millisecond ahead, 1 is owed as much.
+    fn one_ahead() -> (LinuxScheduler, Occupancy) {
+        let (mut scheduler, mut cpus) = scheduler(1);
+        add_vm(&mut scheduler, 1000.0, Domain::Any);
+        add_vm(&mut scheduler, 1000.0, Domain::Any);
+        assert_eq!(scheduler.place(0, true, 0, &cpus), Placement::Run(0));
+        cpus.occupy(0, 0);
+        assert_eq!(scheduler.place(1, true, 0, &cpus), Placement::Queue);
+        scheduler.charge(0, 0, 1_000_000, 1e6);
+        (scheduler, cpus)
+    }
+
+    #[test]
+    fn a_waking_task_that_is_owed_service_ends_the_slice_of_one_that_is_ahead() {
+        let (mut scheduler, cpus) = one_ahead();
+        scheduler.sleep(1, 1_000_000);
+        scheduler.charge(0, 0, 100_000, 1e5);
+        assert_eq!(scheduler.place(1, true, 1_100_000, &cpus), Placement::QueueAndReview(0));
+        assert_eq!(scheduler.slice_end(0, 0, 1_100_000, &cpus), SliceEnd::Yield);
+    }
+
+    #[test]
+    fn a_waking_task_waits_for_the_slice_of_one_that_is_not_ahead() {
+        let (mut scheduler, mut cpus) = scheduler(1);
+        add_vm(&mut scheduler, 1000.0, Domain::Any);
+        add_vm(&mut scheduler, 1000.0, Domain::Any);
+        assert_eq!(scheduler.place(0, true, 0, &cpus), Placement::Run(0));
+        cpus.occupy(0, 0);
+        scheduler.charge(0, 0, 1_000_000, 1e6);
+        assert_eq!(scheduler.place(1, true, 1_000_000, &cpus), Placement::Queue);
+        // the slice was over before the next tick, which this wake-up finds
+        scheduler.charge(0, 0, 2_000_000, 2e6);
+        add_vm(&mut scheduler, 1000.0, Domain::Any);
+        assert_eq!(scheduler.place(2, true, 3_000_000, &cpus), Placement::QueueAndReview(0));
+    }
+
+    #[test]
+    fn a_sleeper_stays_ahead_until_its_queue_has_caught_up() {
+        for (other_ran_ns, virtual_ns) in [(400_000, 1e6), (1_400_000, 1.4e6)] {
+            let (mut scheduler, mut cpus) = one_ahead();
+            scheduler.sleep(0, 1_000_000);
+            cpus.vacate(0);
+            assert_eq!(scheduler.next(0, 1_000_000), Some(1));
+            cpus.occupy(0, 1);
+            scheduler.charge(1, 0, other_ran_ns, other_ran_ns as f64);
+            scheduler.place(0, true, 1_000_000 + other_ran_ns, &cpus);
+            assert_eq!(scheduler.tasks[0].virtual_ns, virtual_ns);
+        }
+        // an empty queue forgets
+        let (mut scheduler, mut cpus) = one_ahead();
+        scheduler.sleep(0, 1_000_000);
+        cpus.vacate(0);
+        assert_eq!(scheduler.next(0, 1_000_000), Some(1));
+        scheduler.sleep(1, 1_000_000);
+        assert_eq!(scheduler.place(0, true, 2_000_000, &cpus), Placement::Run(0));
+        assert_eq!(scheduler.tasks[0].virtual_ns, scheduler.queues[0].clock_ns());
+    }
+
+    #[test]
     fn an_idle_cpu_pulls_only_what_may_run_there() {
         let (mut scheduler, mut cpus) = scheduler(2);
         add_vm(&mut scheduler, 1000.0, Domain::Any);

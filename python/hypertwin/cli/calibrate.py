@@ -1,4 +1,4 @@
-"""`hypertwin calibrate`: parameters of the models, measured on this machine."""
+"""`hypertwin calibrate`: fit a scenario's parameters to measured points."""
 
 from __future__ import annotations
 
@@ -9,65 +9,89 @@ from typing import Annotated
 
 import typer
 
-from hypertwin.calibrate import erasure_coding
-from hypertwin.cli import output
-from hypertwin.cli.vnuma import of_option
-from hypertwin.errors import ScenarioError
-from hypertwin.report import coding, files
-
-app = typer.Typer(help="Measure parameters of the models on this machine.")
+from hypertwin import scenario
+from hypertwin.calibration import calibrate
+from hypertwin.calibration import file as calibration_file
+from hypertwin.cli import options, output
+from hypertwin.cli.simulate import UsageError
+from hypertwin.report import calibration as tables
+from hypertwin.report import files
 
 
 class Format(enum.StrEnum):
-    """Form of the figures."""
+    """Form of the result."""
 
     table = "table"
     json = "json"
 
 
-@app.callback(invoke_without_command=True)
-def options(context: typer.Context) -> None:
-    """Measure parameters of the models on this machine."""
-    if context.invoked_subcommand is None:
-        sys.stderr.write(context.get_help() + "\n")
-        raise typer.Exit(2)
-
-
-@app.command(name="erasure-coding")
-def erasure_coding_command(
-    scheme: Annotated[
-        list[str] | None,
+def command(
+    path: options.ScenarioFile,
+    measured: Annotated[
+        str,
+        typer.Argument(metavar="MEASUREMENTS.csv", help="Measured points: what was set, and metrics."),
+    ],
+    free: Annotated[
+        list[str],
         typer.Option(
-            metavar="K+M", help=f"Scheme to measure; repeatable (default: {', '.join(erasure_coding.SCHEMES)})."
+            metavar="PATH[=LOW..HIGH]", help="A parameter to fit, with bounds or without; give it again for more."
         ),
+    ],
+    holdout: Annotated[
+        str | None,
+        typer.Option(metavar="ROWS", help="Rows to predict instead of fitting: a share (20%) or numbers (3,7)."),
     ] = None,
-    fragment: Annotated[str, typer.Option(metavar="SIZE", help="Size of a fragment.")] = erasure_coding.FRAGMENT,
-    seconds: Annotated[float, typer.Option(metavar="S", help="CPU time of each figure, in seconds.")] = 1.0,
-    clock: Annotated[
-        str | None, typer.Option(metavar="F", help="Nominal clock of the CPU, where the system does not tell it.")
+    error: Annotated[
+        str | None,
+        typer.Option(metavar="P%", help="Standard deviation of measured values that have no METRIC.error."),
     ] = None,
-    library: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File that is ISA-L (default: the system's, then pyeclib's).")
+    evaluations: Annotated[
+        int, typer.Option(metavar="N", max=100_000, help="Most sets of parameters to try.")
+    ] = calibrate.EVALUATIONS,
+    sets: options.Sets = None,
+    duration: options.Duration = None,
+    warmup: options.Warmup = None,
+    seed: options.Seed = None,
+    replications: options.Replications = None,
+    jobs: options.Jobs = None,
+    form: Annotated[Format, typer.Option("--format", help="Form of the result.")] = Format.table,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE.yaml", help="Write the calibration, for --calibration elsewhere.")
     ] = None,
-    form: Annotated[Format, typer.Option("--format", help="Form of the figures.")] = Format.table,
+    report: options.Report = None,
 ) -> None:
-    """Measure what erasure coding costs a core of this machine, with ISA-L (libisal2)."""
-    arguments = {"fragment": fragment, "seconds": seconds, "clock": clock}
-    try:
-        with output.progress_bar("erasure coding") as progress:
-            measured = erasure_coding.measure(
-                scheme or erasure_coding.SCHEMES,
-                fragment=fragment,
-                seconds=seconds,
-                clock=clock,
-                library=library,
-                progress=progress,
-            )
-    except ScenarioError as error:
-        raise ScenarioError.of(
-            of_option(mistake, {**arguments, "scheme": mistake.value}) for mistake in error.mistakes
-        ) from None
+    """Fit parameters of a scenario to what was measured, with confidence, and say what the data cannot tell."""
+    if out is not None and report is not None and out.resolve() == report.resolve():
+        raise UsageError(f"--out and --report both name {out}: give them different files")
+    for file in (out, report):
+        if file is not None:
+            files.check_writable(file)
+    with output.labelled_progress_bar() as progress:
+        found = calibrate.calibrate(
+            path,
+            measured,
+            free=free,
+            holdout=holdout,
+            error=error,
+            evaluations=evaluations,
+            overrides=scenario.parse_sets(sets or []),
+            seed=seed,
+            replications=replications,
+            duration=options.with_unit(duration),
+            warmup=options.with_unit(warmup),
+            jobs=jobs,
+            progress=progress,
+        )
+    result = found.to_dict()
+    if out is not None:
+        files.write_atomically(out, calibration_file.render(result))
+        sys.stderr.write(f"wrote {out}\n")
+    if report is not None:
+        from hypertwin.report import html
+
+        files.write_atomically(report, html.render_calibration(result))
+        sys.stderr.write(f"wrote {report}\n")
     if form is Format.json:
-        output.write(files.to_json(measured))
+        output.write(files.to_json(result))
     else:
-        output.print_table(coding.figures(measured))
+        output.print_table(tables.answer(result))

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from hypertwin import scenario
+from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output
 from hypertwin.plan import density
 from hypertwin.report import density as tables
@@ -37,6 +38,7 @@ def command(
     least: Annotated[
         int, typer.Option("--min", metavar="N", min=1, max=100_000, help="Smallest count to look at.")
     ] = 1,
+    calibration: options.Calibration = None,
     sets: options.Sets = None,
     duration: options.Duration = None,
     warmup: options.Warmup = None,
@@ -51,7 +53,7 @@ def command(
         files.check_writable(report)
     with output.labelled_progress_bar() as progress:
         found = density.density(
-            path,
+            calibration_file.apply(path, calibration),
             vm=vm,
             slo=slo,
             minimum=least,

@@ -1,12 +1,19 @@
-"""`hypertwin lab`: measure this machine, and predict what contention does to it before measuring that."""
+"""`hypertwin lab`: measurements on this machine, and predictions of it that are measured then."""
 
 from __future__ import annotations
 
+import enum
 import sys
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from hypertwin.cli import lab_cpu, lab_profile, lab_vm
+from hypertwin.cli import lab_cpu, lab_profile, lab_vm, output
+from hypertwin.cli.vnuma import of_option
+from hypertwin.errors import ScenarioError
+from hypertwin.lab import erasure_coding
+from hypertwin.report import coding, files
 
 app = typer.Typer(help="Measure this machine, and check the twin's predictions of it.")
 app.command(name="profile")(lab_profile.command)
@@ -14,9 +21,56 @@ app.command(name="cpu")(lab_cpu.command)
 app.command(name="vm")(lab_vm.command)
 
 
+class Format(enum.StrEnum):
+    """Form of the figures."""
+
+    table = "table"
+    json = "json"
+
+
 @app.callback(invoke_without_command=True)
 def options(context: typer.Context) -> None:
-    """Measure this machine, and check the twin's predictions of it."""
+    """Measure this machine."""
     if context.invoked_subcommand is None:
         sys.stderr.write(context.get_help() + "\n")
         raise typer.Exit(2)
+
+
+@app.command(name="erasure-coding")
+def erasure_coding_command(
+    scheme: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="K+M", help=f"Scheme to measure; repeatable (default: {', '.join(erasure_coding.SCHEMES)})."
+        ),
+    ] = None,
+    fragment: Annotated[str, typer.Option(metavar="SIZE", help="Size of a fragment.")] = erasure_coding.FRAGMENT,
+    seconds: Annotated[float, typer.Option(metavar="S", help="CPU time of each figure, in seconds.")] = 1.0,
+    clock: Annotated[
+        str | None, typer.Option(metavar="F", help="Nominal clock of the CPU, where the system does not tell it.")
+    ] = None,
+    library: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File that is ISA-L (default: the system's, then pyeclib's).")
+    ] = None,
+    form: Annotated[Format, typer.Option("--format", help="Form of the figures.")] = Format.table,
+) -> None:
+    """Measure what erasure coding costs a core of this machine, with ISA-L (libisal2)."""
+    arguments = {"fragment": fragment, "seconds": seconds, "clock": clock}
+    try:
+        with output.progress_bar("erasure coding") as progress:
+            measured = erasure_coding.measure(
+                scheme or erasure_coding.SCHEMES,
+                fragment=fragment,
+                seconds=seconds,
+                clock=clock,
+                library=library,
+                progress=progress,
+            )
+    except ScenarioError as error:
+        raise ScenarioError.of(
+            of_option(mistake, {**arguments, "scheme": mistake.value}) for mistake in error.mistakes
+        ) from None
+    if form is Format.json:
+        output.write(files.to_json(measured))
+    else:
+        output.print_table(coding.figures(measured))

@@ -46,7 +46,11 @@ def command(
     if report is not None:
         files.check_writable(report)
     chosen = cpu.read(experiments, only or ())
-    known = profile.read(machine) if machine else profile.profile(seconds=1.0, memory_bandwidth=False, disk=False)
+    known = (
+        profile.read(machine)
+        if machine
+        else profile.profile(seconds=1.0, memory_bandwidth=False, disk=False, coding=False)
+    )
     with output.labelled_progress_bar() as progress:
         summary = cpu.experiments(known, chosen, out=out, seconds=seconds, repeat=repeat, progress=progress)
     if report is not None:

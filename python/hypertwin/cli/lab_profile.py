@@ -30,6 +30,7 @@ def command(
         typer.Option("--dir", metavar="DIR", help="Folder on the disk to measure (default: temporary files)."),
     ] = None,
     bandwidth: Annotated[bool, typer.Option(help="Measure memory bandwidth.")] = True,
+    coding: Annotated[bool, typer.Option(help="Measure erasure coding, where ISA-L is installed.")] = True,
     disk: Annotated[bool, typer.Option(help="Measure the disk, where fio is installed.")] = True,
     form: Annotated[Format, typer.Option("--format", help="Form of the figures.")] = Format.table,
 ) -> None:
@@ -38,7 +39,7 @@ def command(
         files.check_writable(out)
     with output.progress_bar("profile") as progress:
         found = profile.profile(
-            seconds=seconds, folder=folder, memory_bandwidth=bandwidth, disk=disk, progress=progress
+            seconds=seconds, folder=folder, memory_bandwidth=bandwidth, disk=disk, coding=coding, progress=progress
         )
     if out is not None:
         files.write_atomically(out, files.to_json(found))

@@ -32,7 +32,7 @@ app.command(name="density")(density.command)
 app.command(name="size")(size.command)
 app.command(name="vnuma")(vnuma.command)
 app.command(name="durability")(durability.command)
-app.add_typer(calibrate.app, name="calibrate")
+app.command(name="calibrate")(calibrate.command)
 app.add_typer(lab.app, name="lab")
 app.command(name="schema")(schema.command)
 

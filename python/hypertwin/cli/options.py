@@ -11,6 +11,14 @@ ScenarioFile = Annotated[str, typer.Argument(metavar="SCENARIO.yaml", help="The 
 Sets = Annotated[
     list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Replace a value, e.g. vms.db.vcpus=36.")
 ]
+Calibration = Annotated[
+    Path | None,
+    typer.Option(
+        "--calibration",
+        metavar="FILE.yaml",
+        help="Use parameters that `hypertwin calibrate` fitted; --set wins.",
+    ),
+]
 Duration = Annotated[str | None, typer.Option(metavar="S", help="Measured seconds per run.")]
 Warmup = Annotated[
     str | None,

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from hypertwin import run, scenario, vnuma
+from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output
 from hypertwin.errors import HypertwinError
 from hypertwin.report import files, table
@@ -33,6 +34,7 @@ class UsageError(HypertwinError):
 
 def command(
     path: options.ScenarioFile,
+    calibration: options.Calibration = None,
     sets: options.Sets = None,
     sweeps: Annotated[
         list[str] | None,
@@ -64,7 +66,7 @@ def command(
     sweep = scenario.parse_sweeps(sweeps or [])
     with output.progress_bar("simulating") as progress:
         simulated = run.simulate(
-            path,
+            calibration_file.apply(path, calibration),
             overrides=overrides,
             sweep=sweep,
             seed=seed,

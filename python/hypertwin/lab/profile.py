@@ -18,7 +18,8 @@ from typing import Any
 
 from hypertwin import _core
 from hypertwin.errors import HypertwinError, Mistake, ScenarioError
-from hypertwin.lab import system
+from hypertwin.lab import erasure_coding, system
+from hypertwin.lab.isal import LibraryMissingError
 
 MIB = 2**20
 SAMPLE_S = 0.02
@@ -48,6 +49,7 @@ def profile(
     folder: Path | None = None,
     memory_bandwidth: bool = True,
     disk: bool = True,
+    coding: bool = True,
     array_bytes: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
@@ -86,6 +88,10 @@ def profile(
         (
             "bandwidth",
             lambda: bandwidth(cpus, one_each, found["topology"], array_bytes, seconds) if memory_bandwidth else [],
+        ),
+        (
+            "erasure_coding",
+            lambda: coding_figures(found["processor"], seconds) if coding else {"skipped": "not asked for"},
         ),
         ("disk", lambda: disk_figures(folder, seconds) if disk else {"skipped": "not asked for"}),
     ]
@@ -162,6 +168,16 @@ def bandwidth(
         {"node": node, "threads": len(chosen), **_core_json(_core.lab_bandwidth, chosen, size, repetitions)}
         for node, chosen in sets
     ]
+
+
+def coding_figures(processor: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    """What `hypertwin lab erasure-coding` measures, for one scheme; where ISA-L is missing, why it was skipped."""
+    clock = None if processor["clock_hz"] is None else f"{processor['clock_hz'] / 1e6:.3f} MHz"
+    try:
+        found = erasure_coding.measure(["3+2"], seconds=max(LEAST_S, min(1.0, seconds / 4)), clock=clock)
+    except LibraryMissingError as error:
+        return {"skipped": str(error)}
+    return dict(found)
 
 
 def disk_figures(folder: Path | None, seconds: float) -> dict[str, Any]:

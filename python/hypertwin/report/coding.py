@@ -15,7 +15,7 @@ WORKING_SETS = {"memory": "memory", "l2": "L2 cache"}
 
 
 def figures(measured: Mapping[str, Any]) -> RenderableType:
-    """What `hypertwin calibrate erasure-coding --format json` prints: machine, table, fits, and text to paste."""
+    """What `hypertwin lab erasure-coding --format json` prints: machine, table, fits, and text to paste."""
     rows = measured["rows"]
     table = Table(
         title=Text(f"GB/s of user data on one core: median (least to most) of {measured['repetitions']} repetitions"),

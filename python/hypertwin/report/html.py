@@ -16,7 +16,19 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from hypertwin.frame import entities, flatten
-from hypertwin.report import charts, comparison, density, durability, failures, guests, lab, pools, table, topology
+from hypertwin.report import (
+    calibration,
+    charts,
+    comparison,
+    density,
+    durability,
+    failures,
+    guests,
+    lab,
+    pools,
+    table,
+    topology,
+)
 from hypertwin.report.metrics import CATALOGUE, catalogue_key
 from hypertwin.report.words import number, short_path, varying_paths
 
@@ -183,6 +195,32 @@ def render_lab(summary: Mapping[str, Any]) -> str:
     skipped = [f"skipped {each['experiment']}: {each['reason']}" for each in summary["skipped"]]
     page.section("Experiments", _sortable(lab.HEADS, lab.comparison_lines(summary), 2, [*lab.NOTES, *skipped]))
     return page.finish(title)
+
+
+def render_calibration(found: Mapping[str, Any]) -> str:
+    """Return the page of what `hypertwin calibrate --format json` prints: parameters, errors, twin against measured."""
+    page = _Page()
+    facts = [
+        ("scenario", str(found["scenario"])),
+        ("measurements", str(found["measurements"])),
+        ("runs", f"{found['runs']} of {found['duration_s']:g} s, {found['evaluations']} sets of parameters"),
+        ("seed", str(found["seed"])),
+        ("hypertwin", str(found["version"])),
+    ]
+    chips = "".join(f"<code>{escape(path)}={escape(str(value))}</code> " for path, value in found["set"].items())
+    note = table.calibration_note({"calibration": found["calibrated_on"]})
+    more = (f'<p class="chips">{chips}</p>' if chips else "") + f'<p class="calibration">{escape(note)}</p>'
+    page.add(_banner(f"Calibration of {found['scenario']}", calibration.summary(found), facts, more))
+    warnings = "".join(f"<li>{escape(each)}</li>" for each in found["notes"])
+    drawn = _panel(page, calibration.interval_chart(found))
+    fitted = _sortable(calibration.PARAMETER_HEADS, calibration.parameters(found), 1, ())
+    said = f'<ul class="hint">{warnings}</ul>' if warnings else ""
+    page.section("Fitted parameters", f'{said}<div class="stack">{drawn}</div>{fitted}')
+    panels = "".join(_panel(page, chart) for chart in calibration.charts(found))
+    page.section("Twin against measured", f'<div class="grid">{panels}</div>')
+    page.section("Errors", _sortable(calibration.METRIC_HEADS, calibration.metrics(found), 2, calibration.NOTES))
+    page.section("All values", _sortable(calibration.POINT_HEADS, calibration.points(found), 2, ()))
+    return page.finish(f"Calibration of {found['scenario']}")
 
 
 def _verdict(point: Mapping[str, Any]) -> str:

@@ -13,8 +13,8 @@ from rich.text import Text
 GB, MIB = 1e9, 2**20
 
 HEADS = (
-    *("experiment", "group", "throughput/s", "error %", "mean ms", "error %", "p95 ms", "error %", "wait %", "points"),
-    *("runs", "spread %", "steal %", "foreign %"),
+    *("experiment", "group", "throughput/s", "off %", "mean ms", "off %", "p95 ms", "off %", "wait %", "off"),
+    *("runs", "± %", "steal %", "others %"),
 )
 
 NAMES = {
@@ -27,8 +27,8 @@ NAMES = {
 NOTES = (
     "predicted / measured. Wait: part of wall time that a thread is ready and does not run (schedstat), time that its "
     "quota is used up included; the twin's Ready.",
-    "Runs: counted of made; spread: half the range of throughput over the runs counted; steal, foreign: most of any of "
-    "them, of all CPUs' time. (!) every run was disturbed, so all were counted.",
+    "Runs: counted of made; ±: half the range of throughput over the runs counted; steal, others: time of CPUs that "
+    "other guests and other processes had in the worst of them. (!) every run was disturbed, and all were counted.",
 )
 
 
@@ -143,6 +143,13 @@ def machine_lines(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
                 f"{each['triad_bytes_per_s']['spread_pct']:.1f} %",
             )
         )
+    coding = found["erasure_coding"]
+    for row in coding.get("rows", []):
+        if row["operation"] == "encode":
+            where = f"{row['working_set']}, {row['scheme']}"
+            lines.append((f"erasure coding, {where}", f"{row['cycles_per_byte']:.3f} cycles/byte", ""))
+    if "skipped" in coding:
+        lines.append(("erasure coding", "-", coding["skipped"].splitlines()[0]))
     disk = found["disk"]
     lines += [
         (
@@ -165,7 +172,7 @@ def machine_lines(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def _table(heads: Sequence[str], left: int) -> Table:
-    table = Table(box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for number, head in enumerate(heads):
         table.add_column(Text(head), justify="left" if number < left else "right", no_wrap=True)
     return table

@@ -11,30 +11,11 @@ const GIB: f64 = (1_u64 << 30) as f64;
 
 /// What a replication measured of a pool.
 #[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "as in `VmResult`")]
 pub struct PoolResult {
+    /// Its name.
     pub name: String,
-    pub redundancy: String,
-    pub placement_groups: usize,
-    pub raw_gib: f64,
-    pub usable_gib: f64,
-    pub stored_gib: f64,
-    pub read_mb_per_s: f64,
-    pub write_mb_per_s: f64,
-    pub device_read_mb_per_s: f64,
-    pub device_write_mb_per_s: f64,
-    pub amplification: f64,
-    pub cache_hit_pct: Option<f64>,
-    pub degraded_pct: f64,
-    pub due_gib: f64,
-    pub rebuilt_gib: f64,
-    pub rebuild_mb_per_s: f64,
-    pub time_to_whole_s: Option<f64>,
-    pub lost_gib: f64,
-    pub suspended_ios: u64,
-    pub retries: u64,
-    pub errors: u64,
-    pub incidents: Vec<IncidentReport>,
+    /// What is told of it.
+    pub report: PoolReport,
     /// What has passed, for those who check sums.
     pub count: Counters,
 }
@@ -139,8 +120,7 @@ impl Simulation {
                 Some(since) => Some(seconds(longest).max(seconds(self.now - since) + due as f64 / rate / 1e9)),
             };
             let share = |groups: usize| 100.0 * groups as f64 / pool.groups as f64;
-            PoolResult {
-                name: pool.name.clone(),
+            let report = PoolReport {
                 redundancy: pool.redundancy.to_string(),
                 placement_groups: pool.groups,
                 raw_gib: pool.raw_capacity as f64 / GIB,
@@ -161,9 +141,9 @@ impl Simulation {
                 rebuild_mb_per_s: rate * 1e3,
                 time_to_whole_s,
                 lost_gib: count.lost as f64 / GIB,
-                suspended_ios: u64::from(pool.suspended.length),
-                retries: count.retries,
-                errors: count.errors,
+                suspended_ios: f64::from(pool.suspended.length),
+                retries: count.retries as f64,
+                errors: count.errors as f64,
                 incidents: pool
                     .incidents
                     .iter()
@@ -178,6 +158,10 @@ impl Simulation {
                         whole_after_s: incident.whole_at.map(|whole| seconds(whole - incident.at)),
                     })
                     .collect(),
+            };
+            PoolResult {
+                name: pool.name.clone(),
+                report,
                 count,
             }
         };
@@ -198,39 +182,48 @@ impl Simulation {
     }
 }
 
-/// The means of the pools of several replications; incidents are those of the first.
+impl PoolReport {
+    /// The figures of which a mean makes sense.
+    fn figures(&mut self) -> [&mut f64; 13] {
+        [
+            &mut self.read_mb_per_s,
+            &mut self.write_mb_per_s,
+            &mut self.device_read_mb_per_s,
+            &mut self.device_write_mb_per_s,
+            &mut self.amplification,
+            &mut self.degraded_pct,
+            &mut self.due_gib,
+            &mut self.rebuilt_gib,
+            &mut self.rebuild_mb_per_s,
+            &mut self.lost_gib,
+            &mut self.suspended_ios,
+            &mut self.retries,
+            &mut self.errors,
+        ]
+    }
+}
+
+/// The means of the pools of several replications; incidents are those of the first. A figure that one of them lacks has no
+/// mean.
 pub fn summarise(replications: &[&[PoolResult]]) -> BTreeMap<String, PoolReport> {
     let count = replications.len() as f64;
     let of = |(index, first): (usize, &PoolResult)| {
-        let mean =
-            |get: fn(&PoolResult) -> f64| replications.iter().map(|pools| get(&pools[index])).sum::<f64>() / count;
-        let times: Option<Vec<f64>> = replications.iter().map(|pools| pools[index].time_to_whole_s).collect();
-        let report = PoolReport {
-            redundancy: first.redundancy.clone(),
-            placement_groups: first.placement_groups,
-            raw_gib: first.raw_gib,
-            usable_gib: first.usable_gib,
-            stored_gib: first.stored_gib,
-            read_mb_per_s: mean(|pool| pool.read_mb_per_s),
-            write_mb_per_s: mean(|pool| pool.write_mb_per_s),
-            device_read_mb_per_s: mean(|pool| pool.device_read_mb_per_s),
-            device_write_mb_per_s: mean(|pool| pool.device_write_mb_per_s),
-            amplification: mean(|pool| pool.amplification),
-            cache_hit_pct: first
-                .cache_hit_pct
-                .map(|_| mean(|pool| pool.cache_hit_pct.unwrap_or(0.0))),
-            degraded_pct: mean(|pool| pool.degraded_pct),
-            due_gib: mean(|pool| pool.due_gib),
-            rebuilt_gib: mean(|pool| pool.rebuilt_gib),
-            rebuild_mb_per_s: mean(|pool| pool.rebuild_mb_per_s),
-            time_to_whole_s: times.map(|times| times.iter().sum::<f64>() / count),
-            lost_gib: mean(|pool| pool.lost_gib),
-            suspended_ios: mean(|pool| pool.suspended_ios as f64),
-            retries: mean(|pool| pool.retries as f64),
-            errors: mean(|pool| pool.errors as f64),
-            incidents: first.incidents.clone(),
+        let reports: Vec<&PoolReport> = replications.iter().map(|pools| &pools[index].report).collect();
+        let mean = |get: fn(&PoolReport) -> Option<f64>| -> Option<f64> {
+            let values: Option<Vec<f64>> = reports.iter().map(|report| get(report)).collect();
+            values.map(|values| values.iter().sum::<f64>() / count)
         };
-        (first.name.clone(), report)
+        let mut sum = first.report.clone();
+        for other in &reports[1..] {
+            let mut other = (*other).clone();
+            for (figure, more) in sum.figures().into_iter().zip(other.figures()) {
+                *figure += *more;
+            }
+        }
+        sum.figures().into_iter().for_each(|figure| *figure /= count);
+        sum.cache_hit_pct = mean(|report| report.cache_hit_pct);
+        sum.time_to_whole_s = mean(|report| report.time_to_whole_s);
+        (first.name.clone(), sum)
     };
     replications[0].iter().enumerate().map(of).collect()
 }

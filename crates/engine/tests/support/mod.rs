@@ -3,6 +3,7 @@
 
 use hypertwin_cluster::Scenario;
 use hypertwin_engine::{PointReport, Replication, aggregate, replication_seed, run};
+use hypertwin_kernel::Stream;
 use serde_json::{Value, json};
 
 /// A host without hypervisor overhead.
@@ -47,4 +48,42 @@ pub fn replications(scenario: &Scenario, seeds: u64) -> Vec<Replication> {
 pub fn report(scenario: &Scenario, seeds: u64) -> PointReport {
     let runs = replications(scenario, seeds);
     aggregate(&runs.iter().collect::<Vec<_>>())
+}
+
+/// Lays `more` over `value`, key by key.
+pub fn merge(value: &mut Value, more: Value) {
+    match (value, more) {
+        (Value::Object(map), Value::Object(more)) => {
+            for (key, part) in more {
+                merge(map.entry(key).or_insert(Value::Null), part);
+            }
+        }
+        (value, more) => *value = more,
+    }
+}
+
+/// Seeds of a swarm: so many, or the one that `SWARM_SEED` says.
+pub fn seeds(count: u64) -> Vec<u64> {
+    match std::env::var("SWARM_SEED") {
+        Ok(seed) => vec![seed.parse().expect("SWARM_SEED is a number")],
+        Err(_) => (0..count).collect(),
+    }
+}
+
+/// Random choices of a swarm.
+pub struct Dice(Stream);
+
+impl Dice {
+    pub fn new(seed: u64, purpose: &str) -> Self {
+        Self(Stream::named(seed, purpose))
+    }
+    pub fn range(&mut self, low: u64, high: u64) -> u64 {
+        low + self.0.below(high - low + 1)
+    }
+    pub fn one_in(&mut self, n: u64) -> bool {
+        self.0.below(n) == 0
+    }
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.0.below(from.len() as u64) as usize]
+    }
 }

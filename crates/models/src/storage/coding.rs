@@ -7,7 +7,7 @@
 //! cycles per byte = a + b × parity.
 //!
 //! **Sources.** The form: the API reference of Intel ISA-L (`ec_encode_data`, `ec_encode_data_update`). The numbers: the command
-//! `hypertwin calibrate erasure-coding` with fragments of 1 MiB in memory, ISA-L 2.30 (AVX-512) on an AMD EPYC of family
+//! `hypertwin lab erasure-coding` with fragments of 1 MiB in memory, ISA-L 2.30 (AVX-512) on an AMD EPYC of family
 //! 25, model 17 (Zen 4), a virtual machine with a nominal clock of 2.596 GHz, on 2026-11-21. See
 //! docs/models/erasure-coding.md for the figures themselves.
 //!

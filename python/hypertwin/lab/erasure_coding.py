@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hypertwin import _core
-from hypertwin.calibrate.isal import ALIGNMENT, MOST_FRAGMENTS, Isal, Pointers, pointers
-from hypertwin.calibrate.machine import Machine, available_bytes, machine, pinned
 from hypertwin.errors import HypertwinError, Mistake, ScenarioError
+from hypertwin.lab.isal import ALIGNMENT, MOST_FRAGMENTS, Isal, Pointers, pointers
+from hypertwin.lab.machine import Machine, available_bytes, machine, pinned
 
 SCHEMES = ("3+1", "3+2", "5+2", "7+2", "17+3", "4+2", "8+3")
 """Schemes that are measured where none are named: a chunk store's five, and two that are common elsewhere."""

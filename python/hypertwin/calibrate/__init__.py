@@ -1,1 +1,0 @@
-"""Calibration: parameters of the models, measured on a real machine."""

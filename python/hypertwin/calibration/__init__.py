@@ -1,0 +1,1 @@
+"""Calibration: a scenario's parameters, fitted to what was measured."""

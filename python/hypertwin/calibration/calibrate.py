@@ -1,0 +1,687 @@
+"""Fit a scenario's parameters to measured points, and say how far the result can be trusted.
+
+Each row of the measured points is a scenario of its own with a seed of its own; every set of parameters that is tried
+has the same seeds (common random numbers). `least_squares` does the fitting and knows no scenario.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import re
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from hypertwin import _core, run
+from hypertwin.calibration import measurements, parameters
+from hypertwin.calibration.measurements import Cell, Row
+from hypertwin.calibration.parameters import Parameter
+from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.scenario import Scenario, load
+
+if TYPE_CHECKING:  # numpy and scipy take a second to import, which only a fit is worth
+    from hypertwin.calibration.least_squares import Array, Data, Direction, Fit
+
+Progress = Callable[[str, int, int], None]
+"""Called with (what is under way, runs finished, runs in all), from the calling thread."""
+
+EVALUATIONS = 200
+"""Sets of parameters that are tried at most, unless something else is asked for."""
+
+LEAST_REPLICATIONS = 3
+"""Replications of a scenario that says fewer: the twin's own chance is judged from them."""
+
+SMALL_PART = 0.1
+"""A value below this part of the largest of its column is judged as if it were that large."""
+
+SMALL_PERCENTAGE = 10.0
+"""A percentage below this many points is judged as if it were that large."""
+
+LIKE = 0.15
+"""How near a combination's exponents must be to those of a product, ratio or sum to be called so."""
+
+SHOWN_CHANGE = 0.1
+"""Relative change by which a combination is illustrated."""
+
+SYSTEMATIC_ROWS, SYSTEMATIC_PCT = 4, 3.0
+"""Values of one metric, and their mean error, from which errors of one sign are reported."""
+
+MAX_TEXT = 10_000
+"""Characters of `calibrated_on` that a scenario may have."""
+
+_SEED_BITS = (1 << 53) - 1
+"""A scenario's seed stays a number that every JSON reader keeps."""
+
+_PERCENT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*\Z")
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A parameter after the fit."""
+
+    parameter: Parameter
+    value: float
+    interval: tuple[float, float] | None
+    """95 % confidence, in the parameter's unit; None where the data do not bound it."""
+    identified: bool
+    """Whether the data tell it from the others."""
+    at_bound: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON carries it."""
+        each = self.parameter
+        return {
+            "path": each.path,
+            "unit": each.unit,
+            "start": each.start,
+            "value": self.value,
+            "text": each.text(self.value),
+            "interval": list(self.interval) if self.interval else None,
+            "identified": self.identified,
+            "low": each.low,
+            "high": each.high,
+            "at_bound": self.at_bound,
+        }
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One measured value beside the twin's."""
+
+    row: Row
+    cell: Cell
+    base: float
+    """What errors are relative to: the measured value, or where that is small what stands for it."""
+    before: float | None
+    """The twin's with the parameters that the search started from; None for a row that was held out."""
+    twin: float
+    twin_error: float | None
+    """Standard error of the twin's mean over replications."""
+    left_out: float | None
+    """What the other rows predict; None where they do not determine the parameters."""
+    held_out: bool
+
+    def error_pct(self, value: float | None) -> float | None:
+        """Error of a prediction, in per cent of the base."""
+        return None if value is None else 100 * (value - self.cell.value) / self.base
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON carries it."""
+        return {
+            "row": self.row.number,
+            "name": self.row.name,
+            "set": dict(self.row.settings),
+            "metric": self.cell.metric.text,
+            "unit": self.cell.metric.metric.unit,
+            "measured": self.cell.value,
+            "measured_error": self.cell.error,
+            "twin": self.twin,
+            "twin_error": self.twin_error,
+            "error": self.twin - self.cell.value,
+            "error_pct": self.error_pct(self.twin),
+            "before": self.before,
+            "before_error_pct": self.error_pct(self.before),
+            "left_out": self.left_out,
+            "left_out_error_pct": self.error_pct(self.left_out),
+            "held_out": self.held_out,
+        }
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Fitted parameters of a scenario, how well they meet what was measured, and what the data cannot tell."""
+
+    version: str
+    scenario: str
+    seed: int
+    duration_s: float
+    replications: int
+    file: str
+    fitted: tuple[Fitted, ...]
+    compared: tuple[Compared, ...]
+    """Every measured value, in the order of the file."""
+    fit: Fit
+    errors_known: bool
+    changes: Mapping[str, Any]
+    """What was set for all rows, the fitted parameters aside."""
+    previous: str | None
+    """What the scenario says that it was calibrated on."""
+    runs: int
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The fitted values by path, with units, as overrides of the scenario."""
+        return {each.parameter.path: each.parameter.setting(each.value) for each in self.fitted}
+
+    @property
+    def overrides(self) -> dict[str, Any]:
+        """`settings`, and what reports then say of the calibration."""
+        return {**self.settings, "calibrated_on": self.calibrated_on}
+
+    @property
+    def calibrated_on(self) -> str:
+        """What the fitted parameters were calibrated on, in words."""
+        rows = {each.row.number for each in self.compared if not each.held_out}
+        metrics = dict.fromkeys(each.cell.metric.text for each in self.compared)
+        values = ", ".join(f"{each.parameter.path} = {each.parameter.text(each.value)}" for each in self.fitted)
+        kept = f"; other parameters: {self.previous}" if self.previous else ""
+        plural = "" if len(rows) == 1 else "s"
+        return f"{len(rows)} row{plural} of {Path(self.file).name} ({', '.join(metrics)}): {values}{kept}"[:MAX_TEXT]
+
+    @property
+    def inseparable(self) -> tuple[tuple[tuple[str, ...], str], ...]:
+        """Parameters that the data cannot tell, each group with a sentence that says so."""
+        return tuple(
+            (
+                tuple(self.fitted[index].parameter.path for index in direction.members),
+                describe(direction, self.fitted),
+            )
+            for direction in self.fit.free_directions
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know beside the figures, in sentences."""
+        return list(self._notes())
+
+    def _notes(self) -> Iterator[str]:
+        for _, text in self.inseparable:
+            yield text
+        for first, second, correlation in self.fit.correlations:
+            names = (self.fitted[index].parameter.path for index in (first, second))
+            yield (
+                f"{' and '.join(names)} are hard to separate: their estimates are correlated by {correlation:.3f}, "
+                "and the intervals are wide because of it."
+            )
+        for each in self.fitted:
+            if each.at_bound and each.identified:
+                yield (
+                    f"{each.parameter.path} is at its bound, {each.parameter.text(each.value)}: the best value may be "
+                    "beyond it, and no interval holds there."
+                )
+        if not self.fit.converged:
+            yield "The search ended before it settled: allow more with --evaluations."
+        if self.fit.errors_explain is False:
+            yield (
+                f"The twin is {self.fit.error_scale:.1f} times as far from the measured values as their errors say: "
+                "either those are larger, or the model lacks something. The intervals take the former."
+            )
+        yield from self._systematic()
+        if self.fit.degrees_of_freedom <= 0 and not self.errors_known:
+            yield (
+                "There are as many parameters as measured values, so nothing tells how large the errors are: no "
+                "intervals. Measure more, or give errors (METRIC.error, --error)."
+            )
+        if self.fit.degrees_of_freedom > 0 and all(
+            each.left_out is None for each in self.compared if not each.held_out
+        ):
+            yield "Without any one row the others do not determine the parameters: no leave-one-out errors."
+
+    def _systematic(self) -> Iterator[str]:
+        """Metrics that the twin has too high, or too low, in every row: no parameter that was free explains them."""
+        for text in dict.fromkeys(each.cell.metric.text for each in self.compared):
+            used = [each for each in self.compared if each.cell.metric.text == text and not each.held_out]
+            errors = [each.error_pct(each.twin) or 0.0 for each in used]
+            mean = statistics.fmean(errors) if errors else 0.0
+            if (
+                len(errors) >= SYSTEMATIC_ROWS
+                and abs(mean) > max(SYSTEMATIC_PCT, 2 * statistics.stdev(errors))
+                and (max(errors) < 0 or min(errors) > 0)
+            ):
+                side = "above" if mean > 0 else "below"
+                yield (
+                    f"The twin's {text} is {side} what was measured in all of {len(errors)} values, by "
+                    f"{abs(mean):.0f} % on average: the scenario differs from what was measured in something that was "
+                    "not freed, and no interval covers that."
+                )
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """Mean absolute error of each metric in per cent: before, fitted, with its row left out, and held out."""
+        found = []
+        for text in dict.fromkeys(each.cell.metric.text for each in self.compared):
+            same = [each for each in self.compared if each.cell.metric.text == text]
+            used = [each for each in same if not each.held_out]
+            found.append(
+                {
+                    "metric": text,
+                    "unit": same[0].cell.metric.metric.unit,
+                    "values": len(used),
+                    "before_pct": _mean_size(each.error_pct(each.before) for each in used),
+                    "fitted_pct": _mean_size(each.error_pct(each.twin) for each in used),
+                    "left_out_pct": _mean_size(each.error_pct(each.left_out) for each in used),
+                    "held_out_pct": _mean_size(each.error_pct(each.twin) for each in same if each.held_out),
+                }
+            )
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON carries it: {"version", "scenario", "parameters", "metrics", "points", "calibrated_on", ...}."""
+        return {
+            "version": self.version,
+            "scenario": self.scenario,
+            "seed": self.seed,
+            "duration_s": self.duration_s,
+            "replications": self.replications,
+            "measurements": self.file,
+            "calibrated_on": self.calibrated_on,
+            "parameters": [each.to_dict() for each in self.fitted],
+            "inseparable": [{"parameters": list(paths), "text": text} for paths, text in self.inseparable],
+            "correlated": [
+                {
+                    "parameters": [self.fitted[index].parameter.path for index in (first, second)],
+                    "correlation": correlation,
+                }
+                for first, second, correlation in self.fit.correlations
+            ],
+            "metrics": self.metrics(),
+            "points": [each.to_dict() for each in self.compared],
+            "errors_known": self.errors_known,
+            "errors_explain": self.fit.errors_explain,
+            "residual_scale": self.fit.error_scale,
+            "degrees_of_freedom": self.fit.degrees_of_freedom,
+            "converged": self.fit.converged,
+            "evaluations": self.fit.evaluations,
+            "runs": self.runs,
+            "notes": self.notes,
+            "set": dict(self.changes),
+        }
+
+
+def calibrate(
+    scenario: Scenario | str | Path,
+    measured: str | Path,
+    *,
+    free: str | Sequence[str],
+    holdout: str | None = None,
+    error: str | None = None,
+    evaluations: int = EVALUATIONS,
+    overrides: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    replications: int | None = None,
+    duration: float | str | None = None,
+    warmup: float | str | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Calibration:
+    """Fit the parameters `free` of a scenario to the points in the CSV file `measured`.
+
+    `free` lists paths, each with bounds or without (`workloads.web.cpu.mean=5ms..20ms`); the columns of the file are
+    explained in `hypertwin.calibration.measurements`. `holdout` keeps rows out of the fit, to be predicted: a share
+    (`20%`, drawn by the seed) or numbers of rows (`3,7`). `error` is the relative standard deviation of measured values
+    without one in the file (`2%`); without either the residuals say how large it is. At most `evaluations` sets of
+    parameters are tried. The other arguments are those of `hypertwin.simulate`.
+
+    Raises ScenarioError for mistakes in the scenario, the file or the arguments, and RunError when a run fails that the
+    search cannot do without.
+    """
+    import numpy as np
+
+    from hypertwin.calibration import least_squares
+
+    fixed = dict(overrides or {})
+    settings = run.run_settings(seed=seed, replications=replications, duration=duration, warmup=warmup)
+    base = load(scenario, {**fixed, **settings})
+    free_parameters = parameters.parse([free] if isinstance(free, str) else free, base)
+    read = measurements.read(measured, base)
+    used, held = _divided(read.rows, holdout, int(base.data["run"]["seed"]), read.file)
+    relative = None if error is None else _share(error, "--error", "2%")
+    _check(base, free_parameters, read, replications, used, evaluations)
+    if replications is None and int(base.data["run"]["replications"]) < LEAST_REPLICATIONS:
+        base = load(base, {"run.replications": LEAST_REPLICATIONS})
+
+    bases = _bases([cell for row in read.rows for cell in row.cells])
+    twin = _Twin(base, used, free_parameters, jobs, progress, find_warmup=warmup == run.AUTO)
+    cells = [cell for row in used for cell in row.cells]
+    data = _data(used, bases, relative)
+    low, high = (np.array([getattr(each, end) for each in free_parameters]) for end in ("low", "high"))
+    start = np.array([each.start for each in free_parameters])
+    try:
+        fit = least_squares.fit(twin, start, least_squares.Box(low, high), data, most_evaluations=evaluations)
+    except least_squares.NoValueError:
+        twin.explain()
+    fitted = _fitted(free_parameters, fit)
+
+    places = {id(cell): index for index, cell in enumerate(cells)}
+    predicted: dict[int, tuple[float, float | None]] = {
+        id(cell): (float(fit.predicted[index]), _finite(fit.noise[index])) for index, cell in enumerate(cells)
+    }
+    if held:
+        predicted.update(_held_out(_Twin(base, held, free_parameters, jobs, progress, twin.find_warmup), held, fitted))
+    compared = [
+        Compared(
+            row=row,
+            cell=cell,
+            base=bases[id(cell)],
+            before=float(fit.at_start[places[id(cell)]]) if id(cell) in places else None,
+            twin=predicted[id(cell)][0],
+            twin_error=predicted[id(cell)][1],
+            left_out=_finite(fit.left_out[places[id(cell)]]) if id(cell) in places else None,
+            held_out=id(cell) not in places,
+        )
+        for row in read.rows
+        for cell in row.cells
+    ]
+    return Calibration(
+        version=_core.version(),
+        scenario=base.name,
+        seed=int(base.data["run"]["seed"]),
+        duration_s=_core.duration_s(base.data["run"]["duration"]),
+        replications=int(base.data["run"]["replications"]),
+        file=read.file,
+        fitted=fitted,
+        compared=tuple(compared),
+        fit=fit,
+        errors_known=data.known,
+        changes=fixed,
+        previous=base.data.get("calibrated_on"),
+        runs=twin.runs,
+    )
+
+
+def describe(direction: Direction, fitted: Sequence[Fitted]) -> str:
+    """A sentence on parameters that the data cannot tell: which, and in which combination they matter."""
+    members = [fitted[index] for index in direction.members]
+    names = [each.parameter.path for each in members]
+    if len(members) == 1:
+        return (
+            f"The data do not determine {names[0]}: near the fitted values, changing it does not show in what was "
+            "measured. Its interval is unbounded; fix it, or measure where it matters."
+        )
+    moves = [
+        _move(each, float(direction.change[index])) for index, each in zip(direction.members, members, strict=True)
+    ]
+    listed = f"{', '.join(names[:-1])} and {names[-1]}"
+    return (
+        f"The data cannot separate {listed}: only {_combination(direction, members)} matters. For example "
+        f"{' with '.join(moves)} changes nothing that was measured. Their intervals are unbounded; fix one of them, or "
+        "measure something that depends on one alone."
+    )
+
+
+def _combination(direction: Direction, members: Sequence[Fitted]) -> str:
+    changes = [float(direction.change[index]) for index in direction.members]
+    if len(members) != 2 or any(each.parameter.low <= 0 for each in members):
+        return "a combination of them"
+    absolute = [change * each.value for change, each in zip(changes, members, strict=True)]
+    largest = max(map(abs, absolute))
+    kinds = [
+        ("product", abs(changes[0] + changes[1]) < LIKE),
+        ("ratio", abs(changes[0] - changes[1]) < LIKE),
+        (
+            "sum",
+            members[0].parameter.unit == members[1].parameter.unit and abs(absolute[0] + absolute[1]) < LIKE * largest,
+        ),
+    ]
+    named = [f"their {name}" for name, fits in kinds if fits]
+    return " or ".join(named) or "a combination of them"
+
+
+def _move(fitted: Fitted, change: float) -> str:
+    each = fitted.parameter
+    if each.low > 0:
+        return f"{each.path} {100 * math.expm1(SHOWN_CHANGE * change):+.1f} %"
+    return f"{each.path} {SHOWN_CHANGE * change * (each.high - each.low):+.3g} {each.unit}".rstrip()
+
+
+class _Twin:
+    """The function that is fitted: parameter values to every cell's value in every replication."""
+
+    def __init__(
+        self,
+        base: Scenario,
+        rows: Sequence[Row],
+        free: Sequence[Parameter],
+        jobs: int | None,
+        progress: Progress | None,
+        find_warmup: bool = False,
+    ) -> None:
+        self.rows, self.free, self.jobs, self.progress, self.find_warmup = rows, free, jobs, progress, find_warmup
+        self.replications = int(base.data["run"]["replications"])
+        self.evaluations = self.runs = 0
+        self.failure: Exception | None = None
+        """Why the function had no value last."""
+        seed = int(base.data["run"]["seed"])
+        self.scenarios = [self._of_row(base, row, seed) for row in rows]
+        if find_warmup:
+            points = [run.Point(row.settings, scenario) for row, scenario in zip(rows, self.scenarios, strict=True)]
+            self.scenarios = [point.scenario for point in run.with_found_warmup(points, jobs, None)]
+
+    def _of_row(self, base: Scenario, row: Row, seed: int) -> Scenario:
+        # rows share no random numbers: what is high by chance in one should not be high in all
+        own = {"run.seed": _core.replication_seed(seed, row.number) & _SEED_BITS}
+        try:
+            return load(base, {**row.settings, **own})
+        except ScenarioError as error:
+            raise measurements.at(error, row.location) from None
+
+    def __call__(self, places: Sequence[Array]) -> list[Array | None]:
+        """See `least_squares.Function`."""
+        points: list[run.Point] = []
+        starts: list[int | None] = []
+        for values in places:
+            try:
+                changed = self._points(values)
+            except ScenarioError as error:
+                self.failure = error
+                starts.append(None)
+            else:
+                starts.append(len(points))
+                points.extend(changed)
+        measured: dict[tuple[int, int], list[float | None]] = {}
+        failed: set[int] = set()
+
+        def done(index: int, k: int, replication: _core.Replication) -> None:
+            report = json.loads(_core.aggregate([replication]))
+            measured[index, k] = [cell.metric.read(report) for cell in self.rows[index % len(self.rows)].cells]
+
+        def overloaded(index: int, error: run.RunError) -> None:
+            if not isinstance(error.__cause__, _core.RunFailed):
+                raise error
+            self.failure = error
+            failed.add(index)
+
+        tasks = [(index, k) for index in range(len(points)) for k in range(self.replications)]
+        self.evaluations += len(places)
+        self.runs += len(tasks)
+        if tasks:
+            run.run_replications(points, tasks, done, jobs=self.jobs, progress=self._progress(), failed=overloaded)
+        return [None if start is None else self._values(start, measured, failed) for start in starts]
+
+    def _points(self, values: Array) -> list[run.Point]:
+        changes = {each.path: each.setting(float(value)) for each, value in zip(self.free, values, strict=True)}
+        return [
+            run.Point({**row.settings, **changes}, load(scenario, changes))
+            for row, scenario in zip(self.rows, self.scenarios, strict=True)
+        ]
+
+    def _values(
+        self, start: int, measured: Mapping[tuple[int, int], Sequence[float | None]], failed: set[int]
+    ) -> Array | None:
+        import numpy as np
+
+        indices = range(start, start + len(self.rows))
+        if failed.intersection(indices):
+            return None
+        replications = []
+        for k in range(self.replications):
+            values: list[float] = []
+            for row, index in zip(self.rows, indices, strict=True):
+                for cell, value in zip(row.cells, measured[index, k], strict=True):
+                    if value is None:
+                        self.failure = _unmeasured(row, cell)
+                        return None
+                    values.append(value)
+            replications.append(values)
+        return np.array(replications)
+
+    def explain(self) -> NoReturn:
+        """Raise what kept the function from having a value."""
+        raise self.failure or RuntimeError("no value, and no reason for it")
+
+    def _progress(self) -> run.Progress | None:
+        tell = self.progress
+        if tell is None:
+            return None
+        label = f"{self.evaluations} sets of parameters"
+        return lambda done, total: tell(label, done, total)
+
+
+def _unmeasured(row: Row, cell: Cell) -> ScenarioError:
+    hint = "simulate longer (--duration), or leave the cell empty"
+    allowed = "a figure that every run of this point has"
+    value = f"the twin has no {cell.metric.text} in row {row.number}"
+    return ScenarioError.of([Mistake("not-measurable", "", value, allowed, hint, row.location)])
+
+
+def _check(
+    base: Scenario,
+    free: Sequence[Parameter],
+    read: measurements.Measurements,
+    replications: int | None,
+    used: Sequence[Row],
+    evaluations: int,
+) -> None:
+    """Refuse what cannot be fitted, before anything is simulated."""
+    if replications is not None and replications < 2:
+        hint = "one run says nothing about chance; leave it out for the scenario's own number, or 3"
+        _fail("out-of-range", str(replications), "2 or more", hint, "--replications")
+    least = 2 + 2 * len(free)
+    if evaluations < least:
+        hint = f"a search takes about {10 * (1 + 2 * len(free))}"
+        _fail("out-of-range", str(evaluations), f"{least} or more for these parameters", hint, "--evaluations")
+    for each in free:
+        for row in read.rows:
+            if each.path in row.settings:
+                hint = "free something else, or remove the column"
+                _fail("duplicate-key", each.path, "a path that is either set or fitted", hint, row.location)
+        for end in (each.low, each.high):
+            try:
+                load(base, {each.path: each.setting(end)})
+            except ScenarioError as error:
+                raise measurements.at(
+                    error, f"--free {each.path}={each.text(each.low)}..{each.text(each.high)}"
+                ) from None
+    values = sum(len(row.cells) for row in used)
+    if values < len(free):
+        hint = "measure more points or metrics, or free fewer parameters"
+        _fail("too-few-values", f"{values} for {len(free)} parameters", "at least one per parameter", hint, read.file)
+
+
+def _divided(rows: Sequence[Row], holdout: str | None, seed: int, file: str) -> tuple[list[Row], list[Row]]:
+    """The rows that are fitted, and those that are held out; rows without values are neither."""
+    full = [row for row in rows if row.cells]
+    if holdout is None:
+        return full, []
+    text = holdout.strip().removeprefix("rows").strip()
+    if text.endswith("%"):
+        share = _share(text, "--holdout", "20%")
+        count = round(share * len(full))
+        if not 0 < count < len(full):
+            allowed = f"a share that leaves out 1 to {len(full) - 1} of {len(full)} rows"
+            _fail("out-of-range", holdout, allowed, "for example 20%, or numbers of rows: 3,7", "--holdout")
+        drawn = set(random.Random(seed).sample(range(len(full)), count))
+        return [row for index, row in enumerate(full) if index not in drawn], [full[index] for index in sorted(drawn)]
+    parts = [part.strip() for part in text.split(",")]
+    numbers = {int(part) for part in parts if part.isdecimal()}
+    if not all(part.isdecimal() for part in parts):
+        _fail("bad-override", holdout, "a share or numbers of rows", "for example 20%, or 3,7", "--holdout")
+    known = {row.number for row in full}
+    if numbers - known:
+        allowed = f"rows of {file} with values: {', '.join(map(str, sorted(known)[:20]))}"
+        _fail("out-of-range", str(min(numbers - known)), allowed, "rows count from 1, below the names", "--holdout")
+    if numbers == known:
+        _fail("out-of-range", holdout, "fewer than all rows", "leave some to fit", "--holdout")
+    return [row for row in full if row.number not in numbers], [row for row in full if row.number in numbers]
+
+
+def _share(text: str, option: str, example: str) -> float:
+    found = _PERCENT.match(text)
+    if found is None or not 0 < float(found[1]) <= 100:
+        _fail(
+            "bad-quantity", text or "nothing", "a percentage above 0 %, up to 100 %", f"for example {example}", option
+        )
+    return float(found[1]) / 100
+
+
+def _bases(cells: Sequence[Cell]) -> dict[int, float]:
+    """What each cell's error is relative to."""
+    largest: dict[str, float] = {}
+    for cell in cells:
+        largest[cell.metric.text] = max(largest.get(cell.metric.text, 0.0), abs(cell.value))
+    return {
+        id(cell): max(
+            abs(cell.value),
+            SMALL_PART * largest[cell.metric.text],
+            SMALL_PERCENTAGE if cell.metric.metric.unit == "%" else 0.0,
+        )
+        or 1.0
+        for cell in cells
+    }
+
+
+def _data(rows: Sequence[Row], bases: Mapping[int, float], relative: float | None) -> Data:
+    import numpy as np
+
+    from hypertwin.calibration.least_squares import Data
+
+    cells = [(row, cell) for row in rows for cell in row.cells]
+    given = [cell.error is not None for _, cell in cells]
+    if any(given) and not all(given) and relative is None:
+        row, cell = next(pair for pair, known in zip(cells, given, strict=True) if not known)
+        allowed = "an error for every measured value, or for none"
+        hint = "fill the cell, or say what holds for all others: --error 2%"
+        where = f"{row.location}: column {cell.metric.text}{measurements.ERROR}"
+        _fail("missing-key", "(missing)", allowed, hint, where)
+    factor = relative or 1.0
+    return Data(
+        measured=np.array([cell.value for _, cell in cells]),
+        error=np.array([cell.error if cell.error is not None else factor * bases[id(cell)] for _, cell in cells]),
+        known=all(given) or relative is not None,
+        rows=np.array([row.number for row, _ in cells], dtype=np.int64),
+    )
+
+
+def _fitted(free: Sequence[Parameter], fit: Fit) -> tuple[Fitted, ...]:
+    lost = {index for direction in fit.free_directions for index in direction.members}
+    return tuple(
+        Fitted(
+            parameter=parameter,
+            value=float(fit.values[index]),
+            interval=None if fit.at_bound[index] else fit.intervals[index],
+            identified=index not in lost,
+            at_bound=fit.at_bound[index],
+        )
+        for index, parameter in enumerate(free)
+    )
+
+
+def _held_out(
+    twin: _Twin, rows: Sequence[Row], fitted: Sequence[Fitted]
+) -> Iterator[tuple[int, tuple[float, float | None]]]:
+    """The twin's values of rows that were not fitted, by the identity of their cells."""
+    import numpy as np
+
+    (values,) = twin([np.array([each.value for each in fitted])])
+    if values is None:
+        twin.explain()
+    cells = [cell for row in rows for cell in row.cells]
+    for index, cell in enumerate(cells):
+        column = values[:, index]
+        yield id(cell), (float(column.mean()), float(column.std(ddof=1) / math.sqrt(len(column))))
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _mean_size(errors: Iterator[float | None]) -> float | None:
+    known = [abs(each) for each in errors if each is not None]
+    return statistics.fmean(known) if known else None
+
+
+def _fail(code: str, value: str, allowed: str, hint: str, location: str) -> NoReturn:
+    raise ScenarioError.of([Mistake(code, "", value, allowed, hint, location)])

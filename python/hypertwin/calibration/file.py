@@ -1,0 +1,83 @@
+"""Calibration files: what `hypertwin calibrate --out` writes and `hypertwin simulate --calibration` takes.
+
+YAML: `set` has the values, `calibrated_on` what reports say of them; the rest is for people.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+import yaml
+
+from hypertwin import yaml_file
+from hypertwin.calibration.measurements import at
+from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.scenario import Scenario, load
+
+KEYS = ("scenario", "hypertwin", "seed", "calibrated_on", "set", "intervals", "notes")
+"""Keys of a calibration file."""
+
+UNBOUNDED = "unbounded"
+"""Stands for the interval of a parameter that the data do not bound."""
+
+
+def render(found: Mapping[str, Any]) -> str:
+    """The file for what `Calibration.to_dict` says. The same calibration gives the same text."""
+    settings, intervals = {}, {}
+    for each in found["parameters"]:
+        unit = each["unit"]
+        settings[each["path"]] = each["text"] if unit else float(each["text"])
+        ends = [f"{end:.6g} {unit}" if unit else float(f"{end:.6g}") for end in each["interval"] or ()]
+        intervals[each["path"]] = ends or UNBOUNDED
+    content = {
+        "scenario": found["scenario"],
+        "hypertwin": found["version"],
+        "seed": found["seed"],
+        "calibrated_on": found["calibrated_on"],
+        "set": settings,
+        "intervals": intervals,
+        "notes": list(found["notes"]),
+    }
+    head = "# Fitted by `hypertwin calibrate`; use it with --calibration. Intervals: 95 % confidence.\n"
+    return head + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
+
+
+def read(path: str | Path) -> dict[str, Any]:
+    """What a calibration file sets: values by path, and `calibrated_on`. Raises ScenarioError."""
+    name = str(path)
+    document = yaml_file.parse(yaml_file.read_text(Path(path)), name)
+    if document.mistakes:
+        raise ScenarioError.of(document.mistakes)
+    data = document.root.data()
+    if not isinstance(data, dict) or not isinstance(data.get("set"), dict) or not data["set"]:
+        hint = "hypertwin calibrate SCENARIO MEASUREMENTS.csv --free PATH --out FILE writes one"
+        _fail("missing-key", "set", "(missing)", "a mapping of paths to values", hint, name)
+    for key in data:
+        if key not in KEYS:
+            near = difflib.get_close_matches(str(key), KEYS, n=1)
+            hint = f"did you mean {near[0]}?" if near else "remove it"
+            _fail("unknown-key", str(key), "a key", ", ".join(KEYS), hint, name)
+    text = data.get("calibrated_on")
+    if not isinstance(text, str) or not text:
+        _fail("missing-key", "calibrated_on", "(missing)", "what it was calibrated on", "say what, in words", name)
+    return {**{str(key): value for key, value in data["set"].items()}, "calibrated_on": text}
+
+
+def apply(scenario: Scenario | str | Path, path: str | Path | None) -> Scenario | str | Path:
+    """The scenario with what a calibration file sets; without a file as it is. Raises ScenarioError."""
+    if path is None:
+        return scenario
+    changes = read(path)
+    try:
+        return load(load(scenario), changes)
+    except ScenarioError as error:
+        if not any(each.file.startswith("--set ") for each in error.mistakes):
+            raise
+        raise at(error, str(path)) from None
+
+
+def _fail(code: str, path: str, value: str, allowed: str, hint: str, location: str) -> NoReturn:
+    raise ScenarioError.of([Mistake(code, path, value, allowed, hint, location)])

@@ -1,0 +1,493 @@
+"""Least squares on a noisy function: fitted parameters, their intervals, and what the data cannot tell apart.
+
+The function is a simulation: each replication is noisy, and steps of a parameter that are too small drown in noise.
+Every evaluation has the same random numbers, so that the noise largely cancels in differences, and the derivatives are
+central differences over STEP. The trust region is SciPy's (`scipy.optimize.least_squares`, method `trf`), which keeps
+to the bounds. Everything happens on the logarithm of parameters that are positive, where a step is a factor.
+
+Intervals are those of the linearised model (Seber and Wild, "Nonlinear Regression", section 2.1.2): covariance
+s² (JᵀJ)⁻¹ of the measurement errors, and what the simulation's own noise, known from its replications, does to the
+parameters in the same way. Both are added, though the residuals show a part of the second too, so that intervals are
+rather too wide. Degrees of freedom are Welch's and Satterthwaite's.
+
+A direction in which parameters change together without effect is a small singular value of the Jacobian (Belsley, Kuh
+and Welsch, "Regression Diagnostics", chapter 3). Small means: below SMALLEST of the largest, or not to be told from the
+noise of the derivative, or so weak that the interval in that direction is as wide as the bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize, stats
+
+Array = NDArray[np.float64]
+
+Function = Callable[[Sequence[Array]], Sequence[Array | None]]
+"""Takes several sets of parameter values, and returns for each an array of replications × cells; None where the
+function has no value."""
+
+STEP = 0.05
+"""Half-width of a central difference: a relative change, or a part of the range of a parameter that may be zero."""
+
+SMALLEST = 1e-3
+"""Singular value, relative to the largest, below which a direction counts as without effect."""
+
+NOISE_LEVEL = 0.99
+"""Confidence with which a direction's effect must stand out of the derivative's noise."""
+
+WIDEST = 0.5
+"""Half-width of an interval, as a part of what the bounds leave, from which the data are said to say nothing."""
+
+CORRELATED = 0.98
+"""Correlation of two estimates from which they are reported as hard to separate."""
+
+ALONE = 0.98
+"""Length of a parameter's own axis within the directions without effect from which it has none at all."""
+
+LEAST_PART = 0.15
+"""Part in a direction, relative to the largest, from which a parameter is said to take part in it."""
+
+TOLERANCE = 5e-4
+"""The search ends when a step is smaller than this part of the bounds, or improves the sum of squares by less."""
+
+EXACT = 1e-9
+"""Residuals whose size says nothing, in units of the measurement's error: rounding."""
+
+HOPELESS = 1e3
+"""Residual of parameters at which the function has no value, in units of the measurement's error."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """Where parameters may be: bounds, and a coordinate in which equal steps are equally large changes."""
+
+    low: Array
+    high: Array
+
+    @property
+    def logarithmic(self) -> NDArray[np.bool_]:
+        """Which parameters are positive; their coordinate is the natural logarithm, else a part of the range."""
+        return self.low > 0
+
+    def to_coordinate(self, values: Array) -> Array:
+        """The coordinates of parameter values."""
+        positive = np.where(self.logarithmic, values, 1.0)
+        result: Array = np.where(self.logarithmic, np.log(positive), values / (self.high - self.low))
+        return result
+
+    def to_value(self, coordinates: Array) -> Array:
+        """The parameter values of coordinates."""
+        powers = np.exp(np.where(self.logarithmic, coordinates, 0.0))
+        result: Array = np.where(self.logarithmic, powers, coordinates * (self.high - self.low))
+        return result
+
+    @property
+    def ends(self) -> tuple[Array, Array]:
+        """Coordinates of the bounds."""
+        return self.to_coordinate(self.low), self.to_coordinate(self.high)
+
+    @property
+    def size(self) -> Array:
+        """Distance of the bounds."""
+        low, high = self.ends
+        return high - low
+
+
+@dataclass(frozen=True)
+class Data:
+    """What was measured: one cell per value, and the row that each is from."""
+
+    measured: Array
+    error: Array
+    """Standard deviation of each; where that is unknown, what it is proportional to."""
+    known: bool
+    """Whether `error` is the standard deviation, or only proportional to it."""
+    rows: NDArray[np.int64]
+    """Number of each cell's row. The function's noise is independent between rows."""
+
+
+@dataclass(frozen=True)
+class Direction:
+    """Parameters that can change together without an effect on what was measured."""
+
+    change: Array
+    """Coordinates that change together: relative changes for positive parameters."""
+    members: tuple[int, ...]
+    """Parameters that take part."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Fitted parameters, and how far to trust them."""
+
+    values: Array
+    intervals: tuple[tuple[float, float] | None, ...]
+    """95 % confidence; None where the data do not bound the parameter, or where nothing tells the error."""
+    at_bound: tuple[bool, ...]
+    free_directions: tuple[Direction, ...]
+    """What the data cannot tell; empty where every parameter is identified."""
+    correlations: tuple[tuple[int, int, float], ...]
+    """Pairs of identified parameters whose estimates are correlated above CORRELATED."""
+    predicted: Array
+    """The function at the fitted values, its mean over replications."""
+    noise: Array
+    """Standard error of each of these."""
+    left_out: Array
+    """Prediction of each cell by the linearised fit without its row; NaN where the other rows do not determine it."""
+    at_start: Array
+    """The function at the start."""
+    error_scale: float
+    """Standard deviation of the residuals, in units of the error."""
+    errors_explain: bool | None
+    """Whether known errors and the function's noise explain the residuals (χ² test, 95 %); None for unknown errors."""
+    converged: bool
+    evaluations: int
+    degrees_of_freedom: int
+    singular_values: tuple[float, ...] = field(default=())
+
+
+class NoValueError(Exception):
+    """The function has no value at the start, or on both sides of it."""
+
+
+class _OutOfEvaluations(Exception):  # noqa: N818
+    pass
+
+
+def fit(function: Function, start: Array, box: Box, data: Data, *, most_evaluations: int = 200) -> Fit:
+    """Fit the parameters, from `start` and within the box, to the data.
+
+    Raises NoValueError where the function has no value at the start, and ValueError for more parameters than cells.
+    """
+    if data.measured.size < start.size:
+        raise ValueError(f"{start.size} parameters and only {data.measured.size} measured values")
+    search = _Search(function, box, data, most_evaluations)
+    place, converged = search.run(np.clip(search.to_place(start), 0.0, 1.0))
+    return _judged(search, place, search.place_of_start, converged)
+
+
+class _Search:
+    """Evaluations by place: coordinates scaled so that the bounds are 0 and 1."""
+
+    def __init__(self, function: Function, box: Box, data: Data, most: int) -> None:
+        self.function, self.box, self.data, self.most = function, box, data, most
+        self.seen: dict[bytes, Array | None] = {}
+        self.best: tuple[float, Array] | None = None
+        self.step = np.where(box.logarithmic, STEP / box.size, STEP)
+        self.step = np.minimum(self.step, 0.25)
+        self.place_of_start = np.empty(0)
+
+    def to_place(self, values: Array) -> Array:
+        low, _ = self.box.ends
+        result: Array = (self.box.to_coordinate(values) - low) / self.box.size
+        return result
+
+    def to_value(self, place: Array) -> Array:
+        low, _ = self.box.ends
+        return np.clip(self.box.to_value(low + place * self.box.size), self.box.low, self.box.high)
+
+    def evaluate(self, places: Sequence[Array]) -> list[Array | None]:
+        """Replications × cells at each place; new ones are given to the function together."""
+        new = {place.tobytes(): place for place in places if place.tobytes() not in self.seen}
+        if new and len(self.seen) + len(new) > self.most:
+            raise _OutOfEvaluations
+        self.add(new)
+        return [self.seen[place.tobytes()] for place in places]
+
+    def add(self, new: dict[bytes, Array]) -> None:
+        if new:
+            found = self.function([self.to_value(place) for place in new.values()])
+            for key, place, values in zip(new, new.values(), found, strict=True):
+                self.seen[key] = values
+                cost = math.inf if values is None else float(np.sum(self.weighted(values) ** 2))
+                if values is not None and (self.best is None or cost < self.best[0]):
+                    self.best = (cost, place)
+
+    def weighted(self, values: Array) -> Array:
+        result: Array = (values.mean(axis=0) - self.data.measured) / self.data.error
+        return result
+
+    def residuals(self, place: Array) -> Array:
+        (values,) = self.evaluate([place])
+        return np.full(self.data.measured.size, HOPELESS) if values is None else self.weighted(values)
+
+    def neighbours(self, place: Array) -> list[tuple[Array, Array]]:
+        """For each parameter the places below and above that its difference is taken between, within the bounds."""
+        pairs = []
+        for index, step in enumerate(self.step):
+            low, high = place.copy(), place.copy()
+            low[index], high[index] = max(place[index] - step, 0.0), min(place[index] + step, 1.0)
+            pairs.append((low, high))
+        return pairs
+
+    def slopes(self, place: Array) -> Array:
+        """Change of each cell with each parameter's place, in units of the error: replications × cells × parameters."""
+        pairs = self.neighbours(place)
+        here, *around = self.evaluate([place, *(each for pair in pairs for each in pair)])
+        columns = []
+        for index, pair in enumerate(pairs):
+            # beyond what has a value: a difference to one side
+            (below, low), (above, high) = (
+                (here, place) if values is None else (values, end)
+                for values, end in zip(around[2 * index : 2 * index + 2], pair, strict=True)
+            )
+            if below is None or above is None or high[index] == low[index]:
+                raise NoValueError
+            columns.append((above - below) / (high[index] - low[index]) / self.data.error)
+        return np.stack(columns, axis=-1)
+
+    def run(self, start: Array) -> tuple[Array, bool]:
+        self.place_of_start = start
+        if self.evaluate([start])[0] is None:
+            raise NoValueError
+        try:
+            found = optimize.least_squares(
+                self.residuals,
+                start,
+                jac=lambda place: self.slopes(place).mean(axis=0),
+                bounds=(np.zeros_like(start) - 1e-12, np.ones_like(start) + 1e-12),
+                method="trf",
+                ftol=TOLERANCE,
+                xtol=TOLERANCE,
+                gtol=None,
+                x_scale=1.0,
+            )
+        except _OutOfEvaluations:
+            return (self.best[1] if self.best else start), False
+        return np.clip(found.x, 0.0, 1.0), bool(found.status > 0)
+
+    def finish(self, place: Array) -> tuple[Array, Array]:
+        """Values and slopes at the place found, beyond the limit of evaluations where need be."""
+        self.most += 1 + 2 * place.size
+        (values,) = self.evaluate([place])
+        if values is None:
+            raise NoValueError
+        return values, self.slopes(place)
+
+
+def _judged(search: _Search, place: Array, start: Array, converged: bool) -> Fit:
+    data, box = search.data, search.box
+    values, slopes = search.finish(place)
+    predicted = values.mean(axis=0)
+    residuals = (predicted - data.measured) / data.error
+    replications = len(values)
+    per_coordinate = slopes / box.size
+    jacobian = per_coordinate.mean(axis=0)
+    chance = values / data.error
+
+    cells_moved, singular, directions = np.linalg.svd(jacobian, full_matrices=False)
+    has_effect = np.array(
+        [
+            value > SMALLEST * singular[0] and value > 0 and _stands_out(per_coordinate @ direction)
+            for value, direction in zip(singular, directions, strict=True)
+        ]
+    )
+    errors = _Errors.of(residuals, chance, int(has_effect.sum()), data.known)
+    # what is barely there: its interval would be as wide as the bounds
+    for index, direction in enumerate(directions):
+        if has_effect[index] and errors.scale is not None:
+            half = errors.quantile(errors.freedom) * errors.scale / singular[index]
+            across = float(np.min(box.size / np.maximum(np.abs(direction), 1e-12)))
+            has_effect[index] = half < WIDEST * across
+    rank = int(has_effect.sum())
+    if rank != errors.rank:
+        errors = _Errors.of(residuals, chance, rank, data.known)
+    kept = directions[has_effect]
+    # estimates follow what was measured by this matrix, within the directions that the data determine
+    inverse = kept.T @ np.diag(1 / singular[has_effect]) @ cells_moved[:, has_effect].T
+    least = SMALLEST * float(singular[0])
+    free = [
+        _simplest(direction, search.to_value(place), box, per_coordinate, least)
+        for direction in _free_directions(directions[~has_effect])
+    ]
+    lost = {member for direction in free for member in direction.members}
+    intervals: list[tuple[float, float] | None] = [None] * start.size
+    covariance = np.zeros((start.size, start.size))
+    if errors.scale is not None:
+        of_errors = errors.scale**2 * inverse @ inverse.T
+        of_noise = np.zeros_like(of_errors)
+        for row in np.unique(data.rows):
+            cells = data.rows == row
+            if replications > 1:
+                spread = np.atleast_2d(np.cov(chance[:, cells], rowvar=False)) / replications
+                of_noise += inverse[:, cells] @ spread @ inverse[:, cells].T
+        covariance = of_errors + of_noise
+        freedom_of_noise = max(1, np.unique(data.rows).size * (replications - 1))
+        low, _ = box.ends
+        coordinate = low + place * box.size
+        for index in range(start.size):
+            if index in lost:
+                continue
+            parts = (of_errors[index, index], of_noise[index, index])
+            half = errors.quantile(_welch(parts, (errors.freedom, freedom_of_noise))) * math.sqrt(sum(parts))
+            ends = []
+            for sign in (-1, 1):
+                moved = coordinate.copy()
+                moved[index] += sign * half
+                ends.append(float(box.to_value(moved)[index]))
+            intervals[index] = (ends[0], ends[1])
+    return Fit(
+        values=search.to_value(place),
+        intervals=tuple(intervals),
+        at_bound=tuple(bool(each < TOLERANCE or each > 1 - TOLERANCE) for each in place),
+        free_directions=tuple(free),
+        correlations=tuple(_correlated(covariance, lost)),
+        predicted=predicted,
+        noise=values.std(axis=0, ddof=1) / math.sqrt(replications)
+        if replications > 1
+        else np.full(predicted.size, np.nan),
+        left_out=_left_out(jacobian @ kept.T, residuals, predicted, data),
+        at_start=_mean(search.seen[start.tobytes()]),
+        error_scale=errors.observed,
+        errors_explain=errors.explain,
+        converged=converged,
+        evaluations=len(search.seen),
+        degrees_of_freedom=data.measured.size - rank,
+        singular_values=tuple(float(each) for each in singular),
+    )
+
+
+def _mean(values: Array | None) -> Array:
+    if values is None:
+        raise NoValueError
+    mean: Array = values.mean(axis=0)
+    return mean
+
+
+@dataclass(frozen=True)
+class _Errors:
+    """How large the errors of the measured values are, in units of the error that was given."""
+
+    rank: int
+    scale: float | None
+    """Standard deviation; None where as many parameters as values leave nothing to tell it from."""
+    observed: float
+    """Root of the mean square of the residuals over degrees of freedom."""
+    freedom: float
+    """Degrees of freedom of the scale; infinite where the errors are known."""
+    explain: bool | None
+
+    @staticmethod
+    def of(residuals: Array, chance: Array, rank: int, known: bool) -> _Errors:
+        freedom = residuals.size - rank
+        squares = float(np.sum(residuals**2))
+        observed = math.sqrt(squares / freedom) if freedom > 0 else 0.0
+        if not known:
+            scale = None if freedom <= 0 else max(observed, EXACT)
+            return _Errors(rank, scale, observed, freedom, None)
+        noise = chance.var(axis=0, ddof=1) / len(chance) if len(chance) > 1 else np.zeros(residuals.size)
+        within = stats.chi2.ppf(0.95, freedom) if freedom > 0 else math.inf
+        explained = bool(np.sum(residuals**2 / (1 + noise)) <= within)
+        # residuals beyond the errors: what is wrong, errors or twin, is unknown; the residuals say how much
+        return _Errors(
+            rank, 1.0 if explained else max(1.0, observed), observed, math.inf if explained else freedom, explained
+        )
+
+    @staticmethod
+    def quantile(freedom: float) -> float:
+        """Half-width of a 95 % interval over its standard error."""
+        return float(stats.norm.ppf(0.975) if math.isinf(freedom) else stats.t.ppf(0.975, max(freedom, 1.0)))
+
+
+def _welch(parts: tuple[float, float], freedoms: tuple[float, float]) -> float:
+    """Degrees of freedom of a sum of variances that are known with these."""
+    below = sum(part**2 / freedom for part, freedom in zip(parts, freedoms, strict=True) if not math.isinf(freedom))
+    return sum(parts) ** 2 / below if below > 0 else math.inf
+
+
+def _stands_out(effect: Array) -> bool:
+    """Whether an effect, replications × cells, is more than the chance of its replications."""
+    replications, cells = effect.shape
+    mean = effect.mean(axis=0)
+    if replications < 2:
+        return True
+    chance = float(np.sum(effect.var(axis=0, ddof=1))) / replications
+    size = float(np.sum(mean**2))
+    # a difference of roundings is no chance, and no effect
+    return bool(size > chance * float(stats.f.ppf(NOISE_LEVEL, cells, cells * (replications - 1))))
+
+
+def _free_directions(directions: Array) -> list[Direction]:
+    """Directions without effect, those of one parameter alone first, then what the others do together."""
+    if not len(directions):
+        return []
+    size = directions.shape[1]
+    alone = [index for index in range(size) if np.linalg.norm(directions[:, index]) > ALONE]
+    found = [Direction(np.eye(size)[index], (index,)) for index in alone]
+    others = np.array([index for index in range(size) if index not in alone], dtype=int)
+    if len(directions) > len(alone) and others.size:
+        rest = directions.copy()
+        rest[:, alone] = 0.0
+        _, strength, left = np.linalg.svd(rest, full_matrices=False)
+        basis = left[: len(directions) - len(alone)][strength[: len(directions) - len(alone)] > 0.1]
+        for direction in _sparse(basis):
+            scaled = direction / direction[np.argmax(np.abs(direction) > LEAST_PART * np.max(np.abs(direction)))]
+            scaled /= np.max(np.abs(scaled))
+            members = tuple(int(index) for index in np.flatnonzero(np.abs(scaled) > LEAST_PART))
+            found.append(Direction(scaled, members))
+    return found
+
+
+def _simplest(direction: Direction, values: Array, box: Box, slopes: Array, least: float) -> Direction:
+    """Of two parameters: the direction that keeps their product, ratio or sum, where that has no effect either.
+
+    The direction itself is as noisy as the derivatives that it comes from.
+    """
+    if len(direction.members) != 2 or not box.logarithmic[list(direction.members)].all():
+        return direction
+    first, second = direction.members
+    effects = []
+    for change in ((1.0, -1.0), (1.0, 1.0), (1.0, -values[first] / values[second])):
+        kept = np.zeros_like(values)
+        kept[[first, second]] = np.array(change) / max(map(abs, change))
+        effect = slopes @ kept
+        size = float(np.linalg.norm(effect.mean(axis=0)) / np.linalg.norm(kept))
+        if size <= least or not _stands_out(effect):
+            effects.append((size, kept))
+    return Direction(min(effects, key=lambda each: each[0])[1], direction.members) if effects else direction
+
+
+def _sparse(basis: Array) -> Array:
+    """Other vectors of the same space with as many zeros as elimination gives: each then says one thing."""
+    rows = basis.copy()
+    done: list[int] = []
+    for index in range(len(rows)):
+        column = int(np.argmax(np.where(np.isin(np.arange(rows.shape[1]), done), 0.0, np.abs(rows[index]))))
+        done.append(column)
+        rows[index] /= rows[index, column]
+        for other in range(len(rows)):
+            if other != index:
+                rows[other] -= rows[other, column] * rows[index]
+    return rows
+
+
+def _correlated(covariance: Array, lost: set[int]) -> list[tuple[int, int, float]]:
+    spread = np.sqrt(np.diag(covariance))
+    return [
+        (first, second, float(covariance[first, second] / (spread[first] * spread[second])))
+        for first in range(len(spread))
+        for second in range(first + 1, len(spread))
+        if not {first, second} & lost
+        and spread[first] * spread[second] > 0
+        and abs(covariance[first, second]) > CORRELATED * spread[first] * spread[second]
+    ]
+
+
+def _left_out(jacobian: Array, residuals: Array, predicted: Array, data: Data) -> Array:
+    """What a fit without a row's cells would predict for them, the function taken as linear around the fit."""
+    result = np.full(predicted.size, np.nan)
+    if not jacobian.shape[1]:
+        return result
+    for row in np.unique(data.rows):
+        cells = data.rows == row
+        others = jacobian[~cells]
+        if np.linalg.matrix_rank(others, tol=SMALLEST * np.linalg.norm(jacobian, 2)) < jacobian.shape[1]:
+            continue
+        change, *_ = np.linalg.lstsq(others, -residuals[~cells], rcond=None)
+        result[cells] = predicted[cells] + jacobian[cells] @ change * data.error[cells]
+    return result

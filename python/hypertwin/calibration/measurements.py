@@ -1,0 +1,244 @@
+"""Measured points: a CSV file with one row per point.
+
+| column | meaning |
+|---|---|
+| path into the scenario, `vms.db.load` | what was set there, written as for `--set`; empty: as in the scenario |
+| path into a report, `hosts.esx1.usage_pct` | what was measured, in the metric's unit or with one; empty: nothing |
+| `METRIC.error` | standard deviation of that value's error, in the same unit |
+| `name` | what to call the row |
+
+A path that is both (`vms.db.vcpus`) is what was set. Lines that begin with `#` are remarks. Separators are commas,
+semicolons or tabs, whichever the first line has.
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+from hypertwin import scenario as scenarios
+from hypertwin.calibration import parameters
+from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.frame import KINDS
+from hypertwin.report import metric_path
+from hypertwin.report.metric_path import MetricPath
+from hypertwin.scenario import Scenario
+
+ERROR = ".error"
+NAME = "name"
+ALMOST = 0.85
+"""Likeness of a name to a path into the scenario from which that is what was meant."""
+
+MAX_ROWS = 1_000
+MAX_BYTES = 4 << 20
+"""Far more than anyone measures by hand, and than a fit by simulation could use."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One measured value, in the metric's own unit."""
+
+    metric: MetricPath
+    value: float
+    error: float | None
+    """Standard deviation of its error; None where the file does not say."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measured point."""
+
+    number: int
+    """From 1, remarks and the head not counted: what `--holdout` counts."""
+    name: str
+    settings: Mapping[str, Any]
+    cells: tuple[Cell, ...]
+    location: str
+    """`FILE:LINE`."""
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """What a file says."""
+
+    file: str
+    rows: tuple[Row, ...]
+
+
+def read(file: str | Path, scenario: Scenario) -> Measurements:
+    """Read a file of measured points of a scenario.
+
+    Raises ScenarioError, which names file, line, column, value and what is allowed.
+    """
+    return parse(_text(Path(file), str(file)), str(file), scenario)
+
+
+def parse(text: str, file: str, scenario: Scenario) -> Measurements:
+    """The measured points in a text; `file` is its name in messages. Otherwise like `read`."""
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip() and line[0] != "#"]
+    if not lines:
+        _fail("empty-file", "", "nothing in it", "a line of column names, then a line per measured point", _HINT, file)
+    first, head = lines[0][0], lines[0][1]
+    delimiter = next((each for each in (",", ";", "\t") if each in head), ",")
+    records = list(csv.reader([line for _, line in lines], delimiter=delimiter, skipinitialspace=True))
+    columns = [_column(name.strip(), f"{file}:{first}", scenario) for name in records[0]]
+    _check_columns(columns, f"{file}:{first}")
+    if len(records) == 1:
+        _fail("empty-file", "", "only column names", "a line per measured point", "add what was measured", file)
+    if len(records) - 1 > MAX_ROWS:
+        _fail("too-large", "", f"{len(records) - 1} rows", f"at most {MAX_ROWS}", "average points that are alike", file)
+    rows = [
+        _row(number, record, columns, f"{file}:{line}")
+        for number, (record, (line, _)) in enumerate(zip(records[1:], lines[1:], strict=True), 1)
+    ]
+    if not any(row.cells for row in rows):
+        _fail("empty-file", "", "no measured value in any row", "numbers in the columns of metrics", _HINT, file)
+    return Measurements(file, _named(rows))
+
+
+@dataclass(frozen=True)
+class _Column:
+    name: str
+    kind: str
+    """`setting`, `metric`, `error` or `name`."""
+    metric: MetricPath | None = None
+
+
+_HINT = "for example vms.db.load,groups.db.response_ms.mean,hosts.esx1.usage_pct and below it 2,14.1,63"
+
+
+def _column(name: str, location: str, scenario: Scenario) -> _Column:
+    if name == NAME:
+        return _Column(name, "name")
+    if name.endswith(ERROR):
+        return _Column(name, "error")
+    if parameters.schema_node(name) is not None:
+        return _Column(name, "setting")
+    section, _, rest = name.partition(".")
+    if section not in KINDS or "." not in rest:
+        sections = ", ".join(KINDS)
+        allowed = f"a path into the scenario, SECTION.NAME.METRIC of a report ({sections}), or name"
+        near = difflib.get_close_matches(name, [*_paths(scenario), NAME], n=1)
+        hint = f"did you mean {near[0]}?" if near else _HINT
+        _fail("unknown-column", "", name or "a column without a name", allowed, hint, location)
+    if "*" in rest:
+        _fail("unknown-column", "", name, "one entity", "write one column for each host or group", location)
+    try:
+        return _Column(name, "metric", metric_path.parse(name, scenario, f"{location}: column {name}"))
+    except ScenarioError:
+        near = difflib.get_close_matches(name, _paths(scenario), n=1, cutoff=ALMOST)
+        if not near:
+            raise
+        allowed = "a path into the scenario, or a figure of a report"
+        _fail("unknown-column", "", name, allowed, f"did you mean {near[0]}?", location)
+
+
+def _paths(scenario: Scenario) -> list[str]:
+    """Paths of a scenario's values, and the names that reports can have, for guessing what was meant."""
+
+    def below(value: Any, path: str) -> list[str]:
+        if isinstance(value, Mapping):
+            return [each for key, inner in value.items() for each in below(inner, f"{path}.{key}" if path else key)]
+        return [path]
+
+    return below(scenario.data, "")
+
+
+def _check_columns(columns: Sequence[_Column], location: str) -> None:
+    names = [column.name for column in columns]
+    for name in names:
+        if names.count(name) > 1:
+            _fail("duplicate-key", "", name, "each column once", "remove one of them", location)
+    metrics = [column.name for column in columns if column.kind == "metric"]
+    for column in columns:
+        if column.kind == "error" and column.name.removesuffix(ERROR) not in metrics:
+            allowed = f"METRIC{ERROR} beside METRIC: {', '.join(f'{each}{ERROR}' for each in metrics) or '(none)'}"
+            _fail("unknown-column", "", column.name, allowed, "add the metric's own column", location)
+    if not metrics:
+        _fail("missing-key", "", "no column of a metric", "at least one path into a report", _HINT, location)
+
+
+def _row(number: int, record: Sequence[str], columns: Sequence[_Column], location: str) -> Row:
+    if len(record) != len(columns):
+        hint = "leave a cell empty where nothing was measured; quote a value that has a comma"
+        _fail("wrong-type", "", f"{len(record)} cells", f"{len(columns)}, one for each column", hint, location)
+    texts = {column.name: text.strip() for column, text in zip(columns, record, strict=True)}
+    settings = {}
+    cells = []
+    for column in columns:
+        text, where = texts[column.name], f"{location}: column {column.name}"
+        if not text:
+            continue
+        if column.kind == "setting":
+            settings.update(_setting(column.name, text, where))
+        elif column.kind == "metric" and column.metric is not None:
+            value = metric_path.number(
+                text, column.metric.metric, where, "bad-quantity", "leave it empty if unmeasured"
+            )
+            cells.append(Cell(column.metric, value, _error(texts.get(f"{column.name}{ERROR}", ""), column, where)))
+    return Row(number, texts.get(NAME, ""), settings, tuple(cells), location)
+
+
+def _named(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """The rows; one without a name is called by what was set there and not everywhere."""
+    paths = dict.fromkeys(path for row in rows for path in row.settings)
+    varying = [path for path in paths if len({repr(row.settings.get(path)) for row in rows}) > 1]
+    named = []
+    for row in rows:
+        words = [f"{path.split('.')[-1]} {row.settings[path]}" for path in varying if path in row.settings]
+        named.append(replace(row, name=row.name or ", ".join(words) or f"row {row.number}"))
+    return tuple(named)
+
+
+def _setting(path: str, text: str, location: str) -> dict[str, Any]:
+    try:
+        return scenarios.parse_sets([f"{path}={text}"])
+    except ScenarioError as error:
+        raise at(error, location) from None
+
+
+def _error(text: str, column: _Column, location: str) -> float | None:
+    if not text or column.metric is None:
+        return None
+    where = f"{location}{ERROR}"
+    value = metric_path.number(text, column.metric.metric, where, "bad-quantity", "leave it empty if unknown")
+    if not value > 0:
+        _fail("out-of-range", "", text, "more than 0", "leave it empty if unknown", where)
+    return value
+
+
+def at(error: ScenarioError, location: str) -> ScenarioError:
+    """The same mistakes, found at another place."""
+    return ScenarioError.of(
+        Mistake(each.code, each.path, each.value, each.allowed, each.hint, location) for each in error.mistakes
+    )
+
+
+def _text(path: Path, name: str) -> str:
+    try:
+        if path.is_dir():
+            _fail("not-a-file", "", "a directory", "a CSV file", "name the file", name)
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        _fail("file-not-found", "", "no such file", "a CSV file of measured points", "check the path", name)
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        _fail("unreadable-file", "", reason, "a file that can be read", "check path and permissions", name)
+    if len(data) > MAX_BYTES:
+        _fail("file-too-large", "", f"over {MAX_BYTES >> 20} MiB", f"at most {MAX_BYTES >> 20} MiB", "average", name)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        _fail("not-utf-8", "", f"byte {error.start}", "text in UTF-8", "save it as UTF-8", name)
+    if "\0" in text:
+        _fail("control-character", "", "NUL", "text", "save it as CSV, not as a spreadsheet", name)
+    return text
+
+
+def _fail(code: str, path: str, value: str, allowed: str, hint: str, location: str) -> NoReturn:
+    raise ScenarioError.of([Mistake(code, path, value, allowed, hint, location)])

@@ -1,0 +1,225 @@
+"""Parameters that are fitted: what `--free PATH[=LOW..HIGH]` means for a scenario.
+
+The schema says what a path holds: a plain number, or a quantity. A fitted quantity keeps the unit in which the scenario
+has it. Without bounds a parameter may be a FACTOR-th to FACTOR times its present value, as far as the schema allows.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from typing import Any, NoReturn
+
+from hypertwin import _core
+from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.scenario import Scenario
+
+FACTOR = 5.0
+"""Default bounds: the present value divided and multiplied by this."""
+
+DIGITS = 7
+"""Significant digits of a fitted value; far more than any fit knows."""
+
+_QUANTITY = re.compile(r"\s*([+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*(\S*)\s*\Z")
+_FORM = "PATH or PATH=LOW..HIGH, such as workloads.web.cpu.mean=5ms..20ms"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A place in the scenario that holds a number, and where that number may be."""
+
+    path: str
+    unit: str
+    """Unit of the numbers below; empty for a plain number."""
+    start: float
+    """Where the search starts: its value in the scenario, or the middle of bounds that do not hold that."""
+    low: float
+    high: float
+
+    def text(self, value: float) -> str:
+        """A value as a scenario has it: `54.2 ms`."""
+        return f"{_plain(value)} {self.unit}".rstrip()
+
+    def setting(self, value: float) -> str | float:
+        """A value as an override: text with a unit, or a number."""
+        return self.text(value) if self.unit else float(_plain(value))
+
+
+def parse(items: Sequence[str], scenario: Scenario) -> tuple[Parameter, ...]:
+    """The parameters that texts such as `vms.db.load` or `workloads.web.cpu.mean=5ms..20ms` free. Raises ScenarioError.
+
+    Whole numbers (`vms.db.vcpus`) cannot be freed: there is nothing between two of them to look at.
+    """
+    if not items:
+        _fail("bad-override", "", "nothing", _FORM, "say what to fit with --free", "--free")
+    found: dict[str, Parameter] = {}
+    for item in items:
+        parameter = _parse(item, scenario)
+        if parameter.path in found:
+            _fail("duplicate-key", parameter.path, item, "each path once for --free", "give it once", f"--free {item}")
+        found[parameter.path] = parameter
+    return tuple(found.values())
+
+
+def schema_node(path: str) -> Mapping[str, Any] | None:
+    """What the schema says of the place that a path names; None where there is no such place."""
+    node: Mapping[str, Any] = _resolved(_schema())
+    for key in path.split("."):
+        if key in node.get("properties", {}):
+            inner = node["properties"][key]
+        elif isinstance(node.get("additionalProperties"), dict) and key:
+            inner = node["additionalProperties"]
+        elif "items" in node and key.isdecimal():
+            inner = node["items"]
+        else:
+            return None
+        node = _resolved(inner)
+    return node
+
+
+def _parse(item: str, scenario: Scenario) -> Parameter:
+    location = f"--free {item}"
+    path, equals, bounds = (part.strip() for part in item.partition("="))
+    if not path or (equals and not bounds):
+        _fail("bad-override", path, item or "nothing", _FORM, "leave =LOW..HIGH out for default bounds", location)
+    value = _value_at(path, scenario, location)
+    node = schema_node(path) or {}
+    kind = str(node.get("x-quantity", ""))
+    if node.get("type") == "integer":
+        allowed = "a number that need not be whole"
+        _fail("wrong-type", path, str(value), allowed, f"compare a few values instead: --sweep {path}=...", location)
+    if isinstance(value, bool) or not (kind or isinstance(value, int | float)):
+        _fail("wrong-type", path, str(value), "a number, or a quantity with a unit", "free one of those", location)
+    number, unit = _split(str(value))
+    least, most = _allowed(node, kind, unit)
+    if equals:
+        low, high = _bounds(path, bounds, kind, unit, location)
+        if low < least or high > most:
+            _range(path, bounds, least, most, unit, location)
+        if not low <= number <= high:
+            number = math.sqrt(low * high) if low > 0 else (low + high) / 2
+    elif number == 0:
+        hint = f"say where to look: --free {path}=LOW..HIGH, or start elsewhere: --set {path}=..."
+        _fail("out-of-range", path, str(value), "a present value other than 0, or bounds", hint, location)
+    else:
+        low, high = sorted((number / FACTOR, number * FACTOR))
+        low, high = max(low, least), min(high, most)
+    return Parameter(path, unit, number, low, high)
+
+
+def _bounds(path: str, text: str, kind: str, unit: str, location: str) -> tuple[float, float]:
+    ends = text.split("..")
+    if len(ends) != 2:
+        _fail("bad-override", path, text, "LOW..HIGH", f"for example --free {path}=1{unit}..2{unit}", location)
+    low, high = (_in_unit(path, end.strip(), kind, unit, location) for end in ends)
+    if not low < high:
+        _fail("out-of-range", path, text, "LOW below HIGH", "turn them round", location)
+    return low, high
+
+
+def _in_unit(path: str, text: str, kind: str, unit: str, location: str) -> float:
+    """A number or quantity in the unit of the parameter."""
+    found = _QUANTITY.match(text)
+    if found is None:
+        allowed = f"a number{f' with a unit, such as 1 {unit}' if kind else ''}"
+        _fail("bad-quantity", path, text or "nothing", allowed, _FORM, location)
+    number = float(found[1])
+    if not kind:
+        if found[2]:
+            _fail("bad-unit", path, text, "a number without a unit", f"write {found[1]}", location)
+        return number
+    if number == 0 and not found[2]:
+        return 0.0
+    try:
+        return _BASES[kind](text) / _BASES[kind](f"1 {unit}")
+    except ValueError as error:
+        _fail("bad-unit", path, text, f"a quantity such as 1 {unit}", str(error), location)
+
+
+def _allowed(node: Mapping[str, Any], kind: str, unit: str) -> tuple[float, float]:
+    if not kind:
+        return float(node.get("minimum", -math.inf)), float(node.get("maximum", math.inf))
+    one = _BASES[kind](f"1 {unit}")
+    return _BASES[kind](node["x-minimum"]) / one, _BASES[kind](node["x-maximum"]) / one
+
+
+def _value_at(path: str, scenario: Scenario, location: str) -> Any:
+    here: Any = scenario.data
+    for depth, key in enumerate(path.split(".")):
+        if isinstance(here, Mapping) and key in here:
+            here = here[key]
+        elif isinstance(here, tuple) and key.isdecimal() and int(key) < len(here):
+            here = here[int(key)]
+        else:
+            parent = ".".join(path.split(".")[:depth])
+            if schema_node(path) is not None and here is not None and (not isinstance(here, Mapping) or depth > 1):
+                hint = f"give it a value to start from: --set {path}=..."
+                _fail("missing-key", path, "(missing)", "a place that has a value", hint, location)
+            names = list(here) if isinstance(here, Mapping) else []
+            near = difflib.get_close_matches(key, names, n=1)
+            start = f"{parent}." if parent else ""
+            hint = f"did you mean {start}{near[0]}?" if near else "hypertwin schema and docs/scenario.md list the paths"
+            listed = ", ".join(names[:12]) or "no keys there"
+            _fail("unknown-path", path, key or "nothing", f"in {parent or 'a scenario'}: {listed}", hint, location)
+    return here
+
+
+def _split(text: str) -> tuple[float, str]:
+    found = _QUANTITY.match(text)
+    return (float(found[1]), found[2]) if found else (math.nan, "")
+
+
+def _plain(value: float) -> str:
+    """A number without an exponent, to DIGITS significant digits."""
+    text = format(Decimal(f"{value:.{DIGITS}g}"), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _per_second(text: str) -> float:
+    number, unit = _split(text)
+    seconds = {"/s": 1.0, "/min": 60.0, "/h": 3600.0}
+    if unit not in seconds:
+        raise ValueError(f"needs one of {', '.join(seconds)}")
+    return number / seconds[unit]
+
+
+_BASES: Mapping[str, Callable[[str], float]] = {
+    "duration": _core.duration_s,
+    "frequency": lambda text: float(_core.frequency_hz(text)),
+    "bytes": lambda text: float(_core.size_bytes(text)),
+    "bandwidth": _core.bandwidth_bytes_per_s,
+    "rate": _per_second,
+}
+"""How a quantity of each kind becomes a number."""
+
+
+def _range(path: str, text: str, least: float, most: float, unit: str, location: str) -> NoReturn:
+    allowed = f"{_plain(least)} to {_plain(most)} {unit}".rstrip()
+    _fail("out-of-range", path, text, allowed, "choose bounds in that range", location)
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    schema: dict[str, Any] = json.loads(_core.schema_json())
+    return schema
+
+
+def _resolved(node: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema with what it refers to; its own keywords win."""
+    return {key: value for part in reversed(list(_chain(node))) for key, value in part.items()}
+
+
+def _chain(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield node
+    if "$ref" in node:
+        yield from _chain(_schema()["$defs"][node["$ref"].rsplit("/", 1)[-1]])
+
+
+def _fail(code: str, path: str, value: str, allowed: str, hint: str, location: str) -> NoReturn:
+    raise ScenarioError.of([Mistake(code, path, value, allowed, hint, location)])

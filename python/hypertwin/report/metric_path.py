@@ -1,0 +1,168 @@
+"""Where a figure is in a report: `hosts.esx-1.usage_pct`, `groups.web.response_ms.p99`, `vms.db-3.costop_pct`.
+
+A path is a section, a name and a key. Objectives and columns of measured values are written so. Names may be patterns
+with `*` where the user of this module can say which of several figures counts.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, NoReturn
+
+from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.frame import KINDS, flatten
+from hypertwin.report.metrics import CATALOGUE, Metric, catalogue_key
+from hypertwin.scenario import Scenario
+
+CONVERSIONS: Mapping[str, Mapping[str, float]] = {
+    "ms": {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "μs": 1e-3, "ms": 1, "s": 1e3, "min": 6e4},
+    "s": {"ms": 1e-3, "s": 1, "min": 60},
+    "1/s": {"/s": 1, "1/s": 1},
+    "units/s": {"/s": 1, "units/s": 1},
+    "MB/s": {"kB/s": 1e-3, "MB/s": 1, "GB/s": 1e3},
+    "GB/s": {"MB/s": 1e-3, "GB/s": 1},
+    "MHz": {"MHz": 1, "GHz": 1e3},
+    "MB": {"MiB": 1, "GiB": 1024},
+}
+"""What one of a unit is in a metric's own unit; any other metric takes its own unit only."""
+
+NESTED = ("response_ms_", "io_latency_ms_")
+"""Beginnings of flat keys that reports nest: `response_ms_p99` is `response_ms.p99` there."""
+
+_NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?)\s*(.*)")
+
+
+@dataclass(frozen=True)
+class MetricPath:
+    """A figure of a report."""
+
+    section: str
+    """Section of a point's report: a key of `hypertwin.frame.KINDS`."""
+    entity: str
+    """Name in that section, or a pattern with `*`."""
+    key: str
+    """Flat key of the figure, such as `response_ms_p99`."""
+    metric: Metric
+    """Its entry in the catalogue."""
+    location: str
+    """Where it was written, for messages."""
+
+    @property
+    def text(self) -> str:
+        """As reports nest it: `groups.db.response_ms.p99`."""
+        return f"{self.section}.{self.entity}.{dotted(self.key)}"
+
+    def entities(self, report: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """Flat figures of every entity that the name fits. Raises ScenarioError where there is none."""
+        section = report.get(self.section, {})
+        names = [name for name in section if fnmatchcase(name, self.entity)]
+        if self.section == "vms" and not names:  # the only machine of a group has no number
+            names = [name for name in section if fnmatchcase(f"{name}-1", self.entity)]
+        if not names:
+            unknown_name(self.section, self.entity, section, self.location)
+        return {name: flatten(section[name]) for name in names}
+
+    def known(self, report: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Flat figures of the entities that have this one. Raises ScenarioError where none has."""
+        found = self.entities(report)
+        known = [flat for flat in found.values() if self.key in flat]
+        if not known:
+            keys = {key for flat in found.values() for key, value in flat.items() if isinstance(value, int | float)}
+            unknown_metric(self.text, self.key, keys, self.location)
+        return known
+
+    def read(self, report: Mapping[str, Any]) -> float | None:
+        """The figure of the one entity that has this name; None where nothing was measured. Raises ScenarioError."""
+        value = self.known(report)[0][self.key]
+        return float(value) if isinstance(value, int | float) else None
+
+
+def parse(text: str, scenario: Scenario, location: str, group: str | None = None) -> MetricPath:
+    """The figure that a path names; one without a section is of the VM group `group`. Raises ScenarioError.
+
+    Names of metrics, hosts and groups are checked here, so that nothing is simulated for a misspelt one; stations of
+    the I/O path and single machines are known from a report only (`MetricPath.known`).
+    """
+    section, _, rest = text.partition(".")
+    entity, _, key = rest.partition(".")
+    if section not in KINDS or not key:
+        section, entity, key = "groups", group or "", text
+    key = key.replace(".", "_")
+    names = _names(scenario, section)
+    if names is not None and not any(fnmatchcase(name, entity) for name in names):
+        unknown_name(section, entity, names, location)
+    catalogue = {each.key: each for each in CATALOGUE if KINDS[section] in each.scopes}
+    known = catalogue.get(catalogue_key(key))
+    if known is None or not _is_numeric(known):
+        unknown_metric(text, key, {each.key for each in catalogue.values() if _is_numeric(each)}, location)
+    return MetricPath(section, entity, key, known, location)
+
+
+def number(written: str, metric: Metric, location: str, code: str, hint: str) -> float:
+    """A number with or without a unit, in the metric's own unit. Raises ScenarioError, with `code` for no number."""
+    found = _NUMBER.fullmatch(written)
+    if found is None:
+        fail(code, "", written, f"a number{_in(metric.unit)}", hint, location)
+    value, unit = float(found[1]), found[2]
+    factors = CONVERSIONS.get(metric.unit, {metric.unit: 1.0} if metric.unit else {})
+    if unit and unit not in factors:
+        allowed = f"{', '.join(factors)}, or no unit" if factors else "no unit"
+        what = f"{dotted(metric.key)} is in {metric.unit}" if metric.unit else f"{dotted(metric.key)} has no unit"
+        fail("bad-unit", "", written, allowed, what, location)
+    return value * (factors[unit] if unit else 1.0)
+
+
+def dotted(key: str) -> str:
+    """A flat key as reports nest it: `response_ms_p99` is `response_ms.p99`."""
+    nest = next((nest for nest in NESTED if key.startswith(nest)), None)
+    return key if nest is None else f"{nest[:-1]}.{key.removeprefix(nest)}"
+
+
+def unknown_name(section: str, name: str, known: Iterable[str], location: str) -> NoReturn:
+    """Refuse a name that a section does not have."""
+    names = list(known)
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f"did you mean {section}.{near[0]}?" if near else "choose one of these"
+    listed = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+    fail("unknown-reference", "", f"{section}.{name}", f"a name in {section}: {listed or '(none)'}", hint, location)
+
+
+def unknown_metric(metric: str, key: str, known: Iterable[str], location: str) -> NoReturn:
+    """Refuse a figure that an entity does not have."""
+    keys = sorted(key for key in known if not key.endswith("_ci95"))
+    near = difflib.get_close_matches(key, keys, n=1, cutoff=0.5)
+    hint = f"did you mean {dotted(near[0])}?" if near else "docs/metrics.md explains each"
+    fail("unknown-metric", "", metric, ", ".join(map(dotted, keys)), hint, location)
+
+
+def fail(code: str, path: str, value: str, allowed: str, hint: str, location: str) -> NoReturn:
+    """Raise the ScenarioError of one mistake."""
+    raise ScenarioError.of([Mistake(code, path, value, allowed, hint, location)])
+
+
+def _is_numeric(metric: Metric) -> bool:
+    return metric.key not in ("unit", "outcomes", "redundancy", "incidents")
+
+
+def _names(scenario: Scenario, section: str) -> list[str] | None:
+    """The names that a section of a report will have; None where only a report knows."""
+    if section == "groups":
+        return list(scenario.data["vms"])
+    if section == "pools":
+        return list(scenario.data.get("storage", {}))
+    if section == "hosts":
+        counts = {name: int(host["count"]) for name, host in scenario.data["hosts"].items()}
+        return [
+            name if count == 1 else f"{name}-{number}"
+            for name, count in counts.items()
+            for number in range(1, count + 1)
+        ]
+    return None
+
+
+def _in(unit: str) -> str:
+    return f", in {unit} or with a unit" if unit in CONVERSIONS else f", in {unit}" if unit else ""

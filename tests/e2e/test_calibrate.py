@@ -1,0 +1,188 @@
+"""`hypertwin calibrate`: the twin finds its own parameters again, and other commands use what was found."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+from tests.conftest import TINY
+from tests.e2e.test_report import HOSTILE, Tags, figures
+
+import hypertwin
+from hypertwin.calibration import file as calibration_file
+from hypertwin.report import html
+from hypertwin.report.metric_path import parse
+
+TRUE = {"workloads.oltp.cpu.mean": "5.1 ms", "workloads.oltp.delay.mean": "7 ms"}
+METRICS = ("groups.db.response_ms.mean", "groups.db.throughput_per_s", "hosts.esx1.usage_pct")
+FREE = ("--free", "workloads.oltp.cpu.mean=2ms..10ms", "--free", "workloads.oltp.delay.mean")
+RUNS = ("--duration", 5, "--replications", 3)
+
+
+@pytest.fixture(scope="module")
+def points(tmp_path_factory):
+    """Measured points that the twin made, from other seeds, and the scenario."""
+    folder = tmp_path_factory.mktemp("calibrate")
+    (folder / "tiny.yaml").write_text(TINY)
+    base = hypertwin.load(folder / "tiny.yaml")
+    metrics = [parse(metric, base, metric) for metric in METRICS]
+    lines = [",".join(["vms.db.load", *METRICS])]
+    for load in (0.5, 1, 2, 3, 4):
+        settings = {**TRUE, "vms.db.load": load}
+        made = hypertwin.simulate(base, overrides=settings, seed=int(100 * load), duration=40, replications=1)
+        lines.append(",".join([str(load), *(f"{metric.read(made.points[0]):.5g}" for metric in metrics)]))
+    (folder / "measured.csv").write_text("\n".join(lines) + "\n")
+    return folder / "tiny.yaml", folder / "measured.csv"
+
+
+@pytest.fixture(scope="module")
+def found(points):
+    scenario, measured = points
+    free = ["workloads.oltp.cpu.mean=2ms..10ms", "workloads.oltp.delay.mean"]
+    return hypertwin.calibrate(scenario, measured, free=free, duration=8, replications=3)
+
+
+def test_the_twin_finds_its_own_parameters(found):
+    for each, true in zip(found.fitted, (5.1, 7.0), strict=True):
+        low, high = each.interval
+        assert low <= each.value <= high
+        assert each.value == pytest.approx(true, rel=0.1)
+        assert high / low < 1.6
+    assert found.inseparable == ()
+    for metric in found.to_dict()["metrics"]:
+        assert metric["fitted_pct"] < 4
+        assert metric["left_out_pct"] < 8
+        assert metric["held_out_pct"] is None
+    assert sum(metric["before_pct"] for metric in found.metrics()) > 15
+
+
+def test_a_systematic_difference_is_reported(points, tmp_path):
+    scenario, measured = points
+    lines = measured.read_text().splitlines()
+    wrong = [lines[0]]
+    for line in lines[1:]:
+        *cells, usage = line.split(",")
+        wrong.append(",".join([*cells, f"{float(usage) * 0.8:.4g}"]))
+    (tmp_path / "m.csv").write_text("\n".join(wrong) + "\n")
+    found = hypertwin.calibrate(
+        *(scenario, tmp_path / "m.csv"),
+        **{
+            "free": "workloads.oltp.delay.mean",
+            "overrides": {"workloads.oltp.cpu.mean": TRUE["workloads.oltp.cpu.mean"]},
+        },
+        **{"duration": 4, "error": "2%"},
+    )
+    json.dumps(found.to_dict(), allow_nan=False)
+    assert found.fit.errors_explain is False
+    assert any("hosts.esx1.usage_pct is above what was measured in all of 5 values" in note for note in found.notes)
+    assert any("times as far from the measured values" in note for note in found.notes)
+
+
+def test_the_command_writes_what_simulate_and_density_take(cli, points, tmp_path):
+    scenario, measured = points
+    files = ("--out", "c.yaml", "--report", "page.html")
+    done = cli("calibrate", scenario, measured, *FREE, *RUNS, "--holdout", "4", *files, "--format", "json")
+    assert (done.returncode, done.stderr) == (0, "wrote c.yaml\nwrote page.html\n")
+    result = json.loads(done.stdout)
+    assert {"version", "scenario", "seed", "parameters", "metrics", "points", "calibrated_on", "notes"} <= set(result)
+    assert {each["row"] for each in result["points"] if each["held_out"]} == {4}
+    assert all(each["before"] is None and each["left_out"] is None for each in result["points"] if each["held_out"])
+    assert all(metric["held_out_pct"] < 8 and metric["values"] == 4 for metric in result["metrics"])
+
+    text = (tmp_path / "c.yaml").read_text()
+    written = yaml.safe_load(text)
+    assert text == calibration_file.render(result)
+    assert list(written["set"]) == [each["path"] for each in result["parameters"]]
+    assert written["calibrated_on"].startswith("4 rows of measured.csv (groups.db.response_ms.mean")
+
+    again = cli("calibrate", scenario, measured, *FREE, *RUNS, "--holdout", "4", "--jobs", 1, "--format", "json")
+    assert again.stdout == done.stdout
+
+    used = cli("simulate", scenario, "--calibration", "c.yaml", "--set", "vms.db.load=2", "--format", "json")
+    point = json.loads(used.stdout)["points"][0]
+    assert point["calibration"] == written["calibrated_on"]
+    assert point["set"] == {"vms.db.load": 2}
+    same = cli(
+        *("simulate", scenario, "--set", "vms.db.load=2", "--format", "json"),
+        *(part for path, value in written["set"].items() for part in ("--set", f"{path}={value}")),
+    )
+    assert json.loads(same.stdout)["points"][0]["vms"] == point["vms"]
+    mine = ("--set", "workloads.oltp.cpu.mean=1ms")
+    over = cli("simulate", scenario, "--calibration", "c.yaml", *mine, "--format", "json")
+    assert (
+        json.loads(over.stdout)["points"][0]["vms"]["db"]["guest_cpu_pct"] < 0.5 * point["vms"]["db"]["guest_cpu_pct"]
+    )
+    answer = cli(
+        *("density", scenario, "--vm", "web", "--slo", "response_ms.mean<100", "--max", 2, "--duration", 2),
+        *("--calibration", "c.yaml", "--format", "json"),
+    )
+    assert json.loads(answer.stdout)["calibration"] == written["calibrated_on"]
+
+    page = (tmp_path / "page.html").read_text()
+    assert not [attributes for _, attributes in Tags(page).found if attributes.get("src") or attributes.get("href")]
+    drawn = figures(page)
+    assert len(drawn) == 1 + len(METRICS)
+    names = [trace.get("name") for trace in drawn["chart-2"][0]["data"]]
+    assert names[1:] == ["before", "fitted", "held out"]
+    assert written["calibrated_on"].split(" (")[0] in page
+
+
+def test_the_table_says_parameters_errors_and_what_it_was_fitted_to(cli, points):
+    scenario, measured = points
+    done = cli("calibrate", scenario, measured, *FREE, *RUNS, "--evaluations", 8, "--holdout", "20%")
+    assert done.returncode == 0, done.stderr
+    assert "workloads.oltp.cpu.mean" in done.stdout
+    assert "held out" in done.stdout
+    assert "2 parameters fitted to 12 values of 4 rows: mean error" in done.stdout
+    assert "The search ended before it settled" in done.stdout
+    assert "Calibrated on: 4 rows of measured.csv" in done.stdout
+
+
+def test_hostile_text_stays_text(found):
+    text = json.dumps(found.to_dict()).replace('"tiny"', json.dumps(HOSTILE)).replace("load 0.5", "<b>load</b>")
+    text = text.replace("workloads.oltp.cpu.mean", json.dumps(HOSTILE)[1:-1])
+    page = html.render_calibration({**json.loads(text), "notes": [HOSTILE], "set": {HOSTILE: HOSTILE}})
+    tags = Tags(page).found
+    assert sum(tag == "script" for tag, _ in tags) == 3
+    assert not [tag for tag, attributes in tags if tag in ("img", "b") or "onerror" in attributes]
+
+
+def test_the_sample_measurements_fit_the_sample_scenario():
+    from tests.conftest import ROOT
+
+    folder = ROOT / "scenarios"
+    found = hypertwin.calibrate(
+        *(folder / "small-esxi.yaml", folder / "small-esxi-measured.csv"),
+        **{"free": "workloads.oltp.cpu.mean", "overrides": {"workloads.oltp.delay.mean": "6.5 ms"}},
+        **{"duration": 8, "warmup": 2, "replications": 2},
+    )
+    (fitted,) = found.fitted
+    assert fitted.interval[0] <= 4.7 <= fitted.interval[1]
+    assert fitted.value == pytest.approx(4.7, rel=0.03)
+    assert found.calibrated_on.startswith("8 rows of small-esxi-measured.csv")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--free", "vms.db.lode"), "did you mean vms.db.load?"),
+        ((), "Missing option '--free'"),
+        (("--free", "vms.web.load", "--holdout", "9"), "--holdout: 9 [out-of-range]"),
+        (("--free", "vms.web.load", "--out", "a", "--report", "a"), "give them different files"),
+        (("--free", "vms.web.load", "--out", "nowhere/a"), "the folder"),
+    ],
+)
+def test_bad_usage_is_refused_before_anything_runs(cli, points, arguments, said):
+    done = cli("calibrate", *points, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_calibration_of_another_scenario_is_refused(cli, tiny, tmp_path):
+    (tmp_path / "c.yaml").write_text("set: {workloads.olap.cpu.mean: 5 ms}\ncalibrated_on: x\n")
+    done = cli("simulate", tiny, "--calibration", "c.yaml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "error: c.yaml: workloads.olap.cpu.mean" in done.stderr
+    assert "did you mean workloads.oltp?" in done.stderr
