@@ -126,6 +126,8 @@ def test_no_guest_outlives_the_command(tmp_path, number):
         (["--guests", "0"], 2, ["--guests"]),
         (["--accel", "xen"], 2, ["--accel", "xen"]),
         (["--seconds", "1"], 2, ["--seconds"]),
+        (["--seconds", "nan"], 2, ["--seconds"]),
+        (["--think-ms", "nan"], 2, ["--think-ms"]),
         (["--report", "nowhere/r.html"], 2, ["nowhere/r.html"]),
     ],
 )

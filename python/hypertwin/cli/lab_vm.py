@@ -45,7 +45,7 @@ def command(
         str, typer.Option(metavar="LIST", help="Host CPUs that all vCPUs are pinned to, e.g. 0-1,4.")
     ] = DEFAULT.cpus,
     accel: Annotated[
-        Accelerator, typer.Option(help="KVM, software emulation, or KVM where a guest boots with it.")
+        Accelerator, typer.Option(help="KVM, software emulation (tcg), or KVM where a guest boots with it (auto).")
     ] = Accelerator.auto,
     sessions: Annotated[
         int, typer.Option(metavar="N", min=1, max=64, help="Processes per vCPU that think and compute.")
