@@ -21,7 +21,8 @@ CRATES: dict[str, set[str]] = {
     "cluster": set(),
     "models": {"sharing", "cluster"},
     "engine": {"models", "kernel", "cluster", "sharing"},
-    "python": {"engine", "cluster"},
+    "lab": {"kernel"},
+    "python": {"engine", "cluster", "lab"},
     "bench": {"kernel", "engine", "cluster"},
 }
 """What each crate may use. The kernel has never heard of a VM, and models know no calendar."""
@@ -42,7 +43,7 @@ MODULES: dict[str, set[str]] = {
     "diagnose": {"scenario", "run", "report", "errors", "frame"},
     "calibration": {"scenario", "run", "report", "yaml_file", "errors", "frame", "_core"},
     "plan": {"scenario", "run", "vnuma", "report", "errors", "frame", "_core"},
-    "lab": {"scenario", "run", "report", "ingest", "errors", "frame", "_core"},
+    "lab": {"scenario", "run", "report", "ingest", "yaml_file", "errors", "frame", "_core"},
     "cli": {
         *("scenario", "run", "vnuma", "frame", "errors", "validation", "report", "_core"),
         *("ingest", "diagnose", "calibration", "plan", "lab"),

@@ -1,6 +1,7 @@
 from typing import final
 
 __all__ = [
+    "LabFailed",
     "Replication",
     "RunFailed",
     "ScenarioMistakes",
@@ -10,6 +11,11 @@ __all__ = [
     "duration_s",
     "frequency_hz",
     "half_width_95",
+    "lab_bandwidth",
+    "lab_context_switch",
+    "lab_experiment",
+    "lab_spin",
+    "lab_timers",
     "replication_seed",
     "run",
     "schema_json",
@@ -25,6 +31,9 @@ class ScenarioMistakes(ValueError):  # noqa: N818
 
 class RunFailed(RuntimeError):  # noqa: N818
     """A valid scenario could not be simulated; `args[0]` says why."""
+
+class LabFailed(RuntimeError):  # noqa: N818
+    """The machine could not be measured; `args[0]` says why."""
 
 @final
 class Replication:
@@ -51,3 +60,8 @@ def run(scenario_json: str, seed: int) -> Replication: ...
 def transient_s(replication: Replication) -> float | None: ...
 def half_width_95(values: list[float]) -> float | None: ...
 def aggregate(replications: list[Replication]) -> str: ...
+def lab_spin(cpus: list[int], samples: int) -> str: ...
+def lab_bandwidth(cpus: list[int], array_bytes: int, repetitions: int) -> str: ...
+def lab_timers(cpu: int, sleep_ns: int, samples: int) -> str: ...
+def lab_context_switch(cpu: int, rounds: int, repetitions: int) -> str: ...
+def lab_experiment(experiment_json: str) -> str: ...

@@ -345,6 +345,10 @@ pub struct SchedulerOptions {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-family" = "linux", "x-minimum" = "100 us", "x-maximum" = "1 s"))]
     pub base_slice: Option<Duration>,
+    /// Linux: period of the tick (1 / `CONFIG_HZ`), at which a slice that is over ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-family" = "linux", "x-minimum" = "100 us", "x-maximum" = "1 s"))]
+    pub tick: Option<Duration>,
     /// Linux: period of load balancing between run queues.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-family" = "linux", "x-minimum" = "1 ms", "x-maximum" = "1 h"))]

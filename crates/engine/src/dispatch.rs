@@ -168,6 +168,9 @@ impl Simulation {
         let world = &mut self.worlds[world_index];
         let (host_index, local) = (world.host, world.local);
         let woken = std::mem::take(&mut world.asleep);
+        if let Some(cpu) = self.hosts[host_index].scheduler.consults(local) {
+            self.settle(host_index, cpu);
+        }
         let host = &mut self.hosts[host_index];
         match host.scheduler.place(local, woken, self.now, &host.occupancy) {
             Placement::Run(cpu) => self.start(host_index, cpu, world_index, true),
@@ -181,10 +184,14 @@ impl Simulation {
                     self.fill(host_index, other);
                 }
             }
-            Placement::Queue => {
+            queued @ (Placement::Queue | Placement::QueueAndReview(_)) => {
                 self.hosts[host_index].queued += 1;
                 self.watch_lag(world_index);
                 self.arm_host_balance(host_index);
+                if let Placement::QueueAndReview(cpu) = queued {
+                    self.hosts[host_index].cpus[cpu].slice_end = self.now;
+                    self.arm(host_index, cpu);
+                }
             }
         }
     }
@@ -224,7 +231,7 @@ impl Simulation {
         slot.world = world_index;
         slot.since = self.now;
         slot.interrupt_ns = 0;
-        slot.slice_end = self.now + host.scheduler.slice_ns(world.local);
+        slot.slice_end = self.now + host.scheduler.slice_ns(world.local, self.now);
         self.arm(host_index, cpu);
         if let Some(other) = busy_sibling {
             self.arm(host_index, other);
@@ -385,7 +392,7 @@ impl Simulation {
             }
             return;
         }
-        host.cpus[cpu].slice_end = self.now + host.scheduler.slice_ns(local);
+        host.cpus[cpu].slice_end = self.now + host.scheduler.slice_ns(local, self.now);
         if let (SliceEnd::ClaimCore, Some(other)) = (verdict, sibling) {
             let rival = self.stop(host_index, other, State::Ready);
             let host = &mut self.hosts[host_index];

@@ -456,7 +456,7 @@ impl CpuScheduler for EsxiScheduler {
         }
     }
 
-    fn slice_ns(&self, _world: WorldId) -> u64 {
+    fn slice_ns(&self, _world: WorldId, _now_ns: u64) -> u64 {
         self.parameters.quantum_ns
     }
 

@@ -3,16 +3,21 @@
 //! **Mechanism.** Each task has a weight and a virtual run time; a task is eligible while its virtual run time is at
 //! most the weighted mean of its queue (it is owed service). Among the eligible, the one with the earliest virtual
 //! deadline (virtual run time at the start of its slice plus slice over weight) runs, and runs to the end of its slice.
-//! A task keeps its lag when it sleeps. A task that wakes looks for an idle core, then an idle thread, first in the
+//! The kernel notices the end at a tick, or when a task wakes on that CPU. A task that wakes and would be the choice
+//! takes the CPU of one that has had more than its share so far, before the end of the slice.
+//! A task that is owed service keeps its lag when it sleeps; one that is ahead stays in its queue's time until the queue
+//! has caught up with it. A task that wakes looks for an idle core, then an idle thread, first in the
 //! last-level cache of its last CPU (the socket), then elsewhere; else it queues on its last CPU. A CPU that becomes
 //! idle pulls a waiting task, from its own socket first; a periodic balancer evens out queue lengths. A VM's weight is
 //! divided among those of its vCPU threads that are not idle, as a CPU cgroup does.
 //!
 //! **Sources.** Stoica and Abdel-Wahab, "Earliest Eligible Virtual Deadline First" (1995); Linux `kernel/sched/fair.c`
-//! 6.6 and later; base slice 0.70 ms x (1 + ilog2(min(CPUs, 8))).
+//! 6.12 and later (`pick_eevdf`, `update_deadline`, `check_preempt_wakeup_fair`, `place_entity`, `update_entity_lag`, the
+//! features RUN_TO_PARITY, PLACE_LAG, PLACE_REL_DEADLINE, DELAY_DEQUEUE and DELAY_ZERO); base slice 0.70 ms x (1 +
+//! ilog2(min(CPUs, 8))).
 //!
-//! **Assumptions.** Group scheduling is flattened to per-thread weights. A waking task never preempts within a slice
-//! (RUN_TO_PARITY). Waking tasks search all sockets, so no CPU stays idle while a task waits that may run there.
+//! **Assumptions.** Group scheduling is flattened to per-thread weights. All tasks have the same slice. Ticks of all CPUs
+//! come at the same time. Waking tasks search all sockets, so no CPU stays idle while a task waits that may run there.
 //!
 //! **Valid** for fair-class tasks on 6.6 and later; no real-time class, no core scheduling.
 
@@ -23,7 +28,9 @@ use crate::scheduler::{
 use crate::topology::{Domain, Occupancy, Topology, WorldId};
 use hypertwin_cluster::HostGroup;
 
-/// Tick of a 250 Hz kernel, the least interval of balancing.
+/// Tick of a 250 Hz kernel (`CONFIG_HZ`, the default of the kernel and of Debian).
+const TICK_NS: u64 = 4_000_000;
+/// One tick, the least interval of balancing.
 const BALANCE_NS: u64 = 4_000_000;
 /// Weight of a task of nice 0, here the weight that a VM with normal shares gives each vCPU.
 const UNIT_SHARES: f64 = 1000.0;
@@ -45,6 +52,9 @@ struct Task {
     deadline_ns: f64,
     /// Service owed when it left its queue, in virtual nanoseconds.
     lag_ns: f64,
+    /// It went to sleep ahead of its queue, which had been empty this many times: it is ahead until the queue's clock
+    /// passes its virtual run time, or the queue is empty again.
+    ahead_since: Option<u64>,
 }
 
 /// One CPU's queue: the tasks that wait, and the one that runs. The sums include both.
@@ -55,6 +65,8 @@ struct RunQueue {
     weight: f64,
     weighted_virtual: f64,
     idle_clock_ns: f64,
+    /// Times that it became empty.
+    emptied: u64,
 }
 
 impl RunQueue {
@@ -71,6 +83,7 @@ impl RunQueue {
 pub struct LinuxScheduler {
     topology: Topology,
     slice_ns: u64,
+    tick_ns: u64,
     balance_ns: u64,
     groups: Vec<(GroupSpec, u32)>,
     tasks: Vec<Task>,
@@ -90,13 +103,15 @@ impl LinuxScheduler {
             .scheduler
             .balance_interval
             .map_or(BALANCE_NS, |interval| interval.nanos());
-        Self::with(topology, slice_ns, balance_ns)
+        let tick_ns = host.scheduler.tick.map_or(TICK_NS, |tick| tick.nanos());
+        Self::with(topology, slice_ns, tick_ns, balance_ns)
     }
 
-    fn with(topology: Topology, slice_ns: u64, balance_ns: u64) -> Self {
+    fn with(topology: Topology, slice_ns: u64, tick_ns: u64, balance_ns: u64) -> Self {
         Self {
             topology,
             slice_ns,
+            tick_ns,
             balance_ns,
             groups: Vec::new(),
             tasks: Vec::new(),
@@ -112,11 +127,21 @@ impl LinuxScheduler {
         let task = &mut self.tasks[world as usize];
         let queue = &mut self.queues[cpu];
         task.weight = weight;
-        let limit = self.slice_ns as f64 / weight;
-        // The newcomer shifts the mean towards itself: its lag is enlarged so that it is what it was afterwards.
-        let lag = task.lag_ns.clamp(-limit, limit) * (queue.weight + weight) / queue.weight.max(weight);
-        task.virtual_ns = queue.clock_ns() - lag;
-        task.deadline_ns = task.virtual_ns + limit;
+        let clock = queue.clock_ns();
+        let still_ahead = task
+            .ahead_since
+            .take()
+            .filter(|&emptied| task.cpu == cpu && emptied == queue.emptied && task.virtual_ns > clock);
+        if still_ahead.is_none() {
+            // The newcomer shifts the mean towards itself: its lag is enlarged so that it is what it was afterwards.
+            let lag = if queue.weight > 0.0 {
+                task.lag_ns * (queue.weight + weight) / queue.weight
+            } else {
+                0.0
+            };
+            task.virtual_ns = clock - lag;
+        }
+        task.deadline_ns = task.virtual_ns + self.slice_ns as f64 / weight;
         task.cpu = cpu;
         queue.weight += weight;
         queue.weighted_virtual += weight * task.virtual_ns;
@@ -125,13 +150,16 @@ impl LinuxScheduler {
     fn leave(&mut self, world: WorldId) {
         let task = &mut self.tasks[world as usize];
         let queue = &mut self.queues[task.cpu];
-        task.lag_ns = queue.clock_ns() - task.virtual_ns;
+        // update_entity_lag: at most two slices or a tick
+        let limit = (2 * self.slice_ns).max(self.tick_ns) as f64 / task.weight;
+        task.lag_ns = (queue.clock_ns() - task.virtual_ns).clamp(-limit, limit);
         queue.idle_clock_ns = queue.clock_ns();
         queue.weight -= task.weight;
         queue.weighted_virtual -= task.weight * task.virtual_ns;
         if queue.waiting.is_empty() && queue.running.is_none() {
             queue.weight = 0.0;
             queue.weighted_virtual = 0.0;
+            queue.emptied += 1;
         }
     }
 
@@ -154,14 +182,25 @@ impl LinuxScheduler {
         }
     }
 
+    fn eligible(&self, world: WorldId) -> bool {
+        let task = &self.tasks[world as usize];
+        // One nanosecond of tolerance for rounding in the mean.
+        task.virtual_ns <= self.queues[task.cpu].clock_ns() + 1.0
+    }
+
+    /// Moves a waiting task to another queue, as far from its deadline as it was.
+    fn transfer(&mut self, world: WorldId, cpu: usize) {
+        let task = &self.tasks[world as usize];
+        let left = task.deadline_ns - task.virtual_ns;
+        self.leave(world);
+        self.join(world, cpu);
+        let task = &mut self.tasks[world as usize];
+        task.deadline_ns = task.virtual_ns + left;
+    }
+
     /// EEVDF's choice among the waiting tasks of a CPU that `cpu` may run.
     fn pick(&self, queue: usize, cpu: usize) -> Option<WorldId> {
-        let clock = self.queues[queue].clock_ns();
-        let key = |world: WorldId| {
-            let task = &self.tasks[world as usize];
-            // One nanosecond of tolerance for rounding in the mean.
-            (task.virtual_ns > clock + 1.0, task.deadline_ns, world)
-        };
+        let key = |world: WorldId| (!self.eligible(world), self.tasks[world as usize].deadline_ns, world);
         let allowed = |world: &WorldId| self.tasks[*world as usize].domain.allows(&self.topology, cpu);
         self.queues[queue]
             .waiting
@@ -220,6 +259,7 @@ impl CpuScheduler for LinuxScheduler {
             virtual_ns: 0.0,
             deadline_ns: 0.0,
             lag_ns: 0.0,
+            ahead_since: None,
         });
     }
 
@@ -229,6 +269,10 @@ impl CpuScheduler for LinuxScheduler {
 
     fn home(&self, _world: WorldId) -> Option<usize> {
         None
+    }
+
+    fn consults(&self, world: WorldId) -> Option<usize> {
+        Some(self.tasks[world as usize].cpu)
     }
 
     fn place(&mut self, world: WorldId, woken: bool, _now_ns: u64, cpus: &Occupancy) -> Placement {
@@ -244,6 +288,14 @@ impl CpuScheduler for LinuxScheduler {
         let cpu = task.cpu;
         self.join(world, cpu);
         self.start_waiting(world);
+        let Some(running) = self.queues[cpu].running else {
+            return Placement::Queue;
+        };
+        let task = &self.tasks[running as usize];
+        let over = task.virtual_ns >= task.deadline_ns;
+        if over || !self.eligible(running) && self.pick(cpu, cpu) == Some(world) {
+            return Placement::QueueAndReview(cpu);
+        }
         Placement::Queue
     }
 
@@ -251,8 +303,7 @@ impl CpuScheduler for LinuxScheduler {
         let world = self.pick(cpu, cpu).or_else(|| self.pull(cpu))?;
         self.stop_waiting(world);
         if self.tasks[world as usize].cpu != cpu {
-            self.leave(world);
-            self.join(world, cpu);
+            self.transfer(world, cpu);
         }
         self.run(world, cpu);
         Some(world)
@@ -281,6 +332,12 @@ impl CpuScheduler for LinuxScheduler {
 
     fn sleep(&mut self, world: WorldId, _now_ns: u64) {
         self.withdraw(world);
+        let task = &mut self.tasks[world as usize];
+        if task.lag_ns < 0.0 {
+            task.ahead_since = Some(self.queues[task.cpu].emptied);
+            // DELAY_ZERO: on another queue it begins even
+            task.lag_ns = 0.0;
+        }
         self.groups[self.tasks[world as usize].group].1 -= 1;
     }
 
@@ -290,21 +347,24 @@ impl CpuScheduler for LinuxScheduler {
         self.queues[cpu].weighted_virtual += run_ns as f64;
     }
 
-    fn slice_ns(&self, _world: WorldId) -> u64 {
-        self.slice_ns
+    /// To the first tick at which the slice is over.
+    fn slice_ns(&self, world: WorldId, now_ns: u64) -> u64 {
+        let task = &self.tasks[world as usize];
+        let left_ns = ((task.deadline_ns - task.virtual_ns) * task.weight).max(1.0) as u64;
+        (now_ns + left_ns).max(now_ns + 1).div_ceil(self.tick_ns) * self.tick_ns - now_ns
     }
 
     fn slice_end(&mut self, world: WorldId, cpu: usize, _now_ns: u64, _cpus: &Occupancy) -> SliceEnd {
         let slice = self.slice_ns as f64;
         let task = &mut self.tasks[world as usize];
-        task.deadline_ns = task.virtual_ns + slice / task.weight;
-        let (deadline, ineligible) = (task.deadline_ns, task.virtual_ns > self.queues[cpu].clock_ns() + 1.0);
+        if task.virtual_ns >= task.deadline_ns {
+            task.deadline_ns = task.virtual_ns + slice / task.weight;
+        }
+        let deadline = task.deadline_ns;
         let Some(rival) = self.pick(cpu, cpu) else {
             return SliceEnd::Continue;
         };
-        let other = &self.tasks[rival as usize];
-        let rival_eligible = other.virtual_ns <= self.queues[cpu].clock_ns() + 1.0;
-        if rival_eligible && (ineligible || other.deadline_ns < deadline) {
+        if self.eligible(rival) && (!self.eligible(world) || self.tasks[rival as usize].deadline_ns < deadline) {
             SliceEnd::Yield
         } else {
             SliceEnd::Continue
@@ -348,8 +408,7 @@ impl CpuScheduler for LinuxScheduler {
         }
         if let Some(world) = self.pick(busiest, idlest) {
             self.stop_waiting(world);
-            self.leave(world);
-            self.join(world, idlest);
+            self.transfer(world, idlest);
             self.start_waiting(world);
         }
     }
@@ -372,7 +431,7 @@ mod tests {
             threads_per_core: 1,
         };
         (
-            LinuxScheduler::with(topology, SLICE_NS, BALANCE_NS),
+            LinuxScheduler::with(topology, SLICE_NS, TICK_NS, BALANCE_NS),
             Occupancy::new(topology),
         )
     }
@@ -417,6 +476,77 @@ mod tests {
             }
         }
         assert_eq!(turns, [100, 300]);
+    }
+
+    #[test]
+    fn slices_end_at_ticks() {
+        let (mut scheduler, cpus) = scheduler(1);
+        add_vm(&mut scheduler, 1000.0, Domain::Any);
+        assert_eq!(scheduler.place(0, true, 0, &cpus), Placement::Run(0));
+        // 2.8 ms from 1 ms on are over at the tick at 4 ms, from 2 ms on at that at 8 ms
+        assert_eq!(scheduler.slice_ns(0, 1_000_000), 3_000_000);
+        assert_eq!(scheduler.slice_ns(0, 2_000_000), 6_000_000);
+        // it goes on with what is left of its slice
+        scheduler.charge(0, 0, 2_000_000, 2e6);
+        assert_eq!(scheduler.slice_ns(0, 2_000_000), 2_000_000);
+    }
+
+    /// Task 0 has run for 1 ms beside task 1, which waits: 0 is half a millisecond ahead, 1 is owed as much.
+    fn one_ahead() -> (LinuxScheduler, Occupancy) {
+        let (mut scheduler, mut cpus) = scheduler(1);
+        add_vm(&mut scheduler, 1000.0, Domain::Any);
+        add_vm(&mut scheduler, 1000.0, Domain::Any);
+        assert_eq!(scheduler.place(0, true, 0, &cpus), Placement::Run(0));
+        cpus.occupy(0, 0);
+        assert_eq!(scheduler.place(1, true, 0, &cpus), Placement::Queue);
+        scheduler.charge(0, 0, 1_000_000, 1e6);
+        (scheduler, cpus)
+    }
+
+    #[test]
+    fn a_waking_task_that_is_owed_service_ends_the_slice_of_one_that_is_ahead() {
+        let (mut scheduler, cpus) = one_ahead();
+        scheduler.sleep(1, 1_000_000);
+        scheduler.charge(0, 0, 100_000, 1e5);
+        assert_eq!(scheduler.place(1, true, 1_100_000, &cpus), Placement::QueueAndReview(0));
+        assert_eq!(scheduler.slice_end(0, 0, 1_100_000, &cpus), SliceEnd::Yield);
+    }
+
+    #[test]
+    fn a_waking_task_waits_for_the_slice_of_one_that_is_not_ahead() {
+        let (mut scheduler, mut cpus) = scheduler(1);
+        add_vm(&mut scheduler, 1000.0, Domain::Any);
+        add_vm(&mut scheduler, 1000.0, Domain::Any);
+        assert_eq!(scheduler.place(0, true, 0, &cpus), Placement::Run(0));
+        cpus.occupy(0, 0);
+        scheduler.charge(0, 0, 1_000_000, 1e6);
+        assert_eq!(scheduler.place(1, true, 1_000_000, &cpus), Placement::Queue);
+        // the slice was over before the next tick, which this wake-up finds
+        scheduler.charge(0, 0, 2_000_000, 2e6);
+        add_vm(&mut scheduler, 1000.0, Domain::Any);
+        assert_eq!(scheduler.place(2, true, 3_000_000, &cpus), Placement::QueueAndReview(0));
+    }
+
+    #[test]
+    fn a_sleeper_stays_ahead_until_its_queue_has_caught_up() {
+        for (other_ran_ns, virtual_ns) in [(400_000, 1e6), (1_400_000, 1.4e6)] {
+            let (mut scheduler, mut cpus) = one_ahead();
+            scheduler.sleep(0, 1_000_000);
+            cpus.vacate(0);
+            assert_eq!(scheduler.next(0, 1_000_000), Some(1));
+            cpus.occupy(0, 1);
+            scheduler.charge(1, 0, other_ran_ns, other_ran_ns as f64);
+            scheduler.place(0, true, 1_000_000 + other_ran_ns, &cpus);
+            assert_eq!(scheduler.tasks[0].virtual_ns, virtual_ns);
+        }
+        // an empty queue forgets
+        let (mut scheduler, mut cpus) = one_ahead();
+        scheduler.sleep(0, 1_000_000);
+        cpus.vacate(0);
+        assert_eq!(scheduler.next(0, 1_000_000), Some(1));
+        scheduler.sleep(1, 1_000_000);
+        assert_eq!(scheduler.place(0, true, 2_000_000, &cpus), Placement::Run(0));
+        assert_eq!(scheduler.tasks[0].virtual_ns, scheduler.queues[0].clock_ns());
     }
 
     #[test]

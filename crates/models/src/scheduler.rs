@@ -46,6 +46,8 @@ pub enum Placement {
     Preempt(usize),
     /// It waits in a ready queue.
     Queue,
+    /// It waits in the ready queue of this logical CPU, and the slice of what runs there ends now.
+    QueueAndReview(usize),
 }
 
 /// What happens to a world whose time slice ended.
@@ -96,6 +98,11 @@ pub trait CpuScheduler: Send {
     /// The home node of `world`, where it has one.
     fn home(&self, world: WorldId) -> Option<usize>;
 
+    /// The logical CPU whose running world must be charged before `place` is asked about `world`, where its accounts
+    /// matter to the answer.
+    fn consults(&self, _world: WorldId) -> Option<usize> {
+        None
+    }
     /// `world` became ready from waiting (`woken`), or is ready again after it was withdrawn.
     fn place(&mut self, world: WorldId, woken: bool, now_ns: u64, cpus: &Occupancy) -> Placement;
     /// The next world for the free logical CPU `cpu`, taken out of the ready queue.
@@ -110,8 +117,8 @@ pub trait CpuScheduler: Send {
     fn sleep(&mut self, world: WorldId, now_ns: u64);
     /// `world` ran on `cpu` for `run_ns` and is charged `used_ns` for it (hyper-threading and clock considered).
     fn charge(&mut self, world: WorldId, cpu: usize, run_ns: u64, used_ns: f64);
-    /// Length of the slice that `world` gets when it starts, in nanoseconds.
-    fn slice_ns(&self, world: WorldId) -> u64;
+    /// Length of the slice that `world` gets when it starts or goes on at `now_ns`, in nanoseconds.
+    fn slice_ns(&self, world: WorldId, now_ns: u64) -> u64;
     /// The slice of `world` on `cpu` ended.
     fn slice_end(&mut self, world: WorldId, cpu: usize, now_ns: u64, cpus: &Occupancy) -> SliceEnd;
 

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use hypertwin_cluster::{Bandwidth, Bytes, Duration, Frequency, Mistake, QuantityError, Redundancy, Scenario};
 use hypertwin_engine::durability::{Assumptions, Repair, assess};
+use hypertwin_lab as lab;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -20,6 +21,13 @@ create_exception!(
     RunFailed,
     PyRuntimeError,
     "A valid scenario could not be simulated; `args[0]` says why."
+);
+
+create_exception!(
+    hypertwin._core,
+    LabFailed,
+    PyRuntimeError,
+    "The machine could not be measured; `args[0]` says why."
 );
 
 /// The measurements of one run, opaque: `aggregate` turns several into a report.
@@ -138,6 +146,47 @@ fn aggregate(replications: Vec<Py<Replication>>) -> PyResult<String> {
     json(&hypertwin_engine::aggregate(&all))
 }
 
+/// Speed of the spin kernel on each of `cpus`, all busy at once, as JSON.
+#[pyfunction]
+fn lab_spin(py: Python<'_>, cpus: Vec<usize>, samples: usize) -> PyResult<String> {
+    json(&py.detach(|| lab::spin(&cpus, samples)).map_err(lab_failed)?)
+}
+
+/// Memory bandwidth of one thread on each of `cpus` together, as JSON.
+#[pyfunction]
+fn lab_bandwidth(py: Python<'_>, cpus: Vec<usize>, array_bytes: usize, repetitions: usize) -> PyResult<String> {
+    json(
+        &py.detach(|| lab::bandwidth(&cpus, array_bytes, repetitions))
+            .map_err(lab_failed)?,
+    )
+}
+
+/// How late sleeps of `sleep_ns` end on `cpu`, as JSON.
+#[pyfunction]
+fn lab_timers(py: Python<'_>, cpu: usize, sleep_ns: u64, samples: usize) -> PyResult<String> {
+    json(&py.detach(|| lab::timers(cpu, sleep_ns, samples)).map_err(lab_failed)?)
+}
+
+/// Nanoseconds of a hand-over between two threads of `cpu`, as JSON.
+#[pyfunction]
+fn lab_context_switch(py: Python<'_>, cpu: usize, rounds: usize, repetitions: usize) -> PyResult<String> {
+    json(
+        &py.detach(|| lab::context_switch(cpu, rounds, repetitions))
+            .map_err(lab_failed)?,
+    )
+}
+
+/// Run an experiment of contending threads, given and answered as JSON.
+#[pyfunction]
+fn lab_experiment(py: Python<'_>, experiment_json: &str) -> PyResult<String> {
+    let experiment = serde_json::from_str(experiment_json).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    json(&py.detach(|| lab::experiment(&experiment)).map_err(lab_failed)?)
+}
+
+fn lab_failed(error: lab::LabError) -> PyErr {
+    LabFailed::new_err(error.to_string())
+}
+
 fn parse(text: &str) -> PyResult<Scenario> {
     Scenario::from_json(text).map_err(|found| mistakes(&found))
 }
@@ -160,6 +209,7 @@ fn json(value: &impl serde::Serialize) -> PyResult<String> {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioMistakes", module.py().get_type::<ScenarioMistakes>())?;
     module.add("RunFailed", module.py().get_type::<RunFailed>())?;
+    module.add("LabFailed", module.py().get_type::<LabFailed>())?;
     module.add_class::<Replication>()?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
@@ -174,5 +224,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(transient_s, module)?)?;
     module.add_function(wrap_pyfunction!(half_width_95, module)?)?;
+    module.add_function(wrap_pyfunction!(lab_spin, module)?)?;
+    module.add_function(wrap_pyfunction!(lab_bandwidth, module)?)?;
+    module.add_function(wrap_pyfunction!(lab_timers, module)?)?;
+    module.add_function(wrap_pyfunction!(lab_context_switch, module)?)?;
+    module.add_function(wrap_pyfunction!(lab_experiment, module)?)?;
     module.add_function(wrap_pyfunction!(aggregate, module)?)
 }

@@ -1,4 +1,4 @@
-"""`hypertwin lab`: measurements on this machine."""
+"""`hypertwin lab`: measurements on this machine, and predictions of it that are measured then."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from typing import Annotated
 
 import typer
 
-from hypertwin.cli import output
+from hypertwin.cli import lab_cpu, lab_profile, lab_vm, output
 from hypertwin.cli.vnuma import of_option
 from hypertwin.errors import ScenarioError
 from hypertwin.lab import erasure_coding
 from hypertwin.report import coding, files
 
-app = typer.Typer(help="Measure this machine.")
+app = typer.Typer(help="Measure this machine, and check the twin's predictions of it.")
+app.command(name="profile")(lab_profile.command)
+app.command(name="cpu")(lab_cpu.command)
+app.command(name="vm")(lab_vm.command)
 
 
 class Format(enum.StrEnum):

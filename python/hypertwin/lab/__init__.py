@@ -1,1 +1,1 @@
-"""The lab: what is measured on this machine."""
+"""The lab: measure this machine, predict what contention does to it, and measure that too."""

@@ -16,7 +16,19 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from hypertwin.frame import entities, flatten
-from hypertwin.report import calibration, charts, comparison, density, durability, failures, pools, table, topology
+from hypertwin.report import (
+    calibration,
+    charts,
+    comparison,
+    density,
+    durability,
+    failures,
+    guests,
+    lab,
+    pools,
+    table,
+    topology,
+)
 from hypertwin.report.metrics import CATALOGUE, catalogue_key
 from hypertwin.report.words import number, short_path, varying_paths
 
@@ -141,6 +153,47 @@ def render_density(found: Mapping[str, Any]) -> str:
         f'<div class="scroll"><table class="sortable"><thead><tr>{head}<th></th></tr></thead><tbody>{body}</tbody>'
         f'</table></div><ul class="hint">{notes}</ul>',
     )
+    return page.finish(title)
+
+
+def render_guests(result: Mapping[str, Any]) -> str:
+    """Return the page of what `hypertwin lab vm --format json` prints: charts, the table, and what it says."""
+    page = _Page()
+    lead = "The same virtual CPUs, as the guest, the host and the twin see them."
+    facts = [*guests.facts(result), ("hypertwin", str(result["version"]))]
+    warned = "".join(f'<p class="calibration">{escape(text)}</p>' for text in guests.warnings(result))
+    page.add(_banner("Guests that share host CPUs", lead, facts, warned))
+    told = "".join(f"<li>{escape(text)}</li>" for text in guests.sentences(result))
+    panels = "".join(_panel(page, chart) for chart in guests.charts(result))
+    page.section("Guest and host", f'<ul>{told}</ul><div class="grid">{panels}</div>')
+    page.section("All figures", _sortable(*guests.lines(result), 2, guests.NOTES))
+    return page.finish("Guests that share host CPUs")
+
+
+def render_lab(summary: Mapping[str, Any]) -> str:
+    """Return the page of what `hypertwin lab cpu --format json` prints: medians, and a row per group."""
+    page = _Page()
+    processor, kernel = summary["machine"]["processor"], summary["machine"]["kernel"]
+    facts = [
+        ("CPU", str(processor["model"])),
+        ("kernel", str(kernel["release"])),
+        ("control groups", str(summary["control_groups"])),
+        ("runs", f"{summary['repeat']} of {summary['seconds']:g} s each"),
+        ("hypertwin", str(summary["version"])),
+    ]
+    title = "Predicted, then measured"
+    page.add(_banner(title, lab.verdicts(summary)[0], facts))
+    cards = [
+        (
+            name,
+            "-" if summary["medians"][key] is None else f"{summary['medians'][key]:.1f} {unit}",
+            f"promised {most:g}",
+        )
+        for (key, (name, unit)), most in zip(lab.NAMES.items(), summary["promised"].values(), strict=True)
+    ]
+    page.add(f'<div class="cards">{"".join(_card(*card) for card in cards)}</div>')
+    skipped = [f"skipped {each['experiment']}: {each['reason']}" for each in summary["skipped"]]
+    page.section("Experiments", _sortable(lab.HEADS, lab.comparison_lines(summary), 2, [*lab.NOTES, *skipped]))
     return page.finish(title)
 
 

@@ -1,0 +1,66 @@
+"""`hypertwin lab cpu`: predicted against measured contention for this machine's CPUs."""
+
+from __future__ import annotations
+
+import enum
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hypertwin.cli import output
+from hypertwin.lab import cpu, profile
+from hypertwin.report import files
+from hypertwin.report import lab as tables
+
+
+class Format(enum.StrEnum):
+    """Form of the comparison."""
+
+    table = "table"
+    json = "json"
+
+
+def command(
+    machine: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="What `hypertwin lab profile` wrote (default: a short profile first)."),
+    ] = None,
+    experiments: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Experiments of your own (default: those of the lab).")
+    ] = None,
+    only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this experiment; repeatable.")] = None,
+    seconds: Annotated[float, typer.Option(metavar="S", min=0.05, max=600, help="Measured time of each run.")] = 10.0,
+    repeat: Annotated[int, typer.Option(metavar="N", min=1, max=100, help="Runs of each experiment.")] = 3,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder for scenarios, predictions and measurements.")
+    ] = Path("out/lab"),
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit 1 when a median error is beyond what is promised.")
+    ] = False,
+    form: Annotated[Format, typer.Option("--format", help="Form of the comparison.")] = Format.table,
+    report: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Also write a page.")] = None,
+) -> None:
+    """Predict contention experiments on this machine, write the predictions down, then measure and compare."""
+    if report is not None:
+        files.check_writable(report)
+    chosen = cpu.read(experiments, only or ())
+    known = (
+        profile.read(machine)
+        if machine
+        else profile.profile(seconds=1.0, memory_bandwidth=False, disk=False, coding=False)
+    )
+    with output.labelled_progress_bar() as progress:
+        summary = cpu.experiments(known, chosen, out=out, seconds=seconds, repeat=repeat, progress=progress)
+    if report is not None:
+        from hypertwin.report import html
+
+        files.write_atomically(report, html.render_lab(summary))
+        sys.stderr.write(f"wrote {report}\n")
+    if form is Format.json:
+        output.write(files.to_json(summary))
+    else:
+        output.print_table(tables.comparison(summary))
+    if check and not cpu.within_promise(summary):
+        raise typer.Exit(1)
