@@ -16,7 +16,7 @@ from hypertwin.report.metric_path import parse
 
 TRUE = {"workloads.oltp.cpu.mean": "5.1 ms", "workloads.oltp.delay.mean": "7 ms"}
 METRICS = ("groups.db.response_ms.mean", "groups.db.throughput_per_s", "hosts.esx1.usage_pct")
-FREE = ("--free", "workloads.oltp.cpu.mean=2ms..10ms", "--free", "workloads.oltp.delay.mean")
+FREE = ("--free", "workloads.oltp.cpu.mean=2ms..10ms", "workloads.oltp.delay.mean")
 RUNS = ("--duration", 5, "--replications", 3)
 
 
@@ -130,7 +130,9 @@ def test_the_command_writes_what_simulate_and_density_take(cli, points, tmp_path
 
 def test_the_table_says_parameters_errors_and_what_it_was_fitted_to(cli, points):
     scenario, measured = points
-    done = cli("calibrate", scenario, measured, *FREE, *RUNS, "--evaluations", 8, "--holdout", "20%")
+    done = cli(
+        "calibrate", scenario, measured, *FREE, *RUNS, "--evaluations", 8, "--holdout", "20%", "--warmup", "auto"
+    )
     assert done.returncode == 0, done.stderr
     assert "workloads.oltp.cpu.mean" in done.stdout
     assert "held out" in done.stdout

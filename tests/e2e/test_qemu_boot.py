@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from tests.conftest import needs
 
+from hypertwin.lab import guest
+
 KERNEL = Path(sys.prefix) / "guest" / "vmlinuz"
 BUSYBOX = Path("/bin/busybox")
 
@@ -37,19 +39,8 @@ CMDLINE = (
 def initramfs(tmp_path: Path) -> Path:
     """A file system with busybox and INIT."""
     needs("qemu-system-x86_64", BUSYBOX, KERNEL)
-    root = tmp_path / "root"
-    for folder in ("bin", "dev", "proc", "sys"):
-        (root / folder).mkdir(parents=True)
-    (root / "bin" / "busybox").write_bytes(BUSYBOX.read_bytes())
-    (root / "init").write_text(INIT)
-    for program in (root / "bin" / "busybox", root / "init"):
-        program.chmod(0o755)
-    names = "".join(f"{path.relative_to(root)}\n" for path in sorted(root.rglob("*")))
-    packed = subprocess.run(
-        [BUSYBOX, "cpio", "-o", "-H", "newc"], cwd=root, input=names.encode(), capture_output=True, check=True
-    )
     file = tmp_path / "initramfs"
-    file.write_bytes(packed.stdout)
+    guest.initramfs(BUSYBOX, INIT, file)
     return file
 
 

@@ -34,9 +34,10 @@ def command(
     free: Annotated[
         list[str],
         typer.Option(
-            metavar="PATH[=LOW..HIGH]", help="A parameter to fit, with bounds or without; give it again for more."
+            metavar="PATH[=LOW..HIGH]", help="A parameter to fit, with bounds or without; several follow one --free."
         ),
     ],
+    more: Annotated[list[str] | None, typer.Argument(metavar="PATH[=LOW..HIGH]", help="More after --free.")] = None,
     holdout: Annotated[
         str | None,
         typer.Option(metavar="ROWS", help="Rows to predict instead of fitting: a share (20%) or numbers (3,7)."),
@@ -70,7 +71,7 @@ def command(
         found = calibrate.calibrate(
             path,
             measured,
-            free=free,
+            free=[*free, *(more or [])],
             holdout=holdout,
             error=error,
             evaluations=evaluations,

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from hypertwin.cli import lab_cpu, lab_profile, output
+from hypertwin.cli import lab_cpu, lab_profile, lab_vm, output
 from hypertwin.cli.vnuma import of_option
 from hypertwin.errors import ScenarioError
 from hypertwin.lab import erasure_coding
@@ -18,6 +18,7 @@ from hypertwin.report import coding, files
 app = typer.Typer(help="Measure this machine, and check the twin's predictions of it.")
 app.command(name="profile")(lab_profile.command)
 app.command(name="cpu")(lab_cpu.command)
+app.command(name="vm")(lab_vm.command)
 
 
 class Format(enum.StrEnum):

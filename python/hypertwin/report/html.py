@@ -23,6 +23,7 @@ from hypertwin.report import (
     density,
     durability,
     failures,
+    guests,
     lab,
     pools,
     table,
@@ -153,6 +154,20 @@ def render_density(found: Mapping[str, Any]) -> str:
         f'</table></div><ul class="hint">{notes}</ul>',
     )
     return page.finish(title)
+
+
+def render_guests(result: Mapping[str, Any]) -> str:
+    """Return the page of what `hypertwin lab vm --format json` prints: charts, the table, and what it says."""
+    page = _Page()
+    lead = "The same virtual CPUs, as the guest, the host and the twin see them."
+    facts = [*guests.facts(result), ("hypertwin", str(result["version"]))]
+    warned = "".join(f'<p class="calibration">{escape(text)}</p>' for text in guests.warnings(result))
+    page.add(_banner("Guests that share host CPUs", lead, facts, warned))
+    told = "".join(f"<li>{escape(text)}</li>" for text in guests.sentences(result))
+    panels = "".join(_panel(page, chart) for chart in guests.charts(result))
+    page.section("Guest and host", f'<ul>{told}</ul><div class="grid">{panels}</div>')
+    page.section("All figures", _sortable(*guests.lines(result), 2, guests.NOTES))
+    return page.finish("Guests that share host CPUs")
 
 
 def render_lab(summary: Mapping[str, Any]) -> str:

@@ -1,0 +1,97 @@
+"""`hypertwin lab vm`: real guests that share host CPUs, as guest, host and twin see them."""
+
+from __future__ import annotations
+
+import enum
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hypertwin.cli import options, output
+from hypertwin.cli.vnuma import of_option
+from hypertwin.errors import ScenarioError
+from hypertwin.lab import vm
+from hypertwin.report import files, guests
+
+DEFAULT = vm.Plan()
+
+
+class Format(enum.StrEnum):
+    """Form of the figures."""
+
+    table = "table"
+    json = "json"
+
+
+class Accelerator(enum.StrEnum):
+    """What runs the guests."""
+
+    auto = "auto"
+    kvm = "kvm"
+    tcg = "tcg"
+
+
+def command(
+    guests_count: Annotated[
+        int, typer.Option("--guests", metavar="N", min=1, max=32, help="Guests that share the host CPUs.")
+    ] = DEFAULT.guests,
+    vcpus: Annotated[int, typer.Option(metavar="N", min=1, max=64, help="vCPUs of each guest.")] = DEFAULT.vcpus,
+    seconds: Annotated[
+        float, typer.Option(metavar="S", min=4, max=3600, help="Length of the measurement; boot and calibration extra.")
+    ] = DEFAULT.seconds,
+    cpus: Annotated[
+        str, typer.Option(metavar="LIST", help="Host CPUs that all vCPUs are pinned to, e.g. 0-1,4.")
+    ] = DEFAULT.cpus,
+    accel: Annotated[
+        Accelerator, typer.Option(help="KVM, software emulation (tcg), or KVM where a guest boots with it (auto).")
+    ] = Accelerator.auto,
+    sessions: Annotated[
+        int, typer.Option(metavar="N", min=1, max=64, help="Processes per vCPU that think and compute.")
+    ] = DEFAULT.sessions,
+    burst_ms: Annotated[
+        float, typer.Option(metavar="MS", min=1, max=1000, help="Mean CPU burst, in host CPU time.")
+    ] = DEFAULT.burst_ms,
+    think_ms: Annotated[
+        float, typer.Option(metavar="MS", min=5, max=10_000, help="Mean think time between bursts.")
+    ] = DEFAULT.think_ms,
+    kernel: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Kernel of the guests (default: the tests' or the newest in /boot)."),
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for scenario, prediction and result.")] = Path(
+        "out/lab-vm"
+    ),
+    form: Annotated[Format, typer.Option("--format", help="Form of the figures.")] = Format.table,
+    report: options.Report = None,
+) -> None:
+    """Boot guests that overcommit host CPUs; show what guest and host say of them, and what the twin predicted."""
+    if report is not None:
+        files.check_writable(report)
+    plan = vm.Plan(
+        guests=guests_count,
+        vcpus=vcpus,
+        seconds=seconds,
+        cpus=cpus,
+        accel=accel.value,
+        sessions=sessions,
+        burst_ms=burst_ms,
+        think_ms=think_ms,
+        kernel=kernel,
+    )
+    try:
+        with output.labelled_progress_bar() as progress:
+            result = vm.measure(plan, out, progress)
+    except ScenarioError as error:
+        arguments = {"cpus": cpus, "vcpus": vcpus}
+        raise ScenarioError.of(of_option(mistake, arguments) for mistake in error.mistakes) from None
+    if report is not None:
+        from hypertwin.report import html
+
+        files.write_atomically(report, html.render_guests(result))
+        sys.stderr.write(f"wrote {report}\n")
+    if form is Format.json:
+        output.write(files.to_json(result))
+    else:
+        output.print_table(guests.table(result))
