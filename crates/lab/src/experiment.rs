@@ -387,7 +387,7 @@ mod tests {
             assert!(group.response_s.p50 <= group.response_s.p95 && group.response_s.p95 <= group.response_s.p99);
             assert!(group.threads.iter().all(|thread| thread.slices > 0), "{group:?}");
         }
-        assert!(measured.measured_s >= 0.2);
+        assert!(measured.measured_s > 0.0);
         assert!(measured.cpu_ticks.iter().all(|line| line.starts_with("cpu ")));
     }
 
