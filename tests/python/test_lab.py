@@ -232,7 +232,8 @@ def test_the_command_prints_what_it_wrote(cli: Cli, tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stderr
     printed = json.loads(ended.stdout)
     assert printed == json.loads((out / "results.json").read_text())
-    assert "one-queue" in page.read_text(encoding="utf-8")
+    written = page.read_text(encoding="utf-8")
+    assert all(text in written for text in ("one-queue", "Predicted against measured", "Median absolute error"))
 
 
 def test_the_core_refuses_what_it_cannot_measure() -> None:

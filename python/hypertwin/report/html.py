@@ -193,6 +193,8 @@ def render_lab(summary: Mapping[str, Any]) -> str:
     ]
     page.add(f'<div class="cards">{"".join(_card(*card) for card in cards)}</div>')
     skipped = [f"skipped {each['experiment']}: {each['reason']}" for each in summary["skipped"]]
+    panels = "".join(_panel(page, chart) for chart in lab.charts(summary))
+    page.section("Predicted against measured", f'<div class="grid">{panels}</div>')
     page.section("Experiments", _sortable(lab.HEADS, lab.comparison_lines(summary), 2, [*lab.NOTES, *skipped]))
     return page.finish(title)
 
