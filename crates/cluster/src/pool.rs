@@ -65,10 +65,10 @@ pub struct StoragePool {
     #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "1 s"))]
     pub layer_latency: Duration,
     /// Servers that know where everything is, on the first nodes; more than half of them must be up for repair, and for any
-    /// I/O of a chunk store.
-    #[serde(default = "three")]
-    #[schemars(range(min = 1, max = 15))]
-    pub metadata_servers: u32,
+    /// I/O of a chunk store. Default: 3, or one on each node if there are fewer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 15))]
+    pub metadata_servers: Option<u32>,
     /// Data that the pool holds, without copies and parity. Default: the working sets of its virtual disks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "1 MiB", "x-maximum" = "1000 PiB"))]
@@ -364,6 +364,11 @@ impl StoragePool {
         })
     }
 
+    /// Metadata servers that it has on `nodes` hosts.
+    pub fn metadata_servers(&self, nodes: u32) -> u32 {
+        self.metadata_servers.unwrap_or(METADATA_SERVERS.min(nodes))
+    }
+
     /// Failure domains that it has on `nodes` hosts.
     pub fn domains(&self, nodes: u32) -> u32 {
         match self.failure_domain {
@@ -380,12 +385,11 @@ impl StoragePool {
     }
 }
 
+/// The fewest of which one may fail.
+const METADATA_SERVERS: u32 = 3;
+
 fn one() -> u32 {
     1
-}
-
-fn three() -> u32 {
-    3
 }
 
 fn mebibyte() -> Bytes {

@@ -61,11 +61,12 @@ impl Parts {
                 ),
             ));
         }
-        if pool.metadata_servers > nodes.count && counted && clean("metadata_servers") && pool.metadata_servers != 3 {
+        let servers = pool.metadata_servers(nodes.count);
+        if servers > nodes.count && counted && clean("metadata_servers") {
             found.push(Found::new(
                 ["storage", name, "metadata_servers"],
                 "too-many-metadata-servers",
-                pool.metadata_servers.to_string(),
+                servers.to_string(),
                 format!("at most {}, one on each node", nodes.count),
                 "lower it, or add nodes".to_owned(),
             ));
@@ -207,7 +208,10 @@ impl Parts {
             }
             Component::Rack(pool, number) => self.part_of_pool(pool, *number, "rack", |pool| pool.racks),
             Component::Metadata(pool, number) => {
-                self.part_of_pool(pool, *number, "metadata", |pool| pool.metadata_servers)
+                let nodes = |pool: &StoragePool| self.hosts.get(&pool.nodes).and_then(Option::as_ref);
+                let servers =
+                    |pool: &StoragePool| pool.metadata_servers(nodes(pool).map_or(u32::MAX, |nodes| nodes.count));
+                self.part_of_pool(pool, *number, "metadata", servers)
             }
         }
     }

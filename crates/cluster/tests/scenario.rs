@@ -266,7 +266,7 @@ fn storage_must_be_possible() {
         json!({"/storage/pool/failure_domain": "rack", "/storage/pool/racks": 3, "/storage/pool/redundancy": "replicas-3"}),
         pool("stored", json!("4 TiB")),
         // three is the default, and as many as there are nodes are enough
-        json!({"/storage/pool/metadata_servers": 3, "/hosts/node/count": 2}),
+        json!({"/hosts/node/count": 2}),
         json!({"/storage/pool/fragment": "64 MiB", "/storage/pool/chunk": "1 MiB"}),
         json!({"/storage/pool/deployment": "two-layer", "/vms/file/host": "esx-2"}),
         json!({"/storage/pool/deployment": "mixed", "/vms/file/host": "kvm"}),
@@ -320,6 +320,11 @@ fn storage_must_be_possible() {
             pool("stored", json!("4.1 TiB")),
             "storage.pool.stored",
             "pool-over-capacity",
+        ),
+        (
+            json!({"/hosts/node/count": 2, "/storage/pool/metadata_servers": 3}),
+            "storage.pool.metadata_servers",
+            "too-many-metadata-servers",
         ),
         (
             pool("metadata_servers", json!(5)),
@@ -609,7 +614,7 @@ fn pool() -> StoragePool {
         },
         client: PoolClient::default(),
         layer_latency: Duration::from_micros(30),
-        metadata_servers: 3,
+        metadata_servers: Some(1),
         stored: Some(Bytes::from_gib(1_000)),
         rebuild: Rebuild::default(),
     }

@@ -222,7 +222,9 @@ impl<'s> Outages<'s> {
     }
 
     fn has_majority(&self, now: u64) -> bool {
-        let servers = (self.scenario.storage["pool"].metadata_servers as usize).min(self.nodes);
+        let servers = self.scenario.storage["pool"]
+            .metadata_servers
+            .expect("the scenario says it") as usize;
         let up = (0..servers).filter(|&server| {
             let failed =
                 |part: &Component| matches!(part, Component::Metadata(_, number) if *number as usize == server);

@@ -163,7 +163,7 @@ impl Simulation {
             timeout_ns: spec.client.timeout.nanos(),
             desks: Vec::new(),
             threads: Vec::new(),
-            metadata: vec![0; (spec.metadata_servers as usize).min(node_hosts.len())],
+            metadata: vec![0; spec.metadata_servers(group.count) as usize],
             suspended: Line::default(),
             rebuild: Queue::new(&spec.rebuild, node_hosts.len()),
             stream,

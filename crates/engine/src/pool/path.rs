@@ -5,7 +5,7 @@ use crate::io::{IoId, NONE, Role, Step, Target};
 use crate::simulation::Simulation;
 use hypertwin_cluster::{PoolKind, Redundancy, WritePath};
 use hypertwin_kernel::Nanos;
-use hypertwin_models::storage::stripe::{completed, update};
+use hypertwin_models::storage::stripe::{Update, completed, update};
 
 impl Simulation {
     /// Work of the client's driver for an I/O of a pool, in nanoseconds at nominal clock; 0 for another.
@@ -214,7 +214,7 @@ impl Simulation {
         let (way, _) = update(touched as u32, data as u32, parity as u32);
         let is_touched = |member: usize| (member + data - first) % data < touched && member < data;
         let wanted = |member: usize| match way {
-            hypertwin_models::storage::stripe::Update::ParityDelta => is_touched(member) || member >= data,
+            Update::ParityDelta => is_touched(member) || member >= data,
             _ => member < data && !is_touched(member),
         };
         let members = pool.members(io.group as usize);
