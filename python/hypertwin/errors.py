@@ -384,6 +384,52 @@ class BadFioError(ScenarioError):
     code = "bad-fio"
 
 
+class SourceError(ScenarioError):
+    """Something of another system's (an export, a log, an answer) has mistakes."""
+
+
+class BadSourceError(SourceError):
+    """It is not what it should be: broken, cut off, or of another form than it says."""
+
+    code = "bad-source"
+
+
+class UnknownSourceError(SourceError):
+    """No reader recognises it."""
+
+    code = "unknown-source"
+
+
+class SourceTooLargeError(SourceError):
+    """It has more of something than any real one."""
+
+    code = "source-too-large"
+
+
+class SourceLacksError(SourceError):
+    """It lacks what cannot be assumed, such as any host."""
+
+    code = "source-lacks"
+
+
+class BadAddressError(SourceError):
+    """The address of a system is not one, or has a password in it."""
+
+    code = "bad-address"
+
+
+class UnreachableError(HypertwinError):
+    """A system does not answer, or refuses. The message never has a password."""
+
+    code = "unreachable"
+
+
+class MissingLibraryError(HypertwinError):
+    """An optional library that a source needs is not installed."""
+
+    code = "missing-library"
+
+
 class NotIoError(ScenarioError):
     """Something that an io workload, whose transactions are single I/Os, does not have."""
 

@@ -1,0 +1,70 @@
+"""Addresses of systems that are asked over a network, and the credentials for them.
+
+A password never stands in an address, on a command line, in a file that hypertwin writes, or in a message: it comes
+from the environment variable `HYPERTWIN_PASSWORD`, or is asked for at the terminal.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import sys
+from dataclasses import dataclass
+from typing import NoReturn
+from urllib.parse import unquote, urlsplit
+
+from hypertwin.errors import Mistake, ScenarioError
+
+PASSWORD_VARIABLE = "HYPERTWIN_PASSWORD"
+
+
+@dataclass(frozen=True)
+class Address:
+    """`scheme://user@host:port/path?query`, without a password. `str()` gives it back as it may be shown."""
+
+    scheme: str
+    host: str
+    port: int | None = None
+    user: str = ""
+    path: str = ""
+    query: str = ""
+
+    def __str__(self) -> str:
+        """The address in one line; IPv6 hosts in brackets."""
+        user = f"{self.user}@" if self.user else ""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        port = f":{self.port}" if self.port is not None else ""
+        query = "?..." if self.query else ""  # may hold a token or the name of a key file
+        return f"{self.scheme}://{user}{host}{port}{self.path}{query}"
+
+
+def parse(text: str, schemes: tuple[str, ...]) -> Address:
+    """An address of one of these schemes. Raises BadAddressError, which never shows a password."""
+    allowed = " or ".join(f"{scheme}://[USER@]HOST[:PORT][/PATH]" for scheme in schemes)
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        _refuse("an address that is none", allowed, "check host and port")
+    if parts.password is not None or "@" in (parts.username or ""):
+        hint = f"leave it out: set {PASSWORD_VARIABLE} in the environment, or type it when asked"
+        _refuse(f"{parts.scheme}://...@...: an address with a password", allowed, hint)
+    if parts.scheme not in schemes or not parts.hostname or parts.fragment:
+        _refuse("an address that is none", allowed, "check scheme and host")
+    user = unquote(parts.username or "")
+    return Address(parts.scheme, parts.hostname, port, user, parts.path.rstrip("/"), parts.query)
+
+
+def password(address: Address) -> str:
+    """The password for an address with a user: from the environment, else typed at the terminal."""
+    given = os.environ.get(PASSWORD_VARIABLE)
+    if given is not None:
+        return given
+    if not sys.stdin.isatty():
+        hint = f"set {PASSWORD_VARIABLE} in the environment"
+        _refuse(f"{address}: no password", f"a password in {PASSWORD_VARIABLE} or a terminal to ask at", hint)
+    return getpass.getpass(f"password of {address.user} at {address.host}: ")
+
+
+def _refuse(value: str, allowed: str, hint: str) -> NoReturn:
+    raise ScenarioError.of([Mistake("bad-address", "", value, allowed, hint)])

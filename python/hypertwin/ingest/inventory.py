@@ -1,0 +1,137 @@
+"""What every inventory source gives: hosts, machines, datastores and rules, in one vocabulary and plain units.
+
+A source fills this in and knows nothing of scenarios; `to_scenario.py` makes the scenario and knows no vendor. What a
+source does not say stays None, and is named in `gaps` with the findings that need it. A name is as its own system has
+it; `to_scenario.py` makes it fit a scenario's rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hypertwin.ingest.outside import Gap
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """Something that a scenario needs and the source does not say."""
+
+    subject: str
+    """Whose it is: a host, a machine, a group of them (`12 hosts`), or `all`."""
+    text: str
+    """What was assumed and why, one sentence."""
+
+
+@dataclass(frozen=True)
+class Host:
+    """A physical host."""
+
+    name: str
+    sockets: int
+    cores_per_socket: int
+    threads_per_core: int
+    """2 where hyper-threading is on, else 1."""
+    memory_bytes: int
+    clock_hz: float | None = None
+    """Nominal clock."""
+    hypervisor: str | None = None
+    """As the source says it, for example `VMware ESXi 7.0.3 build-20328353`, `QEMU 7.2` or `Linux 6.12`."""
+    numa_nodes: int | None = None
+    cluster: str | None = None
+    cpu_model: str | None = None
+    usage_pct: float | None = None
+    """CPU used over nominal capacity, 0 to 100, when the source was read."""
+    in_maintenance: bool = False
+
+
+@dataclass(frozen=True)
+class VirtualDisk:
+    """A virtual disk of a machine."""
+
+    capacity_bytes: int
+    controller: str | None = None
+    """As a scenario calls it: `pvscsi`, `lsi-sas`, `virtio-scsi`, `virtio-blk`, `nvme`; None for others (IDE)."""
+    controller_number: int | None = None
+    datastore: str | None = None
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What a machine was measured to ask for, on average over some time."""
+
+    cpu_mhz: float
+    """CPU that it used or wanted, in MHz of a whole core."""
+    iops: float | None = None
+    over: str = ""
+    """Of which time, and of what counter: `vCPU/Overall`, `20 s of cpu.usagemhz.average`."""
+
+
+@dataclass(frozen=True)
+class Vm:
+    """A virtual machine."""
+
+    name: str
+    vcpus: int
+    memory_bytes: int
+    host: str | None = None
+    """Name of the host that it is on; None where it is off and has none."""
+    powered_on: bool = True
+    is_template: bool = False
+    cores_per_socket: int | None = None
+    shares: str | int | None = None
+    """`low`, `normal`, `high`, or the number for the whole machine."""
+    reservation_mhz: float | None = None
+    limit_mhz: float | None = None
+    """None where there is none or it is not known; a source without the column says so in `gaps`."""
+    cpu_hot_add: bool | None = None
+    affinity: str | None = None
+    """Logical CPUs, as `0-11,24`."""
+    numa: dict[str, object] = field(default_factory=dict)
+    """Keys of `vms.NAME.numa` of a scenario with their values: `prefer_ht`, `cells`, `cores_per_node` ..."""
+    disks: tuple[VirtualDisk, ...] = ()
+    guest_os: str | None = None
+    demand: Demand | None = None
+    storage_appliance: bool = False
+    """Whether it serves storage to its host: a Nutanix CVM, a ScaleIO SVM."""
+
+
+@dataclass(frozen=True)
+class Datastore:
+    """Where virtual disks are."""
+
+    name: str
+    kind: str
+    """As the source says it: VMFS, NFS, vsan, zfspool."""
+    capacity_bytes: int | None = None
+    free_bytes: int | None = None
+    hosts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A placement rule (DRS, Proxmox HA)."""
+
+    name: str
+    kind: str
+    """`keep-together`, `keep-apart`, `run-on` or `not-on` (of `vms` on `hosts`)."""
+    vms: tuple[str, ...]
+    hosts: tuple[str, ...] = ()
+    mandatory: bool = False
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """All that one source tells of a cluster."""
+
+    source: str
+    """What was read, as it may be shown: a file's name, an address without credentials."""
+    kind: str
+    """Which reader read it: `rvtools`, `vcenter`, `libvirt`, `proxmox`, `lscpu`."""
+    hosts: Sequence[Host]
+    vms: Sequence[Vm] = ()
+    datastores: Sequence[Datastore] = ()
+    rules: Sequence[Rule] = ()
+    gaps: Sequence[Gap] = ()
+    assumptions: Sequence[Assumption] = ()
+    """What the reader itself had to assume; `to_scenario.py` adds its own."""

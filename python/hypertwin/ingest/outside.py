@@ -1,0 +1,121 @@
+"""What readers of other systems' files share: bounded reading, safe numbers, one way to refuse.
+
+Whatever comes from outside is hostile until it is read: sizes are bounded before memory is taken, numbers are finite,
+and whatever is wrong becomes one `SourceError` that names the file, the place, the value and what is allowed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, NoReturn
+
+from hypertwin.errors import Mistake, ScenarioError
+
+HEAD_BYTES = 65_536
+"""What is looked at to recognise a file."""
+MOST_LINE_BYTES = 16 * 2**20
+"""Longest line that is read: a header of 17,000 esxtop columns has 1.5 MB."""
+MOST_NAME = 256
+"""Longest name of an entity; vCenter allows 80, RVTools and libvirt more."""
+GZIP_MAGIC = b"\x1f\x8b"
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Something that the source lacks: a column, a counter, a permission."""
+
+    what: str
+    """The column or counter as its source calls it: `vHost/Speed`, `numa.vcpu.maxPerVirtualNode`."""
+    costs: str
+    """What cannot be said without it, in a few words: `limits`, `remote memory`."""
+
+
+def refuse(
+    file: str | Path, where: str, value: str, allowed: str, hint: str, code: str = "bad-source", line: int | None = None
+) -> NoReturn:
+    """Raise the `SourceError` of this code; `where` is a column, key or section, `value` is shortened here."""
+    raise ScenarioError.of([Mistake(code, where, short(value) or "nothing", allowed, hint, str(file), line)])
+
+
+def short(text: str, most: int = 80) -> str:
+    """At most `most` characters, with an ellipsis where some are left out."""
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """The bytes of a file, unpacked if it is gzip. Refuses what cannot be opened, and what breaks while it is read."""
+    allowed = "a file that can be read, plain or gzip"
+    try:
+        if path.is_dir():
+            refuse(path, "", "a directory", allowed, "name the file in it", "not-a-file")
+        with path.open("rb") as raw:
+            packed = raw.read(2) == GZIP_MAGIC
+            raw.seek(0)
+            if packed:
+                with gzip.open(raw) as unpacked:
+                    yield unpacked  # type: ignore[misc]
+            else:
+                yield raw
+    except FileNotFoundError:
+        refuse(path, "", "no such file", allowed, "check the name", "file-not-found")
+    except (EOFError, gzip.BadGzipFile) as error:
+        refuse(path, "", str(error), "a whole gzip file", "was it cut off? copy it again")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        refuse(path, "", reason, allowed, "check the name and who may read it", "unreadable-file")
+
+
+def head(path: Path) -> bytes:
+    """The first `HEAD_BYTES` of a file, unpacked if it is gzip."""
+    with opened(path) as stream:
+        return stream.read(HEAD_BYTES)
+
+
+def read_bytes(path: Path, most: int) -> bytes:
+    """All of a file that has at most `most` bytes, unpacked if it is gzip."""
+    with opened(path) as stream:
+        data = stream.read(most + 1)
+    if len(data) > most:
+        refuse(
+            path, "", f"more than {most} bytes", f"at most {most} bytes", "is it the right file?", "source-too-large"
+        )
+    return data
+
+
+def text_lines(path: Path) -> Iterator[str]:
+    """The lines of a text file of any length, one at a time, without line ends; what is no UTF-8 becomes U+FFFD."""
+    with opened(path) as stream:
+        reader = io.BufferedReader(stream)  # type: ignore[type-var]
+        number = 0
+        while line := reader.readline(MOST_LINE_BYTES + 1):
+            number += 1
+            if len(line) > MOST_LINE_BYTES:
+                allowed = f"lines of at most {MOST_LINE_BYTES} bytes"
+                refuse(path, "", "a longer line", allowed, "is it text?", "source-too-large", number)
+            text = line.decode("utf-8", "replace").rstrip("\r\n")
+            yield text.removeprefix("\ufeff") if number == 1 else text
+
+
+def number(text: str) -> float | None:
+    """A finite number in ASCII digits, or None: for `nan`, `inf`, `1_000`, digits of other scripts, and text."""
+    text = text.strip()
+    if not text or len(text) > 64 or not text.isascii() or "_" in text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def name(text: str) -> str:
+    """A name from outside as it may be kept: one line, no control characters, at most `MOST_NAME` characters."""
+    cleaned = " ".join("".join(character if character.isprintable() else " " for character in text[:4096]).split())
+    return cleaned[:MOST_NAME]

@@ -1,0 +1,47 @@
+"""Which reader reads which inventory: the list that `hypertwin import` goes by.
+
+A reader is one module of this folder: `recognises(head)` looks at the first bytes of a file, `schemes` are the addresses
+that it takes, and `read(sources)` gives an `Inventory` from files or addresses of its kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hypertwin.ingest import outside
+from hypertwin.ingest.inventory import Inventory
+
+
+@dataclass(frozen=True)
+class Source:
+    """A kind of inventory."""
+
+    name: str
+    """What people call it: `RVTools .xlsx`, `vcenter://USER@HOST`."""
+    read: Callable[[Sequence[str]], Inventory]
+    recognises: Callable[[bytes], bool] = lambda _head: False
+    """Whether a file that begins with these bytes is of this kind."""
+    schemes: tuple[str, ...] = ()
+
+
+SOURCES: tuple[Source, ...] = ()
+"""In the order they are tried."""
+
+
+def read(sources: Sequence[str]) -> Inventory:
+    """The inventory in one or several files or addresses of one kind. Raises SourceError for what no reader recognises."""
+    first = sources[0]
+    scheme, found, _ = first.partition("://")
+    for candidate in SOURCES:
+        if found and scheme in candidate.schemes:
+            return candidate.read(sources)
+    head = outside.head(Path(first))
+    for candidate in SOURCES:
+        if candidate.recognises(head):
+            return candidate.read(sources)
+    known = ", ".join(candidate.name for candidate in SOURCES)
+    outside.refuse(
+        first, "", "a source that no reader recognises", f"one of: {known}", "is it whole?", "unknown-source"
+    )

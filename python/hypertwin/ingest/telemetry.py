@@ -1,0 +1,190 @@
+"""The one table that all measurements become: time, entity, metric, value, unit.
+
+Readers of formats yield polars frames with these columns, part by part, so that no file has to fit into
+memory; `write` puts them into one Parquet file. A reader maps what it knows to `METRICS` and leaves out the rest.
+
+An entity is a path of kinds and names, from the outside in: `host/esx1`, `host/esx1/vm/db/vcpu/0`, `vm/db/disk/scsi0:0`
+where the source does not say the host, `guest/db` for what was measured inside a guest, `benchmark/oltp` for a load
+generator. A `/` or `%` in a name is percent-encoded.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from urllib.parse import unquote
+
+import polars as pl
+
+from hypertwin.ingest.outside import Gap
+
+SCHEMA = MappingProxyType(
+    {
+        "time": pl.Datetime("us", "UTC"),
+        "entity": pl.Categorical(),
+        "metric": pl.Categorical(),
+        "value": pl.Float64(),
+        "unit": pl.Categorical(),
+    }
+)
+"""Columns of the table. `time` is the end of the interval that the value is of; null where the source has no clock."""
+
+KINDS = ("host", "vm", "vcpu", "pcpu", "node", "device", "adapter", "disk", "process", "guest", "benchmark", "pool")
+
+
+@dataclass
+class Reading:
+    """What a reader makes of one source."""
+
+    source: str
+    """What is read, as it may be shown: a file's name, an address without credentials."""
+    kind: str
+    """Which reader: `esxtop`, `vmstat`, `prometheus` ..."""
+    frames: Iterator[pl.DataFrame]
+    """Parts of the table, in the order of time; to be used up once. May raise SourceError at any part."""
+    gaps: list[Gap] = field(default_factory=list)
+    """Counters that this kind of source has and this one lacks; complete when `frames` is used up."""
+    notes: list[str] = field(default_factory=list)
+    """What had to be assumed, such as the date of times without one; complete when `frames` is used up."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One quantity of the table."""
+
+    unit: str
+    meaning: str
+
+
+_SUMMED = "of a machine the sum over its vCPUs (up to 100 % x vCPUs), of a vCPU its own"
+
+METRICS = MappingProxyType(
+    {
+        # how it was measured
+        "interval_s": Metric("s", "length of the interval that the other values of this entity and time are of"),
+        # processors of a host or a guest
+        "usage_pct": Metric("%", "of a host: CPU cycles used over cores x nominal clock (esxtop PCPU USED, cpu.usage)"),
+        "utilization_pct": Metric("%", "of a host or logical CPU: time it was not idle (PCPU UTIL)"),
+        "core_utilization_pct": Metric("%", "of a host: time at least one thread of a core was busy (CORE UTIL)"),
+        "cores": Metric("", "physical cores of a host"),
+        "threads": Metric("", "logical CPUs of a host"),
+        "clock_mhz": Metric("MHz", "nominal clock of a host"),
+        "run_queue": Metric("processes", "processes that run or want to, in a guest or a Linux host (vmstat r)"),
+        "guest_cpu_pct": Metric("%", "how busy a system believes its CPUs are: 100 - idle"),
+        "user_pct": Metric("%", "CPU time in processes"),
+        "system_pct": Metric("%", "CPU time in the kernel; of a machine on ESXi: %SYS, summed"),
+        "iowait_pct": Metric("%", "CPU time idle while I/O was outstanding"),
+        "steal_pct": Metric("%", "time a guest's vCPUs wanted to run and did not, as the guest sees it"),
+        "context_switches_per_s": Metric("1/s", "context switches"),
+        # a machine or a vCPU on its host; `ready_sum_pct / vcpus` is what bands are of
+        "vcpus": Metric("", "virtual CPUs of a machine"),
+        "used_sum_pct": Metric("%", f"%USED: {_SUMMED}"),
+        "run_sum_pct": Metric("%", f"%RUN: {_SUMMED}"),
+        "ready_sum_pct": Metric("%", f"%RDY, limited time included: {_SUMMED}"),
+        "costop_sum_pct": Metric("%", f"%CSTP: {_SUMMED}"),
+        "wait_sum_pct": Metric("%", f"%WAIT: {_SUMMED}"),
+        "idle_sum_pct": Metric("%", f"%IDLE: {_SUMMED}"),
+        "limited_sum_pct": Metric("%", f"%MLMTD: {_SUMMED}"),
+        "swap_wait_sum_pct": Metric("%", f"%SWPWT: {_SUMMED}"),
+        "overlap_sum_pct": Metric("%", f"%OVRLP: {_SUMMED}"),
+        "used_mhz": Metric("MHz", "CPU that a machine used (cpu.usagemhz)"),
+        "demand_mhz": Metric("MHz", "CPU that a machine wanted (cpu.demand)"),
+        "cpu_cores": Metric("cores", "CPU that a Linux machine's threads used, in cores"),
+        # memory
+        "memory_bytes": Metric("B", "memory of a host, or configured for a machine"),
+        "memory_used_bytes": Metric("B", "memory in use"),
+        "memory_active_bytes": Metric("B", "memory touched recently, as the hypervisor estimates it"),
+        "memory_free_bytes": Metric("B", "memory nobody uses"),
+        "ballooned_bytes": Metric("B", "memory taken back by the balloon"),
+        "swapped_bytes": Metric("B", "memory of a machine or a system that is swapped out"),
+        "swap_in_bytes_per_s": Metric("B/s", "memory read back from swap"),
+        "swap_out_bytes_per_s": Metric("B/s", "memory written to swap"),
+        "numa_local_pct": Metric("%", "memory of a machine that is on its home nodes (N%L)"),
+        "numa_local_bytes": Metric("B", "memory of a machine on its home nodes (NLMEM)"),
+        "numa_remote_bytes": Metric("B", "memory of a machine elsewhere (NRMEM)"),
+        "numa_migrations": Metric("", "moves between NUMA nodes in the interval (NMIG)"),
+        # storage: a virtual disk, a device (LUN), an adapter, a disk of a system, a benchmark
+        "iops": Metric("1/s", "I/O operations completed"),
+        "read_iops": Metric("1/s", "reads completed"),
+        "write_iops": Metric("1/s", "writes completed"),
+        "read_bytes_per_s": Metric("B/s", "bytes read"),
+        "write_bytes_per_s": Metric("B/s", "bytes written"),
+        "latency_ms": Metric("ms", "mean time of an I/O as its user sees it (GAVG, await)"),
+        "read_latency_ms": Metric("ms", "mean time of a read"),
+        "write_latency_ms": Metric("ms", "mean time of a write"),
+        "device_latency_ms": Metric("ms", "part of it in device and fabric (DAVG)"),
+        "kernel_latency_ms": Metric("ms", "part of it in the hypervisor (KAVG), its queue included"),
+        "queue_latency_ms": Metric("ms", "part of it in the hypervisor's queue (QAVG)"),
+        "queue_depth": Metric("", "commands that a device, adapter or controller takes at most (DQLEN)"),
+        "active_commands": Metric("", "commands with the device (ACTV)"),
+        "queued_commands": Metric("", "commands that wait for a place in the queue (QUED)"),
+        "queue_used_pct": Metric("%", "of the queue depth that is in use (%USD)"),
+        "aborts_per_s": Metric("1/s", "commands given up (ABRTS/s)"),
+        "disk_busy_pct": Metric("%", "time a disk of a Linux system had something to do (%util)"),
+        "network_rx_bytes_per_s": Metric("B/s", "bytes received"),
+        "network_tx_bytes_per_s": Metric("B/s", "bytes sent"),
+        # what users feel
+        "throughput_per_s": Metric("1/s", "transactions, requests or units of work completed"),
+        "glorefs_per_s": Metric("1/s", "database references of Caché and IRIS"),
+        "response_ms_mean": Metric("ms", "mean response time"),
+        "response_ms_p95": Metric("ms", "95th percentile of response time"),
+        "response_ms_p99": Metric("ms", "99th percentile of response time"),
+        "response_ms_max": Metric("ms", "longest response time"),
+        "latency_ms_p95": Metric("ms", "95th percentile of the time of an I/O"),
+        "latency_ms_p99": Metric("ms", "99th percentile of the time of an I/O"),
+    }
+)
+"""Every metric that the table may hold, with its unit."""
+
+
+def entity(*parts: str) -> str:
+    """The path of an entity from kinds and names in turn: `entity("host", "esx1", "vm", "a/b")`."""
+    return "/".join(part.replace("%", "%25").replace("/", "%2F") for part in parts)
+
+
+def names(path: str) -> dict[str, str]:
+    """The names in an entity's path by kind: `host/esx1/vm/db` gives `{"host": "esx1", "vm": "db"}`."""
+    parts = path.split("/")
+    return {kind: unquote(name) for kind, name in zip(parts[::2], parts[1::2], strict=False)}
+
+
+def frame(rows: Iterable[tuple[object, str, str, float]]) -> pl.DataFrame:
+    """A frame of the table from (time, entity, metric, value); the unit is the metric's. Times are aware or None."""
+    times, entities, metrics, values = [], [], [], []
+    for time, path, metric, value in rows:
+        times.append(time)
+        entities.append(path)
+        metrics.append(metric)
+        values.append(value)
+    return pl.DataFrame(
+        {
+            "time": times,
+            "entity": entities,
+            "metric": metrics,
+            "value": values,
+            "unit": [METRICS[metric].unit for metric in metrics],
+        },
+        schema=dict(SCHEMA),
+    )
+
+
+def write(frames: Iterable[pl.DataFrame], path: Path) -> int:
+    """Write frames one after another into a Parquet file, with one in memory at a time; return the number of rows."""
+    from pyarrow import parquet
+
+    rows = 0
+    writer = None
+    try:
+        for part in itertools.chain([pl.DataFrame(schema=dict(SCHEMA))], frames):
+            table = part.select(*SCHEMA).to_arrow()
+            if writer is None:
+                writer = parquet.ParquetWriter(path, table.schema, compression="zstd", compression_level=1)
+            writer.write_table(table.cast(writer.schema))
+            rows += part.height
+    finally:
+        if writer is not None:
+            writer.close()
+    return rows
