@@ -34,14 +34,14 @@ REMOTE: Mapping[str, Callable[[str], Reading]] = MappingProxyType({})
 
 def read(source: str) -> Reading:
     """The reading of a file or an address. Raises SourceError for what no reader recognises."""
-    scheme, found, _ = source.partition("://")
-    if found and scheme in REMOTE:
+    scheme, separator, _ = source.partition("://")
+    if separator and scheme in REMOTE:
         return REMOTE[scheme](source)
     path = Path(source)
     head = outside.head(path)
-    for candidate in FORMATS:
-        if candidate.recognises(head):
-            return candidate.read(path)
-    known = ", ".join([*(candidate.name for candidate in FORMATS), *(f"{scheme}://" for scheme in REMOTE)])
-    hint = "is the file whole, with its header, and in English?"
-    outside.refuse(path, "", "a file that no reader recognises", f"one of: {known}", hint, "unknown-source")
+    found = next((candidate for candidate in FORMATS if candidate.recognises(head)), None)
+    if found is None:
+        known = ", ".join([*(candidate.name for candidate in FORMATS), *(f"{scheme}://" for scheme in REMOTE)])
+        hint = "is the file whole, with its header, and in English?"
+        outside.refuse(path, "", "a file that no reader recognises", f"one of: {known}", hint, "unknown-source")
+    return found.read(path)

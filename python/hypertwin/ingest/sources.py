@@ -1,7 +1,7 @@
 """Which reader reads which inventory: the list that `hypertwin import` goes by.
 
-A reader is one module of this folder: `recognises(head)` looks at the first bytes of a file, `schemes` are the addresses
-that it takes, and `read(sources)` gives an `Inventory` from files or addresses of its kind.
+A reader is one module of this folder: `recognises(head)` looks at the first bytes of a file, `schemes` are the
+addresses that it takes, and `read(sources)` gives an `Inventory` from files or addresses of its kind.
 """
 
 from __future__ import annotations
@@ -31,17 +31,15 @@ SOURCES: tuple[Source, ...] = ()
 
 
 def read(sources: Sequence[str]) -> Inventory:
-    """The inventory in one or several files or addresses of one kind. Raises SourceError for what no reader recognises."""
+    """The inventory in files or addresses of one kind. Raises SourceError for what no reader recognises."""
     first = sources[0]
-    scheme, found, _ = first.partition("://")
-    for candidate in SOURCES:
-        if found and scheme in candidate.schemes:
-            return candidate.read(sources)
-    head = outside.head(Path(first))
-    for candidate in SOURCES:
-        if candidate.recognises(head):
-            return candidate.read(sources)
-    known = ", ".join(candidate.name for candidate in SOURCES)
-    outside.refuse(
-        first, "", "a source that no reader recognises", f"one of: {known}", "is it whole?", "unknown-source"
-    )
+    scheme, separator, _ = first.partition("://")
+    found = next((candidate for candidate in SOURCES if separator and scheme in candidate.schemes), None)
+    if found is None:
+        head = outside.head(Path(first))
+        found = next((candidate for candidate in SOURCES if candidate.recognises(head)), None)
+    if found is None:
+        known = ", ".join(candidate.name for candidate in SOURCES)
+        hint = "is the file whole?"
+        outside.refuse(first, "", "a source that no reader recognises", f"one of: {known}", hint, "unknown-source")
+    return found.read(sources)
