@@ -243,7 +243,9 @@ def test_names_of_machines(read: Any, name: str) -> None:
 
 
 def test_two_machines_of_one_name(read: Any) -> None:
-    got = read(files.text(files.machine("db", 7) | files.machine("db", 8, vcpus=4)))
+    disk = files.same({"Virtual Disk(db:scsi0:0)\\Reads/sec": 9})
+    got = read(files.text(files.machine("db", 7) | files.machine("db", 8, vcpus=4) | disk))
+    assert got.values("host/esx1/vm/db/disk/scsi0:0", "read_iops") == [9, 9]
     assert got.values("host/esx1/vm/db (7)", "vcpus") == [2]
     assert got.values("host/esx1/vm/db (8)", "vcpus") == [4]
     assert any("one name" in note for note in got.reading.notes)

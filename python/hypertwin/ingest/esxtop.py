@@ -115,7 +115,7 @@ def _samples(path: Path, plan: Plan, left: _Left) -> Iterator[tuple[Times, Value
         if not timed.any():
             continue
         columns = columns[timed]
-        columns[~((columns >= 0) & np.isfinite(columns))] = np.nan
+        columns = np.where((columns >= 0) & np.isfinite(columns), columns, np.nan)
         values = columns[:, first]
         for at, several in sums:
             values[:, at] = columns[:, several].sum(axis=1)
@@ -181,19 +181,16 @@ class _Table:
         ragged = self._left.ragged
         try:
             table = self._read(block, self._numbers)
+            batches = table.drop_columns("0").combine_chunks().to_batches()
+            values = batches[0].to_tensor(null_to_nan=True, row_major=False).to_numpy() if batches else np.empty((0, 0))
         except pa.ArrowInvalid:
-            # some value is no number: once more, slower, as text
+            # some value is no number: once more as text, all columns as one, since a call per column would take minutes
             self._left.ragged = ragged
             table = self._read(block, self._texts)
-            for place in range(1, table.num_columns):
-                texts = pl.Series(table.column(place)).str.strip_chars()
-                numbers = texts.cast(pl.Float64, strict=False).to_arrow()
-                table = table.set_column(place, table.schema.field(place).name, numbers)
-        times = pl.Series(table.column(0), dtype=pl.String)
-        if table.num_rows == 0:
-            return times, np.empty((0, table.num_columns - 1))
-        batch = table.drop_columns("0").combine_chunks().to_batches()[0]
-        return times, batch.to_tensor(null_to_nan=True, row_major=False).to_numpy().copy(order="K")
+            texts = pl.Series(pa.chunked_array([chunk for column in table.columns[1:] for chunk in column.chunks]))
+            numbers = texts.str.strip_chars().cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+            values = numbers.reshape(table.num_columns - 1, table.num_rows).T
+        return pl.Series(table.column(0), dtype=pl.String), values
 
     def _read(self, block: bytes, convert: arrow_csv.ConvertOptions) -> pa.Table:
         options = arrow_csv.ReadOptions(column_names=self._names, block_size=len(block) + 1)
