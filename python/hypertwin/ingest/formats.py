@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from hypertwin.ingest import outside
+from hypertwin.ingest import esxtop, outside
 from hypertwin.ingest.telemetry import Reading
 
 
@@ -26,7 +26,7 @@ class Format:
     read: Callable[[Path], Reading]
 
 
-FORMATS: tuple[Format, ...] = ()
+FORMATS: tuple[Format, ...] = (Format("esxtop -b", esxtop.recognises, esxtop.read),)
 """In the order they are tried: strict ones first."""
 REMOTE: Mapping[str, Callable[[str], Reading]] = MappingProxyType({})
 """Readers of addresses, by scheme."""
