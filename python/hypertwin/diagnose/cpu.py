@@ -54,7 +54,7 @@ def _ready(case: Case, rule: Rule) -> Iterator[Finding]:
         if severity is None or of_limit > each.mean / 2:
             continue
         interval = case.evidence.interval_s(machine.entity, READY.metric)
-        told = ready.words(summed.high, machine.vcpus, interval)
+        told = ready.ready(summed.high, machine.vcpus, interval)
         on = f" on {machine.host}" if machine.host else ""
         crowd = _crowd(machine.server)
         yield Finding(
@@ -106,7 +106,7 @@ def _costop(case: Case, rule: Rule) -> Iterator[Finding]:
         if not (summed and each and machine.vcpus) or severity is None:
             continue
         interval = case.evidence.interval_s(machine.entity, COSTOP.metric)
-        told = ready.words(summed.high, machine.vcpus, interval, "co-stop")
+        told = ready.ready(summed.high, machine.vcpus, interval, "co-stop")
         yield Finding(
             code=rule.code,
             severity=severity,
@@ -135,8 +135,8 @@ def _limited(case: Case, rule: Rule) -> Iterator[Finding]:
             continue
         interval = case.evidence.interval_s(machine.entity, LIMITED.metric)
         total = case.evidence.stat(machine.entity, READY.metric)
-        told = ready.words(summed.high, machine.vcpus, interval, "limited")
-        of_ready = f" {ready.words(total.high, machine.vcpus, interval)} in all." if total else ""
+        told = ready.ready(summed.high, machine.vcpus, interval, "limited")
+        of_ready = f" {ready.ready(total.high, machine.vcpus, interval)} in all." if total else ""
         yield Finding(
             code=rule.code,
             severity=severity,

@@ -35,7 +35,7 @@ def _swap_wait(case: Case, rule: Rule) -> Iterator[Finding]:
         if not (summed and each and machine.vcpus) or severity is None:
             continue
         interval = case.evidence.interval_s(machine.entity, SWAP_WAIT.metric)
-        told = ready.words(summed.high, machine.vcpus, interval, "swap wait")
+        told = ready.ready(summed.high, machine.vcpus, interval, "swap wait")
         yield Finding(
             code=rule.code,
             severity=severity,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from hypertwin.ingest import esxtop, outside
+from hypertwin.ingest import esxtop, outside, parquet_table
 from hypertwin.ingest.telemetry import Reading
 
 
@@ -26,7 +26,10 @@ class Format:
     read: Callable[[Path], Reading]
 
 
-FORMATS: tuple[Format, ...] = (Format("esxtop -b", esxtop.recognises, esxtop.read),)
+FORMATS: tuple[Format, ...] = (
+    Format("hypertwin's Parquet table", parquet_table.recognises, parquet_table.read),
+    Format("esxtop -b", esxtop.recognises, esxtop.read),
+)
 """In the order they are tried: strict ones first."""
 REMOTE: Mapping[str, Callable[[str], Reading]] = MappingProxyType({})
 """Readers of addresses, by scheme."""

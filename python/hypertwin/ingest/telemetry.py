@@ -11,7 +11,7 @@ generator. A `/` or `%` in a name is percent-encoded.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -188,3 +188,31 @@ def write(frames: Iterable[pl.DataFrame], path: Path) -> int:
         if writer is not None:
             writer.close()
     return rows
+
+
+def gather(readings: Sequence[Reading], path: Path, progress: Callable[[str, int], None] | None = None) -> list[int]:
+    """Write readings one after another into one Parquet file; return the rows of each.
+
+    `progress` is called with the source and its rows so far.
+    """
+    rows: list[int] = []
+
+    def frames() -> Iterator[pl.DataFrame]:
+        for reading in readings:
+            rows.append(0)
+            for part in reading.frames:
+                rows[-1] += part.height
+                if progress is not None:
+                    progress(reading.source, rows[-1])
+                yield part
+
+    write(frames(), path)
+    return rows
+
+
+def write_csv(frames: Iterable[pl.DataFrame], path: Path) -> None:
+    """Write frames one after another into a CSV file with a header line; times are UTC."""
+    with path.open("wb") as file:
+        pl.DataFrame(schema=dict(SCHEMA)).write_csv(file)
+        for part in frames:
+            part.select(*SCHEMA).write_csv(file, include_header=False)
