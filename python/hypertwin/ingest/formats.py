@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from hypertwin.ingest import outside
+from hypertwin.ingest import outside, vcenter_counters
 from hypertwin.ingest.telemetry import Reading
 
 
@@ -28,7 +28,7 @@ class Format:
 
 FORMATS: tuple[Format, ...] = ()
 """In the order they are tried: strict ones first."""
-REMOTE: Mapping[str, Callable[[str], Reading]] = MappingProxyType({})
+REMOTE: Mapping[str, Callable[[str], Reading]] = MappingProxyType({"vcenter": vcenter_counters.read})
 """Readers of addresses, by scheme."""
 
 

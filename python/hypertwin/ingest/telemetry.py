@@ -32,7 +32,21 @@ SCHEMA = MappingProxyType(
 )
 """Columns of the table. `time` is the end of the interval that the value is of; null where the source has no clock."""
 
-KINDS = ("host", "vm", "vcpu", "pcpu", "node", "device", "adapter", "disk", "process", "guest", "benchmark", "pool")
+KINDS = (
+    "host",
+    "vm",
+    "vcpu",
+    "pcpu",
+    "node",
+    "device",
+    "adapter",
+    "datastore",
+    "disk",
+    "process",
+    "guest",
+    "benchmark",
+    "pool",
+)
 
 
 @dataclass

@@ -62,6 +62,7 @@ VM = MappingProxyType(
     }
 )
 """Properties of a machine, and what cannot be said without them; nothing is missed where most machines have none."""
+LARGE = ("config.extraConfig", "config.hardware.device")
 _COSTS: Mapping[str, Mapping[str, str]] = MappingProxyType({"HostSystem": HOST, "VirtualMachine": VM})
 VIRTUAL_NUMA = "config.numaInfo"
 """Since 8.0.0.1: cores per virtual node."""
@@ -88,17 +89,19 @@ STORAGE_APPLIANCE = re.compile(
 def read(sources: Sequence[str]) -> Inventory:
     """The inventory at the first address. Raises UnreachableError and SourceError; never shows the password."""
     with vsphere.connected(sources[0]) as session:
-        return _Reader(session).inventory()
+        return Reader(session).inventory()
 
 
-class _Reader:
+class Reader:
     """One reading of a session: what was found, and what it lacks."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, *, devices: bool = True) -> None:
+        """`devices`: whether disks and advanced settings are read, which are most of the bytes."""
         from pyVmomi import vim
 
         self.vim = vim
         self.session = session
+        self.vm_paths = {path: costs for path, costs in VM.items() if devices or path not in LARGE}
         self.assumptions: list[Assumption] = []
         self.gaps: dict[str, Gap] = {}
         self.host_names: dict[str, str] = {}
@@ -106,18 +109,19 @@ class _Reader:
         self.store_names: dict[str, str] = {}
 
     def inventory(self) -> Inventory:
+        """All of it; `host_names` and `vm_names` say which object has which name."""
         vim, session = self.vim, self.session
         root = session.content.rootFolder
         found_hosts = self._all(vim.HostSystem, tuple(HOST))
         clusters = self._all(vim.ClusterComputeResource, CLUSTER, root, 10)
         stores = self._all(vim.Datastore, DATASTORE, root)
-        paths = [*VM, *([VIRTUAL_NUMA] if session.version >= vsphere.VERSIONS[0][0] else [])]
+        paths = [*self.vm_paths, *([VIRTUAL_NUMA] if session.version >= vsphere.VERSIONS[0][0] else [])]
         found_vms = self._all(vim.VirtualMachine, paths)
         self.host_names = _names(found_hosts)
         self.vm_names = _names(found_vms)
         self.store_names = _names(stores)
         self._note_absent("HostSystem", HOST, found_hosts)
-        self._note_absent("VirtualMachine", VM, found_vms)
+        self._note_absent("VirtualMachine", self.vm_paths, found_vms)
         cluster_of = {moid: vsphere.plain_name(values.get("name", moid)) for moid, values in clusters}
         hosts = [host for moid, values in found_hosts if (host := self._host(moid, values, cluster_of))]
         if not hosts:

@@ -83,6 +83,8 @@ class Session:
 
     address: Address
     options: Options
+    instance: Any
+    """`vim.ServiceInstance`."""
     content: Any
     """`vim.ServiceInstanceContent`."""
     version: tuple[int, ...]
@@ -234,11 +236,12 @@ def connected(text: str) -> Iterator[Session]:
             outside.refuse(shown, "about.apiVersion", str(version), "version 5.0 or later", "is it a vCenter Server?")
         stub.DropConnections()
         stub = _stub(address, options, spoken)
-        content = _call(shown, "service content", vim.ServiceInstance("ServiceInstance", stub).RetrieveContent)
+        instance = vim.ServiceInstance("ServiceInstance", stub)
+        content = _call(shown, "service content", instance.RetrieveContent)
         _login(shown, content.sessionManager, address)
         try:
             root = _root(shown, content, address.path)
-            yield Session(address, options, content, version, root)
+            yield Session(address, options, instance, content, version, root)
         finally:
             with suppress(FaultError, UnreachableError):
                 _call(shown, "log out", content.sessionManager.Logout)
