@@ -532,6 +532,12 @@ class ReturnsBeforeFailingError(ScenarioError):
     code = "returns-before-failing"
 
 
+class HostsOfRuleError(ScenarioError):
+    """A rule about hosts without any, or hosts in one that is about none."""
+
+    code = "hosts-of-rule"
+
+
 class BadObjectiveError(ScenarioError):
     """A service-level objective that is not METRIC, a sign and a number."""
 
