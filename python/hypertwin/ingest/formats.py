@@ -21,6 +21,7 @@ from hypertwin.ingest import (
     pbuttons,
     sar,
     sysbench,
+    vcenter_counters,
     vmstat,
 )
 from hypertwin.ingest.telemetry import Reading
@@ -51,7 +52,7 @@ FORMATS: tuple[Format, ...] = (
     Format("vmstat", vmstat.recognises, vmstat.read),
 )
 """In the order they are tried: strict ones first."""
-REMOTE: Mapping[str, Callable[[str], Reading]] = MappingProxyType({})
+REMOTE: Mapping[str, Callable[[str], Reading]] = MappingProxyType({"vcenter": vcenter_counters.read})
 """Readers of addresses, by scheme."""
 
 

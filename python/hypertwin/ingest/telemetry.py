@@ -33,7 +33,21 @@ SCHEMA = MappingProxyType(
 """Columns of the table. `time` is the end of the interval that the value is of; null where the source has no clock."""
 
 KINDS = (
-    *("host", "vm", "vcpu", "pcpu", "node", "device", "adapter", "disk", "process", "guest", "benchmark", "pool"),
+    *(
+        "host",
+        "vm",
+        "vcpu",
+        "pcpu",
+        "node",
+        "device",
+        "adapter",
+        "datastore",
+        "disk",
+        "process",
+        "guest",
+        "benchmark",
+        "pool",
+    ),
     *("interface", "series"),
 )
 """Kinds of entities. A `series` is what a load generator reported while it ran, beside the summary of its whole run."""
