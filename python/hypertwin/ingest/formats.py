@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from hypertwin.ingest import outside, parquet_table
+from hypertwin.ingest import outside, parquet_table, prometheus
 from hypertwin.ingest.telemetry import Reading
 
 
@@ -28,7 +28,7 @@ class Format:
 
 FORMATS: tuple[Format, ...] = (Format("hypertwin's Parquet table", parquet_table.recognises, parquet_table.read),)
 """In the order they are tried: strict ones first."""
-REMOTE: Mapping[str, Callable[[str], Reading]] = MappingProxyType({})
+REMOTE: Mapping[str, Callable[[str], Reading]] = MappingProxyType(dict.fromkeys(prometheus.SCHEMES, prometheus.read))
 """Readers of addresses, by scheme."""
 
 
