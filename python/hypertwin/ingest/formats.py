@@ -19,6 +19,7 @@ from hypertwin.ingest import (
     outside,
     parquet_table,
     pbuttons,
+    prometheus,
     sar,
     sysbench,
     vcenter_counters,
@@ -52,7 +53,9 @@ FORMATS: tuple[Format, ...] = (
     Format("vmstat", vmstat.recognises, vmstat.read),
 )
 """In the order they are tried: strict ones first."""
-REMOTE: Mapping[str, Callable[[str], Reading]] = MappingProxyType({"vcenter": vcenter_counters.read})
+REMOTE: Mapping[str, Callable[[str], Reading]] = MappingProxyType(
+    {"vcenter": vcenter_counters.read, **dict.fromkeys(prometheus.SCHEMES, prometheus.read)}
+)
 """Readers of addresses, by scheme."""
 
 
