@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from hypertwin.ingest import outside
+from hypertwin.ingest import libvirt_uri, outside
 from hypertwin.ingest.telemetry import Reading
 
 
@@ -28,7 +28,9 @@ class Format:
 
 FORMATS: tuple[Format, ...] = ()
 """In the order they are tried: strict ones first."""
-REMOTE: Mapping[str, Callable[[str], Reading]] = MappingProxyType({})
+REMOTE: Mapping[str, Callable[[str], Reading]] = MappingProxyType(
+    dict.fromkeys(libvirt_uri.SCHEMES, libvirt_uri.read_telemetry)
+)
 """Readers of addresses, by scheme."""
 
 
