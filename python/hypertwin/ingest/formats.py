@@ -16,6 +16,7 @@ from hypertwin.ingest import (
     fio_output,
     hcibench,
     iostat,
+    libvirt_uri,
     outside,
     parquet_table,
     pbuttons,
@@ -54,7 +55,11 @@ FORMATS: tuple[Format, ...] = (
 )
 """In the order they are tried: strict ones first."""
 REMOTE: Mapping[str, Callable[[str], Reading]] = MappingProxyType(
-    {"vcenter": vcenter_counters.read, **dict.fromkeys(prometheus.SCHEMES, prometheus.read)}
+    {
+        "vcenter": vcenter_counters.read,
+        **dict.fromkeys(prometheus.SCHEMES, prometheus.read),
+        **dict.fromkeys(libvirt_uri.SCHEMES, libvirt_uri.read_telemetry),
+    }
 )
 """Readers of addresses, by scheme."""
 
