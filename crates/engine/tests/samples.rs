@@ -151,7 +151,8 @@ fn devices_obey_littles_law_and_latencies_have_parts() {
     let luns = &samples[0].hosts[0].devices;
     assert_eq!(luns.len(), 2);
     for (device, lun) in luns.iter().enumerate() {
-        assert_eq!((lun.owner.as_str(), lun.number, lun.queue_depth), ("array", device, 4));
+        let name = format!("array-shared-lun-{device}");
+        assert_eq!((lun.name.as_str(), lun.queue_depth), (name.as_str(), 4));
         let (rate, device_ms) = (
             of(|one| one.commands_per_s, 0, device),
             of(|one| one.device_ms.unwrap(), 0, device),
@@ -194,7 +195,10 @@ fn devices_obey_littles_law_and_latencies_have_parts() {
     );
     // devices of the pool on the hosts b
     for host in [1, 2] {
-        assert_eq!(samples[0].hosts[host].devices.len(), 2);
+        let devices = samples[0].hosts[host].devices.iter();
+        let first = 2 * (host - 1);
+        let expected = [first, first + 1].map(|number| format!("pool-disk-{number}"));
+        assert!(devices.map(|device| &device.name).eq(&expected));
         assert!(of(|one| one.device_ms.unwrap(), host, 0) > 0.0);
         assert_eq!(samples[0].hosts[host].services[0].pool, "pool");
     }
