@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hypertwin.ingest import outside
+from hypertwin.ingest import outside, vcenter
 from hypertwin.ingest.inventory import Inventory
 
 
@@ -26,7 +26,7 @@ class Source:
     schemes: tuple[str, ...] = ()
 
 
-SOURCES: tuple[Source, ...] = ()
+SOURCES: tuple[Source, ...] = (Source("vcenter://USER@HOST", vcenter.read, schemes=("vcenter",)),)
 """In the order they are tried."""
 
 
