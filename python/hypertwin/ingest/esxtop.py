@@ -88,10 +88,10 @@ def _frames(path: Path, plan: Plan) -> Iterator[pl.DataFrame]:
             waiting = []
     if waiting:
         yield assemble(waiting)
-    elif not assemble.used:
-        hint = "; ".join(left.notes()) or "esxtop was ended before its first sample: record again"
+    if not assemble.values:
+        hint = "; ".join(left.notes()) or "was esxtop ended before its first sample?"
         allowed = f"rows of {plan.last + 1} values, the first a time as MM/DD/YYYY HH:MM:SS"
-        outside.refuse(path, "", "no row that can be read", allowed, hint, "source-lacks")
+        outside.refuse(path, "", "no value that can be read", allowed, hint, "source-lacks")
     plan.notes.extend(left.notes())
     if intervals.typical is None:
         plan.gaps.append(Gap("a second sample, later than the first", "the interval of values: ready in milliseconds"))
@@ -153,8 +153,8 @@ def _width(block: bytes, plan: Plan) -> int:
 
     A name of blanks and a dash ends the header, and rows end with an empty value, a comma, or nothing for it.
     """
-    lines = itertools.islice(block.split(b"\n", 16), 16)
-    width = Tally(line.count(b",") + 1 for line in lines if line.strip()).most_common(1)[0][0]
+    lines = (line for line in io.BytesIO(block) if line.strip())
+    width = Tally(line.count(b",") + 1 for line in itertools.islice(lines, 16)).most_common(1)[0][0]
     return width if plan.last < width <= plan.last + 3 else plan.last + 1
 
 
@@ -249,14 +249,15 @@ class _Assembler:
             "metric": _dictionary([metric for _, metric in keys]),
             "unit": _dictionary([telemetry.METRICS[metric].unit for _, metric in keys]),
         }
-        self.used = False
+        self.values = 0
+        """How many there were so far, apart from intervals and constants."""
 
     def __call__(self, samples: list[tuple[Times, Values]]) -> pl.DataFrame:
         """The part of these samples; the first part also has what the header itself tells."""
         times = np.concatenate([times for times, _ in samples])
         by_series = np.concatenate([values for _, values in samples]).T
-        constants = self._constants[: 0 if self.used else None]
-        self.used = True
+        constants, self._constants = self._constants, self._constants[:0]
+        self.values += int(np.isfinite(by_series).sum())
         values = np.concatenate([by_series.ravel(), *[self._intervals(times)] * self._hosts, constants])
         regular = len(by_series) + self._hosts
         stamps = np.concatenate([np.tile(times, regular), np.repeat(times[:1], constants.size)])
