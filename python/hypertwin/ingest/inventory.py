@@ -7,10 +7,15 @@ it; `to_scenario.py` makes it fit a scenario's rules.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hypertwin.ingest.outside import Gap
+
+_STORAGE_APPLIANCE = re.compile(
+    r"NTNX-.*-CVM\Z|(?:ScaleIO|VxFlex|PowerFlex)\b.*(?:SVM|SDS)|SVM-[0-9]|OmniStackVC|SvSAN", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -135,3 +140,11 @@ class Inventory:
     gaps: Sequence[Gap] = ()
     assumptions: Sequence[Assumption] = ()
     """What the reader itself had to assume; `to_scenario.py` adds its own."""
+
+
+def is_storage_appliance(name: str) -> bool:
+    """Whether a machine of this name serves storage to its host, by the names that installers give.
+
+    `NTNX-<serial>-A-CVM` (Nutanix), `ScaleIO-<address>-SVM` (Dell EMC), `OmniStackVC-<host>` (HPE SimpliVity), `SvSAN`.
+    """
+    return _STORAGE_APPLIANCE.match(name) is not None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hypertwin.ingest import outside
+from hypertwin.ingest import outside, rvtools
 from hypertwin.ingest.inventory import Inventory
 
 
@@ -24,9 +24,19 @@ class Source:
     recognises: Callable[[bytes], bool] = lambda _head: False
     """Whether a file that begins with these bytes is of this kind."""
     schemes: tuple[str, ...] = ()
+    recognises_folder: Callable[[Path], bool] = lambda _folder: False
+    """Whether the files of a folder are of this kind."""
 
 
-SOURCES: tuple[Source, ...] = ()
+SOURCES: tuple[Source, ...] = (
+    Source(
+        "RVTools .xlsx, or the folder of its .csv files",
+        rvtools.read,
+        rvtools.recognises,
+        (),
+        rvtools.recognises_folder,
+    ),
+)
 """In the order they are tried."""
 
 
@@ -35,7 +45,9 @@ def read(sources: Sequence[str]) -> Inventory:
     first = sources[0]
     scheme, separator, _ = first.partition("://")
     found = next((candidate for candidate in SOURCES if separator and scheme in candidate.schemes), None)
-    if found is None:
+    if found is None and Path(first).is_dir():
+        found = next((candidate for candidate in SOURCES if candidate.recognises_folder(Path(first))), None)
+    elif found is None:
         head = outside.head(Path(first))
         found = next((candidate for candidate in SOURCES if candidate.recognises(head)), None)
     if found is None:
