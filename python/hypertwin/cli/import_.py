@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from hypertwin import scenario
 from hypertwin.cli import output
-from hypertwin.ingest import demand, formats, sources, to_scenario
+from hypertwin.errors import printable
+from hypertwin.ingest import address, demand, formats, sources, to_scenario
 from hypertwin.report import files
 
 
@@ -37,32 +35,22 @@ def command(
     target = None if out == "-" else Path(out)
     if target is not None:
         files.check_writable(target)
-    with _working("reading", source[0]):
+    with output.working(f"reading {address.shown(source[0])}"):
         inventory = sources.read(source)
     if telemetry:
-        with _working("reading", telemetry[0]):
+        with output.working(f"reading {address.shown(telemetry[0])}"):
             readings = (formats.read(each) for each in telemetry)
             measured = demand.measured_demand(readings, inventory.hosts, inventory.vms)
         inventory = to_scenario.with_demand(inventory, measured)
-    with _working("writing", out):
+    with output.working("making the scenario"):
         made, assumptions = to_scenario.to_scenario(inventory)
         text = to_scenario.to_yaml(made)
         scenario.loads(text, file=out)
     if target is not None:
         files.write_atomically(target, text)
     for line in to_scenario.summary(inventory, made, assumptions):
-        sys.stderr.write(f"{line}\n")
+        sys.stderr.write(f"{printable(line)}\n")
     if target is None:
         output.write(text)
     else:
         sys.stderr.write(f"wrote {target}\n")
-
-
-@contextmanager
-def _working(what: str, name: str) -> Iterator[None]:
-    """A sign on a terminal that something is under way."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    with Console(stderr=True, highlight=False, markup=False).status(f"{what} {name.rpartition('/')[2]}"):
-        yield

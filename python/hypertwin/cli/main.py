@@ -14,7 +14,20 @@ from rich.console import Console
 from rich.text import Text
 
 from hypertwin import _core
-from hypertwin.cli import calibrate, density, durability, lab, output, schema, simulate, size, validate, vnuma
+from hypertwin.cli import (
+    calibrate,
+    density,
+    durability,
+    import_,
+    lab,
+    output,
+    schema,
+    simulate,
+    size,
+    telemetry,
+    validate,
+    vnuma,
+)
 from hypertwin.errors import HypertwinError
 
 INTERRUPTED = 130
@@ -34,6 +47,8 @@ app.command(name="vnuma")(vnuma.command)
 app.command(name="durability")(durability.command)
 app.command(name="calibrate")(calibrate.command)
 app.add_typer(lab.app, name="lab")
+app.command(name="import")(import_.command)
+app.command(name="telemetry")(telemetry.command)
 app.command(name="schema")(schema.command)
 
 

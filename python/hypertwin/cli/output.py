@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.text import Text
 
 from hypertwin import run
 from hypertwin.errors import HypertwinError
@@ -62,6 +63,26 @@ def progress_bar(label: str) -> Iterator[run.Progress | None]:
     """A progress bar on stderr while the block runs; None, and nothing printed, when stderr is no terminal."""
     with labelled_progress_bar() as progress:
         yield None if progress is None else lambda done, total: progress(label, done, total)
+
+
+@contextmanager
+def status_line() -> Iterator[Callable[[str, int], None] | None]:
+    """A line on stderr that says of what how many rows were read; None when stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    with Console(stderr=True).status("reading") as line:
+        yield lambda source, rows: line.update(Text(f"reading {source}: {rows:,} rows"))
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """A line on stderr that says what is under way; nothing when stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with Console(stderr=True).status(Text(what)):
+        yield
 
 
 @contextmanager

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from hypertwin.ingest.outside import Gap
 
 _STORAGE_APPLIANCE = re.compile(
-    r"NTNX-.*-CVM\Z|(?:ScaleIO|VxFlex|PowerFlex)\b.*(?:SVM|SDS)|SVM-[0-9]|OmniStackVC|SvSAN", re.IGNORECASE
+    r"NTNX-.*-CVM\Z|(?:ScaleIO|VxFlex|PowerFlex)\b.*SVM|SVM[-_ ]?[0-9]|OmniStackVC|SvSAN|StoreVirtual|SX-.*-STCTLVM",
+    re.IGNORECASE,
 )
 
 
@@ -145,6 +146,6 @@ class Inventory:
 def is_storage_appliance(name: str) -> bool:
     """Whether a machine of this name serves storage to its host, by the names that installers give.
 
-    `NTNX-<serial>-A-CVM` (Nutanix), `ScaleIO-<address>-SVM` (Dell EMC), `OmniStackVC-<host>` (HPE SimpliVity), `SvSAN`.
+    Nutanix, ScaleIO and PowerFlex, HPE SimpliVity and StoreVirtual, StorMagic SvSAN, Cisco HyperFlex.
     """
     return _STORAGE_APPLIANCE.match(name) is not None

@@ -88,6 +88,19 @@ def with_demand(inventory: Inventory, measured: Mapping[str, Demand]) -> Invento
     return replace(inventory, vms=vms, assumptions=told)
 
 
+def summary(inventory: Inventory, scenario: Mapping[str, Any], assumptions: Iterable[Assumption]) -> list[str]:
+    """What an import found, assumed and missed, in lines for people."""
+    vcpus = sum(vm["vcpus"] for vm in scenario["vms"].values())
+    cores = sum(host["sockets"] * host["cores_per_socket"] for host in scenario["hosts"].values())
+    of = len(inventory.vms)
+    return [
+        f"{outside.name(inventory.source)} ({inventory.kind}): {len(scenario['hosts'])} hosts with {cores} cores, "
+        f"{len(scenario['vms'])} of {of} machines with {vcpus} vCPUs, {len(scenario.get('rules', ()))} rules",
+        *(f"assumed: {_line(each.subject)}: {_line(each.text)}" for each in assumptions),
+        *(f"missing: {_line(gap.what)}, which costs {_line(gap.costs)}" for gap in inventory.gaps),
+    ]
+
+
 def to_yaml(scenario: Mapping[str, Any]) -> str:
     """A scenario as text: long texts in a block, texts from elsewhere in quotes, lists of words on one line."""
     return yaml.dump(

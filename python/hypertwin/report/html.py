@@ -316,7 +316,7 @@ def _cards(points: Sequence[Mapping[str, Any]]) -> str:
             (value, f"{where(point)}{f' · {name}' if len(table.groups(point)) > 1 else ''}".strip(" ·"))
             for point in points
             for name, group in table.groups(point).items()
-            if (value := flatten(group).get(key)) is not None
+            if (value := {**flatten(group), "ready_sum_pct": table.summed(group, "ready_pct")}.get(key)) is not None
         ]
         return _low_high(found, unit, digits)
 
@@ -328,6 +328,7 @@ def _cards(points: Sequence[Mapping[str, Any]]) -> str:
         ("Response, mean", spread("response_ms_mean", "ms")),
         ("Response, p99", spread("response_ms_p99", "ms")),
         ("Ready, per vCPU", spread("ready_pct", "%", 1)),
+        ("Ready, summed over vCPUs", spread("ready_sum_pct", "%", 0)),
         ("Co-stop, per vCPU", spread("costop_pct", "%", 1)),
         ("Steady state", _steady(steady, len(points))),
     ]
