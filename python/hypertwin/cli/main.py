@@ -17,6 +17,7 @@ from hypertwin import _core
 from hypertwin.cli import (
     calibrate,
     density,
+    diagnose,
     durability,
     import_,
     lab,
@@ -40,6 +41,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command(name="simulate")(simulate.command)
+app.command(name="diagnose")(diagnose.command)
 app.command(name="validate")(validate.command)
 app.command(name="density")(density.command)
 app.command(name="size")(size.command)

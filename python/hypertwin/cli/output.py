@@ -59,9 +59,9 @@ def write(text: str) -> None:
 
 
 @contextmanager
-def progress_bar(label: str) -> Iterator[run.Progress | None]:
+def progress_bar(label: str, unit: str = "runs") -> Iterator[run.Progress | None]:
     """A progress bar on stderr while the block runs; None, and nothing printed, when stderr is no terminal."""
-    with labelled_progress_bar() as progress:
+    with labelled_progress_bar(unit) as progress:
         yield None if progress is None else lambda done, total: progress(label, done, total)
 
 
@@ -86,7 +86,7 @@ def working(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def labelled_progress_bar() -> Iterator[Callable[[str, int, int], None] | None]:
+def labelled_progress_bar(unit: str = "runs") -> Iterator[Callable[[str, int, int], None] | None]:
     """As `progress_bar`, with a label that may change: called with (label, runs done, runs in all)."""
     if not sys.stderr.isatty():
         yield None
@@ -95,7 +95,7 @@ def labelled_progress_bar() -> Iterator[Callable[[str, int, int], None] | None]:
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("runs"),
+        TextColumn(unit),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )

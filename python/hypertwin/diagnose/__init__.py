@@ -136,7 +136,7 @@ def judge(case: Case) -> tuple[list[Finding], list[NotChecked]]:
     for rule in RULES:
         not_checked += [NotChecked(rule.code, needs) for needs in rule.lacks(case)]
         for finding in rule.find(case, rule):
-            finding.source = rule.source
+            finding.sources = rule.sources
             findings.append(finding)
     order = {rule.code: place for place, rule in enumerate(RULES)}
     findings.sort(
@@ -189,7 +189,7 @@ def _draw(evidence: Evidence, findings: Sequence[Finding]) -> None:
                     "x": found.x,
                     "mean": [value / measure.divisor for value in found.mean],
                     "most": [value / measure.divisor for value in found.most],
-                    "band": measure.band,
+                    "band": measure.band.to_dict() if measure.band else None,
                     "value": measure.value,
                 }
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hypertwin.diagnose.rule import SEVERITIES, Finding
+from hypertwin.diagnose.rule import Finding
 
 CAUSES: tuple[tuple[str, str, str], ...] = (
     ("cpu-ready", "cpu-limit", "machine"),
@@ -46,22 +46,3 @@ def link(findings: Sequence[Finding]) -> None:
             if found is not None and found is not finding:
                 finding.cause = found.key
                 break
-
-
-def stories(findings: Sequence[Finding]) -> list[list[Finding]]:
-    """Findings by their first cause, which stands first in each list; the worst story first."""
-    by_key = {finding.key: finding for finding in findings}
-
-    def root(finding: Finding) -> Finding:
-        while finding.cause is not None:
-            finding = by_key[finding.cause]
-        return finding
-
-    told: dict[tuple[str, str], list[Finding]] = {}
-    for finding in findings:
-        told.setdefault(root(finding).key, []).append(finding)
-    ordered = [
-        sorted(story, key=lambda finding: (finding.key != first, SEVERITIES.index(finding.severity)))
-        for first, story in told.items()
-    ]
-    return sorted(ordered, key=lambda story: min(SEVERITIES.index(finding.severity) for finding in story))

@@ -62,10 +62,11 @@ def _ready(case: Case, rule: Rule) -> Iterator[Finding]:
             severity=severity,
             subject=machine.subject,
             host=machine.host,
-            title=f"{machine.name} waits for CPU: ready {ready.percent(each.high)} per vCPU",
+            title=f"{machine.name} waits for CPU: {told}",
             text=(
                 f"The vCPUs of {machine.name}{on} want to run and no CPU is free for them: {told}, {SUSTAINED}; "
-                f"{ready.percent(each.mean)} per vCPU on average.{crowd} Everything in it takes longer by this, and "
+                f"{ready.percent(summed.mean)} summed = {ready.percent(each.mean)} per vCPU on average.{crowd} "
+                "Everything in it takes longer by this, and "
                 "its "
                 "guest counts the waiting as work."
             ),
@@ -112,7 +113,7 @@ def _costop(case: Case, rule: Rule) -> Iterator[Finding]:
             severity=severity,
             subject=machine.subject,
             host=machine.host,
-            title=f"vCPUs of {machine.name} are held back for each other: co-stop {ready.percent(each.high)} per vCPU",
+            title=f"vCPUs of {machine.name} are held back for each other: {told}",
             text=(
                 f"{machine.name} has {machine.vcpus} vCPUs that must make progress together. Some get no CPU in time, "
                 "so "
@@ -142,7 +143,7 @@ def _limited(case: Case, rule: Rule) -> Iterator[Finding]:
             severity=severity,
             subject=machine.subject,
             host=machine.host,
-            title=f"{machine.name} runs into its CPU limit: {ready.percent(each.high)} of the time per vCPU",
+            title=f"{machine.name} runs into its CPU limit: {told}",
             text=(
                 f"{machine.name} could run, a CPU is free, and its limit forbids it: {told}, {SUSTAINED}. Limited time "
                 "is "

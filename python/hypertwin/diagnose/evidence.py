@@ -196,26 +196,17 @@ class Series:
 
 
 def _write(sources: Sequence[str], path: Path, progress: Progress | None) -> list[Read]:
-    reads: list[Read] = []
-    readings: list[tuple[telemetry.Reading, list[int]]] = []
+    readings = [formats.read(source) for source in sources]
 
-    def frames() -> Iterator[pl.DataFrame]:
-        total = 0
-        for number, source in enumerate(sources):
-            reading = formats.read(source)
-            rows = [0]
-            readings.append((reading, rows))
-            for part in reading.frames:
-                rows[0] += part.height
-                total += part.height
-                if progress:
-                    progress(f"reading {reading.source}: {total / 1e6:,.1f} M values", number, len(sources) + 1)
-                yield part
+    def told(source: str, rows: int) -> None:
+        if progress:
+            progress(f"reading {source}: {rows / 1e6:,.1f} million values", 0, 0)
 
-    telemetry.write(frames(), path)
-    for reading, rows in readings:
-        reads.append(Read(reading.source, reading.kind, rows[0], tuple(reading.gaps), tuple(reading.notes)))
-    return reads
+    rows = telemetry.gather(readings, path, told)
+    return [
+        Read(reading.source, reading.kind, count, tuple(reading.gaps), tuple(reading.notes))
+        for reading, count in zip(readings, rows, strict=True)
+    ]
 
 
 @contextmanager

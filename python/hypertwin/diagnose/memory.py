@@ -41,7 +41,7 @@ def _swap_wait(case: Case, rule: Rule) -> Iterator[Finding]:
             severity=severity,
             subject=machine.subject,
             host=machine.host,
-            title=f"{machine.name} waits for memory that its host swapped out: {ready.percent(each.high)} per vCPU",
+            title=f"{machine.name} waits for memory that its host swapped out: {told}",
             text=(
                 f"vCPUs of {machine.name} stand still while {machine.host or 'the host'} reads their memory back from "
                 "disk: "

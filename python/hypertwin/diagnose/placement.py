@@ -17,7 +17,9 @@ from hypertwin.report import ready
 MONSTER = 0.5
 """Share of its host's cores from which a machine counts as a monster: a NUMA node of a host with two sockets."""
 CALM_PCT = 50
-"""Usage up to which another host has room for a monster."""
+"""Usage under which nothing is wrong with several monsters on a host."""
+FULL_PCT = 80
+"""Usage up to which another host is filled: the rule of planning for peaks at 80 %."""
 
 MONSTERS = Band("vcpus", "", "vCPUs of large machines on one host over its cores", warning=1)
 HCI = Band("used_sum_pct", "%", "storage services' part of a host's cores", info=10, warning=20)
@@ -26,7 +28,9 @@ HCI_SIZING = Source(
     '"vSAN Design Guide" (VMware): plan about 10 % of a host\'s CPU for vSAN',
     "https://www.vmware.com/docs/vmw-vsan-design-guide",
 )
-SERVICES = re.compile(r"(?i)vsan|cmmds|clom|lsom|plog|storage|ceph|osd|scini|\bsds|gluster|drbd|chunk|\b(?:mds|csd)\b")
+SERVICES = re.compile(
+    r"(?i)vsan|cmmds|clom|lsom|plog|osfs|vdfs|zdfs|storage|ceph|osd|scini|\bsds|gluster|drbd|chunk|\b(?:mds|csd)\b"
+)
 """Names of processes that serve storage."""
 
 
@@ -40,7 +44,7 @@ def _monsters(case: Case, rule: Rule) -> Iterator[Finding]:
         # nothing is wrong with two monsters that sleep
         if usage and usage.high < CALM_PCT:
             continue
-        target = _room(case, server, min(machine.vcpus or 0 for machine in large))
+        target = _room(case, server, min(large, key=lambda machine: (machine.vcpus or 0, machine.name)))
         if target is None:
             continue
         other = case.evidence.stat(target.entity, "usage_pct")
@@ -93,15 +97,21 @@ def _large(server: Server) -> list[Machine]:
     return [machine for machine in server.machines if cores and (machine.vcpus or 0) >= max(MONSTER * cores, 2)]
 
 
-def _room(case: Case, server: Server, vcpus: int) -> Server | None:
-    """The emptiest other host on which a machine of this many vCPUs finds its cores."""
-    fitting = []
+def _room(case: Case, server: Server, machine: Machine) -> Server | None:
+    """The emptiest other host on which a large machine finds its cores: by what is used there, or by vCPUs."""
+    vcpus = machine.vcpus or 0
+    busy = case.busy(machine)
+    fitting: list[tuple[float, str, Server]] = []
     for other in case.servers:
+        if other is server or not other.cores or vcpus > other.cores or _large(other):
+            continue
         usage = case.evidence.stat(other.entity, "usage_pct")
-        calm = usage.mean <= CALM_PCT if usage else not server.entity
-        if other is not server and other.cores and other.vcpus + vcpus <= other.cores and calm:
-            fitting.append(other)
-    return min(fitting, key=lambda other: (other.vcpus / (other.cores or 1), other.name), default=None)
+        measured = usage is not None and busy is not None
+        wanted = vcpus * busy.stat.mean / other.cores if busy else 0.0
+        full = usage.mean + wanted if usage and measured else 100 * (other.vcpus + vcpus) / other.cores
+        if full <= (FULL_PCT if measured else 100):
+            fitting.append((full, other.name, other))
+    return min(fitting, key=lambda place: place[:2])[2] if fitting else None
 
 
 def _hci(case: Case, rule: Rule) -> Iterator[Finding]:

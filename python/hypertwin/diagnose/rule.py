@@ -83,15 +83,6 @@ class When:
         """As JSON has it."""
         return asdict(self)
 
-    def words(self) -> str:
-        """`41 % of the samples, 2026-01-01 00:00:20 to 00:10:00, worst at 00:07:20 UTC`."""
-        share = f"{self.share_pct:.3g} % of the samples"
-        if not (self.first and self.last and self.worst):
-            return share
-        day = self.first[:10]
-        until, worst = (text.removeprefix(f"{day} ") for text in (self.last, self.worst))
-        return f"{share}, {self.first} to {until}, worst at {worst} UTC"
-
 
 @dataclass(frozen=True)
 class Measure:
@@ -135,6 +126,18 @@ class Subject:
     """Entity in the telemetry, or the same form made of names where there is no telemetry of it."""
 
 
+@dataclass(frozen=True)
+class Source:
+    """A public document that a rule is from."""
+
+    title: str
+    address: str
+
+    def __str__(self) -> str:
+        """Title and address in one line."""
+        return f"{self.title}, {self.address}"
+
+
 @dataclass
 class Finding:
     """Something that is wrong, or will be."""
@@ -149,7 +152,7 @@ class Finding:
     evidence: list[Measure] = field(default_factory=list)
     host: str | None = None
     """Name of the host that it is on or about; for what-ifs and for causes."""
-    source: str = ""
+    sources: tuple[Source, ...] = ()
     what_if: Mapping[str, Any] | None = None
     cause: tuple[str, str] | None = None
     """(code, entity) of the finding that explains this one."""
@@ -172,23 +175,12 @@ class Finding:
             "title": self.title,
             "text": self.text,
             "evidence": [measure.to_dict() for measure in self.evidence],
-            "source": self.source,
+            "source": "; ".join(map(str, self.sources)),
+            "sources": [asdict(source) for source in self.sources],
             "advice": self.advice,
             "cause": {"code": self.cause[0], "entity": self.cause[1]} if self.cause else None,
             "what_if": dict(self.what_if) if self.what_if else None,
         }
-
-
-@dataclass(frozen=True)
-class Source:
-    """A public document that a rule is from."""
-
-    title: str
-    address: str
-
-    def __str__(self) -> str:
-        """Title and address in one line."""
-        return f"{self.title}, {self.address}"
 
 
 @dataclass(frozen=True)
@@ -204,11 +196,6 @@ class Rule:
     sources: tuple[Source, ...]
     needs: tuple[Need, ...]
     find: Callable[[Case, Rule], Iterable[Finding]]
-
-    @property
-    def source(self) -> str:
-        """Its sources in one line."""
-        return "; ".join(map(str, self.sources))
 
     def lacks(self, case: Case) -> Iterator[str]:
         """What it needs and the case does not have."""

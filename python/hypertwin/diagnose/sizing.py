@@ -16,6 +16,8 @@ PEAK = 0.8
 """Share of its vCPUs that a machine may use at its peak."""
 SPARE_VCPUS = 4
 """vCPUs that a machine must have too many before it is worth a word."""
+FEWEST_VCPUS = 2
+"""Nobody is told to take a machine to one vCPU."""
 FEWEST_SAMPLES = 3
 
 OVER = Band("guest_cpu_pct", "%", "peak use of all vCPUs, at least 4 of them to spare", info=40, below=True)
@@ -44,7 +46,7 @@ def _oversized(case: Case, rule: Rule) -> Iterator[Finding]:
         busy = case.busy(machine)
         if machine.appliance or busy is None or not machine.vcpus or busy.stat.count < FEWEST_SAMPLES:
             continue
-        enough = needed(machine.vcpus, busy.most)
+        enough = max(needed(machine.vcpus, busy.most), FEWEST_VCPUS)
         if OVER.severity(busy.most) is None or machine.vcpus - enough < SPARE_VCPUS:
             continue
         costop, waiting = case.each(machine, COSTOP.metric), case.each(machine, READY.metric)
@@ -172,7 +174,7 @@ def _span(busy: Busy) -> str:
         return f"{busy.stat.count} samples"
     seconds = (last - first) / 1e6
     for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
-        if seconds >= 2 * length:
+        if seconds >= 1.5 * length:
             return f"{seconds / length:.0f} {unit}"
     return f"{seconds:.0f} seconds"
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from hypertwin import run, scenario
 from hypertwin.diagnose.rule import SEVERITIES, Finding
-from hypertwin.diagnose.sizing import needed
+from hypertwin.diagnose.sizing import FEWEST_VCPUS, needed
 from hypertwin.diagnose.subjects import Case, Machine, Server, expanded
 from hypertwin.errors import HypertwinError
 from hypertwin.frame import flatten
@@ -43,6 +43,9 @@ FIGURES = {
     "throughput_per_s": ("throughput", "1/s"),
 }
 """What is told of a machine, in this order: key of its report, word, unit. Percentages are per vCPU."""
+
+SUMMED = ("ready_pct", "costop_pct", "limited_pct")
+"""Figures that are told per vCPU and summed over the vCPUs."""
 
 TOLD = {
     "cpu-ready": ("ready_pct", "costop_pct", "response_ms_p95"),
@@ -125,7 +128,8 @@ def _propose(case: Case, finding: Finding, moves: dict[str, Change | None]) -> t
         if server.key not in moves or (large and moves[server.key] is None):
             moves[server.key] = _move(case, server)
         change = moves[server.key]
-        if change is None:
+        # a machine that is not in the cluster file is not in the twin
+        if change is None or (finding.subject.kind == "vm" and machine is None):
             return None
         told = machine or next(each for each in case.machines if each.key == change.machine)
         return told, change
@@ -165,7 +169,7 @@ def _resize(case: Case, finding: Finding, machine: Machine) -> Change | None:
         case "more-vcpus-than-cores":
             found = with_vcpus(cores)
         case "oversized-vm" if busy is not None:
-            found = with_vcpus(needed(vcpus, busy.most))
+            found = with_vcpus(max(needed(vcpus, busy.most), FEWEST_VCPUS))
         case "undersized-vm" if busy is not None:
             # a guest that is full may want more than it can show: half as many more at least
             count = min(max(needed(vcpus, busy.stat.often), vcpus + max(1, vcpus // 2)), cores)
@@ -349,7 +353,13 @@ def _told(
         if name in figures:
             word, unit = FIGURES[name]
             parts.append(f"{word} {_value(figures[name][0], unit)} → {_value(figures[name][1], unit)}")
-    whose = f"{machine.name} " if machine.key != change.machine else ""
+            if name in SUMMED:
+                summed = [
+                    ready.percent(value * (point["vcpus"]))
+                    for value, point in zip(figures[name], (was, becomes), strict=True)
+                ]
+                parts[-1] += f" per vCPU ({' → '.join(summed)} summed)"
+    whose = f"{machine.name} " if machine.key != change.machine or machine.subject != finding.subject else ""
     # figures that decide: less is better, but for local memory
     helps = None
     for name in TOLD[finding.code]:
@@ -364,6 +374,7 @@ def _told(
         text += " (it does not help)"
     elif helps is None:
         text += " (no difference to speak of)"
+    text += f" [{before['duration_s']:g} s simulated]"
     return {
         "change": change.text,
         "set": dict(change.sets),

@@ -17,9 +17,11 @@ from hypertwin.ingest import (
     fio_output,
     hcibench,
     iostat,
+    libvirt_uri,
     outside,
     parquet_table,
     pbuttons,
+    prometheus,
     sar,
     sysbench,
     vcenter_counters,
@@ -53,7 +55,13 @@ FORMATS: tuple[Format, ...] = (
     Format("vmstat", vmstat.recognises, vmstat.read),
 )
 """In the order they are tried: strict ones first."""
-REMOTE: Mapping[str, Callable[[str], Reading]] = MappingProxyType({"vcenter": vcenter_counters.read})
+REMOTE: Mapping[str, Callable[[str], Reading]] = MappingProxyType(
+    {
+        "vcenter": vcenter_counters.read,
+        **dict.fromkeys(prometheus.SCHEMES, prometheus.read),
+        **dict.fromkeys(libvirt_uri.SCHEMES, libvirt_uri.read_telemetry),
+    }
+)
 """Readers of addresses, by scheme."""
 
 

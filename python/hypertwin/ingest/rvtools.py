@@ -166,7 +166,7 @@ def recognises(head: bytes) -> bool:
     return {"vm", "powerstate"} <= columns or {"host", "cpumodel"} <= columns or "vinfovmname" in columns
 
 
-def is_folder(folder: Path) -> bool:
+def recognises_folder(folder: Path) -> bool:
     """A folder with the CSV files of at least one tab."""
     return bool(_csv_files(folder))
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hypertwin.ingest import address, outside, rvtools, vcenter
+from hypertwin.ingest import address, libvirt_uri, lscpu, outside, proxmox, rvtools, vcenter
 from hypertwin.ingest.inventory import Inventory
 
 
@@ -24,13 +24,16 @@ class Source:
     recognises: Callable[[bytes], bool] = lambda _head: False
     """Whether a file that begins with these bytes is of this kind."""
     schemes: tuple[str, ...] = ()
-    is_folder: Callable[[Path], bool] = lambda _folder: False
-    """Whether a folder is of this kind, where folders may be."""
+    recognises_folder: Callable[[Path], bool] = lambda _folder: False
+    """Whether a folder is of this kind, for sources that are one."""
 
 
 SOURCES: tuple[Source, ...] = (
-    Source("RVTools .xlsx or .csv", rvtools.read, rvtools.recognises, is_folder=rvtools.is_folder),
+    Source("RVTools .xlsx or .csv", rvtools.read, rvtools.recognises, recognises_folder=rvtools.recognises_folder),
     Source("vcenter://USER@HOST", vcenter.read, schemes=("vcenter",)),
+    Source("libvirt URI (qemu:///system)", libvirt_uri.read, schemes=libvirt_uri.SCHEMES),
+    Source("Proxmox VE API dump", proxmox.read, proxmox.recognises, recognises_folder=proxmox.recognises_folder),
+    Source("lscpu -J", lscpu.read, lscpu.recognises),
 )
 """In the order they are tried."""
 
@@ -42,7 +45,7 @@ def read(sources: Sequence[str]) -> Inventory:
         scheme = first.partition("://")[0]
         found = next((candidate for candidate in SOURCES if scheme in candidate.schemes), None)
     elif Path(first).is_dir():
-        found = next((candidate for candidate in SOURCES if candidate.is_folder(Path(first))), None)
+        found = next((candidate for candidate in SOURCES if candidate.recognises_folder(Path(first))), None)
     else:
         head = outside.head(Path(first))
         found = next((candidate for candidate in SOURCES if candidate.recognises(head)), None)
