@@ -155,8 +155,8 @@ def header(count: int) -> list[str]:
     return [*[TIME_COLUMN, *fits, *interrupts][: count - 1], "     -"]
 
 
-def write(path: Path, count: int, size_bytes: float, seed: int = 1, interval_s: int = 5) -> int:
-    """Write a file of about that size; return its rows. A third of the values are zero, as on real hosts."""
+def write(path: Path, count: int, size_bytes: float, least_rows: int = 1, seed: int = 1, interval_s: int = 5) -> int:
+    """Write a file of about that size, with so many rows at least; return its rows. A third of the values are zero."""
     names = header(count)
     random = np.random.default_rng(seed)
     pool = (
@@ -165,7 +165,7 @@ def write(path: Path, count: int, size_bytes: float, seed: int = 1, interval_s: 
     rows, written = 0, 0
     with path.open("w", newline="\n") as out:
         written += out.write(",".join(f'"{name}"' for name in names) + "\n")
-        while written < size_bytes:
+        while written < size_bytes or rows < least_rows:
             time = (START + datetime.timedelta(seconds=interval_s * rows)).strftime(TIME_FORMAT)
             picked = random.integers(0, len(pool), count - 2).tolist()
             written += out.write(f'"{time}","' + '","'.join([pool[index] for index in picked]) + '",""\n')

@@ -1,7 +1,8 @@
 """Reads what `esxtop -b -a` recorded: CSV of Performance Monitor, with thousands of columns and gigabytes of values.
 
-`esxtop_header` says which columns become rows; only these are looked at, some megabytes of text at a time. Quotes and
-NULs are taken out of the values before they are split, since numbers and times need none: no stray quote swallows rows.
+`esxtop_header` says which columns become rows; only these are looked at, some megabytes of text at a time. Quotes, NULs
+and what is not ASCII are taken out of the values before they are split, since numbers and times need none: no stray
+quote swallows rows.
 """
 
 from __future__ import annotations
@@ -81,7 +82,8 @@ def _frames(path: Path, plan: Plan) -> Iterator[pl.DataFrame]:
     waiting: list[tuple[Times, Values]] = []
     for sample in _samples(path, plan, left):
         waiting.append(sample)
-        if sum(values.size for _, values in waiting) >= PART_VALUES:
+        several = sum(times.size for times, _ in waiting) > 1
+        if several and sum(values.size for _, values in waiting) >= PART_VALUES:
             yield assemble(waiting)
             waiting = []
     if waiting:
@@ -140,6 +142,8 @@ def _blocks(path: Path, plan: Plan, left: _Left) -> Iterator[bytes]:
                     left.cut = True
                     block = block[:start]
             block = block.translate(None, b'"\0')
+            if not block.isascii():
+                block = block.decode("ascii", "replace").encode("ascii", "replace")
             if block.strip():
                 yield block
 
@@ -180,7 +184,7 @@ class _Table:
         except pa.ArrowInvalid:
             # some value is no number: once more, slower, as text
             self._left.ragged = ragged
-            table = self._read(block.decode("utf-8", "replace").encode(), self._texts)
+            table = self._read(block, self._texts)
             for place in range(1, table.num_columns):
                 texts = pl.Series(table.column(place)).str.strip_chars()
                 numbers = texts.cast(pl.Float64, strict=False).to_arrow()
@@ -225,7 +229,7 @@ class _Intervals:
         self._before = int(times[-1])
         lengths[lengths <= 0] = np.nan
         if self.typical is None and np.isfinite(lengths).any():
-            self.typical = float(np.nanmedian(lengths))
+            self.typical = float(np.nanquantile(lengths, 0.5, method="lower"))
             lengths[0] = self.typical
         if self.typical is not None:
             pauses = lengths > PAUSE_INTERVALS * self.typical

@@ -97,6 +97,11 @@ METRICS = MappingProxyType(
         "iowait_pct": Metric("%", "CPU time idle while I/O was outstanding"),
         "steal_pct": Metric("%", "time a guest's vCPUs wanted to run and did not, as the guest sees it"),
         "context_switches_per_s": Metric("1/s", "context switches"),
+        "load_1min": Metric("processes", "load of a Linux system: processes that run, want to or wait for a disk"),
+        "cpu_wait_sum_pct": Metric("%", "time that threads waited for a CPU of a Linux system, summed over its CPUs"),
+        "cpu_pressure_pct": Metric("%", "time that some thread of a Linux system waited for a CPU (PSI, some)"),
+        "io_pressure_pct": Metric("%", "time that some thread waited for I/O (PSI, some)"),
+        "memory_pressure_pct": Metric("%", "time that some thread waited for memory (PSI, some)"),
         # a machine or a vCPU on its host; `ready_sum_pct / vcpus` is what bands are of
         "vcpus": Metric("", "virtual CPUs of a machine"),
         "used_sum_pct": Metric("%", f"%USED: {_SUMMED}"),
