@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from hypertwin.ingest import outside, vcenter_counters
+from hypertwin.ingest import get_stat, outside, vcenter_counters
 from hypertwin.ingest.telemetry import Reading
 
 
@@ -26,7 +26,7 @@ class Format:
     read: Callable[[Path], Reading]
 
 
-FORMATS: tuple[Format, ...] = ()
+FORMATS: tuple[Format, ...] = (Format("PowerCLI Get-Stat CSV", get_stat.recognises, get_stat.read),)
 """In the order they are tried: strict ones first."""
 REMOTE: Mapping[str, Callable[[str], Reading]] = MappingProxyType({"vcenter": vcenter_counters.read})
 """Readers of addresses, by scheme."""
