@@ -29,7 +29,7 @@ OVERCOMMITTED = """
 name: overcommitted
 run: {duration: 3 s, warmup: 500 ms, seed: 3, replications: 1}
 hosts:
-  esx0: {sockets: 1, cores_per_socket: 4, clock: 2.5 GHz, memory_per_node: 64 GiB, hypervisor: esxi-8.0}
+  esx0: {sockets: 1, cores_per_socket: 2, clock: 2.5 GHz, memory_per_node: 64 GiB, hypervisor: esxi-8.0}
 vms:
   db: {vcpus: 4, memory: 8 GiB, workload: oltp}
   web: {count: 2, vcpus: 2, memory: 2 GiB, workload: oltp}

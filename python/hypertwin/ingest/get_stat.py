@@ -136,7 +136,8 @@ class _File:
             try:
                 cells = next(reader, None)
             except csv.Error as error:
-                outside.refuse(self.path, "row", str(error), "rows of CSV", "is the file whole?", line=number)
+                line = number + reader.line_num
+                outside.refuse(self.path, "row", str(error), "rows of CSV", "is the file whole?", line=line)
             if cells is None:
                 return
             at = number + reader.line_num
