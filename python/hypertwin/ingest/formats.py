@@ -14,6 +14,7 @@ from types import MappingProxyType
 from hypertwin.ingest import (
     esxtop,
     fio_output,
+    get_stat,
     hcibench,
     iostat,
     libvirt_uri,
@@ -44,6 +45,7 @@ class Format:
 
 FORMATS: tuple[Format, ...] = (
     Format("hypertwin's Parquet table", parquet_table.recognises, parquet_table.read),
+    Format("PowerCLI Get-Stat CSV", get_stat.recognises, get_stat.read),
     Format("esxtop -b", esxtop.recognises, esxtop.read),
     Format("pButtons or SystemPerformance HTML", pbuttons.recognises, pbuttons.read),
     Format("fio", fio_output.recognises, fio_output.read),
