@@ -167,7 +167,7 @@ def target(text: str, seconds: float, interval: float) -> Target:
         if number is None or not least <= number <= most:
             _refuse_uri(f"{key}={outside.short(value, 20)}", f"{key} from {least:g} to {most:g}", "in seconds")
         values[key] = number
-    query = urlencode(rest, quote_via=quote)
+    query = urlencode(rest, safe="/:", quote_via=quote)
     bare = replace(parsed, query="")
     user = f"{quote(parsed.user)}@" if parsed.user else ""
     uri = str(replace(bare, user="")).replace("://", f"://{user}", 1) + (f"?{query}" if query else "")
