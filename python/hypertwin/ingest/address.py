@@ -49,7 +49,7 @@ def parse(text: str, schemes: tuple[str, ...], allowed: str = "", local: bool = 
         port = parts.port
     except ValueError:
         _refuse("an address that is none", allowed, "check host and port")
-    if parts.password is not None or "@" in (parts.username or ""):
+    if parts.password is not None:
         hint = f"leave it out: set {PASSWORD_VARIABLE} in the environment, or type it when asked"
         _refuse(f"{parts.scheme}://...@...: an address with a password", allowed, hint)
     if parts.scheme not in schemes or not (parts.hostname or local) or parts.fragment:

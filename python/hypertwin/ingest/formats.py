@@ -11,7 +11,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from hypertwin.ingest import libvirt_uri, outside
+from hypertwin.ingest import (
+    esxtop,
+    fio_output,
+    hcibench,
+    iostat,
+    libvirt_uri,
+    outside,
+    parquet_table,
+    pbuttons,
+    prometheus,
+    sar,
+    sysbench,
+    vcenter_counters,
+    vmstat,
+)
 from hypertwin.ingest.telemetry import Reading
 
 
@@ -24,12 +38,28 @@ class Format:
     recognises: Callable[[bytes], bool]
     """Whether a file that begins with these bytes (`outside.HEAD_BYTES` of them, unpacked) is of this format."""
     read: Callable[[Path], Reading]
+    is_folder: Callable[[Path], bool] | None = None
+    """Whether a folder is of this format, where folders may be."""
 
 
-FORMATS: tuple[Format, ...] = ()
+FORMATS: tuple[Format, ...] = (
+    Format("hypertwin's Parquet table", parquet_table.recognises, parquet_table.read),
+    Format("esxtop -b", esxtop.recognises, esxtop.read),
+    Format("pButtons or SystemPerformance HTML", pbuttons.recognises, pbuttons.read),
+    Format("fio", fio_output.recognises, fio_output.read),
+    Format("HCIBench results", hcibench.recognises, hcibench.read, hcibench.is_folder),
+    Format("sysbench", sysbench.recognises, sysbench.read),
+    Format("sar or sadf", sar.recognises, sar.read),
+    Format("iostat -x", iostat.recognises, iostat.read),
+    Format("vmstat", vmstat.recognises, vmstat.read),
+)
 """In the order they are tried: strict ones first."""
 REMOTE: Mapping[str, Callable[[str], Reading]] = MappingProxyType(
-    dict.fromkeys(libvirt_uri.SCHEMES, libvirt_uri.read_telemetry)
+    {
+        "vcenter": vcenter_counters.read,
+        **dict.fromkeys(prometheus.SCHEMES, prometheus.read),
+        **dict.fromkeys(libvirt_uri.SCHEMES, libvirt_uri.read_telemetry),
+    }
 )
 """Readers of addresses, by scheme."""
 
@@ -40,6 +70,10 @@ def read(source: str) -> Reading:
     if separator and scheme in REMOTE:
         return REMOTE[scheme](source)
     path = Path(source)
+    if path.is_dir():
+        folders = (candidate for candidate in FORMATS if candidate.is_folder and candidate.is_folder(path))
+        if (found := next(folders, None)) is not None:
+            return found.read(path)
     head = outside.head(path)
     found = next((candidate for candidate in FORMATS if candidate.recognises(head)), None)
     if found is None:

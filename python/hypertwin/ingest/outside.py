@@ -10,6 +10,7 @@ import gzip
 import io
 import json
 import math
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -66,7 +67,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
                 yield raw
     except FileNotFoundError:
         refuse(path, "", "no such file", allowed, "check the name", "file-not-found")
-    except (EOFError, gzip.BadGzipFile) as error:
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         refuse(path, "", str(error), "a whole gzip file", "was it cut off? copy it again")
     except OSError as error:
         reason = error.strerror or str(error)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hypertwin.ingest import libvirt_uri, lscpu, outside, proxmox
+from hypertwin.ingest import libvirt_uri, lscpu, outside, proxmox, vcenter
 from hypertwin.ingest.inventory import Inventory
 
 
@@ -29,6 +29,7 @@ class Source:
 
 
 SOURCES: tuple[Source, ...] = (
+    Source("vcenter://USER@HOST", vcenter.read, schemes=("vcenter",)),
     Source("libvirt URI (qemu:///system)", libvirt_uri.read, schemes=libvirt_uri.SCHEMES),
     Source("Proxmox VE API dump", proxmox.read, proxmox.recognises, recognises_folder=proxmox.recognises_folder),
     Source("lscpu -J", lscpu.read, lscpu.recognises),

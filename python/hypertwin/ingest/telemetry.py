@@ -11,7 +11,7 @@ generator. A `/` or `%` in a name is percent-encoded.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -32,7 +32,25 @@ SCHEMA = MappingProxyType(
 )
 """Columns of the table. `time` is the end of the interval that the value is of; null where the source has no clock."""
 
-KINDS = ("host", "vm", "vcpu", "pcpu", "node", "device", "adapter", "disk", "process", "guest", "benchmark", "pool")
+KINDS = (
+    *(
+        "host",
+        "vm",
+        "vcpu",
+        "pcpu",
+        "node",
+        "device",
+        "adapter",
+        "datastore",
+        "disk",
+        "process",
+        "guest",
+        "benchmark",
+        "pool",
+    ),
+    *("interface", "series"),
+)
+"""Kinds of entities. A `series` is what a load generator reported while it ran, beside the summary of its whole run."""
 
 
 @dataclass
@@ -73,12 +91,17 @@ METRICS = MappingProxyType(
         "threads": Metric("", "logical CPUs of a host"),
         "clock_mhz": Metric("MHz", "nominal clock of a host"),
         "run_queue": Metric("processes", "processes that run or want to, in a guest or a Linux host (vmstat r)"),
-        "guest_cpu_pct": Metric("%", "how busy a system believes its CPUs are: 100 - idle"),
+        "guest_cpu_pct": Metric("%", "how busy a system believes its CPUs are: 100 - idle, waiting for I/O being idle"),
         "user_pct": Metric("%", "CPU time in processes"),
         "system_pct": Metric("%", "CPU time in the kernel; of a machine on ESXi: %SYS, summed"),
         "iowait_pct": Metric("%", "CPU time idle while I/O was outstanding"),
         "steal_pct": Metric("%", "time a guest's vCPUs wanted to run and did not, as the guest sees it"),
         "context_switches_per_s": Metric("1/s", "context switches"),
+        "load_1min": Metric("processes", "load of a Linux system: processes that run, want to or wait for a disk"),
+        "cpu_wait_sum_pct": Metric("%", "time that threads waited for a CPU of a Linux system, summed over its CPUs"),
+        "cpu_pressure_pct": Metric("%", "time that some thread of a Linux system waited for a CPU (PSI, some)"),
+        "io_pressure_pct": Metric("%", "time that some thread waited for I/O (PSI, some)"),
+        "memory_pressure_pct": Metric("%", "time that some thread waited for memory (PSI, some)"),
         # a machine or a vCPU on its host; `ready_sum_pct / vcpus` is what bands are of
         "vcpus": Metric("", "virtual CPUs of a machine"),
         "used_sum_pct": Metric("%", f"%USED: {_SUMMED}"),
@@ -112,6 +135,7 @@ METRICS = MappingProxyType(
         "write_iops": Metric("1/s", "writes completed"),
         "read_bytes_per_s": Metric("B/s", "bytes read"),
         "write_bytes_per_s": Metric("B/s", "bytes written"),
+        "bytes_per_s": Metric("B/s", "bytes read and written"),
         "latency_ms": Metric("ms", "mean time of an I/O as its user sees it (GAVG, await)"),
         "read_latency_ms": Metric("ms", "mean time of a read"),
         "write_latency_ms": Metric("ms", "mean time of a write"),
@@ -129,12 +153,19 @@ METRICS = MappingProxyType(
         # what users feel
         "throughput_per_s": Metric("1/s", "transactions, requests or units of work completed"),
         "glorefs_per_s": Metric("1/s", "database references of Caché and IRIS"),
+        "database_reads_per_s": Metric("1/s", "blocks that a database read from disk (mgstat PhyRds)"),
+        "database_writes_per_s": Metric("1/s", "blocks that a database wrote to disk (mgstat PhyWrs)"),
+        "journal_writes_per_s": Metric("1/s", "blocks that a database wrote to its journal (mgstat Jrnwrts)"),
         "response_ms_mean": Metric("ms", "mean response time"),
         "response_ms_p95": Metric("ms", "95th percentile of response time"),
         "response_ms_p99": Metric("ms", "99th percentile of response time"),
         "response_ms_max": Metric("ms", "longest response time"),
         "latency_ms_p95": Metric("ms", "95th percentile of the time of an I/O"),
         "latency_ms_p99": Metric("ms", "99th percentile of the time of an I/O"),
+        "read_latency_ms_p95": Metric("ms", "95th percentile of the time of a read"),
+        "read_latency_ms_p99": Metric("ms", "99th percentile of the time of a read"),
+        "write_latency_ms_p95": Metric("ms", "95th percentile of the time of a write"),
+        "write_latency_ms_p99": Metric("ms", "99th percentile of the time of a write"),
     }
 )
 """Every metric that the table may hold, with its unit."""
@@ -188,3 +219,31 @@ def write(frames: Iterable[pl.DataFrame], path: Path) -> int:
         if writer is not None:
             writer.close()
     return rows
+
+
+def gather(readings: Sequence[Reading], path: Path, progress: Callable[[str, int], None] | None = None) -> list[int]:
+    """Write readings one after another into one Parquet file; return the rows of each.
+
+    `progress` is called with the source and its rows so far.
+    """
+    rows: list[int] = []
+
+    def frames() -> Iterator[pl.DataFrame]:
+        for reading in readings:
+            rows.append(0)
+            for part in reading.frames:
+                rows[-1] += part.height
+                if progress is not None:
+                    progress(reading.source, rows[-1])
+                yield part
+
+    write(frames(), path)
+    return rows
+
+
+def write_csv(frames: Iterable[pl.DataFrame], path: Path) -> None:
+    """Write frames one after another into a CSV file with a header line; times are UTC."""
+    with path.open("wb") as file:
+        pl.DataFrame(schema=dict(SCHEMA)).write_csv(file)
+        for part in frames:
+            part.select(*SCHEMA).write_csv(file, include_header=False)
