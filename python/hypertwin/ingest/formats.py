@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from hypertwin.ingest import (
+    address,
     esxtop,
     fio_output,
     hcibench,
@@ -74,10 +75,11 @@ def read(source: str) -> Reading:
         folders = (candidate for candidate in FORMATS if candidate.is_folder and candidate.is_folder(path))
         if (found := next(folders, None)) is not None:
             return found.read(path)
-    head = outside.head(path)
-    found = next((candidate for candidate in FORMATS if candidate.recognises(head)), None)
+    head = b"" if address.is_address(source) else outside.head(path)
+    found = next((candidate for candidate in FORMATS if head and candidate.recognises(head)), None)
     if found is None:
         known = ", ".join([*(candidate.name for candidate in FORMATS), *(f"{scheme}://" for scheme in REMOTE)])
         hint = "is the file whole, with its header, and in English?"
-        outside.refuse(path, "", "a file that no reader recognises", f"one of: {known}", hint, "unknown-source")
+        value = "a file that no reader recognises"
+        outside.refuse(address.shown(source), "", value, f"one of: {known}", hint, "unknown-source")
     return found.read(path)
