@@ -81,7 +81,9 @@ def _frames(path: Path, rows: Rows) -> Iterator[pl.DataFrame]:
         _summary(rows, case, text)
         folder = summary.parent / case
         if path.is_dir() and folder.is_dir():
-            for report in sorted(itertools.islice(folder.glob("*.json"), MOST_FILES)):
+            for report in sorted(
+                entry for entry in itertools.islice(folder.glob("*.json"), MOST_FILES) if entry.is_file()
+            ):
                 rows.path = report
                 _report(rows, case, report)
                 if rows.full():

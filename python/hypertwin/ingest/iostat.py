@@ -118,16 +118,16 @@ class Lines:
         if self.reports < 2:
             return
         cells = {name: self.rows.decimal(token) for name, token in zip(self.names, tokens[1:], strict=True)}
+        self.rows.unreadable += sum(cells[name] is None for name in COLUMNS if name in cells)
+        reads, writes, tps = cells.get("r/s") or 0, cells.get("w/s") or 0, cells.get("tps") or 0
+        idle = {"r_await": reads <= 0, "w_await": writes <= 0, "await": reads + writes + tps <= 0}
         for name, (metric, factor) in COLUMNS.items():
-            if (value := cells.get(name)) is not None:
+            if (value := cells.get(name)) is not None and not idle.get(name):
                 self.rows.add(self.time, metric, value * factor, "disk", tokens[0])
-            elif name in cells:
-                self.rows.unreadable += 1
-        reads, writes = cells.get("r/s"), cells.get("w/s")
-        if reads is None or writes is None:
+        if "r/s" not in cells or "w/s" not in cells:
             return
         self.rows.add(self.time, "iops", reads + writes, "disk", tokens[0])
         read_ms, write_ms = cells.get("r_await"), cells.get("w_await")
-        if "await" not in cells and read_ms is not None and write_ms is not None and reads + writes > 0:
+        if "await" not in cells and read_ms is not None and write_ms is not None and not idle["await"]:
             mean = (reads * read_ms + writes * write_ms) / (reads + writes)
             self.rows.add(self.time, "latency_ms", mean, "disk", tokens[0])

@@ -108,7 +108,9 @@ class Record:
     def add(self, time: datetime | None, cells: Mapping[str, object], interval_s: float | None) -> None:
         """Write a row; `interval_s` is the time that it is of, where that is known."""
         if "DEV" in cells:
-            self._columns(time, cells, DISK, "disk", str(cells["DEV"]))
+            is_idle = self.rows.decimal(cells.get("tps")) == 0
+            columns = {name: to for name, to in DISK.items() if name != "await"} if is_idle else DISK
+            self._columns(time, cells, columns, "disk", str(cells["DEV"]))
         elif "IFACE" in cells:
             self._columns(time, cells, INTERFACE, "interface", str(cells["IFACE"]))
         elif "CPU" in cells:

@@ -48,7 +48,10 @@ class Reading:
     kind: str
     """Which reader: `esxtop`, `vmstat`, `prometheus` ..."""
     frames: Iterator[pl.DataFrame]
-    """Parts of the table, in the order of time; to be used up once. May raise SourceError at any part."""
+    """Parts of the table, in the order of the source, which is that of time within a section; to be used up once.
+
+    May raise SourceError at any part.
+    """
     gaps: list[Gap] = field(default_factory=list)
     """Counters that this kind of source has and this one lacks; complete when `frames` is used up."""
     notes: list[str] = field(default_factory=list)

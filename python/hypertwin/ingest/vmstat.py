@@ -94,16 +94,16 @@ class Lines:
             self.rows.gaps.append(outside.Gap("vmstat -t", "when something was"))
 
     def _header(self, tokens: list[str]) -> None:
-        if elsewhere := ELSEWHERE & set(tokens):
+        self.before = tokens.index("r")
+        names = tokens[self.before :]
+        if elsewhere := ELSEWHERE & set(names):
             allowed = "vmstat of Linux (procps), which has the columns swpd free buff cache"
             hint = "its columns mean other things on AIX, Solaris, HP-UX and BSD"
             outside.refuse(self.rows.path, "vmstat", f"columns {' '.join(sorted(elsewhere))}", allowed, hint)
-        self.before = tokens.index("r")
-        names = tokens[self.before :]
         width = next((at for at, name in enumerate(names) if name not in KNOWN), len(names))
         self.zone = " ".join(names[width:])[:40]
         self.fresh |= 0 < self.page < SHORTEST_PAGE
-        self.names, self.page = names[:width], 0
+        self.names, self.page = names[:width] if {"us", "sy", "id"} <= set(names[:width]) else [], 0
 
     def _row(self, tokens: list[str]) -> None:
         cells = [outside.number(token) for token in tokens[self.before : self.before + len(self.names)]]
