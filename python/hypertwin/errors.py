@@ -46,7 +46,7 @@ class Mistake:
         """Three lines: where and what, what is allowed, and the hint."""
         what = f"{self.path}: {self.value}" if self.path else self.value
         where = f"{self.location}: " if self.file else ""
-        return _printable(f"{where}{what} [{self.code}]\n  allowed: {self.allowed}\n  hint: {self.hint}")
+        return printable(f"{where}{what} [{self.code}]\n  allowed: {self.allowed}\n  hint: {self.hint}")
 
 
 class ScenarioError(HypertwinError):
@@ -532,6 +532,12 @@ class ReturnsBeforeFailingError(ScenarioError):
     code = "returns-before-failing"
 
 
+class HostsOfRuleError(ScenarioError):
+    """A rule about hosts without any, or hosts in one that is about none."""
+
+    code = "hosts-of-rule"
+
+
 class BadObjectiveError(ScenarioError):
     """A service-level objective that is not METRIC, a sign and a number."""
 
@@ -568,7 +574,7 @@ class TooLargeError(ScenarioError):
     code = "too-large"
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """`text` without what a terminal or a UTF-8 file cannot take."""
     kept = "".join(char if char == "\n" or char.isprintable() else f"\\x{ord(char):02x}" for char in text)
     return kept.encode("utf-8", "backslashreplace").decode("utf-8")

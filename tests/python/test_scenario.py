@@ -152,7 +152,7 @@ def test_sweeps_keep_the_order_of_the_command_line() -> None:
 
 def test_exceptions_have_codes_of_their_own() -> None:
     classes = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, ScenarioError)]
-    codes = [kind.code for kind in classes if kind not in (errors.FileError, errors.YamlError)]
+    codes = [kind.code for kind in classes if kind not in (errors.FileError, errors.YamlError, errors.SourceError)]
     assert len(set(codes)) == len(codes)
     for kind in classes:
         assert kind.exit_code == 2

@@ -22,6 +22,7 @@ mod pool;
 mod pool_rules;
 mod quantity;
 mod redundancy;
+mod rules;
 mod scenario;
 mod schema;
 mod semantics;
@@ -35,6 +36,7 @@ pub use pool::{
 };
 pub use quantity::{Bandwidth, Bytes, Duration, Frequency, QuantityError, Rate};
 pub use redundancy::{Redundancy, RedundancyError};
+pub use rules::{PlacementRule, RuleKind};
 pub use scenario::{
     Arrivals, Family, GuestSystem, HostGroup, Hypervisor, HypervisorOverhead, LoadStep, MemorySystem, NumaOptions,
     Parts, RunSettings, Scenario, SchedulerOptions, Service, Shares, SizedOn, VmGroup, Workload, limits,

@@ -10,13 +10,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::pool::{Failure, Network, StoragePool};
 use crate::quantity::{Bandwidth, Bytes, Duration, Frequency, Rate};
+use crate::rules::PlacementRule;
 use crate::schema::{merge_variants, plain_enum};
 use crate::storage::{Adapters, BlockShare, ControllerKind, DEFAULT_VDISKS_PER_CONTROLLER, StorageArray};
 
 /// Bounds on a scenario as a whole, so that a hostile or mistyped file cannot eat memory or time.
 pub mod limits {
     /// Groups of hosts, groups of VMs, or workloads.
-    pub const GROUPS: usize = 1_000;
+    pub const GROUPS: usize = 10_000;
     /// Hosts in all.
     pub const HOSTS: u64 = 10_000;
     /// Logical CPUs in all.
@@ -59,15 +60,15 @@ pub struct Scenario {
     #[serde(default)]
     pub run: RunSettings,
     /// Groups of identical hosts, by name.
-    #[schemars(extend("minProperties" = 1, "maxProperties" = 1_000), transform = name_keys)]
+    #[schemars(extend("minProperties" = 1, "maxProperties" = 10_000), transform = name_keys)]
     pub hosts: BTreeMap<String, HostGroup>,
     /// Groups of identical virtual machines, by name.
     #[serde(default)]
-    #[schemars(extend("maxProperties" = 1_000), transform = name_keys)]
+    #[schemars(extend("maxProperties" = 10_000), transform = name_keys)]
     pub vms: BTreeMap<String, VmGroup>,
     /// What runs inside virtual machines, by name; `vms.*.workload` refers to these.
     #[serde(default)]
-    #[schemars(extend("maxProperties" = 1_000), transform = name_keys)]
+    #[schemars(extend("maxProperties" = 10_000), transform = name_keys)]
     pub workloads: BTreeMap<String, Workload>,
     /// Storage arrays, by name; `vms.*.array` refers to these.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -81,6 +82,10 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1_000))]
     pub failures: Vec<Failure>,
+    /// Placement rules: which machines belong together or apart, and on which hosts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10_000))]
+    pub rules: Vec<PlacementRule>,
 }
 
 /// How long to simulate and how to measure.
@@ -121,6 +126,15 @@ impl Default for RunSettings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostGroup {
+    /// Its name in its own system, where that differs: what telemetry calls it. Of several, each has its number behind it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(
+        with = "String",
+        length(min = 1, max = 256),
+        regex(pattern = r"^[^\u0000-\u001f\u007f-\u009f]*$")
+    )]
+    #[schemars(extend("x-code" = "bad-name", "x-allowed" = "1 to 256 characters on one line", "examples" = ["esx1.example.com"]))]
+    pub label: Option<String>,
     /// How many such hosts.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 10_000))]
@@ -389,6 +403,15 @@ impl Default for HypervisorOverhead {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VmGroup {
+    /// Its name in its own system, where that differs: what telemetry calls it. Of several, each has its number behind it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(
+        with = "String",
+        length(min = 1, max = 256),
+        regex(pattern = r"^[^\u0000-\u001f\u007f-\u009f]*$")
+    )]
+    #[schemars(extend("x-code" = "bad-name", "x-allowed" = "1 to 256 characters on one line", "examples" = ["DB 1 (production)"]))]
+    pub label: Option<String>,
     /// How many such machines; 0 leaves the group out.
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 100_000))]
@@ -440,6 +463,10 @@ pub struct VmGroup {
     )]
     #[schemars(extend("x-code" = "bad-affinity", "x-allowed" = "numbers and ranges of logical CPUs, such as 0-11,24", "examples" = ["0-11,24"]))]
     pub affinity: Option<String>,
+    /// Whether it serves storage to its host (a Nutanix CVM, a ScaleIO SVM), so that its CPU is what the storage layer
+    /// costs.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub storage_appliance: bool,
     /// The guest operating system.
     #[serde(default)]
     pub guest: GuestSystem,
@@ -845,6 +872,10 @@ pub struct Service {
     #[serde(default = "one_f64")]
     #[schemars(range(min = 0.0, max = 20.0))]
     pub cv: f64,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 fn one() -> u32 {

@@ -9,6 +9,7 @@ use crate::mistake::{Found, show, show_text};
 use crate::placement::{candidates, fits, place};
 use crate::pool::{Failure, StoragePool};
 use crate::quantity::Duration;
+use crate::rules::PlacementRule;
 use crate::scenario::{
     Arrivals, Family, HostGroup, Hypervisor, NumaOptions, RunSettings, VmGroup, Workload, limits, parse_cpus,
 };
@@ -30,6 +31,7 @@ pub(crate) struct Parts {
     pub(crate) storage: BTreeMap<String, Option<StoragePool>>,
     /// Those that the schema found no fault with, and their positions.
     failures: Vec<(usize, Failure)>,
+    rules: Vec<(usize, PlacementRule)>,
     /// Paths with a mistake, so that a default that stands in for a faulty value is not blamed.
     faulty: BTreeSet<Vec<String>>,
 }
@@ -48,7 +50,8 @@ impl Parts {
             workloads: groups(scenario, "workloads", &faulty),
             arrays: groups(scenario, "arrays", &faulty),
             storage: groups(scenario, "storage", &faulty),
-            failures: failures(scenario),
+            failures: entries(scenario, "failures"),
+            rules: entries(scenario, "rules"),
             faulty,
         }
     }
@@ -98,6 +101,11 @@ impl Parts {
         for (position, failure) in &self.failures {
             if self.clean(&["failures", &position.to_string()]) {
                 self.failure(*position, failure, &mut found);
+            }
+        }
+        for (position, rule) in &self.rules {
+            if self.clean(&["rules", &position.to_string()]) {
+                self.rule(*position, rule, &mut found);
             }
         }
         let shares = |workload: &Workload| workload.block_mix.iter().map(|part| part.share_pct).sum::<f64>();
@@ -598,9 +606,9 @@ impl Parts {
         }
     }
 
-    pub(crate) fn unknown<'k>(
+    pub(crate) fn unknown<'k, const DEPTH: usize>(
         &self,
-        path: [&str; 3],
+        path: [&str; DEPTH],
         value: &str,
         section: &str,
         known: impl Iterator<Item = &'k String> + Clone,
@@ -619,7 +627,7 @@ impl Parts {
         if more > 0 {
             allowed += &format!(" and {more} more");
         }
-        if section == "hosts" {
+        if section == "hosts" && path[0] != "rules" {
             allowed += "; or one host of a group, by number (such as esx-2)";
         }
         Found::new(path, "unknown-reference", show_text(value), allowed, hint)
@@ -872,11 +880,11 @@ fn groups<T: DeserializeOwned>(
     named.chain(read).collect()
 }
 
-/// The failures that can be read, with their positions.
-fn failures(scenario: &Value) -> Vec<(usize, Failure)> {
-    let all = scenario.get("failures").and_then(Value::as_array).into_iter().flatten();
+/// The entries of a list that can be read, with their positions.
+fn entries<T: DeserializeOwned>(scenario: &Value, section: &str) -> Vec<(usize, T)> {
+    let all = scenario.get(section).and_then(Value::as_array).into_iter().flatten();
     all.enumerate()
-        .filter_map(|(position, failure)| Some((position, Failure::deserialize(failure).ok()?)))
+        .filter_map(|(position, entry)| Some((position, T::deserialize(entry).ok()?)))
         .collect()
 }
 

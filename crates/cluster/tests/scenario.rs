@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use hypertwin_cluster::{
     Adapters, ArrayCache, Arrivals, Bandwidth, BlockShare, Bytes, ControllerKind, Deployment, DiskKind, Disks,
     Duration, Failure, FailureDomain, Family, Frequency, GuestSystem, HostGroup, Hypervisor, HypervisorOverhead,
-    LoadStep, MemorySystem, Mistake, Network, NumaOptions, PoolClient, PoolDevices, PoolFlash, PoolKind, PoolService,
-    Raid, Rate, Rebuild, Redundancy, RunSettings, Scenario, SchedulerOptions, Service, Shares, StorageArray,
-    StoragePool, VmGroup, Workload, WritePath, schema_json,
+    LoadStep, MemorySystem, Mistake, Network, NumaOptions, PlacementRule, PoolClient, PoolDevices, PoolFlash, PoolKind,
+    PoolService, Raid, Rate, Rebuild, Redundancy, RuleKind, RunSettings, Scenario, SchedulerOptions, Service, Shares,
+    StorageArray, StoragePool, VmGroup, Workload, WritePath, schema_json,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -370,6 +370,56 @@ fn storage_must_be_possible() {
 }
 
 #[test]
+fn rules_name_what_is_there() {
+    let rules = |rule: Value| changed(&[("/rules", json!([rule]))]);
+    let apart = json!({"name": "apart", "kind": "keep-apart", "vms": ["db", "web"]});
+    let on = json!({"name": "on", "kind": "run-on", "vms": ["db"], "hosts": ["esx"], "mandatory": true});
+    for rule in [&apart, &on] {
+        let read = read(&rules(rule.clone())).expect("a good rule");
+        assert_eq!(read.rules.len(), 1);
+        assert!(!read.rules[0].kind.names_hosts() || read.rules[0].mandatory);
+    }
+    // a machine that breaks a mandatory rule is where it is all the same
+    let broken = json!({"name": "off", "kind": "not-on", "vms": ["web"], "hosts": ["kvm"], "mandatory": true});
+    read(&rules(broken)).expect("a broken rule is no mistake");
+    let with = |rule: &Value, key: &str, value: Value| {
+        let mut rule = rule.clone();
+        rule[key] = value;
+        rules(rule)
+    };
+    for (scenario, path, code) in [
+        (
+            with(&apart, "vms", json!(["db", "dbb"])),
+            "rules.0.vms.1",
+            "unknown-reference",
+        ),
+        (
+            with(&apart, "vms", json!(["db-1"])),
+            "rules.0.vms.0",
+            "unknown-reference",
+        ),
+        (
+            with(&on, "hosts", json!(["esx", "esy"])),
+            "rules.0.hosts.1",
+            "unknown-reference",
+        ),
+        (with(&apart, "hosts", json!(["esx"])), "rules.0.hosts", "hosts-of-rule"),
+        (with(&on, "hosts", json!([])), "rules.0.hosts", "hosts-of-rule"),
+        (
+            with(&on, "kind", json!("keep-together")),
+            "rules.0.hosts",
+            "hosts-of-rule",
+        ),
+        (with(&on, "kind", json!("run")), "rules.0.kind", "unknown-value"),
+        (with(&on, "vms", json!([])), "rules.0.vms", "out-of-range"),
+        (with(&on, "name", json!("a\u{7}b")), "rules.0.name", "bad-name"),
+        (with(&on, "priority", json!(1)), "rules.0.priority", "unknown-key"),
+    ] {
+        assert_eq!(codes(&scenario), [(path.to_owned(), code.to_owned())]);
+    }
+}
+
+#[test]
 fn hostile_text_is_one_mistake() {
     for text in [
         "",
@@ -535,6 +585,8 @@ fn vm() -> impl Strategy<Value = VmGroup> {
             cores_per_socket: bound.then_some(vcpus),
             memory: Bytes::from_gib(1),
             shares,
+            label: bound.then(|| "VM 1".to_owned()),
+            storage_appliance: !bound,
             cpu_hot_add: count % 2 == 0,
             numa: NumaOptions {
                 vcpu_min: bound.then_some(vcpus),
@@ -634,6 +686,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             count,
             sockets,
             cores_per_socket,
+            label: Some("h.example.com".to_owned()),
             threads_per_core: 2,
             clock: Frequency::from_mhz(mhz),
             turbo: None,
@@ -659,6 +712,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
                 };
             }
         }
+        let named: Vec<String> = vms.keys().cloned().collect();
         Scenario {
             name: "any".to_owned(),
             description: None,
@@ -674,6 +728,16 @@ fn scenario() -> impl Strategy<Value = Scenario> {
                 fails: vec!["pool/rack-2".to_owned(), "pool/metadata-1".to_owned()],
                 returns: Some(Duration::from_secs(2)),
             }],
+            rules: vec![PlacementRule {
+                name: "off".to_owned(),
+                kind: RuleKind::NotOn,
+                vms: named,
+                hosts: vec!["h".to_owned()],
+                mandatory: true,
+            }]
+            .into_iter()
+            .filter(|rule| !rule.vms.is_empty())
+            .collect(),
         }
     })
 }

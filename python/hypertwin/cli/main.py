@@ -14,7 +14,20 @@ from rich.console import Console
 from rich.text import Text
 
 from hypertwin import _core
-from hypertwin.cli import calibrate, density, durability, lab, output, schema, simulate, size, validate, vnuma
+from hypertwin.cli import (
+    calibrate,
+    density,
+    diagnose,
+    durability,
+    lab,
+    output,
+    schema,
+    simulate,
+    size,
+    telemetry,
+    validate,
+    vnuma,
+)
 from hypertwin.errors import HypertwinError
 
 INTERRUPTED = 130
@@ -27,6 +40,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command(name="simulate")(simulate.command)
+app.command(name="diagnose")(diagnose.command)
 app.command(name="validate")(validate.command)
 app.command(name="density")(density.command)
 app.command(name="size")(size.command)
@@ -34,6 +48,7 @@ app.command(name="vnuma")(vnuma.command)
 app.command(name="durability")(durability.command)
 app.command(name="calibrate")(calibrate.command)
 app.add_typer(lab.app, name="lab")
+app.command(name="telemetry")(telemetry.command)
 app.command(name="schema")(schema.command)
 
 

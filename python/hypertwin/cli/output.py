@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.text import Text
 
 from hypertwin import run
 from hypertwin.errors import HypertwinError
@@ -58,14 +59,24 @@ def write(text: str) -> None:
 
 
 @contextmanager
-def progress_bar(label: str) -> Iterator[run.Progress | None]:
+def progress_bar(label: str, unit: str = "runs") -> Iterator[run.Progress | None]:
     """A progress bar on stderr while the block runs; None, and nothing printed, when stderr is no terminal."""
-    with labelled_progress_bar() as progress:
+    with labelled_progress_bar(unit) as progress:
         yield None if progress is None else lambda done, total: progress(label, done, total)
 
 
 @contextmanager
-def labelled_progress_bar() -> Iterator[Callable[[str, int, int], None] | None]:
+def status_line() -> Iterator[Callable[[str, int], None] | None]:
+    """A line on stderr that says of what how many rows were read; None when stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    with Console(stderr=True).status("reading") as line:
+        yield lambda source, rows: line.update(Text(f"reading {source}: {rows:,} rows"))
+
+
+@contextmanager
+def labelled_progress_bar(unit: str = "runs") -> Iterator[Callable[[str, int, int], None] | None]:
     """As `progress_bar`, with a label that may change: called with (label, runs done, runs in all)."""
     if not sys.stderr.isatty():
         yield None
@@ -74,7 +85,7 @@ def labelled_progress_bar() -> Iterator[Callable[[str, int, int], None] | None]:
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("runs"),
+        TextColumn(unit),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )

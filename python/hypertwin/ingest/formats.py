@@ -11,7 +11,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from hypertwin.ingest import fio_output, hcibench, iostat, outside, pbuttons, sar, sysbench, vmstat
+from hypertwin.ingest import (
+    esxtop,
+    fio_output,
+    hcibench,
+    iostat,
+    libvirt_uri,
+    outside,
+    parquet_table,
+    pbuttons,
+    prometheus,
+    sar,
+    sysbench,
+    vcenter_counters,
+    vmstat,
+)
 from hypertwin.ingest.telemetry import Reading
 
 
@@ -29,6 +43,8 @@ class Format:
 
 
 FORMATS: tuple[Format, ...] = (
+    Format("hypertwin's Parquet table", parquet_table.recognises, parquet_table.read),
+    Format("esxtop -b", esxtop.recognises, esxtop.read),
     Format("pButtons or SystemPerformance HTML", pbuttons.recognises, pbuttons.read),
     Format("fio", fio_output.recognises, fio_output.read),
     Format("HCIBench results", hcibench.recognises, hcibench.read, hcibench.is_folder),
@@ -38,7 +54,13 @@ FORMATS: tuple[Format, ...] = (
     Format("vmstat", vmstat.recognises, vmstat.read),
 )
 """In the order they are tried: strict ones first."""
-REMOTE: Mapping[str, Callable[[str], Reading]] = MappingProxyType({})
+REMOTE: Mapping[str, Callable[[str], Reading]] = MappingProxyType(
+    {
+        "vcenter": vcenter_counters.read,
+        **dict.fromkeys(prometheus.SCHEMES, prometheus.read),
+        **dict.fromkeys(libvirt_uri.SCHEMES, libvirt_uri.read_telemetry),
+    }
+)
 """Readers of addresses, by scheme."""
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hypertwin.ingest import outside
+from hypertwin.ingest import libvirt_uri, lscpu, outside, proxmox, vcenter
 from hypertwin.ingest.inventory import Inventory
 
 
@@ -24,9 +24,16 @@ class Source:
     recognises: Callable[[bytes], bool] = lambda _head: False
     """Whether a file that begins with these bytes is of this kind."""
     schemes: tuple[str, ...] = ()
+    recognises_folder: Callable[[Path], bool] = lambda _folder: False
+    """Whether a folder is of this kind, for sources that are one."""
 
 
-SOURCES: tuple[Source, ...] = ()
+SOURCES: tuple[Source, ...] = (
+    Source("vcenter://USER@HOST", vcenter.read, schemes=("vcenter",)),
+    Source("libvirt URI (qemu:///system)", libvirt_uri.read, schemes=libvirt_uri.SCHEMES),
+    Source("Proxmox VE API dump", proxmox.read, proxmox.recognises, recognises_folder=proxmox.recognises_folder),
+    Source("lscpu -J", lscpu.read, lscpu.recognises),
+)
 """In the order they are tried."""
 
 
@@ -35,8 +42,11 @@ def read(sources: Sequence[str]) -> Inventory:
     first = sources[0]
     scheme, separator, _ = first.partition("://")
     found = next((candidate for candidate in SOURCES if separator and scheme in candidate.schemes), None)
-    if found is None:
-        head = outside.head(Path(first))
+    path = Path(first)
+    if found is None and path.is_dir():
+        found = next((candidate for candidate in SOURCES if candidate.recognises_folder(path)), None)
+    elif found is None:
+        head = outside.head(path)
         found = next((candidate for candidate in SOURCES if candidate.recognises(head)), None)
     if found is None:
         known = ", ".join(candidate.name for candidate in SOURCES)

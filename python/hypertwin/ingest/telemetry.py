@@ -11,7 +11,7 @@ generator. A `/` or `%` in a name is percent-encoded.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -33,8 +33,8 @@ SCHEMA = MappingProxyType(
 """Columns of the table. `time` is the end of the interval that the value is of; null where the source has no clock."""
 
 KINDS = (
-    *("host", "vm", "vcpu", "pcpu", "node", "device", "adapter", "disk", "process", "guest", "benchmark", "pool"),
-    *("interface", "series"),
+    *("host", "vm", "vcpu", "pcpu", "node", "device", "adapter", "datastore", "disk", "interface", "process"),
+    *("guest", "benchmark", "series", "pool"),
 )
 """Kinds of entities. A `series` is what a load generator reported while it ran, beside the summary of its whole run."""
 
@@ -86,6 +86,11 @@ METRICS = MappingProxyType(
         "iowait_pct": Metric("%", "CPU time idle while I/O was outstanding"),
         "steal_pct": Metric("%", "time a guest's vCPUs wanted to run and did not, as the guest sees it"),
         "context_switches_per_s": Metric("1/s", "context switches"),
+        "load_1min": Metric("processes", "load of a Linux system: processes that run, want to or wait for a disk"),
+        "cpu_wait_sum_pct": Metric("%", "time that threads waited for a CPU of a Linux system, summed over its CPUs"),
+        "cpu_pressure_pct": Metric("%", "time that some thread of a Linux system waited for a CPU (PSI, some)"),
+        "io_pressure_pct": Metric("%", "time that some thread waited for I/O (PSI, some)"),
+        "memory_pressure_pct": Metric("%", "time that some thread waited for memory (PSI, some)"),
         # a machine or a vCPU on its host; `ready_sum_pct / vcpus` is what bands are of
         "vcpus": Metric("", "virtual CPUs of a machine"),
         "used_sum_pct": Metric("%", f"%USED: {_SUMMED}"),
@@ -203,3 +208,31 @@ def write(frames: Iterable[pl.DataFrame], path: Path) -> int:
         if writer is not None:
             writer.close()
     return rows
+
+
+def gather(readings: Sequence[Reading], path: Path, progress: Callable[[str, int], None] | None = None) -> list[int]:
+    """Write readings one after another into one Parquet file; return the rows of each.
+
+    `progress` is called with the source and its rows so far.
+    """
+    rows: list[int] = []
+
+    def frames() -> Iterator[pl.DataFrame]:
+        for reading in readings:
+            rows.append(0)
+            for part in reading.frames:
+                rows[-1] += part.height
+                if progress is not None:
+                    progress(reading.source, rows[-1])
+                yield part
+
+    write(frames(), path)
+    return rows
+
+
+def write_csv(frames: Iterable[pl.DataFrame], path: Path) -> None:
+    """Write frames one after another into a CSV file with a header line; times are UTC."""
+    with path.open("wb") as file:
+        pl.DataFrame(schema=dict(SCHEMA)).write_csv(file)
+        for part in frames:
+            part.select(*SCHEMA).write_csv(file, include_header=False)

@@ -23,6 +23,7 @@ from hypertwin import _core, run, vnuma
 from hypertwin.errors import Mistake, ScenarioError
 from hypertwin.plan import objective
 from hypertwin.plan.objective import Objective
+from hypertwin.report.table import summed
 from hypertwin.scenario import Scenario, load
 
 Progress = Callable[[str, int, int], None]
@@ -140,6 +141,7 @@ class Point:
             "metrics": {name: {"mean": each.mean, "ci95": each.ci95} for name, each in figures.items()},
             "throughput_per_s": group.get("throughput_per_s"),
             "ready_pct": group.get("ready_pct"),
+            "ready_sum_pct": summed(group, "ready_pct"),
             "host_usage_pct": usage[1] if usage else None,
             "host_memory_pct": self.memory_pct,
             "bottleneck": self.report.get("bottleneck"),

@@ -12,6 +12,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from hypertwin.report import ready
 from hypertwin.report.charts import INK, MUTED, PALETTE, Chart, style
 from hypertwin.report.table import calibration_note, half_width
 from hypertwin.report.words import number
@@ -51,6 +52,7 @@ def heads(found: Mapping[str, Any]) -> list[str]:
         *measured,
         "throughput /s",
         "ready %",
+        "ready sum %",
         "host usage %",
         "host memory %",
         *station,
@@ -67,6 +69,7 @@ def lines(found: Mapping[str, Any]) -> list[list[str]]:
             *(_figure(point["metrics"][each["metric"]]) for each in metrics(found)),
             number(point["throughput_per_s"]),
             number(point["ready_pct"]),
+            number(point["ready_sum_pct"]),
             number(point["host_usage_pct"]),
             number(point["host_memory_pct"], 0),
             *([_station(point["bottleneck"])] if _has_stations(found) else []),
@@ -82,6 +85,7 @@ def notes(found: Mapping[str, Any]) -> list[str]:
     if step := found["answer"]["one_more"]:
         changes = ", ".join(_change(name, each) for name, each in step.items() if each["mean"] is not None)
         said.append(f"One more VM changes, with the same random numbers: {changes}.")
+    said.append(ready.note(found.get("duration_s")))
     said.append("Host usage and memory are those of the host with the most.")
     said.append("± is the half-width of the 95 % confidence interval over replications; met: the whole interval meets.")
     if any(point["steady"] is False for point in found["points"]):

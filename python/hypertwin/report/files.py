@@ -7,7 +7,7 @@ import io
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -66,18 +66,24 @@ def check_writable(path: Path) -> None:
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write through a temporary file beside `path` and rename it, so that no reader ever sees half a file."""
-    data = content.encode() if isinstance(content, str) else content
+    """Write so that no reader ever sees half a file."""
+    with appearing(path) as temporary:
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+@contextlib.contextmanager
+def appearing(path: Path) -> Iterator[Path]:
+    """A temporary file beside `path`, to be written to; it becomes `path` when the block ends without an error."""
     try:
         if _is_special(path):
-            path.write_bytes(data)
+            yield path
             return
         target = path.resolve()
         descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}-")
+        os.close(descriptor)
         temporary = Path(name)
         try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
+            yield temporary
             temporary.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
             temporary.replace(target)
         except BaseException:

@@ -21,6 +21,7 @@ from hypertwin.report import (
     charts,
     comparison,
     density,
+    diagnosis,
     durability,
     failures,
     guests,
@@ -225,6 +226,74 @@ def render_calibration(found: Mapping[str, Any]) -> str:
     return page.finish(f"Calibration of {found['scenario']}")
 
 
+def render_diagnosis(found: Mapping[str, Any], series: Sequence[Sequence[Mapping[str, Any]]]) -> str:
+    """Return the page of what `hypertwin diagnose --format json` prints; `series` are those of the findings' charts."""
+    page = _Page()
+    by_key = {
+        (finding["code"], finding["entity"]): drawn for finding, drawn in zip(found["findings"], series, strict=True)
+    }
+    title = "Diagnosis" + (f" of {found['cluster']}" if found["cluster"] else "")
+    page.add(_banner(title, diagnosis.summary(found), [*diagnosis.facts(found), ("hypertwin", str(found["version"]))]))
+    told = diagnosis.stories(found)
+    if told:
+        heads = "".join(f"<th>{head}</th>" for head in ("", "code", "of", "finding", "what the twin says"))
+        body = "".join(
+            f"<tr><td>{_severity(finding)}</td><td>{escape(finding['code'])}</td><td>{escape(finding['name'])}</td>"
+            f"<td>{'↳ ' * (place > 0)}{escape(finding['title'])}</td>"
+            f'<td class="note">{escape((finding["what_if"] or {"text": ""})["text"])}</td></tr>'
+            for story in told
+            for place, finding in enumerate(story)
+        )
+        page.section(
+            "At a glance",
+            f'<div class="scroll"><table class="sortable"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
+            "</div>",
+        )
+    for story in told:
+        page.add(f'<section class="story">{_finding(page, story[0], by_key, "h2")}')
+        if len(story) > 1:
+            page.add('<h3>What follows from it</h3><div class="stack">')
+            for finding in story[1:]:
+                page.add(f'<div class="panel">{_finding(page, finding, by_key, "h4")}</div>')
+            page.add("</div>")
+        page.add("</section>")
+    for heading, lines in (("Not checked", diagnosis.not_checked(found)), ("Notes", diagnosis.remarks(found))):
+        items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+        page.section(heading, f"<ul>{items}</ul>" if items else "")
+    return page.finish(title)
+
+
+def _severity(finding: Mapping[str, Any]) -> str:
+    badge = {"critical": "fail", "warning": "open", "info": "note-badge"}[finding["severity"]]
+    return f'<span class="badge {badge}">{escape(finding["severity"])}</span>'
+
+
+def _finding(
+    page: _Page,
+    finding: Mapping[str, Any],
+    series: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]],
+    heading: str,
+) -> str:
+    """A finding: what, by which figures, by which rule, what to do, what the twin says, and charts."""
+    what_if = finding["what_if"]
+    sources = "; ".join(
+        f'<a href="{escape(source["address"])}" rel="noreferrer">{escape(source["title"])}</a>'
+        for source in finding["sources"]
+    )
+    figures = "".join(f"<li>{escape(diagnosis.evidence(measure))}</li>" for measure in finding["evidence"])
+    drawn = diagnosis.charts(finding, series[finding["code"], finding["entity"]])
+    panels = "".join(_panel(page, chart) for chart in drawn)
+    grid = "grid" if len(drawn) > 1 else "stack"
+    twin = f'<p class="twin"><strong>The twin says:</strong> {escape(what_if["text"])}</p>' if what_if else ""
+    return (
+        f"<{heading}>{_severity(finding)} {escape(finding['title'])}</{heading}>"
+        f'<p class="hint"><code>{escape(finding["code"])}</code> · {escape(finding["entity"])}</p>'
+        f"<p>{escape(finding['text'])}</p><ul>{figures}</ul>"
+        f"<p><strong>What to do:</strong> {escape(finding['advice'])}</p>{twin}"
+        f'<p class="hint">Rule: {sources}</p>' + (f'<div class="{grid}">{panels}</div>' if panels else "")
+    )
+
+
 def _verdict(point: Mapping[str, Any]) -> str:
     kind = density.verdict(point)
     badge = {"sure": "pass", "mean": "open"}.get(kind, "fail")
@@ -316,7 +385,7 @@ def _cards(points: Sequence[Mapping[str, Any]]) -> str:
             (value, f"{where(point)}{f' · {name}' if len(table.groups(point)) > 1 else ''}".strip(" ·"))
             for point in points
             for name, group in table.groups(point).items()
-            if (value := flatten(group).get(key)) is not None
+            if (value := {**flatten(group), "ready_sum_pct": table.summed(group, "ready_pct")}.get(key)) is not None
         ]
         return _low_high(found, unit, digits)
 
@@ -328,6 +397,7 @@ def _cards(points: Sequence[Mapping[str, Any]]) -> str:
         ("Response, mean", spread("response_ms_mean", "ms")),
         ("Response, p99", spread("response_ms_p99", "ms")),
         ("Ready, per vCPU", spread("ready_pct", "%", 1)),
+        ("Ready, summed over vCPUs", spread("ready_sum_pct", "%", 0)),
         ("Co-stop, per vCPU", spread("costop_pct", "%", 1)),
         ("Steady state", _steady(steady, len(points))),
     ]

@@ -11,7 +11,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from hypertwin.report import pools
+from hypertwin.report import pools, ready
 from hypertwin.report.words import number, short_path, varying_paths
 
 HEADS = (
@@ -20,6 +20,7 @@ HEADS = (
     "guest CPU %",
     "run %",
     "ready %",
+    "ready sum %",
     "co-stop %",
     "run queue",
     "throughput /s",
@@ -65,6 +66,7 @@ def lines(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
                     with_half_width(group, "guest_cpu_pct"),
                     number(group.get("run_pct")),
                     with_half_width(group, "ready_pct"),
+                    number(summed(group, "ready_pct")),
                     with_half_width(group, "costop_pct"),
                     number(group.get("run_queue")),
                     number(group.get("throughput_per_s"), 1),
@@ -117,7 +119,8 @@ def _grid(name: str, heads: Sequence[str], cells: Sequence[Sequence[str]], swept
 
 def notes(result: Mapping[str, Any]) -> list[str]:
     """What a reader must know beside the figures: confidence, steady state, calibration."""
-    said = ["± is the half-width of the 95 % confidence interval over replications."]
+    duration_s = result["points"][0].get("duration_s") if result["points"] else None
+    said = ["± is the half-width of the 95 % confidence interval over replications.", ready.note(duration_s)]
     if not all(point["steady"] for point in result["points"]):
         said.append(
             "* did not reach a steady state: the load may exceed what the host can carry, or the run is too short."
@@ -239,6 +242,12 @@ def half_width(value: float | None, ci95: float | None, digits: int = 1) -> str:
 def with_half_width(metrics: Mapping[str, Any], key: str) -> str:
     """The metric `key` with its half-width, which stands beside it as `KEY_ci95`."""
     return half_width(metrics.get(key), metrics.get(f"{key}_ci95"))
+
+
+def summed(group: Mapping[str, Any], key: str) -> float | None:
+    """A percentage per vCPU of a VM, or of the VMs of a group, summed over the vCPUs of one VM as esxtop shows it."""
+    value, vcpus = group.get(key), group.get("vcpus")
+    return None if value is None or vcpus is None else float(value * vcpus)
 
 
 def groups(point: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:

@@ -1,0 +1,89 @@
+"""`hypertwin telemetry`: measurements of any format as one table, in a file or in a few figures."""
+
+from __future__ import annotations
+
+import enum
+import shutil
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hypertwin import _core
+from hypertwin.cli import output
+from hypertwin.errors import HypertwinError, printable
+from hypertwin.ingest import formats, parquet_table
+from hypertwin.ingest import telemetry as table
+from hypertwin.ingest.overview import overview
+from hypertwin.report import files
+from hypertwin.report import telemetry as shown
+
+
+class Format(enum.StrEnum):
+    """Form of the result."""
+
+    parquet = "parquet"
+    csv = "csv"
+    table = "table"
+    json = "json"
+
+
+class UsageError(HypertwinError):
+    """A form that does not go where it was asked for."""
+
+    code = "usage"
+    exit_code = 2
+
+
+def command(
+    sources: Annotated[
+        list[str],
+        typer.Argument(metavar="SOURCE...", help="Files of any known format, or addresses: prometheus://HOST:9090."),
+    ],
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the table here (default: show figures).")
+    ] = None,
+    form: Annotated[
+        Format | None,
+        typer.Option(
+            "--format", help="parquet or csv with -o (default: parquet), else table or json (default: table)."
+        ),
+    ] = None,
+) -> None:
+    """Bring measurements into one table of time, entity, metric, value and unit; or show what they hold."""
+    if form is not None and (form in (Format.parquet, Format.csv)) != (out is not None):
+        raise UsageError(f"--format {form} {'says nothing about a file' if out else 'needs a file: add -o FILE'}")
+    if out is not None:
+        files.check_writable(out)
+    readings = [formats.read(source) for source in sources]
+    with tempfile.TemporaryDirectory(prefix="hypertwin-") as folder:
+        gathered = Path(folder, "table.parquet")
+        with output.status_line() as progress:
+            rows = table.gather(readings, gathered, progress)
+            figures = overview(gathered)
+        if out is not None:
+            with files.appearing(out) as file:
+                if form is Format.csv:
+                    table.write_csv(parquet_table.read(gathered).frames, file)
+                else:
+                    shutil.copyfile(gathered, file)
+    read = [
+        {
+            **{"source": reading.source, "kind": reading.kind, "rows": count},
+            **{"gaps": [asdict(gap) for gap in reading.gaps], "notes": reading.notes},
+        }
+        for reading, count in zip(readings, rows, strict=True)
+    ]
+    found = {"version": _core.version(), **asdict(figures), "sources": read}
+    for key in ("first", "last"):
+        found[key] = found[key].isoformat() if found[key] is not None else None
+    sys.stderr.write("".join(f"{printable(line)}\n" for line in shown.summary(found)))
+    if out is not None:
+        sys.stderr.write(f"wrote {out}: {shown.extent(found)}\n")
+    elif form is Format.json:
+        output.write(files.to_json(found))
+    else:
+        output.print_table(shown.overview(found))

@@ -1,0 +1,487 @@
+"""Telemetry from a Prometheus server, over its HTTP API: `prometheus://HOST:9090`, `prometheuss://` for HTTPS.
+
+What is asked is in `prometheus_queries.py`. The last hour is read, or what the address asks for:
+`?hours=24`, `?start=2026-01-01T08:00Z&end=...`, `&step=60s`, `&match=cluster="prod"` (label matchers of PromQL).
+`query_range` is asked for a bounded stretch of time at once; a server that answers more than it should is refused.
+API: https://prometheus.io/docs/prometheus/latest/querying/api/. VictoriaMetrics, Thanos and Mimir have the same.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, NoReturn
+from urllib.parse import parse_qsl
+
+import httpx
+import polars as pl
+
+from hypertwin.errors import UnreachableError
+from hypertwin.ingest import address, outside, telemetry
+from hypertwin.ingest.address import Address
+from hypertwin.ingest.outside import Gap
+from hypertwin.ingest.prometheus_queries import EXPORTERS, LIBVIRT, NODE, Exporter, Query
+from hypertwin.ingest.telemetry import METRICS, SCHEMA, Reading
+
+SCHEMES = {"prometheus": "http", "prometheuss": "https"}
+TOKEN_VARIABLE = "HYPERTWIN_TOKEN"
+MOST_BYTES = 16 * 2**20
+"""Largest answer that is read."""
+MOST_SERIES = 50_000
+"""Most series in one answer."""
+MOST_ENTITIES = 200_000
+CHUNK_POINTS = 500
+"""Points of each series that are asked for at once, at first; Prometheus gives up to 11,000."""
+LONGEST_DAYS = 400
+MOST_POINTS = 100_000
+"""Points of each series in all."""
+ANSWER_S = 120.0
+"""How long one answer may take in all."""
+TIMEOUT = httpx.Timeout(60.0, connect=10.0)
+LOOKS = 10
+"""At how many times of the window it is looked which series there are."""
+ASSUMED_INTERVAL_S = 60.0
+"""Taken where the samples do not say how far they are apart."""
+SAMPLES_OF_A_RATE = 2.5
+"""Intervals between samples that a rate is taken over: two samples lie in it, however they fall."""
+_VIRTUAL = re.compile(
+    r"qemu|kvm|vmware|virtualbox|bochs|xen|virtual machine|openstack|ovirt|rhev|google|amazon ec2|nutanix"
+)
+"""What a guest's firmware calls vendor and product, in small letters."""
+_DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h|d)?")
+_UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, None: 1.0}
+
+Labels = Mapping[str, str]
+Series = tuple[Labels, list[float], list[float]]
+"""Labels, times in seconds since 1970, and values."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """What time is asked for, and which series."""
+
+    start: float
+    end: float
+    step: float | None
+    """Seconds between points; None where the samples decide."""
+    match: str
+    """Label matchers as PromQL writes them, with a comma at the end; empty for all."""
+
+
+def read(text: str) -> Reading:
+    """What a server has of the series that are known. Raises SourceError, UnreachableError."""
+    where = address.parse(text, tuple(SCHEMES))
+    window = _window(where)
+    server = _Server(where)
+    notes: list[str] = []
+    with server.client() as client:
+        present = _present(server, client, window)
+        found = [exporter for exporter in EXPORTERS if exporter.probe in present]
+        if not found:
+            probes = ", ".join(f"{exporter.name} ({exporter.probe})" for exporter in EXPORTERS)
+            hint = "ask for another time with ?start=...&end=..., or see what is scraped at /targets"
+            outside.refuse(str(where), "series", "none that is known", f"one of: {probes}", hint, "source-lacks")
+        plans = [_plan(server, client, window, exporter, present, notes) for exporter in found]
+        systems = _systems(server, client, window, present)
+        nanoseconds = _in_nanoseconds(server, client, window, present, notes)
+    if systems.guests and NODE in found:
+        notes.append(f"taken as guests, from firmware or steal: {len(systems.guests)} of {len(systems.names)} systems")
+    absent = {
+        query.series: query.costs for plan in plans for query in plan.exporter.queries if query.series not in present
+    }
+    reading = Reading(str(where), "prometheus", iter(()), [Gap(name, costs) for name, costs in absent.items()], notes)
+    reading.frames = _frames(server, window, plans, systems, nanoseconds)
+    return reading
+
+
+@dataclass(frozen=True)
+class _Plan:
+    exporter: Exporter
+    queries: tuple[Query, ...]
+    step: float
+    range_s: float
+
+
+@dataclass
+class _Systems:
+    """What the instances of node exporters are."""
+
+    names: dict[str, str] = field(default_factory=dict)
+    """By the host in `instance`: the system's own name."""
+    guests: set[str] = field(default_factory=set)
+
+    def name(self, instance: str) -> str:
+        host = _host(instance)
+        return self.names.get(host, host)
+
+
+def _window(where: Address) -> Window:
+    allowed = "start, end, hours, step and match, each once: ?hours=24&step=60s"
+    pairs = parse_qsl(where.query, keep_blank_values=True, max_num_fields=20) if where.query.count("&") < 20 else []
+    given = dict(pairs)
+    if (
+        len(given) != len(pairs)
+        or (where.query and not given)
+        or given.keys() - {"start", "end", "hours", "step", "match"}
+    ):
+        _bad(where, "its query", allowed)
+    end = _time(where, "end", given["end"]) if "end" in given else time.time()
+    hours = outside.number(given.get("hours", "1"))
+    if hours is None or not 0 < hours <= LONGEST_DAYS * 24:
+        _bad(where, "hours", f"a number of hours up to {LONGEST_DAYS * 24}")
+    start = _time(where, "start", given["start"]) if "start" in given else end - hours * 3600
+    step = _seconds(given["step"]) if "step" in given else None
+    if "step" in given and (step is None or not 0.1 <= step <= 86_400):
+        _bad(where, "step", "100ms to 1d, as 15s or 1m")
+    if not 0 < end - start <= LONGEST_DAYS * 86_400:
+        _bad(where, "start and end", f"start before end, at most {LONGEST_DAYS} days apart")
+    if step is not None and (end - start) / step > MOST_POINTS:
+        _bad(where, "step", f"at most {MOST_POINTS} points from start to end")
+    match = given.get("match", "").strip().strip(",")
+    if len(match) > 1000 or not match.isprintable():
+        _bad(where, "match", 'label matchers of PromQL, as cluster="prod"')
+    return Window(start, end, step, f"{match}, " if match else "")
+
+
+def _bad(where: Address, what: str, allowed: str) -> NoReturn:
+    outside.refuse(str(where), what, "not understood", allowed, "quote the address in a shell", "bad-address")
+
+
+def _time(where: Address, key: str, text: str) -> float:
+    """Seconds since 1970, from those or ISO 8601; without a zone it is UTC."""
+    seconds = outside.number(text)
+    if seconds is None:
+        try:
+            moment = datetime.fromisoformat(text)
+            seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        except (ValueError, OverflowError):
+            _bad(where, key, "2026-01-01T08:00Z, or seconds since 1970")
+    if not 0 <= seconds <= 7_258_118_400:
+        _bad(where, key, "a time from 1970 to 2199")
+    return seconds
+
+
+def _seconds(text: str) -> float | None:
+    found = _DURATION.fullmatch(text)
+    return float(found[1]) * _UNITS_S[found[2]] if found else None
+
+
+class _TooMuchError(Exception):
+    """The server's answer is too long, or too long for the server."""
+
+
+class _Server:
+    """One server and how it is asked; holds the credentials, and shows them nowhere."""
+
+    def __init__(self, where: Address) -> None:
+        host = f"[{where.host}]" if ":" in where.host else where.host
+        port = f":{where.port}" if where.port is not None else ""
+        self._where = where
+        self._url = f"{SCHEMES[where.scheme]}://{host}{port}{where.path}/api/v1/"
+        token = os.environ.get(TOKEN_VARIABLE)
+        self._headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+        self._auth: httpx.Auth | None = None
+        if where.user:
+            self._auth = httpx.BasicAuth(where.user, address.password(where))
+        elif token:
+            if not token.isascii() or not token.isprintable():
+                self._stop("the token", f"the value of {TOKEN_VARIABLE} is none", "set it anew")
+            self._headers["Authorization"] = f"Bearer {token}"
+
+    def client(self) -> httpx.Client:
+        return httpx.Client(headers=self._headers, auth=self._auth, timeout=TIMEOUT)
+
+    def over(self, client: httpx.Client, expression: str, start: float, end: float, step: float) -> list[Series]:
+        """The series of a `query_range`. Raises _TooMuchError where less time should be asked for."""
+        points = math.floor((end - start) / step) + 1
+        window = {"query": expression, "start": f"{start:.3f}", "end": f"{end:.3f}", "step": f"{step:.3f}"}
+        return self._series(self._ask(client, "query_range", window), start - step, end + step, points + 1)
+
+    def samples(self, client: httpx.Client, selector: str, seconds: int, at: float) -> list[Series]:
+        """The samples of these series in the time before `at`, as they were scraped."""
+        query = {"query": f"{selector}[{seconds}s]", "time": f"{at:.3f}"}
+        return self._series(self._ask(client, "query", query), at - seconds - 1, at + 1, 100_000)
+
+    def _ask(self, client: httpx.Client, path: str, parameters: Mapping[str, str]) -> Any:
+        deadline = time.monotonic() + ANSWER_S
+        try:
+            with client.stream("GET", self._url + path, params=parameters) as response:
+                encoding = response.headers.get("content-encoding", "identity")
+                if encoding != "identity":
+                    self._refuse("an answer that is packed", "plain JSON, as asked for")
+                body = bytearray()
+                for part in response.iter_raw():
+                    body += part
+                    if len(body) > MOST_BYTES:
+                        raise _TooMuchError
+                    if time.monotonic() > deadline:
+                        self._stop("no whole answer", f"in {ANSWER_S:.0f} s", "ask for less time")
+        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+            reason = outside.short(outside.name(str(error))) or type(error).__name__
+            self._stop("no answer", reason, "check host, port and scheme (prometheuss:// for HTTPS)")
+        return self._checked(response, bytes(body))
+
+    def _checked(self, response: httpx.Response, body: bytes) -> Any:
+        status = response.status_code
+        if status in (401, 403):
+            hint = f"name a user in the address and set {address.PASSWORD_VARIABLE}, or set {TOKEN_VARIABLE}"
+            self._stop("refused", f"HTTP {status}", hint)
+        if 300 <= status < 400:
+            self._stop("it sends elsewhere", f"HTTP {status}", "give the address that it sends to")
+        try:
+            answer = json.loads(body)
+        except (ValueError, RecursionError):
+            if status != 200:
+                self._stop("refused", f"HTTP {status}", "is it a Prometheus server?")
+            self._refuse("an answer that is no JSON", "the JSON of Prometheus's HTTP API")
+        if not isinstance(answer, dict) or answer.get("status") != "success" or status != 200:
+            reason = outside.short(outside.name(str(answer.get("error", "")))) if isinstance(answer, dict) else ""
+            if "too many samples" in reason:
+                raise _TooMuchError
+            if status >= 500:
+                self._stop("it fails", f"HTTP {status} {reason}".strip(), "see the server's log")
+            self._refuse(reason or f"HTTP {status}", "an answer with status success")
+        return answer.get("data")
+
+    def _series(self, data: Any, earliest: float, latest: float, most: int) -> list[Series]:
+        """The series of an answer, checked: no more points than asked for, at the times asked for."""
+        if not isinstance(data, dict) or data.get("resultType") != "matrix" or not isinstance(data.get("result"), list):
+            self._refuse("an answer of another kind", "resultType matrix")
+        if len(data["result"]) > MOST_SERIES:
+            self._refuse(f"{len(data['result'])} series", f"at most {MOST_SERIES}", "source-too-large")
+        found: list[Series] = []
+        for one in data["result"]:
+            labels = _labels(one.get("metric") if isinstance(one, dict) else None)
+            points = one.get("values") if isinstance(one, dict) else None
+            if labels is None or not isinstance(points, list) or len(points) > most:
+                self._refuse("a series of another form", f"labels, and at most {most} values")
+            times, values = [], []
+            for point in points:
+                when, value = _point(point)
+                if when is None or not earliest <= when <= latest:
+                    self._refuse("a point of another form or time", "[seconds, value] within the time asked for")
+                if value is not None:
+                    times.append(when)
+                    values.append(value)
+            found.append((labels, times, values))
+        return found
+
+    def _refuse(self, value: str, allowed: str, code: str = "bad-source") -> NoReturn:
+        hint = 'is it a Prometheus server? ask for less with ?match=instance="..." or a longer step'
+        outside.refuse(str(self._where), "answer", value, allowed, hint, code)
+
+    def refuse_size(self, what: str) -> NoReturn:
+        """Refuse more than any real server has of something."""
+        self._refuse(
+            what, f"answers of at most {MOST_BYTES} bytes about at most {MOST_ENTITIES} entities", "source-too-large"
+        )
+
+    def _stop(self, what: str, reason: str, hint: str) -> NoReturn:
+        raise UnreachableError(f"{self._where}: {what}: {reason}\n  hint: {hint}") from None
+
+
+def _labels(labels: Any) -> dict[str, str] | None:
+    """The labels of a series; None where that is something else."""
+    if not isinstance(labels, dict) or len(labels) > 200:
+        return None
+    return labels if all(isinstance(value, str) and len(value) <= 4096 for value in labels.values()) else None
+
+
+def _point(point: Any) -> tuple[float | None, float | None]:
+    """Time and value of `[1767225600.5, "14"]`; no time where it is something else, no value where it is NaN."""
+    if not isinstance(point, list) or len(point) != 2 or not isinstance(point[1], str):
+        return None, None
+    when = point[0]
+    if isinstance(when, bool) or not isinstance(when, (int, float)) or not 0 <= when < 1e10:
+        return None, None
+    return float(when), outside.number(point[1])
+
+
+def _look(server: _Server, client: httpx.Client, window: Window, expression: str) -> list[Series]:
+    """What an expression gives at a few times of the window."""
+    try:
+        step = max((window.end - window.start) / LOOKS, 0.1)
+        return server.over(client, expression.replace("$m", window.match), window.start, window.end, step)
+    except _TooMuchError:
+        server.refuse_size("too long an answer")
+
+
+def _present(server: _Server, client: httpx.Client, window: Window) -> dict[str, float]:
+    """The known series that the server has in this time, and when it last had them."""
+    names = "|".join(
+        sorted({query.series for each in EXPORTERS for query in each.queries} | {e.probe for e in EXPORTERS})
+    )
+    found = _look(server, client, window, f'count by (__name__) ({{$m __name__=~"{names}"}})')
+    return {labels["__name__"]: max(times) for labels, times, _ in found if "__name__" in labels and times}
+
+
+def _plan(
+    server: _Server,
+    client: httpx.Client,
+    window: Window,
+    exporter: Exporter,
+    present: Mapping[str, float],
+    notes: list[str],
+) -> _Plan:
+    """What to ask of an exporter: what it has, in steps no shorter than it is scraped."""
+    try:
+        selector = f"{exporter.probe}{{{window.match}}}"
+        found = server.samples(client, selector, 600, present[exporter.probe])
+    except _TooMuchError:
+        found = []
+    apart = [(times[-1] - times[0]) / (len(times) - 1) for _, times, _ in found if len(times) > 1]
+    if apart:
+        interval = max(apart)
+    else:
+        interval = ASSUMED_INTERVAL_S
+        notes.append(f"{exporter.name}: how often it is scraped is not known; {interval:.0f} s is assumed")
+    step = window.step or max(math.ceil(interval), math.ceil((window.end - window.start) / 1440))
+    range_s = max(step, math.ceil(SAMPLES_OF_A_RATE * interval))
+    notes.append(f"{exporter.name}: a point each {step:g} s, rates over {range_s:g} s")
+    return _Plan(exporter, tuple(query for query in exporter.queries if query.series in present), step, range_s)
+
+
+def _systems(server: _Server, client: httpx.Client, window: Window, present: Mapping[str, float]) -> _Systems:
+    """Names of systems, and which of them are guests: by firmware, or because something was stolen from them."""
+    systems = _Systems()
+    if NODE.probe not in present:
+        return systems
+    names: dict[str, set[str]] = {}
+    for labels, _, _ in _look(server, client, window, "max by (instance, nodename) (node_uname_info{$m})"):
+        if name := outside.name(labels.get("nodename", "")):
+            names.setdefault(name, set()).add(_host(labels.get("instance", "")))
+    systems.names = {hosts.pop(): name for name, hosts in names.items() if len(hosts) == 1}
+    firmware = "max by (instance, system_vendor, product_name) (node_dmi_info{$m})"
+    for labels, _, _ in _look(server, client, window, firmware):
+        if _VIRTUAL.search(f"{labels.get('system_vendor', '')} {labels.get('product_name', '')}".lower()):
+            systems.guests.add(_host(labels.get("instance", "")))
+    stolen = 'max by (instance) (node_cpu_seconds_total{$m mode="steal"}) > 0'
+    systems.guests |= {_host(labels.get("instance", "")) for labels, _, _ in _look(server, client, window, stolen)}
+    hypervisors = f"count by (instance) ({LIBVIRT.probe}{{$m}})"
+    systems.guests -= {_host(labels.get("instance", "")) for labels, _, _ in _look(server, client, window, hypervisors)}
+    return systems
+
+
+def _in_nanoseconds(
+    server: _Server, client: httpx.Client, window: Window, present: Mapping[str, float], notes: list[str]
+) -> set[str]:
+    """Instances that count a vCPU's nanoseconds under the name of seconds.
+
+    inovex/prometheus-libvirt-exporter did until its pull request 20. A vCPU runs at most a second in each.
+    """
+    series = "libvirt_domain_vcpu_time_seconds_total"
+    if series not in present:
+        return set()
+    step = max((window.end - window.start) / LOOKS, 0.1)
+    rates = f"max by (instance) (rate({series}{{$m}}[{max(math.ceil(step), 300)}s])) > 100"
+    found = {labels.get("instance", "") for labels, _, _ in _look(server, client, window, rates)}
+    if found:
+        notes.append(f"{len(found)} libvirt exporters count vCPU time in nanoseconds; taken as such")
+    return found
+
+
+def _frames(
+    server: _Server, window: Window, plans: list[_Plan], systems: _Systems, nanoseconds: set[str]
+) -> Iterator[pl.DataFrame]:
+    """All plans over the window, a stretch of time after the other."""
+    entities: set[str] = set()
+    stretch = min(plan.step for plan in plans) * CHUNK_POINTS
+    points: dict[Query, int] = {}
+    with server.client() as client:
+        for number in range(math.floor((window.end - window.start) / stretch) + 1):
+            for plan in plans:
+                first = math.ceil(number * stretch / plan.step - 1e-6)
+                last = math.ceil(min((number + 1) * stretch, window.end - window.start + 0.0005) / plan.step - 1e-6)
+                for query in plan.queries:
+                    expression = query.expression.replace("$m", window.match)
+                    expression = expression.replace("$r", f"{round(plan.range_s * 1000)}ms")
+                    at = first
+                    while at < last:
+                        count = min(points.get(query, CHUNK_POINTS), last - at)
+                        times = (window.start + at * plan.step, window.start + (at + count - 1) * plan.step)
+                        try:
+                            found = server.over(client, expression, *times, plan.step)
+                        except _TooMuchError:
+                            if count == 1:
+                                server.refuse_size("too long an answer for one point")
+                            points[query] = max(1, count // 4)
+                            continue
+                        at += count
+                        for part in _parts(query, found, plan, systems, nanoseconds):
+                            entities.update(part["entity"].unique())
+                            if len(entities) > MOST_ENTITIES:
+                                server.refuse_size("more entities")
+                            yield part.cast(dict(SCHEMA))  # type: ignore[arg-type]
+
+
+def _parts(
+    query: Query, found: list[Series], plan: _Plan, systems: _Systems, nanoseconds: set[str]
+) -> Iterator[pl.DataFrame]:
+    """An answer as parts of the table; ready comes with the interval that it is of."""
+    rows: dict[str, tuple[list[str], list[float], list[float]]] = {}
+    for labels, times, values in found:
+        path = _entity(query, labels, systems)
+        if path is None:
+            continue
+        metric = _metric(query.metric, path)
+        entities, all_times, all_values = rows.setdefault(metric, ([], [], []))
+        scale = 1e-9 if query.in_vcpu_seconds and labels.get("instance", "") in nanoseconds else 1.0
+        entities.extend([path] * len(times))
+        all_times.extend(times)
+        all_values.extend(value * scale for value in values)
+    for metric, (entities, all_times, all_values) in rows.items():
+        frame = pl.DataFrame(
+            {"time": all_times, "entity": entities, "value": all_values},
+            schema={"time": pl.Float64, "entity": pl.String, "value": pl.Float64},
+        ).with_columns(
+            (pl.col("time") * 1e6).round().cast(pl.Int64).cast(pl.Datetime("us")).dt.replace_time_zone("UTC"),
+            pl.lit(metric).alias("metric"),
+            pl.lit(METRICS[metric].unit).alias("unit"),
+        )
+        yield frame.select(*SCHEMA)
+        if metric == "ready_sum_pct" and query.of == "vm":
+            yield frame.select(
+                *("time", "entity", pl.lit("interval_s").alias("metric")),
+                *(pl.lit(query.over_s or plan.range_s).alias("value"), pl.lit("s").alias("unit")),
+            )
+
+
+def _entity(query: Query, labels: Labels, systems: _Systems) -> str | None:
+    """The path of what a series is of; None where its labels do not say."""
+    instance = labels.get("instance", "")
+    if query.of in ("system", "disk"):
+        name = outside.name(systems.name(instance))
+        kind = "guest" if _host(instance) in systems.guests else "host"
+        parts = [kind, name, *(("disk", outside.name(labels.get("device", ""))) if query.of == "disk" else ())]
+    elif query.of in ("vm", "vcpu", "vdisk"):
+        host = outside.name(labels["host_name"] if "host_name" in labels else systems.name(instance))
+        vm = outside.name(labels.get("domain") or labels.get("vm_name", ""))
+        parts = ["vm", vm] if host in ("", "n/a") else ["host", host, "vm", vm]
+        label = {"vcpu": "vcpu", "vdisk": "target_device"}.get(query.of)
+        if label is not None:
+            parts += ["vcpu" if query.of == "vcpu" else "disk", outside.name(labels.get(label, ""))]
+    else:
+        parts = ["host", outside.name(labels.get("host_name", ""))]
+    return telemetry.entity(*parts) if all(parts) else None
+
+
+def _metric(name: str, path: str) -> str:
+    """The metric, where it depends on whether it was measured on a host or in a guest."""
+    in_guest = path.startswith("guest/")
+    if name == "cpus":
+        return "vcpus" if in_guest else "threads"
+    if name == "busy_pct":
+        return "guest_cpu_pct" if in_guest else "utilization_pct"
+    return name
+
+
+def _host(instance: str) -> str:
+    """The host in `host:9100` or `[::1]:9100`."""
+    host, separator, port = instance.rpartition(":")
+    return host.strip("[]") if separator and port.isdigit() else instance

@@ -1,0 +1,41 @@
+"""Ready time in words: summed, per vCPU, and with its interval, since its unit is what is most often misread.
+
+Tools show the sum over a machine's vCPUs (esxtop's %RDY) or milliseconds of an interval (vCenter's
+`cpu.ready.summation`); bands are of a vCPU. `milliseconds = percentage / 100 x interval` (VMware KB 2002181).
+"""
+
+from __future__ import annotations
+
+VCENTER_INTERVAL_S = 20.0
+"""Interval of vCenter's real-time charts; longer ones for charts of days and weeks."""
+
+
+def ready(summed_pct: float, vcpus: float | None, interval_s: float | None, what: str = "ready") -> str:
+    """`ready 28 % summed over 4 vCPUs = 7 % per vCPU (1,400 ms per vCPU of each 20 s)`; the same for co-stop."""
+    if vcpus is None:
+        said = f"{what} {percent(summed_pct)} summed over its vCPUs, whose number is not known"
+        return f"{said}{f' ({_milliseconds(summed_pct, interval_s)})' if interval_s else ''}"
+    each = summed_pct / vcpus
+    vcpus_text = f"{vcpus:.0f} vCPU{'s' if vcpus != 1 else ''}"
+    interval = _milliseconds(each, interval_s, " per vCPU") if interval_s else "interval not known"
+    return f"{what} {percent(summed_pct)} summed over {vcpus_text} = {percent(each)} per vCPU ({interval})"
+
+
+def note(duration_s: float | None) -> str:
+    """What a table that shows both says below, of shares of so many measured seconds."""
+    measured = f" of the {duration_s:g} s measured" if duration_s is not None else ""
+    example = _milliseconds(10, VCENTER_INTERVAL_S, " per vCPU")
+    return (
+        f"Ready is per vCPU, ready sum over all vCPUs of a VM (esxtop's %RDY), both a share{measured}; 10 % per vCPU is"
+        f" {example} in vCenter."
+    )
+
+
+def percent(value: float) -> str:
+    """A percentage for reading: one decimal below 10, none that says nothing."""
+    text = f"{value:,.1f}" if abs(value) < 9.95 else f"{value:,.0f}"
+    return f"{text.removesuffix('.0')} %"
+
+
+def _milliseconds(share_pct: float, interval_s: float, whose: str = "") -> str:
+    return f"{share_pct / 100 * interval_s * 1000:,.0f} ms{whose} of each {interval_s:g} s"

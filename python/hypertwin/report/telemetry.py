@@ -1,0 +1,53 @@
+"""What a table of telemetry holds: a line for each kind of entity and metric, then ready times in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from hypertwin.report.ready import ready
+
+HEADS = ("of", "metric", "entities", "samples", "mean", "p95", "max", "unit")
+
+
+def overview(found: Mapping[str, Any]) -> RenderableType:
+    """The figures of a table: how much, of what, and how large; ready times both summed and per vCPU."""
+    table = Table(title=Text(extent(found)), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for index, head in enumerate(HEADS):
+        table.add_column(head, justify="right" if 2 <= index < len(HEADS) - 1 else "left", no_wrap=True)
+    for line in found["lines"]:
+        counts = (f"{line['entities']:,}", f"{line['samples']:,}")
+        figures = (figure(line[key]) for key in ("mean", "p95", "max"))
+        table.add_row(line["kind"], line["metric"], *counts, *figures, line["unit"])
+    said = [
+        Text(f"{each['entity']}: {ready(each['summed_pct'], each['vcpus'], each['interval_s'])}")
+        for each in found["ready"]
+    ]
+    return Group(table, *([Text("Longest ready times, mean of all samples:", "bold"), *said] if said else []))
+
+
+def extent(found: Mapping[str, Any]) -> str:
+    """How much there is, in one line."""
+    span = f", {found['first']} to {found['last']}" if found["first"] is not None else ", without times"
+    return f"{found['rows']:,} rows, {found['entities']:,} entities, {found['metrics']} metrics{span}"
+
+
+def summary(found: Mapping[str, Any]) -> Iterator[str]:
+    """Lines about what was read: each source with its rows, what it lacks and what had to be assumed."""
+    for source in found["sources"]:
+        yield f"{source['source']} ({source['kind']}): {source['rows']:,} rows"
+        yield from (f"  lacks {gap['what']}: no {gap['costs']}" for gap in source["gaps"])
+        yield from (f"  {note}" for note in source["notes"])
+
+
+def figure(value: float) -> str:
+    """A value for reading, to about four significant digits."""
+    size = abs(value)
+    if size >= 1e6:
+        return f"{value:.3e}"
+    return f"{value:,.{0 if size >= 1000 else 1 if size >= 100 else 2}f}"

@@ -1,0 +1,199 @@
+"""The table of telemetry: written, read back, summarised, and what is refused of a file that claims to be one."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from hypertwin.errors import SourceError
+from hypertwin.ingest import formats, outside, parquet_table, telemetry
+from hypertwin.ingest.overview import Line, Ready, overview
+from hypertwin.report.ready import ready
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+NAME = '<b>=cmd|"/c calc"!A1 \u202edb/1%'
+
+
+def rows(vcpus: float = 4.0) -> Iterator[tuple[object, str, str, float]]:
+    vm = telemetry.entity("host", "esx1", "vm", outside.name(NAME))
+    for index in range(10):
+        time = START + timedelta(seconds=20 * index)
+        yield time, "host/esx1", "usage_pct", 50.0 + index
+        yield time, vm, "ready_sum_pct", 28.0
+        yield time, vm, "vcpus", vcpus
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "a*[b]?'ä host=x.parquet"
+    telemetry.write([telemetry.frame(rows())], path)
+    return path
+
+
+def cli(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "import sys; from hypertwin.cli.main import main; sys.exit(main())"]
+    return subprocess.run([*command, *map(str, arguments)], check=False, capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((28, 4, 20), "ready 28 % summed over 4 vCPUs = 7 % per vCPU (1,400 ms per vCPU of each 20 s)"),
+        ((7.25, 1, 300), "ready 7.2 % summed over 1 vCPU = 7.2 % per vCPU (21,750 ms per vCPU of each 300 s)"),
+        ((28, None, 20), "ready 28 % summed over its vCPUs, whose number is not known (5,600 ms of each 20 s)"),
+        ((28, 4, None), "ready 28 % summed over 4 vCPUs = 7 % per vCPU (interval not known)"),
+        ((0, 4, 5), "ready 0 % summed over 4 vCPUs = 0 % per vCPU (0 ms per vCPU of each 5 s)"),
+    ],
+)
+def test_ready_is_said_summed_and_per_vcpu_with_its_interval(
+    arguments: tuple[float, float | None, float | None], said: str
+) -> None:
+    assert ready(*arguments) == said
+
+
+def test_a_table_is_read_back_as_it_was_written(table: Path) -> None:
+    reading = formats.read(str(table))
+    assert pl.concat(reading.frames).equals(telemetry.frame(rows()))
+    assert (reading.kind, reading.gaps, reading.notes) == ("table", [], [])
+
+
+def test_times_may_be_missing(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    frame = telemetry.frame([(None, "guest/db", "run_queue", 3.0)])
+    telemetry.write([frame], path)
+    assert pl.concat(parquet_table.read(path).frames).equals(frame)
+    assert overview(path).first is None
+
+
+def test_the_overview_tells_how_much_of_what(table: Path) -> None:
+    found = overview(table)
+    assert (found.rows, found.entities, found.metrics) == (30, 2, 3)
+    assert (found.first, found.last) == (START, START + timedelta(seconds=180))
+    assert found.lines[0] == Line("host", "usage_pct", 1, 10, 54.5, pytest.approx(59, abs=0.5), 59.0, "%")
+    assert [line.metric for line in found.lines] == ["usage_pct", "vcpus", "ready_sum_pct"]
+    assert found.ready == (Ready(telemetry.entity("host", "esx1", "vm", outside.name(NAME)), 28.0, 4.0, 20.0),)
+
+
+def test_vcpus_and_interval_of_ready_come_from_where_they_are(tmp_path: Path) -> None:
+    vm = "host/esx1/vm/db"
+    samples = [
+        ("host/esx1", "interval_s", 300.0),
+        (vm, "ready_sum_pct", 20.0),
+        *((f"{vm}/vcpu/{number}", "ready_sum_pct", 10.0) for number in range(2)),
+    ]
+    telemetry.write([telemetry.frame((START, *sample) for sample in samples)], tmp_path / "t.parquet")
+    assert overview(tmp_path / "t.parquet").ready == (Ready(vm, 20.0, 2, 300.0),)
+
+
+def test_the_command_writes_parquet_and_csv(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.parquet"
+    done = cli("telemetry", table, table, "-o", out)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.splitlines()[0] == f"{table.name} (table): 30 rows"
+    assert "60 rows, 2 entities, 3 metrics, 2026-01-01T00:00:00+00:00 to 2026-01-01T00:03:00+00:00" in done.stderr
+    assert pl.read_parquet(out).height == 60
+    done = cli("telemetry", out, "-o", tmp_path / "out.csv", "--format", "csv")
+    assert done.returncode == 0
+    lines = (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[:2] == ["time,entity,metric,value,unit", "2026-01-01T00:00:00.000000+0000,host/esx1,usage_pct,50.0,%"]
+    assert len(lines) == 61
+    assert not any(cell[:1] in "=+-@" for line in lines for cell in line.split(",") if cell)  # no formula
+
+
+def test_without_a_file_the_command_shows_figures(table: Path) -> None:
+    done = cli("telemetry", table)
+    assert done.returncode == 0
+    assert "ready 28 % summed over 4 vCPUs = 7 % per vCPU (1,400 ms per vCPU of each 20 s)" in done.stdout
+    assert "ready_sum_pct" in done.stdout
+    found = json.loads(cli("telemetry", table, "--format", "json").stdout)
+    assert found["rows"] == 30
+    assert found["sources"] == [{"source": table.name, "kind": "table", "rows": 30, "gaps": [], "notes": []}]
+    assert found["ready"][0]["vcpus"] == 4
+
+
+@pytest.mark.parametrize("arguments", [("--format", "csv"), ("--format", "table", "-o", "x.csv"), ("-o", "no/x.csv")])
+def test_options_that_contradict_each_other(table: Path, arguments: tuple[str, ...]) -> None:
+    done = cli("telemetry", table, *arguments)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+
+
+def write(path: Path, **columns: object) -> Path:
+    good = {"time": pa.array([0], pa.timestamp("us", "UTC")), "entity": ["host/a"], "metric": ["usage_pct"]}
+    table = {**good, "value": [1.0], "unit": ["%"], **columns}
+    parquet.write_table(pa.table({name: column for name, column in table.items() if column is not None}), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"value": None}, "columns: time TIMESTAMP WITH TIME ZONE, entity VARCHAR"),
+        ({"value": ["1"]}, "value VARCHAR"),
+        ({"value": [[1.0]]}, "value DOUBLE[]"),
+        ({"time": pa.array([0], pa.timestamp("us"))}, "time TIMESTAMP,"),
+        ({"more": [1]}, "columns: time TIMESTAMP"),
+        ({"value": [float("nan")]}, "value: infinite or no number"),
+        ({"value": pa.array([None], pa.float64())}, "a row without entity"),
+        ({"entity": pa.array([None], pa.string())}, "a row without entity"),
+        ({"time": pa.array([-1], pa.timestamp("us", "UTC"))}, "time: before 1970"),
+        ({"time": pa.array([2**62], pa.timestamp("us", "UTC"))}, "time: before 1970 or after 2199"),
+        ({"unit": ["ms"]}, "unit of usage_pct: ms"),
+        ({"entity": ["a"]}, "entity: a"),
+        ({"entity": ["house/a"]}, "entity: house/a"),
+        ({"entity": ["host/a\x1b[31m"]}, "entity: host/a [31m"),
+        ({"entity": ["host/%41"]}, "entity: host/%41"),
+        ({"entity": ["host/" + "a" * 5000]}, "entity: host/aaa"),
+    ],
+)
+def test_a_table_of_another_kind_is_refused(tmp_path: Path, columns: dict[str, object], said: str) -> None:
+    path = write(tmp_path / "x.parquet", **columns)
+    with pytest.raises(SourceError) as caught:
+        list(formats.read(str(path)).frames)
+    assert said in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+def test_metrics_of_a_later_version_are_left_out_and_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.parquet", metric=["tomorrow_pct"])
+    reading = parquet_table.read(path)
+    assert sum(frame.height for frame in reading.frames) == 0
+    assert reading.notes == ["left out 1 metrics that this version does not know: tomorrow_pct"]
+
+
+def test_a_page_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet_table, "MOST_MEMORY", "32MB")
+    path = tmp_path / "bomb.parquet"
+    columns = {"entity": ["a" * 60_000_000], "value": [1.0]}
+    good = {"time": pa.array([0], pa.timestamp("us", "UTC")), "metric": ["usage_pct"], "unit": ["%"]}
+    parquet.write_table(pa.table({**good, **columns}), path, compression="zstd", use_dictionary=False)
+    assert path.stat().st_size < 100_000
+    with pytest.raises(SourceError, match="source-too-large"):
+        list(parquet_table.read(path).frames)
+
+
+def test_whatever_the_bytes_are_there_is_a_table_or_one_clear_error(table: Path) -> None:
+    good = table.read_bytes()
+    chance = random.Random(5)
+    refused = 0
+    for _ in range(150):
+        data = bytearray(good)
+        for _ in range(chance.choice((1, 2, 8))):
+            data[chance.randrange(4, len(data))] = chance.randrange(256)
+        table.write_bytes(data[: chance.choice((len(data), len(data), chance.randrange(4, len(data))))])
+        try:
+            list(parquet_table.read(table).frames)
+        except SourceError as error:
+            refused += 1
+            assert error.mistakes[0].file == str(table)
+    assert refused > 50
