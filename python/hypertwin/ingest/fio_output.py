@@ -87,7 +87,7 @@ def _frames(rows: Rows, jobs: Iterator[Job]) -> Iterator[pl.DataFrame]:
         write(rows, job)
         if rows.full():
             yield rows.take()
-    rows.lacking({"latency_ms": ("lat", "how long I/Os take")})
+    rows.lacking({"latency_ms": ("lat", "time of an I/O")})
     yield from rows.rest()
 
 

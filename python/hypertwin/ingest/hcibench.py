@@ -90,7 +90,7 @@ def _frames(path: Path, rows: Rows) -> Iterator[pl.DataFrame]:
                     yield rows.take()
     rows.path = path
     rows.note("latencies are means over the VMs of a test, percentiles too")
-    rows.lacking({"latency_ms_p95": ("95%tile_LAT", "the 95th percentile"), "usage_pct": ("CPU USAGE", "hosts' CPU")})
+    rows.lacking({"latency_ms_p95": ("95%tile_LAT", "95th percentile"), "usage_pct": ("CPU USAGE", "CPU of the hosts")})
     yield from rows.rest()
 
 
@@ -148,7 +148,7 @@ class _Summary:
         number = outside.number(percent[1]) if percent else None
         self.rows.root = ("benchmark", self.case)
         if number is None:
-            self.rows.gaps.append(Gap(f"{label} of several clusters", "how busy the hosts' CPUs were"))
+            self.rows.gaps.append(Gap(f"{label} of several clusters", "CPU of the hosts"))
         else:
             self.rows.add(None, "usage_pct", number, *USAGES[label])
 

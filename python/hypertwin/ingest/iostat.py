@@ -31,7 +31,7 @@ COLUMNS = {
     "w_await": ("write_latency_ms", 1),
     "%util": ("disk_busy_pct", 1),
 }
-EXPECTED = {"latency_ms": ("iostat -x", "how long I/Os take"), "disk_busy_pct": ("iostat -x", "how busy disks are")}
+EXPECTED = {"latency_ms": ("iostat -x", "time of an I/O"), "disk_busy_pct": ("iostat -x", "busy time of disks")}
 _ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:Z|[+-][0-9]{4})")
 
 
@@ -94,8 +94,7 @@ class Lines:
         """Say what is to be said."""
         self.rows.note("iostat's first report is the average since boot: left out")
         if self.time is None:
-            self.rows.note("no times: record with iostat -t")
-            self.rows.gaps.append(outside.Gap("iostat -t", "when something was"))
+            self.rows.gaps.append(outside.Gap("iostat -t", "times"))
 
     def _is_time(self, tokens: list[str]) -> bool:
         """Whether the line is a time, which is then that of the report."""

@@ -28,9 +28,9 @@ run, whose first row is dropped, too."""
 UNIT_ROWS = 8
 """Rows that are looked at to tell the unit of memory."""
 EXPECTED = {
-    "steal_pct": ("vmstat st", "how much CPU the hypervisor did not give"),
-    "iowait_pct": ("vmstat wa", "CPU time that waited for I/O"),
-    "run_queue": ("vmstat r", "processes that wait for a vCPU"),
+    "steal_pct": ("vmstat st", "steal: CPU that the hypervisor did not give"),
+    "iowait_pct": ("vmstat wa", "time that waited for I/O"),
+    "run_queue": ("vmstat r", "run queue"),
     "memory_free_bytes": ("vmstat free", "free memory"),
 }
 
@@ -90,8 +90,7 @@ class Lines:
         if self.dropped:
             self.rows.note(f"the first row of a run is the average since boot: {self.dropped} left out")
         if self.names and self.last is None:
-            self.rows.note("no times: record with vmstat -t")
-            self.rows.gaps.append(outside.Gap("vmstat -t", "when something was"))
+            self.rows.gaps.append(outside.Gap("vmstat -t", "times"))
 
     def _header(self, tokens: list[str]) -> None:
         self.before = tokens.index("r")
