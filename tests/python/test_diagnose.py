@@ -467,3 +467,38 @@ def test_a_band_is_monotone(value: float) -> None:
 def test_the_result_is_json(look: Look) -> None:
     found = look({**HEALTHY, (DB, "ready_sum_pct"): 100}).to_dict()
     assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+LABELLED = {
+    "vms.db.count": 1,
+    "vms.db.label": "DB 1 (production)",
+    "vms.web.label": "Web",
+    "hosts.esx1.label": "esx1.example.com",
+    "vms.web.vcpus": 12,
+    "vms.web.host": "esx1",
+    "vms.web.load": 1,
+}
+
+
+@pytest.mark.parametrize(
+    ("rule", "moved"),
+    [
+        (None, "vms.web.host"),
+        ({"kind": "keep-together", "vms": ["db", "web"]}, None),
+        ({"kind": "keep-apart", "vms": ["db", "web"]}, "vms.web.host"),
+        ({"kind": "run-on", "vms": ["web"], "hosts": ["esx1"]}, "vms.db.host"),
+        ({"kind": "run-on", "vms": ["web", "db"], "hosts": ["esx1"], "mandatory": True}, None),
+        ({"kind": "not-on", "vms": ["web"], "hosts": ["esx2"]}, "vms.db.host"),
+    ],
+)
+def test_moves_keep_to_placement_rules(look: Look, rule: dict[str, Any] | None, moved: str | None) -> None:
+    rules = [{"name": "a rule", **rule}] if rule else []
+    cluster = scenario.loads(CLUSTER, {**LABELLED, "rules": rules})
+    path = telemetry.entity("host", "ESX1", "vm", "DB 1 (production)")
+    finding = only(look({(path, "ready_sum_pct"): 200}, cluster=cluster), "cpu-ready")
+    assert finding.subject.name == "DB 1 (production)"
+    if moved is None:
+        assert finding.what_if is None
+    else:
+        assert finding.what_if is not None
+        assert finding.what_if["set"] == {moved: "esx2"}

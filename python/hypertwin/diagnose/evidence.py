@@ -12,14 +12,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import polars as pl
 
 from hypertwin.diagnose.rule import When
 from hypertwin.ingest import formats, outside, telemetry
 from hypertwin.ingest.outside import Gap
+
+if TYPE_CHECKING:
+    import duckdb
 
 MEMORY_LIMIT = "400MB"
 THREADS = 2
@@ -211,6 +213,8 @@ def _write(sources: Sequence[str], path: Path, progress: Progress | None) -> lis
 
 @contextmanager
 def _connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    import duckdb  # as long to import as all else: only where telemetry is looked at
+
     connection = duckdb.connect(
         config={"memory_limit": MEMORY_LIMIT, "threads": str(THREADS), "preserve_insertion_order": "false"}
     )
@@ -264,6 +268,8 @@ from (
 def _aggregate(
     path: Path, metrics: Sequence[str], progress: Progress | None, source: str
 ) -> dict[tuple[str, str], Stat]:
+    import duckdb
+
     quoted = _quoted(path)
     stats: dict[tuple[str, str], Stat] = {}
     if progress:
