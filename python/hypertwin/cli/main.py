@@ -19,6 +19,7 @@ from hypertwin.cli import (
     density,
     diagnose,
     durability,
+    import_,
     lab,
     output,
     schema,
@@ -48,6 +49,7 @@ app.command(name="vnuma")(vnuma.command)
 app.command(name="durability")(durability.command)
 app.command(name="calibrate")(calibrate.command)
 app.add_typer(lab.app, name="lab")
+app.command(name="import")(import_.command)
 app.command(name="telemetry")(telemetry.command)
 app.command(name="schema")(schema.command)
 

@@ -76,6 +76,16 @@ def status_line() -> Iterator[Callable[[str, int], None] | None]:
 
 
 @contextmanager
+def working(what: str) -> Iterator[None]:
+    """A line on stderr that says what is under way; nothing when stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with Console(stderr=True).status(Text(what)):
+        yield
+
+
+@contextmanager
 def labelled_progress_bar(unit: str = "runs") -> Iterator[Callable[[str, int, int], None] | None]:
     """As `progress_bar`, with a label that may change: called with (label, runs done, runs in all)."""
     if not sys.stderr.isatty():

@@ -10,6 +10,7 @@ import getpass
 import os
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NoReturn
 from urllib.parse import unquote, urlsplit
 
@@ -56,6 +57,16 @@ def parse(text: str, schemes: tuple[str, ...], allowed: str = "", local: bool = 
         _refuse("an address that is none", allowed, "check scheme and host")
     user = unquote(parts.username or "")
     return Address(parts.scheme, parts.hostname or "", port, user, parts.path.rstrip("/"), parts.query)
+
+
+def is_address(source: str) -> bool:
+    """Whether a source looks like an address, and no file has that name."""
+    return "://" in source and not Path(source).exists()
+
+
+def shown(source: str) -> str:
+    """A source as it may be shown before it is understood: a file's name, of an address no more than its scheme."""
+    return f"{source.partition('://')[0]}://..." if is_address(source) else source
 
 
 def password(address: Address) -> str:

@@ -12,8 +12,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from hypertwin.ingest import (
+    address,
     esxtop,
     fio_output,
+    get_stat,
     hcibench,
     iostat,
     libvirt_uri,
@@ -44,6 +46,7 @@ class Format:
 
 FORMATS: tuple[Format, ...] = (
     Format("hypertwin's Parquet table", parquet_table.recognises, parquet_table.read),
+    Format("PowerCLI Get-Stat CSV", get_stat.recognises, get_stat.read),
     Format("esxtop -b", esxtop.recognises, esxtop.read),
     Format("pButtons or SystemPerformance HTML", pbuttons.recognises, pbuttons.read),
     Format("fio", fio_output.recognises, fio_output.read),
@@ -74,10 +77,11 @@ def read(source: str) -> Reading:
         folders = (candidate for candidate in FORMATS if candidate.is_folder and candidate.is_folder(path))
         if (found := next(folders, None)) is not None:
             return found.read(path)
-    head = outside.head(path)
-    found = next((candidate for candidate in FORMATS if candidate.recognises(head)), None)
+    head = b"" if address.is_address(source) else outside.head(path)
+    found = next((candidate for candidate in FORMATS if head and candidate.recognises(head)), None)
     if found is None:
         known = ", ".join([*(candidate.name for candidate in FORMATS), *(f"{scheme}://" for scheme in REMOTE)])
         hint = "is the file whole, with its header, and in English?"
-        outside.refuse(path, "", "a file that no reader recognises", f"one of: {known}", hint, "unknown-source")
+        value = "a file that no reader recognises"
+        outside.refuse(address.shown(source), "", value, f"one of: {known}", hint, "unknown-source")
     return found.read(path)

@@ -7,10 +7,16 @@ it; `to_scenario.py` makes it fit a scenario's rules.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from hypertwin.ingest.outside import Gap
+
+_STORAGE_APPLIANCE = re.compile(
+    r"NTNX-.*-CVM\Z|(?:ScaleIO|VxFlex|PowerFlex)\b.*SVM|SVM[-_ ]?[0-9]|OmniStackVC|SvSAN|StoreVirtual|SX-.*-STCTLVM",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -135,6 +141,14 @@ class Inventory:
     gaps: Sequence[Gap] = ()
     assumptions: Sequence[Assumption] = ()
     """What the reader itself had to assume; `to_scenario.py` adds its own."""
+
+
+def is_storage_appliance(name: str) -> bool:
+    """Whether a machine of this name serves storage to its host, by the names that installers give.
+
+    Nutanix, ScaleIO and PowerFlex, HPE SimpliVity and StoreVirtual, StorMagic SvSAN, Cisco HyperFlex.
+    """
+    return _STORAGE_APPLIANCE.match(name) is not None
 
 
 def grouped(assumptions: Iterable[Assumption]) -> list[Assumption]:

@@ -292,8 +292,11 @@ def _json_frames(path: Path, rows: Rows) -> Iterator[pl.DataFrame]:
                 rows.root = ("guest", node[1])
             record.cpus = int(cpus[1]) if cpus and int(cpus[1]) else None
             for item in document.items():
-                if isinstance(item, dict):
-                    _json_item(rows, record, item)
+                if not isinstance(item, dict):
+                    outside.refuse(
+                        path, "statistics", str(item)[:80], "samples as sadf -j makes them", "record it again"
+                    )
+                _json_item(rows, record, item)
                 if rows.full():
                     yield rows.take()
         if document.was_cut:

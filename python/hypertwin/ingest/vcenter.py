@@ -9,13 +9,22 @@ Properties: vSphere Web Services API, `HostSystem`, `VirtualMachine`, `Datastore
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from hypertwin.ingest import outside, vsphere
-from hypertwin.ingest.inventory import Assumption, Datastore, Demand, Host, Inventory, Rule, VirtualDisk, Vm
+from hypertwin.ingest.inventory import (
+    Assumption,
+    Datastore,
+    Demand,
+    Host,
+    Inventory,
+    Rule,
+    VirtualDisk,
+    Vm,
+    is_storage_appliance,
+)
 from hypertwin.ingest.outside import Gap
 from hypertwin.ingest.vsphere import Session
 
@@ -79,11 +88,6 @@ NUMA_SETTINGS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Advanced settings of a machine, in lower case, by the key of a scenario that says the same."""
-
-STORAGE_APPLIANCE = re.compile(
-    r"^NTNX-.*-CVM$|^ScaleIO-SVM|^SVM[-_ ]?\d|^(VxFlex|PowerFlex).*SVM|^StoreVirtual|^SX-.*-STCTLVM"
-)
-"""Names that vendors give to machines that serve storage: Nutanix, ScaleIO and PowerFlex, HPE, HyperFlex."""
 
 
 def read(sources: Sequence[str]) -> Inventory:
@@ -243,7 +247,7 @@ class Reader:
             disks=tuple(self._disk(disk) for disk in values.get("config.hardware.device", ())),
             guest_os=_text(values.get("config.guestFullName")),
             demand=_demand(values) if powered_on else None,
-            storage_appliance=STORAGE_APPLIANCE.search(name) is not None,
+            storage_appliance=is_storage_appliance(name),
         )
 
     def _disk(self, disk: tuple[int, str | None, int | None, str]) -> VirtualDisk:
