@@ -167,7 +167,7 @@ def target(text: str, seconds: float, interval: float) -> Target:
             continue
         number, (least, most) = outside.number(value), limits[key]
         if number is None or not least <= number <= most:
-            _refuse_uri(f"{key}={outside.short(value, 20)}", f"{key} from {least:g} to {most:g}", "in seconds")
+            _refuse_uri(f"{key}={outside.short(value, 20)}", f"{key} from {least:g} to {most:.0f}", "in seconds")
         values[key] = number
     query = urlencode(rest, safe="/:", quote_via=quote)
     bare = replace(parsed, query="")
