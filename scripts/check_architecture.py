@@ -40,7 +40,7 @@ MODULES: dict[str, set[str]] = {
     "vnuma": {"scenario", "errors", "_core"},
     "report": {"frame", "errors", "scenario"},
     "ingest": {"yaml_file", "errors"},
-    "diagnose": {"scenario", "run", "report", "errors", "frame"},
+    "diagnose": {"scenario", "run", "vnuma", "report", "ingest", "errors", "frame"},
     "calibration": {"scenario", "run", "report", "yaml_file", "errors", "frame", "_core"},
     "plan": {"scenario", "run", "vnuma", "report", "errors", "frame", "_core"},
     "lab": {"scenario", "run", "report", "ingest", "yaml_file", "errors", "frame", "_core"},

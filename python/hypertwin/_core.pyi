@@ -4,6 +4,7 @@ __all__ = [
     "LabFailed",
     "Replication",
     "RunFailed",
+    "SampledRun",
     "ScenarioMistakes",
     "aggregate",
     "bandwidth_bytes_per_s",
@@ -38,6 +39,14 @@ class LabFailed(RuntimeError):  # noqa: N818
 @final
 class Replication:
     """The measurements of one run, opaque: `aggregate` turns several into a report."""
+
+@final
+class SampledRun:
+    """A run that goes on from sample to sample of the timeline: an iterator of JSON texts, one for each interval."""
+
+    def __new__(cls, scenario_json: str, seed: int) -> SampledRun: ...
+    def __iter__(self) -> SampledRun: ...
+    def __next__(self) -> str: ...
 
 def version() -> str: ...
 def schema_json() -> str: ...

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -156,6 +156,41 @@ def run_points(points: Sequence[Point], *, jobs: int | None = None, progress: Pr
         points=tuple(report for report in reports if report is not None),
         first_scenario=first,
     )
+
+
+def samples(
+    scenario: Scenario | str | Path,
+    *,
+    overrides: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    duration: float | str | None = None,
+    warmup: float | str | None = None,
+    progress: Progress | None = None,
+) -> Iterator[dict[str, Any]]:
+    """Simulate a scenario once and yield all that its hosts show of each `run.sample_interval`, one after another.
+
+    It is the first replication of `simulate`. A sample has the form of `Sample` in `crates/engine/src/samples.rs`.
+    `progress` gets samples instead of runs. Raises as `simulate`.
+    """
+    changed = run_settings(seed=seed, duration=duration, warmup=warmup)
+    points = points_of(scenario, {}, dict(overrides or {}), changed)
+    if warmup == AUTO:
+        points = with_found_warmup(points, None, None)
+    return _samples(points[0].scenario, progress)
+
+
+def _samples(scenario: Scenario, progress: Progress | None) -> Iterator[dict[str, Any]]:
+    settings = scenario.data["run"]
+    interval_s, duration_s = (_core.duration_s(settings[key]) for key in ("sample_interval", "duration"))
+    total = max(int(duration_s / interval_s), 1)
+    try:
+        run = _core.SampledRun(scenario.json, _core.replication_seed(int(settings["seed"]), 0))
+        for count, text in enumerate(run, 1):
+            if progress:
+                progress(count, total)
+            yield json.loads(text)
+    except _core.RunFailed as error:
+        raise RunError(f"the run of {scenario.name} failed (seed {settings['seed']}): {error}") from error
 
 
 def with_found_warmup(points: Sequence[Point], jobs: int | None, progress: Progress | None) -> list[Point]:

@@ -33,7 +33,7 @@ impl Host {
             occupancy: Occupancy::new(topology),
             cpus: vec![Cpu::default(); topology.cpus()],
             worlds: Vec::new(),
-            time: ProcessorTime::default(),
+            interrupts: ProcessorTime::default(),
             memory: HostMemory::new(spec),
             committed: vec![0.0; topology.sockets],
             smt_yield: spec.smt_yield,

@@ -31,7 +31,7 @@ impl Simulation {
         let overlap = dt.min(slot.interrupt_ns);
         slot.interrupt_ns -= overlap;
         let shared = host.occupancy.sibling_busy(cpu);
-        host.time.add(dt, shared);
+        slot.time.add(dt, shared);
         let world = &mut self.worlds[slot.world];
         world.account.add(State::Run, dt);
         world.since = self.now;
@@ -593,6 +593,7 @@ impl Simulation {
             self.calendar.cancel(event);
         }
         slot.event = None;
+        slot.time = host.cpus[to].time;
         host.cpus[to] = slot;
         self.worlds[world_index].cpu = to;
         self.arm(host_index, to);

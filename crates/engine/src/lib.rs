@@ -13,6 +13,7 @@ mod power;
 mod recorder;
 mod report;
 mod results;
+mod samples;
 mod simulation;
 mod state;
 mod stations;
@@ -26,6 +27,7 @@ pub use hypertwin_models::vnuma;
 pub use pool::{Counters, IncidentReport, PoolReport, PoolResult, PoolTimeline};
 pub use report::{HostReport, LatencyReport, PointReport, ResponseReport, TimelineReport, VmReport, aggregate};
 pub use results::{HostResult, HostTimeline, IoResult, Replication, Timeline, VmResult, VmTimeline};
+pub use samples::{DeviceSample, DiskSample, HostSample, Sample, SampledRun, ServiceSample, VmSample, WorldSamples};
 pub use stations::{BottleneckReport, StationReport, StationResult};
 pub use view::{MemberView, View, WorldView};
 

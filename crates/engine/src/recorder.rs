@@ -40,7 +40,7 @@ pub(crate) struct Recorder {
     sample_ns: Nanos,
     observe_ns: Nanos,
     measuring_since: Option<Nanos>,
-    timeline: Timeline,
+    pub timeline: Timeline,
     vms_at_sample: Vec<VmTotals>,
     hosts_at_sample: Vec<HostTotals>,
     vms_at_observation: Vec<VmTotals>,
@@ -100,7 +100,7 @@ fn add(sum: &mut Account, other: &Account) {
     sum.used_ns += other.used_ns;
 }
 
-fn difference(now: &Account, before: &Account) -> Account {
+pub(crate) fn difference(now: &Account, before: &Account) -> Account {
     Account {
         run_ns: now.run_ns - before.run_ns,
         ready_ns: now.ready_ns - before.ready_ns,
@@ -121,7 +121,10 @@ impl Simulation {
             world.balanced_ns = 0;
         }
         for host in &mut self.hosts {
-            host.time = Default::default();
+            host.interrupts = Default::default();
+            for cpu in &mut host.cpus {
+                cpu.time = Default::default();
+            }
             host.system_ns = 0.0;
             host.memory.reset();
         }
@@ -193,7 +196,7 @@ impl Simulation {
             .map(|host| HostTotals {
                 used_ns: host.system_ns,
                 overhead_ns: host.system_ns,
-                threads_ns: host.time.threads_ns,
+                threads_ns: host.time().threads_ns,
             })
             .collect();
         for vm in &self.vms {
@@ -309,12 +312,13 @@ impl Simulation {
                 let topology = host.occupancy.topology;
                 let cores_ns = duration_ns * topology.cores() as f64;
                 let vcpus_ns = duration_ns * vcpus.max(1) as f64;
+                let time = host.time();
                 HostResult {
                     name: host.name.clone(),
                     usage_pct: (100.0 * totals.used_ns / cores_ns).min(100.0),
-                    utilization_pct: (100.0 * host.time.threads_ns as f64 / (duration_ns * topology.cpus() as f64))
+                    utilization_pct: (100.0 * time.threads_ns as f64 / (duration_ns * topology.cpus() as f64))
                         .min(100.0),
-                    core_utilization_pct: (100.0 * host.time.cores_ns() / cores_ns).min(100.0),
+                    core_utilization_pct: (100.0 * time.cores_ns() / cores_ns).min(100.0),
                     overhead_pct: 100.0 * totals.overhead_ns / cores_ns,
                     ready_pct: 100.0 * ready as f64 / vcpus_ns,
                     costop_pct: 100.0 * costop as f64 / vcpus_ns,

@@ -44,34 +44,40 @@ pub(crate) struct Simulation {
 impl Simulation {
     /// Runs to the end.
     pub fn run(mut self, mut watch: impl FnMut(&Self)) -> Result<Replication, RunError> {
-        while let Some((now, event)) = self.calendar.pop() {
-            if now > self.end {
-                break;
-            }
-            self.now = now;
-            self.handle(event);
-            loop {
-                if let Some(process) = self.wakeups.pop_front() {
-                    self.deliver(process);
-                } else if let Some(helper) = self.ready_helpers.pop_front() {
-                    self.wake_world(helper);
-                } else {
-                    break;
-                }
-            }
-            if self.bandwidth_matters {
-                match self.host_of(event) {
-                    Some(host) => self.share_memory(host),
-                    None => (0..self.hosts.len()).for_each(|host| self.share_memory(host)),
-                }
-            }
-            if let Some(failure) = self.failure {
-                return Err(failure);
-            }
+        while self.next_event()?.is_some() {
             watch(&self);
         }
         self.now = self.end;
         Ok(self.into_replication())
+    }
+
+    /// Handles the next event and what follows from it at once; `None` at the end.
+    #[inline]
+    pub fn next_event(&mut self) -> Result<Option<Event>, RunError> {
+        let Some((now, event)) = self.calendar.pop().filter(|&(now, _)| now <= self.end) else {
+            return Ok(None);
+        };
+        self.now = now;
+        self.handle(event);
+        loop {
+            if let Some(process) = self.wakeups.pop_front() {
+                self.deliver(process);
+            } else if let Some(helper) = self.ready_helpers.pop_front() {
+                self.wake_world(helper);
+            } else {
+                break;
+            }
+        }
+        if self.bandwidth_matters {
+            match self.host_of(event) {
+                Some(host) => self.share_memory(host),
+                None => (0..self.hosts.len()).for_each(|host| self.share_memory(host)),
+            }
+        }
+        match self.failure.take() {
+            Some(failure) => Err(failure),
+            None => Ok(Some(event)),
+        }
     }
 
     fn handle(&mut self, event: Event) {
@@ -300,7 +306,8 @@ impl Simulation {
             host.cpus[cpu].interrupt_ns += interrupt_ns as u64;
             self.arm(host_index, cpu);
         } else {
-            host.time.add(interrupt_ns as u64, host.occupancy.sibling_busy(cpu));
+            host.interrupts
+                .add(interrupt_ns as u64, host.occupancy.sibling_busy(cpu));
         }
     }
 

@@ -60,6 +60,8 @@ pub struct Cpu {
     /// Whether memory bandwidth matters to its vCPU.
     pub draws: bool,
     pub event: Option<EventId>,
+    /// Busy time since measuring began.
+    pub time: ProcessorTime,
 }
 
 impl Default for Cpu {
@@ -72,6 +74,7 @@ impl Default for Cpu {
             memory_speed: 1.0,
             draws: false,
             event: None,
+            time: ProcessorTime::default(),
         }
     }
 }
@@ -83,7 +86,8 @@ pub struct Host {
     pub cpus: Vec<Cpu>,
     /// Global indices of this host's worlds.
     pub worlds: Vec<usize>,
-    pub time: ProcessorTime,
+    /// Interrupts that were served on idle logical CPUs.
+    pub interrupts: ProcessorTime,
     pub memory: HostMemory,
     /// vCPUs at home on each node at power-on.
     pub committed: Vec<f64>,
@@ -116,6 +120,15 @@ pub struct Host {
 }
 
 impl Host {
+    /// Busy time of all its processors.
+    pub fn time(&self) -> ProcessorTime {
+        self.cpus.iter().fold(self.interrupts, |mut sum, cpu| {
+            sum.threads_ns += cpu.time.threads_ns;
+            sum.core_halves_ns += cpu.time.core_halves_ns;
+            sum
+        })
+    }
+
     /// Whether a machine on it cannot reach a node, which may be the host itself.
     pub fn cut_off(&self, is_local: bool) -> bool {
         self.link_failures > 0 && !is_local

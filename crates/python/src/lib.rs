@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
 
 use hypertwin_cluster::{Bandwidth, Bytes, Duration, Frequency, Mistake, QuantityError, Redundancy, Scenario};
 use hypertwin_engine::durability::{Assumptions, Repair, assess};
@@ -121,7 +122,36 @@ fn run(py: Python<'_>, scenario_json: &str, seed: u64) -> PyResult<Replication> 
     let scenario = parse(scenario_json)?;
     py.detach(|| hypertwin_engine::run(&scenario, seed))
         .map(Replication)
-        .map_err(|error| RunFailed::new_err(error.to_string()))
+        .map_err(run_failed)
+}
+
+/// A run that goes on from sample to sample of the timeline: an iterator of JSON texts, one for each interval.
+#[pyclass(frozen, module = "hypertwin._core")]
+struct SampledRun(Mutex<hypertwin_engine::SampledRun>);
+
+#[pymethods]
+impl SampledRun {
+    /// Run of a scenario with the random streams of `seed`, at its beginning.
+    #[new]
+    fn new(scenario_json: &str, seed: u64) -> PyResult<Self> {
+        hypertwin_engine::SampledRun::new(&parse(scenario_json)?, seed)
+            .map(|run| Self(Mutex::new(run)))
+            .map_err(run_failed)
+    }
+
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    /// Go on to the end of the next interval; other Python threads run meanwhile.
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let next = || {
+            let mut run = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            run.next_sample()
+        };
+        let sample = py.detach(next).map_err(run_failed)?;
+        sample.map(|sample| json(&sample)).transpose()
+    }
 }
 
 /// Seconds of measured time until the initial transient of a run is over, by MSER-5; None if it does not settle.
@@ -183,6 +213,10 @@ fn lab_experiment(py: Python<'_>, experiment_json: &str) -> PyResult<String> {
     json(&py.detach(|| lab::experiment(&experiment)).map_err(lab_failed)?)
 }
 
+fn run_failed(error: hypertwin_engine::RunError) -> PyErr {
+    RunFailed::new_err(error.to_string())
+}
+
 fn lab_failed(error: lab::LabError) -> PyErr {
     LabFailed::new_err(error.to_string())
 }
@@ -211,6 +245,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RunFailed", module.py().get_type::<RunFailed>())?;
     module.add("LabFailed", module.py().get_type::<LabFailed>())?;
     module.add_class::<Replication>()?;
+    module.add_class::<SampledRun>()?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;

@@ -17,7 +17,9 @@ from hypertwin import _core
 from hypertwin.cli import (
     calibrate,
     density,
+    diagnose,
     durability,
+    import_,
     lab,
     output,
     schema,
@@ -39,6 +41,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command(name="simulate")(simulate.command)
+app.command(name="diagnose")(diagnose.command)
 app.command(name="validate")(validate.command)
 app.command(name="density")(density.command)
 app.command(name="size")(size.command)
@@ -46,6 +49,7 @@ app.command(name="vnuma")(vnuma.command)
 app.command(name="durability")(durability.command)
 app.command(name="calibrate")(calibrate.command)
 app.add_typer(lab.app, name="lab")
+app.command(name="import")(import_.command)
 app.command(name="telemetry")(telemetry.command)
 app.command(name="schema")(schema.command)
 

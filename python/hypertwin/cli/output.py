@@ -59,9 +59,9 @@ def write(text: str) -> None:
 
 
 @contextmanager
-def progress_bar(label: str) -> Iterator[run.Progress | None]:
+def progress_bar(label: str, unit: str = "runs") -> Iterator[run.Progress | None]:
     """A progress bar on stderr while the block runs; None, and nothing printed, when stderr is no terminal."""
-    with labelled_progress_bar() as progress:
+    with labelled_progress_bar(unit) as progress:
         yield None if progress is None else lambda done, total: progress(label, done, total)
 
 
@@ -76,7 +76,17 @@ def status_line() -> Iterator[Callable[[str, int], None] | None]:
 
 
 @contextmanager
-def labelled_progress_bar() -> Iterator[Callable[[str, int, int], None] | None]:
+def working(what: str) -> Iterator[None]:
+    """A line on stderr that says what is under way; nothing when stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with Console(stderr=True).status(Text(what)):
+        yield
+
+
+@contextmanager
+def labelled_progress_bar(unit: str = "runs") -> Iterator[Callable[[str, int, int], None] | None]:
     """As `progress_bar`, with a label that may change: called with (label, runs done, runs in all)."""
     if not sys.stderr.isatty():
         yield None
@@ -85,7 +95,7 @@ def labelled_progress_bar() -> Iterator[Callable[[str, int, int], None] | None]:
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("runs"),
+        TextColumn(unit),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )

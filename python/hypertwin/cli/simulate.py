@@ -13,6 +13,7 @@ from hypertwin import run, scenario, vnuma
 from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output
 from hypertwin.errors import HypertwinError
+from hypertwin.ingest import esxtop_export
 from hypertwin.report import files, table
 
 
@@ -23,6 +24,7 @@ class Format(enum.StrEnum):
     json = "json"
     csv = "csv"
     parquet = "parquet"
+    esxtop = "esxtop"
 
 
 class UsageError(HypertwinError):
@@ -49,20 +51,32 @@ def command(
         Format | None, typer.Option("--format", help="Form of the result (default: by --out's ending, else table).")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the result here instead of to stdout.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the result here instead of to stdout; with esxtop, a folder."),
     ] = None,
     report: options.Report = None,
 ) -> None:
     """Simulate a scenario and print what esxtop, vCenter and the guest would show."""
     form = form or _by_ending(out)
-    if form is Format.parquet and out is None:
-        raise UsageError("--format parquet is binary: say where to write it with --out FILE")
-    if out is not None and report is not None and out.resolve() == report.resolve():
-        raise UsageError(f"--out and --report both name {out}: give them different files")
-    for file in (out, report):
-        if file is not None:
-            files.check_writable(file)
+    _check(form, out, report)
     overrides = scenario.parse_sets(sets or [])
+    if form is Format.esxtop and out is not None:
+        if sweeps or report is not None or replications is not None:
+            raise UsageError(
+                "--format esxtop is what the hosts of one run record: leave out --sweep, --replications, --report"
+            )
+        with output.progress_bar("simulating", "samples") as progress:
+            samples = run.samples(
+                calibration_file.apply(path, calibration),
+                overrides=overrides,
+                seed=seed,
+                duration=options.with_unit(duration),
+                warmup=options.with_unit(warmup),
+                progress=progress,
+            )
+            written = esxtop_export.write(samples, out)
+        sys.stderr.writelines(f"wrote {file}\n" for file in written)
+        return
     sweep = scenario.parse_sweeps(sweeps or [])
     with output.progress_bar("simulating") as progress:
         simulated = run.simulate(
@@ -98,6 +112,19 @@ def command(
         sys.stderr.write(f"wrote {out}\n")
     elif isinstance(content, str):
         output.write(content)
+
+
+def _check(form: Format, out: Path | None, report: Path | None) -> None:
+    """Refuse outputs that contradict each other or cannot be written, before anything runs."""
+    if form is Format.parquet and out is None:
+        raise UsageError("--format parquet is binary: say where to write it with --out FILE")
+    if form is Format.esxtop and out is None:
+        raise UsageError("--format esxtop is one file for each host: say where to write them with --out FOLDER")
+    if out is not None and report is not None and out.resolve() == report.resolve():
+        raise UsageError(f"--out and --report both name {out}: give them different files")
+    for file in (out if form is not Format.esxtop else None, report):
+        if file is not None:
+            files.check_writable(file)
 
 
 def _by_ending(out: Path | None) -> Format:

@@ -10,6 +10,7 @@ import getpass
 import os
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NoReturn
 from urllib.parse import unquote, urlsplit
 
@@ -38,21 +39,34 @@ class Address:
         return f"{self.scheme}://{user}{host}{port}{self.path}{query}"
 
 
-def parse(text: str, schemes: tuple[str, ...]) -> Address:
-    """An address of one of these schemes. Raises BadAddressError, which never shows a password."""
-    allowed = " or ".join(f"{scheme}://[USER@]HOST[:PORT][/PATH]" for scheme in schemes)
+def parse(text: str, schemes: tuple[str, ...], allowed: str = "", local: bool = False) -> Address:
+    """An address of one of these schemes, which may be one without a host if `local`.
+
+    Raises BadAddressError, which says what is `allowed` and never shows a password.
+    """
+    allowed = allowed or " or ".join(f"{scheme}://[USER@]HOST[:PORT][/PATH]" for scheme in schemes)
     try:
         parts = urlsplit(text)
         port = parts.port
     except ValueError:
         _refuse("an address that is none", allowed, "check host and port")
-    if parts.password is not None or "@" in (parts.username or ""):
+    if parts.password is not None:
         hint = f"leave it out: set {PASSWORD_VARIABLE} in the environment, or type it when asked"
         _refuse(f"{parts.scheme}://...@...: an address with a password", allowed, hint)
-    if parts.scheme not in schemes or not parts.hostname or parts.fragment:
+    if parts.scheme not in schemes or not (parts.hostname or local) or parts.fragment:
         _refuse("an address that is none", allowed, "check scheme and host")
     user = unquote(parts.username or "")
-    return Address(parts.scheme, parts.hostname, port, user, parts.path.rstrip("/"), parts.query)
+    return Address(parts.scheme, parts.hostname or "", port, user, parts.path.rstrip("/"), parts.query)
+
+
+def is_address(source: str) -> bool:
+    """Whether a source looks like an address, and no file has that name."""
+    return "://" in source and not Path(source).exists()
+
+
+def shown(source: str) -> str:
+    """A source as it may be shown before it is understood: a file's name, of an address no more than its scheme."""
+    return f"{source.partition('://')[0]}://..." if is_address(source) else source
 
 
 def password(address: Address) -> str:

@@ -11,7 +11,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from hypertwin.ingest import outside, parquet_table, prometheus
+from hypertwin.ingest import (
+    address,
+    esxtop,
+    fio_output,
+    get_stat,
+    hcibench,
+    iostat,
+    libvirt_uri,
+    outside,
+    parquet_table,
+    pbuttons,
+    prometheus,
+    sar,
+    sysbench,
+    vcenter_counters,
+    vmstat,
+)
 from hypertwin.ingest.telemetry import Reading
 
 
@@ -24,11 +40,30 @@ class Format:
     recognises: Callable[[bytes], bool]
     """Whether a file that begins with these bytes (`outside.HEAD_BYTES` of them, unpacked) is of this format."""
     read: Callable[[Path], Reading]
+    is_folder: Callable[[Path], bool] | None = None
+    """Whether a folder is of this format, where folders may be."""
 
 
-FORMATS: tuple[Format, ...] = (Format("hypertwin's Parquet table", parquet_table.recognises, parquet_table.read),)
+FORMATS: tuple[Format, ...] = (
+    Format("hypertwin's Parquet table", parquet_table.recognises, parquet_table.read),
+    Format("PowerCLI Get-Stat CSV", get_stat.recognises, get_stat.read),
+    Format("esxtop -b", esxtop.recognises, esxtop.read),
+    Format("pButtons or SystemPerformance HTML", pbuttons.recognises, pbuttons.read),
+    Format("fio", fio_output.recognises, fio_output.read),
+    Format("HCIBench results", hcibench.recognises, hcibench.read, hcibench.is_folder),
+    Format("sysbench", sysbench.recognises, sysbench.read),
+    Format("sar or sadf", sar.recognises, sar.read),
+    Format("iostat -x", iostat.recognises, iostat.read),
+    Format("vmstat", vmstat.recognises, vmstat.read),
+)
 """In the order they are tried: strict ones first."""
-REMOTE: Mapping[str, Callable[[str], Reading]] = MappingProxyType(dict.fromkeys(prometheus.SCHEMES, prometheus.read))
+REMOTE: Mapping[str, Callable[[str], Reading]] = MappingProxyType(
+    {
+        "vcenter": vcenter_counters.read,
+        **dict.fromkeys(prometheus.SCHEMES, prometheus.read),
+        **dict.fromkeys(libvirt_uri.SCHEMES, libvirt_uri.read_telemetry),
+    }
+)
 """Readers of addresses, by scheme."""
 
 
@@ -38,10 +73,15 @@ def read(source: str) -> Reading:
     if separator and scheme in REMOTE:
         return REMOTE[scheme](source)
     path = Path(source)
-    head = outside.head(path)
-    found = next((candidate for candidate in FORMATS if candidate.recognises(head)), None)
+    if path.is_dir():
+        folders = (candidate for candidate in FORMATS if candidate.is_folder and candidate.is_folder(path))
+        if (found := next(folders, None)) is not None:
+            return found.read(path)
+    head = b"" if address.is_address(source) else outside.head(path)
+    found = next((candidate for candidate in FORMATS if head and candidate.recognises(head)), None)
     if found is None:
         known = ", ".join([*(candidate.name for candidate in FORMATS), *(f"{scheme}://" for scheme in REMOTE)])
         hint = "is the file whole, with its header, and in English?"
-        outside.refuse(path, "", "a file that no reader recognises", f"one of: {known}", hint, "unknown-source")
+        value = "a file that no reader recognises"
+        outside.refuse(address.shown(source), "", value, f"one of: {known}", hint, "unknown-source")
     return found.read(path)

@@ -7,10 +7,16 @@ it; `to_scenario.py` makes it fit a scenario's rules.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from hypertwin.ingest.outside import Gap
+
+_STORAGE_APPLIANCE = re.compile(
+    r"NTNX-.*-CVM\Z|(?:ScaleIO|VxFlex|PowerFlex)\b.*SVM|SVM[-_ ]?[0-9]|OmniStackVC|SvSAN|StoreVirtual|SX-.*-STCTLVM",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,7 @@ class Vm:
     """None where there is none or it is not known; a source without the column says so in `gaps`."""
     cpu_hot_add: bool | None = None
     affinity: str | None = None
-    """Logical CPUs, as `0-11,24`."""
+    """Logical CPUs, as `0-11,24`, numbered as scenarios number them: core by core, thread by thread."""
     numa: dict[str, object] = field(default_factory=dict)
     """Keys of `vms.NAME.numa` of a scenario with their values: `prefer_ht`, `cells`, `cores_per_node` ..."""
     disks: tuple[VirtualDisk, ...] = ()
@@ -135,3 +141,26 @@ class Inventory:
     gaps: Sequence[Gap] = ()
     assumptions: Sequence[Assumption] = ()
     """What the reader itself had to assume; `to_scenario.py` adds its own."""
+
+
+def is_storage_appliance(name: str) -> bool:
+    """Whether a machine of this name serves storage to its host, by the names that installers give.
+
+    Nutanix, ScaleIO and PowerFlex, HPE SimpliVity and StoreVirtual, StorMagic SvSAN, Cisco HyperFlex.
+    """
+    return _STORAGE_APPLIANCE.match(name) is not None
+
+
+def grouped(assumptions: Iterable[Assumption]) -> list[Assumption]:
+    """The same assumptions, those of one text made one, about up to three names or `12 of them: a, b, c, ...`."""
+    subjects: dict[str, list[str]] = {}
+    for each in assumptions:
+        listed = subjects.setdefault(each.text, [])
+        if each.subject not in listed[-1:]:
+            listed.append(each.subject)
+    return [Assumption(_several(listed), text) for text, listed in subjects.items()]
+
+
+def _several(names: Sequence[str]) -> str:
+    some = ", ".join(names[:3])
+    return some if len(names) <= 3 else f"{len(names)} of them: {some}, ..."

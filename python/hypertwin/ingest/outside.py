@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import math
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 from hypertwin.errors import Mistake, ScenarioError
 
@@ -65,7 +67,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
                 yield raw
     except FileNotFoundError:
         refuse(path, "", "no such file", allowed, "check the name", "file-not-found")
-    except (EOFError, gzip.BadGzipFile) as error:
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         refuse(path, "", str(error), "a whole gzip file", "was it cut off? copy it again")
     except OSError as error:
         reason = error.strerror or str(error)
@@ -87,6 +89,28 @@ def read_bytes(path: Path, most: int) -> bytes:
             path, "", f"more than {most} bytes", f"at most {most} bytes", "is it the right file?", "source-too-large"
         )
     return data
+
+
+def json_value(path: Path, most: int) -> Any:
+    """What is in a JSON file of at most `most` bytes. Refuses what is not strict JSON, `NaN` included.
+
+    Parsed values take up to 20 times the bytes of their text.
+    """
+    allowed = "JSON (RFC 8259) in UTF-8"
+    try:
+        return json.loads(read_bytes(path, most).decode("utf-8-sig"), parse_constant=_no_number)
+    except json.JSONDecodeError as error:
+        refuse(path, "", f"no JSON: {error.msg}", allowed, "is the file whole?", line=error.lineno)
+    except UnicodeDecodeError:
+        refuse(path, "", "not UTF-8", allowed, "is it text?")
+    except RecursionError:
+        refuse(path, "", "nested too deeply", "at most a few levels", "is it the right file?", "source-too-large")
+    except ValueError as error:  # a number of thousands of digits, NaN
+        refuse(path, "", str(error), allowed, "is the file whole?")
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no JSON number")
 
 
 def text_lines(path: Path) -> Iterator[str]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hypertwin.ingest import outside
+from hypertwin.ingest import address, libvirt_uri, lscpu, outside, proxmox, rvtools, vcenter
 from hypertwin.ingest.inventory import Inventory
 
 
@@ -24,22 +24,37 @@ class Source:
     recognises: Callable[[bytes], bool] = lambda _head: False
     """Whether a file that begins with these bytes is of this kind."""
     schemes: tuple[str, ...] = ()
+    recognises_folder: Callable[[Path], bool] = lambda _folder: False
+    """Whether a folder is of this kind, for sources that are one."""
 
 
-SOURCES: tuple[Source, ...] = ()
+SOURCES: tuple[Source, ...] = (
+    Source("RVTools .xlsx or .csv", rvtools.read, rvtools.recognises, recognises_folder=rvtools.recognises_folder),
+    Source("vcenter://USER@HOST", vcenter.read, schemes=("vcenter",)),
+    Source("libvirt URI (qemu:///system)", libvirt_uri.read, schemes=libvirt_uri.SCHEMES),
+    Source("Proxmox VE API dump", proxmox.read, proxmox.recognises, recognises_folder=proxmox.recognises_folder),
+    Source("lscpu -J", lscpu.read, lscpu.recognises),
+)
 """In the order they are tried."""
 
 
 def read(sources: Sequence[str]) -> Inventory:
     """The inventory in files or addresses of one kind. Raises SourceError for what no reader recognises."""
     first = sources[0]
-    scheme, separator, _ = first.partition("://")
-    found = next((candidate for candidate in SOURCES if separator and scheme in candidate.schemes), None)
-    if found is None:
+    if address.is_address(first):
+        scheme = first.partition("://")[0]
+        found = next((candidate for candidate in SOURCES if scheme in candidate.schemes), None)
+    elif Path(first).is_dir():
+        found = next((candidate for candidate in SOURCES if candidate.recognises_folder(Path(first))), None)
+    else:
         head = outside.head(Path(first))
         found = next((candidate for candidate in SOURCES if candidate.recognises(head)), None)
     if found is None:
         known = ", ".join(candidate.name for candidate in SOURCES)
-        hint = "is the file whole?"
-        outside.refuse(first, "", "a source that no reader recognises", f"one of: {known}", hint, "unknown-source")
+        value = "a source that no reader recognises"
+        outside.refuse(address.shown(first), "", value, f"one of: {known}", "is the file whole?", "unknown-source")
+    for other in sources[1:]:
+        if address.is_address(other) and other.partition("://")[0] not in found.schemes:
+            hint = "import each kind of source by itself"
+            outside.refuse(address.shown(other), "", "a source of another kind", f"more of {found.name}", hint)
     return found.read(sources)

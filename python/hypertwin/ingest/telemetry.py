@@ -32,7 +32,11 @@ SCHEMA = MappingProxyType(
 )
 """Columns of the table. `time` is the end of the interval that the value is of; null where the source has no clock."""
 
-KINDS = ("host", "vm", "vcpu", "pcpu", "node", "device", "adapter", "disk", "process", "guest", "benchmark", "pool")
+KINDS = (
+    *("host", "vm", "vcpu", "pcpu", "node", "device", "adapter", "datastore", "disk", "interface", "process"),
+    *("guest", "benchmark", "series", "pool"),
+)
+"""Kinds of entities. A `series` is what a load generator reported while it ran, beside the summary of its whole run."""
 
 
 @dataclass
@@ -44,7 +48,10 @@ class Reading:
     kind: str
     """Which reader: `esxtop`, `vmstat`, `prometheus` ..."""
     frames: Iterator[pl.DataFrame]
-    """Parts of the table, in the order of time; to be used up once. May raise SourceError at any part."""
+    """Parts of the table, in the order of the source, which is that of time within a section; to be used up once.
+
+    May raise SourceError at any part.
+    """
     gaps: list[Gap] = field(default_factory=list)
     """Counters that this kind of source has and this one lacks; complete when `frames` is used up."""
     notes: list[str] = field(default_factory=list)
@@ -73,7 +80,7 @@ METRICS = MappingProxyType(
         "threads": Metric("", "logical CPUs of a host"),
         "clock_mhz": Metric("MHz", "nominal clock of a host"),
         "run_queue": Metric("processes", "processes that run or want to, in a guest or a Linux host (vmstat r)"),
-        "guest_cpu_pct": Metric("%", "how busy a system believes its CPUs are: 100 - idle"),
+        "guest_cpu_pct": Metric("%", "how busy a system believes its CPUs are: 100 - idle, waiting for I/O being idle"),
         "user_pct": Metric("%", "CPU time in processes"),
         "system_pct": Metric("%", "CPU time in the kernel; of a machine on ESXi: %SYS, summed"),
         "iowait_pct": Metric("%", "CPU time idle while I/O was outstanding"),
@@ -117,6 +124,7 @@ METRICS = MappingProxyType(
         "write_iops": Metric("1/s", "writes completed"),
         "read_bytes_per_s": Metric("B/s", "bytes read"),
         "write_bytes_per_s": Metric("B/s", "bytes written"),
+        "bytes_per_s": Metric("B/s", "bytes read and written"),
         "latency_ms": Metric("ms", "mean time of an I/O as its user sees it (GAVG, await)"),
         "read_latency_ms": Metric("ms", "mean time of a read"),
         "write_latency_ms": Metric("ms", "mean time of a write"),
@@ -134,12 +142,19 @@ METRICS = MappingProxyType(
         # what users feel
         "throughput_per_s": Metric("1/s", "transactions, requests or units of work completed"),
         "glorefs_per_s": Metric("1/s", "database references of Caché and IRIS"),
+        "database_reads_per_s": Metric("1/s", "blocks that a database read from disk (mgstat PhyRds)"),
+        "database_writes_per_s": Metric("1/s", "blocks that a database wrote to disk (mgstat PhyWrs)"),
+        "journal_writes_per_s": Metric("1/s", "blocks that a database wrote to its journal (mgstat Jrnwrts)"),
         "response_ms_mean": Metric("ms", "mean response time"),
         "response_ms_p95": Metric("ms", "95th percentile of response time"),
         "response_ms_p99": Metric("ms", "99th percentile of response time"),
         "response_ms_max": Metric("ms", "longest response time"),
         "latency_ms_p95": Metric("ms", "95th percentile of the time of an I/O"),
         "latency_ms_p99": Metric("ms", "99th percentile of the time of an I/O"),
+        "read_latency_ms_p95": Metric("ms", "95th percentile of the time of a read"),
+        "read_latency_ms_p99": Metric("ms", "99th percentile of the time of a read"),
+        "write_latency_ms_p95": Metric("ms", "95th percentile of the time of a write"),
+        "write_latency_ms_p99": Metric("ms", "99th percentile of the time of a write"),
     }
 )
 """Every metric that the table may hold, with its unit."""

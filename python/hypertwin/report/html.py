@@ -21,6 +21,7 @@ from hypertwin.report import (
     charts,
     comparison,
     density,
+    diagnosis,
     durability,
     failures,
     guests,
@@ -223,6 +224,74 @@ def render_calibration(found: Mapping[str, Any]) -> str:
     page.section("Errors", _sortable(calibration.METRIC_HEADS, calibration.metrics(found), 2, calibration.NOTES))
     page.section("All values", _sortable(calibration.POINT_HEADS, calibration.points(found), 2, ()))
     return page.finish(f"Calibration of {found['scenario']}")
+
+
+def render_diagnosis(found: Mapping[str, Any], series: Sequence[Sequence[Mapping[str, Any]]]) -> str:
+    """Return the page of what `hypertwin diagnose --format json` prints; `series` are those of the findings' charts."""
+    page = _Page()
+    by_key = {
+        (finding["code"], finding["entity"]): drawn for finding, drawn in zip(found["findings"], series, strict=True)
+    }
+    title = "Diagnosis" + (f" of {found['cluster']}" if found["cluster"] else "")
+    page.add(_banner(title, diagnosis.summary(found), [*diagnosis.facts(found), ("hypertwin", str(found["version"]))]))
+    told = diagnosis.stories(found)
+    if told:
+        heads = "".join(f"<th>{head}</th>" for head in ("", "code", "of", "finding", "what the twin says"))
+        body = "".join(
+            f"<tr><td>{_severity(finding)}</td><td>{escape(finding['code'])}</td><td>{escape(finding['name'])}</td>"
+            f"<td>{'↳ ' * (place > 0)}{escape(finding['title'])}</td>"
+            f'<td class="note">{escape((finding["what_if"] or {"text": ""})["text"])}</td></tr>'
+            for story in told
+            for place, finding in enumerate(story)
+        )
+        page.section(
+            "At a glance",
+            f'<div class="scroll"><table class="sortable"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
+            "</div>",
+        )
+    for story in told:
+        page.add(f'<section class="story">{_finding(page, story[0], by_key, "h2")}')
+        if len(story) > 1:
+            page.add('<h3>What follows from it</h3><div class="stack">')
+            for finding in story[1:]:
+                page.add(f'<div class="panel">{_finding(page, finding, by_key, "h4")}</div>')
+            page.add("</div>")
+        page.add("</section>")
+    for heading, lines in (("Not checked", diagnosis.not_checked(found)), ("Notes", diagnosis.remarks(found))):
+        items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+        page.section(heading, f"<ul>{items}</ul>" if items else "")
+    return page.finish(title)
+
+
+def _severity(finding: Mapping[str, Any]) -> str:
+    badge = {"critical": "fail", "warning": "open", "info": "note-badge"}[finding["severity"]]
+    return f'<span class="badge {badge}">{escape(finding["severity"])}</span>'
+
+
+def _finding(
+    page: _Page,
+    finding: Mapping[str, Any],
+    series: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]],
+    heading: str,
+) -> str:
+    """A finding: what, by which figures, by which rule, what to do, what the twin says, and charts."""
+    what_if = finding["what_if"]
+    sources = "; ".join(
+        f'<a href="{escape(source["address"])}" rel="noreferrer">{escape(source["title"])}</a>'
+        for source in finding["sources"]
+    )
+    figures = "".join(f"<li>{escape(diagnosis.evidence(measure))}</li>" for measure in finding["evidence"])
+    drawn = diagnosis.charts(finding, series[finding["code"], finding["entity"]])
+    panels = "".join(_panel(page, chart) for chart in drawn)
+    grid = "grid" if len(drawn) > 1 else "stack"
+    twin = f'<p class="twin"><strong>The twin says:</strong> {escape(what_if["text"])}</p>' if what_if else ""
+    return (
+        f"<{heading}>{_severity(finding)} {escape(finding['title'])}</{heading}>"
+        f'<p class="hint"><code>{escape(finding["code"])}</code> · {escape(finding["entity"])}</p>'
+        f"<p>{escape(finding['text'])}</p><ul>{figures}</ul>"
+        f"<p><strong>What to do:</strong> {escape(finding['advice'])}</p>{twin}"
+        f'<p class="hint">Rule: {sources}</p>' + (f'<div class="{grid}">{panels}</div>' if panels else "")
+    )
 
 
 def _verdict(point: Mapping[str, Any]) -> str:

@@ -155,6 +155,7 @@ impl Simulation {
                         array: lun.0 as u32,
                         port: (first_port + port) as u32,
                         front: front as u32,
+                        lun: lun.2,
                     },
                 });
             }

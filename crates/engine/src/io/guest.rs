@@ -19,11 +19,30 @@ pub struct Vdisk {
     pub target: Target,
 }
 
+impl Vdisk {
+    /// The depth of its LUN on its host; [`NONE`] without one.
+    pub fn lun_depth(&self) -> u32 {
+        self.route[LUN]
+    }
+
+    /// All depths that hold commands back from its LUN.
+    pub fn lun_depths(&self) -> impl Iterator<Item = u32> + use<> {
+        [self.route[DSNRO], self.route[LUN]]
+            .into_iter()
+            .filter(|&depth| depth != NONE)
+    }
+}
+
 /// Where the data of a virtual disk are.
 #[derive(Clone, Copy, Debug)]
 pub enum Target {
     /// An array, by a port of the host and one of the array.
-    Array { array: u32, port: u32, front: u32 },
+    Array {
+        array: u32,
+        port: u32,
+        front: u32,
+        lun: u32,
+    },
     /// A pool; how far sequential I/O is, in bytes; and a number of the disk's own that tells where its data are.
     Pool { pool: u32, offset: u64, key: u64 },
 }
@@ -31,6 +50,8 @@ pub enum Target {
 /// Depths of a route: vdisk, ring, then on the other side of the controller's world DSNRO, LUN, port.
 pub const ROUTE: usize = 5;
 const RING: usize = 1;
+const DSNRO: usize = 2;
+const LUN: usize = 3;
 /// Stages of an I/O's way that are no depths: the controller's world after two of them, the ports after all.
 const CONTROLLER: usize = 2;
 const PORTS: usize = ROUTE + 1;
@@ -269,7 +290,11 @@ impl Simulation {
     }
 
     fn send_out(&mut self, id: IoId) {
-        match self.io.vdisks[self.io.ios[id as usize].vdisk as usize].target {
+        let vdisk = self.io.ios[id as usize].vdisk;
+        if let Some(meter) = &mut self.io.meter {
+            meter.send(id, vdisk, self.now);
+        }
+        match self.io.vdisks[vdisk as usize].target {
             Target::Array { array, .. } => self.send_to_array(id, array as usize),
             Target::Pool { pool, .. } => self.send_to_pool(pool as usize, id),
         }
@@ -278,6 +303,9 @@ impl Simulation {
     fn queue_on_controller(&mut self, id: IoId) {
         let index = self.io.vdisks[self.io.ios[id as usize].vdisk as usize].controller as usize;
         self.io.ios[id as usize].since = self.now;
+        if let Some(meter) = &mut self.io.meter {
+            meter.enter(id, self.now);
+        }
         let controller = &mut self.io.controllers[index];
         controller.line.push(&mut self.io.ios, id);
         controller.queue.set(self.now, f64::from(controller.line.length));
@@ -306,6 +334,9 @@ impl Simulation {
     pub fn next_on_controller(&mut self, index: usize) -> bool {
         let id = std::mem::replace(&mut self.io.controllers[index].current, NONE);
         if id != NONE {
+            if let Some(meter) = &mut self.io.meter {
+                meter.handled(id, self.io.ios[id as usize].vdisk, self.now);
+            }
             self.advance(id);
         }
         self.start_on_controller(index)
@@ -323,6 +354,9 @@ impl Simulation {
             controller,
             target,
         } = self.io.vdisks[io.vdisk as usize];
+        if let Some(meter) = &mut self.io.meter {
+            meter.answer(id, io.vdisk, io.write, self.now);
+        }
         if let Target::Array { port, front, .. } = target {
             let direction = usize::from(!io.write);
             self.io.ports[port as usize].bytes[direction] += u64::from(io.bytes);
@@ -372,6 +406,9 @@ impl Simulation {
     fn end_io(&mut self, id: IoId) {
         let io = self.io.ios[id as usize];
         let latency = self.now - io.issued;
+        if let Some(meter) = &mut self.io.meter {
+            meter.end(io.vdisk, io.write, io.bytes, latency);
+        }
         let vm_index = io.vm as usize;
         let vm = &mut self.vms[vm_index];
         vm.measured.ios += 1.0;

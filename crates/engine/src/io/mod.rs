@@ -9,6 +9,7 @@ mod array;
 mod build;
 mod disks;
 mod guest;
+mod meter;
 
 use crate::simulation::{Simulation, WORK};
 use crate::state::Event;
@@ -21,6 +22,7 @@ pub use guest::{Target, VmIo};
 use hypertwin_kernel::{Nanos, TimeAverage};
 use hypertwin_models::guest_system::ProcessId;
 use hypertwin_models::storage::link::Link;
+pub use meter::{Meter, Passages};
 use std::collections::BTreeMap;
 
 /// Index of an [`Io`].
@@ -237,6 +239,8 @@ pub struct IoPath {
     pub ios: Vec<Io>,
     pub free: Vec<IoId>,
     pub vdisks: Vec<Vdisk>,
+    /// Where somebody looks at a run sample by sample.
+    pub meter: Option<Meter>,
     pub depths: Vec<Depth>,
     pub controllers: Vec<Controller>,
     pub workers: Vec<Worker>,

@@ -1,0 +1,486 @@
+//! A run as its hosts' own instruments would show it: one sample after another, of every world, disk and device.
+//!
+//! A report keeps means over the run and a short timeline. What a tool such as esxtop shows of each interval is a
+//! thousand times as much, so it is handed out sample by sample and never kept: [`SampledRun::next_sample`] goes on to
+//! the end of the next interval and tells what differs from the one before.
+
+use crate::RunError;
+use crate::build::build;
+use crate::io::{Meter, Passages, Target};
+use crate::recorder::difference;
+use crate::simulation::Simulation;
+use crate::state::Event;
+use hypertwin_cluster::Scenario;
+use hypertwin_models::accounting::{Account, ProcessorTime};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+const MB: f64 = (1_u64 << 20) as f64;
+
+/// Everything of one interval, in the order of the scenario's hosts.
+#[derive(Clone, Debug, Serialize)]
+pub struct Sample {
+    /// End of the interval, in seconds of measured time.
+    pub time_s: f64,
+    /// Its length.
+    pub interval_s: f64,
+    /// Per host.
+    pub hosts: Vec<HostSample>,
+}
+
+/// A host in a [`Sample`].
+#[derive(Clone, Debug, Serialize)]
+pub struct HostSample {
+    /// Its name.
+    pub name: String,
+    /// Physical cores.
+    pub cores: usize,
+    /// As in the timeline of a report: of cores at nominal clock, at most 100.
+    pub usage_pct: f64,
+    /// Time that a logical CPU was busy, their mean.
+    pub utilization_pct: f64,
+    /// Time that at least one thread of a core was busy, their mean.
+    pub core_utilization_pct: f64,
+    /// Per logical CPU: busy time.
+    pub cpu_utilization_pct: Vec<f64>,
+    /// Per logical CPU: busy time of its core.
+    pub cpu_core_utilization_pct: Vec<f64>,
+    /// Charged time of interrupts, of one logical CPU.
+    pub interrupts_pct: f64,
+    /// Memory in all.
+    pub memory_mb: f64,
+    /// Per NUMA node: memory in all, and what no machine has.
+    pub node_memory_mb: Vec<f64>,
+    /// See `node_memory_mb`.
+    pub node_free_mb: Vec<f64>,
+    /// Its machines.
+    pub vms: Vec<VmSample>,
+    /// Services of storage pools on it.
+    pub services: Vec<ServiceSample>,
+    /// LUNs that its machines use, and devices of pools in it.
+    pub devices: Vec<DeviceSample>,
+    /// Ports to arrays.
+    pub adapters: Vec<DeviceSample>,
+}
+
+/// Worlds, one entry for each, in per cent of the interval. Run, ready, co-stop and wait add up to 100.
+#[derive(Clone, Debug, Default, Serialize)]
+#[allow(missing_docs, reason = "the terms of `Account`")]
+pub struct WorldSamples {
+    pub run_pct: Vec<f64>,
+    pub ready_pct: Vec<f64>,
+    pub costop_pct: Vec<f64>,
+    pub wait_pct: Vec<f64>,
+    pub limited_pct: Vec<f64>,
+    pub overlap_pct: Vec<f64>,
+    pub used_pct: Vec<f64>,
+}
+
+/// A machine in a [`HostSample`].
+#[derive(Clone, Debug, Serialize)]
+pub struct VmSample {
+    /// Its name.
+    pub name: String,
+    /// How many of the first `worlds` are vCPUs; the others work for it in the hypervisor.
+    pub vcpus: usize,
+    /// Its worlds.
+    pub worlds: WorldSamples,
+    /// Charged time of interrupts for it, of one logical CPU.
+    pub system_pct: f64,
+    /// Configured memory.
+    pub memory_mb: f64,
+    /// Memory on the home nodes of its NUMA clients, the mean of the interval.
+    pub numa_local_pct: f64,
+    /// I/Os per second, those of machines without disks included.
+    pub iops: f64,
+    /// Its virtual disks, in the order of their numbers.
+    pub disks: Vec<DiskSample>,
+}
+
+/// A virtual disk in a [`VmSample`]; reads, and writes.
+#[derive(Clone, Debug, Serialize)]
+pub struct DiskSample {
+    /// Its controller.
+    pub controller: usize,
+    /// I/Os per second that came back.
+    pub iops: [f64; 2],
+    /// Payload.
+    pub mb_per_s: [f64; 2],
+    /// Mean time from the guest's driver to the interrupt; null where none came back.
+    pub latency_ms: [Option<f64>; 2],
+}
+
+/// Threads of a pool's service on a host.
+#[derive(Clone, Debug, Serialize)]
+pub struct ServiceSample {
+    /// Name of the pool.
+    pub pool: String,
+    /// Its threads.
+    pub worlds: WorldSamples,
+}
+
+/// A device or adapter in a [`HostSample`].
+#[derive(Clone, Debug, Serialize)]
+pub struct DeviceSample {
+    /// Its name: the same on every host that uses it.
+    pub name: String,
+    /// Commands that it takes at a time.
+    pub queue_depth: u32,
+    /// Commands with it, and in line for it, the mean of the interval.
+    pub active: f64,
+    /// See `active`.
+    pub queued: f64,
+    /// Commands per second.
+    pub commands_per_s: f64,
+    /// Of those, reads and writes; null where only the sum is known.
+    pub iops: Option<[f64; 2]>,
+    /// Payload read, and written.
+    pub mb_per_s: [f64; 2],
+    /// Mean time with the device; null without commands.
+    pub device_ms: Option<f64>,
+    /// Mean time in the hypervisor before that, in line for the device included.
+    pub kernel_ms: Option<f64>,
+    /// Mean time in line for the device.
+    pub queue_ms: Option<f64>,
+}
+
+/// A simulation that goes on from sample to sample.
+pub struct SampledRun {
+    simulation: Simulation,
+    before: Totals,
+    /// Memory of each host in bytes, and of each of its nodes.
+    memory: Vec<(u64, u64)>,
+    /// Per host: its LUNs, and the virtual disks on each.
+    luns: Vec<BTreeMap<Lun, Vec<usize>>>,
+}
+
+/// A LUN by array and number; those that machines share have numbers of their own.
+type Lun = (u32, bool, u32);
+
+/// Everything that is counted, at the end of an interval.
+#[derive(Clone, Default)]
+struct Totals {
+    worlds: Vec<Account>,
+    cpus: Vec<Vec<ProcessorTime>>,
+    interrupts: Vec<(ProcessorTime, f64)>,
+    vms: Vec<VmTotals>,
+    vdisks: Vec<Passages>,
+    /// Integrals of places taken and of the line.
+    depths: Vec<[f64; 2]>,
+    disks: Vec<DiskTotals>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct VmTotals {
+    system_ns: f64,
+    ios: f64,
+    local: f64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct DiskTotals {
+    busy: f64,
+    queue: f64,
+    passed: u64,
+    bytes: [u64; 2],
+}
+
+impl SampledRun {
+    /// A run of `scenario` with the random streams of `seed`: the same that [`crate::run`] makes.
+    ///
+    /// # Errors
+    /// As [`crate::run`].
+    pub fn new(scenario: &Scenario, seed: u64) -> Result<Self, RunError> {
+        let mut simulation = build(scenario, seed)?;
+        simulation.io.meter = Some(Meter::new(simulation.io.vdisks.len()));
+        let shared: Vec<bool> = scenario.vm_names().iter().map(|(_, vm)| vm.shared_luns).collect();
+        let mut luns = vec![BTreeMap::<Lun, Vec<usize>>::new(); simulation.hosts.len()];
+        for (vm, shared) in simulation.vms.iter().zip(shared) {
+            for vdisk in vm.io.iter().flat_map(|io| io.vdisks.clone()) {
+                if let Target::Array { array, lun, .. } = simulation.io.vdisks[vdisk].target {
+                    luns[vm.host].entry((array, shared, lun)).or_default().push(vdisk);
+                }
+            }
+        }
+        let hosts = scenario.host_names();
+        Ok(Self {
+            simulation,
+            before: Totals::default(),
+            memory: hosts
+                .iter()
+                .map(|(_, host)| (host.memory().bytes(), host.memory_per_node.bytes()))
+                .collect(),
+            luns,
+        })
+    }
+
+    /// Goes on to the end of the next interval; `None` at the end of the run.
+    ///
+    /// # Errors
+    /// As [`crate::run`].
+    pub fn next_sample(&mut self) -> Result<Option<Sample>, RunError> {
+        while let Some(event) = self.simulation.next_event()? {
+            match event {
+                Event::StartMeasuring => self.before = Totals::of(&self.simulation),
+                Event::Sample => {
+                    let now = Totals::of(&self.simulation);
+                    let sample = self.sample(&now);
+                    self.before = now;
+                    return Ok(Some(sample));
+                }
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+
+    fn sample(&self, now: &Totals) -> Sample {
+        let timeline = &self.simulation.recorder.timeline;
+        Sample {
+            time_s: timeline.time_s.last().copied().unwrap_or(0.0),
+            interval_s: timeline.interval_s,
+            hosts: (0..self.simulation.hosts.len())
+                .map(|host| self.host(now, host))
+                .collect(),
+        }
+    }
+
+    fn interval_ns(&self) -> f64 {
+        self.simulation.recorder.timeline.interval_s * 1e9
+    }
+
+    fn host(&self, now: &Totals, index: usize) -> HostSample {
+        let (simulation, host) = (&self.simulation, &self.simulation.hosts[index]);
+        let topology = host.occupancy.topology;
+        let percent = |ns: f64| 100.0 * ns / self.interval_ns();
+        let last = |series: &[f64]| series.last().copied().unwrap_or(0.0);
+        let line = &simulation.recorder.timeline.hosts[index];
+        let busy = |cpu: usize| now.cpus[index][cpu].threads_ns - self.before.cpus[index][cpu].threads_ns;
+        let halves = |cpu: usize| now.cpus[index][cpu].core_halves_ns - self.before.cpus[index][cpu].core_halves_ns;
+        let core = |cpu: usize| (halves(cpu) + topology.sibling(cpu).map_or(0, halves)) as f64 / 2.0;
+        let (interrupts, interrupts_before) = (now.interrupts[index], self.before.interrupts[index]);
+        let idle_halves = interrupts.0.core_halves_ns - interrupts_before.0.core_halves_ns;
+        let all_halves: u64 = (0..topology.cpus()).map(halves).sum::<u64>() + idle_halves;
+        let (memory, node_memory) = self.memory[index];
+        let vms = (0..simulation.vms.len()).filter(|&vm| simulation.vms[vm].host == index);
+        HostSample {
+            name: host.name.clone(),
+            cores: topology.cores(),
+            usage_pct: last(&line.usage_pct),
+            utilization_pct: last(&line.utilization_pct),
+            core_utilization_pct: (percent(all_halves as f64 / 2.0) / topology.cores() as f64).min(100.0),
+            cpu_utilization_pct: (0..topology.cpus()).map(|cpu| percent(busy(cpu) as f64)).collect(),
+            cpu_core_utilization_pct: (0..topology.cpus()).map(|cpu| percent(core(cpu))).collect(),
+            interrupts_pct: percent(interrupts.1 - interrupts_before.1),
+            memory_mb: memory as f64 / MB,
+            node_memory_mb: vec![node_memory as f64 / MB; topology.sockets],
+            node_free_mb: host.memory.free.iter().map(|&bytes| bytes as f64 / MB).collect(),
+            vms: vms.map(|vm| self.vm(now, vm)).collect(),
+            services: simulation
+                .pools
+                .iter()
+                .filter_map(|pool| {
+                    let threads = pool.threads.iter().map(|thread| thread.world);
+                    let here: Vec<usize> = threads
+                        .filter(|&world| simulation.worlds[world].host == index)
+                        .collect();
+                    (!here.is_empty()).then(|| ServiceSample {
+                        pool: pool.name.clone(),
+                        worlds: self.worlds(now, here.into_iter()),
+                    })
+                })
+                .collect(),
+            devices: self.luns(now, index).chain(self.pool_devices(now, index)).collect(),
+            adapters: self.adapters(now, index).collect(),
+        }
+    }
+
+    fn worlds(&self, now: &Totals, worlds: impl Iterator<Item = usize>) -> WorldSamples {
+        let percent = |ns: u64| 100.0 * ns as f64 / self.interval_ns();
+        let mut samples = WorldSamples::default();
+        for world in worlds {
+            let account = difference(&now.worlds[world], &self.before.worlds[world]);
+            samples.run_pct.push(percent(account.run_ns));
+            samples.ready_pct.push(percent(account.ready_ns));
+            samples.costop_pct.push(percent(account.costop_ns));
+            samples.wait_pct.push(percent(account.wait_ns));
+            samples.limited_pct.push(percent(account.limited_ns));
+            samples.overlap_pct.push(percent(account.overlap_ns));
+            samples.used_pct.push(100.0 * account.used_ns / self.interval_ns());
+        }
+        samples
+    }
+
+    fn vm(&self, now: &Totals, index: usize) -> VmSample {
+        let vm = &self.simulation.vms[index];
+        let (totals, before) = (now.vms[index], self.before.vms[index]);
+        let vcpus = vm.first_world..vm.first_world + vm.vcpus;
+        let helpers = vm.first_helper..vm.first_helper + vm.helpers;
+        let per_s = 1e9 / self.interval_ns();
+        let disk = |number: usize, vdisk: usize| {
+            let (count, before) = (&now.vdisks[vdisk], &self.before.vdisks[vdisk]);
+            let both = |get: fn(&Passages) -> &[u64; 2]| [0, 1].map(|way| get(count)[way] - get(before)[way]);
+            let (ios, guest_ns) = (both(|count| &count.ios), both(|count| &count.guest_ns));
+            DiskSample {
+                controller: number % vm.io.as_ref().map_or(1, |io| io.controllers.len()),
+                iops: ios.map(|ios| ios as f64 * per_s),
+                mb_per_s: both(|count| &count.bytes).map(|bytes| bytes as f64 / MB * per_s),
+                latency_ms: [0, 1].map(|way| mean_ms(guest_ns[way], ios[way])),
+            }
+        };
+        let vdisks: Range<usize> = vm.io.as_ref().map_or(0..0, |io| io.vdisks.clone());
+        VmSample {
+            name: vm.name.clone(),
+            vcpus: vm.vcpus,
+            worlds: self.worlds(now, vcpus.chain(helpers)),
+            system_pct: 100.0 * (totals.system_ns - before.system_ns) / self.interval_ns(),
+            memory_mb: vm.memory.total_bytes() as f64 / MB,
+            numa_local_pct: 100.0 * (totals.local - before.local) / self.interval_ns(),
+            iops: (totals.ios - before.ios) * per_s,
+            disks: vdisks.enumerate().map(|(number, vdisk)| disk(number, vdisk)).collect(),
+        }
+    }
+
+    fn luns<'s>(&'s self, now: &'s Totals, host: usize) -> impl Iterator<Item = DeviceSample> + 's {
+        let path = &self.simulation.io;
+        self.luns[host].iter().map(move |((array, shared, number), vdisks)| {
+            let mut sample = self.commands(now, vdisks);
+            // behind the hypervisor's own limit on machines that share it, the depth of the device itself
+            let mut places: Vec<u32> = vdisks
+                .iter()
+                .flat_map(|&vdisk| path.vdisks[vdisk].lun_depths())
+                .collect();
+            places.sort_unstable();
+            places.dedup();
+            sample.queued = places.iter().map(|&depth| self.mean_of_depth(now, depth, 1)).sum();
+            let device = path.vdisks[vdisks[0]].lun_depth();
+            sample.active = self.mean_of_depth(now, device, 0);
+            sample.queue_depth = path.depths[device as usize].places;
+            let kind = if *shared { "shared-lun" } else { "lun" };
+            sample.name = format!("{}-{kind}-{number}", path.arrays[*array as usize].name);
+            sample
+        })
+    }
+
+    fn adapters<'s>(&'s self, now: &'s Totals, host: usize) -> impl Iterator<Item = DeviceSample> + 's {
+        let (path, host_state) = (&self.simulation.io, &self.simulation.hosts[host]);
+        host_state.ports.clone().enumerate().map(move |(number, port)| {
+            let through = |vdisk: &usize| matches!(path.vdisks[*vdisk].target, Target::Array { port: own, .. } if own as usize == port);
+            let vdisks: Vec<usize> = self.luns[host].values().flatten().copied().filter(through).collect();
+            let depth = (host_state.port_depths + number) as u32;
+            let mut sample = self.commands(now, &vdisks);
+            sample.active = self.mean_of_depth(now, depth, 0);
+            sample.queued = self.mean_of_depth(now, depth, 1);
+            sample.queue_depth = path.depths[depth as usize].places;
+            sample.name = format!("vmhba{number}");
+            sample
+        })
+    }
+
+    fn mean_of_depth(&self, now: &Totals, depth: u32, which: usize) -> f64 {
+        let depth = depth as usize;
+        (now.depths[depth][which] - self.before.depths[depth][which]) / self.interval_ns()
+    }
+
+    /// The commands of some virtual disks.
+    fn commands(&self, now: &Totals, vdisks: &[usize]) -> DeviceSample {
+        let sum = |get: &dyn Fn(&Passages) -> u64| -> u64 {
+            let one = |&vdisk: &usize| get(&now.vdisks[vdisk]) - get(&self.before.vdisks[vdisk]);
+            vdisks.iter().map(one).sum()
+        };
+        let per_s = 1e9 / self.interval_ns();
+        let answered = [0, 1].map(|way| sum(&|count| count.commands[way]));
+        let sent = sum(&|count| count.sent);
+        DeviceSample {
+            name: String::new(),
+            queue_depth: 0,
+            active: 0.0,
+            queued: 0.0,
+            commands_per_s: answered.iter().sum::<u64>() as f64 * per_s,
+            iops: Some(answered.map(|commands| commands as f64 * per_s)),
+            mb_per_s: [0, 1].map(|way| sum(&|count| count.bytes[way]) as f64 / MB * per_s),
+            device_ms: mean_ms(sum(&|count| count.device_ns), answered.iter().sum()),
+            kernel_ms: mean_ms(sum(&|count| count.kernel_ns), sent),
+            queue_ms: mean_ms(sum(&|count| count.queue_ns), sent),
+        }
+    }
+
+    /// Devices of pools in a host. How long an operation was there follows from how many were (Little's law).
+    fn pool_devices<'s>(&'s self, now: &'s Totals, host: usize) -> impl Iterator<Item = DeviceSample> + 's {
+        let path = &self.simulation.io;
+        self.simulation.pools.iter().flat_map(move |pool| {
+            let per_node = pool.devices.len() / pool.nodes.len();
+            let nodes = pool.nodes.iter().enumerate().filter(move |(_, node)| node.host == host);
+            let disks = nodes.flat_map(move |(node, _)| (0..per_node).map(move |number| (node, number)));
+            disks.map(move |(node, number)| {
+                let disk = pool.devices.start + node * per_node + number;
+                let (totals, before) = (now.disks[disk], self.before.disks[disk]);
+                let passed = totals.passed - before.passed;
+                let (busy, queue) = (totals.busy - before.busy, totals.queue - before.queue);
+                let mean = |integral: f64| (passed > 0).then(|| integral / passed as f64 / 1e6);
+                let bytes = [0, 1].map(|way| totals.bytes[way] - before.bytes[way]);
+                DeviceSample {
+                    name: format!("{}-disk-{}", pool.name, disk - pool.devices.start),
+                    queue_depth: path.disk_sets[path.disks[disk].set as usize].depth,
+                    active: busy / self.interval_ns(),
+                    queued: queue / self.interval_ns(),
+                    commands_per_s: passed as f64 * 1e9 / self.interval_ns(),
+                    iops: None,
+                    mb_per_s: bytes.map(|bytes| bytes as f64 / MB * 1e9 / self.interval_ns()),
+                    device_ms: mean(busy),
+                    kernel_ms: mean(queue),
+                    queue_ms: mean(queue),
+                }
+            })
+        })
+    }
+}
+
+fn mean_ms(sum_ns: u64, count: u64) -> Option<f64> {
+    (count > 0).then(|| sum_ns as f64 / count as f64 / 1e6)
+}
+
+impl Totals {
+    fn of(simulation: &Simulation) -> Self {
+        let (now, path) = (simulation.now, &simulation.io);
+        Self {
+            worlds: simulation.worlds.iter().map(|world| world.account).collect(),
+            cpus: simulation
+                .hosts
+                .iter()
+                .map(|host| host.cpus.iter().map(|cpu| cpu.time).collect())
+                .collect(),
+            interrupts: simulation
+                .hosts
+                .iter()
+                .map(|host| (host.interrupts, host.system_ns))
+                .collect(),
+            vms: simulation
+                .vms
+                .iter()
+                .map(|vm| VmTotals {
+                    system_ns: vm.measured.system_ns,
+                    ios: vm.measured.ios,
+                    local: vm.measured.local.integral(now),
+                })
+                .collect(),
+            vdisks: path.meter.as_ref().map_or_else(Vec::new, |meter| meter.vdisks.clone()),
+            depths: path
+                .depths
+                .iter()
+                .map(|depth| [depth.busy.integral(now), depth.queue.integral(now)])
+                .collect(),
+            disks: path
+                .disks
+                .iter()
+                .map(|disk| DiskTotals {
+                    busy: disk.busy.integral(now),
+                    queue: disk.queue.integral(now),
+                    passed: disk.waits.passed,
+                    bytes: disk.bytes,
+                })
+                .collect(),
+        }
+    }
+}

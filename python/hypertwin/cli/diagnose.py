@@ -1,0 +1,79 @@
+"""`hypertwin diagnose`: what is wrong with a cluster, and what would cure it."""
+
+from __future__ import annotations
+
+import enum
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hypertwin import _core
+from hypertwin.cli import output
+from hypertwin.errors import HypertwinError
+from hypertwin.report import diagnosis, files
+
+
+class Format(enum.StrEnum):
+    """Form of the findings."""
+
+    table = "table"
+    json = "json"
+
+
+class UsageError(HypertwinError):
+    """Nothing to look at."""
+
+    code = "usage"
+    exit_code = 2
+
+
+def command(
+    sources: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[FILES]...", help="Telemetry: files of any known format, or addresses."),
+    ] = None,
+    cluster: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="CLUSTER.yaml", help="The cluster as a scenario: configuration, and what-ifs on the twin."
+        ),
+    ] = None,
+    what_if: Annotated[
+        bool, typer.Option("--what-if/--no-what-if", help="Simulate what would help (needs --cluster).")
+    ] = True,
+    form: Annotated[Format, typer.Option("--format", help="Form of the findings.")] = Format.table,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the findings here instead of stdout.")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="Write a page with the findings and their charts as well.")
+    ] = None,
+) -> None:
+    """Say what is wrong, with evidence and source, and what would cure it. Exit code 0 with and without findings."""
+    if not sources and cluster is None:
+        raise UsageError("nothing to look at: give telemetry files, --cluster CLUSTER.yaml, or both")
+    for path in (out, report):
+        if path is not None:
+            files.check_writable(path)
+    from hypertwin import diagnose  # as long to import as all else together
+
+    with output.labelled_progress_bar() as progress:
+        found = diagnose.diagnose(
+            sources or [], cluster=cluster, charts=report is not None, simulate=what_if, progress=progress
+        )
+    result = {"version": _core.version(), **found.to_dict()}
+    if report is not None:
+        from hypertwin.report import html
+
+        files.write_atomically(report, html.render_diagnosis(result, [finding.charts for finding in found.findings]))
+        sys.stderr.write(f"wrote {report}\n")
+    if out is not None:
+        content = files.to_json(result) if form is Format.json else output.render(diagnosis.text(result))
+        files.write_atomically(out, content)
+        sys.stderr.write(f"wrote {out}: {diagnosis.summary(result)}\n")
+    elif form is Format.json:
+        output.write(files.to_json(result))
+    else:
+        output.print_table(diagnosis.text(result))

@@ -1,0 +1,56 @@
+"""`hypertwin import`: a scenario from what another system says of a cluster."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hypertwin import scenario
+from hypertwin.cli import output
+from hypertwin.errors import printable
+from hypertwin.ingest import address, demand, formats, sources, to_scenario
+from hypertwin.report import files
+
+
+def command(
+    source: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE...",
+            help="An export, or the address of a system; several of one kind make one cluster.",
+        ),
+    ],
+    out: Annotated[
+        str, typer.Option("-o", "--out", metavar="FILE.yaml", help="Write the scenario here; - writes it to stdout.")
+    ],
+    telemetry: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="Take the machines' demand from these measurements instead of the source."),
+    ] = None,
+) -> None:
+    """Make a scenario of an RVTools export, a vCenter, a libvirt host and the like, and say what had to be assumed."""
+    target = None if out == "-" else Path(out)
+    if target is not None:
+        files.check_writable(target)
+    with output.working(f"reading {address.shown(source[0])}"):
+        inventory = sources.read(source)
+    if telemetry:
+        with output.working(f"reading {address.shown(telemetry[0])}"):
+            readings = (formats.read(each) for each in telemetry)
+            measured = demand.measured_demand(readings, inventory.hosts, inventory.vms)
+        inventory = to_scenario.with_demand(inventory, measured)
+    with output.working("making the scenario"):
+        made, assumptions = to_scenario.to_scenario(inventory)
+        text = to_scenario.to_yaml(made)
+        scenario.loads(text, file=out)
+    if target is not None:
+        files.write_atomically(target, text)
+    for line in to_scenario.summary(inventory, made, assumptions):
+        sys.stderr.write(f"{printable(line)}\n")
+    if target is None:
+        output.write(text)
+    else:
+        sys.stderr.write(f"wrote {target}\n")

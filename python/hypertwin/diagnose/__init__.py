@@ -1,0 +1,195 @@
+"""What is wrong with a cluster, from its telemetry and its configuration: findings with evidence, source and cure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hypertwin import scenario as scenarios
+from hypertwin.diagnose import causes, cpu, memory, numa, placement, sizing, storage, what_if
+from hypertwin.diagnose.evidence import Evidence, Read
+from hypertwin.diagnose.rule import SEVERITIES, Finding, Rule
+from hypertwin.diagnose.subjects import Case
+from hypertwin.scenario import Scenario
+
+RULES: tuple[Rule, ...] = (
+    *placement.RULES[:2],
+    *cpu.RULES,
+    *memory.RULES,
+    *numa.RULES,
+    *sizing.RULES,
+    *storage.RULES,
+    *placement.RULES[2:],
+)
+"""All rules, causes before what follows from them: the order of findings that are equally bad."""
+
+ALSO_READ = (
+    "interval_s",
+    "vcpus",
+    "cores",
+    "threads",
+    "clock_mhz",
+    "memory_bytes",
+    "used_mhz",
+    "demand_mhz",
+    "cpu_cores",
+    *("run_sum_pct", "used_sum_pct", "numa_local_bytes", "numa_remote_bytes", "core_utilization_pct", "iops"),
+    *("queue_depth", "active_commands", "run_queue"),
+)
+"""Metrics that rules look at beside those of their bands."""
+
+MOST_CHARTS = 60
+"""Findings that get a chart: pages with more become slow to open."""
+
+INSIDE_ONLY = (
+    "only guests were measured: ready, co-stop, and what their host does cannot be seen from inside; on ESXi steal is "
+    "always "
+    "0, and says nothing"
+)
+
+
+@dataclass(frozen=True)
+class NotChecked:
+    """A rule that lacks something."""
+
+    code: str
+    needs: str
+
+    def to_dict(self) -> dict[str, str]:
+        """As JSON has it."""
+        return {"code": self.code, "needs": self.needs}
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What was found."""
+
+    findings: tuple[Finding, ...]
+    """Worst first."""
+    not_checked: tuple[NotChecked, ...]
+    read: tuple[Read, ...]
+    notes: tuple[str, ...]
+    cluster: str | None
+    """Name of the scenario, if one was given."""
+    hosts: int
+    machines: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `hypertwin diagnose --format json` prints it."""
+        return {
+            "cluster": self.cluster,
+            "hosts": self.hosts,
+            "machines": self.machines,
+            "findings": [finding.to_dict() for finding in self.findings],
+            "not_checked": [each.to_dict() for each in self.not_checked],
+            "read": [each.to_dict() for each in self.read],
+            "notes": list(self.notes),
+        }
+
+
+def diagnose(
+    sources: Sequence[str | Path] = (),
+    *,
+    cluster: Scenario | str | Path | None = None,
+    charts: bool = False,
+    simulate: bool = True,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Diagnosis:
+    """Say what is wrong with a cluster.
+
+    `sources` are files or addresses of telemetry, of any format that `hypertwin telemetry` reads. `cluster` is a
+    scenario: it gives configuration, and is what what-ifs are simulated on, unless `simulate` is False. With `charts`
+    findings carry the series behind them. `progress` is called with a label, how much is done, and how much there is.
+
+    Raises SourceError or ScenarioError for what cannot be read.
+    """
+    loaded = scenarios.load(cluster) if cluster is not None else None
+    metrics = {band.metric for rule in RULES for band in rule.bands} | set(ALSO_READ)
+    with Evidence.of([str(source) for source in sources], metrics, progress) as evidence:
+        case = Case.of(evidence, loaded)
+        findings, not_checked = judge(case)
+        _tell_when(evidence, findings)
+        if charts:
+            _draw(evidence, findings)
+    notes = [*case.notes]
+    if case.guests and not case.machines:
+        notes.append(INSIDE_ONLY)
+    if simulate:
+        notes += what_if.add(case, findings, progress)
+    return Diagnosis(
+        findings=tuple(findings),
+        not_checked=tuple(not_checked),
+        read=evidence.reads,
+        notes=tuple(notes),
+        cluster=loaded.name if loaded else None,
+        hosts=len(case.servers),
+        machines=len(case.machines),
+    )
+
+
+def judge(case: Case) -> tuple[list[Finding], list[NotChecked]]:
+    """Findings of all rules, worst first and linked to their causes; and what could not be checked."""
+    findings: list[Finding] = []
+    not_checked: list[NotChecked] = []
+    for rule in RULES:
+        not_checked += [NotChecked(rule.code, needs) for needs in rule.lacks(case)]
+        for finding in rule.find(case, rule):
+            finding.sources = rule.sources
+            findings.append(finding)
+    order = {rule.code: place for place, rule in enumerate(RULES)}
+    findings.sort(
+        key=lambda finding: (
+            SEVERITIES.index(finding.severity),
+            order[finding.code],
+            finding.subject.path,
+            finding.title,
+        )
+    )
+    causes.link(findings)
+    return findings, not_checked
+
+
+def _tell_when(evidence: Evidence, findings: Sequence[Finding]) -> None:
+    """Add to each figure how many samples are beyond its band, and when."""
+    asked = {
+        (measure.entity, measure.metric, measure.band.first * measure.divisor, measure.band.below)
+        for finding in findings
+        for measure in finding.evidence
+        if measure.entity is not None and measure.band is not None and measure.metric == measure.band.metric
+    }
+    found = evidence.beyond(sorted(asked))
+    for finding in findings:
+        for place, measure in enumerate(finding.evidence):
+            when = found.get((measure.entity or "", measure.metric))
+            if when is not None and measure.band is not None and measure.metric == measure.band.metric:
+                finding.evidence[place] = replace(measure, when=when)
+
+
+def _draw(evidence: Evidence, findings: Sequence[Finding]) -> None:
+    """Give the first findings the series of what they were judged by."""
+    drawn = findings[:MOST_CHARTS]
+    wanted = {
+        (measure.entity, measure.metric)
+        for finding in drawn
+        for measure in finding.evidence
+        if measure.entity is not None
+    }
+    series = evidence.series(wanted)
+    for finding in drawn:
+        for measure in finding.evidence:
+            found = series.get((measure.entity or "", measure.metric))
+            if found is None:
+                continue
+            finding.charts.append(
+                {
+                    "what": measure.what,
+                    "unit": measure.unit,
+                    "x": found.x,
+                    "mean": [value / measure.divisor for value in found.mean],
+                    "most": [value / measure.divisor for value in found.most],
+                    "band": measure.band.to_dict() if measure.band else None,
+                    "value": measure.value,
+                }
+            )

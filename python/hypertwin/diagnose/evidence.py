@@ -1,0 +1,329 @@
+"""Telemetry as rules look at it: one figure per entity and metric, and short series for charts.
+
+Readings of any number of files go, part by part, into one temporary Parquet file, and DuckDB aggregates that in
+bounded memory. Percentiles are exact, so the same files give the same findings.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from hypertwin.diagnose.rule import When
+from hypertwin.ingest import formats, outside, telemetry
+from hypertwin.ingest.outside import Gap
+
+if TYPE_CHECKING:
+    import duckdb
+
+MEMORY_LIMIT = "400MB"
+THREADS = 2
+MOST_POINTS = 300
+"""Points of a series for a chart."""
+MOST_ENTITIES = 2_000_000
+"""Most entities times metrics that are kept; 100 hosts of 17,000 esxtop columns have fewer."""
+BATCH_ROWS = 12_000_000
+"""Values that are sorted at a time for percentiles: 8 bytes each, twice."""
+SIGNIFICANT = 9
+"""Digits of means that are kept: sums of floating-point numbers differ in the last ones with the order of threads."""
+
+_LAST_TIME_US = 253_402_300_799_000_000
+"""End of the year 9999."""
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Stat:
+    """One metric of one entity over all samples."""
+
+    count: int
+    mean: float
+    least: float
+    most: float
+    low: float
+    """What 5 % of the samples, and at least two, do not exceed: the same downwards."""
+    seldom: float
+    """20th percentile: what a fifth of the samples do not exceed."""
+    median: float
+    often: float
+    """80th percentile: what a fifth of the samples reach."""
+    high: float
+    """What more than 5 % of the samples, and at least two, reach: sustained, never one peak."""
+    first_us: int | None
+    """Time of the first sample, microseconds since 1970; None where the source has no clock."""
+    last_us: int | None
+
+    def over(self, divisor: float) -> Stat:
+        """The same of a metric divided by a positive number."""
+        names = ("mean", "least", "most", "low", "seldom", "median", "often", "high")
+        return replace(self, **{name: getattr(self, name) / divisor for name in names})
+
+
+@dataclass(frozen=True)
+class Read:
+    """What was read of one source."""
+
+    source: str
+    kind: str
+    rows: int
+    gaps: tuple[Gap, ...]
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        gaps = [{"what": gap.what, "costs": gap.costs} for gap in self.gaps]
+        return {"source": self.source, "kind": self.kind, "rows": self.rows, "gaps": gaps, "notes": list(self.notes)}
+
+
+class Evidence:
+    """The aggregates of all telemetry, and access to the samples behind them."""
+
+    def __init__(self, stats: Mapping[tuple[str, str], Stat], path: Path | None, reads: Sequence[Read]) -> None:
+        """Use `Evidence.of`."""
+        self._stats = stats
+        self._path = path
+        self.reads = tuple(reads)
+        self._by_kind: dict[str, list[str]] = {}
+        self._present: set[tuple[str, str]] = set()
+        for entity, metric in stats:
+            kind = entity.split("/")[-2] if "/" in entity else entity
+            self._by_kind.setdefault(kind, []).append(entity)
+            self._present.add((kind, metric))
+        self._by_kind = {kind: sorted(set(entities)) for kind, entities in self._by_kind.items()}
+        paths: set[str] = set()
+        for entity, _ in stats:
+            parts = entity.split("/")
+            paths.update("/".join(parts[:end]) for end in range(2, len(parts) + 1, 2))
+        self.paths = sorted(paths)
+        """Every entity, and all that they are in."""
+
+    @staticmethod
+    @contextmanager
+    def of(
+        sources: Sequence[str], metrics: Iterable[str], progress: Progress | None = None, folder: Path | None = None
+    ) -> Iterator[Evidence]:
+        """Read sources and aggregate these metrics. The samples are gone when the block ends. Raises SourceError."""
+        if not sources:
+            yield Evidence({}, None, ())
+            return
+        with tempfile.TemporaryDirectory(prefix="hypertwin-", dir=folder) as temporary:
+            path = Path(temporary) / "telemetry.parquet"
+            reads = _write(sources, path, progress)
+            stats = _aggregate(path, sorted(set(metrics)), progress, sources[0])
+            yield Evidence(stats, path, reads)
+
+    def stat(self, entity: str | None, metric: str) -> Stat | None:
+        """A metric of an entity, or None."""
+        return self._stats.get((entity, metric)) if entity is not None else None
+
+    def entities(self, kind: str) -> list[str]:
+        """Paths whose last kind this is, in order."""
+        return self._by_kind.get(kind, [])
+
+    def has(self, kind: str, metric: str) -> bool:
+        """Whether any entity of a kind has a metric."""
+        return (kind, metric) in self._present
+
+    def interval_s(self, entity: str | None, metric: str) -> float | None:
+        """Length of an entity's intervals: as the source says it, of it or what it is in, or from the times."""
+        stat = self.stat(entity, metric)
+        place = entity
+        while place:
+            said = self.stat(place, "interval_s")
+            if said is not None:
+                return said.median
+            place = place.rpartition("/")[0].rpartition("/")[0]
+        if stat is None or stat.first_us is None or stat.last_us is None or stat.count < 2:
+            return None
+        return round((stat.last_us - stat.first_us) / (stat.count - 1) / 1e6, 1) or None
+
+    def series(self, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Series]:
+        """At most `MOST_POINTS` means and maxima of each (entity, metric), over its own span of time."""
+        pairs = sorted({pair for pair in wanted if pair in self._stats})
+        if not pairs or self._path is None:
+            return {}
+        spans = [
+            (*pair, self._stats[pair].first_us, self._stats[pair].last_us, self._stats[pair].count) for pair in pairs
+        ]
+        with _connection() as connection:
+            table = pl.DataFrame(
+                spans,
+                schema={"entity": pl.String, "metric": pl.String, "first": pl.Int64, "last": pl.Int64, "n": pl.Int64},
+                orient="row",
+            ).to_arrow()
+            connection.register("wanted", table)
+            rows = connection.execute(_SERIES.format(path=_quoted(self._path), points=MOST_POINTS)).fetchall()
+        found: dict[tuple[str, str], Series] = {}
+        for entity, metric, time_us, place, mean, most in rows:
+            series = found.setdefault((entity, metric), Series([], [], []))
+            series.x.append(place if time_us is None else _time(time_us))
+            series.mean.append(_rounded(mean))
+            series.most.append(most)
+        return found
+
+    def beyond(self, wanted: Sequence[tuple[str, str, float, bool]]) -> dict[tuple[str, str], When]:
+        """When samples of (entity, metric) were above a limit, or below it where the last is true."""
+        if not wanted or self._path is None:
+            return {}
+        with _connection() as connection:
+            table = pl.DataFrame(
+                list(wanted),
+                schema={"entity": pl.String, "metric": pl.String, "beyond": pl.Float64, "below": pl.Boolean},
+                orient="row",
+            ).to_arrow()
+            connection.register("wanted", table)
+            rows = connection.execute(_BEYOND.format(path=_quoted(self._path))).fetchall()
+        return {
+            (entity, metric): When(_rounded(share), *(None if us is None else _time(us) for us in times))
+            for entity, metric, share, *times in rows
+        }
+
+
+@dataclass(frozen=True)
+class Series:
+    """A metric over time, thinned out for a chart: means and maxima of equal parts of the time."""
+
+    x: list[str | int]
+    """Times as ISO 8601 in UTC, or numbers of samples where the source has no clock."""
+    mean: list[float]
+    most: list[float]
+
+
+def _write(sources: Sequence[str], path: Path, progress: Progress | None) -> list[Read]:
+    readings = [formats.read(source) for source in sources]
+
+    def told(source: str, rows: int) -> None:
+        if progress:
+            progress(f"reading {source}: {rows / 1e6:,.1f} million values", 0, 0)
+
+    rows = telemetry.gather(readings, path, told)
+    return [
+        Read(reading.source, reading.kind, count, tuple(reading.gaps), tuple(reading.notes))
+        for reading, count in zip(readings, rows, strict=True)
+    ]
+
+
+@contextmanager
+def _connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    import duckdb  # as long to import as all else: only where telemetry is looked at
+
+    connection = duckdb.connect(
+        config={"memory_limit": MEMORY_LIMIT, "threads": str(THREADS), "preserve_insertion_order": "false"}
+    )
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+_INNER = "'%/vcpu/%'"
+"""Of vCPUs only the machine's sum is judged."""
+
+_TOTALS = """
+select entity, metric, count(*), avg(value), min(value), max(value), min(epoch_us(time)), max(epoch_us(time))
+from read_parquet({path}) where metric in ({metrics}) and entity not like {inner} and isfinite(value) group by all
+"""
+
+_PERCENTILES = """
+select entity, quantile_disc(value, [0.05, 0.2, 0.5, 0.8, 0.95]), max(value, 2)[-1], min(value, 2)[-1]
+from read_parquet({path})
+where metric = '{metric}' and entity not like {inner} and isfinite(value) and hash(entity) % {parts} = {part}
+group by all
+"""
+
+_SERIES = """
+with samples as (
+    select s.entity, s.metric, s.value, epoch_us(s.time) as us, w.first, w.last, w.n,
+        case when s.time is null then row_number() over (partition by s.entity, s.metric order by s.file_row_number) - 1
+        end as place
+    from read_parquet({path}, file_row_number = true) s join wanted w on s.entity = w.entity and s.metric = w.metric
+    where isfinite(s.value)
+)
+select entity, metric, min(us), min(place), avg(value), max(value) from samples
+group by entity, metric, case when us is null then place * {points} // n
+    else floor((us - first) / (last - first + 1.0) * {points}) end
+order by entity, metric, min(us), min(place)
+"""
+
+_BEYOND = """
+select entity, metric, 100.0 * count(*) filter (distance > 0) / count(*),
+    min(us) filter (distance > 0), max(us) filter (distance > 0), arg_max(us, (distance, -us))
+from (
+    select s.entity, s.metric, epoch_us(s.time) as us,
+        case when below then beyond - value else value - beyond end as distance
+    from read_parquet({path}) s join wanted w on s.entity = w.entity and s.metric = w.metric
+    where isfinite(s.value)
+) group by all
+"""
+
+
+def _aggregate(
+    path: Path, metrics: Sequence[str], progress: Progress | None, source: str
+) -> dict[tuple[str, str], Stat]:
+    import duckdb
+
+    quoted = _quoted(path)
+    stats: dict[tuple[str, str], Stat] = {}
+    if progress:
+        progress("looking at all values", 0, 0)
+    try:
+        with _connection() as connection:
+            listed = ", ".join(f"'{metric}'" for metric in metrics)
+            query = _TOTALS.format(path=quoted, metrics=listed, inner=_INNER)
+            totals = connection.execute(query).fetchmany(MOST_ENTITIES + 1)
+            if len(totals) > MOST_ENTITIES:
+                allowed = f"at most {MOST_ENTITIES:,} entities times metrics"
+                outside.refuse(source, "", "more", allowed, "give fewer files at a time", "source-too-large")
+            rows_of: dict[str, int] = {}
+            found: dict[tuple[str, str], tuple[Any, ...]] = {}
+            for entity, metric, *rest in totals:
+                rows_of[metric] = rows_of.get(metric, 0) + rest[0]
+                found[entity, metric] = tuple(rest)
+            for metric in sorted(rows_of):
+                parts = rows_of[metric] // BATCH_ROWS + 1
+                for part in range(parts):
+                    query = _PERCENTILES.format(path=quoted, metric=metric, inner=_INNER, parts=parts, part=part)
+                    for entity, quantiles, second, second_least in connection.execute(query).fetchall():
+                        stats[entity, metric] = _stat(found[entity, metric], quantiles, second, second_least)
+    except duckdb.OutOfMemoryException:
+        hint = "give fewer files at a time, or a shorter time"
+        outside.refuse(source, "", "too many values", f"what fits into {MEMORY_LIMIT}", hint, "source-too-large")
+    return stats
+
+
+def _stat(totals: Sequence[Any], quantiles: Sequence[float], second: float, second_least: float) -> Stat:
+    count, mean, least, most, first_us, last_us = totals
+    return Stat(
+        count=count,
+        mean=_rounded(mean),
+        least=least,
+        most=most,
+        low=max(quantiles[0], second_least),
+        seldom=quantiles[1],
+        median=quantiles[2],
+        often=min(quantiles[3], second),
+        high=min(quantiles[4], second),
+        first_us=first_us,
+        last_us=last_us,
+    )
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{SIGNIFICANT}g}")
+
+
+def _time(us: int) -> str:
+    us = min(max(us, 0), _LAST_TIME_US)
+    return datetime.fromtimestamp(us // 1_000_000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _quoted(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"

@@ -1,0 +1,299 @@
+"""Whom rules look at: hosts, machines and guests, as the telemetry and the cluster file know them together.
+
+A host or a machine of the cluster file is the one of the telemetry when its `label`, or its name where it has none, is
+the same, whatever the case; of several machines of one name that on the same host. What the cluster file says of size
+and topology wins over what was measured.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hypertwin import vnuma
+from hypertwin.diagnose.evidence import Evidence, Stat
+from hypertwin.diagnose.rule import Subject
+from hypertwin.ingest import telemetry
+from hypertwin.scenario import Scenario
+
+APPLIANCE = re.compile(r"(?i)(?:^|[-_. ])(?:ntnx[-_].*|cvm|svm|scvm|stctlvm|vsa)(?:$|[-_. ]\w*)")
+"""Names of storage appliances where the cluster file does not say it: Nutanix `NTNX-...-CVM`, ScaleIO `SVM`,
+HyperFlex `stCtlVM-...`, StoreVirtual `VSA`."""
+
+
+@dataclass
+class Server:
+    """A host."""
+
+    name: str
+    entity: str | None = None
+    """Its path in the telemetry; None where there is none of it."""
+    key: str | None = None
+    """Its name in the scenario; None without one."""
+    cores: int | None = None
+    threads: int | None = None
+    nodes: int | None = None
+    clock_mhz: float | None = None
+    memory_bytes: float | None = None
+    hypervisor: str | None = None
+    machines: list[Machine] = field(default_factory=list)
+
+    @property
+    def subject(self) -> Subject:
+        """The host as findings name it."""
+        return Subject("host", self.name, self.entity or telemetry.entity("host", self.name))
+
+    @property
+    def vcpus(self) -> int:
+        """vCPUs of its machines, as far as they are known."""
+        return sum(machine.vcpus or 0 for machine in self.machines)
+
+
+@dataclass
+class Machine:
+    """A virtual machine."""
+
+    name: str
+    entity: str | None = None
+    key: str | None = None
+    server: Server | None = None
+    vcpus: int | None = None
+    memory_bytes: float | None = None
+    guest: str | None = None
+    """Path of what was measured inside it."""
+    layout: Mapping[str, Any] | None = None
+    """Its virtual NUMA, as `hypertwin.vnuma.layouts` gives it."""
+    appliance: bool = False
+    """Whether it serves storage."""
+
+    @property
+    def subject(self) -> Subject:
+        """The machine as findings name it."""
+        host = ("host", self.server.name) if self.server else ()
+        return Subject("vm", self.name, self.entity or telemetry.entity(*host, "vm", self.name))
+
+    @property
+    def host(self) -> str | None:
+        """Name of its host."""
+        return self.server.name if self.server else None
+
+
+@dataclass
+class Case:
+    """Everything that rules look at."""
+
+    evidence: Evidence
+    scenario: Scenario | None
+    servers: list[Server]
+    machines: list[Machine]
+    guests: list[str]
+    """Paths of guests that belong to no machine that is known."""
+    notes: list[str]
+
+    @staticmethod
+    def of(evidence: Evidence, scenario: Scenario | None) -> Case:
+        """Bring telemetry and cluster file together."""
+        servers, machines = _of_scenario(scenario) if scenario else ([], [])
+        notes: list[str] = []
+        known = bool(servers)
+        _measured_servers(evidence, servers)
+        missing = _measured_machines(evidence, servers, machines)
+        if known and missing:
+            listed = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+            notes.append(f"not in the cluster file, so without its configuration: {listed}")
+        guests = _measured_guests(evidence, machines)
+        for machine in machines:
+            if machine.server:
+                machine.server.machines.append(machine)
+            machine.appliance = machine.appliance or bool(APPLIANCE.search(machine.name))
+        servers.sort(key=lambda server: server.subject.path)
+        machines.sort(key=lambda machine: machine.subject.path)
+        return Case(evidence, scenario, servers, machines, guests, notes)
+
+    def each(self, machine: Machine, metric: str) -> Stat | None:
+        """A metric that is summed over the vCPUs of a machine, per vCPU; None without it or without their number."""
+        stat = self.evidence.stat(machine.entity, metric)
+        return stat.over(machine.vcpus) if stat and machine.vcpus else None
+
+    def busy(self, machine: Machine) -> Busy | None:
+        """How busy a machine is as its guest sees it, per cent of a vCPU: the best figure that there is of it."""
+        if not machine.vcpus:
+            return None
+        for entity in (machine.guest, machine.entity):
+            stat = self.evidence.stat(entity, "guest_cpu_pct")
+            if stat and entity:
+                return Busy(stat, stat.most, "guest_cpu_pct", entity, 1)
+        run = self.each(machine, "run_sum_pct")
+        if run and machine.entity:
+            waiting = [self.each(machine, metric) for metric in ("ready_sum_pct", "costop_sum_pct")]
+            more = sum(stat.mean for stat in waiting if stat)
+            most = run.most + sum(stat.most for stat in waiting if stat)
+            # a guest believes that a vCPU which waits for a CPU is busy
+            return Busy(_raised(run, more), min(most, 100.0), "run_sum_pct", machine.entity, machine.vcpus)
+        cores = self.each(machine, "cpu_cores")
+        if cores and machine.entity:
+            stat = cores.over(1 / 100)
+            return Busy(stat, stat.most, "cpu_cores", machine.entity, machine.vcpus / 100)
+        clock = machine.server.clock_mhz if machine.server else None
+        for metric in ("demand_mhz", "used_mhz"):
+            used = self.each(machine, metric)
+            if used and clock and machine.entity:
+                stat = used.over(clock / 100)
+                return Busy(stat, stat.most, metric, machine.entity, machine.vcpus * clock / 100)
+        return None
+
+
+@dataclass(frozen=True)
+class Busy:
+    """How busy a machine's vCPUs are, in per cent of one, as its guest sees it."""
+
+    stat: Stat
+    most: float
+    """Never less than the true peak."""
+    metric: str
+    """What it is from, with `entity` and `divisor`."""
+    entity: str
+    divisor: float
+
+
+def _raised(stat: Stat, by: float) -> Stat:
+    raised = {
+        name: min(getattr(stat, name) + by, 100.0)
+        for name in ("mean", "least", "most", "low", "seldom", "median", "often", "high")
+    }
+    return Stat(count=stat.count, first_us=stat.first_us, last_us=stat.last_us, **raised)
+
+
+def _of_scenario(scenario: Scenario) -> tuple[list[Server], list[Machine]]:
+    data = scenario.data
+    servers: dict[str, Server] = {}
+    for group, host in data["hosts"].items():
+        for name in expanded(group, host["count"]):
+            cores = host["sockets"] * host["cores_per_socket"]
+            servers[name] = Server(
+                name=_label(host, name),
+                key=name,
+                cores=cores,
+                threads=cores * host["threads_per_core"],
+                nodes=host["sockets"],
+                clock_mhz=_mhz(host["clock"]),
+                hypervisor=host["hypervisor"],
+            )
+    machines = []
+    layouts = vnuma.layouts(scenario)
+    for group, vm in data.get("vms", {}).items():
+        for name in expanded(group, vm["count"]):
+            layout = layouts.get(name)
+            server = servers.get(layout["host"]) if layout else None
+            if server and layout:
+                topology = layout["host_topology"]
+                server.memory_bytes = topology["memory_per_node_bytes"] * topology["sockets"]
+            machines.append(
+                Machine(
+                    name=_label(vm, name),
+                    key=name,
+                    server=server,
+                    vcpus=vm["vcpus"],
+                    memory_bytes=layout["memory_bytes"] if layout else None,
+                    layout=layout,
+                    appliance=bool(vm.get("storage_appliance")),
+                )
+            )
+    return list(servers.values()), machines
+
+
+def expanded(group: str, count: int) -> list[str]:
+    """Names of the members of a group of a scenario."""
+    return [group] if count == 1 else [f"{group}-{number}" for number in range(1, count + 1)]
+
+
+def _label(entry: Mapping[str, Any], name: str) -> str:
+    return str(entry["label"]) if entry.get("label") and entry["count"] == 1 else name
+
+
+_MHZ = {"Hz": 1e-6, "kHz": 1e-3, "MHz": 1.0, "GHz": 1e3, "THz": 1e6}
+
+
+def _mhz(clock: str) -> float:
+    """A frequency in its canonical form."""
+    number, unit = clock.split()
+    return float(number) * _MHZ[unit]
+
+
+def _measured_servers(evidence: Evidence, servers: list[Server]) -> None:
+    by_name = {server.name.casefold(): server for server in servers}
+    short: dict[str, list[Server]] = {}
+    for server in servers:
+        short.setdefault(server.name.casefold().partition(".")[0], []).append(server)
+    for path in _prefixes(evidence, "host"):
+        name = telemetry.names(path)["host"]
+        alike = short.get(name.casefold().partition(".")[0], [])
+        found = by_name.get(name.casefold()) or (alike[0] if len(alike) == 1 else None)
+        if found is None or found.entity is not None:
+            found = Server(name)
+            servers.append(found)
+        found.entity = path
+        found.name = name
+        found.cores = found.cores or _count(evidence.stat(path, "cores"))
+        found.threads = found.threads or _count(evidence.stat(path, "threads"))
+        found.nodes = found.nodes or _children(evidence, "node", path)
+        clock, memory = evidence.stat(path, "clock_mhz"), evidence.stat(path, "memory_bytes")
+        found.clock_mhz = found.clock_mhz or (clock.median if clock else None)
+        found.memory_bytes = found.memory_bytes or (memory.median if memory else None)
+
+
+def _measured_machines(evidence: Evidence, servers: Sequence[Server], machines: list[Machine]) -> list[str]:
+    """Give machines their telemetry, and add those that the cluster file has not; returns the names of these."""
+    by_entity = {server.entity: server for server in servers}
+    by_name: dict[str, list[Machine]] = {}
+    for machine in machines:
+        by_name.setdefault(machine.name.casefold(), []).append(machine)
+    missing = []
+    for path in _prefixes(evidence, "vm"):
+        name = telemetry.names(path)["vm"]
+        server = by_entity.get(path.rpartition("/vm/")[0])
+        alike = [machine for machine in by_name.get(name.casefold(), []) if machine.entity is None]
+        here = [machine for machine in alike if server is None or machine.server is server]
+        if here or alike:
+            found = (here or alike)[0]
+        else:
+            found = Machine(name)
+            machines.append(found)
+            missing.append(name)
+        found.entity = path
+        found.name = name
+        found.server = server or found.server
+        found.vcpus = found.vcpus or _count(evidence.stat(path, "vcpus"))
+        memory = evidence.stat(path, "memory_bytes")
+        found.memory_bytes = found.memory_bytes or (memory.median if memory else None)
+    return missing
+
+
+def _measured_guests(evidence: Evidence, machines: Sequence[Machine]) -> list[str]:
+    by_name: dict[str, list[Machine]] = {}
+    for machine in machines:
+        by_name.setdefault(machine.name.casefold(), []).append(machine)
+    alone = []
+    for path in _prefixes(evidence, "guest"):
+        found = by_name.get(telemetry.names(path)["guest"].casefold(), [])
+        if len(found) == 1:
+            found[0].guest = path
+        else:
+            alone.append(path)
+    return alone
+
+
+def _prefixes(evidence: Evidence, kind: str) -> list[str]:
+    """Paths that end in a name of this kind, of entities and of what they are in."""
+    return [path for path in evidence.paths if path.split("/")[-2:-1] == [kind]]
+
+
+def _children(evidence: Evidence, kind: str, path: str) -> int | None:
+    count = sum(entity.rpartition(f"/{kind}/")[0] == path for entity in evidence.entities(kind))
+    return count or None
+
+
+def _count(stat: Stat | None) -> int | None:
+    return round(stat.median) or None if stat and 0.5 <= stat.median < 1e6 else None

@@ -1,0 +1,282 @@
+"""Reads what `esxtop -b -a` recorded: CSV of Performance Monitor, with thousands of columns and gigabytes of values.
+
+`esxtop_header` says which columns become rows; only these are looked at, some megabytes of text at a time. Quotes, NULs
+and what is not ASCII are taken out of the values before they are split, since numbers and times need none: no stray
+quote swallows rows.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections import Counter as Tally
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+
+from hypertwin.ingest import esxtop_counters, esxtop_header, outside, telemetry
+from hypertwin.ingest.esxtop_header import Plan
+from hypertwin.ingest.outside import Gap
+from hypertwin.ingest.telemetry import Reading
+
+BLOCK_BYTES = 8 * 2**20
+"""Text that is parsed at a time."""
+PART_VALUES = 2**20
+"""Values in a part of the table, unless one row has more."""
+PAUSE_INTERVALS = 3.0
+"""A time without samples this many intervals long is an interruption, not a longer interval."""
+
+_TIME_FORMATS = (esxtop_counters.TIME_FORMAT, f"{esxtop_counters.TIME_FORMAT}%.f", "%m/%d/%Y %H:%M")
+"""As esxtop writes it, as other tools of Performance Monitor do, and as spreadsheets save it."""
+
+Times = npt.NDArray[np.int64]
+"""Microseconds since 1970, UTC."""
+Values = npt.NDArray[np.float64]
+
+recognises = esxtop_header.recognises
+
+
+def read(path: Path) -> Reading:
+    """The reading of a batch file, plain or gzip. Raises SourceError for other languages and what is no such file.
+
+    Values under zero mean that there is none. Rows that are broken are left out, and a note says so; as is a last row
+    that is not whole, as in a file that is still being written.
+    """
+    with outside.opened(path) as stream:
+        plan = esxtop_header.read(stream.readline(outside.MOST_LINE_BYTES + 1), path)
+    return Reading(path.name, "esxtop", _frames(path, plan), plan.gaps, plan.notes)
+
+
+@dataclass
+class _Left:
+    """What was left out, for the notes."""
+
+    ragged: int = 0
+    timeless: int = 0
+    pauses: int = 0
+    cut: bool = False
+
+    def notes(self) -> Iterator[str]:
+        """A sentence each."""
+        if self.cut:
+            yield "the last row is not whole (is the file still being written?) and was left out"
+        if self.ragged:
+            yield f"{self.ragged} rows have more or fewer values than there are columns and were left out"
+        if self.timeless:
+            yield f"{self.timeless} rows without a time (a second header, damage) were left out"
+        if self.pauses:
+            yield f"the recording was interrupted {self.pauses} times"
+
+
+def _frames(path: Path, plan: Plan) -> Iterator[pl.DataFrame]:
+    """The table's parts, each of as many samples as give `PART_VALUES` values."""
+    left = _Left()
+    intervals = _Intervals(left)
+    assemble = _Assembler(plan, intervals)
+    waiting: list[tuple[Times, Values]] = []
+    for sample in _samples(path, plan, left):
+        waiting.append(sample)
+        several = sum(times.size for times, _ in waiting) > 1
+        if several and sum(values.size for _, values in waiting) >= PART_VALUES:
+            yield assemble(waiting)
+            waiting = []
+    if waiting:
+        yield assemble(waiting)
+    if not assemble.values:
+        hint = "; ".join(left.notes()) or "was esxtop ended before its first sample?"
+        allowed = f"rows of {plan.last + 1} values, the first a time as MM/DD/YYYY HH:MM:SS"
+        outside.refuse(path, "", "no value that can be read", allowed, hint, "source-lacks")
+    plan.notes.extend(left.notes())
+    if intervals.typical is None:
+        plan.gaps.append(Gap("a second sample, later than the first", "the interval of values: ready in milliseconds"))
+
+
+def _samples(path: Path, plan: Plan, left: _Left) -> Iterator[tuple[Times, Values]]:
+    """Times, and values by time and series with NaN where there is none, of one block after another."""
+    wanted = sorted({index for indices in plan.series.values() for index in indices})
+    place = {index: position for position, index in enumerate(wanted)}
+    places = [[place[index] for index in indices] for indices in plan.series.values()]
+    first = np.array([several[0] for several in places])
+    sums = [(at, several) for at, several in enumerate(places) if len(several) > 1]
+    scales = np.array(plan.scales)
+    table: _Table | None = None
+    for block in _blocks(path, plan, left):
+        table = table or _Table(_width(block, plan), wanted, left)
+        texts, columns = table.parse(block)
+        times = _times(texts, plan.bias_minutes)
+        timed = ~np.isnat(times)
+        left.timeless += int((~timed).sum())
+        if not timed.any():
+            continue
+        columns = columns[timed]
+        columns = np.where((columns >= 0) & np.isfinite(columns), columns, np.nan)
+        values = columns[:, first]
+        for at, several in sums:
+            values[:, at] = columns[:, several].sum(axis=1)
+        values *= scales
+        yield times[timed].astype(np.int64), values
+
+
+def _blocks(path: Path, plan: Plan, left: _Left) -> Iterator[bytes]:
+    """Whole lines after the header without quotes and NULs, `BLOCK_BYTES` and the rest of a line at a time."""
+    with outside.opened(path) as stream:
+        reader = io.BufferedReader(stream, 2**20)  # type: ignore[type-var]
+        reader.readline(outside.MOST_LINE_BYTES + 1)
+        while block := reader.read(BLOCK_BYTES):
+            rest = reader.readline(outside.MOST_LINE_BYTES + 1)
+            if len(rest) > outside.MOST_LINE_BYTES:
+                allowed = f"lines of at most {outside.MOST_LINE_BYTES} bytes"
+                outside.refuse(path, "", "a longer line", allowed, "is it text?", "source-too-large")
+            block += rest
+            if not block.endswith(b"\n"):
+                start = block.rfind(b"\n") + 1
+                last = block[start:].rstrip(b"\0\r ")
+                # a last value that has no quote after it may have lost digits
+                if last and (last.count(b",") < plan.last or not last.rstrip(b",").endswith(b'"')):
+                    left.cut = True
+                    block = block[:start]
+            block = block.translate(None, b'"\0')
+            if not block.isascii():
+                block = block.decode("ascii", "replace").encode("ascii", "replace")
+            if block.strip():
+                yield block
+
+
+def _width(block: bytes, plan: Plan) -> int:
+    """Values per row: as most of the first rows have, if it is near what the header says.
+
+    A name of blanks and a dash ends the header, and rows end with an empty value, a comma, or nothing for it.
+    """
+    lines = (line for line in io.BytesIO(block) if line.strip())
+    width = Tally(line.count(b",") + 1 for line in itertools.islice(lines, 16)).most_common(1)[0][0]
+    return width if plan.last < width <= plan.last + 3 else plan.last + 1
+
+
+class _Table:
+    """Parses blocks of rows of one width."""
+
+    def __init__(self, width: int, wanted: list[int], left: _Left) -> None:
+        self._names = [str(index) for index in range(width)]
+        self._left = left
+        self._parse_options = arrow_csv.ParseOptions(quote_char=False, invalid_row_handler=self._skip)
+        kept = [self._names[index] for index in [0, *wanted]]
+        self._numbers, self._texts = (
+            arrow_csv.ConvertOptions(
+                include_columns=kept,
+                column_types={name: kind if place else pa.string() for place, name in enumerate(kept)},
+                null_values=[""],
+                strings_can_be_null=True,
+            )
+            for kind in (pa.float64(), pa.string())
+        )
+
+    def parse(self, block: bytes) -> tuple[pl.Series, Values]:
+        """Texts of the first column, and the values of the others by row and column: NaN for what is no number."""
+        ragged = self._left.ragged
+        try:
+            table = self._read(block, self._numbers)
+            batches = table.drop_columns("0").combine_chunks().to_batches()
+            values = batches[0].to_tensor(null_to_nan=True, row_major=False).to_numpy() if batches else np.empty((0, 0))
+        except pa.ArrowInvalid:
+            # some value is no number: once more as text, all columns as one, since a call per column would take minutes
+            self._left.ragged = ragged
+            table = self._read(block, self._texts)
+            texts = pl.Series(pa.chunked_array([chunk for column in table.columns[1:] for chunk in column.chunks]))
+            numbers = texts.str.strip_chars().cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+            values = numbers.reshape(table.num_columns - 1, table.num_rows).T
+        return pl.Series(table.column(0), dtype=pl.String), values
+
+    def _read(self, block: bytes, convert: arrow_csv.ConvertOptions) -> pa.Table:
+        options = arrow_csv.ReadOptions(column_names=self._names, block_size=len(block) + 1)
+        return arrow_csv.read_csv(pa.py_buffer(block), options, self._parse_options, convert)
+
+    def _skip(self, _row: object) -> str:
+        self._left.ragged += 1
+        return "skip"
+
+
+def _times(texts: pl.Series, bias_minutes: int) -> npt.NDArray[np.datetime64]:
+    """Times in UTC; NaT for what is none."""
+    stripped = texts.str.strip_chars()
+    times = pl.Series([None] * len(texts), dtype=pl.Datetime("us"))
+    for form in _TIME_FORMATS:
+        if times.null_count():
+            times = times.fill_null(stripped.str.to_datetime(form, time_unit="us", strict=False))
+    return times.dt.offset_by(f"{bias_minutes}m").to_numpy()
+
+
+class _Intervals:
+    """Lengths of samples, from their times."""
+
+    def __init__(self, left: _Left) -> None:
+        self._left = left
+        self._before: int | None = None
+        self.typical: float | None = None
+        """Median length in the first part that has one, in s."""
+
+    def __call__(self, times: Times) -> Values:
+        """Seconds since the sample before; the typical length for the first and after a pause, NaN if not known."""
+        lengths = np.diff(times, prepend=times[0] if self._before is None else self._before) / 1e6
+        self._before = int(times[-1])
+        lengths[lengths <= 0] = np.nan
+        if self.typical is None and np.isfinite(lengths).any():
+            self.typical = float(np.nanquantile(lengths, 0.5, method="lower"))
+            lengths[0] = self.typical
+        if self.typical is not None:
+            pauses = lengths > PAUSE_INTERVALS * self.typical
+            self._left.pauses += int(pauses.sum())
+            lengths[pauses] = self.typical
+        return lengths
+
+
+class _Assembler:
+    """Turns samples into parts of the table, one series after another: runs of one entity and metric pack well."""
+
+    def __init__(self, plan: Plan, intervals: _Intervals) -> None:
+        keys = [*plan.series, *((host, "interval_s") for host in plan.hosts)]
+        keys += [(entity, metric) for entity, metric, _ in plan.constants]
+        self._intervals = intervals
+        self._hosts = len(plan.hosts)
+        self._constants = np.array([value for _, _, value in plan.constants])
+        self._columns = {
+            "entity": _dictionary([entity for entity, _ in keys]),
+            "metric": _dictionary([metric for _, metric in keys]),
+            "unit": _dictionary([telemetry.METRICS[metric].unit for _, metric in keys]),
+        }
+        self.values = 0
+        """How many there were so far, apart from intervals and constants."""
+
+    def __call__(self, samples: list[tuple[Times, Values]]) -> pl.DataFrame:
+        """The part of these samples; the first part also has what the header itself tells."""
+        times = np.concatenate([times for times, _ in samples])
+        by_series = np.concatenate([values for _, values in samples]).T
+        constants, self._constants = self._constants, self._constants[:0]
+        self.values += int(np.isfinite(by_series).sum())
+        values = np.concatenate([by_series.ravel(), *[self._intervals(times)] * self._hosts, constants])
+        regular = len(by_series) + self._hosts
+        stamps = np.concatenate([np.tile(times, regular), np.repeat(times[:1], constants.size)])
+        series = np.concatenate([np.arange(regular).repeat(times.size), regular + np.arange(constants.size)])
+        there = np.isfinite(values)
+        if not there.all():
+            values, stamps, series = values[there], stamps[there], series[there]
+        arrays = {
+            "time": pa.array(stamps, pa.timestamp("us", "UTC")),
+            "value": pa.array(values),
+            **{
+                name: pa.DictionaryArray.from_arrays(codes[series], texts)
+                for name, (texts, codes) in self._columns.items()
+            },
+        }
+        return pl.DataFrame(pa.table(arrays)).select(pl.col(name).cast(kind) for name, kind in telemetry.SCHEMA.items())
+
+
+def _dictionary(texts: list[str]) -> tuple[list[str], npt.NDArray[np.uint32]]:
+    """The different texts, and the place of each text among them."""
+    places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+    return list(places), np.array([places[text] for text in texts], dtype=np.uint32)

@@ -1,0 +1,230 @@
+"""Writes what a simulated cluster's hosts show as `esxtop -b` would record it: one batch CSV for each host.
+
+The samples are those of `hypertwin._core.SampledRun`. Only counters of `esxtop_counters` are written, those that the
+twin knows; memory is never reclaimed in it, so balloon and swap are 0. Commands in a queue are means over the
+interval, where esxtop shows the moment. There are no processes but the services of storage pools.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from hypertwin.errors import HypertwinError
+from hypertwin.ingest import esxtop_counters as counters
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+"""When measuring begins: always the same, so that the same run gives the same bytes."""
+_FIRST_GROUP = 10_000
+"""Number of the first group; those of its worlds begin with it."""
+_WORLDS_PER_GROUP = 1_000
+_RESERVED_UNIT = 7
+"""SCSI number of the controller itself, which no disk has."""
+READ, WRITE = 0, 1
+
+
+class ExportError(HypertwinError):
+    """The samples do not fit the format, or a file cannot be written."""
+
+    code = "export-failed"
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class Block:
+    """Counters of one instance of an object, as esxtop prints them, by metric."""
+
+    object: str
+    instance: str
+    values: Mapping[str, float]
+
+
+def write(samples: Iterable[Mapping[str, Any]], folder: Path) -> list[Path]:
+    """Write `FOLDER/HOST.csv` of every host, a row for each sample; return the files, in the order of the hosts.
+
+    A file appears when it is whole. Raises ExportError for intervals that are no whole seconds, which the format's
+    clock has, and where a file cannot be written.
+    """
+    parts: dict[str, Path] = {}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for sample in samples:
+            time = _time(sample)
+            for host in sample["hosts"]:
+                name = host["name"]
+                new = name not in parts
+                parts.setdefault(name, folder / f".{name}.csv.part")
+                blocks = list(_blocks(host))
+                with parts[name].open("w" if new else "a", encoding="utf-8", newline="") as file:
+                    if new:
+                        file.write(_header(name, blocks))
+                    file.write(_row(time, blocks))
+        files = []
+        for name, part in parts.items():
+            files.append(part.rename(folder / f"{name}.csv"))
+        return files
+    except OSError as error:
+        raise ExportError(f"cannot write into {folder}: {error.strerror}") from error
+    finally:
+        for part in parts.values():
+            with contextlib.suppress(OSError):
+                part.unlink()
+
+
+def _time(sample: Mapping[str, Any]) -> str:
+    if sample["interval_s"] % 1:
+        raise ExportError(
+            f"esxtop's clock has whole seconds, and a sample is {sample['interval_s']:g} s long: set "
+            "run.sample_interval, e.g. --set 'run.sample_interval=5 s'"
+        )
+    return (START + timedelta(seconds=round(sample["time_s"]))).strftime(counters.TIME_FORMAT)
+
+
+def _header(host: str, blocks: Sequence[Block]) -> str:
+    names = [
+        counters.column(host, counters.BY_METRIC[block.object, metric], block.instance)
+        for block in blocks
+        for metric in block.values
+    ]
+    return ",".join(f'"{name}"' for name in [counters.TIME_COLUMN, *names]) + "\n"
+
+
+def _row(time: str, blocks: Sequence[Block]) -> str:
+    values = [f"{value:.2f}" for block in blocks for value in block.values.values()]
+    return ",".join(f'"{value}"' for value in [time, *values]) + "\n"
+
+
+def _blocks(host: Mapping[str, Any]) -> Iterator[Block]:
+    """Everything of one host in one sample. What is there, and its order, is the same in every sample."""
+    yield Block(counters.MEMORY, "", _memory(host))
+    yield from _processors(host)
+    for node, (total, free) in enumerate(zip(host["node_memory_mb"], host["node_free_mb"], strict=True)):
+        yield Block(counters.NUMA_NODE, str(node), {"memory_bytes": total, "memory_free_bytes": free})
+    for number, vm in enumerate(host["vms"]):
+        yield from _machine(_FIRST_GROUP + number, vm)
+    for number, service in enumerate(host["services"], _FIRST_GROUP + len(host["vms"])):
+        instance = counters.group_instance(number, f"storage-{service['pool']}")
+        yield Block(counters.GROUP_CPU, instance, _sums(service["worlds"], 0.0))
+    for device in host["devices"]:
+        yield Block(counters.DEVICE, device["name"], {**_disk(device), **_latency(device), **_queue(device)})
+    for adapter in host["adapters"]:
+        yield Block(counters.ADAPTER, adapter["name"], {**_disk(adapter), **_latency(adapter), **_queue(adapter)})
+
+
+def _memory(host: Mapping[str, Any]) -> dict[str, float]:
+    return {
+        "memory_bytes": host["memory_mb"],
+        "memory_free_bytes": sum(host["node_free_mb"]),
+        "ballooned_bytes": 0.0,
+        "swapped_bytes": 0.0,
+        "swap_in_bytes_per_s": 0.0,
+        "swap_out_bytes_per_s": 0.0,
+    }
+
+
+def _processors(host: Mapping[str, Any]) -> Iterator[Block]:
+    threads, cores = len(host["cpu_utilization_pct"]), host["cores"]
+    each = zip(host["cpu_utilization_pct"], host["cpu_core_utilization_pct"], strict=True)
+    for number, (busy, core_busy) in enumerate(each):
+        # esxtop shows cores only where they have two threads
+        core = {"core_utilization_pct": core_busy} if threads > cores else {}
+        yield Block(counters.PHYSICAL_CPU, str(number), {"utilization_pct": busy, **core})
+    core = {"core_utilization_pct": host["core_utilization_pct"]} if threads > cores else {}
+    usage = host["usage_pct"] / counters.usage_scale(threads, cores)
+    total = {"usage_pct": usage, "utilization_pct": host["utilization_pct"], **core}
+    yield Block(counters.PHYSICAL_CPU, counters.TOTAL, total)
+
+
+def _machine(group: int, vm: Mapping[str, Any]) -> Iterator[Block]:
+    name, worlds, vcpus = vm["name"], vm["worlds"], vm["vcpus"]
+    instance = counters.group_instance(group, name)
+    yield Block(counters.GROUP_CPU, instance, _sums(worlds, vm["system_pct"]))
+    for vcpu in range(vcpus):
+        world = counters.vcpu_instance(group, name, group * _WORLDS_PER_GROUP + vcpu, vcpu)
+        yield Block(
+            counters.VCPU,
+            world,
+            {
+                # interrupts are handled where they strike; esxtop shows them for the machine
+                "used_sum_pct": worlds["used_pct"][vcpu],
+                "run_sum_pct": worlds["run_pct"][vcpu],
+                "ready_sum_pct": worlds["ready_pct"][vcpu],
+                "costop_sum_pct": worlds["costop_pct"][vcpu],
+                "limited_sum_pct": worlds["limited_pct"][vcpu],
+                "wait_sum_pct": worlds["wait_pct"][vcpu],
+                # a vCPU of the twin waits for nothing but work
+                "idle_sum_pct": worlds["wait_pct"][vcpu],
+            },
+        )
+    local = vm["memory_mb"] * vm["numa_local_pct"] / 100
+    yield Block(
+        counters.GROUP_MEMORY,
+        instance,
+        {
+            "memory_bytes": vm["memory_mb"],
+            "memory_used_bytes": vm["memory_mb"],
+            "ballooned_bytes": 0.0,
+            "swapped_bytes": 0.0,
+            "swap_in_bytes_per_s": 0.0,
+            "swap_out_bytes_per_s": 0.0,
+            "numa_local_bytes": local,
+            "numa_remote_bytes": vm["memory_mb"] - local,
+            "numa_local_pct": vm["numa_local_pct"],
+        },
+    )
+    for number, disk in enumerate(vm["disks"]):
+        unit = number // (1 + max(each["controller"] for each in vm["disks"]))
+        unit += unit >= _RESERVED_UNIT
+        latency = {
+            "read_latency_ms": disk["latency_ms"][READ] or 0.0,
+            "write_latency_ms": disk["latency_ms"][WRITE] or 0.0,
+        }
+        place = counters.disk_instance(name, f"scsi{disk['controller']}:{unit}")
+        yield Block(counters.VIRTUAL_DISK, place, {**_disk({**disk, "commands_per_s": sum(disk["iops"])}), **latency})
+
+
+def _sums(worlds: Mapping[str, Sequence[float]], system_pct: float) -> dict[str, float]:
+    """Counters of a group: sums over all of its worlds, helpers of the hypervisor included."""
+    return {
+        "used_sum_pct": sum(worlds["used_pct"]) + system_pct,
+        "run_sum_pct": sum(worlds["run_pct"]),
+        "system_pct": system_pct,
+        "ready_sum_pct": sum(worlds["ready_pct"]),
+        "overlap_sum_pct": sum(worlds["overlap_pct"]),
+        "costop_sum_pct": sum(worlds["costop_pct"]),
+        "limited_sum_pct": sum(worlds["limited_pct"]),
+        "swap_wait_sum_pct": 0.0,
+    }
+
+
+def _disk(disk: Mapping[str, Any]) -> dict[str, float]:
+    parts = {} if disk["iops"] is None else {"read_iops": disk["iops"][READ], "write_iops": disk["iops"][WRITE]}
+    return {
+        "iops": disk["commands_per_s"],
+        **parts,
+        "read_bytes_per_s": disk["mb_per_s"][READ],
+        "write_bytes_per_s": disk["mb_per_s"][WRITE],
+    }
+
+
+def _latency(device: Mapping[str, Any]) -> dict[str, float]:
+    """DAVG, KAVG and QAVG; 0 without commands, as esxtop has it."""
+    driver, kernel, queue = (device[part] or 0.0 for part in ("device_ms", "kernel_ms", "queue_ms"))
+    return {
+        "latency_ms": driver + kernel,
+        "device_latency_ms": driver,
+        "kernel_latency_ms": kernel,
+        "queue_latency_ms": queue,
+    }
+
+
+def _queue(device: Mapping[str, Any]) -> dict[str, float]:
+    return {
+        "active_commands": device["active"],
+        "queued_commands": device["queued"],
+        "queue_depth": device["queue_depth"],
+    }

@@ -1,0 +1,364 @@
+"""What the columns of an esxtop batch file are: the first line read, and which columns become which rows of the table.
+
+A machine is a group that has vCPU worlds. Where a file has no worlds, it is a group that owns virtual disks, or is not
+named like a process: those have a name of their own or end in the number of their cartel, `hostd.2098765`.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter as Tally
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hypertwin.ingest import esxtop_counters as counters
+from hypertwin.ingest import outside, telemetry
+from hypertwin.ingest.esxtop_counters import Counter
+from hypertwin.ingest.outside import Gap
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+MOST_COLUMNS = 200_000
+"""Four times the largest file described in public (github.com/vfedotovs/esxtop-batch-data-visualizer)."""
+
+_TIME = re.compile(r"\(PDH-CSV 4\.0\)\s*(?:\([^()]*\)\((?P<bias>-?\d{1,4})\))?")
+_PATH = re.compile(r"\\\\(?P<host>[^\\]*)\\(?P<object>.*)\\(?P<counter>[^\\]*)", re.DOTALL)
+_GROUP = re.compile(r"(?P<id>\d+):(?P<name>.*)", re.DOTALL)
+_WORLD = re.compile(r"\d+:(?:vmx-vcpu-|vcpu-|vmm)(?P<vcpu>\d{1,4})(?::.*)?", re.DOTALL)
+_NAME_AND_WORLD = re.compile(r"(?P<name>.*?):(?P<world>\d+:(?:vmx-vcpu-|vcpu-|vmm)\d{1,4}(?::.*)?)", re.DOTALL)
+_DISK = re.compile(r"(?P<vm>.*):(?P<disk>[A-Za-z]+\d+:\d+)", re.DOTALL)
+_CARTEL = re.compile(r"\.\d{4,}$")
+_SYSTEM = re.compile(
+    r"(?:host|idle|init|vim|user|kernel|vmkernel|minfree|iofilters|plugins)|[A-Za-z][\w.-]*\.\d{4,}", re.IGNORECASE
+)
+"""Names of groups that are neither a machine nor told of."""
+_SERVICE = re.compile(
+    r"(?:system|helper|drivers|ft|vmotion|"
+    r"(?:vsan|cmmds|clomd|osfs|vvol|nfs|iscsi|swapobj|storage|hbr|vdfs|zdfs|epd|lsud)[\w-]*)(?:\.\d{4,})?",
+    re.IGNORECASE,
+)
+"""Names of groups whose CPU is the hypervisor's overhead: the VMkernel, vSAN, storage and replication services."""
+_SERVICE_METRICS = frozenset(("used_sum_pct", "run_sum_pct", "ready_sum_pct", "system_pct"))
+_NAMELESS = frozenset(("", "local", "localhost"))
+_SUMS_OF_VCPUS = frozenset(("wait_sum_pct", "idle_sum_pct"))
+"""Metrics that a machine has as sums over its vCPU worlds, and of which vCPUs have no rows of their own."""
+
+_COSTS = (
+    (counters.PHYSICAL_CPU, "usage_pct", "host usage: saturation that guests do not see"),
+    (counters.GROUP_CPU, "ready_sum_pct", "ready"),
+    (counters.GROUP_CPU, "costop_sum_pct", "co-stop"),
+    (counters.GROUP_CPU, "limited_sum_pct", "limits hit"),
+    (counters.GROUP_CPU, "swap_wait_sum_pct", "swap wait"),
+    (counters.VCPU, "run_sum_pct", "the number of vCPUs, and everything per vCPU"),
+    (counters.VCPU, "idle_sum_pct", "how busy guests are"),
+    (counters.GROUP_MEMORY, "numa_local_pct", "remote NUMA memory"),
+    (counters.GROUP_MEMORY, "ballooned_bytes", "ballooning"),
+    (counters.GROUP_MEMORY, "swapped_bytes", "swapping"),
+    (counters.DEVICE, "queued_commands", "full storage queues"),
+    (counters.DEVICE, "queue_depth", "how deep storage queues are"),
+    (counters.DEVICE, "kernel_latency_ms", "latency in the hypervisor"),
+    (counters.DEVICE, "device_latency_ms", "latency of devices"),
+    (counters.VIRTUAL_DISK, "read_latency_ms", "latency as machines see it"),
+)
+"""Counters whose lack is a gap, and what cannot be said without them."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a known counter, its name taken apart."""
+
+    index: int
+    host: str
+    object: str
+    instance: str
+    counter: Counter
+
+
+@dataclass
+class Plan:
+    """Which columns become which rows."""
+
+    bias_minutes: int
+    """To be added to the file's times for UTC."""
+    last: int
+    """Index of the last column that is a counter of whatever kind; what follows is padding."""
+    series: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    """Columns by entity and metric; the values of several are summed."""
+    scales: list[float] = field(default_factory=list)
+    """What values are multiplied by, by series."""
+    constants: list[tuple[str, str, float]] = field(default_factory=list)
+    """What the names themselves tell: entity, metric, value."""
+    hosts: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """Where a column belongs."""
+
+    entity: str
+    scale: float = 1.0
+    summed: bool = False
+    """Whether columns of the same entity and metric are added up; else the first counts."""
+
+
+def recognises(head: bytes) -> bool:
+    """Whether a file that begins like this is Performance Monitor CSV, in whatever language and encoding."""
+    if head[:2] in UTF_16_MARKS:
+        return "(PDH-CSV" in head[:64].decode("utf-16", "replace")
+    return head.removeprefix(BYTE_ORDER_MARK).lstrip(b'"').startswith(b"(PDH-CSV")
+
+
+def read(line: bytes, path: Path) -> Plan:
+    """The plan for a file with this first line. Raises SourceError where there is nothing in it that can be told of."""
+    fields = _fields(line, path)
+    time = _TIME.match(fields[0].strip()) if fields else None
+    if time is None:
+        allowed = (
+            "the first line of esxtop -b: (PDH-CSV 4.0) (UTC)(0), then \\\\host\\Group Cpu(12:db)\\% Run and so on"
+        )
+        value = fields[0] if fields else "an empty file"
+        outside.refuse(path, "", value, allowed, "is it the file's true beginning?", line=1)
+    columns, last = _columns(fields)
+    if not columns:
+        first = next((text for text in fields[1:] if text.strip()), "no column")
+        hint = "record with esxtop itself; counters of Windows, or translated ones, are not known"
+        outside.refuse(path, outside.short(first), "no known counter", "counters of esxtop, in English", hint, line=1)
+    plan = Plan(int(time["bias"] or 0), last)
+    by_host: dict[str, list[Column]] = {}
+    for column in columns:
+        by_host.setdefault(column.host, []).append(column)
+    for host, shown in _hosts(by_host, path, plan).items():
+        plan.hosts.append(telemetry.entity("host", shown))
+        _plan_host(plan, by_host[host], plan.hosts[-1])
+    if not plan.series:
+        hint = "record with -a, without an entity file that leaves the machines out"
+        outside.refuse(path, "", "only counters of processes", "counters of a host or a machine", hint, line=1)
+    there = {(column.object, column.counter.metric) for column in columns}
+    for object_, metric, costs in _COSTS:
+        if (object_, metric) not in there:
+            plan.gaps.append(Gap(f"{object_}\\{counters.BY_METRIC[object_, metric].name}", costs))
+    return plan
+
+
+def _fields(line: bytes, path: Path) -> list[str]:
+    if line[:2] in UTF_16_MARKS:
+        hint = "iconv -f utf-16 -t utf-8 FILE > NEW.csv (the > of PowerShell writes UTF-16)"
+        outside.refuse(path, "", "UTF-16 text", "UTF-8 text, as esxtop writes it", hint, line=1)
+    if len(line) > outside.MOST_LINE_BYTES:
+        allowed = f"a first line of at most {outside.MOST_LINE_BYTES} bytes"
+        outside.refuse(path, "", "a longer one", allowed, "is it a text file?", "source-too-large", 1)
+    text = line.removeprefix(BYTE_ORDER_MARK).decode("utf-8", "replace").replace("\0", "").strip("\r\n")
+    try:
+        fields = next(csv.reader([text]), [])
+    except csv.Error as error:
+        outside.refuse(path, "", str(error), "names of columns between commas", "is the file whole?", line=1)
+    if len(fields) > MOST_COLUMNS:
+        allowed = f"at most {MOST_COLUMNS} columns"
+        outside.refuse(path, "", f"{len(fields)} columns", allowed, "record fewer counters", "source-too-large", 1)
+    return fields
+
+
+def _columns(fields: list[str]) -> tuple[list[Column], int]:
+    """Columns of known counters, and the index of the last column that is any counter."""
+    columns, last = [], 0
+    for index, text in enumerate(fields[1:], 1):
+        parsed = _PATH.fullmatch(text.strip())
+        if parsed is None:
+            continue
+        last = index
+        object_, bracket, instance = parsed["object"].partition("(")
+        counter = counters.BY_NAME.get((object_.strip().lower(), parsed["counter"].strip('" ').lower()))
+        if counter is not None:
+            instance = instance.rpartition(")")[0] if bracket else ""
+            columns.append(Column(index, parsed["host"], counter.object, instance, counter))
+    return columns, last
+
+
+def _hosts(names: Iterable[str], path: Path, plan: Plan) -> dict[str, str]:
+    """Name to show by name in the file. A host that does not know its name gets the file's."""
+    hosts = {}
+    for host in names:
+        hosts[host] = outside.name(host)
+        if hosts[host].lower() in _NAMELESS:
+            stem = re.sub(r"(\.csv)?(\.gz)?$", "", path.name, flags=re.IGNORECASE)
+            hosts[host] = outside.name(stem) or "host"
+            plan.notes.append(f"the file calls its host {host or 'nothing'}: it is named {hosts[host]} after the file")
+    return hosts
+
+
+def _plan_host(plan: Plan, columns: list[Column], entity: str) -> None:
+    host = _Host(plan, columns, entity)
+    repeated = 0
+    for column in columns:
+        row = host.row(column)
+        if row is None:
+            continue
+        key = (row.entity, column.counter.metric)
+        if key not in plan.series:
+            plan.series[key] = [column.index]
+            plan.scales.append(column.counter.scale * row.scale)
+        elif row.summed:
+            plan.series[key].append(column.index)
+        else:
+            repeated += 1
+    if repeated:
+        plan.notes.append(f"{repeated} columns are there more than once: the first of each was taken")
+
+
+class _Host:
+    """What one host's columns are about."""
+
+    def __init__(self, plan: Plan, columns: list[Column], entity: str) -> None:
+        self._entity = entity
+        self._groups = _groups(columns)
+        self._vcpus = _vcpus(columns, self._groups)
+        shown = self._machines(plan, columns)
+        self._machine = {group: f"{entity}/{telemetry.entity('vm', name)}" for group, name in shown.items()}
+        # disks and ports have their machine's name but not its group: of two of one name nobody knows whose they are
+        times = Tally(self._groups[group] for group in self._machine)
+        self._by_name = {
+            self._groups[group]: machine for group, machine in self._machine.items() if times[self._groups[group]] == 1
+        }
+        self._usage_scale = self._processors(plan, columns)
+        for group, count in Tally(group for group, _ in set(self._vcpus.values())).items():
+            plan.constants.append((self._machine[group], "vcpus", count))
+        self._rows: dict[str, Callable[[Column], _Row | None]] = {
+            counters.PHYSICAL_CPU: self._physical_cpu,
+            counters.GROUP_CPU: self._group,
+            counters.GROUP_MEMORY: self._group,
+            counters.VCPU: self._vcpu,
+            counters.MEMORY: lambda _: _Row(entity),
+            counters.NUMA_NODE: lambda column: self._part("node", column.instance),
+            counters.DEVICE: lambda column: self._part("device", column.instance),
+            counters.NFS_VOLUME: lambda column: self._part("device", column.instance),
+            counters.ADAPTER: self._adapter,
+            counters.PHYSICAL_DISK: self._adapter,
+            counters.VSAN: lambda column: self._part("pool", f"vSAN {column.instance}"),
+            counters.VIRTUAL_DISK: self._virtual_disk,
+            counters.NETWORK_PORT: self._port,
+        }
+
+    def row(self, column: Column) -> _Row | None:
+        """Where a column belongs; None where it is of something that is not told of."""
+        return self._rows[column.object](column)
+
+    def _machines(self, plan: Plan, columns: list[Column]) -> dict[str, str]:
+        """Name to show of each group that is a machine; two of one name have their group's number in it."""
+        found = {group for group, _ in self._vcpus.values()}
+        if not found:
+            owners = {_owner(column.instance) for column in columns if column.object == counters.VIRTUAL_DISK}
+            for group, text in self._groups.items():
+                named_like_process = _SYSTEM.fullmatch(text) or _SERVICE.fullmatch(text)
+                if group.isdecimal() and (text in owners or not named_like_process):
+                    found.add(group)
+            if found:
+                plan.notes.append("the file has no worlds: groups not named like a process are taken as machines")
+        shown = {group: outside.name(text) or group for group, text in self._groups.items() if group in found}
+        times = Tally(shown.values())
+        if several := sorted(text for text, count in times.items() if count > 1):
+            plan.notes.append(f"machines of one name have their group's number in it: {', '.join(several[:5])}")
+        return {group: f"{text} ({group})" if times[text] > 1 else text for group, text in shown.items()}
+
+    def _processors(self, plan: Plan, columns: list[Column]) -> float:
+        """Counts logical CPUs and cores; what `% Processor Time` is multiplied by for usage of the host's cores."""
+        each = [column for column in columns if column.object == counters.PHYSICAL_CPU and column.instance.isdecimal()]
+        threads = len({column.instance for column in each})
+        if threads == 0:
+            if any(column.object == counters.PHYSICAL_CPU for column in columns):
+                plan.notes.append("logical CPUs are not in the file one by one: usage is of threads instead of cores")
+            return 1.0
+        two_threads = threads % 2 == 0 and any(column.counter.metric == "core_utilization_pct" for column in each)
+        cores = threads // 2 if two_threads else threads
+        plan.constants += [(self._entity, "threads", threads), (self._entity, "cores", cores)]
+        return counters.usage_scale(threads, cores)
+
+    def _part(self, kind: str, name: str) -> _Row | None:
+        shown = outside.name(name)
+        return _Row(f"{self._entity}/{telemetry.entity(kind, shown)}") if shown else None
+
+    def _physical_cpu(self, column: Column) -> _Row | None:
+        metric = column.counter.metric
+        if column.instance.lower() == counters.TOTAL.lower():
+            return _Row(self._entity, self._usage_scale if metric == "usage_pct" else 1.0)
+        return self._part("pcpu", column.instance) if metric == "utilization_pct" else None
+
+    def _group(self, column: Column) -> _Row | None:
+        group = _group_id(column.instance)
+        if group in self._machine:
+            return _Row(self._machine[group])
+        name = self._groups.get(group, "")
+        told = column.object == counters.GROUP_CPU and column.counter.metric in _SERVICE_METRICS
+        if not told or not _SERVICE.fullmatch(name):
+            return None
+        process = telemetry.entity("process", outside.name(_CARTEL.sub("", name)))
+        return _Row(f"{self._entity}/{process}", summed=True)
+
+    def _vcpu(self, column: Column) -> _Row | None:
+        if column.instance not in self._vcpus:
+            return None
+        group, vcpu = self._vcpus[column.instance]
+        if column.counter.metric in _SUMS_OF_VCPUS:
+            return _Row(self._machine[group], summed=True)
+        return _Row(f"{self._machine[group]}/{telemetry.entity('vcpu', vcpu)}")
+
+    def _adapter(self, column: Column) -> _Row | None:
+        # Physical Disk(vmhba2:C0:T0:L0) is a path of it
+        return None if ":" in column.instance else self._part("adapter", column.instance)
+
+    def _virtual_disk(self, column: Column) -> _Row | None:
+        owner = column.instance if column.instance in self._by_name else _owner(column.instance)
+        if not outside.name(owner):
+            return None
+        machine = self._by_name.get(owner) or f"{self._entity}/{telemetry.entity('vm', outside.name(owner))}"
+        disk = outside.name(column.instance.removeprefix(owner).removeprefix(":"))
+        return _Row(f"{machine}/{telemetry.entity('disk', disk)}" if disk else machine)
+
+    def _port(self, column: Column) -> _Row | None:
+        # switch:port:name or switch:port:world:name, and the name of a machine's second port is db.eth1
+        last = column.instance.split(":", 3)[-1]
+        if re.fullmatch(r"vmnic\d{1,4}", last):
+            return self._part("adapter", last)
+        machine = self._by_name.get(last) or self._by_name.get(re.sub(r"\.eth\d{1,4}$", "", last))
+        return _Row(machine, summed=True) if machine else None
+
+
+def _groups(columns: Iterable[Column]) -> dict[str, str]:
+    """Name of each group by its number."""
+    groups: dict[str, str] = {}
+    for column in columns:
+        if column.object in (counters.GROUP_CPU, counters.GROUP_MEMORY) and column.instance:
+            parsed = _GROUP.fullmatch(column.instance)
+            groups.setdefault(_group_id(column.instance), parsed["name"] if parsed else column.instance)
+    return groups
+
+
+def _group_id(instance: str) -> str:
+    """The number of a group; of one without a number its name."""
+    parsed = _GROUP.fullmatch(instance)
+    return parsed["id"] if parsed else instance
+
+
+def _vcpus(columns: Iterable[Column], groups: dict[str, str]) -> dict[str, tuple[str, str]]:
+    """Group and number of the vCPU by instance of Vcpu, for vCPU worlds. Adds groups that only have worlds."""
+    vcpus = {}
+    for instance in dict.fromkeys(column.instance for column in columns if column.object == counters.VCPU):
+        group, _, rest = instance.partition(":")
+        if group not in groups:
+            parsed = _NAME_AND_WORLD.fullmatch(rest)
+            if parsed is None:
+                continue
+            groups[group] = parsed["name"]
+        world = _WORLD.fullmatch(rest.removeprefix(f"{groups[group]}:"))
+        if world is not None:
+            vcpus[instance] = (group, str(int(world["vcpu"])))
+    return vcpus
+
+
+def _owner(instance: str) -> str:
+    """The machine of a virtual disk: `db` of `db:scsi0:0`."""
+    parsed = _DISK.fullmatch(instance)
+    return parsed["vm"] if parsed else instance

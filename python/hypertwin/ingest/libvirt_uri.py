@@ -1,0 +1,449 @@
+"""Hosts that libvirt manages, asked over their URIs with a read-only connection: what there is, and what it does.
+
+The library is an optional one (`libvirt-python`, `hypertwin[libvirt]`): it is built against the system's libvirt. This
+file talks to it; `libvirt_xml` and `libvirt_stats` make sense of what it says. URIs: libvirt.org/uri.html. Two keys of
+a URI's query are hypertwin's own: `seconds`, how long to measure, and `interval` between samples.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, NoReturn, TypeVar
+from urllib.parse import parse_qsl, quote, urlencode
+
+import polars as pl
+
+from hypertwin.errors import HypertwinError, MissingLibraryError, Mistake, ScenarioError, UnreachableError
+from hypertwin.ingest import address, libvirt_stats, libvirt_xml, linux_host, outside, telemetry
+from hypertwin.ingest.address import Address
+from hypertwin.ingest.inventory import Assumption, Datastore, Demand, Host, Inventory, VirtualDisk, Vm, grouped
+from hypertwin.ingest.libvirt_stats import Sample, Size
+from hypertwin.ingest.libvirt_xml import DomainTold, HostTold, NodeInfo
+from hypertwin.ingest.outside import Gap, refuse
+from hypertwin.ingest.telemetry import Reading
+
+TRANSPORTS = ("", "+ssh", "+tls", "+tcp", "+unix", "+libssh", "+libssh2")
+SCHEMES = (*(f"qemu{transport}" for transport in TRANSPORTS), "test")
+ALLOWED = "qemu:///system, qemu+ssh://[USER@]HOST/system or another URI of libvirt's QEMU or test driver"
+IMPORT_SECONDS = 3.0
+"""How long an import measures demand, where the URI does not say."""
+TELEMETRY_SECONDS, TELEMETRY_INTERVAL = 20.0, 2.0
+MOST_SECONDS = 30 * 86_400.0
+MOST_HOSTS = 1_000
+MOST_DOMAINS = 10_000
+MOST_POOLS = 1_000
+KIB = 1024
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A URI, split into what is libvirt's and what is hypertwin's."""
+
+    shown: str
+    """As it may be shown."""
+    uri: str
+    address: Address
+    seconds: float
+    interval: float
+
+
+@dataclass
+class Domain:
+    """A domain of a host, asked."""
+
+    name: str
+    told: DomainTold
+    active: bool
+    handle: Any
+
+
+@dataclass
+class Site:
+    """A host, asked."""
+
+    target: Target
+    connection: Any
+    name: str
+    told: HostTold
+    hypervisor: str
+    domains: list[Domain] = field(default_factory=list)
+    stores: list[tuple[Datastore, str]] = field(default_factory=list)
+    """Storage pools, and the folder of each."""
+    gaps: list[Gap] = field(default_factory=list)
+    assumed: list[Assumption] = field(default_factory=list)
+
+    @property
+    def size(self) -> Size:
+        """What telemetry says of it as constant."""
+        cores = self.told.sockets * self.told.cores_per_socket
+        clock = None if self.told.clock_hz is None else self.told.clock_hz / 1e6
+        return Size(self.name, cores, cores * self.told.threads_per_core, clock)
+
+
+def read(sources: Sequence[str]) -> Inventory:
+    """The hosts behind these URIs, with their domains and what these use in a few seconds.
+
+    Raises SourceError, UnreachableError, MissingLibraryError.
+    """
+    if len(sources) > MOST_HOSTS:
+        refuse(
+            sources[0], "", f"{len(sources)} URIs", f"at most {MOST_HOSTS}", "read them in parts", "source-too-large"
+        )
+    targets = [target(each, IMPORT_SECONDS, IMPORT_SECONDS) for each in sources]
+    with ExitStack() as stack:
+        sites: list[Site] = []
+        for each in targets:
+            site = _site(each, stack.enter_context(connected(each)))
+            twin = next((other for other in sites if site.told.uuid and other.told.uuid == site.told.uuid), None)
+            if twin is not None:
+                refuse(
+                    each.shown, "", "the same host again", "each host once", f"it is {twin.target.shown}", "bad-address"
+                )
+            taken = {other.name for other in sites}
+            if site.name in taken:
+                site.name = _free(site.name, taken)
+                site.assumed.append(Assumption(site.name, "another host has the same name: this one got a number"))
+            sites.append(site)
+        for site in sites:
+            _ask_domains(site)
+            _ask_pools(site)
+        before, after = _two_samples(sites)
+        return _inventory(sites, before, after)
+
+
+def read_telemetry(source: str) -> Reading:
+    """What the domains of a host do, sampled for some seconds from now on. Raises as `read` does."""
+    aim = target(source, TELEMETRY_SECONDS, TELEMETRY_INTERVAL)
+    if aim.seconds <= 0:
+        refuse(aim.shown, "seconds", f"{aim.seconds:g}", "more than 0", "leave it out", "bad-address")
+    stack = ExitStack()
+    try:
+        site = _site(aim, stack.enter_context(connected(aim)))
+    except BaseException:
+        stack.close()
+        raise
+    reading = Reading(aim.shown, "libvirt", iter(()))
+    reading.notes += [f"{site.name}: {text}" for text in site.told.assumed]
+    reading.frames = _frames(site, aim, reading, stack)
+    return reading
+
+
+def _frames(site: Site, aim: Target, reading: Reading, stack: ExitStack) -> Iterator[pl.DataFrame]:
+    lacking: set[Gap] | None = None
+    with stack:
+        start = time.monotonic()
+        before = _sample(site.connection)
+        for number in range(1, max(round(aim.seconds / aim.interval), 1) + 1):
+            time.sleep(max(start + number * min(aim.interval, aim.seconds) - time.monotonic(), 0.01))
+            after = _sample(site.connection)
+            found = set(libvirt_stats.gaps([after]))
+            lacking = found if lacking is None else lacking & found
+            yield telemetry.frame(libvirt_stats.rows(before, after, site.size))
+            before = after
+        if not before.domains:
+            reading.notes.append("no domain is running")
+    reading.gaps += sorted(lacking or (), key=lambda gap: gap.what)
+
+
+def target(text: str, seconds: float, interval: float) -> Target:
+    """A URI with what its query says of measuring, and these where it does not. Raises BadAddressError."""
+    parsed = address.parse(text, SCHEMES, ALLOWED, local=True)
+    if not parsed.path:
+        _refuse_uri(str(parsed), ALLOWED, "qemu:///system is this machine; test:///default is libvirt's example")
+    values = {"seconds": seconds, "interval": interval}
+    limits = {"seconds": (0.0, MOST_SECONDS), "interval": (0.1, 86_400.0)}
+    rest = []
+    for key, value in parse_qsl(parsed.query, keep_blank_values=True):
+        if key not in values:
+            rest.append((key, value))
+            continue
+        number, (least, most) = outside.number(value), limits[key]
+        if number is None or not least <= number <= most:
+            _refuse_uri(f"{key}={outside.short(value, 20)}", f"{key} from {least:g} to {most:g}", "in seconds")
+        values[key] = number
+    query = urlencode(rest, safe="/:", quote_via=quote)
+    bare = replace(parsed, query="")
+    user = f"{quote(parsed.user)}@" if parsed.user else ""
+    uri = str(replace(bare, user="")).replace("://", f"://{user}", 1) + (f"?{query}" if query else "")
+    return Target(str(replace(bare, query=query)), uri, parsed, values["seconds"], values["interval"])
+
+
+def _refuse_uri(value: str, allowed: str, hint: str) -> NoReturn:
+    raise ScenarioError.of([Mistake("bad-address", "", value, allowed, hint)])
+
+
+def _library() -> Any:
+    try:
+        import libvirt
+    except ImportError as error:
+        raise MissingLibraryError(
+            "libvirt-python is not installed\n"
+            "  hint: apt install libvirt-dev pkg-config gcc python3-dev; pip install 'hypertwin[libvirt]'"
+        ) from error
+    libvirt.registerErrorHandler(lambda _context, _error: None, None)  # else it prints on stderr
+    return libvirt
+
+
+@contextmanager
+def connected(aim: Target) -> Iterator[Any]:
+    """A read-only connection, closed after use."""
+    libvirt = _library()
+    names = (libvirt.VIR_CRED_AUTHNAME, libvirt.VIR_CRED_ECHOPROMPT)
+    secrets = (libvirt.VIR_CRED_PASSPHRASE, libvirt.VIR_CRED_NOECHOPROMPT)
+    trouble: list[HypertwinError] = []
+
+    def answer(asked: list[list[Any]], _data: object) -> int:
+        try:
+            for each in asked:
+                each[4] = aim.address.user if each[0] in names else address.password(aim.address)
+        except HypertwinError as error:  # cannot pass through libvirt
+            trouble.append(error)
+            return -1
+        return 0
+
+    try:
+        connection = libvirt.openAuth(aim.uri, [[*names, *secrets], answer, None], libvirt.VIR_CONNECT_RO)
+    except libvirt.libvirtError as error:
+        if trouble:
+            raise trouble[0] from None
+        raise _unreachable(aim, error) from None
+    try:
+        yield connection
+    except libvirt.libvirtError as error:
+        raise _unreachable(aim, error) from None
+    finally:
+        connection.close()
+
+
+def _unreachable(aim: Target, error: Exception) -> UnreachableError:
+    said = outside.short(outside.name(str(error)), 200)
+    return UnreachableError(f"{aim.shown}: {said}\n  hint: does virsh -r -c {aim.shown} list work?")
+
+
+def _asked(site_gaps: list[Gap], gap: Gap, call: Callable[[], T], default: T) -> T:
+    """What a call answers; where the driver or the permissions lack it, `default` and a gap."""
+    try:
+        return call()
+    except _library().libvirtError:
+        if gap not in site_gaps:
+            site_gaps.append(gap)
+        return default
+
+
+def _site(aim: Target, connection: Any) -> Site:
+    """The host itself."""
+    gaps: list[Gap] = [Gap("kernel version", "which scheduler the host has")]
+    info = connection.getInfo()
+    node = NodeInfo(info[1] * 2**20, info[3], info[4], info[5], info[6], info[7])
+    smbios = Gap("virConnectGetSysinfo", "full name of the processor")
+    sysinfo = _asked(gaps, smbios, lambda: connection.getSysinfo(0), "")
+    told = libvirt_xml.host(connection.getCapabilities(), node, sysinfo, aim.shown)
+    name = outside.name(connection.getHostname()) or aim.address.host or "host"
+    version = connection.getVersion()
+    hypervisor = f"{outside.name(connection.getType())} {version // 10**6}.{version // 1000 % 1000}.{version % 1000}"
+    site = Site(aim, connection, name, told, hypervisor, gaps=gaps)
+    if told.clock_hz is None:
+        gaps.append(Gap("nominal clock", "limits and demand in MHz"))
+    return site
+
+
+def _ask_domains(site: Site) -> None:
+    libvirt = _library()
+    handles = site.connection.listAllDomains()
+    if len(handles) > MOST_DOMAINS:
+        refuse(site.target.shown, "domains", str(len(handles)), f"at most {MOST_DOMAINS}", "", "source-too-large")
+    for handle in sorted(handles, key=lambda each: str(each.name())):  # libvirt's order is random
+        try:
+            text, active, name = handle.XMLDesc(0), bool(handle.isActive()), handle.name()
+        except libvirt.libvirtError as error:
+            if error.get_error_code() == libvirt.VIR_ERR_NO_DOMAIN:  # gone since the list was made
+                continue
+            raise
+        told = libvirt_xml.domain(text, site.told.numbering, site.target.shown)
+        site.domains.append(Domain(name, told, active, handle))
+        site.assumed += [Assumption(told.vm.name, each) for each in told.assumed]
+
+
+def _ask_pools(site: Site) -> None:
+    pools: list[Any] = _asked(site.gaps, Gap("storage pools", "datastores"), site.connection.listAllStoragePools, [])
+    for pool in pools[:MOST_POOLS]:
+        text = _asked(site.gaps, Gap("storage pool XML", "datastores"), lambda each=pool: each.XMLDesc(0), "")  # type: ignore[misc]
+        if text:
+            site.stores.append(libvirt_xml.pool(text, (site.name,), site.target.shown))
+    site.stores.sort(key=lambda store: store[0].name)
+
+
+def _two_samples(sites: Sequence[Site]) -> tuple[list[Sample], list[Sample]]:
+    """Samples of all hosts, some seconds apart: the longest that a URI asks for."""
+    seconds = max(site.target.seconds for site in sites)
+    before = [_sample(site.connection) for site in sites]
+    if not any(sample.domains for sample in before) or seconds <= 0:
+        return before, before
+    time.sleep(seconds)
+    return before, [_sample(site.connection) for site in sites]
+
+
+def _sample(connection: Any) -> Sample:
+    libvirt = _library()
+    groups = (
+        libvirt.VIR_DOMAIN_STATS_STATE
+        | libvirt.VIR_DOMAIN_STATS_CPU_TOTAL
+        | libvirt.VIR_DOMAIN_STATS_BALLOON
+        | libvirt.VIR_DOMAIN_STATS_VCPU
+        | libvirt.VIR_DOMAIN_STATS_INTERFACE
+        | libvirt.VIR_DOMAIN_STATS_BLOCK
+    )
+    # no waiting for a domain that is busy with a job
+    flags = libvirt.VIR_CONNECT_GET_ALL_DOMAINS_STATS_ACTIVE | libvirt.VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT
+    started = time.monotonic_ns()
+    domains = {}
+    for handle, stats in connection.getAllDomainStats(groups, flags):
+        if "cpu.time" not in stats:  # not every driver has it here
+            try:
+                stats["cpu.time"] = handle.info()[4]
+            except libvirt.libvirtError:  # gone since
+                continue
+        domains[handle.name()] = stats
+    ended = time.monotonic_ns()
+    gaps: list[Gap] = []
+    cpu: dict[str, Any] = _asked(
+        gaps, Gap("", ""), lambda: connection.getCPUStats(libvirt.VIR_NODE_CPU_STATS_ALL_CPUS), {}
+    )
+    memory: dict[str, Any] = _asked(
+        gaps, Gap("", ""), lambda: connection.getMemoryStats(libvirt.VIR_NODE_MEMORY_STATS_ALL_CELLS), {}
+    )
+    return Sample(datetime.now(UTC), (started + ended) // 2, cpu, memory, dict(sorted(domains.items())))
+
+
+def _inventory(sites: Sequence[Site], before: Sequence[Sample], after: Sequence[Sample]) -> Inventory:
+    hosts: list[Host] = []
+    vms: list[Vm] = []
+    stores: dict[str, Datastore] = {}
+    gaps: dict[Gap, None] = {}
+    assumed: list[Assumption] = []
+    counted: dict[str, int] = {}
+    for site in sites:
+        for domain in site.domains:
+            counted[domain.told.vm.name] = counted.get(domain.told.vm.name, 0) + 1
+    running = {domain.told.uuid for site in sites for domain in site.domains if domain.active}
+    seen: set[str] = set()
+    for site, first, last in zip(sites, before, after, strict=True):
+        told = site.told
+        hosts.append(
+            Host(
+                site.name,
+                told.sockets,
+                told.cores_per_socket,
+                told.threads_per_core,
+                told.memory_bytes,
+                clock_hz=told.clock_hz,
+                hypervisor=site.hypervisor,
+                numa_nodes=told.numa_nodes,
+                cpu_model=told.cpu_model,
+            )
+        )
+        folders = {}
+        for store, folder in site.stores:
+            name = store.name if len(sites) == 1 else f"{store.name} ({site.name})"
+            stores[name] = replace(store, name=name)
+            folders[store.name] = (folder, name)
+        version = _cgroup_version(site)
+        for domain in site.domains:
+            uuid = domain.told.uuid
+            if uuid and (uuid in seen or (uuid in running and not domain.active)):
+                continue  # defined on several hosts: it is where it runs
+            seen.add(uuid)
+            vm = _vm(site, domain, version, folders, last)
+            if counted[vm.name] > 1:
+                vm = replace(vm, name=f"{vm.name} ({site.name})")
+            if domain.active and told.clock_hz is not None:
+                vm = replace(vm, demand=_demand(first, last, domain, told.clock_hz))
+            vms.append(vm)
+        assumed += [Assumption(site.name, text) for text in _assumed(site, version)]
+        gaps.update(dict.fromkeys(site.gaps))
+        assumed += site.assumed
+    if any(vm.powered_on and vm.demand is None for vm in vms):
+        gaps[Gap("cpu.time in domstats", "measured demand")] = None
+    if any(disk.capacity_bytes == 0 for vm in vms for disk in vm.disks):
+        gaps[Gap("block.N.capacity", "sizes of disks")] = None
+    source = ", ".join(site.target.shown for site in sites[:4]) + (", ..." if len(sites) > 4 else "")
+    return Inventory(source, "libvirt", hosts, vms, list(stores.values()), (), list(gaps), grouped(assumed))
+
+
+def _assumed(site: Site, version: int) -> Iterator[str]:
+    """What was assumed of a host."""
+    yield from site.told.assumed
+    if site.domains:
+        yield f"control groups of version {version}: a machine of default weight has 1000 shares, whatever its vCPUs"
+    if not site.told.numbering.node_of and any(domain.told.vm.affinity for domain in site.domains):
+        yield linux_host.USUAL
+
+
+def _demand(first: Sample, last: Sample, domain: Domain, clock_hz: float) -> Demand | None:
+    return libvirt_stats.demand(first, last, domain.name, clock_hz)
+
+
+def _vm(site: Site, domain: Domain, version: int, folders: dict[str, tuple[str, str]], last: Sample) -> Vm:
+    """The machine of a domain, with what is known of its host."""
+    limit = None
+    if domain.told.limit_cores is not None and site.told.clock_hz is not None:
+        limit = domain.told.limit_cores * site.told.clock_hz / 1e6
+    return replace(
+        domain.told.vm,
+        host=site.name,
+        powered_on=domain.active,
+        shares=linux_host.shares(domain.told.weight, version),
+        limit_mhz=limit,
+        disks=_disks(domain, folders, last.domains.get(domain.name, {})),
+    )
+
+
+def _disks(domain: Domain, folders: dict[str, tuple[str, str]], stats: libvirt_stats.Stats) -> tuple[VirtualDisk, ...]:
+    """Its disks with capacity and datastore, as far as the host tells."""
+    capacities = {
+        stats[f"block.{number}.name"]: stats[key]
+        for key in stats
+        if key.endswith(".capacity") and f"block.{(number := key.split('.')[1])}.name" in stats
+    }
+    disks = []
+    for each in domain.told.disks:
+        capacity = capacities.get(each.target)
+        if not isinstance(capacity, int):
+            capacity = _asked([], Gap("", ""), lambda name=each.target: domain.handle.blockInfo(name)[0], 0)  # type: ignore[misc]
+        store = folders[each.pool][1] if each.pool in folders else None
+        if store is None:
+            store = next(
+                (
+                    name
+                    for folder, name in folders.values()
+                    if folder and each.path.startswith(folder.rstrip("/") + "/")
+                ),
+                None,
+            )
+        disks.append(replace(each.disk, capacity_bytes=max(capacity, 0), datastore=store))
+    return tuple(disks)
+
+
+def _cgroup_version(site: Site) -> int:
+    """Which control groups the host has: a running domain without shares of its own tells the default weight."""
+    for domain in site.domains:
+        if domain.told.weight is not None and domain.told.weight > 10_000:  # more than version 2 allows
+            return 1
+        if domain.active and domain.told.weight is None:
+            parameters: dict[str, Any] = _asked([], Gap("", ""), domain.handle.schedulerParameters, {})
+            if "cpu_shares" in parameters:
+                return 1 if parameters["cpu_shares"] == linux_host.DEFAULT_WEIGHTS[1] else 2
+    return 2
+
+
+def _free(name: str, taken: set[str]) -> str:
+    number = 2
+    while f"{name}-{number}" in taken:
+        number += 1
+    return f"{name}-{number}"

@@ -1,0 +1,406 @@
+"""What libvirt's XML says of a host and its machines: text in, plain values out, no connection.
+
+Formats: libvirt.org/formatcaps.html (capabilities), formatdomain.html (domains), formatstorage.html (pools), and
+docs/schemas there. All text is bounded, and parsed by defusedxml: no entities, nothing fetched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from xml.etree.ElementTree import Element, ParseError
+
+from defusedxml import ElementTree
+from defusedxml.common import DefusedXmlException
+
+from hypertwin.ingest import linux_host, outside
+from hypertwin.ingest.inventory import Datastore, VirtualDisk, Vm
+from hypertwin.ingest.linux_host import Numbering, Place
+from hypertwin.ingest.outside import refuse
+
+MOST_BYTES = 4 * 2**20
+"""Text of one XML: capabilities of a host of 2,000 CPUs have 300 KB, a domain has 10."""
+MOST_VCPUS = 4_096
+MOST_PINNED = 1_000_000
+"""CPUs in all different lists of a domain's pinning together."""
+MOST_CELLS = 1_024
+MOST_DISKS = 1_024
+UNLIMITED_QUOTA = 17_592_186_044_415
+"""From this on a quota means none (formatdomain.html, cputune)."""
+DEFAULT_PERIOD_US = 100_000
+"""Of a quota without a period (Linux, Documentation/scheduler/sched-bwc.rst)."""
+
+_UNITS = {
+    **{"b": 1, "bytes": 1, "": 1024, "k": 2**10, "kib": 2**10, "m": 2**20, "mib": 2**20, "g": 2**30, "gib": 2**30},
+    **{"t": 2**40, "tib": 2**40, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12},
+}
+"""Units of memory; KiB where there is none (formatdomain.html, memory allocation)."""
+_CONTROLLERS = {"virtio-scsi": "virtio-scsi", "vmpvscsi": "pvscsi", "lsisas1068": "lsi-sas", "lsisas1078": "lsi-sas"}
+"""SCSI controllers by libvirt's model, as a scenario calls them."""
+
+
+@dataclass(frozen=True)
+class NodeInfo:
+    """What `virNodeGetInfo` tells of a host."""
+
+    memory_bytes: int
+    clock_mhz: int
+    """What the first CPU ran at when asked; 0 where it is not known."""
+    nodes: int
+    sockets_per_node: int
+    cores_per_socket: int
+    threads_per_core: int
+
+
+@dataclass(frozen=True)
+class HostTold:
+    """A host, as its capabilities tell it."""
+
+    sockets: int
+    cores_per_socket: int
+    threads_per_core: int
+    memory_bytes: int
+    numbering: Numbering
+    numa_nodes: int | None
+    """Nodes with CPUs; None where they are not told."""
+    uuid: str = ""
+    clock_hz: float | None = None
+    cpu_model: str | None = None
+    assumed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DiskTold:
+    """A disk of a domain, and what libvirt calls it."""
+
+    target: str
+    """`vda`: how libvirt's statistics call it."""
+    path: str
+    """Its file or device, empty where it has none."""
+    pool: str
+    """The storage pool that its definition names, if any."""
+    disk: VirtualDisk
+
+
+@dataclass(frozen=True)
+class DomainTold:
+    """A domain, as its definition tells it; what is measured of it is added by who has a connection."""
+
+    uuid: str
+    vm: Vm
+    weight: float | None
+    """Control-group weight that was set."""
+    limit_cores: float | None
+    disks: tuple[DiskTold, ...]
+    assumed: tuple[str, ...] = field(default=())
+
+
+def parsed(text: str, source: str, root: str) -> Element:
+    """The XML, whose outermost element must be `root`. Raises SourceError, which names `source`."""
+    allowed = f"XML of <{root}> of at most {MOST_BYTES} bytes"
+    if len(text) > MOST_BYTES:
+        refuse(source, root, f"{len(text)} characters", allowed, "is it what libvirt gave?", "source-too-large")
+    try:
+        tree: Element = ElementTree.fromstring(text, forbid_dtd=True)
+    except (ParseError, DefusedXmlException, ValueError) as error:
+        refuse(source, root, str(error), allowed, "is it what libvirt gave?")
+    if tree.tag != root:
+        refuse(source, root, f"<{tree.tag}>", allowed, "is it what libvirt gave?")
+    return tree
+
+
+def host(capabilities: str, info: NodeInfo, sysinfo: str, source: str) -> HostTold:
+    """A host from its capabilities, `virNodeGetInfo` for what they lack, and its SMBIOS data (empty: none)."""
+    tree = parsed(capabilities, source, "capabilities")
+    places, memory, offline = _cells(tree, source)
+    assumed: list[str] = []
+    if places:
+        sockets = len({place.socket for place in places.values()})
+        cores = len({place[:3] for place in places.values()})
+        per_socket = -(-cores // sockets)
+        threads = max(place.thread for place in places.values()) + 1
+        if sockets * per_socket * threads != len(places):
+            taken = f"{sockets} x {per_socket} cores of {threads} threads"
+            assumed.append(f"{len(places)} logical CPUs, taken for {taken}: its cores differ")
+        if offline:
+            assumed.append(f"{offline} logical CPUs that are offline are left out")
+        numbering = Numbering.of(places, per_socket, threads)
+        nodes: int | None = len({place.node for place in places.values()})
+    else:
+        sockets = max(info.nodes, 1) * max(info.sockets_per_node, 1)
+        per_socket, threads = max(info.cores_per_socket, 1), max(info.threads_per_core, 1)
+        _at_most(sockets * per_socket * threads, linux_host.MOST_CPUS, source, "logical CPUs of the host")
+        numbering = Numbering.usual(sockets, per_socket, threads)
+        nodes = info.nodes if info.nodes > 0 else None
+    clock, model, how = _processor(tree, sysinfo, info, source)
+    return HostTold(
+        sockets,
+        per_socket,
+        threads,
+        memory or info.memory_bytes,
+        numbering,
+        nodes,
+        _text(tree, "host/uuid"),
+        clock,
+        outside.name(model) or None,
+        (*assumed, *how),
+    )
+
+
+def _cells(tree: Element, source: str) -> tuple[dict[int, Place], int, int]:
+    """Where each logical CPU is, the memory of nodes with CPUs, and how many CPUs are offline."""
+    places: dict[int, Place] = {}
+    memory = offline = 0
+    threads: dict[tuple[int, int], int] = {}
+    for position, cell in enumerate(tree.iterfind("host/topology/cells/cell")):
+        _at_most(position + 1, MOST_CELLS, source, "NUMA cells")
+        node = _whole(cell.get("id"))
+        if node is None:
+            refuse(
+                source, "host/topology/cells/cell", cell.get("id") or "no id", "a number", "is it what libvirt gave?"
+            )
+        listed = list(cell.iterfind("cpus/cpu"))
+        if listed:
+            memory += _bytes(cell.find("memory")) or 0
+        for cpu in listed:
+            number, socket, core = (_whole(cpu.get(key)) for key in ("id", "socket_id", "core_id"))
+            sibling = re.match("[0-9]{1,5}", cpu.get("siblings", ""), re.ASCII)
+            if number is None or number in places:
+                value = cpu.get("id") or "no id"
+                refuse(source, f"cell {node}/cpu", value, "a number of its own", "is it what libvirt gave?")
+            if socket is None or core is None or sibling is None:
+                offline += 1
+                continue
+            _at_most(len(places) + 1, linux_host.MOST_CPUS, source, "logical CPUs of the host")
+            key = (socket, int(sibling[0]))  # not core_id, which two dies of a socket may have in common
+            threads[key] = threads.get(key, -1) + 1
+            places[number] = Place(socket, node, key[1], threads[key])
+    return places, memory, offline
+
+
+def _processor(tree: Element, sysinfo: str, info: NodeInfo, source: str) -> tuple[float | None, str, list[str]]:
+    """Nominal clock in Hz, model, and what was assumed."""
+    named = _text(tree, "host/cpu/model")
+    if sysinfo:
+        for entry in parsed(sysinfo, source, "sysinfo").iterfind("processor/entry"):
+            if entry.get("name") == "version" and entry.text:
+                named = entry.text.strip()
+                break
+    clock = linux_host.clock_in_name(named)
+    if clock is not None:
+        return clock, named, []
+    for counter in tree.iterfind("host/cpu/counter"):
+        frequency = _whole(counter.get("frequency"))
+        if counter.get("name") == "tsc" and frequency and 10**8 <= frequency <= 2 * 10**10:
+            return round(frequency / 1e7) * 1e7, named, ["the nominal clock is that of the time-stamp counter"]
+    if 100 <= info.clock_mhz <= 20_000:
+        how = f"a nominal clock of {info.clock_mhz} MHz: what a CPU ran at when asked, as libvirt tells no other"
+        return info.clock_mhz * 1e6, named, [how]
+    return None, named, []
+
+
+def domain(text: str, numbering: Numbering, source: str) -> DomainTold:
+    """A domain from its definition, on a host with this numbering. Raises SourceError."""
+    tree = parsed(text, source, "domain")
+    name = outside.name(_text(tree, "name"))
+    place = f"domain {name}" if name else "domain"
+    if not name:
+        refuse(source, "domain/name", "none", "a name", "is it what libvirt gave?")
+    vcpu = tree.find("vcpu")
+    most = _whole(vcpu.text) if vcpu is not None else 1
+    now = _whole(vcpu.get("current")) if vcpu is not None and vcpu.get("current") else most
+    if not most or not now or now > most:
+        refuse(
+            source, f"{place}/vcpu", _shown(vcpu), "a number from 1, and a current one up to it", "see virsh dumpxml"
+        )
+    _at_most(most, MOST_VCPUS, source, f"{place}/vcpu")
+    memory = _bytes(tree.find("memory"))
+    if not memory:
+        refuse(source, f"{place}/memory", _shown(tree.find("memory")), "a size with a unit", "see virsh dumpxml")
+
+    plugged = _plugged(tree, most, now)
+    pins = _pins(tree, plugged, source, place)
+    numa, assumed = _numa(tree, plugged, pins, numbering, source)
+    sets = set(pins.values())
+    affinity = numbering.affinity(frozenset().union(*sets)) if len(pins) == len(plugged) else None
+    if affinity is not None and len(sets) > 1 and "nodes" not in numa:
+        assumed.append("its vCPUs are pinned one by one: taken as free among the CPUs of all of them")
+    disks = tuple(_disks(tree, source, place))
+    vm = Vm(
+        name,
+        now,
+        memory,
+        cores_per_socket=_cores_per_socket(tree, now),
+        cpu_hot_add=now < most,
+        affinity=affinity,
+        numa=numa,
+        disks=tuple(each.disk for each in disks),
+        guest_os=_guest_os(tree),
+    )
+    weight = outside.number(_text(tree, "cputune/shares"))
+    return DomainTold(_text(tree, "uuid"), vm, weight, _limit_cores(tree, now), disks, tuple(assumed))
+
+
+def _plugged(tree: Element, most: int, now: int) -> list[int]:
+    """The numbers of the vCPUs that are there."""
+    told = {
+        number
+        for vcpu in tree.iterfind("vcpus/vcpu")
+        if vcpu.get("enabled") == "yes" and (number := _whole(vcpu.get("id"))) is not None and number < most
+    }
+    return sorted(told) if len(told) == now else list(range(now))
+
+
+def _pins(tree: Element, plugged: Sequence[int], source: str, place: str) -> dict[int, frozenset[int]]:
+    """The host CPUs of each vCPU that may not use all: of `vcpupin`, else of the `cpuset` of `vcpu`."""
+    vcpu = tree.find("vcpu")
+    common = vcpu.get("cpuset") if vcpu is not None and vcpu.get("placement") != "auto" else None
+    texts: dict[int, str] = dict.fromkeys(plugged, common) if common else {}
+    there = set(plugged)
+    for pin in tree.iterfind("cputune/vcpupin"):
+        number = _whole(pin.get("vcpu"))
+        if number is not None and number in there:
+            texts[number] = pin.get("cpuset", "")
+    sets: dict[str, frozenset[int]] = {}
+    for text in texts.values():
+        if text in sets:
+            continue
+        cpus = linux_host.cpu_list(text)
+        if not cpus:
+            refuse(source, f"{place}/cpuset", text, "a list such as 0-3,8", "see virsh vcpupin")
+        sets[text] = frozenset(cpus)
+        _at_most(sum(map(len, sets.values())), MOST_PINNED, source, f"{place}/cpuset")
+    return {number: sets[text] for number, text in texts.items()}
+
+
+def _numa(
+    tree: Element, plugged: Sequence[int], pins: Mapping[int, frozenset[int]], numbering: Numbering, source: str
+) -> tuple[dict[str, object], list[str]]:
+    """Keys of a scenario's `numa`, and what was assumed for them.
+
+    A cell is bound to a node where all its vCPUs are pinned to that node: its memory is there, too, whether a `memnode`
+    says so or not, because Linux takes memory from the node that first touches it.
+    """
+    there = set(plugged)
+    cells: dict[int, list[int]] = {}
+    for position, cell in enumerate(tree.iterfind("cpu/numa/cell")):
+        _at_most(position + 1, MOST_CELLS, source, "cpu/numa/cell")
+        number = _whole(cell.get("id"))
+        listed = linux_host.cpu_list(cell.get("cpus", "")) or []
+        cells[position if number is None else number] = [vcpu for vcpu in listed if vcpu in there]
+    cells = {number: vcpus for number, vcpus in sorted(cells.items()) if vcpus}
+    if sorted(vcpu for vcpus in cells.values() for vcpu in vcpus) != list(plugged):
+        cells = {0: list(plugged)}
+    nodes = [_home(vcpus, pins, numbering) for vcpus in cells.values()]
+    sizes = [len(vcpus) for vcpus in cells.values()]
+    if None not in nodes:
+        return {"cells": sizes, "nodes": nodes}, []
+    bound = any(each.get("nodeset") for each in tree.iterfind("numatune/*"))
+    assumed = (
+        ["numatune binds its memory to nodes, but its vCPUs are not pinned there: taken as not bound"] if bound else []
+    )
+    return ({"cells": sizes} if len(sizes) > 1 else {}), assumed
+
+
+def _home(vcpus: Sequence[int], pins: Mapping[int, frozenset[int]], numbering: Numbering) -> int | None:
+    """The node to which all these vCPUs are pinned."""
+    if any(vcpu not in pins for vcpu in vcpus):
+        return None
+    homes = {numbering.node(cpus) for cpus in {pins[vcpu] for vcpu in vcpus}}
+    return homes.pop() if len(homes) == 1 else None
+
+
+def _limit_cores(tree: Element, vcpus: int) -> float | None:
+    """CPU that its vCPUs never exceed together: `quota` is each vCPU's, `global_quota` the whole domain's."""
+    limits = []
+    for prefix, times in (("", vcpus), ("global_", 1)):
+        quota = _whole(_text(tree, f"cputune/{prefix}quota"))  # -1 is no limit
+        period = _whole(_text(tree, f"cputune/{prefix}period")) or DEFAULT_PERIOD_US
+        if quota and quota < UNLIMITED_QUOTA:
+            limits.append(quota / period * times)
+    limit = min(limits, default=None)
+    return limit if limit is not None and limit < vcpus else None
+
+
+def _cores_per_socket(tree: Element, vcpus: int) -> int | None:
+    """vCPUs of one virtual socket, threads of virtual cores included; None where they do not divide the vCPUs."""
+    topology = tree.find("cpu/topology")
+    if topology is None:
+        return None
+    counts = [_whole(topology.get(key, "1")) for key in ("dies", "clusters", "cores", "threads")]
+    product = 1
+    for count in counts:
+        product *= count or 1
+    return product if product <= vcpus and vcpus % product == 0 else None
+
+
+def _disks(tree: Element, source: str, place: str) -> Iterator[DiskTold]:
+    """Its disks, without CD-ROMs and floppies; capacities are not in a definition and are 0 here."""
+    models = {
+        _whole(each.get("index")): each.get("model", "")
+        for each in tree.iterfind("devices/controller")
+        if each.get("type") == "scsi"
+    }
+    for position, disk in enumerate(tree.iterfind("devices/disk")):
+        _at_most(position + 1, MOST_DISKS, source, f"{place}/disks")
+        target = disk.find("target")
+        if disk.get("device", "disk") not in ("disk", "lun") or target is None:
+            continue
+        bus, device = target.get("bus", ""), target.get("dev", "")
+        address = disk.find("address")
+        index = _whole(address.get("controller")) if address is not None and address.get("type") == "drive" else None
+        kind = {"virtio": "virtio-blk", "nvme": "nvme"}.get(bus)
+        if bus == "scsi":
+            kind = _CONTROLLERS.get(models.get(index or 0, ""))
+        origin = disk.find("source")
+        path = pool = ""
+        if origin is not None:
+            path = next((origin.get(key, "") for key in ("file", "dev", "name", "volume") if origin.get(key)), "")
+            pool = origin.get("pool", "")
+        number = index if bus == "scsi" else None
+        yield DiskTold(device, path, pool, VirtualDisk(0, kind, number))
+
+
+def _guest_os(tree: Element) -> str | None:
+    """What libosinfo's metadata says the guest is: `http://debian.org/debian/12` gives `debian.org/debian/12`."""
+    for element in tree.iterfind("metadata//{*}os"):
+        identity = element.get("id", "")
+        if identity:
+            return outside.name(re.sub(r"^https?://", "", identity))
+    return None
+
+
+def pool(text: str, hosts: tuple[str, ...], source: str) -> tuple[Datastore, str]:
+    """A storage pool as a datastore, and the folder that its volumes are in (empty: none)."""
+    tree = parsed(text, source, "pool")
+    name = outside.name(_text(tree, "name")) or "pool"
+    kind = outside.name(tree.get("type", ""))
+    sizes = (_bytes(tree.find("capacity")), _bytes(tree.find("available")))
+    return Datastore(name, kind, sizes[0] or None, sizes[1] if sizes[0] else None, hosts), _text(tree, "target/path")
+
+
+def _text(tree: Element, path: str) -> str:
+    return (tree.findtext(path) or "").strip()
+
+
+def _whole(text: str | None) -> int | None:
+    """A whole number of at most 15 digits, or None."""
+    return int(text) if text and re.fullmatch(r"\s*[0-9]{1,15}\s*", text, re.ASCII) else None
+
+
+def _bytes(element: Element | None) -> int | None:
+    """A size with libvirt's unit."""
+    if element is None:
+        return None
+    value, unit = _whole(element.text), _UNITS.get(element.get("unit", "").lower())
+    return value * unit if value is not None and unit is not None and value * unit < 2**60 else None
+
+
+def _shown(element: Element | None) -> str:
+    return "none" if element is None else " ".join([element.text or "", *element.attrib.values()])
+
+
+def _at_most(count: int, most: int, source: str, what: str) -> None:
+    if count > most:
+        refuse(source, what, str(count), f"at most {most}", "is it what libvirt gave?", "source-too-large")

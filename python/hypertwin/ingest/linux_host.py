@@ -1,0 +1,130 @@
+"""What readers of Linux and KVM hosts share: lists of CPUs, how they are numbered, clocks, weights.
+
+Linux numbers the logical CPUs of a host as its firmware lists them, usually first one thread of every core, then the
+others. A scenario numbers them thread by thread, core by core, socket by socket; `Numbering` translates.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+MOST_CPUS = 16_384
+"""Logical CPUs of a host: CONFIG_NR_CPUS of Linux goes to 8,192."""
+DEFAULT_SHARES = 1_000
+"""What a scenario calls a machine of the default weight: that of one vCPU of normal shares, a task of nice 0."""
+DEFAULT_WEIGHTS = {1: 1024, 2: 100}
+"""Weight of a control group that was given none: `cpu.shares` of version 1, `cpu.weight` of version 2 (Linux,
+Documentation/admin-guide/cgroup-v2.rst, "Weights")."""
+USUAL = "Linux numbers its logical CPUs as usual, the first threads of all cores before the second ones: affinities"
+"""What is assumed where `Numbering.usual` is taken."""
+
+
+class Place(NamedTuple):
+    """Where a logical CPU is, by the host's own numbers."""
+
+    socket: int
+    node: int
+    core: int
+    """Unique within the socket."""
+    thread: int
+    """Position among the threads of its core."""
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """The numbers of a host's logical CPUs: Linux's and a scenario's."""
+
+    in_scenario: Mapping[int, int]
+    """The number that a scenario has for each of Linux's."""
+    node_of: Mapping[int, int]
+    """The position of the NUMA node of each CPU, by Linux's numbers; empty where it is not known."""
+
+    @staticmethod
+    def of(places: Mapping[int, Place], cores_per_socket: int, threads_per_core: int) -> Numbering:
+        """From where each CPU is. Nodes of a socket come one after the other, so that it does not matter whether a
+        scenario has them as one socket or as several."""
+        sockets = {
+            number: position for position, number in enumerate(sorted({place.socket for place in places.values()}))
+        }
+        nodes = {pair: position for position, pair in enumerate(sorted({place[:2] for place in places.values()}))}
+        cores: dict[int, dict[tuple[int, int], int]] = {socket: {} for socket in sockets}
+        numbers, node_of = {}, {}
+        for cpu, place in sorted(places.items(), key=lambda item: item[1]):
+            listed = cores[place.socket]
+            core = listed.setdefault((place.node, place.core), len(listed))
+            numbers[cpu] = (sockets[place.socket] * cores_per_socket + core) * threads_per_core + place.thread
+            node_of[cpu] = nodes[place[:2]]
+        return Numbering(numbers, node_of)
+
+    @staticmethod
+    def usual(sockets: int, cores_per_socket: int, threads_per_core: int) -> Numbering:
+        """How Linux usually numbers: the first threads of all cores, socket by socket, then their siblings."""
+        cores = sockets * cores_per_socket
+        numbers = {
+            thread * cores + core: core * threads_per_core + thread
+            for thread in range(threads_per_core)
+            for core in range(cores)
+        }
+        return Numbering(numbers, {})
+
+    def affinity(self, cpus: Collection[int]) -> str | None:
+        """An affinity as scenarios write it; None where the machine may use all CPUs, or none that there is."""
+        there = [self.in_scenario[cpu] for cpu in cpus if cpu in self.in_scenario]
+        return written(there) if 0 < len(there) < len(self.in_scenario) else None
+
+    def node(self, cpus: Collection[int]) -> int | None:
+        """The one node that all of `cpus` are on."""
+        nodes = {self.node_of.get(cpu) for cpu in cpus}
+        return nodes.pop() if len(nodes) == 1 else None
+
+
+def cpu_list(text: str) -> list[int] | None:
+    """The numbers of a list as Linux and libvirt write it (`0-3,8,^2`), ascending; None for anything else."""
+    chosen: set[int] = set()
+    for part in text[:100_000].replace(" ", "").split(","):
+        match = re.fullmatch(r"(\^?)([0-9]{1,5})(?:-([0-9]{1,5}))?", part)
+        if match is None:
+            return None
+        first, last = int(match[2]), int(match[3] or match[2])
+        if first > last or last >= MOST_CPUS:
+            return None
+        numbers = range(first, last + 1)
+        if match[1]:
+            chosen.difference_update(numbers)
+        else:
+            chosen.update(numbers)
+    return sorted(chosen)
+
+
+def written(cpus: Iterable[int]) -> str:
+    """Numbers as Linux lists them: `0-2,5`."""
+    runs: list[list[int]] = []
+    for cpu in sorted(set(cpus)):
+        if runs and cpu == runs[-1][-1] + 1:
+            runs[-1] = [runs[-1][0], cpu]
+        else:
+            runs.append([cpu])
+    return ",".join("-".join(map(str, run)) for run in runs)
+
+
+def clock_in_name(model: str) -> float | None:
+    """The nominal clock, in Hz, in the name that a processor gives itself: `Xeon(R) CPU E5-2680 v3 @ 2.50GHz`.
+
+    CPUID's brand string (Intel SDM volume 2, CPUID leaf 80000002H). Newer Intel processors and AMD's leave it out.
+    """
+    match = re.search(r"@\s*([0-9]{1,2}(?:\.[0-9]{1,3})?)\s*GHz", model[:1000], re.IGNORECASE)
+    return float(match[1]) * 1e9 if match and float(match[1]) > 0 else None
+
+
+def shares(weight: float | None, version: int) -> int:
+    """What a scenario calls a control group's weight of this cgroup version; None is the default weight.
+
+    A machine has one weight, however many vCPUs it has: a wide machine gets no more than a narrow one when CPUs are
+    short.
+    """
+    default = DEFAULT_WEIGHTS[version]
+    scaled = DEFAULT_SHARES * (default if weight is None else weight) / default
+    return min(max(round(scaled), 1), 1_000_000)

@@ -1,0 +1,240 @@
+"""One Linux host, from `lscpu -J` and `numactl -H`: what there is to plan on before it has machines.
+
+Formats: util-linux, sys-utils/lscpu.c (fields in a flat list; nested in `children` where it prints a hierarchy), and
+numactl(8), numactl.c (`--hardware`). Names of fields are translated by the locale; only English ones are read.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hypertwin.ingest import linux_host, outside
+from hypertwin.ingest.inventory import Assumption, Host, Inventory
+from hypertwin.ingest.outside import Gap, refuse
+
+COMMANDS = "LC_ALL=C lscpu -J > lscpu.json; LC_ALL=C numactl -H > numactl.txt"
+MOST_BYTES = 2**20
+MOST_FIELDS = 10_000
+MOST_NODES = 1_024
+"""NUMA nodes of a host: CONFIG_NODES_SHIFT of Linux goes to 10."""
+MOST_HOSTS = 1_000
+GIB = 2**30
+ASSUMED_BYTES_PER_CORE = 8 * GIB
+ASSUMED_CLOCK_HZ = 2.5e9
+X86 = ("x86_64", "i686", "i586", "i386")
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The NUMA nodes of a host, as `numactl -H` tells them."""
+
+    with_cpus: int
+    memory_bytes: int
+    without_cpus_bytes: int
+    """Part of it that is on nodes without CPUs (CXL, persistent memory)."""
+
+
+def recognises(head: bytes) -> bool:
+    """Whether it begins as the output of `lscpu -J` or of `numactl -H` does."""
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    return bool(re.match(rb'\{\s*"lscpu"\s*:', text)) or _is_numactl(head)
+
+
+def read(sources: Sequence[str]) -> Inventory:
+    """The hosts in outputs of `lscpu -J`, each with its `numactl -H`: in any order for one host, after it for several.
+
+    A host is named like its lscpu file. Raises SourceError.
+    """
+    if len(sources) > 2 * MOST_HOSTS:
+        refuse(
+            sources[0],
+            "",
+            f"{len(sources)} files",
+            f"at most {2 * MOST_HOSTS}",
+            "read them in parts",
+            "source-too-large",
+        )
+    pairs: list[tuple[Path, Path | None]] = []
+    orphan: Path | None = None
+    for path in map(Path, sources):
+        if not _is_numactl(outside.head(path)):
+            pairs.append((path, orphan))
+            orphan = None
+        elif pairs and pairs[-1][1] is None:
+            pairs[-1] = (pairs[-1][0], path)
+        elif not pairs and orphan is None:
+            orphan = path
+        else:
+            refuse(path, "", "a numactl -H with no lscpu -J of its own", "one after each lscpu -J, at most", COMMANDS)
+    if orphan is not None:
+        refuse(orphan, "", "numactl -H without lscpu -J", "both of one host", COMMANDS, "source-lacks")
+    hosts: list[Host] = []
+    gaps: dict[Gap, None] = {}
+    assumptions: list[Assumption] = []
+    for number, (lscpu, numactl) in enumerate(pairs):
+        host, lacking, assumed = _host(lscpu, numactl, {each.name for each in hosts}, number)
+        hosts.append(host)
+        gaps.update(dict.fromkeys(lacking))
+        assumptions += assumed
+    source = ", ".join(outside.name(Path(each).name) for each in sources[:4]) + (", ..." if len(sources) > 4 else "")
+    return Inventory(source, "lscpu", hosts, gaps=list(gaps), assumptions=assumptions)
+
+
+def fields(answer: Any, path: Path) -> dict[str, str]:
+    """The fields of `lscpu -J` by name, without the colon, of whichever form; the first of a name counts."""
+    listed = answer.get("lscpu") if isinstance(answer, dict) else None
+    if not isinstance(listed, list):
+        refuse(path, "", "JSON without a list lscpu", "the output of lscpu -J", COMMANDS)
+    found: dict[str, str] = {}
+    for number, item in enumerate(_flat(listed)):
+        if number == MOST_FIELDS:
+            refuse(path, "lscpu", f"more than {MOST_FIELDS} fields", "fewer", "is it one host's?", "source-too-large")
+        field, data = item.get("field"), item.get("data")
+        if isinstance(field, str) and isinstance(data, (str, int, float)):
+            found.setdefault(field.strip().rstrip(":"), str(data).strip())
+    return found
+
+
+def _flat(items: list[Any]) -> Iterator[dict[str, Any]]:
+    """Fields with their children after them, whatever the depth."""
+    waiting = [items]
+    while waiting:
+        for position, item in enumerate(current := waiting.pop()):
+            if isinstance(item, dict):
+                yield item
+                if isinstance(children := item.get("children"), list):
+                    waiting += [current[position + 1 :], children]
+                    break
+
+
+def nodes(path: Path) -> Nodes | None:
+    """What `numactl -H` tells; None where it says that the host has no NUMA."""
+    cpus: dict[int, int] = {}
+    sizes: dict[int, int] = {}
+    for number, line in enumerate(outside.read_bytes(path, MOST_BYTES).decode("utf-8", "replace").splitlines(), 1):
+        if line.startswith("No NUMA available"):
+            return None
+        match = re.fullmatch(r"node ([0-9]{1,5}) (cpus|size):\s*(.*)", line)
+        if match is None:
+            continue
+        node, what, value = int(match[1]), match[2], match[3]
+        if what == "cpus":
+            cpus[node] = len(value.split())
+            continue
+        size = re.fullmatch(r"([0-9]{1,12}) MB", value.strip())
+        if size is None:
+            refuse(path, f"node {node} size", value, "a number of MB", COMMANDS, line=number)
+        sizes[node] = int(size[1]) * 2**20
+        if len(sizes) > MOST_NODES:
+            refuse(path, "nodes", f"more than {MOST_NODES}", "fewer", "is it one host's?", "source-too-large")
+    if not any(sizes.values()):
+        refuse(path, "node 0 size", "nothing", "the output of numactl -H, with a size of each node", COMMANDS)
+    empty = [node for node in sizes if not cpus.get(node)]
+    with_cpus = sum(1 for count in cpus.values() if count)
+    return Nodes(with_cpus, sum(sizes.values()), sum(sizes[node] for node in empty) if with_cpus else 0)
+
+
+def _is_numactl(head: bytes) -> bool:
+    return head.startswith((b"available: ", b"No NUMA available"))
+
+
+def _host(lscpu: Path, numactl: Path | None, taken: set[str], number: int) -> tuple[Host, list[Gap], list[Assumption]]:
+    """One host, what is lacking and what was assumed."""
+    found = fields(outside.json_value(lscpu, MOST_BYTES), lscpu)
+    name = outside.name(lscpu.stem.removeprefix("lscpu").lstrip("-_. ")) or "host"
+    if name in taken:
+        name = next(each for index in itertools.count(2) if (each := f"{name}-{index}") not in taken)
+    gaps: list[Gap] = []
+    assumptions: list[Assumption] = []
+
+    sockets, cores, threads = _topology(found, lscpu)
+    online = linux_host.cpu_list(found.get("On-line CPU(s) list", ""))
+    counted = len(online) if online is not None else _count(found.get("CPU(s)"))
+    if counted is not None and counted != sockets * cores * threads:
+        text = f"has {counted} logical CPUs, taken for {sockets} x {cores} cores of {threads} threads: cores differ"
+        assumptions.append(Assumption(name, text))
+
+    numa = nodes(numactl) if numactl is not None else None
+    count = _count(found.get("NUMA node(s)"))
+    if numa is not None:
+        memory = numa.memory_bytes - numa.without_cpus_bytes
+        count = numa.with_cpus or count
+        if numa.without_cpus_bytes:
+            left = f"{numa.without_cpus_bytes / GIB:.0f} GiB on NUMA nodes without CPUs are left out"
+            assumptions.append(Assumption(name, left))
+    else:
+        memory = sockets * cores * ASSUMED_BYTES_PER_CORE
+        gaps.append(Gap("numactl -H", "memory of the host"))
+        assumptions.append(
+            Assumption(name, f"{memory // GIB} GiB of memory, 8 GiB per core: there is no numactl -H of it")
+        )
+    if count is None:
+        gaps.append(Gap("lscpu/NUMA node(s)", "NUMA nodes"))
+
+    clock, how = clock_hz(found)
+    if clock is None:
+        clock = ASSUMED_CLOCK_HZ
+        gaps.append(Gap("lscpu/Model name with a clock, BogoMIPS", "nominal clock"))
+        assumptions.append(Assumption(name, "a nominal clock of 2.5 GHz: lscpu does not tell it"))
+    elif how:
+        assumptions.append(Assumption(name, how))
+    gaps.append(Gap("kernel version", "which scheduler the host has"))
+    host = Host(
+        name,
+        sockets,
+        cores,
+        threads,
+        memory,
+        clock_hz=clock,
+        hypervisor="Linux",
+        numa_nodes=count,
+        cpu_model=outside.name(found.get("Model name", "")) or None,
+    )
+    return host, gaps, assumptions
+
+
+def _topology(found: Mapping[str, str], path: Path) -> tuple[int, int, int]:
+    """Sockets, cores per socket and threads per core."""
+    if not any(field in found for field in ("Thread(s) per core", "Socket(s)", "CPU(s)")):
+        some = ", ".join(list(found)[:3])
+        refuse(path, "lscpu", some, "fields in English, with Thread(s) per core", COMMANDS, "source-lacks")
+    values = {
+        "Socket(s)": _count(found.get("Socket(s)")) or _count(found.get("Cluster(s)")),  # Arm without ACPI tables
+        "Core(s) per socket": _count(found.get("Core(s) per socket")) or _count(found.get("Core(s) per cluster")),
+        "Thread(s) per core": _count(found.get("Thread(s) per core")),
+    }
+    for field, value in values.items():
+        if value is None:
+            told = found.get(field, "nothing")
+            refuse(path, f"lscpu/{field}", told, "a number from 1", "is it a physical host?", "source-lacks")
+        if value > linux_host.MOST_CPUS:
+            allowed = f"at most {linux_host.MOST_CPUS}"
+            refuse(path, f"lscpu/{field}", str(value), allowed, "is the file whole?", "source-too-large")
+    sockets, cores, threads = (value for value in values.values() if value is not None)
+    return sockets, cores, threads
+
+
+def clock_hz(found: Mapping[str, str]) -> tuple[float | None, str]:
+    """The nominal clock, and how it was concluded where its name does not have it.
+
+    On x86 BogoMIPS is twice the frequency of the time-stamp counter, which is the nominal clock (Linux,
+    arch/x86/kernel/tsc.c: loops_per_jiffy is preset from tsc_khz). `CPU max MHz` is turbo.
+    """
+    for field in ("Model name", "BIOS Model name"):
+        clock = linux_host.clock_in_name(found.get(field, ""))
+        if clock is not None:
+            return clock, ""
+    bogomips = outside.number(found.get("BogoMIPS", ""))
+    if bogomips is not None and 200 <= bogomips <= 40_000 and found.get("Architecture") in X86:
+        return round(bogomips / 2 / 10) * 1e7, f"a nominal clock of {bogomips / 2000:.2f} GHz: half of BogoMIPS"
+    return None, ""
+
+
+def _count(text: str | None) -> int | None:
+    """A whole number from 1, or None."""
+    return int(text) if text and re.fullmatch("[0-9]{1,9}", text) and int(text) > 0 else None

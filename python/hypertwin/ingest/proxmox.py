@@ -1,0 +1,463 @@
+"""A Proxmox VE cluster, from answers of its API that were saved: what `pvesh get PATH --output-format json` prints.
+
+Fields: pve.proxmox.com/pve-docs/api-viewer, and for what they mean PVE/QemuServer.pm (`vmstatus`: `cpu` is the share of
+`maxcpu` CPUs that QEMU's process used; the schema of a machine's configuration), PVE/ProcFSTools.pm (`cpuinfo`: `cores`
+are those of all sockets, `mhz` is what the first CPU ran at) and PVE/HA/Rules. Containers are left out.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from hypertwin.ingest import linux_host, outside
+from hypertwin.ingest.inventory import Assumption, Datastore, Demand, Host, Inventory, Rule, VirtualDisk, Vm, grouped
+from hypertwin.ingest.linux_host import Numbering
+from hypertwin.ingest.outside import Gap, refuse
+
+RESOURCES = "cluster/resources"
+MOST_BYTES = 16 * 2**20
+"""One file: a cluster of 1,000 machines has 3 MB in all."""
+MOST_FILES = 20_000
+MOST_ALL_BYTES = 64 * 2**20
+MOST_NODES = 1_000
+MOST_GUESTS = 20_000
+MOST_STORES = 10_000
+HINT = "save it with the loop in docs/guides/import.md"
+_CONTROLLERS = {"virtio-scsi-pci": "virtio-scsi", "virtio-scsi-single": "virtio-scsi", "pvscsi": "pvscsi"}
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_BUSES = re.compile("(ide|sata|scsi|virtio)([0-9]{1,2})")
+
+Answers = Mapping[str, Any]
+"""Answers by path of the API, without slashes at the ends."""
+Fields = Mapping[str, Any]
+
+
+@dataclass
+class Told:
+    """What the reader says beside the inventory."""
+
+    source: str
+    gaps: dict[Gap, None] = field(default_factory=dict)
+    assumed: list[Assumption] = field(default_factory=list)
+
+    def lacks(self, what: str, costs: str) -> None:
+        """Note a gap once."""
+        self.gaps[Gap(what, costs)] = None
+
+    def assume(self, subject: str, text: str) -> None:
+        """Note an assumption."""
+        self.assumed.append(Assumption(subject, text))
+
+
+def recognises(head: bytes) -> bool:
+    """Whether it begins as one JSON object of answers by path does."""
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    return bool(re.match(rb'\{\s*"/?(api2/json/)?(cluster|nodes|version|storage|pools|access)[/"]', text))
+
+
+def recognises_folder(folder: Path) -> bool:
+    """Whether a folder has the answer to /cluster/resources."""
+    return (folder / f"{RESOURCES}.json").is_file()
+
+
+def read(sources: Sequence[str]) -> Inventory:
+    """The cluster whose answers are in a folder (`nodes/pve1/status.json`) or in one JSON object by path.
+
+    Raises SourceError.
+    """
+    if len(sources) > 1:
+        refuse(sources[1], "", f"{len(sources)} sources", "one folder or file", "a cluster is one dump", "bad-source")
+    path = Path(sources[0])
+    answers = _of_folder(path) if path.is_dir() else _of_file(path)
+    return inventory(answers, outside.name(path.name) or str(path))
+
+
+def _of_file(path: Path) -> dict[str, Any]:
+    value = outside.json_value(path, MOST_BYTES)
+    if not isinstance(value, dict):
+        refuse(path, "", "JSON that is no object", "answers by path of the API", HINT)
+    return {_key(key): _unwrapped(answer) for key, answer in value.items()}
+
+
+def _of_folder(folder: Path) -> dict[str, Any]:
+    answers: dict[str, Any] = {}
+    left = MOST_ALL_BYTES
+    paths = sorted(itertools.islice(_json_files(folder), MOST_FILES + 1))
+    if len(paths) > MOST_FILES:
+        refuse(folder, "", f"more than {MOST_FILES} files", "fewer", "is it one dump?", "source-too-large")
+    for path in paths:
+        size = path.stat().st_size
+        left -= size
+        if left < 0:
+            refuse(folder, "", f"more than {MOST_ALL_BYTES} bytes", "fewer", "is it one dump?", "source-too-large")
+        if size:  # pvesh wrote nothing: no such path in this version, or no permission
+            key = _key(path.relative_to(folder).with_suffix("").as_posix())
+            answers[key] = _unwrapped(outside.json_value(path, MOST_BYTES))
+    return answers
+
+
+def _json_files(folder: Path) -> Iterator[Path]:
+    """Files below a folder; links are not followed."""
+    for where, _, names in os.walk(folder):
+        for name in names:
+            path = Path(where) / name
+            if name.endswith(".json") and path.is_file() and not path.is_symlink():
+                yield path
+
+
+def _key(path: str) -> str:
+    return path.strip("/").removeprefix("api2/json/")
+
+
+def _unwrapped(answer: Any) -> Any:
+    """The answer itself: over HTTP it comes as `{"data": ...}`."""
+    return answer["data"] if isinstance(answer, dict) and "data" in answer and len(answer) <= 2 else answer
+
+
+def inventory(answers: Answers, source: str) -> Inventory:
+    """The inventory in these answers. Raises SourceError."""
+    told = Told(source)
+    resources = _objects(answers.get(RESOURCES))
+    by_kind: dict[str, list[Fields]] = {}
+    for each in resources:
+        by_kind.setdefault(_text(each.get("type")), []).append(each)
+    for kind, most in (("node", MOST_NODES), ("qemu", MOST_GUESTS), ("storage", MOST_STORES)):
+        if len(by_kind.get(kind, ())) > most:
+            refuse(
+                source, RESOURCES, f"{len(by_kind[kind])} of type {kind}", f"at most {most}", HINT, "source-too-large"
+            )
+    cluster = next(
+        (_name(each) for each in _objects(answers.get("cluster/status")) if each.get("type") == "cluster"), None
+    )
+    hosts: dict[str, Host] = {}
+    for each in by_kind.get("node", ()):
+        host = _host(each, answers, cluster, told)
+        if host is not None:
+            hosts[host.name] = host
+    if not hosts:
+        allowed = "an answer to /cluster/resources with a node that is online"
+        refuse(source, RESOURCES, f"{len(resources)} resources, no such node", allowed, HINT, "source-lacks")
+    versions = {_name(each, "node"): _whole(each.get("cgroup-mode")) for each in by_kind.get("node", ())}
+    names = _unique_names(by_kind.get("qemu", ()))
+    stores = _stores(by_kind.get("storage", ()))
+    vms = [
+        _vm(each, answers, hosts, versions, names, stores, told)
+        for each in by_kind.get("qemu", ())
+        if _whole(each.get("vmid"))
+    ]
+    containers = len(by_kind.get("lxc", ()))
+    if containers:
+        told.assume("all", f"{containers} containers (LXC) are left out: they are no machines")
+    rules = [*_rules(answers, names), *_groups(answers, names)]
+    if not any(f"cluster/ha/{each}" in answers for each in ("rules", "groups")):
+        told.lacks("/cluster/ha/rules or groups", "placement rules")
+    gaps, assumed = list(told.gaps), grouped(told.assumed)
+    return Inventory(source, "proxmox", list(hosts.values()), vms, list(stores.values()), rules, gaps, assumed)
+
+
+def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -> Host | None:
+    """A node; None where nothing says how large it is, as when it is offline."""
+    name = _name(resource, "node")
+    status = answers.get(f"nodes/{resource.get('node')}/status")
+    status = status if isinstance(status, dict) else {}
+    info = status.get("cpuinfo")
+    info = info if isinstance(info, dict) else {}
+    cpus = _whole(info.get("cpus")) or _whole(resource.get("maxcpu"))
+    memory_told = status.get("memory")
+    memory = _whole(memory_told.get("total")) if isinstance(memory_told, dict) else None
+    memory = memory or _whole(resource.get("maxmem"))
+    if not name or not cpus or not memory:
+        told.assume(name or "a node", "is left out: nothing tells its CPUs and memory; is it offline?")
+        return None
+    if cpus > linux_host.MOST_CPUS:
+        refuse(
+            told.source, f"nodes/{name}", f"{cpus} CPUs", f"at most {linux_host.MOST_CPUS}", HINT, "source-too-large"
+        )
+    sockets, cores, threads = _topology(info, cpus, name, told)
+    clock = linux_host.clock_in_name(_text(info.get("model")))
+    mhz = _float(info.get("mhz"))
+    if clock is None and mhz is not None and 100 <= mhz <= 20_000:
+        clock = mhz * 1e6
+        told.assume(name, f"a nominal clock of {mhz:.0f} MHz: what its first CPU ran at; its name does not tell")
+    if clock is None:
+        told.lacks("nodes/NODE/status/cpuinfo/mhz", "limits and demand in MHz")
+    return Host(
+        name,
+        sockets,
+        cores,
+        threads,
+        memory,
+        clock_hz=clock,
+        hypervisor=_hypervisor(status),
+        cluster=cluster,
+        cpu_model=outside.name(_text(info.get("model"))) or None,
+        in_maintenance=resource.get("hastate") == "maintenance",
+    )
+
+
+def _topology(info: Fields, cpus: int, name: str, told: Told) -> tuple[int, int, int]:
+    """Sockets, cores per socket and threads per core of a node."""
+    sockets, cores = _whole(info.get("sockets")), _whole(info.get("cores"))
+    if not sockets or not cores or cores > cpus or sockets > cores:
+        told.lacks("nodes/NODE/status/cpuinfo", "sockets and cores of hosts")
+        threads = 2 if cpus % 2 == 0 else 1
+        told.assume(name, f"{cpus} logical CPUs are taken for one socket of {cpus // threads} cores")
+        return 1, cpus // threads, threads
+    per_socket, threads = -(-cores // sockets), max(round(cpus / cores), 1)
+    if sockets * per_socket * threads != cpus:
+        told.assume(name, f"{cpus} logical CPUs, taken for {sockets} x {per_socket} cores of {threads} threads")
+    return sockets, per_socket, threads
+
+
+def _hypervisor(status: Fields) -> str | None:
+    """Kernel and version of Proxmox VE: `Linux 6.8.12-4-pve (pve-manager/8.2.4)`."""
+    kernel = status.get("current-kernel")
+    release = _text(kernel.get("release")) if isinstance(kernel, dict) else ""
+    told = f"Linux {release}" if release else " ".join(_text(status.get("kversion")).split()[:2])
+    version = "/".join(_text(status.get("pveversion")).split("/")[:2])
+    return outside.name(f"{told} ({version})" if told and version else told or version) or None
+
+
+def _unique_names(guests: Iterable[Fields]) -> dict[int, str]:
+    """The name of each machine by number; those that are not unique in the cluster get their number."""
+    listed = {number: _name(each) or f"vm-{number}" for each in guests if (number := _whole(each.get("vmid")))}
+    counts: dict[str, int] = {}
+    for name in listed.values():
+        counts[name] = counts.get(name, 0) + 1
+    return {number: name if counts[name] == 1 else f"{name} ({number})" for number, name in listed.items()}
+
+
+def _vm(
+    resource: Fields,
+    answers: Answers,
+    hosts: Mapping[str, Host],
+    versions: Mapping[str, int | None],
+    names: Mapping[int, str],
+    stores: Mapping[str, Datastore],
+    told: Told,
+) -> Vm:
+    """A machine, from its configuration; without one from what the list of resources tells."""
+    number = _whole(resource.get("vmid")) or 0
+    name, node = names[number], _name(resource, "node")
+    config = answers.get(f"nodes/{resource.get('node')}/qemu/{number}/config")
+    if not isinstance(config, dict):
+        told.lacks("nodes/NODE/qemu/VMID/config", "topology, limits, weights, affinity and disks of machines")
+        config = {}
+    host = hosts.get(node)
+    cores, sockets = _whole(config.get("cores")) or 1, _whole(config.get("sockets")) or 1
+    most = cores * sockets if config else _whole(resource.get("maxcpu")) or 1
+    vcpus = min(_whole(config.get("vcpus")) or most, most)
+    if not 1 <= most <= linux_host.MOST_CPUS:
+        refuse(told.source, f"{name}/cores", str(most), f"1 to {linux_host.MOST_CPUS} vCPUs", HINT, "source-too-large")
+    memory = _memory(config, resource)
+    if not memory:
+        refuse(told.source, f"{name}/memory", _text(config.get("memory")) or "none", "a number of MiB", HINT)
+    balloon = _whole(config.get("balloon"))
+    if balloon is not None and 0 < balloon * 2**20 < memory:
+        told.assume(name, "may be ballooned down: taken with all its memory")
+
+    limit = _float(config.get("cpulimit"))
+    clock_mhz = None if host is None or host.clock_hz is None else host.clock_hz / 1e6
+    version = versions.get(node) or 2
+    weight = _whole(config.get("cpuunits"))
+    if weight is not None and version == 2:
+        weight = min(max(weight, 1), 10_000)
+    cpu = _float(resource.get("cpu"))
+    running = resource.get("status") == "running"
+    demand = None
+    if running and cpu is not None and clock_mhz is not None and 0 <= cpu <= 1_000:
+        used = cpu * (_whole(resource.get("maxcpu")) or vcpus)
+        demand = Demand(used * clock_mhz, None, "cpu of /cluster/resources, about 10 s")
+    elif running:
+        told.lacks("cpu in /cluster/resources", "measured demand")
+    return Vm(
+        name,
+        vcpus,
+        memory,
+        host=node if host is not None else None,
+        powered_on=running,
+        is_template=_flag(resource.get("template")) or _flag(config.get("template")),
+        cores_per_socket=cores if config and vcpus % cores == 0 else None,
+        shares=linux_host.shares(weight, 1 if version == 1 else 2) if config else None,
+        limit_mhz=limit * clock_mhz if limit and limit > 0 and limit < vcpus and clock_mhz is not None else None,
+        cpu_hot_add="cpu" in _text(config.get("hotplug")).split(",") if config else None,
+        affinity=_affinity(config, host, name, told),
+        numa=_numa(config, sockets, cores, vcpus, name, told),
+        disks=tuple(_disks(config, node, stores, told)),
+        guest_os=outside.name(_text(config.get("ostype"))) or None,
+        demand=demand,
+    )
+
+
+def _memory(config: Fields, resource: Fields) -> int | None:
+    """Configured memory: MiB, as a number or as `current=4096`."""
+    told = re.fullmatch(r"(?:current=)?([0-9]{1,9})(?:,.*)?", _text(config.get("memory")))
+    if told:
+        return int(told[1]) * 2**20
+    return 512 * 2**20 if config and "memory" not in config else _whole(resource.get("maxmem"))
+
+
+def _affinity(config: Fields, host: Host | None, name: str, told: Told) -> str | None:
+    """The CPUs of `affinity`, renumbered for a scenario."""
+    text = _text(config.get("affinity"))
+    if not text or host is None:
+        return None
+    cpus = linux_host.cpu_list(text)
+    if cpus is None:
+        refuse(told.source, f"{name}/affinity", text, "a list such as 0,5,8-11", HINT)
+    told.assume(host.name, linux_host.USUAL)
+    return Numbering.usual(host.sockets, host.cores_per_socket, host.threads_per_core).affinity(cpus)
+
+
+def _numa(config: Fields, sockets: int, cores: int, vcpus: int, name: str, told: Told) -> dict[str, object]:
+    """The guest's NUMA nodes: those of `numa0`, `numa1` ..., else with `numa` one for each virtual socket.
+
+    `hostnodes` binds memory only: vCPUs go where `affinity` lets them, so nodes are not taken as bound.
+    """
+    if not _flag(config.get("numa")):
+        return {}
+    listed = [
+        _options(_text(config[key])) for key in sorted(config, key=_number_of) if re.fullmatch("numa[0-9]{1,2}", key)
+    ]
+    cells = []
+    for options in listed:
+        cpus = linux_host.cpu_list(options.get("cpus", "").replace(";", ","))
+        if cpus is None:
+            refuse(told.source, f"{name}/numa", options.get("cpus", "none"), "vCPUs such as 0-3;8", HINT)
+        cells.append(sum(1 for cpu in cpus if cpu < vcpus))
+    if any("hostnodes" in options for options in listed):
+        told.assume(name, "its memory is bound to host nodes, its vCPUs are not: taken as not bound")
+    if not listed:
+        cells = [min(cores, vcpus - start) for start in range(0, min(sockets * cores, vcpus), cores)]
+    cells = [cell for cell in cells if cell > 0]
+    if len(cells) < 2 or sum(cells) != vcpus:
+        return {}
+    return {"cells": cells}
+
+
+def _disks(config: Fields, node: str, stores: Mapping[str, Datastore], told: Told) -> Iterator[VirtualDisk]:
+    """Virtual disks, without CD-ROMs, EFI variables, TPM state and volumes that no bus has."""
+    scsi = _text(config.get("scsihw")) or "lsi"
+    for key in sorted(config, key=_number_of):
+        bus = _BUSES.fullmatch(key)
+        text = _text(config[key])
+        if bus is None or not text:
+            continue
+        options = _options(text)
+        volume = options.get("file", "")
+        if options.get("media") == "cdrom" or volume == "none":
+            continue
+        size = re.fullmatch(r"([0-9]{1,12})(?:\.[0-9]+)?([KMGT]?)", options.get("size", ""))
+        if size is None:
+            told.lacks("size of disks", "capacity of disks that are passed through")
+        kind = {"virtio": "virtio-blk", "scsi": _CONTROLLERS.get(scsi)}.get(bus[1])
+        own = bus[1] == "virtio" or scsi == "virtio-scsi-single"
+        store, separator, _ = volume.partition(":")
+        capacity = int(size[1]) * _UNITS[size[2]] if size else 0
+        number = (int(bus[2]) if own else 0) if kind else None
+        named = outside.name(store) if separator and not volume.startswith("/") else None
+        where = local if (local := f"{named} ({node})") in stores else named
+        yield VirtualDisk(min(capacity, 2**60), kind, number, where)
+
+
+def _options(text: str) -> dict[str, str]:
+    """A property string: `local:vm-1-disk-0,size=32G`; what has no key is `file`."""
+    parts = (part.partition("=") for part in text[:4096].split(","))
+    return {key if separator else "file": value if separator else key for key, separator, value in parts}
+
+
+def _stores(resources: Iterable[Fields]) -> dict[str, Datastore]:
+    """Storages for disks of machines: a shared one once, a local one for each node."""
+    stores: dict[str, Datastore] = {}
+    for each in resources:
+        content = _text(each.get("content"))
+        if content and "images" not in content.split(","):
+            continue
+        node, name = _name(each, "node"), _name(each, "storage")
+        key = name if _flag(each.get("shared")) else f"{name} ({node})"
+        if key in stores:
+            stores[key] = replace(stores[key], hosts=(*stores[key].hosts, node))
+            continue
+        size, used = _whole(each.get("maxdisk")), _whole(each.get("disk"))
+        free = size - used if size is not None and used is not None and used <= size else None
+        stores[key] = Datastore(key, outside.name(_text(each.get("plugintype"))), size or None, free, (node,))
+    return stores
+
+
+def _rules(answers: Answers, names: Mapping[int, str]) -> Iterator[Rule]:
+    """HA rules, of Proxmox VE 9."""
+    for each in _objects(answers.get("cluster/ha/rules")):
+        if _flag(each.get("disable")):
+            continue
+        name, vms = _name(each, "rule"), _members(_text(each.get("resources")), names)
+        if each.get("type") == "resource-affinity" and len(vms) > 1:
+            kind = "keep-apart" if each.get("affinity") == "negative" else "keep-together"
+            yield Rule(name, kind, vms, mandatory=True)
+        elif each.get("type") == "node-affinity" and vms:
+            yield Rule(name, "run-on", vms, _nodes(each, "strict"), _flag(each.get("strict")))
+
+
+def _groups(answers: Answers, names: Mapping[int, str]) -> Iterator[Rule]:
+    """HA groups, before Proxmox VE 9: machines name the group that they belong to."""
+    members: dict[str, list[str]] = {}
+    for each in _objects(answers.get("cluster/ha/resources")):
+        members.setdefault(_text(each.get("group")), []).extend(_members(_text(each.get("sid")), names))
+    for each in _objects(answers.get("cluster/ha/groups")):
+        vms = members.get(_text(each.get("group")), [])
+        if vms:
+            restricted = _flag(each.get("restricted"))
+            yield Rule(_name(each, "group"), "run-on", tuple(vms), _nodes(each, "restricted"), restricted)
+
+
+def _members(text: str, names: Mapping[int, str]) -> tuple[str, ...]:
+    """The machines of `vm:100,ct:101`."""
+    numbers = (_whole(part.strip().removeprefix("vm:")) for part in text[:100_000].split(","))
+    return tuple(names[number] for number in numbers if number is not None and number in names)
+
+
+def _nodes(rule: Fields, binding: str) -> tuple[str, ...]:
+    """The nodes of `pve1:2,pve2`: all where the rule is binding, else those of the highest priority."""
+    parts = (part.strip().partition(":") for part in _text(rule.get("nodes"))[:100_000].split(","))
+    ranked = [(_whole(priority) or 0, outside.name(node)) for node, _, priority in parts]
+    top = max((rank for rank, _ in ranked), default=0)
+    return tuple(node for rank, node in ranked if node and (rank == top or _flag(rule.get(binding))))
+
+
+def _objects(answer: Any) -> list[Fields]:
+    """The objects of an answer that is a list."""
+    return [each for each in answer if isinstance(each, dict)] if isinstance(answer, list) else []
+
+
+def _name(fields: Fields, key: str = "name") -> str:
+    return outside.name(_text(fields.get(key)))
+
+
+def _text(value: Any) -> str:
+    """A string or number as text: the API has numbers in either form."""
+    return str(value) if isinstance(value, (str, int, float)) and not isinstance(value, bool) else ""
+
+
+def _float(value: Any) -> float | None:
+    return outside.number(_text(value))
+
+
+def _whole(value: Any) -> int | None:
+    """A whole number from 0, or None."""
+    number = _float(value)
+    return int(number) if number is not None and 0 <= number < 2**60 and number == int(number) else None
+
+
+def _flag(value: Any) -> bool:
+    return value is True or _text(value) in ("1", "yes", "on", "true")
+
+
+def _number_of(key: str) -> tuple[str, int]:
+    """For sorting `scsi2` before `scsi10`."""
+    match = re.fullmatch(r"(\D*)([0-9]{1,9})", key)
+    return (match[1], int(match[2])) if match else (key, -1)

@@ -1,0 +1,143 @@
+"""sysbench 0.4, 0.5, 1.0 and 1.1: the lines it prints while it runs, and its summary.
+
+Form: https://github.com/akopytov/sysbench, src/sysbench.c, src/sb_timer.c and src/tests. The summary becomes
+`benchmark/NAME`, named for the file, and `benchmark/NAME#2` ... for more runs in it. What it reports in between becomes
+`benchmark/NAME/series/intervals`. sysbench knows no clock time.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from hypertwin.ingest import outside, text_log
+from hypertwin.ingest.telemetry import Reading
+from hypertwin.ingest.text_log import Rows
+
+MOST_RUNS = 10_000
+_NUMBER = r"([0-9]{1,15}(?:\.[0-9]{1,15})?)"
+_START = re.compile(r"sysbench [0-9.]{1,20}|Running the test with following options")
+_INTERVAL = re.compile(rf"\[\s{{0,20}}{_NUMBER}\s{{0,9}}s\s{{0,9}}\]")
+_RATE = re.compile(rf"\b(?:tps|eps): {_NUMBER}")
+_LATENCY = re.compile(
+    rf"(?:lat(?:ency)? \(ms,\s{{0,4}}([0-9.]{{1,6}})%\)|response time): {_NUMBER}(?:ms \(([0-9.]{{1,6}})%\))?"
+)
+_PERCENTILE = re.compile(
+    rf"(?:approx\.\s{{1,9}})?([0-9.]{{1,6}})(?:th|st|nd|rd)? percentile:\s{{1,60}}{_NUMBER}(?:ms)?"
+)
+_RATES = (
+    re.compile(rf"transactions:\s{{1,60}}[0-9]{{1,20}}\s{{1,20}}\({_NUMBER} per sec\.\)"),
+    re.compile(rf"events per second:\s{{1,60}}{_NUMBER}"),
+    re.compile(rf"events/s \(eps\):\s{{1,60}}{_NUMBER}"),
+    re.compile(rf"{_NUMBER} Requests/sec executed"),
+    re.compile(rf"Total operations: [0-9]{{1,20}} \({_NUMBER} per second\)"),
+    re.compile(rf"Operations performed: [0-9]{{1,20}} \({_NUMBER} ops/sec\)"),
+)
+"""What the tests call their throughput: databases, cpu, sysbench 1.1, fileio of 0.4, memory, memory of 0.4."""
+EXPECTED = {
+    f"response_ms_{name}": (f"sysbench --percentile={name[1:]}", f"{name[1:]}th percentile") for name in ("p95", "p99")
+}
+_FIELDS = {
+    "avg:": ("response_ms_mean", 1),
+    "max:": ("response_ms_max", 1),
+    "reads/s:": ("read_iops", 1),
+    "writes/s:": ("write_iops", 1),
+    "read, MiB/s:": ("read_bytes_per_s", 2**20),
+    "written, MiB/s:": ("write_bytes_per_s", 2**20),
+    "total time:": ("total_s", 1),
+    "time elapsed:": ("total_s", 1),
+    "total number of events:": ("events", 1),
+}
+_FIELD = re.compile(rf"({'|'.join(map(re.escape, _FIELDS))})\s{{1,60}}{_NUMBER}(?:ms|s)?")
+
+
+def recognises(head: bytes) -> bool:
+    """Whether there is sysbench's first line, or its summary."""
+    return any(
+        re.match(r"sysbench v?[0-9]\.", line) or line.startswith(("Threads fairness:", "OLTP test statistics:"))
+        for line in text_log.first_lines(head, 1000)
+    )
+
+
+def read(path: Path) -> Reading:
+    """The runs in the file."""
+    rows = Rows(path, ("benchmark", text_log.stem(path)))
+    lines = Lines(rows)
+    frames = rows.frames(outside.text_lines(path), lines.feed, lines.finish, EXPECTED)
+    return Reading(path.name, "sysbench", frames, rows.gaps, rows.notes)
+
+
+class Lines:
+    """Reads the output line by line."""
+
+    def __init__(self, rows: Rows) -> None:
+        """The root of `rows` is the first run."""
+        self.rows = rows
+        self.name = rows.root[1]
+        self.runs = 0
+        self.found: dict[str, float] = {}
+        """What the summary of this run said."""
+        self.rate_rank = len(_RATES)
+        self.has_intervals = False
+
+    def feed(self, line: str) -> None:
+        """Read one line."""
+        text = line.strip() if len(line) < 4096 else ""
+        if _INTERVAL.match(text):
+            self._interval(text)
+        elif _START.match(text) and (self.found or self.has_intervals):
+            self._end()
+        elif field := _FIELD.fullmatch(text):
+            metric, factor = _FIELDS[field[1]]
+            self.found[metric] = float(field[2]) * factor
+        elif percentile := _PERCENTILE.fullmatch(text):
+            self._percentile(percentile[1], float(percentile[2]))
+        else:
+            for rank, pattern in enumerate(_RATES):
+                rate = pattern.match(text)
+                if rate and rank < self.rate_rank:
+                    self.found["throughput_per_s"], self.rate_rank = float(rate[1]), rank
+
+    def finish(self) -> None:
+        """Write the last run, and say what is to be said."""
+        self._end()
+        self.rows.note("no times: sysbench prints none")
+
+    def _interval(self, text: str) -> None:
+        rate, latency = _RATE.search(text), _LATENCY.search(text)
+        below = ("series", "intervals")
+        if rate:
+            self.rows.add(None, "throughput_per_s", float(rate[1]), *below)
+            self.has_intervals = True
+        if latency and (name := _percentile_name(latency[1] or latency[3] or "")):
+            self.rows.add(None, f"response_ms_{name}", float(latency[2]), *below)
+
+    def _percentile(self, of: str, value: float) -> None:
+        name = _percentile_name(of)
+        if name is None:
+            self.rows.note("percentiles other than the 95th and 99th are left out")
+        else:
+            self.found[f"response_ms_{name}"] = value
+
+    def _end(self) -> None:
+        """Write the summary of a run, and begin another."""
+        found, self.found, self.rate_rank, self.has_intervals = self.found, {}, len(_RATES), False
+        total_s, events = found.pop("total_s", 0), found.pop("events", None)
+        if events is not None and total_s > 0:
+            found.setdefault("throughput_per_s", events / total_s)
+        for metric, value in found.items():
+            self.rows.add(None, metric, value)
+        if found and total_s > 0:
+            self.rows.add(None, "interval_s", total_s)
+        if not found:
+            self.rows.note("a run without a summary: it was ended, or has failed")
+        self.runs += 1
+        if self.runs >= MOST_RUNS:
+            hint = "split the file"
+            outside.refuse(self.rows.path, "", "more runs", f"at most {MOST_RUNS} runs", hint, "source-too-large")
+        self.rows.root = ("benchmark", f"{self.name}#{self.runs + 1}")
+
+
+def _percentile_name(text: str) -> str | None:
+    number = outside.number(text)
+    return {95: "p95", 99: "p99"}.get(int(number)) if number is not None and number == int(number) else None

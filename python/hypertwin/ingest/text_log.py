@@ -1,0 +1,254 @@
+"""What readers of text logs share: rows on their way to the table, and dates and clocks that know no zone.
+
+A line that cannot be read is left out and counted; a file of which nothing can be read is refused.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from calendar import month_abbr
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from types import MappingProxyType
+
+import polars as pl
+
+from hypertwin.ingest import outside, telemetry
+from hypertwin.ingest.outside import Gap
+
+PART_ROWS = 50_000
+"""Rows of the table that are in memory at a time, and at most a few lines' more."""
+MOST_ENTITIES = 20_000
+"""Disks, interfaces and jobs that a file may name; a large server has hundreds."""
+MOST_LINE = 65_536
+"""Longest line that is taken apart."""
+NO_ZONE = "times have no zone: taken as UTC"
+
+MONTHS = {name: at for at, name in enumerate(month_abbr) if name}
+"""Numbers of the months, by the names that tools in English print."""
+
+_DATE = re.compile(r"([0-9]{1,4})([-/.])([0-9]{1,2})\2([0-9]{1,4})")
+_TIME = re.compile(r"([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[.,][0-9]{1,9})?")
+_COMMA = re.compile(r"-?[0-9]{1,20},[0-9]{1,20}")
+_LINUX = re.compile(r"\s{0,9}Linux\s+(\S{1,256})\s+\(([^()\t]{1,1024})\)\s+(\S{1,32})")
+_CPUS = re.compile(r"\(([0-9]{1,5}) CPU\)")
+
+
+class Rows:
+    """Measurements of one file, part by part, and what is to be said of the file."""
+
+    def __init__(self, path: Path, root: tuple[str, ...]) -> None:
+        """`root` is whose the measurements are, as `("guest", "db")`; it may change while a file is read."""
+        self.path = path
+        self.root = root
+        self.gaps: list[Gap] = []
+        self.notes: list[str] = []
+        self.metrics: set[str] = set()
+        """Metrics that were measured."""
+        self.unreadable = 0
+        """Lines and values that were left out."""
+        self._rows: list[tuple[object, str, str, float]] = []
+        self._paths: dict[tuple[str, ...], str] = {}
+
+    def add(self, time: datetime | None, metric: str, value: float, *below: str) -> None:
+        """One measurement of the root, or of what is `below` it, as `"disk", "sda"`. What is not finite is left out."""
+        if not math.isfinite(value):
+            self.unreadable += 1
+            return
+        parts = self.root + below
+        path = self._paths.get(parts)
+        if path is None:
+            if len(self._paths) >= MOST_ENTITIES:
+                allowed = f"at most {MOST_ENTITIES} disks, interfaces and jobs"
+                outside.refuse(self.path, "", "more entities", allowed, "is the file what it says?", "source-too-large")
+            cleaned = [outside.name(part) or "?" for part in parts]
+            path = self._paths[parts] = telemetry.entity(*cleaned)
+        self.metrics.add(metric)
+        self._rows.append((time, path, metric, value))
+
+    def note(self, text: str) -> None:
+        """Say something of the file, once."""
+        if text not in self.notes and len(self.notes) < 100:
+            self.notes.append(text)
+
+    def decimal(self, cell: object) -> float | None:
+        """A number as text, with a point or a comma before its decimals, or as JSON has it; None for anything else."""
+        if isinstance(cell, str):
+            if _COMMA.fullmatch(cell):
+                self.note("numbers have a decimal comma")
+                cell = cell.replace(",", ".")
+            return outside.number(cell)
+        return json_number(cell)
+
+    def full(self) -> bool:
+        """Whether a part is to be taken."""
+        return len(self._rows) >= PART_ROWS
+
+    def take(self) -> pl.DataFrame:
+        """The rows since the last part, as one."""
+        rows, self._rows = self._rows, []
+        return telemetry.frame(rows)
+
+    def frames(
+        self,
+        lines: Iterable[str],
+        feed: Callable[[str], None],
+        finish: Callable[[], None],
+        expected: Mapping[str, tuple[str, str]] = MappingProxyType({}),
+    ) -> Iterator[pl.DataFrame]:
+        """Feed lines one by one, and give the table part by part; at the end name what of `expected` is lacking.
+
+        Refuses a file without any measurement.
+        """
+        for line in lines:
+            feed(line)
+            if self.full():
+                yield self.take()
+        finish()
+        self.lacking(expected)
+        yield from self.rest()
+
+    def rest(self) -> Iterator[pl.DataFrame]:
+        """The last part, and what was left out. Refuses a file without any measurement."""
+        if self.unreadable:
+            self.note(f"{self.unreadable} lines or values that cannot be read are left out")
+        if not self.metrics:
+            hint = "is it the whole output, in English, with at least two samples?"
+            outside.refuse(self.path, "", "no measurements", "at least one", hint, "source-lacks")
+        if self._rows:
+            yield self.take()
+
+    def lacking(self, expected: Mapping[str, tuple[str, str]]) -> None:
+        """Name what was not measured, as a gap: `expected` has by metric what it is called here and what it costs."""
+        self.gaps.extend(Gap(*said) for metric, said in expected.items() if metric not in self.metrics)
+
+
+class Dates:
+    """Dates as logs write them: `2026-11-21`, `11/21/26`, `21.11.2026`.
+
+    With slashes the month comes first, as in English, unless it cannot, or another date of the file or the day `near`
+    which it must be say otherwise.
+    """
+
+    def __init__(self, rows: Rows, near: date | None = None) -> None:
+        """`rows` gets the note on dates that could be read in two ways."""
+        self.rows = rows
+        self.near = near
+        self.day_first: bool | None = None
+        self._last: tuple[str, date | None] = ("", None)
+
+    def day(self, text: str) -> date | None:
+        """The date, or None for what is none."""
+        if text != self._last[0]:
+            self._last = (text, self._day(text))
+        return self._last[1]
+
+    def _day(self, text: str) -> date | None:
+        found = _DATE.fullmatch(text) if len(text) < 16 else None
+        if found is None:
+            return None
+        first, middle, last = int(found[1]), int(found[3]), int(found[4])
+        if len(found[1]) == 4:
+            return _date(first, middle, last)
+        year = last + 2000 if last < 100 else last
+        month_first, day_first = _date(year, first, middle), _date(year, middle, first)
+        if month_first is None or day_first is None:
+            if month_first or day_first:
+                self.day_first = month_first is None
+            return month_first or day_first
+        if found[2] != "/":
+            return day_first
+        if self.day_first is None and self.near is not None:
+            distances = [abs((day - self.near).days) for day in (month_first, day_first)]
+            return day_first if distances[1] < distances[0] else month_first
+        if self.day_first is None and month_first != day_first:
+            self.rows.note(f"dates such as {text} are read as month/day/year")
+        return day_first if self.day_first else month_first
+
+
+class Clock:
+    """Times of day that only move on: puts days to them, one more after each midnight."""
+
+    def __init__(self, day: date | None) -> None:
+        """Begin on this day."""
+        self.day = day
+        self._last = 0
+
+    def at(self, seconds: int) -> datetime | None:
+        """The time at these seconds after midnight; None where the day is not known."""
+        if self.day is not None and self.day.year <= 2150 and seconds < self._last - 43_200:
+            self.day += timedelta(days=1)
+        self._last = seconds
+        return None if self.day is None or self.day.year > 2150 else moment(self.day, seconds)
+
+
+def _date(year: int, month: int, day: int) -> date | None:
+    try:
+        return date(year, month, day) if 1990 <= year <= 2150 else None
+    except ValueError:
+        return None
+
+
+def moment(day: date, seconds: float) -> datetime:
+    """The time at these seconds after midnight, in UTC."""
+    return datetime.combine(day, time(), UTC) + timedelta(seconds=seconds)
+
+
+def epoch(seconds: object) -> datetime | None:
+    """Seconds since 1970 as a time between then and 2150, else None."""
+    value = json_number(seconds)
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=value) if value and 0 < value < 5.68e9 else None
+
+
+def seconds_of_day(text: str, half: str = "") -> int | None:
+    """`20:15:31`, or `08:15:31` with `PM`, in seconds after midnight; fractions are dropped. None for what is none."""
+    found = _TIME.fullmatch(text) if len(text) < 20 else None
+    if found is None:
+        return None
+    hour, minute, second = int(found[1]), int(found[2]), int(found[3])
+    if half.upper() in ("AM", "PM"):
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if half.upper() == "PM" else 0)
+    return hour * 3600 + minute * 60 + second if hour < 24 and minute < 60 and second < 61 else None
+
+
+def date_time(dates: Dates, tokens: list[str]) -> datetime | None:
+    """Tokens such as `11/21/26 08:15:31 PM` or `2026-11-21 20:15:31`, in UTC; None for what is no such time."""
+    if len(tokens) < 2:
+        return None
+    day = dates.day(tokens[0])
+    seconds = seconds_of_day(tokens[1], tokens[2] if len(tokens) > 2 else "")
+    return None if day is None or seconds is None else moment(day, seconds)
+
+
+def linux_header(line: str) -> tuple[str, str, int | None] | None:
+    """Host, date and logical CPUs of sysstat's first line, `Linux 6.1 (host) 11/21/26 _x86_64_ (2 CPU)`."""
+    found = _LINUX.match(line) if len(line) < MOST_LINE else None
+    if found is None:
+        return None
+    cpus = _CPUS.search(line, found.end())
+    return found[2], found[3], int(cpus[1]) if cpus and int(cpus[1]) else None
+
+
+def json_number(value: object) -> float | None:
+    """A finite number of a JSON document, or None."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def stem(path: Path) -> str:
+    """A name for what a file is of, where it does not say: its own, without endings."""
+    return path.name.removesuffix(".gz").removesuffix(".txt").removesuffix(".log") or path.name
+
+
+def first_lines(head: bytes, most: int = 200) -> list[str]:
+    """The first lines of a file's head, to recognise it by."""
+    return head.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()[:most]

@@ -1,0 +1,422 @@
+"""A session with vCenter Server or ESXi through pyVmomi: log in, read properties in pages, log out.
+
+The server is not trusted. Every answer is bounded in bytes, elements and time before it becomes objects, compressed
+answers and document types are refused, and whatever goes wrong is one `UnreachableError` or `SourceError` without the
+server's own words: these are in its language, and could repeat what it was sent. The password is in no other frame than
+the one that logs in.
+
+Interfaces: vSphere Web Services API, `SessionManager.Login`, `PropertyCollector.RetrievePropertiesEx`,
+`ViewManager.CreateContainerView` (developer.broadcom.com, Virtual Infrastructure JSON and SOAP API).
+"""
+
+from __future__ import annotations
+
+import re
+import ssl
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl, unquote
+
+from hypertwin.errors import HypertwinError, UnreachableError
+from hypertwin.ingest import address as addresses
+from hypertwin.ingest import outside
+from hypertwin.ingest.address import Address
+
+SCHEME = "vcenter"
+TIMEOUT_S = 60.0
+"""Without a byte from the server."""
+ANSWER_TIMEOUT_S = 300.0
+"""For one whole answer."""
+MOST_ANSWER_BYTES = 16 * 2**20
+MOST_ANSWER_TAGS = 1_000_000
+"""Opening and closing tags of one answer; a page of machines has some 100,000."""
+MOST_OBJECTS = 50_000
+"""Of one kind; a vCenter Server has at most 45,000 machines (VMware Configuration Maximums, vSphere 8.0)."""
+PAGE = 50
+"""Objects asked for at a time."""
+VERSIONS = (
+    ((8, 0, 0, 1), "vim.version.v8_0_0_1"),
+    ((6, 5), "vim.version.version11"),
+    ((5, 0), "vim.version.version7"),
+)
+"""Versions of the interface that are spoken, newest first: 8.0.0.1 has virtual NUMA, 6.5 NVMe, 5.0 cores per socket.
+A server speaks all that are older than itself."""
+_PROLOG = re.compile(rb"""(\xef\xbb\xbf)?\s*(<\?xml(?P<declared>[^>]{0,200})\?>)?\s*<[A-Za-z_]""")
+_ENCODING = re.compile(rb"""encoding\s*=\s*["']([^"']*)["']""", re.IGNORECASE)
+_ESCAPED = re.compile(r"%(?:25|2[fF]|5[cC])")
+
+T = TypeVar("T")
+
+
+class FaultError(Exception):
+    """The server refused a call; `kind` is the name of its fault: `NoPermission`, `InvalidArgument`."""
+
+    def __init__(self, kind: str) -> None:
+        """Keep the name alone: a message of the server's is in its language and is not shown."""
+        super().__init__(kind)
+        self.kind = kind
+
+
+@dataclass(frozen=True)
+class Options:
+    """What follows the `?` of an address."""
+
+    insecure: bool = False
+    """Whether the server's certificate is taken unseen (`insecure=1`)."""
+    ca: Path | None = None
+    """Certificates to trust instead of the system's (`ca=FILE.pem`)."""
+    hours: float = 1.0
+    """How far back counters are read (`hours=24`)."""
+    interval_s: int | None = None
+    """Length of the samples of counters (`interval=300`); None: the finest that is kept for so long."""
+
+
+@dataclass
+class Session:
+    """An open session. `missing` counts properties that the server would not show, by path and name of the fault."""
+
+    address: Address
+    options: Options
+    instance: Any
+    """`vim.ServiceInstance`."""
+    content: Any
+    """`vim.ServiceInstanceContent`."""
+    version: tuple[int, ...]
+    """Of the server's interface: `(8, 0, 2, 0)`."""
+    root: Any
+    """What the address names: a folder, datacenter or cluster."""
+    missing: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    @property
+    def name(self) -> str:
+        """The address as it may be shown."""
+        return str(self.address)
+
+    def refuse(self, where: str, value: str, allowed: str, hint: str, code: str = "bad-source") -> None:
+        """Raise the SourceError of something that the server said."""
+        outside.refuse(self.name, where, outside.name(value), allowed, hint, code)
+
+    def call(self, what: str, method: Callable[..., T], *arguments: Any, **named: Any) -> T:
+        """`method(...)`, with whatever can go wrong as FaultError, UnreachableError or SourceError."""
+        return _call(self.name, what, method, *arguments, **named)
+
+    def objects(
+        self, kind: type[Any], paths: Sequence[str], root: Any = None, page: int = PAGE
+    ) -> Iterator[tuple[Any, dict[str, Any]]]:
+        """All objects of a kind under `root` with those of the properties that they have.
+
+        A property that may not be read is counted in `missing`; one that is unset is left out.
+        """
+        from pyVmomi import vmodl
+
+        views = self.content.viewManager
+        what = kind.__name__.removeprefix("vim.")
+        view = self.call(what, views.CreateContainerView, root or self.root, [kind], True)
+        try:
+            collector = vmodl.query.PropertyCollector
+            spec = collector.FilterSpec(
+                objectSet=[
+                    collector.ObjectSpec(
+                        obj=view,
+                        skip=True,
+                        selectSet=[
+                            collector.TraversalSpec(name="view", path="view", skip=False, type=type(view)),
+                        ],
+                    )
+                ],
+                propSet=[collector.PropertySpec(type=kind, pathSet=list(paths), all=False)],
+            )
+            options = collector.RetrieveOptions(maxObjects=page)
+            properties = self.content.propertyCollector
+            result = self.call(what, properties.RetrievePropertiesEx, [spec], options)
+            seen: set[str] = set()
+            while result is not None:
+                for found in result.objects or ():
+                    identity = moid(found.obj)
+                    if not isinstance(found.obj, kind) or identity in seen:
+                        continue
+                    seen.add(identity)
+                    yield found.obj, self._properties(what, found)
+                if len(seen) > MOST_OBJECTS:
+                    allowed = f"at most {MOST_OBJECTS} objects of a kind"
+                    self.refuse(what, f"more than {MOST_OBJECTS}", allowed, "name a datacenter", "source-too-large")
+                if not result.token or not result.objects:
+                    break
+                result = self.call(what, properties.ContinueRetrievePropertiesEx, result.token)
+        finally:
+            with suppress(FaultError, HypertwinError):
+                self.call(what, view.DestroyView)
+
+    def _properties(self, what: str, found: Any) -> dict[str, Any]:
+        for absent in found.missingSet or ():
+            fault = type(absent.fault).__name__.rpartition(".")[2] if absent.fault is not None else "unknown"
+            self.missing[f"{what}.{outside.name(absent.path or '')}", fault] += 1
+        return {one.name: one.val for one in found.propSet or () if getattr(one, "val", None) is not None}
+
+
+def read_address(text: str) -> tuple[Address, Options]:
+    """The address and its options. Raises BadAddressError for an address without a user or with an unknown option."""
+    address = addresses.parse(text, (SCHEME,))
+    if not address.user:
+        refuse_address(str(address), f"{SCHEME}://USER@HOST", "name a user; the read-only role is enough")
+    given: dict[str, str] = {}
+    try:
+        given = dict(parse_qsl(address.query, keep_blank_values=True, strict_parsing=True, max_num_fields=10))
+    except ValueError:
+        if address.query:
+            refuse_address(f"{address}", "?OPTION=VALUE&OPTION=VALUE", "check what follows the question mark")
+    readers: Mapping[str, Callable[[str], Any]] = {
+        "insecure": _switch,
+        "ca": _file,
+        "hours": _hours,
+        "interval": _interval,
+    }
+    named = {"interval": "interval_s"}
+    values = {}
+    for key, text_value in given.items():
+        if key not in readers:
+            refuse_address(f"option {outside.short(key)!r}", " or ".join(readers), "check its spelling")
+        values[named.get(key, key)] = readers[key](text_value)
+    return address, Options(**values)
+
+
+def refuse_address(value: str, allowed: str, hint: str) -> None:
+    """Raise the BadAddressError of this value."""
+    outside.refuse("", "", value, allowed, hint, "bad-address")
+
+
+def _switch(text: str) -> bool:
+    if text not in ("0", "1"):
+        refuse_address(f"insecure={outside.short(text)}", "insecure=0 or insecure=1", "check the option")
+    return text == "1"
+
+
+def _file(text: str) -> Path:
+    path = Path(text)
+    if not path.is_file():
+        refuse_address("ca", "the name of a file with certificates (PEM)", "check the name")
+    return path
+
+
+def _hours(text: str) -> float:
+    hours = outside.number(text)
+    if hours is None or not 0 < hours <= 24 * 366:
+        refuse_address(f"hours={outside.short(text)}", "hours=H, more than 0 and at most 8784", "check the option")
+        raise AssertionError
+    return hours
+
+
+def _interval(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,5}", text) or not 20 <= int(text) <= 86_400:
+        allowed = "interval=S in seconds, from 20 to 86400"
+        refuse_address(f"interval={outside.short(text)}", allowed, "20 is real time; 300, 1800, 7200, 86400 are usual")
+    return int(text)
+
+
+@contextmanager
+def connected(text: str) -> Iterator[Session]:
+    """A session at the address; it is logged out whatever happens."""
+    address, options = read_address(text)
+    from pyVmomi import vim
+
+    shown = str(address)
+    stub = _stub(address, options, VERSIONS[-1][1])
+    try:
+        content: Any = _call(shown, "service content", vim.ServiceInstance("ServiceInstance", stub).RetrieveContent)
+        version = _version(content)
+        spoken = next((name for since, name in VERSIONS if since <= version), None)
+        if spoken is None:
+            outside.refuse(shown, "about.apiVersion", str(version), "version 5.0 or later", "is it a vCenter Server?")
+        stub.DropConnections()
+        stub = _stub(address, options, spoken)
+        instance = vim.ServiceInstance("ServiceInstance", stub)
+        content = _call(shown, "service content", instance.RetrieveContent)
+        _login(shown, content.sessionManager, address)
+        try:
+            yield Session(address, options, instance, content, version, _root(shown, content, address.path))
+        finally:
+            with suppress(FaultError, HypertwinError):
+                _call(shown, "log out", content.sessionManager.Logout)
+    except FaultError as fault:
+        raise UnreachableError(f"{shown}: refused by the server ({fault.kind})") from None
+    except (AttributeError, LookupError, TypeError, ValueError, ArithmeticError) as error:
+        # pyVmomi checks neither the type of a result nor that of a list's elements
+        allowed, hint = "an answer of the vSphere API", "is it a vCenter Server or ESXi?"
+        outside.refuse(shown, "", f"an answer of another form ({type(error).__name__})", allowed, hint)
+    finally:
+        stub.DropConnections()
+
+
+def _login(shown: str, manager: Any, address: Address) -> None:
+    try:
+        _call(shown, "log in", manager.Login, address.user, addresses.password(address))
+    except FaultError as fault:
+        reason = {
+            "InvalidLogin": "wrong user or password",
+            "NoPermission": "the user may not log in",
+            "PasswordExpired": "the password has expired",
+        }.get(fault.kind, fault.kind)
+        raise UnreachableError(f"{shown}: {reason}") from None
+
+
+def _root(shown: str, content: Any, path: str) -> Any:
+    """The object at an inventory path such as `/DC0` or `/DC0/Cluster1`; the root folder for an empty one."""
+    parts = [unquote(part) for part in path.split("/") if part]
+    if not parts:
+        return content.rootFolder
+    ways = ["/".join(parts), *(["/".join([*parts[:-1], "host", parts[-1]])] if len(parts) > 1 else [])]
+    for way in ways:
+        with suppress(FaultError):
+            found = _call(shown, "inventory path", content.searchIndex.FindByInventoryPath, way)
+            if found is not None:
+                return found
+    allowed = "a folder, datacenter or cluster: /DATACENTER or /DATACENTER/CLUSTER"
+    return outside.refuse(shown, "", "nothing of that name", allowed, "check the path", "unknown-source")
+
+
+def _version(content: Any) -> tuple[int, ...]:
+    text = getattr(content.about, "apiVersion", None) or ""
+    parts = text.split(".")[:6]
+    return tuple(int(part) for part in parts if re.fullmatch(r"[0-9]{1,4}", part))
+
+
+def _stub(address: Address, options: Options, version: str) -> Any:
+    from pyVmomi.SoapAdapter import SoapStubAdapter
+
+    stub: Any = SoapStubAdapter(
+        host=address.host,
+        port=address.port or 443,
+        path="/sdk",
+        version=version,
+        poolSize=1,
+        acceptCompressedResponses=False,
+        httpConnectionTimeout=TIMEOUT_S,
+        sslContext=_tls(str(address), options),
+    )
+    stub.scheme = _Connection
+    return stub
+
+
+def _tls(shown: str, options: Options) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cafile=options.ca)
+    except (OSError, ssl.SSLError):
+        allowed = "a file with certificates (PEM)"
+        outside.refuse(shown, "ca", "a file without certificates", allowed, "check the file", "bad-address")
+    if options.insecure:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _call(shown: str, what: str, method: Callable[..., T], *arguments: Any, **named: Any) -> T:
+    from pyVmomi import vmodl
+
+    try:
+        return method(*arguments, **named)
+    except vmodl.MethodFault as fault:
+        raise FaultError(type(fault).__name__.rpartition(".")[2]) from None
+    except _RefusedAnswerError as error:
+        outside.refuse(shown, what, str(error), error.allowed, "is it a vCenter Server or ESXi?", error.code)
+    except ssl.SSLCertVerificationError:
+        hint = "trust its certificate with ?ca=FILE.pem, or take it unseen with ?insecure=1"
+        raise UnreachableError(f"{shown}: the certificate of the server is not trusted\n  hint: {hint}") from None
+    except TimeoutError:
+        raise UnreachableError(f"{shown}: no answer in time ({what})") from None
+    except OSError as error:
+        raise UnreachableError(f"{shown}: {error.strerror or type(error).__name__} ({what})") from None
+    except HTTPException as error:
+        raise UnreachableError(f"{shown}: no valid HTTP answer ({type(error).__name__}, {what})") from None
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except Exception as error:  # pyVmomi raises whatever an unexpected element makes it stumble over
+        allowed, hint = "an answer of the vSphere API", "is it a vCenter Server or ESXi?"
+        outside.refuse(shown, what, f"an answer that cannot be read ({type(error).__name__})", allowed, hint)
+
+
+def moid(reference: Any) -> str:
+    """The identity of a managed object on its server: `vm-42`."""
+    return str(getattr(reference, "_moId", ""))
+
+
+def plain_name(text: object) -> str:
+    """A name of an inventory object without vCenter's escapes (`%2f`, `%5c`, `%25`), as it may be kept."""
+    return outside.name(_ESCAPED.sub(lambda match: unquote(match[0]), str(text)))
+
+
+def distinct(names: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Names by identity; where several objects have one name, its identity is added to each: `web (vm-42)`."""
+    listed = list(names)
+    often = Counter(name for _, name in listed)
+    return {identity: f"{name} ({identity})" if often[name] > 1 or not name else name for identity, name in listed}
+
+
+class _RefusedAnswerError(HTTPException):
+    def __init__(self, value: str, allowed: str, code: str = "bad-source") -> None:
+        super().__init__(value)
+        self.allowed = allowed
+        self.code = code
+
+
+class _Answer(HTTPResponse):
+    """An answer that is read within bounds: plain XML in UTF-8 without a document type."""
+
+    def begin(self) -> None:
+        self.end_time = time.monotonic() + ANSWER_TIMEOUT_S
+        self.taken = self.tags = 0
+        super().begin()
+        encoding = self.getheader("Content-Encoding", "identity").strip().lower()
+        if encoding not in ("identity", ""):
+            raise _RefusedAnswerError(f"Content-Encoding {encoding[:20]}", "an answer without compression")
+
+    def read(self, amt: int | None = None) -> bytes:
+        data = self.read1(65_536 if amt is None else amt)
+        if not data:
+            return super().read()  # closes the answer, so that its connection can be used again
+        if self.taken == 0:
+            while len(data) < 300 and amt is not None and len(data) < amt and (more := self.read1(amt - len(data))):
+                data += more
+            _check_prolog(data)
+        self.taken += len(data)
+        self.tags += data.count(b"<")
+        if self.taken > MOST_ANSWER_BYTES or self.tags > MOST_ANSWER_TAGS:
+            allowed = f"at most {MOST_ANSWER_BYTES} bytes and {MOST_ANSWER_TAGS} tags"
+            raise _RefusedAnswerError("a larger answer", allowed, "source-too-large")
+        if time.monotonic() > self.end_time:
+            raise TimeoutError
+        return data
+
+
+def _check_prolog(head: bytes) -> None:
+    match = _PROLOG.match(head)
+    declared = _ENCODING.search(match["declared"] or b"") if match else None
+    if match is None or (declared and declared[1].lower() not in (b"utf-8", b"us-ascii")):
+        raise _RefusedAnswerError("an answer of another form", "XML in UTF-8 without a document type")
+
+
+class BoundedConnection(HTTPConnection):
+    """A connection whose answers are bounded, and end with it."""
+
+    response_class = _Answer
+    answer: HTTPResponse | None = None
+
+    def getresponse(self) -> HTTPResponse:
+        """The next answer."""
+        self.answer = super().getresponse()
+        return self.answer
+
+    def close(self) -> None:
+        """Close the answer too: pyVmomi leaves one that it cannot read as it is."""
+        super().close()
+        if self.answer is not None:
+            self.answer.close()
+
+
+class _Connection(BoundedConnection, HTTPSConnection):
+    pass

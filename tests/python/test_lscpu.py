@@ -1,0 +1,213 @@
+"""A Linux host from `lscpu -J` and `numactl -H`: old and new forms, the real ones of this machine, and broken ones."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.conftest import needs
+
+from hypertwin.errors import SourceError
+from hypertwin.ingest import lscpu, sources
+
+XEON = {
+    "Architecture": "x86_64",
+    "CPU(s)": "48",
+    "On-line CPU(s) list": "0-47",
+    "Vendor ID": "GenuineIntel",
+    "Model name": "Intel(R) Xeon(R) CPU E5-2680 v3 @ 2.50GHz",
+    "Thread(s) per core": "2",
+    "Core(s) per socket": "12",
+    "Socket(s)": "2",
+    "CPU max MHz": "3300.0000",
+    "BogoMIPS": "4988.61",
+    "NUMA node(s)": "2",
+    "NUMA node0 CPU(s)": "0-11,24-35",
+    "NUMA node1 CPU(s)": "12-23,36-47",
+}
+EPYC = {
+    **XEON,
+    "CPU(s)": "256",
+    "On-line CPU(s) list": "0-255",
+    "Model name": "AMD EPYC 7763 64-Core Processor",
+    "Core(s) per socket": "64",
+    "CPU max MHz": "3529.0520",
+    "BogoMIPS": "4890.99",
+    "NUMA node(s)": "8",
+}
+NUMACTL = """available: 3 nodes (0-2)
+node 0 cpus: 0 1 2 3 4 5 6 7 8 9 10 11 24 25 26 27 28 29 30 31 32 33 34 35
+node 0 size: 128829 MB
+node 0 free: 100 MB
+node 1 cpus: 12 13 14 15 16 17 18 19 20 21 22 23 36 37 38 39 40 41 42 43 44 45 46 47
+node 1 size: 129019 MB
+node 1 free: 100 MB
+node 2 cpus:
+node 2 size: 262144 MB
+node 2 free: 262144 MB
+node distances:
+node   0   1   2
+  0:  10  21  17
+  1:  21  10  28
+  2:  17  28  10
+"""
+
+
+def flat(fields: dict[str, str]) -> str:
+    """As util-linux before 2.38 prints, with colons."""
+    return json.dumps({"lscpu": [{"field": f"{field}:", "data": data} for field, data in fields.items()]})
+
+
+def nested(fields: dict[str, str]) -> str:
+    """As newer ones print: children under the processor's vendor and model."""
+    items = [{"field": f"{field}:", "data": data} for field, data in fields.items()]
+    model = {**items[4], "children": items[5:10]}
+    numa = {"field": "NUMA:", "data": None, "children": items[10:]}
+    tree = [items[0], {**items[1], "children": [items[2]]}, {**items[3], "children": [model]}, numa]
+    return json.dumps({"lscpu": tree}, indent=3)
+
+
+@pytest.fixture
+def write(tmp_path: Path):
+    def files(*texts: str, names: tuple[str, ...] = ("lscpu.json", "numactl.txt")) -> list[str]:
+        for name, text in zip(names, texts, strict=False):
+            (tmp_path / name).write_text(text)
+        return [str(tmp_path / name) for name, _ in zip(names, texts, strict=False)]
+
+    return files
+
+
+@pytest.mark.parametrize("form", [flat, nested])
+def test_a_host_with_its_nodes(write, form):
+    found = sources.read(write(form(XEON), NUMACTL))
+    (host,) = found.hosts
+    assert (host.sockets, host.cores_per_socket, host.threads_per_core) == (2, 12, 2)
+    assert host.clock_hz == 2.5e9, "the nominal clock, not the 3.3 GHz of turbo"
+    assert host.numa_nodes == 2
+    assert host.memory_bytes == (128829 + 129019) * 2**20
+    assert host.hypervisor == "Linux"
+    assert host.cpu_model == XEON["Model name"]
+    assert (found.kind, list(found.vms)) == ("lscpu", [])
+    assert [each.text for each in found.assumptions] == ["256 GiB on NUMA nodes without CPUs are left out"]
+    assert [gap.what for gap in found.gaps] == ["kernel version"]
+
+
+def test_the_order_of_the_two_files_does_not_matter(write):
+    paths = write(flat(XEON), NUMACTL)
+    assert sources.read(paths).hosts == sources.read(paths[::-1]).hosts
+
+
+def test_several_hosts_are_named_like_their_files(write):
+    names = ("kvm1.json", "kvm1.txt", "lscpu-kvm2.example.org.json", "lscpu.json")
+    found = sources.read(write(flat(XEON), NUMACTL, nested(EPYC), flat(XEON), names=names))
+    assert [host.name for host in found.hosts] == ["kvm1", "kvm2.example.org", "host"]
+    assert [host.cores_per_socket for host in found.hosts] == [12, 64, 12]
+    assert "numactl -H" in [gap.what for gap in found.gaps]
+
+
+def test_a_nominal_clock_from_bogomips(write):
+    found = sources.read(write(flat(EPYC)))
+    assert found.hosts[0].clock_hz == pytest.approx(2.45e9)  # what AMD publishes for the 7763
+    assert found.hosts[0].numa_nodes == 8
+    assert any("half of BogoMIPS" in each.text for each in found.assumptions)
+    # where half of BogoMIPS means nothing
+    (host,) = sources.read(write(flat({**EPYC, "Architecture": "aarch64", "BogoMIPS": "200.00"}))).hosts
+    assert host.clock_hz == 2.5e9
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"CPU(s)": "24", "On-line CPU(s) list": "0-15,20-27"}, "24 logical CPUs, taken for 2 x 12 cores of 2 threads"),
+        ({"Model name": "Kunpeng", "BogoMIPS": ""}, "2.5 GHz"),
+    ],
+)
+def test_what_had_to_be_assumed_is_said(write, changed, words):
+    found = sources.read(write(flat({**XEON, **changed}), NUMACTL))
+    assert any(words in each.text for each in found.assumptions), found.assumptions
+
+
+def test_this_machine(tmp_path):
+    needs("numactl", "lscpu")
+    environment = {**os.environ, "LC_ALL": "C"}
+    for command, name in ((["lscpu", "-J"], "lscpu.json"), (["numactl", "-H"], "numactl.txt")):
+        (tmp_path / name).write_bytes(subprocess.run(command, env=environment, check=True, capture_output=True).stdout)
+    (host,) = sources.read([str(tmp_path / "lscpu.json"), str(tmp_path / "numactl.txt")]).hosts
+    assert host.sockets * host.cores_per_socket * host.threads_per_core == os.cpu_count()
+    total = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemTotal"))
+    assert host.memory_bytes == pytest.approx(int(total.split()[1]) * 1024, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("lscpu_text", "numactl_text", "words"),
+    [
+        ('{"lscpu": {}}', None, "a list lscpu"),
+        ('{"lscpu": [', None, "JSON"),
+        ('{"lscpu": []}', None, "LC_ALL=C"),
+        (flat({"Architektur": "x86_64", "Thread(s) pro Kern": "2", "Kern(e) pro Socket": "12"}), None, "LC_ALL=C"),
+        (flat({**XEON, "Socket(s)": "two"}), None, "Socket(s)"),
+        (flat({**XEON, "Socket(s)": "0"}), None, "Socket(s)"),
+        (flat({**XEON, "Core(s) per socket": "99999"}), None, "at most"),
+        (flat(XEON), "available: 1 nodes (0)\nnode 0 cpus: 0\nnode 0 size: many MB\n", "numactl.txt:3"),
+        (flat(XEON), "available: 1 nodes (0)\n", "a size of each node"),
+        ('{"lscpu": ' + "[" * 50_000, None, "nested"),
+        ('{"lscpu": [' + "9" * 5_000 + "]}", None, "digits"),
+        ('{"lscpu": NaN}', None, "NaN"),
+    ],
+)
+def test_what_is_wrong_is_one_clear_error(write, lscpu_text, numactl_text, words):
+    with pytest.raises(SourceError) as caught:
+        sources.read(write(*(text for text in (lscpu_text, numactl_text) if text)))
+    assert words in str(caught.value)
+    assert "hint:" in str(caught.value)
+
+
+def test_numactl_without_its_lscpu(write):
+    with pytest.raises(SourceError, match="without lscpu"):
+        sources.read(write(NUMACTL, names=("numactl.txt",)))
+    with pytest.raises(SourceError, match="no lscpu -J of its own"):
+        sources.read(write(flat(XEON), NUMACTL, NUMACTL, names=("a.json", "a.txt", "b.txt")))
+
+
+def test_names_are_data_and_large_files_are_refused(write):
+    found = sources.read(
+        write(flat({**XEON, "Model name": "<b>=cmd|' /C calc'!A0\x1b[31m\n"}), names=("<i>=1+1.json",))
+    )
+    assert found.hosts[0].name == "<i>=1+1"
+    assert found.hosts[0].cpu_model == "<b>=cmd|' /C calc'!A0 [31m"
+    with pytest.raises(SourceError, match="source-too-large"):
+        sources.read(write(flat(XEON) + " " * lscpu.MOST_BYTES))
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=10,
+)
+some_fields = st.dictionaries(
+    st.sampled_from(list(XEON)), json_values | st.sampled_from(["1", "2", "-1", "0-4,^2", "1e9"])
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    changed=some_fields, cut=st.integers(0, 2_000), noise=st.binary(max_size=6), numactl=st.integers(0, len(NUMACTL))
+)
+def test_anything_gives_hosts_or_a_source_error(tmp_path, changed, cut, noise, numactl):
+    items = [{"field": f"{field}:", "data": data} for field, data in {**XEON, **changed}.items()]
+    raw = json.dumps({"lscpu": items}).encode()
+    if cut % 3 == 0:
+        raw = raw[:cut] + noise + raw[cut + len(noise) :]
+    (tmp_path / "lscpu.json").write_bytes(raw)
+    (tmp_path / "numactl.txt").write_bytes(NUMACTL.encode()[:numactl] + noise + NUMACTL.encode()[numactl + 3 :])
+    try:
+        found = lscpu.read([str(tmp_path / "lscpu.json"), str(tmp_path / "numactl.txt")])
+    except SourceError as error:
+        assert "hint:" in str(error)
+    else:
+        assert all(host.sockets > 0 and host.memory_bytes >= 0 for host in found.hosts)
