@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import gzip
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -521,3 +523,11 @@ def test_every_counter_of_the_generator_is_placed_or_known(tmp_path: Path) -> No
     table_of(reading)
     assert [gap.what for gap in reading.gaps] == ["a second sample, later than the first"]
     assert reading.notes == []
+
+
+def test_the_bench_tells_of_each_shape() -> None:
+    command = [sys.executable, generator.__file__, "--columns", "1000", "--bytes", "2e5"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    columns, rows, _, _, _, long_rows, *_ = (float(word.replace(",", "")) for word in done.stdout.split()[-8:])
+    assert columns == 1000
+    assert long_rows > 100 * rows
