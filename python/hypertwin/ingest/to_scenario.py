@@ -271,7 +271,9 @@ class _Builder:
             return None
         threads = min(max(host.threads_per_core, 1), 2)
         if threads != host.threads_per_core:
-            self.tell("host", f"{threads} threads of a core, of which scenarios have 1 or 2", host.name)
+            self.tell(
+                "host", f"{host.threads_per_core} threads of a core: {threads}, as scenarios have 1 or 2", host.name
+            )
         if host.in_maintenance:
             self.tell("host", "in maintenance mode, kept because machines run on it", host.name)
         clock, hypervisor = self.clock(host), self.hypervisor(host)
