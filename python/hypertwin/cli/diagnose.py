@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import _core, diagnose
+from hypertwin import _core
 from hypertwin.cli import output
 from hypertwin.errors import HypertwinError
 from hypertwin.report import diagnosis, files
@@ -57,6 +57,8 @@ def command(
     for path in (out, report):
         if path is not None:
             files.check_writable(path)
+    from hypertwin import diagnose  # as long to import as all else together
+
     with output.labelled_progress_bar() as progress:
         found = diagnose.diagnose(
             sources or [], cluster=cluster, charts=report is not None, simulate=what_if, progress=progress

@@ -12,14 +12,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import polars as pl
 
 from hypertwin.diagnose.rule import When
 from hypertwin.ingest import formats, outside, telemetry
 from hypertwin.ingest.outside import Gap
+
+if TYPE_CHECKING:
+    import duckdb
 
 MEMORY_LIMIT = "400MB"
 THREADS = 2
@@ -30,7 +32,7 @@ MOST_ENTITIES = 2_000_000
 BATCH_ROWS = 12_000_000
 """Values that are sorted at a time for percentiles: 8 bytes each, twice."""
 SIGNIFICANT = 9
-"""Digits that are kept: sums of floating-point numbers differ in the last ones with the order of threads."""
+"""Digits of means that are kept: sums of floating-point numbers differ in the last ones with the order of threads."""
 
 _LAST_TIME_US = 253_402_300_799_000_000
 """End of the year 9999."""
@@ -47,22 +49,22 @@ class Stat:
     least: float
     most: float
     low: float
-    """What 5 % of the samples, and at least two, do not exceed."""
+    """What 5 % of the samples, and at least two, do not exceed: the same downwards."""
     seldom: float
     """20th percentile: what a fifth of the samples do not exceed."""
     median: float
     often: float
     """80th percentile: what a fifth of the samples reach."""
     high: float
-    """What 5 % of the samples, and at least two, reach: sustained, never one peak."""
+    """What more than 5 % of the samples, and at least two, reach: sustained, never one peak."""
     first_us: int | None
     """Time of the first sample, microseconds since 1970; None where the source has no clock."""
     last_us: int | None
 
-    def scaled(self, factor: float) -> Stat:
-        """The same of a metric multiplied by a positive number."""
+    def over(self, divisor: float) -> Stat:
+        """The same of a metric divided by a positive number."""
         names = ("mean", "least", "most", "low", "seldom", "median", "often", "high")
-        return replace(self, **{name: getattr(self, name) * factor for name in names})
+        return replace(self, **{name: getattr(self, name) / divisor for name in names})
 
 
 @dataclass(frozen=True)
@@ -164,7 +166,7 @@ class Evidence:
             series = found.setdefault((entity, metric), Series([], [], []))
             series.x.append(place if time_us is None else _time(time_us))
             series.mean.append(_rounded(mean))
-            series.most.append(_rounded(most))
+            series.most.append(most)
         return found
 
     def beyond(self, wanted: Sequence[tuple[str, str, float, bool]]) -> dict[tuple[str, str], When]:
@@ -211,6 +213,8 @@ def _write(sources: Sequence[str], path: Path, progress: Progress | None) -> lis
 
 @contextmanager
 def _connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    import duckdb  # as long to import as all else: only where telemetry is looked at
+
     connection = duckdb.connect(
         config={"memory_limit": MEMORY_LIMIT, "threads": str(THREADS), "preserve_insertion_order": "false"}
     )
@@ -264,6 +268,8 @@ from (
 def _aggregate(
     path: Path, metrics: Sequence[str], progress: Progress | None, source: str
 ) -> dict[tuple[str, str], Stat]:
+    import duckdb
+
     quoted = _quoted(path)
     stats: dict[tuple[str, str], Stat] = {}
     if progress:
@@ -298,13 +304,13 @@ def _stat(totals: Sequence[Any], quantiles: Sequence[float], second: float, seco
     return Stat(
         count=count,
         mean=_rounded(mean),
-        least=_rounded(least),
-        most=_rounded(most),
-        low=_rounded(max(quantiles[0], second_least)),
-        seldom=_rounded(quantiles[1]),
-        median=_rounded(quantiles[2]),
-        often=_rounded(min(quantiles[3], second)),
-        high=_rounded(min(quantiles[4], second)),
+        least=least,
+        most=most,
+        low=max(quantiles[0], second_least),
+        seldom=quantiles[1],
+        median=quantiles[2],
+        often=min(quantiles[3], second),
+        high=min(quantiles[4], second),
         first_us=first_us,
         last_us=last_us,
     )

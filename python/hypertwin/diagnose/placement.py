@@ -185,7 +185,7 @@ def _used(case: Case, path: str) -> tuple[str, Stat] | None:
         if stat:
             return metric, stat
     cores = case.evidence.stat(path, "cpu_cores")
-    return ("cpu_cores", cores.scaled(100)) if cores else None
+    return ("cpu_cores", cores.over(1 / 100)) if cores else None
 
 
 def _failover(case: Case, rule: Rule) -> Iterator[Finding]:
@@ -200,10 +200,12 @@ def _failover(case: Case, rule: Rule) -> Iterator[Finding]:
         for machine in sorted(server.machines, key=lambda machine: (-(machine.memory_bytes or 0), machine.name)):
             if machine.appliance:
                 continue
+            wide = machine.vcpus or 0
             fits = [
                 place
                 for place, (other, room) in enumerate(free)
-                if (machine.vcpus or 0) <= (other.cores or 0) and (machine.memory_bytes or 0) <= room
+                if wide <= ((other.cores if wide <= (server.cores or 0) else other.threads) or 0)
+                and (machine.memory_bytes or 0) <= room
             ]
             if not fits:
                 stuck.append(machine)

@@ -1,7 +1,7 @@
 """What a rule of diagnosis is: a code, bands with their public source, what it needs, and a function that looks.
 
-Every rule judges sustained values, never one peak: `Stat.high` is what 5 % of the samples, and at least two of them,
-reach or exceed; `Stat.often` what a fifth of them do.
+Every rule judges sustained values, never one peak: `Stat.high` is what more than 5 % of the samples, and at least
+two of them, reach; `Stat.often` what a fifth of them do.
 """
 
 from __future__ import annotations

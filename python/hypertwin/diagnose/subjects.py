@@ -115,7 +115,7 @@ class Case:
     def each(self, machine: Machine, metric: str) -> Stat | None:
         """A metric that is summed over the vCPUs of a machine, per vCPU; None without it or without their number."""
         stat = self.evidence.stat(machine.entity, metric)
-        return stat.scaled(1 / machine.vcpus) if stat and machine.vcpus else None
+        return stat.over(machine.vcpus) if stat and machine.vcpus else None
 
     def busy(self, machine: Machine) -> Busy | None:
         """How busy a machine is as its guest sees it, per cent of a vCPU: the best figure that there is of it."""
@@ -134,13 +134,13 @@ class Case:
             return Busy(_raised(run, more), min(most, 100.0), "run_sum_pct", machine.entity, machine.vcpus)
         cores = self.each(machine, "cpu_cores")
         if cores and machine.entity:
-            stat = cores.scaled(100)
+            stat = cores.over(1 / 100)
             return Busy(stat, stat.most, "cpu_cores", machine.entity, machine.vcpus / 100)
         clock = machine.server.clock_mhz if machine.server else None
         for metric in ("demand_mhz", "used_mhz"):
             used = self.each(machine, metric)
             if used and clock and machine.entity:
-                stat = used.scaled(100 / clock)
+                stat = used.over(clock / 100)
                 return Busy(stat, stat.most, metric, machine.entity, machine.vcpus * clock / 100)
         return None
 

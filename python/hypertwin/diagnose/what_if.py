@@ -47,6 +47,9 @@ FIGURES = {
 SUMMED = ("ready_pct", "costop_pct", "limited_pct")
 """Figures that are told per vCPU and summed over the vCPUs."""
 
+NOTHING_PCT = 0.05
+"""Ready, co-stop or limited time below this is none."""
+
 TOLD = {
     "cpu-ready": ("ready_pct", "costop_pct", "response_ms_p95"),
     "co-stop": ("costop_pct", "ready_pct", "response_ms_p95"),
@@ -188,46 +191,55 @@ def _even_sockets(layout: Mapping[str, Any], vcpus: int) -> int:
 
 
 def _move(case: Case, server: Server) -> Change | None:
-    """The move of one machine away from a host that leaves the fuller of both hosts the least full, if any is "
-    "better."""
-    keyed = {each.key: each for each in case.servers if each.key}
-    here = [each for each in case.machines if each.key and each.layout and each.layout["host"] == server.key]
-    before = _fullness(case, server, 0)
+    """The move of one machine away from a host that leaves the fuller of both hosts the least full, if any does."""
+    targets = [each for each in case.servers if each.key and each is not server]
+    here = [each for each in _placed(case, server) if each.vcpus and not each.appliance]
     options = []
-    for machine in here:
-        if machine.appliance or len(here) < 2 or not machine.vcpus:
-            continue
-        for key, target in keyed.items():
-            if target is server or not _allowed(case, machine, server, target):
+    for machine in here if len(here) > 1 else ():
+        for target in targets:
+            if not _allowed(case, machine, server, target):
                 continue
-            after = max(_fullness(case, server, -machine.vcpus), _fullness(case, target, machine.vcpus))
-            # the machine that moves should gain too: where it goes there must be room for all its vCPUs
-            options.append((round(after, 6), -machine.vcpus, machine.name, key or "", machine, target))
-    options = [option for option in options if option[0] < before]
+            full, left, there = _fullness(case, machine, server, target)
+            if max(left, there) < full:
+                after = round(max(left, there) / full, 6)
+                options.append((after, -(machine.vcpus or 0), machine.name, target.name, machine, target))
     if not options:
         return None
     *_, machine, target = min(options, key=lambda option: option[:4])
-    text = f"move {machine.name} to {target.name}"
     return Change(
-        text,
-        {f"vms.{machine.key}.host": target.key},
-        (server.key or "", target.key or ""),
-        machine.key or "",
-        target.key,
+        text=f"move {machine.name} to {target.name}",
+        sets={f"vms.{machine.key}.host": target.key},
+        hosts=(server.key or "", target.key or ""),
+        machine=machine.key or "",
+        target=target.key,
     )
 
 
-def _fullness(case: Case, server: Server, more: int) -> float:
-    """vCPUs per core of a host as the scenario places machines, with some more."""
-    placed = sum(each.vcpus or 0 for each in case.machines if each.layout and each.layout["host"] == server.key)
-    return (placed + more) / (server.cores or 1)
+def _placed(case: Case, server: Server) -> list[Machine]:
+    """Machines on a host, as the scenario places them."""
+    return [each for each in case.machines if each.key and each.layout and each.layout["host"] == server.key]
+
+
+def _fullness(case: Case, machine: Machine, server: Server, target: Server) -> tuple[float, float, float]:
+    """How full the host of a machine is, would be without it, and the target with it.
+
+    In per cent of usage where all of that was measured, else in vCPUs per core.
+    """
+    used, there = (case.evidence.stat(each.entity, "usage_pct") for each in (server, target))
+    busy, vcpus = case.busy(machine), machine.vcpus or 0
+    cores, others = server.cores or 1, target.cores or 1
+    if used and there and busy:
+        work = vcpus * busy.stat.mean
+        return used.mean, used.mean - work / cores, there.mean + work / others
+    placed, elsewhere = (sum(each.vcpus or 0 for each in _placed(case, host)) for host in (server, target))
+    return placed / cores, (placed - vcpus) / cores, (elsewhere + vcpus) / others
 
 
 def _allowed(case: Case, machine: Machine, server: Server, target: Server) -> bool:
     """Whether a machine may and can be on a host: width, memory, placement rules."""
     if not case.scenario or not target.threads or (machine.vcpus or 0) > target.threads:
         return False
-    there = [each for each in case.machines if each.layout and each.layout["host"] == target.key]
+    there = _placed(case, target)
     used = sum(each.memory_bytes or 0 for each in there)
     topology = machine.layout["host_topology"] if machine.layout else {}
     memory = target.memory_bytes or (_memory(case, target) if topology else 0)
@@ -350,15 +362,14 @@ def _told(
     figures = {name: (a, b) for name, (a, b) in shown.items() if a is not None and b is not None}
     parts = []
     for name in TOLD[finding.code]:
-        if name in figures:
-            word, unit = FIGURES[name]
-            parts.append(f"{word} {_value(figures[name][0], unit)} → {_value(figures[name][1], unit)}")
-            if name in SUMMED:
-                summed = [
-                    ready.percent(value * (point["vcpus"]))
-                    for value, point in zip(figures[name], (was, becomes), strict=True)
-                ]
-                parts[-1] += f" per vCPU ({' → '.join(summed)} summed)"
+        if name not in figures or (name in SUMMED and max(figures[name]) < NOTHING_PCT):
+            continue
+        word, unit = FIGURES[name]
+        parts.append(f"{word} {_value(figures[name][0], unit)} → {_value(figures[name][1], unit)}")
+        if name in SUMMED:
+            pairs = zip(figures[name], (was, becomes), strict=True)
+            summed = [ready.percent(value * point["vcpus"]) for value, point in pairs]
+            parts[-1] += f" per vCPU ({' → '.join(summed)} summed)"
     whose = f"{machine.name} " if machine.key != change.machine or machine.subject != finding.subject else ""
     # figures that decide: less is better, but for local memory
     helps = None
@@ -374,7 +385,7 @@ def _told(
         text += " (it does not help)"
     elif helps is None:
         text += " (no difference to speak of)"
-    text += f" [{before['duration_s']:g} s simulated]"
+    text += f" [{before['duration_s']:g} s simulated{_measured(case, machine, figures)}]"
     return {
         "change": change.text,
         "set": dict(change.sets),
@@ -387,6 +398,17 @@ def _told(
         "replications": before["replications"],
         "duration_s": before["duration_s"],
     }
+
+
+def _measured(case: Case, machine: Machine, figures: Mapping[str, tuple[float, float]]) -> str:
+    """That the twin's machine has not the measured ready, where it is so: then its load is not the measured one."""
+    stat = case.each(machine, "ready_sum_pct")
+    if stat is None or "ready_pct" not in figures:
+        return ""
+    twin = figures["ready_pct"][0]
+    if abs(stat.mean - twin) <= max(2.0, 0.5 * stat.mean):
+        return ""
+    return f"; ready was measured at {ready.percent(stat.mean)} per vCPU, the twin has {ready.percent(twin)}"
 
 
 def _others(change: Change, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:

@@ -1,0 +1,138 @@
+"""`hypertwin diagnose` as a user runs it: words, JSON, page, mistakes."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Cli
+from hypertwin.ingest import telemetry
+
+HOSTILE = ("<script>alert(1)</script>", "=cmd|' /C calc'!A0", '"><img src=x onerror=alert(1)>', "naïve 机器", "a/b%2F")
+START = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """Machines with hostile names on a saturated host, and one that is calm."""
+    rows: list[tuple[object, str, str, float]] = []
+    for place in range(30):
+        time = START + datetime.timedelta(seconds=20 * place)
+        host = telemetry.entity("host", "esx<b>1</b>")
+        rows += [(time, host, "usage_pct", 100.0), (time, host, "cores", 16.0)]
+        for number, name in enumerate(HOSTILE):
+            vm = f"{host}/{telemetry.entity('vm', name)}"
+            rows += [
+                (time, vm, "vcpus", 4.0),
+                (time, vm, "interval_s", 20.0),
+                (time, vm, "run_sum_pct", 200.0),
+                (time, vm, "ready_sum_pct", 14.0 * (number + 1)),
+            ]
+    path = tmp_path / "table.parquet"
+    telemetry.write([telemetry.frame(rows)], path)
+    return path
+
+
+def test_json_has_its_shape(cli: Cli, table: Path) -> None:
+    done = cli("diagnose", table, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    assert set(found) == {
+        *("version", "cluster", "hosts", "machines", "findings", "not_checked", "read", "notes"),
+    }
+    finding = found["findings"][0]
+    assert set(finding) == {
+        *("code", "severity", "entity", "kind", "name", "host", "title", "text", "evidence", "source", "sources"),
+        *("advice", "cause", "what_if"),
+    }
+    assert set(finding["evidence"][0]) == {
+        *("metric", "what", "value", "unit", "band", "entity", "samples", "beyond"),
+    }
+    assert {each["code"] for each in found["findings"]} == {"cpu-ready", "hidden-host-saturation"}
+    worst_first = [("critical", "warning", "info").index(each["severity"]) for each in found["findings"]]
+    assert worst_first == sorted(worst_first)
+    assert {each["name"] for each in found["findings"] if each["code"] == "cpu-ready"} == set(HOSTILE)
+    assert found["read"] == [{"source": "table.parquet", "kind": "table", "rows": 660, "gaps": [], "notes": []}]
+
+
+def test_words_tell_cause_and_consequence(cli: Cli, table: Path) -> None:
+    done = cli("diagnose", table)
+    assert done.returncode == 0
+    first = done.stdout.splitlines()[0]
+    assert first.startswith("6 findings with 1 cause: ")
+    assert "is saturated, and its guests do not show it" in done.stdout
+    assert "summed over 4 vCPUs = 18 % per vCPU (3,500 ms per vCPU of each 20 s)" in done.stdout
+    assert "Not checked" in done.stdout
+
+
+def test_the_page_is_inert(cli: Cli, table: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = cli("diagnose", table, "--report", page, "--out", tmp_path / "words.txt")
+    assert (done.returncode, done.stdout) == (0, "")
+    text = page.read_text()
+    assert "<script>alert" not in text
+    assert "<img" not in text
+    assert "<b>1</b>" not in text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+    data = re.search(r'<script id="figures" type="application/json">(.*?)</script>', text, re.DOTALL)
+    assert data
+    assert "<" not in data[1]
+    figures = json.loads(data[1])
+    assert len(figures) >= len(HOSTILE)
+    for ((figure,),) in [(choices,) for choices in figures.values()]:
+        names = [trace.get("name", "") for trace in figure["data"]]
+        assert not any("<script" in name or "<img" in name for name in names)
+    assert "Content-Security-Policy" in text
+    assert (tmp_path / "words.txt").read_text().startswith("6 findings")
+
+
+def test_a_cluster_alone_is_looked_at(cli: Cli, tiny: Path) -> None:
+    done = cli("diagnose", "--cluster", tiny)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Nothing found to be wrong (1 host, 3 machines).")
+    wide = tiny.with_name("wide.yaml")
+    wide.write_text(tiny.read_text().replace("db: {vcpus: 2", "db: {vcpus: 4"))
+    found = json.loads(cli("diagnose", "--cluster", wide, "--format", "json").stdout)
+    (finding,) = found["findings"]
+    assert finding["code"] == "more-vcpus-than-cores"
+    assert finding["what_if"]["set"]["vms.db.vcpus"] == 2
+    assert (
+        json.loads(cli("diagnose", "--cluster", wide, "--format", "json", "--no-what-if").stdout)["findings"][0][
+            "what_if"
+        ]
+        is None
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [("", "unknown-source"), ("not,telemetry\n1,2\n", "unknown-source"), (None, "file-not-found")],
+)
+def test_mistakes_are_one_clear_message(cli: Cli, tmp_path: Path, content: str | None, code: str) -> None:
+    path = tmp_path / "x.csv"
+    if content is not None:
+        path.write_text(content)
+    done = cli("diagnose", path, "--report", tmp_path / "page.html")
+    assert done.returncode == 2
+    assert f"[{code}]" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_nothing_to_look_at_is_a_usage_error(cli: Cli) -> None:
+    done = cli("diagnose")
+    assert done.returncode == 2
+    assert "--cluster" in done.stderr
+
+
+def test_a_simulated_cluster_is_diagnosed_from_esxtop_files(cli: Cli, tiny: Path, tmp_path: Path) -> None:
+    done = cli("simulate", tiny, "--format", "esxtop", "--out", tmp_path / "esxtop", "--set", "vms.db.count=3")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(cli("diagnose", *sorted((tmp_path / "esxtop").iterdir()), "--format", "json").stdout)
+    assert found["read"][0]["kind"] == "esxtop"
+    assert {each["name"] for each in found["findings"] if each["code"] == "cpu-ready"} >= {"db-1", "db-2", "db-3"}
