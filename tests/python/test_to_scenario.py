@@ -79,7 +79,7 @@ def test_the_description_and_the_summary_say_what_was_done() -> None:
     assert "- 1 machine: left out: not powered on" in made["description"]
     assert "- vDisk: costs disks" in made["description"]
     lines = to_scenario.summary(inventory, made, assumptions)
-    assert lines[0] == "export.xlsx (rvtools): 2 hosts with 24 cores, 1 of 2 machines with 4 vCPUs, 0 rules"
+    assert lines[0] == "export.xlsx (rvtools): 2 hosts with 24 cores, 1 of 2 machines with 4 vCPUs"
     assert "missing: vDisk, which costs disks" in lines
 
 
