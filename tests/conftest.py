@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -65,3 +67,10 @@ def needs(*tools: str | Path) -> None:
         pytest.fail(f"missing: {', '.join(missing)}")
     if missing:
         pytest.skip(f"missing: {', '.join(missing)}; see scripts/install_test_tools")
+
+
+def needs_module(name: str) -> ModuleType:
+    """An optional library; where it is missing the test is skipped, or fails where CI is set."""
+    if importlib.util.find_spec(name) is None and os.environ.get("CI"):
+        pytest.fail(f"missing: {name}")
+    return pytest.importorskip(name, reason=f"missing: {name}; see scripts/install_test_tools")  # type: ignore[no-any-return]

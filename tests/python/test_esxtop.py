@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import gzip
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -243,7 +245,9 @@ def test_names_of_machines(read: Any, name: str) -> None:
 
 
 def test_two_machines_of_one_name(read: Any) -> None:
-    got = read(files.text(files.machine("db", 7) | files.machine("db", 8, vcpus=4)))
+    disk = files.same({"Virtual Disk(db:scsi0:0)\\Reads/sec": 9})
+    got = read(files.text(files.machine("db", 7) | files.machine("db", 8, vcpus=4) | disk))
+    assert got.values("host/esx1/vm/db/disk/scsi0:0", "read_iops") == [9, 9]
     assert got.values("host/esx1/vm/db (7)", "vcpus") == [2]
     assert got.values("host/esx1/vm/db (8)", "vcpus") == [4]
     assert any("one name" in note for note in got.reading.notes)
@@ -354,7 +358,7 @@ def plain(read: Any) -> pl.DataFrame:
         lambda text: text.replace('"', ""),
         lambda text: text.replace(f',"{files.BLANKS_AND_DASH}"', "").replace(',""', ""),
         lambda text: text.replace(f',"{files.BLANKS_AND_DASH}"', "").replace(',""', ","),
-        lambda text: text.replace("\n", "\n\n"),
+        lambda text: text.replace("\n", "\n" * 40),
         lambda text: text + "\0" * 5000,
         lambda text: text.replace('","', '" ,"'),
         lambda text: text.rstrip("\n"),
@@ -427,9 +431,10 @@ SMALL = b'"(PDH-CSV 4.0) (UTC)(0)","\\\\esx1\\Group Cpu(1:db)\\% Ready"\n'
 @pytest.mark.parametrize(
     ("content", "error", "words"),
     [
-        (SMALL, SourceLacksError, "no row"),
+        (SMALL, SourceLacksError, "no value"),
+        (SMALL + b'"03/26/2026 22:42:00","-1"\n', SourceLacksError, "no value"),
         (SMALL + b'"x","1"\n', SourceLacksError, "MM/DD/YYYY"),
-        (SMALL + b'"26.03.2026 22:42:00","1,5"\n', SourceLacksError, "no row"),
+        (SMALL + b'"26.03.2026 22:42:00","1,5"\n', SourceLacksError, "no value"),
         (SMALL.replace(b"Group Cpu(1:db)\\% Ready", b"Gruppen-CPU(1:db)\\% Bereit"), BadSourceError, "English"),
         (SMALL.replace(b"Group Cpu(1:db)", b"Processor(_Total)"), BadSourceError, "Windows"),
         (SMALL.replace(b"1:db", b"1:hostd.2098765"), BadSourceError, "processes"),
@@ -518,3 +523,11 @@ def test_every_counter_of_the_generator_is_placed_or_known(tmp_path: Path) -> No
     table_of(reading)
     assert [gap.what for gap in reading.gaps] == ["a second sample, later than the first"]
     assert reading.notes == []
+
+
+def test_the_bench_tells_of_each_shape() -> None:
+    command = [sys.executable, generator.__file__, "--columns", "1000", "--bytes", "2e5"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    columns, rows, _, _, _, long_rows, *_ = (float(word.replace(",", "")) for word in done.stdout.split()[-8:])
+    assert columns == 1000
+    assert long_rows > 100 * rows

@@ -88,10 +88,10 @@ def _frames(path: Path, plan: Plan) -> Iterator[pl.DataFrame]:
             waiting = []
     if waiting:
         yield assemble(waiting)
-    elif not assemble.used:
-        hint = "; ".join(left.notes()) or "esxtop was ended before its first sample: record again"
+    if not assemble.values:
+        hint = "; ".join(left.notes()) or "was esxtop ended before its first sample?"
         allowed = f"rows of {plan.last + 1} values, the first a time as MM/DD/YYYY HH:MM:SS"
-        outside.refuse(path, "", "no row that can be read", allowed, hint, "source-lacks")
+        outside.refuse(path, "", "no value that can be read", allowed, hint, "source-lacks")
     plan.notes.extend(left.notes())
     if intervals.typical is None:
         plan.gaps.append(Gap("a second sample, later than the first", "the interval of values: ready in milliseconds"))
@@ -115,7 +115,7 @@ def _samples(path: Path, plan: Plan, left: _Left) -> Iterator[tuple[Times, Value
         if not timed.any():
             continue
         columns = columns[timed]
-        columns[~((columns >= 0) & np.isfinite(columns))] = np.nan
+        columns = np.where((columns >= 0) & np.isfinite(columns), columns, np.nan)
         values = columns[:, first]
         for at, several in sums:
             values[:, at] = columns[:, several].sum(axis=1)
@@ -153,8 +153,8 @@ def _width(block: bytes, plan: Plan) -> int:
 
     A name of blanks and a dash ends the header, and rows end with an empty value, a comma, or nothing for it.
     """
-    lines = itertools.islice(block.split(b"\n", 16), 16)
-    width = Tally(line.count(b",") + 1 for line in lines if line.strip()).most_common(1)[0][0]
+    lines = (line for line in io.BytesIO(block) if line.strip())
+    width = Tally(line.count(b",") + 1 for line in itertools.islice(lines, 16)).most_common(1)[0][0]
     return width if plan.last < width <= plan.last + 3 else plan.last + 1
 
 
@@ -181,19 +181,16 @@ class _Table:
         ragged = self._left.ragged
         try:
             table = self._read(block, self._numbers)
+            batches = table.drop_columns("0").combine_chunks().to_batches()
+            values = batches[0].to_tensor(null_to_nan=True, row_major=False).to_numpy() if batches else np.empty((0, 0))
         except pa.ArrowInvalid:
-            # some value is no number: once more, slower, as text
+            # some value is no number: once more as text, all columns as one, since a call per column would take minutes
             self._left.ragged = ragged
             table = self._read(block, self._texts)
-            for place in range(1, table.num_columns):
-                texts = pl.Series(table.column(place)).str.strip_chars()
-                numbers = texts.cast(pl.Float64, strict=False).to_arrow()
-                table = table.set_column(place, table.schema.field(place).name, numbers)
-        times = pl.Series(table.column(0), dtype=pl.String)
-        if table.num_rows == 0:
-            return times, np.empty((0, table.num_columns - 1))
-        batch = table.drop_columns("0").combine_chunks().to_batches()[0]
-        return times, batch.to_tensor(null_to_nan=True, row_major=False).to_numpy().copy(order="K")
+            texts = pl.Series(pa.chunked_array([chunk for column in table.columns[1:] for chunk in column.chunks]))
+            numbers = texts.str.strip_chars().cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+            values = numbers.reshape(table.num_columns - 1, table.num_rows).T
+        return pl.Series(table.column(0), dtype=pl.String), values
 
     def _read(self, block: bytes, convert: arrow_csv.ConvertOptions) -> pa.Table:
         options = arrow_csv.ReadOptions(column_names=self._names, block_size=len(block) + 1)
@@ -252,14 +249,15 @@ class _Assembler:
             "metric": _dictionary([metric for _, metric in keys]),
             "unit": _dictionary([telemetry.METRICS[metric].unit for _, metric in keys]),
         }
-        self.used = False
+        self.values = 0
+        """How many there were so far, apart from intervals and constants."""
 
     def __call__(self, samples: list[tuple[Times, Values]]) -> pl.DataFrame:
         """The part of these samples; the first part also has what the header itself tells."""
         times = np.concatenate([times for times, _ in samples])
         by_series = np.concatenate([values for _, values in samples]).T
-        constants = self._constants[: 0 if self.used else None]
-        self.used = True
+        constants, self._constants = self._constants, self._constants[:0]
+        self.values += int(np.isfinite(by_series).sum())
         values = np.concatenate([by_series.ravel(), *[self._intervals(times)] * self._hosts, constants])
         regular = len(by_series) + self._hosts
         stamps = np.concatenate([np.tile(times, regular), np.repeat(times[:1], constants.size)])

@@ -17,7 +17,9 @@ screens' columns (%RDY, DAVG) but no list of the names in batch files:
   disks of machines with brackets in their names;
 - github.com/mu853/esxtop2report: VSAN; github.com/cesirx/vSphere-esxtop-parser: names of vCPU worlds in 6.5.
 
-Where versions differ, the first name is the newest and the one that is written; comparing ignores case.
+No public file shows `Memctl MBytes`, `Numa Local MBytes`, `Numa Remote MBytes`, the counters of Numa Node and VSAN's
+`Reads/sec`: their names follow their neighbours (`Memctl Max MBytes`, `Numa % Local`), and a file that calls them
+otherwise has a gap. Where versions differ, the first name is the newest and is written; comparing ignores case.
 """
 
 from __future__ import annotations

@@ -128,9 +128,12 @@ def read(line: bytes, path: Path) -> Plan:
         hint = "record with esxtop itself; counters of Windows, or translated ones, are not known"
         outside.refuse(path, outside.short(first), "no known counter", "counters of esxtop, in English", hint, line=1)
     plan = Plan(int(time["bias"] or 0), last)
-    for host, shown in _hosts(columns, path, plan).items():
+    by_host: dict[str, list[Column]] = {}
+    for column in columns:
+        by_host.setdefault(column.host, []).append(column)
+    for host, shown in _hosts(by_host, path, plan).items():
         plan.hosts.append(telemetry.entity("host", shown))
-        _plan_host(plan, [column for column in columns if column.host == host], plan.hosts[-1])
+        _plan_host(plan, by_host[host], plan.hosts[-1])
     if not plan.series:
         hint = "record with -a, without an entity file that leaves the machines out"
         outside.refuse(path, "", "only counters of processes", "counters of a host or a machine", hint, line=1)
@@ -175,10 +178,10 @@ def _columns(fields: list[str]) -> tuple[list[Column], int]:
     return columns, last
 
 
-def _hosts(columns: Iterable[Column], path: Path, plan: Plan) -> dict[str, str]:
+def _hosts(names: Iterable[str], path: Path, plan: Plan) -> dict[str, str]:
     """Name to show by name in the file. A host that does not know its name gets the file's."""
     hosts = {}
-    for host in dict.fromkeys(column.host for column in columns):
+    for host in names:
         hosts[host] = outside.name(host)
         if hosts[host].lower() in _NAMELESS:
             stem = re.sub(r"(\.csv)?(\.gz)?$", "", path.name, flags=re.IGNORECASE)
@@ -215,14 +218,14 @@ class _Host:
         self._vcpus = _vcpus(columns, self._groups)
         shown = self._machines(plan, columns)
         self._machine = {group: f"{entity}/{telemetry.entity('vm', name)}" for group, name in shown.items()}
-        self._by_name: dict[str, str] = {}
-        for group, machine in self._machine.items():
-            self._by_name.setdefault(self._groups[group], machine)
+        # disks and ports have their machine's name but not its group: of two of one name nobody knows whose they are
+        times = Tally(self._groups[group] for group in self._machine)
+        self._by_name = {
+            self._groups[group]: machine for group, machine in self._machine.items() if times[self._groups[group]] == 1
+        }
         self._usage_scale = self._processors(plan, columns)
-        for group, machine in self._machine.items():
-            count = len({vcpu for owner, vcpu in self._vcpus.values() if owner == group})
-            if count:
-                plan.constants.append((machine, "vcpus", count))
+        for group, count in Tally(group for group, _ in set(self._vcpus.values())).items():
+            plan.constants.append((self._machine[group], "vcpus", count))
         self._rows: dict[str, Callable[[Column], _Row | None]] = {
             counters.PHYSICAL_CPU: self._physical_cpu,
             counters.GROUP_CPU: self._group,

@@ -28,7 +28,7 @@ TERSE_DIRECTION = 41
 """Fields of one direction in terse version 3."""
 JOB = re.compile(
     r"([^\n]{1,256}): \(groupid=[0-9]{1,9}, jobs=[0-9]{1,9}\): err=\s{0,9}([0-9]{1,9})"
-    r"(?:[^:]{0,200}): pid=[0-9]{1,12}: (.{10,60})"
+    r".{0,300}: pid=[0-9]{1,12}: (.{10,60})"
 )
 _IOPS = re.compile(r"iops=\s{0,9}([0-9.]{1,20})([kM]?)", re.IGNORECASE)
 _BANDWIDTH = re.compile(r"bw=\s{0,9}([0-9.]{1,20})([KMGT]?i?)B/s(\s?\()?", re.IGNORECASE)
@@ -87,7 +87,7 @@ def _frames(rows: Rows, jobs: Iterator[Job]) -> Iterator[pl.DataFrame]:
         write(rows, job)
         if rows.full():
             yield rows.take()
-    rows.lacking({"latency_ms": ("lat", "how long I/Os take")})
+    rows.lacking({"latency_ms": ("lat", "time of an I/O")})
     yield from rows.rest()
 
 

@@ -15,6 +15,7 @@ from hypertwin.ingest import (
     address,
     esxtop,
     fio_output,
+    get_stat,
     hcibench,
     iostat,
     libvirt_uri,
@@ -45,6 +46,7 @@ class Format:
 
 FORMATS: tuple[Format, ...] = (
     Format("hypertwin's Parquet table", parquet_table.recognises, parquet_table.read),
+    Format("PowerCLI Get-Stat CSV", get_stat.recognises, get_stat.read),
     Format("esxtop -b", esxtop.recognises, esxtop.read),
     Format("pButtons or SystemPerformance HTML", pbuttons.recognises, pbuttons.read),
     Format("fio", fio_output.recognises, fio_output.read),

@@ -81,14 +81,16 @@ def _frames(path: Path, rows: Rows) -> Iterator[pl.DataFrame]:
         _summary(rows, case, text)
         folder = summary.parent / case
         if path.is_dir() and folder.is_dir():
-            for report in sorted(itertools.islice(folder.glob("*.json"), MOST_FILES)):
+            for report in sorted(
+                entry for entry in itertools.islice(folder.glob("*.json"), MOST_FILES) if entry.is_file()
+            ):
                 rows.path = report
                 _report(rows, case, report)
                 if rows.full():
                     yield rows.take()
     rows.path = path
     rows.note("latencies are means over the VMs of a test, percentiles too")
-    rows.lacking({"latency_ms_p95": ("95%tile_LAT", "the 95th percentile"), "usage_pct": ("CPU USAGE", "hosts' CPU")})
+    rows.lacking({"latency_ms_p95": ("95%tile_LAT", "95th percentile"), "usage_pct": ("CPU USAGE", "CPU of the hosts")})
     yield from rows.rest()
 
 
@@ -146,7 +148,7 @@ class _Summary:
         number = outside.number(percent[1]) if percent else None
         self.rows.root = ("benchmark", self.case)
         if number is None:
-            self.rows.gaps.append(Gap(f"{label} of several clusters", "how busy the hosts' CPUs were"))
+            self.rows.gaps.append(Gap(f"{label} of several clusters", "CPU of the hosts"))
         else:
             self.rows.add(None, "usage_pct", number, *USAGES[label])
 

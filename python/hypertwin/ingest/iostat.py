@@ -31,7 +31,7 @@ COLUMNS = {
     "w_await": ("write_latency_ms", 1),
     "%util": ("disk_busy_pct", 1),
 }
-EXPECTED = {"latency_ms": ("iostat -x", "how long I/Os take"), "disk_busy_pct": ("iostat -x", "how busy disks are")}
+EXPECTED = {"latency_ms": ("iostat -x", "time of an I/O"), "disk_busy_pct": ("iostat -x", "busy time of disks")}
 _ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:Z|[+-][0-9]{4})")
 
 
@@ -94,8 +94,7 @@ class Lines:
         """Say what is to be said."""
         self.rows.note("iostat's first report is the average since boot: left out")
         if self.time is None:
-            self.rows.note("no times: record with iostat -t")
-            self.rows.gaps.append(outside.Gap("iostat -t", "when something was"))
+            self.rows.gaps.append(outside.Gap("iostat -t", "times"))
 
     def _is_time(self, tokens: list[str]) -> bool:
         """Whether the line is a time, which is then that of the report."""
@@ -118,16 +117,16 @@ class Lines:
         if self.reports < 2:
             return
         cells = {name: self.rows.decimal(token) for name, token in zip(self.names, tokens[1:], strict=True)}
+        self.rows.unreadable += sum(cells[name] is None for name in COLUMNS if name in cells)
+        reads, writes, tps = cells.get("r/s") or 0, cells.get("w/s") or 0, cells.get("tps") or 0
+        idle = {"r_await": reads <= 0, "w_await": writes <= 0, "await": reads + writes + tps <= 0}
         for name, (metric, factor) in COLUMNS.items():
-            if (value := cells.get(name)) is not None:
+            if (value := cells.get(name)) is not None and not idle.get(name):
                 self.rows.add(self.time, metric, value * factor, "disk", tokens[0])
-            elif name in cells:
-                self.rows.unreadable += 1
-        reads, writes = cells.get("r/s"), cells.get("w/s")
-        if reads is None or writes is None:
+        if "r/s" not in cells or "w/s" not in cells:
             return
         self.rows.add(self.time, "iops", reads + writes, "disk", tokens[0])
         read_ms, write_ms = cells.get("r_await"), cells.get("w_await")
-        if "await" not in cells and read_ms is not None and write_ms is not None and reads + writes > 0:
+        if "await" not in cells and read_ms is not None and write_ms is not None and not idle["await"]:
             mean = (reads * read_ms + writes * write_ms) / (reads + writes)
             self.rows.add(self.time, "latency_ms", mean, "disk", tokens[0])

@@ -167,7 +167,7 @@ def target(text: str, seconds: float, interval: float) -> Target:
         if number is None or not least <= number <= most:
             _refuse_uri(f"{key}={outside.short(value, 20)}", f"{key} from {least:g} to {most:g}", "in seconds")
         values[key] = number
-    query = urlencode(rest, quote_via=quote)
+    query = urlencode(rest, safe="/:", quote_via=quote)
     bare = replace(parsed, query="")
     user = f"{quote(parsed.user)}@" if parsed.user else ""
     uri = str(replace(bare, user="")).replace("://", f"://{user}", 1) + (f"?{query}" if query else "")
@@ -258,7 +258,7 @@ def _ask_domains(site: Site) -> None:
     handles = site.connection.listAllDomains()
     if len(handles) > MOST_DOMAINS:
         refuse(site.target.shown, "domains", str(len(handles)), f"at most {MOST_DOMAINS}", "", "source-too-large")
-    for handle in handles:
+    for handle in sorted(handles, key=lambda each: str(each.name())):  # libvirt's order is random
         try:
             text, active, name = handle.XMLDesc(0), bool(handle.isActive()), handle.name()
         except libvirt.libvirtError as error:
@@ -276,6 +276,7 @@ def _ask_pools(site: Site) -> None:
         text = _asked(site.gaps, Gap("storage pool XML", "datastores"), lambda each=pool: each.XMLDesc(0), "")  # type: ignore[misc]
         if text:
             site.stores.append(libvirt_xml.pool(text, (site.name,), site.target.shown))
+    site.stores.sort(key=lambda store: store[0].name)
 
 
 def _two_samples(sites: Sequence[Site]) -> tuple[list[Sample], list[Sample]]:
@@ -317,7 +318,7 @@ def _sample(connection: Any) -> Sample:
     memory: dict[str, Any] = _asked(
         gaps, Gap("", ""), lambda: connection.getMemoryStats(libvirt.VIR_NODE_MEMORY_STATS_ALL_CELLS), {}
     )
-    return Sample(datetime.now(UTC), (started + ended) // 2, cpu, memory, domains)
+    return Sample(datetime.now(UTC), (started + ended) // 2, cpu, memory, dict(sorted(domains.items())))
 
 
 def _inventory(sites: Sequence[Site], before: Sequence[Sample], after: Sequence[Sample]) -> Inventory:

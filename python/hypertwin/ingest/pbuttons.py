@@ -57,10 +57,10 @@ PERFMON = {
 }
 """Counters of Windows that are metrics, by object and counter in lower case."""
 EXPECTED = {
-    "glorefs_per_s": ("mgstat", "the work that the database does"),
+    "glorefs_per_s": ("mgstat", "work of the database"),
     "guest_cpu_pct": ("vmstat, sar-u or perfmon", "CPU inside the guest"),
-    "run_queue": ("vmstat r, perfmon Processor Queue Length", "processes that wait for a vCPU"),
-    "disk_busy_pct": ("iostat, sar-d", "how busy disks are"),
+    "run_queue": ("vmstat r, perfmon Processor Queue Length", "run queue"),
+    "disk_busy_pct": ("iostat, sar-d", "busy time of disks"),
 }
 _MARK = re.compile(r"<div id=\"?([\w .-]{1,60})\"?\s?>|<!-- (beg|end)_([\w-]{1,40}) -->|(</pre>|Topofpage)")
 _MACHINE = re.compile(r"^\s{0,20}(?:<[^<>]{0,200}>)*\S{1,100} on machine ([^\s<]{1,256})", re.MULTILINE)
@@ -171,7 +171,7 @@ class _Document:
             if self.section:
                 self.section.feed(line)
         except BadSourceError:
-            self.rows.gaps.append(Gap(f"{self.rows.section} of another system than Linux", "what it tells"))
+            self.rows.gaps.append(Gap(f"{self.rows.section} of Linux", "what another system's tells"))
             self.section = None
 
     def _end(self) -> None:

@@ -79,7 +79,7 @@ def read(text: str) -> Reading:
     where = address.parse(text, tuple(SCHEMES))
     window = _window(where)
     server = _Server(where)
-    notes: list[str] = []
+    notes = ["the credentials went unencrypted: prometheuss:// is HTTPS"] if server.tells_all else []
     with server.client() as client:
         present = _present(server, client, window)
         found = [exporter for exporter in EXPORTERS if exporter.probe in present]
@@ -193,6 +193,11 @@ class _Server:
             if not token.isascii() or not token.isprintable():
                 self._stop("the token", f"the value of {TOKEN_VARIABLE} is none", "set it anew")
             self._headers["Authorization"] = f"Bearer {token}"
+
+    @property
+    def tells_all(self) -> bool:
+        """Whether credentials go where others can read them."""
+        return self._where.scheme == "prometheus" and (self._auth is not None or "Authorization" in self._headers)
 
     def client(self) -> httpx.Client:
         return httpx.Client(headers=self._headers, auth=self._auth, timeout=TIMEOUT)

@@ -60,9 +60,9 @@ OTHER_KEYS = frozenset(("INTR", "TTY", "FILESYSTEM", "BUS", "FAN", "TEMP", "IN",
 """First columns of sections about other things."""
 EXPECTED = {
     "guest_cpu_pct": ("sar -u", "CPU inside the guest"),
-    "steal_pct": ("sar -u, %steal", "how much CPU the hypervisor did not give"),
-    "run_queue": ("sar -q", "processes that wait for a vCPU"),
-    "latency_ms": ("sar -d", "how long I/Os take"),
+    "steal_pct": ("sar -u, %steal", "steal: CPU that the hypervisor did not give"),
+    "run_queue": ("sar -q", "run queue"),
+    "latency_ms": ("sar -d", "time of an I/O"),
     "swap_in_bytes_per_s": ("sar -W", "swapping inside the guest"),
 }
 _SADF = re.compile(r"# ?hostname;interval;timestamp;")
@@ -108,7 +108,9 @@ class Record:
     def add(self, time: datetime | None, cells: Mapping[str, object], interval_s: float | None) -> None:
         """Write a row; `interval_s` is the time that it is of, where that is known."""
         if "DEV" in cells:
-            self._columns(time, cells, DISK, "disk", str(cells["DEV"]))
+            is_idle = self.rows.decimal(cells.get("tps")) == 0
+            columns = {name: to for name, to in DISK.items() if name != "await"} if is_idle else DISK
+            self._columns(time, cells, columns, "disk", str(cells["DEV"]))
         elif "IFACE" in cells:
             self._columns(time, cells, INTERFACE, "interface", str(cells["IFACE"]))
         elif "CPU" in cells:
@@ -128,6 +130,8 @@ class Record:
                     self.rows.unreadable += 1
                 else:
                     self.rows.add(time, metric, value * factor, *below)
+                    if factor == PAGE_BYTES:
+                        self.rows.note(f"pages are taken to have {PAGE_BYTES} bytes")
 
     def _cpu(self, time: datetime | None, cells: Mapping[str, object], interval_s: float | None) -> None:
         shares = {name: self.rows.decimal(cell) for name, cell in cells.items() if name.startswith("%")}
@@ -205,8 +209,6 @@ class Lines:
         self.rows.note(text_log.NO_ZONE)
         if self.day is None:
             self.rows.note("no date in the first line: no times")
-        if {"swap_in_bytes_per_s", "swap_out_bytes_per_s"} & self.rows.metrics:
-            self.rows.note(f"pages are taken to have {PAGE_BYTES} bytes")
 
     def _header(self, seconds: int, names: tuple[str, ...]) -> None:
         self.names = () if OTHER_KEYS & set(names) else names

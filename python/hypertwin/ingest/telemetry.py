@@ -33,22 +33,8 @@ SCHEMA = MappingProxyType(
 """Columns of the table. `time` is the end of the interval that the value is of; null where the source has no clock."""
 
 KINDS = (
-    *(
-        "host",
-        "vm",
-        "vcpu",
-        "pcpu",
-        "node",
-        "device",
-        "adapter",
-        "datastore",
-        "disk",
-        "process",
-        "guest",
-        "benchmark",
-        "pool",
-    ),
-    *("interface", "series"),
+    *("host", "vm", "vcpu", "pcpu", "node", "device", "adapter", "datastore", "disk", "interface", "process"),
+    *("guest", "benchmark", "series", "pool"),
 )
 """Kinds of entities. A `series` is what a load generator reported while it ran, beside the summary of its whole run."""
 
@@ -62,7 +48,10 @@ class Reading:
     kind: str
     """Which reader: `esxtop`, `vmstat`, `prometheus` ..."""
     frames: Iterator[pl.DataFrame]
-    """Parts of the table, in the order of time; to be used up once. May raise SourceError at any part."""
+    """Parts of the table, in the order of the source, which is that of time within a section; to be used up once.
+
+    May raise SourceError at any part.
+    """
     gaps: list[Gap] = field(default_factory=list)
     """Counters that this kind of source has and this one lacks; complete when `frames` is used up."""
     notes: list[str] = field(default_factory=list)

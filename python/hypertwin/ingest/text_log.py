@@ -178,12 +178,10 @@ class Clock:
 
     def at(self, seconds: int) -> datetime | None:
         """The time at these seconds after midnight; None where the day is not known."""
-        if self.day is None or self.day.year > 2150:
-            return None
-        if seconds < self._last - 43_200:
+        if self.day is not None and self.day.year <= 2150 and seconds < self._last - 43_200:
             self.day += timedelta(days=1)
         self._last = seconds
-        return moment(self.day, seconds)
+        return None if self.day is None or self.day.year > 2150 else moment(self.day, seconds)
 
 
 def _date(year: int, month: int, day: int) -> date | None:

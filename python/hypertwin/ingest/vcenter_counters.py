@@ -355,13 +355,16 @@ class _Reader:
         for seconds, at in zip(parts[::2], parts[1::2], strict=True):
             try:
                 moment = datetime.fromisoformat(at)
-            except ValueError:
+                moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+                since_1970_s = moment.timestamp()
+            except (ValueError, OverflowError):
+                since_1970_s = -1.0
+            if since_1970_s < 0:
                 self.session.refuse(where, f"time {at}", allowed, "is it a vCenter Server or ESXi?")
             if not (seconds.isascii() and seconds.isdigit() and 0 < int(seconds[:9]) <= 10 * 86_400):
                 self.session.refuse(where, f"interval {seconds}", allowed, "is it a vCenter Server or ESXi?")
             intervals.append(float(seconds))
-            moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
-            times.append(np.datetime64(int(moment.timestamp() * 1e6), "us"))
+            times.append(np.datetime64(int(since_1970_s * 1e6), "us"))
         self.sample_info = (text, np.array(intervals), np.array(times, dtype="datetime64[us]"))
         return self.sample_info[1:]
 

@@ -28,9 +28,9 @@ run, whose first row is dropped, too."""
 UNIT_ROWS = 8
 """Rows that are looked at to tell the unit of memory."""
 EXPECTED = {
-    "steal_pct": ("vmstat st", "how much CPU the hypervisor did not give"),
-    "iowait_pct": ("vmstat wa", "CPU time that waited for I/O"),
-    "run_queue": ("vmstat r", "processes that wait for a vCPU"),
+    "steal_pct": ("vmstat st", "steal: CPU that the hypervisor did not give"),
+    "iowait_pct": ("vmstat wa", "time that waited for I/O"),
+    "run_queue": ("vmstat r", "run queue"),
     "memory_free_bytes": ("vmstat free", "free memory"),
 }
 
@@ -90,20 +90,19 @@ class Lines:
         if self.dropped:
             self.rows.note(f"the first row of a run is the average since boot: {self.dropped} left out")
         if self.names and self.last is None:
-            self.rows.note("no times: record with vmstat -t")
-            self.rows.gaps.append(outside.Gap("vmstat -t", "when something was"))
+            self.rows.gaps.append(outside.Gap("vmstat -t", "times"))
 
     def _header(self, tokens: list[str]) -> None:
-        if elsewhere := ELSEWHERE & set(tokens):
+        self.before = tokens.index("r")
+        names = tokens[self.before :]
+        if elsewhere := ELSEWHERE & set(names):
             allowed = "vmstat of Linux (procps), which has the columns swpd free buff cache"
             hint = "its columns mean other things on AIX, Solaris, HP-UX and BSD"
             outside.refuse(self.rows.path, "vmstat", f"columns {' '.join(sorted(elsewhere))}", allowed, hint)
-        self.before = tokens.index("r")
-        names = tokens[self.before :]
         width = next((at for at, name in enumerate(names) if name not in KNOWN), len(names))
         self.zone = " ".join(names[width:])[:40]
         self.fresh |= 0 < self.page < SHORTEST_PAGE
-        self.names, self.page = names[:width], 0
+        self.names, self.page = names[:width] if {"us", "sy", "id"} <= set(names[:width]) else [], 0
 
     def _row(self, tokens: list[str]) -> None:
         cells = [outside.number(token) for token in tokens[self.before : self.before + len(self.names)]]

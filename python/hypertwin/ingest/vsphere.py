@@ -18,12 +18,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.client import HTTPException, HTTPResponse, HTTPSConnection
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, unquote
 
-from hypertwin.errors import UnreachableError
+from hypertwin.errors import HypertwinError, UnreachableError
 from hypertwin.ingest import address as addresses
 from hypertwin.ingest import outside
 from hypertwin.ingest.address import Address
@@ -150,7 +150,7 @@ class Session:
                     break
                 result = self.call(what, properties.ContinueRetrievePropertiesEx, result.token)
         finally:
-            with suppress(FaultError, UnreachableError):
+            with suppress(FaultError, HypertwinError):
                 self.call(what, view.DestroyView)
 
     def _properties(self, what: str, found: Any) -> dict[str, Any]:
@@ -228,11 +228,10 @@ def connected(text: str) -> Iterator[Session]:
     shown = str(address)
     stub = _stub(address, options, VERSIONS[-1][1])
     try:
-        instance = vim.ServiceInstance("ServiceInstance", stub)
-        content: Any = _call(shown, "service content", instance.RetrieveContent)
+        content: Any = _call(shown, "service content", vim.ServiceInstance("ServiceInstance", stub).RetrieveContent)
         version = _version(content)
         spoken = next((name for since, name in VERSIONS if since <= version), None)
-        if spoken is None or content.sessionManager is None:
+        if spoken is None:
             outside.refuse(shown, "about.apiVersion", str(version), "version 5.0 or later", "is it a vCenter Server?")
         stub.DropConnections()
         stub = _stub(address, options, spoken)
@@ -240,11 +239,16 @@ def connected(text: str) -> Iterator[Session]:
         content = _call(shown, "service content", instance.RetrieveContent)
         _login(shown, content.sessionManager, address)
         try:
-            root = _root(shown, content, address.path)
-            yield Session(address, options, instance, content, version, root)
+            yield Session(address, options, instance, content, version, _root(shown, content, address.path))
         finally:
-            with suppress(FaultError, UnreachableError):
+            with suppress(FaultError, HypertwinError):
                 _call(shown, "log out", content.sessionManager.Logout)
+    except FaultError as fault:
+        raise UnreachableError(f"{shown}: refused by the server ({fault.kind})") from None
+    except (AttributeError, LookupError, TypeError, ValueError, ArithmeticError) as error:
+        # pyVmomi checks neither the type of a result nor that of a list's elements
+        allowed, hint = "an answer of the vSphere API", "is it a vCenter Server or ESXi?"
+        outside.refuse(shown, "", f"an answer of another form ({type(error).__name__})", allowed, hint)
     finally:
         stub.DropConnections()
 
@@ -353,7 +357,7 @@ def distinct(names: Iterable[tuple[str, str]]) -> dict[str, str]:
     return {identity: f"{name} ({identity})" if often[name] > 1 or not name else name for identity, name in listed}
 
 
-class _RefusedAnswerError(Exception):
+class _RefusedAnswerError(HTTPException):
     def __init__(self, value: str, allowed: str, code: str = "bad-source") -> None:
         super().__init__(value)
         self.allowed = allowed
@@ -396,5 +400,23 @@ def _check_prolog(head: bytes) -> None:
         raise _RefusedAnswerError("an answer of another form", "XML in UTF-8 without a document type")
 
 
-class _Connection(HTTPSConnection):
+class BoundedConnection(HTTPConnection):
+    """A connection whose answers are bounded, and end with it."""
+
     response_class = _Answer
+    answer: HTTPResponse | None = None
+
+    def getresponse(self) -> HTTPResponse:
+        """The next answer."""
+        self.answer = super().getresponse()
+        return self.answer
+
+    def close(self) -> None:
+        """Close the answer too: pyVmomi leaves one that it cannot read as it is."""
+        super().close()
+        if self.answer is not None:
+            self.answer.close()
+
+
+class _Connection(BoundedConnection, HTTPSConnection):
+    pass

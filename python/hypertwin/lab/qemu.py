@@ -23,6 +23,7 @@ from types import FrameType
 from typing import Any
 
 from hypertwin.errors import HypertwinError
+from hypertwin.ingest.linux_host import written
 
 KVM = Path("/dev/kvm")
 
@@ -317,17 +318,6 @@ def _place(guest: Guest, settings: Settings, cpus: Collection[int]) -> None:
     with contextlib.suppress(OSError):
         for thread in guest.threads:
             os.setpriority(os.PRIO_PROCESS, thread, settings.nice)
-
-
-def written(cpus: Collection[int]) -> str:
-    """CPU numbers as the kernel lists them: `0-2,5`."""
-    runs: list[list[int]] = []
-    for cpu in sorted(cpus):
-        if runs and cpu == runs[-1][-1] + 1:
-            runs[-1] = [runs[-1][0], cpu]
-        else:
-            runs.append([cpu])
-    return ",".join("-".join(map(str, run)) for run in runs)
 
 
 def kvm_trouble(settings: Settings, cpus: Sequence[int], folder: Path, timeout_s: float = 8.0) -> str:

@@ -25,6 +25,7 @@ import yaml
 
 from hypertwin import run, scenario
 from hypertwin.errors import HypertwinError, Mistake, ScenarioError
+from hypertwin.ingest.linux_host import written
 from hypertwin.lab import guest as parts
 from hypertwin.lab import qemu, system
 from hypertwin.lab.qemu import Account, Guest, GuestError, Line
@@ -280,7 +281,7 @@ def describe(plan: Plan, cpus: Sequence[int], accelerator: str, alone: Calibrati
     latency = {"delay": {"mean": f"{alone.latency_ms:.4f} ms"}} if alone.latency_ms > 0 else {}
     return {
         "name": "lab-vm",
-        "description": f"{plan.guests} guests of {plan.vcpus} vCPUs on host CPU {qemu.written(cpus)}, "
+        "description": f"{plan.guests} guests of {plan.vcpus} vCPUs on host CPU {written(cpus)}, "
         f"{qemu.TOLD[accelerator]}",
         "calibrated_on": f"one guest alone, {alone.transactions} transactions",
         "run": {"duration": "60 s", "warmup": "5 s", "replications": 5},
@@ -525,13 +526,11 @@ def _check(plan: Plan) -> list[int]:
     allowed = system.usable_cpus()
     cpus = _cpu_list(plan.cpus)
     if not cpus:
-        hint = f"this process may use {qemu.written(allowed)}"
+        hint = f"this process may use {written(allowed)}"
         mistakes.append(Mistake("bad-affinity", "cpus", plan.cpus, "CPUs of this machine, such as 0 or 0-1,4", hint))
     elif not set(cpus) <= set(allowed):
         hint = "taskset or a container may have narrowed what this process may use"
-        mistakes.append(
-            Mistake("affinity-outside-host", "cpus", plan.cpus, f"CPUs out of {qemu.written(allowed)}", hint)
-        )
+        mistakes.append(Mistake("affinity-outside-host", "cpus", plan.cpus, f"CPUs out of {written(allowed)}", hint))
     elif plan.vcpus > len(cpus):
         hint = "give more --cpus, or more guests of fewer vCPUs"
         mistakes.append(
@@ -555,7 +554,7 @@ def _host(cpus: Sequence[int]) -> dict[str, Any]:
     return {
         "cpu": system.processor()["model"],
         "logical_cpus": len(system.topology()),
-        "cpus": qemu.written(cpus),
+        "cpus": written(cpus),
         "kernel": kernel["release"],
         "hz": kernel["hz"],
         "base_slice_ms": kernel["base_slice_ns"] / 1e6,

@@ -1,0 +1,324 @@
+"""Proxmox VE dumps: fields of the API as its viewer documents them, 34 nodes with 800 machines, and broken ones."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hypertwin.errors import SourceError
+from hypertwin.ingest import proxmox, sources
+from hypertwin.ingest.inventory import Rule
+
+STATUS = {
+    "cpuinfo": {
+        "cores": 24,  # of both sockets
+        "cpus": 48,
+        "sockets": 2,
+        "model": "Intel(R) Xeon(R) CPU E5-2680 v3 @ 2.50GHz",
+        "mhz": "1199.987",
+        "hvm": "1",
+        "user_hz": 100,
+    },
+    "memory": {"total": 270_000_000_000, "used": 1, "free": 2},
+    "kversion": "Linux 6.8.12-4-pve #1 SMP PREEMPT_DYNAMIC PMX 6.8.12-4",
+    "current-kernel": {"sysname": "Linux", "release": "6.8.12-4-pve", "machine": "x86_64"},
+    "pveversion": "pve-manager/8.3.0/c1689ccb1065a83b",
+    "loadavg": ["0.10", "0.20", "0.30"],
+}
+NODE = {"type": "node", "status": "online", "maxcpu": 48, "maxmem": 270_000_000_000, "cpu": 0.2, "cgroup-mode": 2}
+DB = {
+    "name": "db",
+    "cores": 6,
+    "sockets": 2,
+    "memory": "65536",
+    "balloon": 32768,
+    "cpuunits": 200,
+    "cpulimit": "8",
+    "affinity": "0-5,24-29",
+    "numa": 1,
+    "numa0": "cpus=0-5,hostnodes=0,memory=32768,policy=bind",
+    "numa1": "cpus=6-11,hostnodes=1,memory=32768,policy=bind",
+    "hotplug": "disk,network,usb,cpu",
+    "ostype": "l26",
+    "scsihw": "virtio-scsi-single",
+    "scsi0": "local-lvm:vm-100-disk-0,iothread=1,size=100G",
+    "scsi10": "ceph:vm-100-disk-1,size=2T",
+    "scsi2": "ceph:vm-100-disk-2,size=512M",
+    "virtio1": "/dev/disk/by-id/wwn-1,size=8589934592",
+    "ide2": "none,media=cdrom",
+    "efidisk0": "local-lvm:vm-100-disk-3,size=4M",
+    "unused0": "ceph:vm-100-disk-9",
+    "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0",
+    "cipassword": "**********",
+}
+
+
+def dump() -> dict[str, Any]:
+    """Two nodes, three machines, a container."""
+    machine = {"type": "qemu", "node": "pve1", "status": "running", "template": 0, "maxmem": 68_719_476_736}
+    storage = {"type": "storage", "status": "available", "content": "images,rootdir", "maxdisk": 1000, "disk": 400}
+    return {
+        "/cluster/status": [{"type": "cluster", "name": "lab", "quorate": 1}, {"type": "node", "name": "pve1"}],
+        "/cluster/resources": [
+            {**NODE, "node": "pve1", "id": "node/pve1"},
+            {**NODE, "node": "pve2", "id": "node/pve2"},
+            {"type": "node", "node": "pve3", "status": "offline", "id": "node/pve3"},
+            {**machine, "vmid": 100, "name": "db", "cpu": 0.25, "maxcpu": 12},
+            {**machine, "vmid": 101, "name": "web", "cpu": 0, "maxcpu": 2, "status": "stopped", "node": "pve2"},
+            {**machine, "vmid": 9000, "name": "golden", "status": "stopped", "template": 1, "maxcpu": 1},
+            {"type": "lxc", "vmid": 300, "name": "ct", "node": "pve1", "status": "running", "maxcpu": 2},
+            {**storage, "storage": "ceph", "node": "pve1", "plugintype": "rbd", "shared": 1},
+            {**storage, "storage": "ceph", "node": "pve2", "plugintype": "rbd", "shared": 1},
+            {**storage, "storage": "local-lvm", "node": "pve1", "plugintype": "lvmthin", "shared": 0},
+            {**storage, "storage": "local", "node": "pve1", "plugintype": "dir", "content": "iso,backup"},
+        ],
+        "/nodes/pve1/status": STATUS,
+        "/nodes/pve2/status": STATUS,
+        "/nodes/pve1/qemu/100/config": DB,
+        "/nodes/pve2/qemu/101/config": {"name": "web", "cores": "2", "memory": "current=2048", "cpuunits": 99999},
+        "/nodes/pve1/qemu/9000/config": {"name": "golden", "template": 1},
+        "/cluster/ha/rules": [
+            {"rule": "apart", "type": "resource-affinity", "affinity": "negative", "resources": "vm:100,vm:101"},
+            {
+                "rule": "home",
+                "type": "node-affinity",
+                "nodes": "pve1:2,pve2",
+                "resources": "vm:100,ct:300",
+                "strict": 0,
+            },
+            {"rule": "bound", "type": "node-affinity", "nodes": "pve1:2,pve2", "resources": "vm:101", "strict": 1},
+            {"rule": "off", "type": "node-affinity", "nodes": "pve1", "resources": "vm:101", "disable": 1},
+        ],
+    }
+
+
+@pytest.fixture
+def read(tmp_path: Path):
+    def inventory(answers: Any):
+        (tmp_path / "pve.json").write_text(answers if isinstance(answers, str) else json.dumps(answers))
+        return sources.read([str(tmp_path / "pve.json")])
+
+    return inventory
+
+
+def test_a_cluster(read):
+    found = read(dump())
+    assert [host.name for host in found.hosts] == ["pve1", "pve2"]
+    host = found.hosts[0]
+    assert (host.sockets, host.cores_per_socket, host.threads_per_core) == (2, 12, 2)
+    assert host.clock_hz == 2.5e9, "nominal, not the 1.2 GHz that a core idled at"
+    assert host.memory_bytes == 270_000_000_000
+    assert host.hypervisor == "Linux 6.8.12-4-pve (pve-manager/8.3.0)"
+    assert host.cluster == "lab"
+    db, web, golden = found.vms
+    assert (db.vcpus, db.cores_per_socket, db.memory_bytes, db.host) == (12, 6, 64 * 2**30, "pve1")
+    assert db.numa == {"cells": [6, 6]}
+    assert db.shares == 2000
+    assert db.limit_mhz == 8 * 2500
+    assert db.affinity == "0-11", "CPUs 0-5 and 24-29 of Linux are the threads of the first six cores"
+    assert db.cpu_hot_add
+    assert db.demand.cpu_mhz == pytest.approx(0.25 * 12 * 2500)
+    assert (web.powered_on, web.vcpus, web.shares, web.demand) == (False, 2, 100_000, None)
+    assert (golden.is_template, golden.memory_bytes, golden.shares) == (True, 512 * 2**20, 1000)
+    assert [(disk.capacity_bytes, disk.controller, disk.controller_number, disk.datastore) for disk in db.disks] == [
+        (100 * 2**30, "virtio-scsi", 0, "local-lvm (pve1)"),
+        (512 * 2**20, "virtio-scsi", 2, "ceph"),
+        (2 * 2**40, "virtio-scsi", 10, "ceph"),
+        (8 * 2**30, "virtio-blk", 1, None),
+    ]
+    assert [(store.name, store.hosts) for store in found.datastores] == [
+        ("ceph", ("pve1", "pve2")),
+        ("local-lvm (pve1)", ("pve1",)),
+    ]
+    assert found.rules == [
+        Rule("apart", "keep-apart", ("db", "web"), mandatory=True),
+        Rule("home", "run-on", ("db",), ("pve1",)),
+        Rule("bound", "run-on", ("web",), ("pve1", "pve2"), mandatory=True),
+    ]
+    said = {each.subject: each.text for each in found.assumptions}
+    assert "left out" in said["pve3"]
+    assert "1 containers (LXC) are left out" in said["all"]
+    assert found.gaps == []
+
+
+def test_groups_of_version_8(read):
+    answers = dump()
+    del answers["/cluster/ha/rules"]
+    answers["/cluster/ha/groups"] = [{"group": "left", "nodes": "pve1:1,pve2:3", "restricted": 0, "type": "group"}]
+    answers["/cluster/ha/resources"] = [{"sid": "vm:100", "group": "left"}, {"sid": "ct:300", "group": "left"}]
+    assert read(answers).rules == [Rule("left", "run-on", ("db",), ("pve2",))]
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"vcpus": 8}, {"vcpus": 8, "numa": {"cells": [6, 2]}, "cores_per_socket": None}),
+        ({"numa0": None, "numa1": None}, {"numa": {"cells": [6, 6]}}),
+        ({"numa": 0}, {"numa": {}}),
+        ({"numa0": "cpus=0-2;9-11,memory=1", "numa1": "cpus=3-8,memory=1"}, {"numa": {"cells": [6, 6]}}),
+        ({"cpulimit": "0"}, {"limit_mhz": None}),
+        ({"cpulimit": 1.5}, {"limit_mhz": 3750}),
+        ({"cpuunits": None}, {"shares": 1000}),
+        ({"affinity": None}, {"affinity": None}),
+        ({"hotplug": "1"}, {"cpu_hot_add": False}),
+    ],
+)
+def test_keys_of_a_configuration(read, changed, expected):
+    answers = dump()
+    config = {**DB, **changed}
+    answers["/nodes/pve1/qemu/100/config"] = {key: value for key, value in config.items() if value is not None}
+    vm = read(answers).vms[0]
+    assert {key: getattr(vm, key) for key in expected} == expected
+
+
+def test_control_groups_of_version_1(read):
+    answers = dump()
+    answers["/cluster/resources"][0]["cgroup-mode"] = 1
+    assert read(answers).vms[0].shares == round(1000 * 200 / 1024)
+
+
+def test_what_is_missing_is_named_and_costs_only_its_part(read):
+    answers = dump()
+    for path in list(answers):
+        if path.endswith(("status", "config")) or "/ha/" in path:
+            del answers[path]
+    found = read(answers)
+    assert {gap.what for gap in found.gaps} == {
+        *("nodes/NODE/status/cpuinfo", "nodes/NODE/status/cpuinfo/mhz", "nodes/NODE/qemu/VMID/config"),
+        *("/cluster/ha/rules or groups", "cpu in /cluster/resources"),
+    }
+    assert (found.hosts[0].sockets, found.hosts[0].cores_per_socket) == (1, 24)
+    assert (found.vms[0].vcpus, found.vms[0].memory_bytes) == (12, 64 * 2**30)
+
+
+def test_folder_and_http_envelope_give_the_same(read, tmp_path):
+    expected = read(dump())
+    folder = tmp_path / "dump"
+    for path, answer in dump().items():
+        file = folder / f"{path.strip('/')}.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps({"data": answer}))
+    (folder / "cluster" / "ha" / "groups.json").write_text("")  # pvesh failed: this version has rules
+    (folder / "readme.txt").write_text("not JSON")
+    (folder / "loop").symlink_to(folder)
+    (folder / "passwd.json").symlink_to("/etc/passwd")
+    found = sources.read([str(folder)])
+    assert (found.hosts, found.vms, found.rules) == (expected.hosts, expected.vms, expected.rules)
+    assert read({f"api2/json{path}": answer for path, answer in dump().items()}).vms == expected.vms
+
+
+def test_34_nodes_with_800_machines(read):
+    answers: dict[str, Any] = {"/cluster/resources": []}
+    for node in range(34):
+        answers["/cluster/resources"].append({**NODE, "node": f"pve{node}"})
+        answers[f"/nodes/pve{node}/status"] = STATUS
+    for vmid in range(100, 900):
+        node = f"pve{vmid % 34}"
+        answers["/cluster/resources"].append(
+            {
+                "type": "qemu",
+                "vmid": vmid,
+                "node": node,
+                "name": f"vm{vmid // 2}",
+                "status": "running",
+                "cpu": 0.1,
+                "maxcpu": 4,
+            }
+        )
+        answers[f"/nodes/{node}/qemu/{vmid}/config"] = {"cores": 4, "memory": 4096, "scsi0": "ceph:a,size=32G"}
+    found = read(answers)
+    assert (len(found.hosts), len(found.vms)) == (34, 800)
+    assert len({vm.name for vm in found.vms}) == 800, "machines of one name get their numbers"
+    assert sum(vm.demand.cpu_mhz for vm in found.vms) == pytest.approx(800 * 0.4 * 2500)
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        ('{"/cluster/resources": []}', "no such node"),
+        ('{"/cluster/resources": 7}', "no such node"),
+        ('{"/cluster/status": []', "no JSON"),
+        ('{"/cluster/status": [' + "[" * 100_000, "nested"),
+        ('{"/nodes": 1e', "no JSON"),
+        ('{"cluster/resources": [NaN]}', "NaN"),
+    ],
+)
+def test_what_is_wrong_is_one_clear_error(read, answers, words):
+    with pytest.raises(SourceError) as caught:
+        read(answers)
+    assert words in str(caught.value)
+    assert "hint:" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "key", "value", "words"),
+    [
+        ("/nodes/pve1/qemu/100/config", "affinity", "0-<b>", "db/affinity"),
+        ("/nodes/pve1/qemu/100/config", "numa0", "cpus=x", "db/numa"),
+        ("/nodes/pve1/qemu/100/config", "memory", "lots", "db/memory"),
+        ("/nodes/pve1/qemu/100/config", "cores", 10**9, "db/cores"),
+        ("/nodes/pve1/status", "cpuinfo", {"cpus": 10**9, "cores": 10**9, "sockets": 1}, "nodes/pve1"),
+    ],
+)
+def test_a_wrong_value_is_named(read, path, key, value, words):
+    answers = dump()
+    answers[path] = {**answers[path], key: value}
+    if key == "memory":
+        del answers["/cluster/resources"][3]["maxmem"]
+    with pytest.raises(SourceError) as caught:
+        read(answers)
+    assert words in str(caught.value)
+
+
+def test_sources_that_are_none(tmp_path):
+    with pytest.raises(SourceError, match="no reader recognises"):
+        sources.read([str(tmp_path)])
+    (tmp_path / "a.json").write_text(json.dumps(dump()))
+    with pytest.raises(SourceError, match="one dump"):
+        sources.read([str(tmp_path / "a.json")] * 2)
+    (tmp_path / "cluster").mkdir()
+    (tmp_path / "cluster" / "resources.json").write_text("[" + " " * proxmox.MOST_BYTES)
+    with pytest.raises(SourceError, match="source-too-large"):
+        sources.read([str(tmp_path)])
+
+
+def test_names_are_data(read):
+    answers = dump()
+    answers["/cluster/resources"][3]["name"] = "<script>=cmd|' /C calc'!A0\x1b[31m"
+    assert read(answers).vms[0].name == "<script>=cmd|' /C calc'!A0 [31m"
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.floats(allow_nan=False) | st.integers() | st.text(max_size=12),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=6,
+)
+texts = st.sampled_from(["", "0", "-1", "1e400", "0-3", "cpus=,", "a:b,size=1E", "٣", "=cmd|x", "1" * 5000])
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=st.data())
+def test_any_values_give_an_inventory_or_a_source_error(data):
+    answers = {path.strip("/"): copy.deepcopy(answer) for path, answer in dump().items()}
+    for _ in range(data.draw(st.integers(1, 4))):
+        place: Any = answers
+        while True:  # down to a random value, which is replaced
+            keys = list(place) if isinstance(place, dict) else range(len(place))
+            key = data.draw(st.sampled_from(list(keys)))
+            inner = place[key]
+            if not isinstance(inner, (dict, list)) or not inner or data.draw(st.integers(0, 3)) == 0:
+                place[key] = data.draw(json_values | texts)
+                break
+            place = inner
+    try:
+        found = proxmox.inventory(answers, "dump")
+    except SourceError as error:
+        assert "hint:" in str(error)
+    else:
+        assert all(vm.vcpus >= 1 and vm.memory_bytes > 0 for vm in found.vms)
