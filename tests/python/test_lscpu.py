@@ -143,6 +143,14 @@ def test_this_machine(tmp_path):
     assert host.memory_bytes == pytest.approx(int(total.split()[1]) * 1024, rel=0.02)
 
 
+def test_import_and_simulate_a_host_without_machines(write, cli):
+    done = cli("import", *write(flat(XEON), NUMACTL), "-o", "host.yaml")
+    assert done.returncode == 0, done.stderr
+    done = cli("simulate", "host.yaml", "--duration", "1", "--replications", "1", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["points"][0]["hosts"]["host"]["usage_pct"] == 0
+
+
 @pytest.mark.parametrize(
     ("lscpu_text", "numactl_text", "words"),
     [
