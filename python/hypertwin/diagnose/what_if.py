@@ -47,6 +47,8 @@ FIGURES = {
 SUMMED = ("ready_pct", "costop_pct", "limited_pct")
 """Figures that are told per vCPU and summed over the vCPUs."""
 
+SLOWER = 1.1
+"""Growth of p95 up to which a machine that gets fewer vCPUs has lost nothing."""
 NOTHING_PCT = 0.05
 """Ready, co-stop or limited time below this is none."""
 
@@ -334,7 +336,11 @@ def _told(
                 break
     others = _others(change, before, after)
     text = f"{change.text}: {whose}{', '.join(parts)}"
-    if helps is False:
+    if finding.code == "oversized-vm":
+        first, last = figures.get("response_ms_p95", (0.0, 0.0))
+        helps = last <= SLOWER * first
+        text += " (nothing is lost)" if helps else " (it would be slower)"
+    elif helps is False:
         text += " (it does not help)"
     elif helps is None:
         text += " (no difference to speak of)"
