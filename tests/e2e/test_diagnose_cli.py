@@ -51,7 +51,7 @@ def test_json_has_its_shape(cli: Cli, table: Path) -> None:
         *("advice", "cause", "what_if"),
     }
     assert set(finding["evidence"][0]) == {
-        *("metric", "what", "value", "unit", "band", "entity", "samples", "beyond"),
+        *("metric", "what", "value", "unit", "band", "band_source", "entity", "samples", "beyond"),
     }
     assert {each["code"] for each in found["findings"]} == {"cpu-ready", "hidden-host-saturation"}
     worst_first = [("critical", "warning", "info").index(each["severity"]) for each in found["findings"]]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypertwin import scenario
 from hypertwin.diagnose import ALSO_READ, RULES, Diagnosis, diagnose
 from hypertwin.diagnose.evidence import Evidence
-from hypertwin.diagnose.rule import Band, Finding
+from hypertwin.diagnose.rule import OWN, Band, Finding
 from hypertwin.errors import FileMissingError
 from hypertwin.ingest import telemetry
 
@@ -454,8 +454,29 @@ def test_rules_are_whole() -> None:
         for band in rule.bands:
             limits = [limit for _, limit in band.limits()]
             assert limits == sorted(limits, reverse=not band.below)
+            assert band.own <= {severity for severity, _ in band.limits()} or band.own == OWN
+        for source in rule.sources:
+            assert source.title, rule.code
+            assert not source.address or source.address.startswith("https://"), source.address
     for metric in ALSO_READ:
         assert metric in telemetry.METRICS
+
+
+@pytest.mark.parametrize(
+    ("metric", "entity", "value", "source", "own"),
+    [
+        ("ready_sum_pct", DB, 3.0 * 8, "own", ["info"]),
+        ("ready_sum_pct", DB, 6.0 * 8, "published", ["info"]),
+        ("limited_sum_pct", DB, 20.0 * 8, "own", ["warning", "critical"]),
+        ("numa_local_pct", DB, 50.0, "published", []),
+    ],
+)
+def test_whose_limit_decided_is_told(
+    look: Look, metric: str, entity: str, value: float, source: str, own: list[str]
+) -> None:
+    (finding,) = look({**HEALTHY, (entity, metric): value}).to_dict()["findings"]
+    assert finding["evidence"][0]["band_source"] == source
+    assert finding["evidence"][0]["band"]["own"] == own
 
 
 @given(st.floats(0, 100))

@@ -26,7 +26,7 @@ BY_CLUSTER = Need("configuration of machines and hosts (--cluster)")
 
 HOT_ADD = Source(
     'VMware KB 2040375, "vNUMA is disabled if vCPU hotplug is enabled"',
-    "https://knowledge.broadcom.com/external/article?legacyId=2040375",
+    "https://kb.vmware.com/kb/2040375",
 )
 DEEP_DIVE = Source(
     "Frank Denneman, NUMA Deep Dive", "https://frankdenneman.nl/2016/07/06/introduction-2016-numa-deep-dive-series/"
