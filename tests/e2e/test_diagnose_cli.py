@@ -12,6 +12,7 @@ import pytest
 
 from conftest import Cli
 from hypertwin.ingest import telemetry
+from hypertwin.report import diagnosis
 
 HOSTILE = ("<script>alert(1)</script>", "=cmd|' /C calc'!A0", '"><img src=x onerror=alert(1)>', "naïve 机器", "a/b%2F")
 START = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
@@ -101,6 +102,19 @@ def test_a_cluster_alone_is_looked_at(cli: Cli, tiny: Path) -> None:
     (finding,) = found["findings"]
     assert finding["code"] == "more-vcpus-than-cores"
     assert finding["what_if"]["set"]["vms.db.vcpus"] == 2
+
+
+def test_what_files_lack_is_a_line_for_each_family() -> None:
+    def lacking(source: str, *names: str) -> dict[str, Any]:
+        return {"source": source, "notes": [], "gaps": [{"what": name, "costs": f"no {name[-1]}"} for name in names]}
+
+    disks = (r"Disk Device\A", r"Disk Device\B")
+    read = [lacking("1.csv", *disks, "vmstat -t"), *(lacking(f"{n}.csv", *disks) for n in range(2, 7))]
+    assert diagnosis.remarks({"notes": ["said"], "read": read}) == [
+        "said",
+        "1.csv, 2.csv, 3.csv and 3 more lack Disk Device (A, B): no A; no B",
+        "1.csv lacks vmstat -t: no t",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -91,8 +91,31 @@ def remarks(found: Mapping[str, Any]) -> list[str]:
     lines = list(found["notes"])
     for each in found["read"]:
         lines += [f"{each['source']}: {note}" for note in each["notes"]]
-        lines += [f"{each['source']} lacks {gap['what']}: {gap['costs']}" for gap in each["gaps"]]
-    return lines
+    return lines + _lacking(found["read"])
+
+
+def _lacking(read: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What files lack: a line for each family of counters, such as an object of esxtop's, and files that lack it."""
+    files: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    for each in read:
+        families: dict[str, list[Mapping[str, str]]] = {}
+        for gap in each["gaps"]:
+            family, _, name = gap["what"].rpartition("\\")
+            families.setdefault(family or name, []).append(gap)
+        for family, gaps in families.items():
+            names = tuple(gap["what"].rpartition("\\")[2] for gap in gaps)
+            costs = tuple(dict.fromkeys(gap["costs"] for gap in gaps))
+            files.setdefault((family, names, costs), []).append(each["source"])
+    return [
+        f"{some(sources, 3)} lack{'s' * (len(sources) == 1)} {family}"
+        f"{f' ({some(names, 6)})' if names != (family,) else ''}: {'; '.join(costs)}"
+        for (family, names, costs), sources in files.items()
+    ]
+
+
+def some(names: Sequence[str], most: int) -> str:
+    """The first names, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def evidence(measure: Mapping[str, Any]) -> str:
@@ -146,8 +169,7 @@ def text(found: Mapping[str, Any]) -> RenderableType:
             continue
         parts += _story(story)
     for code, names in left_out.items():
-        some = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
-        parts += [_line(f"{code}, {len(names)} more: {some}", "bold"), Text("")]
+        parts += [_line(f"{code}, {len(names)} more: {some(names, 20)}", "bold"), Text("")]
     for title, lines in (("Not checked", not_checked(found)), ("Notes", remarks(found))):
         if lines:
             parts += [
