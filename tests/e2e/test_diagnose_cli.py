@@ -48,8 +48,8 @@ def test_json_has_its_shape(cli: Cli, table: Path) -> None:
     }
     finding = found["findings"][0]
     assert set(finding) == {
-        *("code", "severity", "entity", "kind", "name", "host", "title", "text", "evidence", "source", "sources"),
-        *("advice", "cause", "what_if"),
+        *("code", "severity", "entity", "kind", "name", "host", "title", "figure", "text", "evidence", "source"),
+        *("sources", "advice", "cause", "what_if"),
     }
     assert set(finding["evidence"][0]) == {
         *("metric", "what", "value", "unit", "band", "band_source", "entity", "samples", "beyond"),
@@ -67,6 +67,11 @@ def test_words_tell_cause_and_consequence(cli: Cli, table: Path) -> None:
     first = done.stdout.splitlines()[0]
     assert first.startswith("6 findings with 1 cause: ")
     assert "is saturated, and its guests do not show it" in done.stdout
+    lines = done.stdout.splitlines()
+    assert lines[2] == "  critical hidden-host-saturation: esx<b>1</b>: usage 100 %, its largest guest 68 %"
+    assert lines[3].startswith(
+        "    → critical cpu-ready: 5 machines, worst a/b%2F: ready 70 % summed over 4 vCPUs = 18 %"
+    )
     assert "summed over 4 vCPUs = 18 % per vCPU (3,500 ms per vCPU of each 20 s)" in done.stdout
     assert "Not checked" in done.stdout
 

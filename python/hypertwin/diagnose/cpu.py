@@ -66,6 +66,7 @@ def _ready(case: Case, rule: Rule) -> Iterator[Finding]:
             subject=machine.subject,
             host=machine.host,
             title=f"{machine.name} waits for CPU: {told}",
+            figure=told,
             text=(
                 f"The vCPUs of {machine.name}{on} want to run and no CPU is free for them: {told}, {SUSTAINED}; "
                 f"{ready.percent(summed.mean)} summed = {ready.percent(each.mean)} per vCPU on average.{crowd} "
@@ -90,6 +91,7 @@ def _ready(case: Case, rule: Rule) -> Iterator[Finding]:
             subject=Subject("guest", name, path),
             host=host,
             title=f"{name} waits for CPU: its guest sees {ready.percent(steal.high)} steal",
+            figure=f"steal {ready.percent(steal.high)}",
             text=(
                 f"In {ready.percent(steal.high)} of the time ({SUSTAINED}; {ready.percent(steal.mean)} on average) the "
                 f"vCPUs of {name} wanted to run and its hypervisor did not let them. Steal is what the host would call "
@@ -114,6 +116,7 @@ def _costop(case: Case, rule: Rule) -> Iterator[Finding]:
             subject=machine.subject,
             host=machine.host,
             title=f"vCPUs of {machine.name} are held back for each other: {told}",
+            figure=told,
             text=(
                 f"{machine.name} has {machine.vcpus} vCPUs that must make progress together. Some get no CPU in time, "
                 f"so the others are stopped: {told}, {SUSTAINED}.{_crowd(machine.server)}"
@@ -142,6 +145,7 @@ def _limited(case: Case, rule: Rule) -> Iterator[Finding]:
             subject=machine.subject,
             host=machine.host,
             title=f"{machine.name} runs into its CPU limit: {told}",
+            figure=told,
             text=(
                 f"{machine.name} could run, a CPU is free, and its limit forbids it: {told}, {SUSTAINED}. Limited time "
                 f"is part of its ready time.{of_ready} A less busy host would not help."
@@ -183,6 +187,7 @@ def _saturated(case: Case, rule: Rule) -> Iterator[Finding]:
             subject=server.subject,
             host=server.name,
             title=f"{server.name} is saturated, and its guests do not show it",
+            figure=f"usage {ready.percent(usage.often)}, its largest guest {ready.percent(largest.stat.median)}",
             text=(
                 f"{server.name} uses {ready.percent(usage.often)} of its nominal clock ({OFTEN}; "
                 f"{ready.percent(usage.mean)} on average){also}. The guest of {machine.name}, its largest machine "

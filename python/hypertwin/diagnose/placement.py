@@ -67,6 +67,7 @@ def _monsters(case: Case, rule: Rule) -> Iterator[Finding]:
             subject=server.subject,
             host=server.name,
             title=f"{len(large)} large machines share {server.name} while {target.name} has room",
+            figure=f"{total} vCPUs of {len(large)} large machines on {server.cores} cores",
             text=(
                 f"{listed} are together on {server.name}: {total} vCPUs for {server.cores} cores{used}. {target.name} "
                 f"has {target.cores} cores for {target.vcpus} vCPUs{idle}. "
@@ -151,6 +152,7 @@ def _hci(case: Case, rule: Rule) -> Iterator[Finding]:
             subject=server.subject,
             host=server.name,
             title=f"Storage takes {ready.percent(share)} of the CPU of {server.name}",
+            figure=f"{cores:.1f} of {server.cores} cores for storage",
             text=(
                 f"Services of the hyperconverged storage use {cores:.1f} of the {server.cores} cores of {server.name} "
                 f"({OFTEN}): {listed}.{leaves} Machines get what is left, and storage wants most when they do."
@@ -226,6 +228,7 @@ def _failover(case: Case, rule: Rule) -> Iterator[Finding]:
             subject=server.subject,
             host=server.name,
             title=f"If {server.name} fails, {listed} {verb} nowhere to go",
+            figure=f"{len(stuck)} machine{'s' * (len(stuck) > 1)} with {size(memory)} of memory",
             text=(
                 f"{listed} ({size(memory)} of memory) {verb} no place on the other {len(servers) - 1} hosts when "
                 f"{server.name} fails: too many vCPUs for their cores, or too little memory free, counting all that "

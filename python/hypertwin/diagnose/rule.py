@@ -55,6 +55,11 @@ class Band:
         """`published` or `own`: where the limit is from that a value is judged by, the worst one that it is beyond."""
         return "own" if (self.severity(value) or self.limits()[-1][0]) in self.own else "published"
 
+    def excess(self, value: float) -> float:
+        """How far a value is beyond where a finding begins, as a ratio: more is worse."""
+        limit = self.first
+        return (limit + 1e-9) / (max(value, 0.0) + 1e-9) if self.below else value / limit
+
     def to_dict(self) -> dict[str, Any]:
         """The band as JSON has it."""
         limits = dict(reversed(self.limits()))
@@ -159,6 +164,8 @@ class Finding:
     severity: str
     subject: Subject
     title: str
+    figure: str
+    """The figure that says it, in a few words: what a line about many such findings tells of the worst."""
     text: str
     """What is wrong, whom it hurts, and by which figures."""
     advice: str
@@ -176,6 +183,12 @@ class Finding:
         """What tells it from every other finding."""
         return self.code, self.subject.path
 
+    @property
+    def excess(self) -> float:
+        """How far its first figure is beyond its band; 0 without one."""
+        first = self.evidence[0] if self.evidence else None
+        return first.band.excess(first.value) if first and first.band else 0.0
+
     def to_dict(self) -> dict[str, Any]:
         """The finding as JSON has it."""
         return {
@@ -186,6 +199,7 @@ class Finding:
             "name": self.subject.name,
             "host": self.host,
             "title": self.title,
+            "figure": self.figure,
             "text": self.text,
             "evidence": [measure.to_dict() for measure in self.evidence],
             "source": "; ".join(map(str, self.sources)),

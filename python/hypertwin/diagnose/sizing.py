@@ -59,6 +59,7 @@ def _oversized(case: Case, rule: Rule) -> Iterator[Finding]:
             subject=machine.subject,
             host=machine.host,
             title=f"{machine.name} has {machine.vcpus} vCPUs and uses {machine.vcpus * busy.most / 100:.1f}",
+            figure=f"uses {machine.vcpus * busy.most / 100:.1f} of {machine.vcpus} vCPUs at its peak",
             text=(
                 f"At its peak, over {_span(busy)}, {machine.name} used {ready.percent(busy.most)} of its "
                 f"{machine.vcpus} vCPUs ({ready.percent(busy.stat.mean)} on average). {enough} vCPUs would carry that "
@@ -104,6 +105,7 @@ def _undersized(case: Case, rule: Rule) -> Iterator[Finding]:
                 severity=severity,
                 subject=Subject("guest", name, path),
                 title=f"{name} has too little memory: it swaps",
+                figure=f"{size(swap.often)}/s read back from its own swap",
                 text=(
                     f"{name} reads {size(swap.often)}/s back from its own swap ({OFTEN}; {size(swap.mean)}/s on "
                     "average). Its processes need more memory than it has, or a balloon takes it away: that can only "
@@ -145,6 +147,7 @@ def _too_small(case: Case, rule: Rule, subject: Subject, host: str | None, busy:
         subject=subject,
         host=host,
         title=f"{subject.name} uses up {has}",
+        figure=f"{has} {ready.percent(busy.stat.often)} busy",
         text=(
             f"{subject.name} keeps {has} {ready.percent(busy.stat.often)} busy ({OFTEN}; "
             f"{ready.percent(busy.stat.mean)} on average, over {_span(busy)}).{told} Processes queue in its guest; "
