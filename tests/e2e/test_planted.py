@@ -12,7 +12,7 @@ from tests.e2e.planted import HEALTHY, PLANTED, Planted, laid_over
 
 from hypertwin import diagnose, run
 from hypertwin.diagnose.rule import Finding
-from hypertwin.ingest import esxtop_export
+from hypertwin.ingest.vmware import esxtop_export
 
 BY_CONFIGURATION = {"odd-wide-vm", "hot-add-wide-vm"}
 """Findings that no telemetry shows."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 
-from hypertwin.ingest.esxtop_counters import TIME_COLUMN, TIME_FORMAT
+from hypertwin.ingest.vmware.esxtop_counters import TIME_COLUMN, TIME_FORMAT
 
 START = datetime.datetime(2026, 3, 26, 22, 42, 0, tzinfo=datetime.UTC)
 BLANKS_AND_DASH = "                    -"
@@ -45,7 +45,8 @@ def machine(
         "% System": 1 * vcpus,
         "% Wait": 46 * vcpus + 200,
         "% Ready": 4 * vcpus,
-        "% Idle": 40 * vcpus + 200,
+        "% Idle": 40 * vcpus,
+        "% VmWait": 6 * vcpus,
         "% Overlap": 0.5,
         "% CoStop": 0,
         "% Max Limited": 0,

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from tests.python import esxtop_files as files
 
 from hypertwin.errors import BadSourceError, SourceError, SourceLacksError, SourceTooLargeError
-from hypertwin.ingest import esxtop, esxtop_counters, formats, outside, telemetry
-from hypertwin.ingest.esxtop_counters import MBIT_BYTES, MIB
+from hypertwin.ingest import formats, outside, telemetry
 from hypertwin.ingest.telemetry import Reading
+from hypertwin.ingest.vmware import esxtop, esxtop_counters
+from hypertwin.ingest.vmware.esxtop_counters import MBIT_BYTES, MIB
 
 START = files.START
 
@@ -262,6 +263,17 @@ def test_machines_without_worlds(read: Any) -> None:
     assert got.values("host/esx1/vm/db", "vcpus") == []
     assert "Vcpu\\% Run" in got.gaps
     assert any("worlds" in note for note in got.reading.notes)
+
+
+def test_vcpus_of_a_machine_without_worlds(read: Any) -> None:
+    # Run, Ready, CoStop, Idle and VmWait of a vCPU are all of its time
+    columns = {name: values for name, values in files.machine("db", 7, vcpus=6).items() if "Vcpu(" not in name}
+    got = read(files.text(HOST | columns))
+    assert got.values("host/esx1/vm/db", "vcpus") == [6]
+    assert got.values("host/esx1/vm/db", "idle_sum_pct") == [240, 240]
+    assert any("VmWait" in note for note in got.reading.notes)
+    # what the group's worlds wait has the helpers in it
+    assert got.values("host/esx1/vm/db", "wait_sum_pct") == []
 
 
 @pytest.mark.parametrize(

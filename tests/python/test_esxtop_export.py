@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from hypertwin import run
-from hypertwin.ingest import esxtop, esxtop_export, formats, telemetry
-from hypertwin.ingest.esxtop_counters import BY_NAME
+from hypertwin.ingest import formats, telemetry
+from hypertwin.ingest.vmware import esxtop, esxtop_export
+from hypertwin.ingest.vmware.esxtop_counters import BY_NAME
 
 PRINTED = 0.005001
 """What printing with two digits takes or adds at most."""
