@@ -213,6 +213,44 @@ def test_ready_that_a_limit_makes_is_the_limits(look: Look) -> None:
     assert only(both, "cpu-ready").cause == ("cpu-limit", DB)
 
 
+@pytest.mark.parametrize(
+    ("metric", "summed", "worst", "severity", "first"),
+    [
+        ("ready_sum_pct", 14.0, 12.0, "warning", "vcpu"),
+        ("ready_sum_pct", 14.0, 9.9, None, ""),  # below the critical limit
+        ("ready_sum_pct", 24.0, 12.0, "warning", "vcpu"),  # the mean is an info
+        ("ready_sum_pct", 36.0, 12.0, "info", "vm"),  # not far beyond the mean
+        ("ready_sum_pct", 48.0, 40.0, "warning", "vm"),  # the mean says it already
+        ("ready_sum_pct", 88.0, 50.0, "critical", "vm"),
+        ("costop_sum_pct", 6.0, 4.0, "warning", "vcpu"),
+        ("costop_sum_pct", 6.0, 2.9, None, ""),
+    ],
+)
+def test_a_single_vcpu_that_waits_is_not_hidden_by_the_mean(
+    look: Look, metric: str, summed: float, worst: float, severity: str | None, first: str
+) -> None:
+    table = {**HEALTHY, (DB, metric): summed, (f"{DB}/vcpu/3", metric): worst}
+    table |= {(f"{DB}/vcpu/{number}", metric): (summed - worst) / 7 for number in (0, 1, 2, 4, 5, 6, 7)}
+    found = look(table, charts=True)
+    if severity is None:
+        assert not found.findings
+        return
+    (finding,) = found.findings
+    measures = {(measure.entity or "").split("/")[-2]: measure for measure in finding.evidence}
+    assert (finding.severity, (finding.evidence[0].entity or "").split("/")[-2]) == (severity, first)
+    assert (f"vCPU 3 alone: {'ready' if 'ready' in metric else 'co-stop'} {worst:g} % (" in finding.title) is (
+        first == "vcpu"
+    )
+    assert measures["vm"].value == summed / 8
+    if "vcpu" in measures:
+        assert measures["vcpu"].value == worst
+        assert measures["vcpu"].when is not None
+    assert len(finding.charts) == len(measures)
+    # what a limit costs every vCPU is the limit's
+    table |= {(DB, "limited_sum_pct"): summed}
+    assert metric == "costop_sum_pct" or "cpu-ready" not in codes(look(table))
+
+
 def test_a_full_machine_is_not_undersized_while_its_host_or_limit_holds_it(look: Look) -> None:
     busy = {**HEALTHY, (DB, "run_sum_pct"): 500}
     assert codes(look({**busy, (DB, "ready_sum_pct"): 280})) == {"cpu-ready"}

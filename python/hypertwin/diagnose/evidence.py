@@ -7,7 +7,7 @@ bounded memory. Percentiles are exact, so the same files give the same findings.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -86,8 +86,9 @@ class Read:
 class Evidence:
     """The aggregates of all telemetry, and access to the samples behind them."""
 
-    def __init__(self, stats: Mapping[tuple[str, str], Stat], path: Path | None, reads: Sequence[Read]) -> None:
+    def __init__(self, stats: dict[tuple[str, str], Stat], path: Path | None, reads: Sequence[Read]) -> None:
         """Use `Evidence.of`."""
+        self._worst_vcpu = _keep_worst_vcpus(stats)
         self._stats = stats
         self._path = path
         self.reads = tuple(reads)
@@ -123,6 +124,10 @@ class Evidence:
     def stat(self, entity: str | None, metric: str) -> Stat | None:
         """A metric of an entity, or None."""
         return self._stats.get((entity, metric)) if entity is not None else None
+
+    def worst_vcpu(self, machine: str | None, metric: str) -> str | None:
+        """The vCPU of a machine that has most of `ready_sum_pct` or `costop_sum_pct`, where each was measured."""
+        return self._worst_vcpu.get((machine, metric)) if machine is not None else None
 
     def entities(self, kind: str) -> list[str]:
         """Paths whose last kind this is, in order."""
@@ -224,18 +229,20 @@ def _connection() -> Iterator[duckdb.DuckDBPyConnection]:
         connection.close()
 
 
-_INNER = "'%/vcpu/%'"
-"""Of vCPUs only the machine's sum is judged."""
+OF_EACH_VCPU = ("ready_sum_pct", "costop_sum_pct")
+"""What is looked at of single vCPUs too; of the rest only the machine's sum is judged."""
+
+_JUDGED = f"(entity not like '%/vcpu/%' or metric in {OF_EACH_VCPU})"
 
 _TOTALS = """
 select entity, metric, count(*), avg(value), min(value), max(value), min(epoch_us(time)), max(epoch_us(time))
-from read_parquet({path}) where metric in ({metrics}) and entity not like {inner} and isfinite(value) group by all
+from read_parquet({path}) where metric in ({metrics}) and {judged} and isfinite(value) group by all
 """
 
 _PERCENTILES = """
 select entity, quantile_disc(value, [0.05, 0.2, 0.5, 0.8, 0.95]), max(value, 2)[-1], min(value, 2)[-1]
 from read_parquet({path})
-where metric = '{metric}' and entity not like {inner} and isfinite(value) and hash(entity) % {parts} = {part}
+where metric = '{metric}' and {judged} and isfinite(value) and hash(entity) % {parts} = {part}
 group by all
 """
 
@@ -277,7 +284,7 @@ def _aggregate(
     try:
         with _connection() as connection:
             listed = ", ".join(f"'{metric}'" for metric in metrics)
-            query = _TOTALS.format(path=quoted, metrics=listed, inner=_INNER)
+            query = _TOTALS.format(path=quoted, metrics=listed, judged=_JUDGED)
             totals = connection.execute(query).fetchmany(MOST_ENTITIES + 1)
             if len(totals) > MOST_ENTITIES:
                 allowed = f"at most {MOST_ENTITIES:,} entities times metrics"
@@ -290,13 +297,27 @@ def _aggregate(
             for metric in sorted(rows_of):
                 parts = rows_of[metric] // BATCH_ROWS + 1
                 for part in range(parts):
-                    query = _PERCENTILES.format(path=quoted, metric=metric, inner=_INNER, parts=parts, part=part)
+                    query = _PERCENTILES.format(path=quoted, metric=metric, judged=_JUDGED, parts=parts, part=part)
                     for entity, quantiles, second, second_least in connection.execute(query).fetchall():
                         stats[entity, metric] = _stat(found[entity, metric], quantiles, second, second_least)
     except duckdb.OutOfMemoryException:
         hint = "give fewer files at a time, or a shorter time"
         outside.refuse(source, "", "too many values", f"what fits into {MEMORY_LIMIT}", hint, "source-too-large")
     return stats
+
+
+def _keep_worst_vcpus(stats: dict[tuple[str, str], Stat]) -> dict[tuple[str, str], str]:
+    """Take all vCPUs away but the worst of each machine and metric, which are returned."""
+    worst: dict[tuple[str, str], tuple[float, float, str]] = {}
+    inner = [(entity, metric, stat) for (entity, metric), stat in stats.items() if "/vcpu/" in entity]
+    for entity, metric, stat in inner:
+        key, here = (entity.rpartition("/vcpu/")[0], metric), (stat.high, stat.mean, entity)
+        worst[key] = max(worst.get(key, here), here)
+        del stats[entity, metric]
+    for entity, metric, stat in inner:
+        if worst[entity.rpartition("/vcpu/")[0], metric][2] == entity:
+            stats[entity, metric] = stat
+    return {key: entity for key, (_, _, entity) in worst.items()}
 
 
 def _stat(totals: Sequence[Any], quantiles: Sequence[float], second: float, second_least: float) -> Stat:
