@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 from tests.conftest import needs_module
 
 from hypertwin.errors import BadAddressError, MissingLibraryError, SourceError, UnreachableError
-from hypertwin.ingest import formats, libvirt_stats, libvirt_uri, libvirt_xml, sources, telemetry
-from hypertwin.ingest.libvirt_stats import Sample, Size
-from hypertwin.ingest.libvirt_xml import NodeInfo
-from hypertwin.ingest.linux_host import Numbering, Place, cpu_list, written
+from hypertwin.ingest import formats, sources, telemetry
+from hypertwin.ingest.kvm import libvirt_stats, libvirt_uri, libvirt_xml
+from hypertwin.ingest.kvm.libvirt_stats import Sample, Size
+from hypertwin.ingest.kvm.libvirt_xml import NodeInfo
+from hypertwin.ingest.kvm.linux_host import Numbering, Place, cpu_list, written
 
 INFO = NodeInfo(0, 1200, 1, 1, 1, 1)
 NO_CELLS = NodeInfo(256 * 2**30, 2400, 2, 1, 12, 2)

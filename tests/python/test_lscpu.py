@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tests.conftest import needs
 
 from hypertwin.errors import SourceError
-from hypertwin.ingest import lscpu, sources
+from hypertwin.ingest import sources
+from hypertwin.ingest.kvm import lscpu
 
 XEON = {
     "Architecture": "x86_64",

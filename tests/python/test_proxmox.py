@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from tests.conftest import ROOT
 
 from hypertwin.errors import SourceError
-from hypertwin.ingest import proxmox, sources
+from hypertwin.ingest import sources
 from hypertwin.ingest.inventory import Rule
+from hypertwin.ingest.kvm import proxmox
 
 STATUS = {
     "cpuinfo": {

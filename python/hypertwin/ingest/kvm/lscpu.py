@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hypertwin.ingest import linux_host, outside
+from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import Assumption, Host, Inventory, grouped
+from hypertwin.ingest.kvm import linux_host
 from hypertwin.ingest.outside import Gap, refuse
 
 COMMANDS = "LC_ALL=C lscpu -J > lscpu.json; LC_ALL=C numactl -H > numactl.txt"

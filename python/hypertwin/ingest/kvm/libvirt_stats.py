@@ -229,4 +229,7 @@ def _sum(values: Sequence[float | None]) -> float | None:
 
 
 def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    """A finite number; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= 2**64:
+        return None
+    return float(value)

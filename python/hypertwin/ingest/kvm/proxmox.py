@@ -15,9 +15,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hypertwin.ingest import linux_host, outside
+from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import Assumption, Datastore, Demand, Host, Inventory, Rule, VirtualDisk, Vm, grouped
-from hypertwin.ingest.linux_host import Numbering
+from hypertwin.ingest.kvm import linux_host
+from hypertwin.ingest.kvm.linux_host import Numbering
 from hypertwin.ingest.outside import Gap, refuse
 
 RESOURCES = "cluster/resources"

@@ -18,11 +18,12 @@ from urllib.parse import parse_qsl, quote, urlencode
 import polars as pl
 
 from hypertwin.errors import HypertwinError, MissingLibraryError, Mistake, ScenarioError, UnreachableError
-from hypertwin.ingest import address, libvirt_stats, libvirt_xml, linux_host, outside, telemetry
+from hypertwin.ingest import address, outside, telemetry
 from hypertwin.ingest.address import Address
 from hypertwin.ingest.inventory import Assumption, Datastore, Demand, Host, Inventory, VirtualDisk, Vm, grouped
-from hypertwin.ingest.libvirt_stats import Sample, Size
-from hypertwin.ingest.libvirt_xml import DomainTold, HostTold, NodeInfo
+from hypertwin.ingest.kvm import libvirt_stats, libvirt_xml, linux_host
+from hypertwin.ingest.kvm.libvirt_stats import Sample, Size
+from hypertwin.ingest.kvm.libvirt_xml import DomainTold, HostTold, NodeInfo
 from hypertwin.ingest.outside import Gap, refuse
 from hypertwin.ingest.telemetry import Reading
 
@@ -167,7 +168,7 @@ def target(text: str, seconds: float, interval: float) -> Target:
             continue
         number, (least, most) = outside.number(value), limits[key]
         if number is None or not least <= number <= most:
-            _refuse_uri(f"{key}={outside.short(value, 20)}", f"{key} from {least:g} to {most:g}", "in seconds")
+            _refuse_uri(f"{key}={outside.short(value, 20)}", f"{key} from {least:g} to {most:.0f}", "in seconds")
         values[key] = number
     query = urlencode(rest, safe="/:", quote_via=quote)
     bare = replace(parsed, query="")
