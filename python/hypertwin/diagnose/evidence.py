@@ -76,6 +76,16 @@ class Read:
     rows: int
     gaps: tuple[Gap, ...]
     notes: tuple[str, ...]
+    hosts: frozenset[str] = frozenset()
+    """Paths of the hosts that it tells of."""
+    first_us: int | None = None
+    """Its first time, microseconds since 1970; None without a clock."""
+    last_us: int | None = None
+
+    @property
+    def span(self) -> str:
+        """Its times in words."""
+        return f"{_time(self.first_us or 0)} to {_time(self.last_us or 0)}"
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -103,6 +113,11 @@ class Evidence:
         for entity, _ in stats:
             parts = entity.split("/")
             paths.update("/".join(parts[:end]) for end in range(2, len(parts) + 1, 2))
+        self.samples: dict[str, int] = {}
+        """The most samples that there are of anything in a host, or in a guest, by its path."""
+        for (entity, _), stat in stats.items():
+            place = "/".join(entity.split("/")[:2])
+            self.samples[place] = max(self.samples.get(place, 0), stat.count)
         self.paths = sorted(paths)
         """Every entity, and all that they are in."""
 
@@ -204,6 +219,9 @@ class Series:
 
 def _write(sources: Sequence[str], path: Path, progress: Progress | None) -> list[Read]:
     readings = [formats.read(source) for source in sources]
+    extents = [_Extent() for _ in readings]
+    for reading, extent in zip(readings, extents, strict=True):
+        reading.frames = extent.watch(reading.frames)
 
     def told(source: str, rows: int) -> None:
         if progress:
@@ -211,9 +229,38 @@ def _write(sources: Sequence[str], path: Path, progress: Progress | None) -> lis
 
     rows = telemetry.gather(readings, path, told)
     return [
-        Read(reading.source, reading.kind, count, tuple(reading.gaps), tuple(reading.notes))
-        for reading, count in zip(readings, rows, strict=True)
+        Read(
+            source=reading.source,
+            kind=reading.kind,
+            rows=count,
+            gaps=tuple(reading.gaps),
+            notes=tuple(reading.notes),
+            hosts=frozenset(extent.hosts),
+            first_us=extent.first_us,
+            last_us=extent.last_us,
+        )
+        for reading, count, extent in zip(readings, rows, extents, strict=True)
     ]
+
+
+class _Extent:
+    """Of which hosts and times a source is, seen while it passes."""
+
+    def __init__(self) -> None:
+        self.hosts: set[str] = set()
+        self.first_us: int | None = None
+        self.last_us: int | None = None
+
+    def watch(self, frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        for part in frames:
+            entities = part["entity"].unique().cast(pl.String).to_list()
+            self.hosts.update("/".join(entity.split("/")[:2]) for entity in entities if entity.startswith("host/"))
+            times = part["time"].dt.epoch("us")
+            first, last = times.min(), times.max()
+            if isinstance(first, int) and isinstance(last, int):
+                self.first_us = min(first, self.first_us if self.first_us is not None else first)
+                self.last_us = max(last, self.last_us if self.last_us is not None else last)
+            yield part
 
 
 @contextmanager
