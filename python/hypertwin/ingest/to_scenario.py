@@ -241,7 +241,8 @@ class _Builder:
                     usable.append((host, *made))
             seen.add(host.name)
         if not usable:
-            value = f"{len(self.inventory.hosts)} hosts, none of them usable" if self.inventory.hosts else "no host"
+            why = next((f" ({text})" for kind, text, _ in self.told if kind == "host"), "")
+            value = f"{len(self.inventory.hosts)} hosts, none usable{why}" if self.inventory.hosts else "no host"
             hint = "export all of it, hosts included"
             outside.refuse(self.inventory.source, "", value, "at least one host", hint, "source-lacks")
         if len(usable) > MOST_MACHINES:
