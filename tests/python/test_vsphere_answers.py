@@ -191,7 +191,7 @@ def test_names_are_plain_and_distinct() -> None:
         "vm-1": "a (vm-1)",
         "vm-2": "b",
         "vm-3": "a (vm-3)",
-        "vm-4": " (vm-4)",
+        "vm-4": "(vm-4)",
     }
 
 

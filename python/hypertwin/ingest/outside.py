@@ -143,3 +143,9 @@ def name(text: str) -> str:
     """A name from outside as it may be kept: one line, no control characters, at most `MOST_NAME` characters."""
     cleaned = " ".join("".join(character if character.isprintable() else " " for character in text[:4096]).split())
     return cleaned[:MOST_NAME]
+
+
+def told_apart(text: str, by: str) -> str:
+    """A name that others have too, with what tells it from them: `web (vm-42)`; as long as a name may be."""
+    behind = f"({name(by)[:64]})"
+    return f"{text[: MOST_NAME - len(behind) - 1].rstrip()} {behind}".lstrip()
