@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hypertwin.ingest.esxtop_counters import TIME_COLUMN, TIME_FORMAT
+from hypertwin.ingest.vmware.esxtop_counters import TIME_COLUMN, TIME_FORMAT
 
 SHAPES = (17_000, 1_500)
 """Columns of the files that are compared."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hypertwin import docs
+from hypertwin.diagnose import guide
 from hypertwin.report import metrics
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -12,7 +13,11 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 def pages() -> dict[Path, str]:
     """Every generated page and what it must contain."""
-    return {DOCS / "metrics.md": metrics.to_markdown(), DOCS / "scenario.md": docs.to_markdown()}
+    return {
+        DOCS / "metrics.md": metrics.to_markdown(),
+        DOCS / "scenario.md": docs.to_markdown(),
+        DOCS / "findings.md": guide.to_markdown(),
+    }
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 from hypertwin import _core, yaml_file
 from hypertwin.errors import FileError, Mistake, ScenarioError
-from hypertwin.ingest import fio
+from hypertwin.ingest.benchmarks import fio
 from hypertwin.yaml_file import MAX_DEPTH, HugeNumber, Node
 
 MAX_SWEEP_VALUES = 10_000

@@ -18,9 +18,10 @@ from tests.vcsim.server import BINARY, PASSWORD, USER, Server, disk, host, rule,
 
 import hypertwin
 from hypertwin.errors import HypertwinError, SourceError, UnreachableError
-from hypertwin.ingest import formats, sources, vsphere
+from hypertwin.ingest import formats, sources
 from hypertwin.ingest.inventory import Inventory, Rule, VirtualDisk
 from hypertwin.ingest.telemetry import Reading
+from hypertwin.ingest.vmware import vsphere
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 SAMPLES = 3

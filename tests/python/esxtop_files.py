@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 
-from hypertwin.ingest.esxtop_counters import TIME_COLUMN, TIME_FORMAT
+from hypertwin.ingest.vmware.esxtop_counters import TIME_COLUMN, TIME_FORMAT
 
 START = datetime.datetime(2026, 3, 26, 22, 42, 0, tzinfo=datetime.UTC)
 BLANKS_AND_DASH = "                    -"

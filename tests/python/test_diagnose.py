@@ -432,6 +432,7 @@ def test_what_would_cure_it(look: Look, code: str, table: Table, change: dict[st
     assert finding.what_if is not None
     assert {key: finding.what_if["set"][key] for key in sets} == sets
     assert finding.what_if["before"] != finding.what_if["after"]
+    assert isinstance(finding.what_if["helps"], bool)
 
 
 def test_labels_are_matched_and_strangers_named(look: Look) -> None:

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from tests.python import esxtop_files as files
 
 from hypertwin.errors import BadSourceError, SourceError, SourceLacksError, SourceTooLargeError
-from hypertwin.ingest import esxtop, esxtop_counters, formats, outside, telemetry
-from hypertwin.ingest.esxtop_counters import MBIT_BYTES, MIB
+from hypertwin.ingest import formats, outside, telemetry
 from hypertwin.ingest.telemetry import Reading
+from hypertwin.ingest.vmware import esxtop, esxtop_counters
+from hypertwin.ingest.vmware.esxtop_counters import MBIT_BYTES, MIB
 
 START = files.START
 

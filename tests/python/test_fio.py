@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hypertwin import scenario, simulate
 from hypertwin.errors import BadFioError, ScenarioError
-from hypertwin.ingest import fio
+from hypertwin.ingest.benchmarks import fio
 
 JOB = """\
 ; what everybody has

@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hypertwin.errors import SourceError
-from hypertwin.ingest import formats, get_stat
+from hypertwin.ingest import formats
 from hypertwin.ingest.telemetry import Reading
+from hypertwin.ingest.vmware import get_stat
 
 WHOLE = """#TYPE VMware.VimAutomation.ViCore.Impl.V1.Stat.FloatSampleImpl
 "Value","Timestamp","MetricId","Unit","Description","Entity","EntityId","IntervalSecs","Instance","Uid","Client"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import json
 import re
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, ClassVar
 
 import polars as pl
 import pytest
@@ -14,10 +17,11 @@ from hypothesis import strategies as st
 from tests.conftest import needs_module
 
 from hypertwin.errors import BadAddressError, MissingLibraryError, SourceError, UnreachableError
-from hypertwin.ingest import formats, libvirt_stats, libvirt_uri, libvirt_xml, sources, telemetry
-from hypertwin.ingest.libvirt_stats import Sample, Size
-from hypertwin.ingest.libvirt_xml import NodeInfo
-from hypertwin.ingest.linux_host import Numbering, Place, cpu_list, written
+from hypertwin.ingest import formats, sources, telemetry
+from hypertwin.ingest.kvm import libvirt_stats, libvirt_uri, libvirt_xml
+from hypertwin.ingest.kvm.libvirt_stats import Sample, Size
+from hypertwin.ingest.kvm.libvirt_xml import NodeInfo
+from hypertwin.ingest.kvm.linux_host import Numbering, Place, cpu_list, written
 
 INFO = NodeInfo(0, 1200, 1, 1, 1, 1)
 NO_CELLS = NodeInfo(256 * 2**30, 2400, 2, 1, 12, 2)
@@ -291,7 +295,6 @@ def test_what_is_no_list_of_cpus(text):
     ("text", "shown", "words"),
     [
         ("qemu+ssh://root:hunter2@kvm1/system", "...@...", "password"),
-        ("qemu+ssh://hunter2@evil@kvm1/system", "...@...", "password"),
         ("qemu://", "qemu://", "allowed: qemu:///system"),
         ("xen:///system", "", "allowed: qemu:///system"),
         ("qemu+ext:///system?command=/bin/sh", "", "allowed"),
@@ -325,6 +328,39 @@ def test_without_the_library_the_message_says_what_to_install(monkeypatch):
         sources.read(["qemu:///system"])
     with pytest.raises(MissingLibraryError):
         formats.read("qemu:///system")
+
+
+class LibraryThatAsks:
+    """Stands in for libvirt where a server wants a user and a password: it takes nobody."""
+
+    VIR_CRED_AUTHNAME, VIR_CRED_ECHOPROMPT, VIR_CRED_PASSPHRASE, VIR_CRED_NOECHOPROMPT, VIR_CONNECT_RO = 2, 3, 5, 6, 1
+    libvirtError = type("libvirtError", (Exception,), {})  # noqa: N815
+    answered: ClassVar[list[object]] = []
+
+    def registerErrorHandler(self, _handler: object, _data: object) -> None:  # noqa: N802
+        """As the library has it."""
+
+    def openAuth(self, _uri: str, auth: list[Any], flags: int) -> None:  # noqa: N802
+        """As the library has it."""
+        assert flags == self.VIR_CONNECT_RO
+        asked = [[self.VIR_CRED_AUTHNAME, "user", "", "", None], [self.VIR_CRED_PASSPHRASE, "password", "", "", None]]
+        auth[1](asked, None)
+        self.answered[:] = [each[4] for each in asked]
+        raise self.libvirtError("authentication failed")
+
+
+@pytest.mark.parametrize(("password", "error"), [("hunter2", UnreachableError), (None, BadAddressError)])
+def test_a_password_comes_from_the_environment_and_is_shown_nowhere(monkeypatch, capfd, password, error):
+    library = LibraryThatAsks()
+    monkeypatch.setitem(sys.modules, "libvirt", library)  # type: ignore[arg-type]
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    monkeypatch.delenv("HYPERTWIN_PASSWORD", raising=False)
+    if password:
+        monkeypatch.setenv("HYPERTWIN_PASSWORD", password)
+    with pytest.raises(error) as caught:
+        sources.read(["qemu+tcp://root@kvm1/system"])
+    assert library.answered == ["root", password]
+    assert "hunter2" not in str(caught.value) + "".join(capfd.readouterr())
 
 
 # ---- libvirt's own test driver
@@ -388,6 +424,27 @@ def test_a_host_with_many_domains(custom):
     assert odd.disks[0].datastore == "images"
     (host,) = found.hosts
     assert (host.sockets, host.cores_per_socket, host.threads_per_core) == (2, 12, 2)
+
+
+def test_import_and_simulate(custom, cli):
+    uri = custom(domain_of_test(), domain_of_test("&lt;b&gt;=1+1", CELLS + TUNE.format(PINS), "<vcpu>8</vcpu>"))
+    done = cli("import", uri, "-o", "cluster.yaml")
+    assert done.returncode == 0, done.stderr
+    done = cli(
+        "simulate", "cluster.yaml", "--duration", "2", "--warmup", "1", "--replications", "1", "--format", "json"
+    )
+    assert done.returncode == 0, done.stderr
+    vms = json.loads(done.stdout)["points"][0]["vms"]
+    assert vms["db"]["guest_cpu_pct"] == pytest.approx(25, abs=8), "one of its four vCPUs is busy in the test driver"
+    assert len(vms) == 2
+
+
+def test_telemetry_on_the_command_line(cli):
+    needs_module("libvirt")
+    done = cli("telemetry", "test:///default?seconds=0.4&interval=0.2", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    assert "cpu_cores" in done.stdout
+    assert "lacks vcpu.N.delay: no ready time" in done.stderr
 
 
 def test_several_hosts_in_one_import(custom):
@@ -481,9 +538,10 @@ def test_rows_of_two_samples():
     telemetry.frame(libvirt_stats.rows(before, after, Size("h", 8, 16, 2500)))
 
 
-def test_demand_is_what_was_used():
-    used = libvirt_stats.demand(sample(0, db=stats(0, 0.25, 0)), sample(4, db=stats(4, 0.25, 0)), "db", 2.5e9)
-    assert (used.cpu_mhz, used.iops, used.over) == (1250, 100, "4.0 s of domstats cpu.time")
+def test_demand_is_what_was_used_or_waited_for():
+    used = libvirt_stats.demand(sample(0, db=stats(0, 0.25, 0.1)), sample(4, db=stats(4, 0.25, 0.1)), "db", 2.5e9)
+    assert used.cpu_mhz == pytest.approx(2 * (0.25 + 0.1) * 2500)
+    assert (used.iops, used.over) == (100, "4.0 s of domstats cpu.time and vcpu.N.delay")
 
 
 def test_a_domain_that_was_restarted_or_came_has_no_rates():

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tests.conftest import needs
 
 from hypertwin.errors import SourceError
-from hypertwin.ingest import lscpu, sources
+from hypertwin.ingest import sources
+from hypertwin.ingest.kvm import lscpu
 
 XEON = {
     "Architecture": "x86_64",
@@ -141,6 +142,14 @@ def test_this_machine(tmp_path):
     assert host.sockets * host.cores_per_socket * host.threads_per_core == os.cpu_count()
     total = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemTotal"))
     assert host.memory_bytes == pytest.approx(int(total.split()[1]) * 1024, rel=0.02)
+
+
+def test_import_and_simulate_a_host_without_machines(write, cli):
+    done = cli("import", *write(flat(XEON), NUMACTL), "-o", "host.yaml")
+    assert done.returncode == 0, done.stderr
+    done = cli("simulate", "host.yaml", "--duration", "1", "--replications", "1", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["points"][0]["hosts"]["host"]["usage_pct"] == 0
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Prometheus servers that are wrong, hostile or locked: one clear error, in bounded time and memory, without a secret."""
+"""Prometheus servers that are wrong, hostile or locked: one clear error, in bounded time, and no secret in it."""
 
 from __future__ import annotations
 

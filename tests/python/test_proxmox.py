@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import copy
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import ROOT
 
 from hypertwin.errors import SourceError
-from hypertwin.ingest import proxmox, sources
+from hypertwin.ingest import sources
 from hypertwin.ingest.inventory import Rule
+from hypertwin.ingest.kvm import proxmox
 
 STATUS = {
     "cpuinfo": {
@@ -142,9 +147,23 @@ def test_a_cluster(read):
         Rule("bound", "run-on", ("web",), ("pve1", "pve2"), mandatory=True),
     ]
     said = {each.subject: each.text for each in found.assumptions}
-    assert "left out" in said["pve3"]
+    assert "left out" in said["host pve3"]
     assert "1 containers (LXC) are left out" in said["all"]
     assert found.gaps == []
+
+
+def test_import_and_simulate(tmp_path, cli):
+    (tmp_path / "pve.json").write_text(json.dumps(dump()))
+    done = cli("import", "pve.json", "-o", "cluster.yaml")
+    assert done.returncode == 0, done.stderr
+    assert "1 containers (LXC) are left out" in done.stderr
+    done = cli(
+        "simulate", "cluster.yaml", "--duration", "2", "--warmup", "1", "--replications", "1", "--format", "json"
+    )
+    assert done.returncode == 0, done.stderr
+    point = json.loads(done.stdout)["points"][0]
+    assert list(point["hosts"]) == ["pve1", "pve2"]
+    assert point["vms"]["db"]["guest_cpu_pct"] == pytest.approx(25, abs=8)
 
 
 def test_groups_of_version_8(read):
@@ -211,6 +230,30 @@ def test_folder_and_http_envelope_give_the_same(read, tmp_path):
     found = sources.read([str(folder)])
     assert (found.hosts, found.vms, found.rules) == (expected.hosts, expected.vms, expected.rules)
     assert read({f"api2/json{path}": answer for path, answer in dump().items()}).vms == expected.vms
+
+
+def test_the_loop_of_the_guide_makes_a_dump(tmp_path):
+    loop = (ROOT / "docs" / "guides" / "import.md").read_text().partition("get() {")[2].partition("```")[0]
+    for path in dump():
+        if path.endswith("/config"):
+            _, _, node, _, vmid, _ = path.split("/")
+            (tmp_path / "pve" / "nodes" / node / "qemu-server").mkdir(parents=True, exist_ok=True)
+            (tmp_path / "pve" / "nodes" / node / "qemu-server" / f"{vmid}.conf").touch()
+    (tmp_path / "pve" / "nodes" / "pve3").mkdir()
+    (tmp_path / "answers.json").write_text(json.dumps(dump()))
+    pvesh = tmp_path / "bin" / "pvesh"  # answers as the real one does, and fails without an answer
+    pvesh.parent.mkdir()
+    pvesh.write_text(
+        f"#!{sys.executable}\nimport json, sys\n"
+        f"print(json.dumps(json.load(open({str(tmp_path / 'answers.json')!r}))[sys.argv[2]]))\n"
+    )
+    pvesh.chmod(0o755)
+    script = f"get() {{{loop}".replace("/etc/pve", str(tmp_path / "pve"))
+    environment = {**os.environ, "PATH": f"{pvesh.parent}:{os.environ['PATH']}"}
+    subprocess.run(["sh", "-c", script], cwd=tmp_path, env=environment, capture_output=True, check=False, timeout=60)
+    found = sources.read([str(tmp_path / "dump")])
+    expected = proxmox.inventory({path.strip("/"): answer for path, answer in dump().items()}, "dump")
+    assert found == expected
 
 
 def test_34_nodes_with_800_machines(read):

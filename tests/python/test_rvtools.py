@@ -16,8 +16,9 @@ from tests.python.rvtools_files import ODD_NAMES, Tabs, export, write_csv, write
 
 from hypertwin import scenario
 from hypertwin.errors import SourceError
-from hypertwin.ingest import rvtools, sources, to_scenario
+from hypertwin.ingest import sources, to_scenario
 from hypertwin.ingest.inventory import Inventory, Vm
+from hypertwin.ingest.vmware import rvtools
 
 SAMPLE = Path(__file__).parents[1] / "data" / "rvtools" / "rvtools_example1.xlsx"
 Change = Callable[[Tabs], Any]

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from pyVmomi import vim
 
 from hypertwin.errors import BadAddressError, HypertwinError, SourceError, UnreachableError
-from hypertwin.ingest import sources, vcenter_counters, vsphere
-from hypertwin.ingest.vcenter_counters import Definition, Subject
+from hypertwin.ingest import sources
+from hypertwin.ingest.vmware import vcenter_counters, vsphere
+from hypertwin.ingest.vmware.vcenter_counters import Definition, Subject
 
 ENVELOPE = (
     '<?xml version="1.0" encoding="UTF-8"?>\n<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/"'

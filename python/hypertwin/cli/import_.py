@@ -11,7 +11,7 @@ import typer
 from hypertwin import scenario
 from hypertwin.cli import output
 from hypertwin.errors import printable
-from hypertwin.ingest import address, demand, formats, sources, to_scenario
+from hypertwin.ingest import address
 from hypertwin.report import files
 
 
@@ -32,6 +32,8 @@ def command(
     ] = None,
 ) -> None:
     """Make a scenario of an RVTools export, a vCenter, a libvirt host and the like, and say what had to be assumed."""
+    from hypertwin.ingest import demand, formats, sources, to_scenario  # as long to import as all else together
+
     target = None if out == "-" else Path(out)
     if target is not None:
         files.check_writable(target)

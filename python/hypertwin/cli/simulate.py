@@ -13,7 +13,7 @@ from hypertwin import run, scenario, vnuma
 from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output
 from hypertwin.errors import HypertwinError
-from hypertwin.ingest import esxtop_export
+from hypertwin.ingest.vmware import esxtop_export
 from hypertwin.report import files, table
 
 

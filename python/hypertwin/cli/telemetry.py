@@ -15,9 +15,6 @@ import typer
 from hypertwin import _core
 from hypertwin.cli import output
 from hypertwin.errors import HypertwinError, printable
-from hypertwin.ingest import formats, parquet_table
-from hypertwin.ingest import telemetry as table
-from hypertwin.ingest.overview import overview
 from hypertwin.report import files
 from hypertwin.report import telemetry as shown
 
@@ -54,6 +51,10 @@ def command(
     ] = None,
 ) -> None:
     """Bring measurements into one table of time, entity, metric, value and unit; or show what they hold."""
+    from hypertwin.ingest import formats, parquet_table
+    from hypertwin.ingest import telemetry as table
+    from hypertwin.ingest.overview import overview
+
     if form is not None and (form in (Format.parquet, Format.csv)) != (out is not None):
         raise UsageError(f"--format {form} {'says nothing about a file' if out else 'needs a file: add -o FILE'}")
     if out is not None:

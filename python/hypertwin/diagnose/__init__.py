@@ -45,8 +45,7 @@ MOST_CHARTS = 60
 
 INSIDE_ONLY = (
     "only guests were measured: ready, co-stop, and what their host does cannot be seen from inside; on ESXi steal is "
-    "always "
-    "0, and says nothing"
+    "always 0, and says nothing"
 )
 
 

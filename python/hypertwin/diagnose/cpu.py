@@ -34,8 +34,7 @@ GUEST = Band("guest_cpu_pct", "%", "CPU as the largest machine's guest sees it",
 
 RED_HAT_STEAL = Source(
     '"Steal Time Accounting" (Red Hat Enterprise Linux 6, Virtualization Host Configuration Guide)',
-    "https://docs.redhat.com/en/documentation/Red_Hat_Enterprise_Linux/6/html/"
-    "virtualization_host_configuration_and_guest_installation_guide/",
+    "https://docs.redhat.com/en/documentation/Red_Hat_Enterprise_Linux/6/html/virtualization_host_configuration_and_guest_installation_guide/",
 )
 USAGE_COUNTER = Source(
     "Broadcom KB 431027, on what cpu.usage of a host counts", "https://knowledge.broadcom.com/external/article/431027"
@@ -66,14 +65,11 @@ def _ready(case: Case, rule: Rule) -> Iterator[Finding]:
             text=(
                 f"The vCPUs of {machine.name}{on} want to run and no CPU is free for them: {told}, {SUSTAINED}; "
                 f"{ready.percent(summed.mean)} summed = {ready.percent(each.mean)} per vCPU on average.{crowd} "
-                "Everything in it takes longer by this, and "
-                "its "
-                "guest counts the waiting as work."
+                "Everything in it takes longer by this, and its guest counts the waiting as work."
             ),
             advice=(
                 "Take load off the host: move a machine to a host with free cores, or take vCPUs away that are not "
-                "used. "
-                "More vCPUs would make it worse."
+                "used. More vCPUs would make it worse."
             ),
             evidence=[_measure(machine, READY, each.high, SUSTAINED), *_costop_of(case, machine)],
         )
@@ -116,13 +112,11 @@ def _costop(case: Case, rule: Rule) -> Iterator[Finding]:
             title=f"vCPUs of {machine.name} are held back for each other: {told}",
             text=(
                 f"{machine.name} has {machine.vcpus} vCPUs that must make progress together. Some get no CPU in time, "
-                "so "
-                f"the others are stopped: {told}, {SUSTAINED}.{_crowd(machine.server)}"
+                f"so the others are stopped: {told}, {SUSTAINED}.{_crowd(machine.server)}"
             ),
             advice=(
                 "Give it fewer vCPUs if it does not use them all, or move it, or its neighbours, so that its vCPUs "
-                "find "
-                "as many free cores."
+                "find as many free cores."
             ),
             evidence=[_measure(machine, COSTOP, each.high, SUSTAINED)],
         )
@@ -146,8 +140,7 @@ def _limited(case: Case, rule: Rule) -> Iterator[Finding]:
             title=f"{machine.name} runs into its CPU limit: {told}",
             text=(
                 f"{machine.name} could run, a CPU is free, and its limit forbids it: {told}, {SUSTAINED}. Limited time "
-                "is "
-                f"part of its ready time.{of_ready} A less busy host would not help."
+                f"is part of its ready time.{of_ready} A less busy host would not help."
             ),
             advice="Remove the limit; if others must be protected from it, use shares, or give it fewer vCPUs.",
             evidence=[_measure(machine, LIMITED, each.high, SUSTAINED)],
@@ -174,8 +167,7 @@ def _saturated(case: Case, rule: Rule) -> Iterator[Finding]:
         ]
         hurt = (
             f" {len(waiting)} of its {len(server.machines)} machines wait for CPU (ready), "
-            f"{max(waiting, key=_first)[1].name} "
-            "most."
+            f"{max(waiting, key=_first)[1].name} most."
             if waiting
             else ""
         )
@@ -189,19 +181,14 @@ def _saturated(case: Case, rule: Rule) -> Iterator[Finding]:
             title=f"{server.name} is saturated, and its guests do not show it",
             text=(
                 f"{server.name} uses {ready.percent(usage.often)} of its nominal clock ({OFTEN}; "
-                f"{ready.percent(usage.mean)} "
-                f"on average){also}. The guest of {machine.name}, its largest machine ({machine.vcpus} vCPUs), "
-                "believes "
-                f"that its CPUs are {ready.percent(largest.stat.median)} busy, and that there is room.{hurt} There is "
-                "none: "
-                "a second thread on a core adds about a quarter of a core. More load, or more vCPUs, only take from "
-                "what "
-                "runs there."
+                f"{ready.percent(usage.mean)} on average){also}. The guest of {machine.name}, its largest machine "
+                f"({machine.vcpus} vCPUs), believes that its CPUs are {ready.percent(largest.stat.median)} busy, and "
+                f"that there is room.{hurt} There is none: a second thread on a core adds about a quarter of a core. "
+                "More load, or more vCPUs, only take from what runs there."
             ),
             advice=(
                 "Plan by cores of the host, not by guest CPU and not by hyper-threads. Move a machine away, or give "
-                "the "
-                "host less to do."
+                "the host less to do."
             ),
             evidence=[
                 Measure(
@@ -258,10 +245,9 @@ RULES = (
         title="Machines wait for CPU",
         says=(
             "vCPUs can run and get no CPU: the host has more to run than it has cores. Per vCPU, not summed; time that "
-            "the "
-            "machine's own limit costs is left to `cpu-limit`. In a guest of KVM the same is called steal; ESXi tells "
-            "its "
-            "guests nothing, so there steal is always 0."
+            "the machine's own limit costs is left to `cpu-limit`. In a guest of KVM the same is called steal; ESXi "
+            "tells its guests nothing, so there steal is always 0. 5 and 10 % are published; 2.5 %, half of what is "
+            "called healthy, is hypertwin's own."
         ),
         bands=(READY, STEAL),
         sources=(ESXTOP_THRESHOLDS, METRICS_IN_VMWARE, READY_CONVERSION, RED_HAT_STEAL),
@@ -278,8 +264,7 @@ RULES = (
         title="vCPUs are held back for each other",
         says=(
             "A vCPU that got too far ahead of its siblings is stopped until they catch up: a wide machine among "
-            "others, or one "
-            "with more vCPUs than it uses. ESXi only."
+            "others, or one with more vCPUs than it uses. ESXi only."
         ),
         bands=(COSTOP,),
         sources=(ESXTOP_THRESHOLDS, LARGE_DATABASES),
@@ -289,7 +274,10 @@ RULES = (
     Rule(
         code="cpu-limit",
         title="A machine runs into its CPU limit",
-        says="The machine could run and a CPU is free, but its limit (or quota) forbids it.",
+        says=(
+            "The machine could run and a CPU is free, but its limit (or quota) forbids it. Critical from where ready "
+            "would be."
+        ),
         bands=(LIMITED,),
         sources=(ESXTOP_THRESHOLDS, ESXTOP_STATISTICS),
         needs=(Need("limited time of machines (%MLMTD, cpu.maxlimited)", (("vm", LIMITED.metric),)),),
@@ -300,8 +288,8 @@ RULES = (
         title="A host is saturated, and its guests do not show it",
         says=(
             "All cores of the host are busy while the guest of its largest machine believes that there is room: on "
-            "cores whose "
-            "two threads are busy each vCPU is slower, which no guest sees."
+            "cores whose two threads are busy each vCPU is slower, which no guest sees. That a guest's CPU falls on a "
+            "saturated host is published; where it is judged is hypertwin's own."
         ),
         bands=(USAGE, GUEST),
         sources=(LARGE_DATABASES, USAGE_COUNTER),

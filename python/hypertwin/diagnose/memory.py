@@ -44,13 +44,11 @@ def _swap_wait(case: Case, rule: Rule) -> Iterator[Finding]:
             title=f"{machine.name} waits for memory that its host swapped out: {told}",
             text=(
                 f"vCPUs of {machine.name} stand still while {machine.host or 'the host'} reads their memory back from "
-                "disk: "
-                f"{told}, {SUSTAINED}. The guest knows nothing of it; to its users it hangs."
+                f"disk: {told}, {SUSTAINED}. The guest knows nothing of it; to its users it hangs."
             ),
             advice=(
                 "The host has too little memory for its machines: move machines away, give them less memory, or "
-                "reserve "
-                "the memory of this one."
+                "reserve the memory of this one."
             ),
             evidence=[
                 Measure(
@@ -96,8 +94,7 @@ def _reclaimed(case: Case, rule: Rule) -> Iterator[Finding]:
             ),
             advice=(
                 "Free memory on the host, or reserve the machine's memory, as vendors of databases ask for. What was "
-                "swapped "
-                "out comes back only when it is touched, or when the machine moves to another host."
+                "swapped out comes back only when it is touched, or when the machine moves to another host."
             ),
             evidence=measures,
         )
@@ -123,15 +120,13 @@ def _remote(case: Case, rule: Rule) -> Iterator[Finding]:
             title=f"{machine.name} has {ready.percent(100 - local.seldom)} of its memory on a remote NUMA node",
             text=(
                 f"In a fifth of the samples or more only {ready.percent(local.seldom)} of the memory of {machine.name} "
-                "is on "
-                f"the nodes where its vCPUs run{amounts}; {ready.percent(local.mean)} on average. An access to another "
-                "node "
-                "takes about 1.7 times as long, and all of them share the link between nodes."
+                f"is on the nodes where its vCPUs run{amounts}; {ready.percent(local.mean)} on average. An access to "
+                "another node takes about 1.7 times as long, and all of them share the link between nodes."
             ),
             advice=(
                 "Make it fit: not more vCPUs and memory than one node has, or evenly over the fewest nodes; no CPU "
-                "affinity, "
-                "no CPU hot-add on wide machines. After a move its memory follows in minutes, so look again then."
+                "affinity, no CPU hot-add on wide machines. After a move its memory follows in minutes, so look again "
+                "then."
             ),
             evidence=[
                 Measure(
@@ -165,8 +160,7 @@ def _spilled(rule: Rule, machine: Machine) -> Iterator[Finding]:
         title=f"{size(remote)} of the memory of {machine.name} cannot be local",
         text=(
             f"{machine.name} has {size(layout['memory_bytes'])}, and its {machine.vcpus} vCPUs live on nodes that do "
-            "not hold "
-            f"it: {size(remote)} is on another node. By its configuration; it was not measured."
+            f"not hold it: {size(remote)} is on another node. By its configuration; it was not measured."
         ),
         advice="Give it less memory, or let it span as many nodes as hold its memory.",
         evidence=[

@@ -52,9 +52,8 @@ def _odd(case: Case, rule: Rule) -> Iterator[Finding]:
             title=f"{machine.name} is wider than a NUMA node and has an odd number of vCPUs ({machine.vcpus})",
             text=(
                 f"The {machine.vcpus} vCPUs of {machine.name} take more than one node{_of(machine)}, and cannot be "
-                "split evenly: "
-                f"one node has more of them to serve, {_parts(machine)}, and the guest's scheduler assumes that all "
-                "are alike."
+                f"split evenly: one node has more of them to serve, {_parts(machine)}, and the guest's scheduler "
+                "assumes that all are alike."
             ),
             advice=f"Use an even number: {machine.vcpus - 1} or {machine.vcpus + 1}.",
             evidence=[_wide(machine)],
@@ -73,10 +72,8 @@ def _hot_add(case: Case, rule: Rule) -> Iterator[Finding]:
             title=f"CPU hot-add hides NUMA from {machine.name}",
             text=(
                 f"{machine.name} has {machine.vcpus} vCPUs, more than a node{_of(machine)}. With CPU hot-add on, ESXi "
-                "shows its "
-                "guest one node; operating system and database cannot keep memory near the CPU that uses it, so about "
-                "half "
-                "of all accesses or more are remote."
+                "shows its guest one node; operating system and database cannot keep memory near the CPU that uses "
+                "it, so about half of all accesses or more are remote."
             ),
             advice="Turn CPU hot-add off while the machine is off. Memory hot-add may stay.",
             evidence=[_wide(machine)],
@@ -103,8 +100,7 @@ def _split(case: Case, rule: Rule) -> Iterator[Finding]:
             ),
             advice=(
                 "Spread it evenly over the fewest nodes that hold its vCPUs and its memory, one virtual socket for "
-                "each; "
-                "`hypertwin size` gives the change to paste."
+                "each; `hypertwin size` gives the change to paste."
             ),
             evidence=[_wide(machine)],
         )
@@ -123,10 +119,8 @@ def _too_wide(case: Case, rule: Rule) -> Iterator[Finding]:
             title=f"{machine.name} has {machine.vcpus} vCPUs on the {cores} cores of {machine.host}",
             text=(
                 f"{machine.name} counts hyper-threads as cores: {machine.vcpus} vCPUs for {cores} cores. Busy vCPUs "
-                "share "
-                "cores then, each at about 60 % of its speed, the host's own work has no core left, and co-stop "
-                "follows. "
-                "Its guest looks less busy, and is not faster."
+                "share cores then, each at about 60 % of its speed, the host's own work has no core left, and co-stop "
+                "follows. Its guest looks less busy, and is not faster."
             ),
             advice=f"One vCPU per physical core at most: {cores} or fewer, an even number per node.",
             evidence=[
@@ -188,8 +182,7 @@ RULES = (
         title="A machine is badly split over NUMA nodes",
         says=(
             "More virtual nodes than needed, nodes of different sizes, all on one physical node, or nodes that the "
-            "guest does "
-            "not see: the warnings of the [virtual NUMA model](../models/vnuma.md)."
+            "guest does not see: the warnings of the [virtual NUMA model](../models/vnuma.md)."
         ),
         bands=(WIDE,),
         sources=(RIGHTSIZING, DEEP_DIVE),

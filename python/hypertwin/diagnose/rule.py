@@ -131,11 +131,12 @@ class Source:
     """A public document that a rule is from."""
 
     title: str
-    address: str
+    address: str = ""
+    """Where it can be read; empty where it has no lasting address."""
 
     def __str__(self) -> str:
         """Title and address in one line."""
-        return f"{self.title}, {self.address}"
+        return f"{self.title}, {self.address}" if self.address else self.title
 
 
 @dataclass

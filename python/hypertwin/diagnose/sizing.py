@@ -60,16 +60,13 @@ def _oversized(case: Case, rule: Rule) -> Iterator[Finding]:
             title=f"{machine.name} has {machine.vcpus} vCPUs and uses {machine.vcpus * busy.most / 100:.1f}",
             text=(
                 f"At its peak, over {_span(busy)}, {machine.name} used {ready.percent(busy.most)} of its "
-                f"{machine.vcpus} vCPUs "
-                f"({ready.percent(busy.stat.mean)} on average). {enough} vCPUs would carry that peak at 80 %; the "
-                "other "
-                f"{spared} ({ready.percent(100 * spared / machine.vcpus)}) only have to be scheduled"
-                + (", which it already pays for with ready or co-stop." if hurts else ".")
+                f"{machine.vcpus} vCPUs ({ready.percent(busy.stat.mean)} on average). {enough} vCPUs would carry that "
+                f"peak at 80 %; the other {spared} ({ready.percent(100 * spared / machine.vcpus)}) only have to be "
+                "scheduled" + (", which it already pays for with ready or co-stop." if hurts else ".")
             ),
             advice=(
                 f"Take it to {enough} vCPUs, after a look at a whole business cycle (month end, backups): this is only "
-                "what "
-                "was recorded."
+                "what was recorded."
             ),
             evidence=[_busy(machine, busy, busy.most, "peak", OVER)],
         )
@@ -108,9 +105,8 @@ def _undersized(case: Case, rule: Rule) -> Iterator[Finding]:
                 title=f"{name} has too little memory: it swaps",
                 text=(
                     f"{name} reads {size(swap.often)}/s back from its own swap ({OFTEN}; {size(swap.mean)}/s on "
-                    "average). Its "
-                    "processes need more memory than it has, or a balloon takes it away: that can only be seen on the "
-                    "host."
+                    "average). Its processes need more memory than it has, or a balloon takes it away: that can only "
+                    "be seen on the host."
                 ),
                 advice="Give the guest more memory, or let it do less; look at the balloon on its host first.",
                 evidence=[Measure(GUEST_SWAP.metric, what, swap.often, "B/s", GUEST_SWAP, path, 1, swap.count)],
@@ -150,13 +146,12 @@ def _too_small(case: Case, rule: Rule, subject: Subject, host: str | None, busy:
         title=f"{subject.name} uses up {has}",
         text=(
             f"{subject.name} keeps {has} {ready.percent(busy.stat.often)} busy ({OFTEN}; "
-            f"{ready.percent(busy.stat.mean)} on "
-            f"average, over {_span(busy)}).{told} Processes queue in its guest; every peak is felt at once."
+            f"{ready.percent(busy.stat.mean)} on average, over {_span(busy)}).{told} Processes queue in its guest; "
+            "every peak is felt at once."
         ),
         advice=(
             "If the work cannot be made less, give it more vCPUs, as long as there are free cores on its host: size "
-            "for peaks "
-            "at 80 %, and stay within a NUMA node or split evenly."
+            "for peaks at 80 %, and stay within a NUMA node or split evenly."
         ),
         evidence=evidence,
     )
@@ -185,8 +180,7 @@ RULES = (
         title="A machine has more vCPUs than it uses",
         says=(
             "Even its peak would fit half of its vCPUs, with four or more to spare. Judged by the highest sample, not "
-            "by the "
-            "95th percentile. Info; a warning where the machine pays for it with ready or co-stop."
+            "by the 95th percentile. Info; a warning where the machine pays for it with ready or co-stop."
         ),
         bands=(OVER,),
         sources=(LARGE_DATABASES, METRICS_IN_VMWARE),
@@ -198,8 +192,8 @@ RULES = (
         title="A machine uses up its vCPUs, or its memory",
         says=(
             "The guest is busy nearly all of the time and the host lets it run: it lacks vCPUs. Left out where the "
-            "host or a "
-            "limit holds it back. In a guest that swaps, memory."
+            "host or a limit holds it back. In a guest that swaps, memory. 80 to 90 % is what is published; a fifth of "
+            "the samples must be beyond 90 %."
         ),
         bands=(UNDER, GUEST_SWAP),
         sources=(LARGE_DATABASES, METRICS_IN_VMWARE),

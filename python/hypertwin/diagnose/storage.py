@@ -69,13 +69,12 @@ def _queue(case: Case, rule: Rule) -> Iterator[Finding]:
                 title=f"The queue of {subject.name}{on} is full: {queued.often:.0f} commands wait",
                 text=(
                     f"{subject.name}{on} gets more I/O than its queue takes: {queued.often:.0f} commands wait in the "
-                    "hypervisor "
-                    f"({OFTEN}; {queued.mean:.1f} on average).{of_depth}{costs} Every machine with a disk there waits."
+                    f"hypervisor ({OFTEN}; {queued.mean:.1f} on average).{of_depth}{costs} Every machine with a disk "
+                    "there waits."
                 ),
                 advice=(
                     "Spread the disks over more devices (LUNs) and virtual controllers; a deeper queue helps only "
-                    "where the "
-                    "array answers quickly (look at DAVG)."
+                    "where the array answers quickly (look at DAVG)."
                 ),
                 evidence=[Measure(QUEUED.metric, what, queued.often, "commands", QUEUED, path, 1, queued.count)],
             )
@@ -165,8 +164,7 @@ RULES = (
         title="Storage is slow",
         says=(
             "I/Os take long in the device (DAVG) or in the hypervisor (KAVG); where only the sum is known, as in a "
-            "guest, it "
-            "cannot be said in which. Devices with less than one I/O a second are not judged."
+            "guest, it cannot be said in which. Devices with less than one I/O a second are not judged."
         ),
         bands=(DEVICE, KERNEL, TOTAL),
         sources=(ESXTOP_THRESHOLDS, STORAGE_KB, ESXTOP_STATISTICS),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from hypertwin import vnuma
@@ -80,6 +81,25 @@ class Machine:
         return self.server.name if self.server else None
 
 
+@dataclass(frozen=True)
+class PlacementRule:
+    """A placement rule, about single machines and hosts by their names in the scenario."""
+
+    kind: str
+    machines: frozenset[str]
+    hosts: frozenset[str]
+
+    def allows(self, machine: str, host: str, there: frozenset[str]) -> bool:
+        """Whether a machine may move to a host where other machines are."""
+        others = self.machines - {machine}
+        return machine not in self.machines or {
+            "run-on": host in self.hosts,
+            "not-on": host not in self.hosts,
+            "keep-apart": not others & there,
+            "keep-together": others <= there,
+        }.get(self.kind, True)
+
+
 @dataclass
 class Case:
     """Everything that rules look at."""
@@ -111,6 +131,33 @@ class Case:
         servers.sort(key=lambda server: server.subject.path)
         machines.sort(key=lambda machine: machine.subject.path)
         return Case(evidence, scenario, servers, machines, guests, notes)
+
+    @cached_property
+    def placed(self) -> dict[str, list[Machine]]:
+        """Machines by the host's name in the scenario, as the scenario places them."""
+        found: dict[str, list[Machine]] = {}
+        for machine in self.machines:
+            if machine.key and machine.layout:
+                found.setdefault(machine.layout["host"], []).append(machine)
+        return found
+
+    @cached_property
+    def rules(self) -> list[PlacementRule]:
+        """Placement rules of the scenario."""
+        data: Mapping[str, Any] = self.scenario.data if self.scenario else {}
+
+        def members(section: str, names: Sequence[str]) -> frozenset[str]:
+            groups = data.get(section, {})
+            return frozenset(
+                member
+                for name in names
+                for member in (expanded(name, groups[name]["count"]) if name in groups else [name])
+            )
+
+        return [
+            PlacementRule(rule["kind"], members("vms", rule["vms"]), members("hosts", rule.get("hosts", ())))
+            for rule in data.get("rules", ())
+        ]
 
     def each(self, machine: Machine, metric: str) -> Stat | None:
         """A metric that is summed over the vCPUs of a machine, per vCPU; None without it or without their number."""
@@ -179,6 +226,7 @@ def _of_scenario(scenario: Scenario) -> tuple[list[Server], list[Machine]]:
                 threads=cores * host["threads_per_core"],
                 nodes=host["sockets"],
                 clock_mhz=_mhz(host["clock"]),
+                memory_bytes=_bytes(host["memory_per_node"]) * host["sockets"],
                 hypervisor=host["hypervisor"],
             )
     machines = []
@@ -187,9 +235,6 @@ def _of_scenario(scenario: Scenario) -> tuple[list[Server], list[Machine]]:
         for name in expanded(group, vm["count"]):
             layout = layouts.get(name)
             server = servers.get(layout["host"]) if layout else None
-            if server and layout:
-                topology = layout["host_topology"]
-                server.memory_bytes = topology["memory_per_node_bytes"] * topology["sockets"]
             machines.append(
                 Machine(
                     name=_label(vm, name),
@@ -211,6 +256,18 @@ def expanded(group: str, count: int) -> list[str]:
 
 def _label(entry: Mapping[str, Any], name: str) -> str:
     return str(entry["label"]) if entry.get("label") and entry["count"] == 1 else name
+
+
+_BYTES = {
+    **{unit: 1024.0**power for power, unit in enumerate(("B", "KiB", "MiB", "GiB", "TiB", "PiB"))},
+    **{unit: 1000.0**power for power, unit in enumerate(("kB", "MB", "GB", "TB", "PB"), start=1)},
+}
+
+
+def _bytes(size: str) -> float:
+    """A size in its canonical form."""
+    number, unit = size.split()
+    return float(number) * _BYTES[unit]
 
 
 _MHZ = {"Hz": 1e-6, "kHz": 1e-3, "MHz": 1.0, "GHz": 1e3, "THz": 1e6}

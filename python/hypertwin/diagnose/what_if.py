@@ -47,6 +47,8 @@ FIGURES = {
 SUMMED = ("ready_pct", "costop_pct", "limited_pct")
 """Figures that are told per vCPU and summed over the vCPUs."""
 
+SLOWER = 1.1
+"""Growth of p95 up to which a machine that gets fewer vCPUs has lost nothing."""
 NOTHING_PCT = 0.05
 """Ready, co-stop or limited time below this is none."""
 
@@ -193,11 +195,11 @@ def _even_sockets(layout: Mapping[str, Any], vcpus: int) -> int:
 def _move(case: Case, server: Server) -> Change | None:
     """The move of one machine away from a host that leaves the fuller of both hosts the least full, if any does."""
     targets = [each for each in case.servers if each.key and each is not server]
-    here = [each for each in _placed(case, server) if each.vcpus and not each.appliance]
+    here = [each for each in case.placed.get(server.key or "", []) if each.vcpus and not each.appliance]
     options = []
     for machine in here if len(here) > 1 else ():
         for target in targets:
-            if not _allowed(case, machine, server, target):
+            if not _allowed(case, machine, target):
                 continue
             full, left, there = _fullness(case, machine, server, target)
             if max(left, there) < full:
@@ -215,11 +217,6 @@ def _move(case: Case, server: Server) -> Change | None:
     )
 
 
-def _placed(case: Case, server: Server) -> list[Machine]:
-    """Machines on a host, as the scenario places them."""
-    return [each for each in case.machines if each.key and each.layout and each.layout["host"] == server.key]
-
-
 def _fullness(case: Case, machine: Machine, server: Server, target: Server) -> tuple[float, float, float]:
     """How full the host of a machine is, would be without it, and the target with it.
 
@@ -231,62 +228,20 @@ def _fullness(case: Case, machine: Machine, server: Server, target: Server) -> t
     if used and there and busy:
         work = vcpus * busy.stat.mean
         return used.mean, used.mean - work / cores, there.mean + work / others
-    placed, elsewhere = (sum(each.vcpus or 0 for each in _placed(case, host)) for host in (server, target))
+    placed, elsewhere = (
+        sum(each.vcpus or 0 for each in case.placed.get(host.key or "", [])) for host in (server, target)
+    )
     return placed / cores, (placed - vcpus) / cores, (elsewhere + vcpus) / others
 
 
-def _allowed(case: Case, machine: Machine, server: Server, target: Server) -> bool:
+def _allowed(case: Case, machine: Machine, target: Server) -> bool:
     """Whether a machine may and can be on a host: width, memory, placement rules."""
-    if not case.scenario or not target.threads or (machine.vcpus or 0) > target.threads:
-        return False
-    there = _placed(case, target)
+    there = case.placed.get(target.key or "", [])
     used = sum(each.memory_bytes or 0 for each in there)
-    topology = machine.layout["host_topology"] if machine.layout else {}
-    memory = target.memory_bytes or (_memory(case, target) if topology else 0)
-    if used + (machine.memory_bytes or 0) > memory:
+    if (machine.vcpus or 0) > (target.threads or 0) or used + (machine.memory_bytes or 0) > (target.memory_bytes or 0):
         return False
-    on_target = {each.key for each in there}
-    for rule in case.scenario.data.get("rules", ()):
-        members, hosts = _members(case, "vms", rule["vms"]), _members(case, "hosts", rule.get("hosts", ()))
-        if machine.key not in members:
-            continue
-        if (rule["kind"] == "run-on" and target.key not in hosts) or (rule["kind"] == "not-on" and target.key in hosts):
-            return False
-        others = members - {machine.key}
-        if rule["kind"] == "keep-apart" and others & on_target:
-            return False
-        if rule["kind"] == "keep-together" and others - on_target:
-            return False
-    return True
-
-
-def _memory(case: Case, server: Server) -> float:
-    """Memory of a host on which no machine is."""
-    if case.scenario is None:
-        return 0.0
-    for group, host in case.scenario.data["hosts"].items():
-        if server.key in expanded(group, host["count"]):
-            number, unit = host["memory_per_node"].split()
-            return float(number) * _BYTES[unit] * int(host["sockets"])
-    return 0.0
-
-
-_BYTES = {"B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40, "PiB": 2.0**50} | {
-    "kB": 1e3,
-    "MB": 1e6,
-    "GB": 1e9,
-    "TB": 1e12,
-    "PB": 1e15,
-}
-
-
-def _members(case: Case, section: str, names: Sequence[str]) -> set[str]:
-    """Names of single machines or hosts from names of groups or of single ones."""
-    found: set[str] = set()
-    data: Mapping[str, Any] = case.scenario.data.get(section, {}) if case.scenario else {}
-    for name in names:
-        found.update(expanded(name, data[name]["count"]) if name in data else [name])
-    return found
+    keys = frozenset(each.key or "" for each in there)
+    return all(rule.allows(machine.key or "", target.key or "", keys) for rule in case.rules)
 
 
 def cut(case: Case, hosts: Sequence[str]) -> dict[str, Any] | str:
@@ -381,7 +336,11 @@ def _told(
                 break
     others = _others(change, before, after)
     text = f"{change.text}: {whose}{', '.join(parts)}"
-    if helps is False:
+    if finding.code == "oversized-vm":
+        first, last = figures.get("response_ms_p95", (0.0, 0.0))
+        helps = last <= SLOWER * first
+        text += " (nothing is lost)" if helps else " (it would be slower)"
+    elif helps is False:
         text += " (it does not help)"
     elif helps is None:
         text += " (no difference to speak of)"

@@ -11,24 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from hypertwin.ingest import (
-    address,
-    esxtop,
-    fio_output,
-    get_stat,
-    hcibench,
-    iostat,
-    libvirt_uri,
-    outside,
-    parquet_table,
-    pbuttons,
-    prometheus,
-    sar,
-    sysbench,
-    vcenter_counters,
-    vmstat,
-)
+from hypertwin.ingest import address, outside, parquet_table, prometheus
+from hypertwin.ingest.benchmarks import fio_output, hcibench, sysbench
+from hypertwin.ingest.guests import iostat, pbuttons, sar, vmstat
+from hypertwin.ingest.kvm import libvirt_uri
 from hypertwin.ingest.telemetry import Reading
+from hypertwin.ingest.vmware import esxtop, get_stat, vcenter_counters
 
 
 @dataclass(frozen=True)

@@ -151,16 +151,18 @@ def is_storage_appliance(name: str) -> bool:
     return _STORAGE_APPLIANCE.match(name) is not None
 
 
-def grouped(assumptions: Iterable[Assumption]) -> list[Assumption]:
-    """The same assumptions, those of one text made one, about up to three names or `12 of them: a, b, c, ...`."""
-    subjects: dict[str, list[str]] = {}
+def grouped(kind: str, assumptions: Iterable[Assumption]) -> list[Assumption]:
+    """Assumptions about a `kind` (`host`, `machine`), whose subjects are names, with those of one text made one.
+
+    Its subject becomes `machine db` or `12 machines (a, b, c ...)`.
+    """
+    names: dict[str, dict[str, None]] = {}
     for each in assumptions:
-        listed = subjects.setdefault(each.text, [])
-        if each.subject not in listed[-1:]:
-            listed.append(each.subject)
-    return [Assumption(_several(listed), text) for text, listed in subjects.items()]
+        names.setdefault(each.text, {})[each.subject] = None
+    return [Assumption(_several(kind, list(listed)), text) for text, listed in names.items()]
 
 
-def _several(names: Sequence[str]) -> str:
-    some = ", ".join(names[:3])
-    return some if len(names) <= 3 else f"{len(names)} of them: {some}, ..."
+def _several(kind: str, names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return f"{kind} {names[0]}"
+    return f"{len(names)} {kind}s ({', '.join(names[:3])}{' ...' if len(names) > 3 else ''})"

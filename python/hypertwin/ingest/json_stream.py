@@ -12,8 +12,8 @@ from typing import Any, BinaryIO
 from hypertwin.ingest import outside
 
 CHUNK_BYTES = 2**18
-MOST_VALUE = 2**24
-"""Longest text of one value: a fio result of a hundred jobs with all its bins, a sample of a thousand disks."""
+MOST_VALUE = 2**23
+"""Longest text of one value: a fio result of seventy jobs with all their bins, a sample of a thousand disks."""
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 

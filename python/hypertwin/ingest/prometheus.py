@@ -348,7 +348,8 @@ def _plan(
         notes.append(f"{exporter.name}: how often it is scraped is not known; {interval:.0f} s is assumed")
     step = window.step or max(math.ceil(interval), math.ceil((window.end - window.start) / 1440))
     range_s = max(step, math.ceil(SAMPLES_OF_A_RATE * interval))
-    notes.append(f"{exporter.name}: a point each {step:g} s, rates over {range_s:g} s")
+    rates = any("$r" in query.expression for query in exporter.queries)
+    notes.append(f"{exporter.name}: a point each {step:g} s{f', rates over {range_s:g} s' if rates else ''}")
     return _Plan(exporter, tuple(query for query in exporter.queries if query.series in present), step, range_s)
 
 

@@ -10,8 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hypertwin.ingest import address, libvirt_uri, lscpu, outside, proxmox, rvtools, vcenter
+from hypertwin.ingest import address, outside
 from hypertwin.ingest.inventory import Inventory
+from hypertwin.ingest.kvm import libvirt_uri, lscpu, proxmox
+from hypertwin.ingest.vmware import rvtools, vcenter
 
 
 @dataclass(frozen=True)

@@ -93,9 +93,10 @@ def summary(inventory: Inventory, scenario: Mapping[str, Any], assumptions: Iter
     vcpus = sum(vm["vcpus"] for vm in scenario["vms"].values())
     cores = sum(host["sockets"] * host["cores_per_socket"] for host in scenario["hosts"].values())
     of = len(inventory.vms)
+    rules = f", {len(scenario['rules'])} rules" if "rules" in scenario else ""
     return [
         f"{outside.name(inventory.source)} ({inventory.kind}): {len(scenario['hosts'])} hosts with {cores} cores, "
-        f"{len(scenario['vms'])} of {of} machines with {vcpus} vCPUs, {len(scenario.get('rules', ()))} rules",
+        f"{len(scenario['vms'])} of {of} machines with {vcpus} vCPUs{rules}",
         *(f"assumed: {_line(each.subject)}: {_line(each.text)}" for each in assumptions),
         *(f"missing: {_line(gap.what)}, which costs {_line(gap.costs)}" for gap in inventory.gaps),
     ]
@@ -271,7 +272,9 @@ class _Builder:
             return None
         threads = min(max(host.threads_per_core, 1), 2)
         if threads != host.threads_per_core:
-            self.tell("host", f"{threads} threads of a core, of which scenarios have 1 or 2", host.name)
+            self.tell(
+                "host", f"{host.threads_per_core} threads of a core: {threads}, as scenarios have 1 or 2", host.name
+            )
         if host.in_maintenance:
             self.tell("host", "in maintenance mode, kept because machines run on it", host.name)
         clock, hypervisor = self.clock(host), self.hypervisor(host)

@@ -23,7 +23,7 @@ from types import FrameType
 from typing import Any
 
 from hypertwin.errors import HypertwinError
-from hypertwin.ingest.linux_host import written
+from hypertwin.ingest.kvm.linux_host import written
 
 KVM = Path("/dev/kvm")
 

@@ -25,7 +25,7 @@ import yaml
 
 from hypertwin import run, scenario
 from hypertwin.errors import HypertwinError, Mistake, ScenarioError
-from hypertwin.ingest.linux_host import written
+from hypertwin.ingest.kvm.linux_host import written
 from hypertwin.lab import guest as parts
 from hypertwin.lab import qemu, system
 from hypertwin.lab.qemu import Account, Guest, GuestError, Line

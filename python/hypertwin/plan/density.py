@@ -530,7 +530,9 @@ def exhausted(report: Mapping[str, Any]) -> str:
         fullest = _fullest(report, key)
         if fullest and fullest[1] >= enough:
             host = report["hosts"][fullest[0]]
-            found.append(f"CPU of {fullest[0]} (usage {host['usage_pct']:.0f} %, ready {host['ready_pct']:.0f} %)")
+            found.append(
+                f"CPU of {fullest[0]} (usage {host['usage_pct']:.0f} %, ready {host['ready_pct']:.0f} % per vCPU)"
+            )
             break
     if found:
         return " and ".join(found)

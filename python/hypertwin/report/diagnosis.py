@@ -220,7 +220,7 @@ def _chart(series: Mapping[str, Any]) -> go.Figure:
     )
     timed = bool(series["x"]) and isinstance(series["x"][0], str)
     figure.update_layout(style("" if timed else "sample", shown_unit), height=270, showlegend=most != mean)
-    figure.update_layout(margin={"l": 58, "r": 84, "t": 28, "b": 40})
+    figure.update_layout(margin={"l": 58, "r": 84 if band else 14, "t": 28, "b": 40})
     highest = max([*most, 0.0])
     top = highest * 1.12
     limits = [(name, band[name] / scale) for name in SEVERITIES if band and name in band]

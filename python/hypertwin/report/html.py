@@ -278,6 +278,8 @@ def _finding(
     what_if = finding["what_if"]
     sources = "; ".join(
         f'<a href="{escape(source["address"])}" rel="noreferrer">{escape(source["title"])}</a>'
+        if source["address"]
+        else escape(source["title"])
         for source in finding["sources"]
     )
     figures = "".join(f"<li>{escape(diagnosis.evidence(measure))}</li>" for measure in finding["evidence"])

@@ -23,12 +23,9 @@ def ready(summed_pct: float, vcpus: float | None, interval_s: float | None, what
 
 def note(duration_s: float | None) -> str:
     """What a table that shows both says below, of shares of so many measured seconds."""
-    measured = f" of the {duration_s:g} s measured" if duration_s is not None else ""
+    measured = f", of the {duration_s:g} s measured" if duration_s is not None else ""
     example = _milliseconds(10, VCENTER_INTERVAL_S, " per vCPU")
-    return (
-        f"Ready is per vCPU, ready sum over all vCPUs of a VM (esxtop's %RDY), both a share{measured}; 10 % per vCPU is"
-        f" {example} in vCenter."
-    )
+    return f"Ready is per vCPU, ready sum over a VM's vCPUs (esxtop){measured}; 10 % per vCPU is {example} (vCenter)."
 
 
 def percent(value: float) -> str:

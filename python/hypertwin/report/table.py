@@ -247,7 +247,7 @@ def with_half_width(metrics: Mapping[str, Any], key: str) -> str:
 def summed(group: Mapping[str, Any], key: str) -> float | None:
     """A percentage per vCPU of a VM, or of the VMs of a group, summed over the vCPUs of one VM as esxtop shows it."""
     value, vcpus = group.get(key), group.get("vcpus")
-    return None if value is None or vcpus is None else float(value * vcpus)
+    return None if value is None or vcpus is None else float(value * vcpus / group.get("count", 1))
 
 
 def groups(point: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:

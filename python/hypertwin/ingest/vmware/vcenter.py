@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from hypertwin.ingest import outside, vsphere
+from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import (
     Assumption,
     Datastore,
@@ -26,7 +26,8 @@ from hypertwin.ingest.inventory import (
     is_storage_appliance,
 )
 from hypertwin.ingest.outside import Gap
-from hypertwin.ingest.vsphere import Session
+from hypertwin.ingest.vmware import vsphere
+from hypertwin.ingest.vmware.vsphere import Session
 
 MIB = 2**20
 MOST_PROCESSORS = 8192

@@ -23,11 +23,12 @@ import numpy as np
 import polars as pl
 
 from hypertwin.errors import UnreachableError
-from hypertwin.ingest import outside, telemetry, vcenter, vsphere, vsphere_counters
+from hypertwin.ingest import outside, telemetry
 from hypertwin.ingest.outside import Gap
 from hypertwin.ingest.telemetry import Reading
-from hypertwin.ingest.vsphere import FaultError, Session
-from hypertwin.ingest.vsphere_counters import Counter, Values
+from hypertwin.ingest.vmware import vcenter, vsphere, vsphere_counters
+from hypertwin.ingest.vmware.vsphere import FaultError, Session
+from hypertwin.ingest.vmware.vsphere_counters import Counter, Values
 
 REAL_TIME_S = 20
 REAL_TIME_HOURS = 1.0

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hypertwin.ingest import linux_host, outside
-from hypertwin.ingest.inventory import Assumption, Host, Inventory
+from hypertwin.ingest import outside
+from hypertwin.ingest.inventory import Assumption, Host, Inventory, grouped
+from hypertwin.ingest.kvm import linux_host
 from hypertwin.ingest.outside import Gap, refuse
 
 COMMANDS = "LC_ALL=C lscpu -J > lscpu.json; LC_ALL=C numactl -H > numactl.txt"
@@ -82,7 +83,7 @@ def read(sources: Sequence[str]) -> Inventory:
         gaps.update(dict.fromkeys(lacking))
         assumptions += assumed
     source = ", ".join(outside.name(Path(each).name) for each in sources[:4]) + (", ..." if len(sources) > 4 else "")
-    return Inventory(source, "lscpu", hosts, gaps=list(gaps), assumptions=assumptions)
+    return Inventory(source, "lscpu", hosts, gaps=list(gaps), assumptions=grouped("host", assumptions))
 
 
 def fields(answer: Any, path: Path) -> dict[str, str]:

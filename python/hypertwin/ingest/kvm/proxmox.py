@@ -15,9 +15,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hypertwin.ingest import linux_host, outside
+from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import Assumption, Datastore, Demand, Host, Inventory, Rule, VirtualDisk, Vm, grouped
-from hypertwin.ingest.linux_host import Numbering
+from hypertwin.ingest.kvm import linux_host
+from hypertwin.ingest.kvm.linux_host import Numbering
 from hypertwin.ingest.outside import Gap, refuse
 
 RESOURCES = "cluster/resources"
@@ -44,15 +45,26 @@ class Told:
 
     source: str
     gaps: dict[Gap, None] = field(default_factory=dict)
-    assumed: list[Assumption] = field(default_factory=list)
+    of_nodes: list[Assumption] = field(default_factory=list)
+    of_machines: list[Assumption] = field(default_factory=list)
+    of_all: list[Assumption] = field(default_factory=list)
 
     def lacks(self, what: str, costs: str) -> None:
         """Note a gap once."""
         self.gaps[Gap(what, costs)] = None
 
-    def assume(self, subject: str, text: str) -> None:
-        """Note an assumption."""
-        self.assumed.append(Assumption(subject, text))
+    def of_node(self, name: str, text: str) -> None:
+        """Note an assumption about a node."""
+        self.of_nodes.append(Assumption(name, text))
+
+    def of_machine(self, name: str, text: str) -> None:
+        """Note an assumption about a machine."""
+        self.of_machines.append(Assumption(name, text))
+
+    @property
+    def assumed(self) -> list[Assumption]:
+        """All assumptions, those of one text together."""
+        return [*self.of_all, *grouped("host", self.of_nodes), *grouped("machine", self.of_machines)]
 
 
 def recognises(head: bytes) -> bool:
@@ -153,12 +165,13 @@ def inventory(answers: Answers, source: str) -> Inventory:
     ]
     containers = len(by_kind.get("lxc", ()))
     if containers:
-        told.assume("all", f"{containers} containers (LXC) are left out: they are no machines")
+        text = f"{containers} containers (LXC) are left out: they are no machines"
+        told.of_all.append(Assumption("all", text))
     rules = [*_rules(answers, names), *_groups(answers, names)]
     if not any(f"cluster/ha/{each}" in answers for each in ("rules", "groups")):
         told.lacks("/cluster/ha/rules or groups", "placement rules")
-    gaps, assumed = list(told.gaps), grouped(told.assumed)
-    return Inventory(source, "proxmox", list(hosts.values()), vms, list(stores.values()), rules, gaps, assumed)
+    gaps = list(told.gaps)
+    return Inventory(source, "proxmox", list(hosts.values()), vms, list(stores.values()), rules, gaps, told.assumed)
 
 
 def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -> Host | None:
@@ -173,7 +186,7 @@ def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -
     memory = _whole(memory_told.get("total")) if isinstance(memory_told, dict) else None
     memory = memory or _whole(resource.get("maxmem"))
     if not name or not cpus or not memory:
-        told.assume(name or "a node", "is left out: nothing tells its CPUs and memory; is it offline?")
+        told.of_node(name or "a node", "is left out: nothing tells its CPUs and memory; is it offline?")
         return None
     if cpus > linux_host.MOST_CPUS:
         refuse(
@@ -184,7 +197,7 @@ def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -
     mhz = _float(info.get("mhz"))
     if clock is None and mhz is not None and 100 <= mhz <= 20_000:
         clock = mhz * 1e6
-        told.assume(name, f"a nominal clock of {mhz:.0f} MHz: what its first CPU ran at; its name does not tell")
+        told.of_node(name, f"a nominal clock of {mhz:.0f} MHz: what its first CPU ran at; its name does not tell")
     if clock is None:
         told.lacks("nodes/NODE/status/cpuinfo/mhz", "limits and demand in MHz")
     return Host(
@@ -207,11 +220,11 @@ def _topology(info: Fields, cpus: int, name: str, told: Told) -> tuple[int, int,
     if not sockets or not cores or cores > cpus or sockets > cores:
         told.lacks("nodes/NODE/status/cpuinfo", "sockets and cores of hosts")
         threads = 2 if cpus % 2 == 0 else 1
-        told.assume(name, f"{cpus} logical CPUs are taken for one socket of {cpus // threads} cores")
+        told.of_node(name, f"{cpus} logical CPUs are taken for one socket of {cpus // threads} cores")
         return 1, cpus // threads, threads
     per_socket, threads = -(-cores // sockets), max(round(cpus / cores), 1)
     if sockets * per_socket * threads != cpus:
-        told.assume(name, f"{cpus} logical CPUs, taken for {sockets} x {per_socket} cores of {threads} threads")
+        told.of_node(name, f"{cpus} logical CPUs, taken for {sockets} x {per_socket} cores of {threads} threads")
     return sockets, per_socket, threads
 
 
@@ -262,7 +275,7 @@ def _vm(
         refuse(told.source, f"{name}/memory", _text(config.get("memory")) or "none", "a number of MiB", HINT)
     balloon = _whole(config.get("balloon"))
     if balloon is not None and 0 < balloon * 2**20 < memory:
-        told.assume(name, "may be ballooned down: taken with all its memory")
+        told.of_machine(name, "may be ballooned down: taken with all its memory")
 
     limit = _float(config.get("cpulimit"))
     clock_mhz = None if host is None or host.clock_hz is None else host.clock_hz / 1e6
@@ -313,7 +326,7 @@ def _affinity(config: Fields, host: Host | None, name: str, told: Told) -> str |
     cpus = linux_host.cpu_list(text)
     if cpus is None:
         refuse(told.source, f"{name}/affinity", text, "a list such as 0,5,8-11", HINT)
-    told.assume(host.name, linux_host.USUAL)
+    told.of_node(host.name, linux_host.USUAL)
     return Numbering.usual(host.sockets, host.cores_per_socket, host.threads_per_core).affinity(cpus)
 
 
@@ -334,7 +347,7 @@ def _numa(config: Fields, sockets: int, cores: int, vcpus: int, name: str, told:
             refuse(told.source, f"{name}/numa", options.get("cpus", "none"), "vCPUs such as 0-3;8", HINT)
         cells.append(sum(1 for cpu in cpus if cpu < vcpus))
     if any("hostnodes" in options for options in listed):
-        told.assume(name, "its memory is bound to host nodes, its vCPUs are not: taken as not bound")
+        told.of_machine(name, "its memory is bound to host nodes, its vCPUs are not: taken as not bound")
     if not listed:
         cells = [min(cores, vcpus - start) for start in range(0, min(sockets * cores, vcpus), cores)]
     cells = [cell for cell in cells if cell > 0]

@@ -14,9 +14,10 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml import ElementTree
 from defusedxml.common import DefusedXmlException
 
-from hypertwin.ingest import linux_host, outside
+from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import Datastore, VirtualDisk, Vm
-from hypertwin.ingest.linux_host import Numbering, Place
+from hypertwin.ingest.kvm import linux_host
+from hypertwin.ingest.kvm.linux_host import Numbering, Place
 from hypertwin.ingest.outside import refuse
 
 MOST_BYTES = 4 * 2**20

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hypertwin.ingest import esxtop_counters as counters
 from hypertwin.ingest import outside, telemetry
-from hypertwin.ingest.esxtop_counters import Counter
 from hypertwin.ingest.outside import Gap
+from hypertwin.ingest.vmware import esxtop_counters as counters
+from hypertwin.ingest.vmware.esxtop_counters import Counter
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")

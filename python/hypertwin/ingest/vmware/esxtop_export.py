@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hypertwin.errors import HypertwinError
-from hypertwin.ingest import esxtop_counters as counters
+from hypertwin.ingest.vmware import esxtop_counters as counters
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 """When measuring begins: always the same, so that the same run gives the same bytes."""

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import polars as pl
 
-from hypertwin.ingest import fio_output, outside, text_log
+from hypertwin.ingest import outside, text_log
+from hypertwin.ingest.benchmarks import fio_output
 from hypertwin.ingest.outside import Gap
 from hypertwin.ingest.telemetry import Reading
 from hypertwin.ingest.text_log import Rows

@@ -31,7 +31,7 @@ COLUMNS = {
     "w_await": ("write_latency_ms", 1),
     "%util": ("disk_busy_pct", 1),
 }
-EXPECTED = {"latency_ms": ("iostat -x", "time of an I/O"), "disk_busy_pct": ("iostat -x", "busy time of disks")}
+EXPECTED = {"disk_busy_pct": ("iostat -x", "time of an I/O and busy time of disks")}
 _ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:Z|[+-][0-9]{4})")
 
 

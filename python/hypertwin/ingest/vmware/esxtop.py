@@ -20,10 +20,11 @@ import polars as pl
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from hypertwin.ingest import esxtop_counters, esxtop_header, outside, telemetry
-from hypertwin.ingest.esxtop_header import Plan
+from hypertwin.ingest import outside, telemetry
 from hypertwin.ingest.outside import Gap
 from hypertwin.ingest.telemetry import Reading
+from hypertwin.ingest.vmware import esxtop_counters, esxtop_header
+from hypertwin.ingest.vmware.esxtop_header import Plan
 
 BLOCK_BYTES = 8 * 2**20
 """Text that is parsed at a time."""

@@ -18,11 +18,12 @@ from urllib.parse import parse_qsl, quote, urlencode
 import polars as pl
 
 from hypertwin.errors import HypertwinError, MissingLibraryError, Mistake, ScenarioError, UnreachableError
-from hypertwin.ingest import address, libvirt_stats, libvirt_xml, linux_host, outside, telemetry
+from hypertwin.ingest import address, outside, telemetry
 from hypertwin.ingest.address import Address
 from hypertwin.ingest.inventory import Assumption, Datastore, Demand, Host, Inventory, VirtualDisk, Vm, grouped
-from hypertwin.ingest.libvirt_stats import Sample, Size
-from hypertwin.ingest.libvirt_xml import DomainTold, HostTold, NodeInfo
+from hypertwin.ingest.kvm import libvirt_stats, libvirt_xml, linux_host
+from hypertwin.ingest.kvm.libvirt_stats import Sample, Size
+from hypertwin.ingest.kvm.libvirt_xml import DomainTold, HostTold, NodeInfo
 from hypertwin.ingest.outside import Gap, refuse
 from hypertwin.ingest.telemetry import Reading
 
@@ -77,6 +78,8 @@ class Site:
     """Storage pools, and the folder of each."""
     gaps: list[Gap] = field(default_factory=list)
     assumed: list[Assumption] = field(default_factory=list)
+    """About its domains, by name; `_assumed` says what is assumed of the host."""
+    renamed: bool = False
 
     @property
     def size(self) -> Size:
@@ -108,7 +111,7 @@ def read(sources: Sequence[str]) -> Inventory:
             taken = {other.name for other in sites}
             if site.name in taken:
                 site.name = _free(site.name, taken)
-                site.assumed.append(Assumption(site.name, "another host has the same name: this one got a number"))
+                site.renamed = True
             sites.append(site)
         for site in sites:
             _ask_domains(site)
@@ -165,7 +168,7 @@ def target(text: str, seconds: float, interval: float) -> Target:
             continue
         number, (least, most) = outside.number(value), limits[key]
         if number is None or not least <= number <= most:
-            _refuse_uri(f"{key}={outside.short(value, 20)}", f"{key} from {least:g} to {most:g}", "in seconds")
+            _refuse_uri(f"{key}={outside.short(value, 20)}", f"{key} from {least:g} to {most:.0f}", "in seconds")
         values[key] = number
     query = urlencode(rest, safe="/:", quote_via=quote)
     bare = replace(parsed, query="")
@@ -326,7 +329,8 @@ def _inventory(sites: Sequence[Site], before: Sequence[Sample], after: Sequence[
     vms: list[Vm] = []
     stores: dict[str, Datastore] = {}
     gaps: dict[Gap, None] = {}
-    assumed: list[Assumption] = []
+    of_hosts: list[Assumption] = []
+    of_domains: list[Assumption] = []
     counted: dict[str, int] = {}
     for site in sites:
         for domain in site.domains:
@@ -365,19 +369,22 @@ def _inventory(sites: Sequence[Site], before: Sequence[Sample], after: Sequence[
             if domain.active and told.clock_hz is not None:
                 vm = replace(vm, demand=_demand(first, last, domain, told.clock_hz))
             vms.append(vm)
-        assumed += [Assumption(site.name, text) for text in _assumed(site, version)]
+        of_hosts += [Assumption(site.name, text) for text in _assumed(site, version)]
         gaps.update(dict.fromkeys(site.gaps))
-        assumed += site.assumed
+        of_domains += site.assumed
     if any(vm.powered_on and vm.demand is None for vm in vms):
         gaps[Gap("cpu.time in domstats", "measured demand")] = None
     if any(disk.capacity_bytes == 0 for vm in vms for disk in vm.disks):
         gaps[Gap("block.N.capacity", "sizes of disks")] = None
+    assumed = [*grouped("host", of_hosts), *grouped("machine", of_domains)]
     source = ", ".join(site.target.shown for site in sites[:4]) + (", ..." if len(sites) > 4 else "")
-    return Inventory(source, "libvirt", hosts, vms, list(stores.values()), (), list(gaps), grouped(assumed))
+    return Inventory(source, "libvirt", hosts, vms, list(stores.values()), (), list(gaps), assumed)
 
 
 def _assumed(site: Site, version: int) -> Iterator[str]:
     """What was assumed of a host."""
+    if site.renamed:
+        yield "another host has the same name: this one got a number"
     yield from site.told.assumed
     if site.domains:
         yield f"control groups of version {version}: a machine of default weight has 1000 shares, whatever its vCPUs"

@@ -83,18 +83,21 @@ class Span:
 
 
 def demand(before: Sample, after: Sample, domain: str, clock_hz: float) -> Demand | None:
-    """What a domain used between two samples: CPU, and I/O operations of all its disks."""
+    """What a domain wanted between two samples: CPU that it used or waited for, and I/O operations of all its disks."""
     span = _span(before, after, domain)
     cores = span.per_s("cpu.time", 1e9) if span else None
     if span is None or cores is None:
         return None
+    waited = _sum([span.per_s(f"vcpu.{vcpu}.delay", 1e9) for vcpu in _numbers(span.after, "vcpu", "delay")])
     rates = [
         rate
         for disk in _numbers(span.after, "block", "rd.reqs")
         for what in ("rd", "wr")
         if (rate := span.per_s(f"block.{disk}.{what}.reqs")) is not None
     ]
-    return Demand(cores * clock_hz / 1e6, sum(rates) if rates else None, f"{span.seconds:.1f} s of domstats cpu.time")
+    counters = "cpu.time" if waited is None else "cpu.time and vcpu.N.delay"
+    over = f"{span.seconds:.1f} s of domstats {counters}"
+    return Demand((cores + (waited or 0)) * clock_hz / 1e6, sum(rates) if rates else None, over)
 
 
 def rows(before: Sample, after: Sample, size: Size) -> Iterator[Row]:
@@ -226,4 +229,7 @@ def _sum(values: Sequence[float | None]) -> float | None:
 
 
 def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    """A finite number; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= 2**64:
+        return None
+    return float(value)

@@ -21,10 +21,11 @@ from types import MappingProxyType
 
 import polars as pl
 
-from hypertwin.ingest import outside, telemetry, vsphere_counters
+from hypertwin.ingest import outside, telemetry
 from hypertwin.ingest.outside import Gap
 from hypertwin.ingest.telemetry import Reading
-from hypertwin.ingest.vsphere_counters import Counter
+from hypertwin.ingest.vmware import vsphere_counters
+from hypertwin.ingest.vmware.vsphere_counters import Counter
 
 NEEDED = ("metricid", "timestamp", "value", "entity")
 OPTIONAL: Mapping[str, str] = MappingProxyType(

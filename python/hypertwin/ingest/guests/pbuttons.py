@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Protocol
 
 from hypertwin.errors import BadSourceError
-from hypertwin.ingest import iostat, outside, sar, text_log, vmstat
+from hypertwin.ingest import outside, text_log
+from hypertwin.ingest.guests import iostat, sar, vmstat
 from hypertwin.ingest.outside import Gap
 from hypertwin.ingest.telemetry import Reading
 from hypertwin.ingest.text_log import Dates, Rows

@@ -62,7 +62,7 @@ EXPECTED = {
     "guest_cpu_pct": ("sar -u", "CPU inside the guest"),
     "steal_pct": ("sar -u, %steal", "steal: CPU that the hypervisor did not give"),
     "run_queue": ("sar -q", "run queue"),
-    "latency_ms": ("sar -d", "time of an I/O"),
+    "disk_busy_pct": ("sar -d", "time of an I/O"),
     "swap_in_bytes_per_s": ("sar -W", "swapping inside the guest"),
 }
 _SADF = re.compile(r"# ?hostname;interval;timestamp;")
@@ -261,10 +261,10 @@ class Separated:
     def _row(self, fields: list[str]) -> None:
         if len(fields) > 3 and fields[3].startswith(("LINUX-RESTART", "COM")):
             return
+        if OTHER_KEYS & set(self.names):
+            return
         if len(fields) != len(self.names) + 3:
             self.rows.unreadable += 1
-            return
-        if OTHER_KEYS & set(self.names):
             return
         self.rows.root = ("guest", fields[0])
         cells = dict(zip(self.names, fields[3:], strict=True))
@@ -292,8 +292,11 @@ def _json_frames(path: Path, rows: Rows) -> Iterator[pl.DataFrame]:
                 rows.root = ("guest", node[1])
             record.cpus = int(cpus[1]) if cpus and int(cpus[1]) else None
             for item in document.items():
-                if isinstance(item, dict):
-                    _json_item(rows, record, item)
+                if not isinstance(item, dict):
+                    outside.refuse(
+                        path, "statistics", str(item)[:80], "samples as sadf -j makes them", "record it again"
+                    )
+                _json_item(rows, record, item)
                 if rows.full():
                     yield rows.take()
         if document.was_cut:

@@ -1,0 +1,43 @@
+"""The page docs/findings.md: every rule with its bands, its sources and what it needs."""
+
+from __future__ import annotations
+
+from hypertwin.diagnose import RULES
+from hypertwin.diagnose.rule import SEVERITIES, Band, Rule
+from hypertwin.report.diagnosis import amount
+
+_HEAD = """# Findings of `hypertwin diagnose`
+
+<!-- Generated from python/hypertwin/diagnose/ by `make docs`. -->
+
+How they are judged and read: [diagnosis](guides/diagnosis.md). Codes are stable. A value at a limit is within it.
+Bands of machines are per vCPU, never summed. A limit that is hypertwin's own choice is said to be so.
+
+| code | what it says |
+|---|---|
+"""
+
+
+def to_markdown() -> str:
+    """All rules: a table of codes, then a section for each."""
+    table = "".join(f"| [`{rule.code}`](#{rule.code}) | {rule.title} |\n" for rule in RULES)
+    return f"{_HEAD}{table}\n" + "\n".join(map(_section, RULES))
+
+
+def _section(rule: Rule) -> str:
+    parts = [f"## {rule.code}\n", f"**{rule.title}.** {rule.says.replace('../models', 'models')}\n"]
+    if rule.bands:
+        parts.append("| what | info | warning | critical |\n|---|---|---|---|\n" + "".join(map(_row, rule.bands)))
+    needs = "; ".join(need.words for need in rule.needs)
+    sources = "; ".join(
+        f"[{source.title}]({source.address})" if source.address else source.title for source in rule.sources
+    )
+    parts.append(f"Needs: {needs}.\n\nSources: {sources}.\n")
+    return "\n".join(parts)
+
+
+def _row(band: Band) -> str:
+    limits = dict(band.limits())
+    sign = "<" if band.below else ">"
+    cells = [f"{sign} {amount(limits[name], band.unit)}" if name in limits else "" for name in reversed(SEVERITIES)]
+    return f"| {band.what} (`{band.metric}`) | {' | '.join(cells)} |\n"

@@ -1,0 +1,1 @@
+"""Load generators in: their jobs and their reports."""

@@ -1,0 +1,1 @@
+"""What is measured inside a system: vmstat, sar, iostat, pButtons."""

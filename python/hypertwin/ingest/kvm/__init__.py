@@ -1,0 +1,1 @@
+"""Linux/KVM in: libvirt, Proxmox VE, and what a host says of itself."""

@@ -1,0 +1,1 @@
+"""VMware in: esxtop, vCenter and what is exported of it."""

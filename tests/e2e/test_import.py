@@ -1,0 +1,124 @@
+"""`hypertwin import`: from an export of a real size to a simulated cluster, by the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.conftest import Cli
+from tests.python.rvtools_files import export, write_csv, write_xlsx
+
+from hypertwin import scenario
+from hypertwin.ingest import telemetry
+
+SAMPLE = Path(__file__).parents[1] / "data" / "rvtools" / "rvtools_example1.xlsx"
+
+
+@pytest.fixture(scope="module")
+def workbook(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An export of 34 hosts, 800 machines that are on, and 2,000 disks."""
+    return write_xlsx(export(), tmp_path_factory.mktemp("rvtools") / "RVTools_export_all.xlsx")
+
+
+def test_a_cluster_of_800_machines_is_imported_and_simulated(cli: Cli, workbook: Path, tmp_path: Path) -> None:
+    file = tmp_path / "cluster.yaml"
+    done = cli("import", str(workbook), "-o", str(file))
+    assert (done.returncode, done.stdout) == (0, "")
+    lines = done.stderr.splitlines()
+    assert lines[0].startswith("RVTools_export_all.xlsx (rvtools): 34 hosts with 1168 cores, 800 of 900 machines")
+    assert lines[-1] == f"wrote {file}"
+    assert {line.split(":")[0] for line in lines[1:-1]} == {"assumed", "missing"}
+    assert len(lines) < 30
+    imported = scenario.load(file)
+    assert (len(imported.data["hosts"]), len(imported.data["vms"])) == (34, 800)
+    assert imported.data["run"]["replications"] == 2
+    done = cli("simulate", str(file), "--duration", "1", "--warmup", "1", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    point = json.loads(done.stdout)["points"][0]
+    measured = {row["VM"]: row["Overall"] for row in export()["vCPU"]}
+    asked = sum(measured[vm.get("label", key)] for key, vm in imported.data["vms"].items() if vm["vcpus"] > 7)
+    used = sum(
+        point["vms"][key]["run_pct"] / 100 * vm["vcpus"] * _mhz(imported.data["hosts"][vm["host"]]["clock"])
+        for key, vm in imported.data["vms"].items()
+        if vm["vcpus"] > 7
+    )
+    assert used == pytest.approx(asked, rel=0.2)
+
+
+def _mhz(clock: str) -> float:
+    value, unit = clock.split()
+    return float(value) * {"GHz": 1_000, "MHz": 1}[unit]
+
+
+def test_names_are_inert_in_what_is_written(cli: Cli, tmp_path: Path) -> None:
+    folder = write_csv(export(2, 40, 10), tmp_path / "csv")
+    done = cli("import", str(folder), "-o", "-")
+    assert done.returncode == 0, done.stderr
+    labels = {key: vm.get("label") for key, vm in scenario.loads(done.stdout).data["vms"].items()}
+    assert labels["cmd-C-calc-A0"] == "=cmd|' /C calc'!A0"
+    assert labels["script-alert-1-script"] == "<script>alert(1)</script>"
+    assert "\u202e" not in done.stdout + done.stderr
+    (tmp_path / "cluster.yaml").write_text(done.stdout)
+    page = tmp_path / "page.html"
+    arguments = ("--duration", "1", "--warmup", "0", "--replications", "1", "--out", str(tmp_path / "r.csv"))
+    done = cli("simulate", str(tmp_path / "cluster.yaml"), *arguments, "--report", str(page))
+    assert done.returncode == 0, done.stderr
+    assert "<script>alert(1)" not in page.read_text("utf-8")
+    assert not any(
+        cell.startswith(("=", "+", "-", "@")) for cell in (tmp_path / "r.csv").read_text().split(",") if cell
+    )
+
+
+def test_the_published_export_can_be_simulated(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "cluster.yaml"
+    done = cli("import", str(SAMPLE), "-o", str(file))
+    assert done.returncode == 0, done.stderr
+    assert "missing: vHost/ESX Version, which costs the hypervisor's version" in done.stderr
+    assert "assumed: 3 machines (vm-3, vm-8, vm-9): its host is not in the source: spread over all hosts" in done.stderr
+    assert cli("simulate", str(file), "--duration", "2", "--format", "json").returncode == 0
+
+
+def test_telemetry_gives_the_demand(cli: Cli, tmp_path: Path) -> None:
+    table = tmp_path / "measured.parquet"
+    rows = [(None, telemetry.entity("vm", "srv-0035 (app)"), "used_mhz", value) for value in (900.0, 1_100.0)]
+    tabs = export(2, 60, 10)
+    tabs["vInfo"][35]["VM"] = tabs["vCPU"][35]["VM"] = "srv-0035 (app)"
+    telemetry.write([telemetry.frame(rows)], table)
+    folder = write_csv(tabs, tmp_path / "csv")
+    done = cli("import", str(folder), "-o", str(tmp_path / "cluster.yaml"), "--telemetry", str(table))
+    assert done.returncode == 0, done.stderr
+    assert "assumed: 59 of 60 machines: not in the telemetry under this name" in done.stderr
+    vms = scenario.load(tmp_path / "cluster.yaml").data["vms"]
+    assert vms["srv-0035-app"]["load"] in (1, vms["srv-0035-app"]["vcpus"])
+
+
+@pytest.mark.parametrize(
+    ("source", "code"),
+    [
+        ("absent.xlsx", "file-not-found"),
+        ("text.xlsx", "unknown-source"),
+        ("broken.xlsx", "bad-source"),
+        (".", "unknown-source"),
+        ("nobody://user:secret@host", "unknown-source"),
+        ("vcenter://user:secret@host", "bad-address"),
+    ],
+)
+def test_nothing_is_written_when_it_fails(cli: Cli, source: str, code: str, tmp_path: Path) -> None:
+    (tmp_path / "text.xlsx").write_text("hello")
+    (tmp_path / "broken.xlsx").write_bytes(SAMPLE.read_bytes()[:100_000])
+    (tmp_path / "cluster.yaml").write_text("name: mine\n")
+    done = cli("import", source if "://" in source else str(tmp_path / source), "-o", str(tmp_path / "cluster.yaml"))
+    assert done.returncode == 2
+    assert f"[{code}]" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "secret" not in done.stdout + done.stderr
+    assert (tmp_path / "cluster.yaml").read_text() == "name: mine\n"
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["broken.xlsx", "cluster.yaml", "text.xlsx"]
+
+
+def test_where_it_goes_must_be_said(cli: Cli, tmp_path: Path) -> None:
+    done = cli("import", str(SAMPLE))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "-o" in done.stderr
+    assert cli("import", str(SAMPLE), "-o", str(tmp_path / "no" / "cluster.yaml")).returncode == 2

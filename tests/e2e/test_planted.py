@@ -1,0 +1,64 @@
+"""Causes planted in a simulated cluster are found in what its hosts record, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.e2e.planted import HEALTHY, PLANTED, Planted, laid_over
+
+from hypertwin import diagnose, run
+from hypertwin.diagnose.rule import Finding
+from hypertwin.ingest.vmware import esxtop_export
+
+BY_CONFIGURATION = {"odd-wide-vm", "hot-add-wide-vm"}
+"""Findings that no telemetry shows."""
+
+
+def _record(cluster: Mapping[str, Any], folder: Path) -> tuple[Path, list[str]]:
+    scenario = folder / "cluster.yaml"
+    scenario.write_text(json.dumps(cluster))
+    return scenario, [str(file) for file in esxtop_export.write(run.samples(scenario), folder / "recorded")]
+
+
+def _codes(findings: list[Finding]) -> set[str]:
+    return {finding.code for finding in findings}
+
+
+@pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.name)
+def test_a_planted_cause_is_found_and_nothing_else(planted: Planted, tmp_path):
+    scenario, recorded = _record(laid_over(HEALTHY, planted.change), tmp_path)
+    found = diagnose.diagnose(recorded, cluster=scenario, simulate=False)
+    assert (planted.code, planted.on) in {(finding.code, finding.subject.name) for finding in found.findings}
+    expected = {planted.code, *planted.follows}
+    assert _codes(found.findings) == expected
+    assert not found.not_checked
+    alone = diagnose.diagnose(recorded, cluster=None, simulate=False)
+    assert _codes(alone.findings) == expected - BY_CONFIGURATION
+
+
+def test_nothing_is_found_in_a_healthy_cluster(tmp_path):
+    scenario, recorded = _record(laid_over(HEALTHY, {}), tmp_path)
+    for cluster in (scenario, None):
+        assert not diagnose.diagnose(recorded, cluster=cluster, simulate=False).findings
+
+
+def test_every_cause_is_planted_once():
+    assert len(PLANTED) >= 10
+    assert len({planted.code for planted in PLANTED}) == len(PLANTED)
+
+
+def test_on_the_command_line(cli, tmp_path):
+    limited = next(planted for planted in PLANTED if planted.code == "cpu-limit")
+    scenario = tmp_path / "cluster.yaml"
+    scenario.write_text(json.dumps(laid_over(HEALTHY, limited.change)))
+    written = cli("simulate", scenario, "--format", "esxtop", "--out", "recorded")
+    assert (written.returncode, written.stdout) == (0, "")
+    assert written.stderr == "wrote recorded/esx-1.csv\nwrote recorded/esx-2.csv\n"
+    found = cli("diagnose", "recorded/esx-1.csv", "recorded/esx-2.csv", "--format", "json")
+    assert found.returncode == 0
+    findings = json.loads(found.stdout)["findings"]
+    assert [(finding["code"], finding["name"]) for finding in findings] == [("cpu-limit", "capped")]

@@ -1,0 +1,223 @@
+"""A simulated cluster as esxtop would have recorded it: what is written is what was simulated, read back."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import defaultdict
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hypertwin import run
+from hypertwin.ingest import formats, telemetry
+from hypertwin.ingest.vmware import esxtop, esxtop_export
+from hypertwin.ingest.vmware.esxtop_counters import BY_NAME
+
+PRINTED = 0.005001
+"""What printing with two digits takes or adds at most."""
+MIB = 2**20
+
+CLUSTER = {
+    "name": "recorded",
+    "run": {"duration": "9 s", "warmup": "1 s", "sample_interval": "3 s"},
+    "hosts": {
+        "esx": {
+            "sockets": 2,
+            "cores_per_socket": 2,
+            "clock": "2.6 GHz",
+            "memory_per_node": "32 GiB",
+            "hypervisor": "esxi-7.0",
+            "adapters": {"ports": 2, "lun_depth": 4},
+        },
+        "node": {
+            "count": 2,
+            "sockets": 1,
+            "cores_per_socket": 4,
+            "threads_per_core": 1,
+            "clock": "2.6 GHz",
+            "memory_per_node": "64 GiB",
+            "hypervisor": "esxi-7.0",
+        },
+    },
+    "vms": {
+        "db": {"vcpus": 6, "memory": "40 GiB", "workload": "oltp", "array": "san", "vdisks": 9, "host": "esx"},
+        "web": {"count": 3, "vcpus": 2, "memory": "4 GiB", "workload": "oltp", "limit": "2 GHz", "host": "esx"},
+        "hci": {"count": 2, "vcpus": 2, "memory": "4 GiB", "workload": "oltp", "storage": "pool", "controllers": 2},
+    },
+    "workloads": {
+        "oltp": {
+            "arrivals": {"closed": {"population": 12, "think": {"mean": "5 ms"}}},
+            "cpu": {"mean": "5 ms"},
+            "ios": 4,
+            "read_pct": 70,
+        }
+    },
+    "arrays": {"san": {"front_end_ports": 2, "disks": {"kind": "sas-ssd", "count": 8}}},
+    "storage": {
+        "pool": {
+            "kind": "mirrored-mesh",
+            "nodes": "node",
+            "deployment": "hci",
+            "redundancy": "replicas-2",
+            "devices": {"kind": "nvme", "per_node": 2, "capacity": "800 GB"},
+        }
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def scenario(tmp_path_factory) -> Path:
+    path: Path = tmp_path_factory.mktemp("scenario") / "cluster.yaml"
+    path.write_text(json.dumps(CLUSTER))
+    return path
+
+
+@pytest.fixture(scope="module")
+def samples(scenario) -> list[dict[str, Any]]:
+    return list(run.samples(scenario))
+
+
+@pytest.fixture(scope="module")
+def recorded(samples, tmp_path_factory) -> dict[str, Path]:
+    files = esxtop_export.write(iter(samples), tmp_path_factory.mktemp("recorded"))
+    return {file.stem: file for file in files}
+
+
+Series = dict[tuple[str, str], list[float]]
+
+
+def _read(path: Path) -> Series:
+    """Values in the order of time, by entity and metric."""
+    series: Series = defaultdict(list)
+    reading = esxtop.read(path)
+    times = set()
+    for frame in reading.frames:
+        for time, entity, metric, value, _ in frame.sort("time").iter_rows():
+            times.add(time)
+            series[entity, metric].append(value)
+    assert sorted(times) == [esxtop_export.START + timedelta(seconds=second) for second in (3, 6, 9)]
+    assert reading.notes == []
+    assert not any(gap.what.startswith(("Group Cpu", "Vcpu", "Physical Cpu", "Group Memory")) for gap in reading.gaps)
+    return series
+
+
+def test_every_host_has_a_file(recorded, samples):
+    assert list(recorded) == ["esx", "node-1", "node-2"]
+    assert len(samples) == 3
+
+
+def test_machines_and_hosts_read_back_are_what_was_simulated(recorded, samples):
+    for place, name in enumerate(recorded):
+        series, hosts = _read(recorded[name]), [sample["hosts"][place] for sample in samples]
+        host = telemetry.entity("host", name)
+
+        def same(entity: str, metric: str, expected: list[float], tolerance: float = PRINTED) -> None:
+            assert series[entity, metric] == pytest.approx(expected, rel=0, abs=tolerance), (entity, metric)  # noqa: B023
+
+        threads = len(hosts[0]["cpu_utilization_pct"])
+        assert (series[host, "cores"], series[host, "threads"]) == ([hosts[0]["cores"]], [threads])
+        same(host, "usage_pct", [each["usage_pct"] for each in hosts], PRINTED * threads / hosts[0]["cores"])
+        same(host, "utilization_pct", [each["utilization_pct"] for each in hosts])
+        assert ((host, "core_utilization_pct") in series) == (threads > hosts[0]["cores"])
+        same(host, "memory_bytes", [each["memory_mb"] * MIB for each in hosts], PRINTED * MIB)
+        for index, vm in enumerate(hosts[0]["vms"]):
+            machine = f"{host}/{telemetry.entity('vm', vm['name'])}"
+            vms = [each["vms"][index] for each in hosts]
+            assert series[machine, "vcpus"] == [vm["vcpus"]]
+            for metric, key in (
+                ("run_sum_pct", "run_pct"),
+                ("ready_sum_pct", "ready_pct"),
+                ("costop_sum_pct", "costop_pct"),
+            ):
+                same(machine, metric, [sum(each["worlds"][key]) for each in vms])
+            same(machine, "limited_sum_pct", [sum(each["worlds"]["limited_pct"]) for each in vms])
+            same(machine, "used_sum_pct", [sum(each["worlds"]["used_pct"]) + each["system_pct"] for each in vms])
+            same(machine, "system_pct", [each["system_pct"] for each in vms])
+            waits = [sum(each["worlds"]["wait_pct"][: vm["vcpus"]]) for each in vms]
+            same(machine, "wait_sum_pct", waits, PRINTED * vm["vcpus"])
+            same(machine, "numa_local_pct", [each["numa_local_pct"] for each in vms])
+            for vcpu in range(vm["vcpus"]):
+                for metric, key in (("run_sum_pct", "run_pct"), ("ready_sum_pct", "ready_pct")):
+                    same(f"{machine}/vcpu/{vcpu}", metric, [each["worlds"][key][vcpu] for each in vms])
+            for number, disk in enumerate(vm["disks"]):
+                unit = number // CLUSTER["vms"][vm["name"].split("-")[0]].get("controllers", 1)  # type: ignore[index]
+                unit += unit >= 7  # the controller's own number
+                entity = f"{machine}/disk/scsi{disk['controller']}:{unit}"
+                disks = [each["disks"][number] for each in vms]
+                same(entity, "read_iops", [each["iops"][0] for each in disks])
+                same(entity, "write_latency_ms", [each["latency_ms"][1] or 0 for each in disks])
+                same(entity, "read_bytes_per_s", [each["mb_per_s"][0] * MIB for each in disks], PRINTED * MIB)
+        for kind, key in (("device", "devices"), ("adapter", "adapters")):
+            for index, device in enumerate(hosts[0][key]):
+                entity = f"{host}/{telemetry.entity(kind, device['name'])}"
+                devices = [each[key][index] for each in hosts]
+                same(entity, "queue_depth", [each["queue_depth"] for each in devices])
+                same(entity, "active_commands", [each["active"] for each in devices])
+                same(entity, "queued_commands", [each["queued"] for each in devices])
+                same(entity, "device_latency_ms", [each["device_ms"] for each in devices])
+                same(entity, "kernel_latency_ms", [each["kernel_ms"] for each in devices])
+                same(entity, "latency_ms", [each["device_ms"] + each["kernel_ms"] for each in devices])
+        for index, service in enumerate(hosts[0]["services"]):
+            entity = f"{host}/{telemetry.entity('process', 'storage-' + service['pool'])}"
+            same(entity, "used_sum_pct", [sum(each["services"][index]["worlds"]["used_pct"]) for each in hosts])
+
+
+def test_a_vcpu_runs_waits_or_is_held_back_all_the_time(recorded):
+    seen = 0
+    for path in recorded.values():
+        with path.open(newline="") as file:
+            header, *rows = csv.reader(file)
+        for row in rows:
+            sums: dict[str, float] = defaultdict(float)
+            for name, value in zip(header, row, strict=True):
+                vcpu, _, counter = name.rpartition("\\")
+                if "\\Vcpu(" in name and counter in ("% Run", "% Ready", "% CoStop", "% Wait"):
+                    sums[vcpu] += float(value)
+            assert all(total == pytest.approx(100, abs=4 * PRINTED) for total in sums.values())
+            seen += len(sums)
+    assert seen == 3 * (6 + 3 * 2 + 2 * 2)
+
+
+def test_every_column_is_a_known_counter_with_its_unit(recorded):
+    header = next(csv.reader(recorded["esx"].read_text().splitlines()))
+    assert header[0] == "(PDH-CSV 4.0) (UTC)(0)"
+    for name in header[1:]:
+        _, _, host, group, counter = name.split("\\")
+        assert host == "esx"
+        assert (group.partition("(")[0].lower(), counter.lower()) in BY_NAME
+    assert len(set(header)) == len(header)
+
+
+def test_the_same_run_gives_the_same_bytes(scenario, recorded, tmp_path):
+    for again in esxtop_export.write(run.samples(scenario), tmp_path):
+        assert again.read_bytes() == recorded[again.stem].read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["esx.csv", "node-1.csv", "node-2.csv"]
+    assert formats.read(str(tmp_path / "esx.csv")).kind == "esxtop"
+
+
+def test_samples_are_those_of_the_report(scenario, samples):
+    (point,) = run.simulate(scenario, replications=1).points
+    for place, name in enumerate(point["hosts"]):
+        usage = [sample["hosts"][place]["usage_pct"] for sample in samples]
+        assert point["timeline"]["hosts"][name]["usage_pct"] == usage
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((), "say where to write them with --out FOLDER"),
+        (("--out", "folder", "--sweep", "vms.db.vcpus=1,2"), "one run"),
+        (("--out", "folder", "--report", "page.html"), "one run"),
+        (("--out", "folder", "--replications", "2"), "one run"),
+        (("--out", "folder", "--set", "run.sample_interval=100 ms"), "whole seconds"),
+        (("--out", "tiny.yaml"), "cannot write into tiny.yaml"),
+    ],
+)
+def test_what_cannot_be_written_is_said(cli, tiny, arguments, says):
+    done = cli("simulate", tiny, "--format", "esxtop", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert says in " ".join(done.stderr.split())
+    assert sorted(path.name for path in tiny.parent.rglob("*.csv*")) == []
