@@ -95,7 +95,12 @@ def _run(name: str, inputs: int, seed: int) -> Outcome:
     told.unlink(missing_ok=True)
     command = [sys.executable, __file__, "--one", name, "--seed", str(seed)]
     command += [f"-runs={inputs}", f"-rss_limit_mb={MOST_MEMORY_MIB}", f"-timeout={MOST_SECONDS}", f"-seed={seed}"]
-    command += [f"-max_len={LONGEST_INPUT}", "-print_final_stats=1", f"-artifact_prefix={folder}/crash-"]
+    command += [
+        f"-max_len={LONGEST_INPUT}",
+        "-print_final_stats=1",
+        "-mutate_depth=2",
+        f"-artifact_prefix={folder}/crash-",
+    ]
     began = time.monotonic()
     with (folder / "log").open("w") as log:
         done = subprocess.run(command, cwd=ROOT, stdout=log, stderr=log, check=False)

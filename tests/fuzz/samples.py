@@ -30,7 +30,8 @@ from tests.python import (
     test_vsphere_answers,
 )
 
-from hypertwin.ingest import prometheus_queries, telemetry, vsphere
+from hypertwin.ingest import prometheus_queries, telemetry
+from hypertwin.ingest.vmware import vsphere
 
 PART = b"\n\f\n"
 """Between the files of a sample that stands for several."""

@@ -26,8 +26,6 @@ MOST_ENTITY = 3 * (3 * outside.MOST_NAME + 16)
 """Longest path of an entity, in characters: three kinds with a name each, of which `/` and `%` take three."""
 MOST_ENTITY_CHARACTERS = 2**28
 """Of all paths together."""
-LAST_TIME_US = 7_258_118_400_000_000
-"""The end of 2199, in microseconds since 1970."""
 BATCH_ROWS = 65_536
 TYPES = {
     "time": "TIMESTAMP WITH TIME ZONE",
@@ -118,7 +116,7 @@ class _Checks:
         if not frame["value"].is_finite().all():
             outside.refuse(self.path, "value", "infinite or no number", "finite numbers", _HINT)
         times = frame["time"].drop_nulls()
-        if not times.is_between(0, LAST_TIME_US).all():
+        if not times.is_between(0, telemetry.LAST_TIME_US).all():
             outside.refuse(self.path, "time", "before 1970 or after 2199", "times of measurements", _HINT)
         for path in set(frame["entity"].unique()) - self.entities:
             if not is_entity(path):

@@ -32,6 +32,9 @@ SCHEMA = MappingProxyType(
 )
 """Columns of the table. `time` is the end of the interval that the value is of; null where the source has no clock."""
 
+LAST_TIME_US = 7_258_118_400_000_000
+"""The end of 2199, in microseconds since 1970: no measurement is later, or before 1970."""
+
 KINDS = (
     *("host", "vm", "vcpu", "pcpu", "node", "device", "adapter", "datastore", "disk", "interface", "process"),
     *("guest", "benchmark", "series", "pool"),

@@ -213,7 +213,7 @@ class _File:
             time = datetime(year, month, day, hours, int(minute), int(second_of or 0), tzinfo=UTC)
             if zone and zone != "Z":
                 time = datetime.fromisoformat(f"{time.replace(tzinfo=None).isoformat()}{zone}").astimezone(UTC)
-            if time.year < 1970:
+            if not 1970 <= time.year < 2200:
                 raise ValueError
         except (ValueError, OverflowError):
             outside.refuse(self.path, "Timestamp", row.time, allowed, hint, line=row.line)
