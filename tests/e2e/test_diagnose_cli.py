@@ -12,6 +12,7 @@ import pytest
 
 from conftest import Cli
 from hypertwin.ingest import telemetry
+from hypertwin.report import diagnosis
 
 HOSTILE = ("<script>alert(1)</script>", "=cmd|' /C calc'!A0", '"><img src=x onerror=alert(1)>', "naïve 机器", "a/b%2F")
 START = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
@@ -47,11 +48,11 @@ def test_json_has_its_shape(cli: Cli, table: Path) -> None:
     }
     finding = found["findings"][0]
     assert set(finding) == {
-        *("code", "severity", "entity", "kind", "name", "host", "title", "text", "evidence", "source", "sources"),
-        *("advice", "cause", "what_if"),
+        *("code", "severity", "entity", "kind", "name", "host", "title", "figure", "text", "evidence", "source"),
+        *("sources", "advice", "cause", "what_if"),
     }
     assert set(finding["evidence"][0]) == {
-        *("metric", "what", "value", "unit", "band", "entity", "samples", "beyond"),
+        *("metric", "what", "value", "unit", "band", "band_source", "entity", "samples", "beyond"),
     }
     assert {each["code"] for each in found["findings"]} == {"cpu-ready", "hidden-host-saturation"}
     worst_first = [("critical", "warning", "info").index(each["severity"]) for each in found["findings"]]
@@ -66,6 +67,11 @@ def test_words_tell_cause_and_consequence(cli: Cli, table: Path) -> None:
     first = done.stdout.splitlines()[0]
     assert first.startswith("6 findings with 1 cause: ")
     assert "is saturated, and its guests do not show it" in done.stdout
+    lines = done.stdout.splitlines()
+    assert lines[2] == "  critical hidden-host-saturation: esx<b>1</b>: usage 100 %, its largest guest 68 %"
+    assert lines[3].startswith(
+        "    → critical cpu-ready: 5 machines, worst a/b%2F: ready 70 % summed over 4 vCPUs = 18 %"
+    )
     assert "summed over 4 vCPUs = 18 % per vCPU (3,500 ms per vCPU of each 20 s)" in done.stdout
     assert "Not checked" in done.stdout
 
@@ -101,6 +107,19 @@ def test_a_cluster_alone_is_looked_at(cli: Cli, tiny: Path) -> None:
     (finding,) = found["findings"]
     assert finding["code"] == "more-vcpus-than-cores"
     assert finding["what_if"]["set"]["vms.db.vcpus"] == 2
+
+
+def test_what_files_lack_is_a_line_for_each_family() -> None:
+    def lacking(source: str, *names: str) -> dict[str, Any]:
+        return {"source": source, "notes": [], "gaps": [{"what": name, "costs": f"no {name[-1]}"} for name in names]}
+
+    disks = (r"Disk Device\A", r"Disk Device\B")
+    read = [lacking("1.csv", *disks, "vmstat -t"), *(lacking(f"{n}.csv", *disks) for n in range(2, 7))]
+    assert diagnosis.remarks({"notes": ["said"], "read": read}) == [
+        "said",
+        "1.csv, 2.csv, 3.csv and 3 more lack Disk Device (A, B): no A; no B",
+        "1.csv lacks vmstat -t: no t",
+    ]
 
 
 @pytest.mark.parametrize(

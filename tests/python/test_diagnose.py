@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,13 +12,15 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 
 from hypertwin import scenario
 from hypertwin.diagnose import ALSO_READ, RULES, Diagnosis, diagnose
 from hypertwin.diagnose.evidence import Evidence
-from hypertwin.diagnose.rule import Band, Finding
+from hypertwin.diagnose.rule import OWN, Band, Finding
 from hypertwin.errors import FileMissingError
 from hypertwin.ingest import telemetry
+from hypertwin.report import diagnosis, html
 
 START = datetime.datetime(2026, 1, 1, 9, tzinfo=datetime.UTC)
 STEP_S = 20
@@ -454,8 +457,29 @@ def test_rules_are_whole() -> None:
         for band in rule.bands:
             limits = [limit for _, limit in band.limits()]
             assert limits == sorted(limits, reverse=not band.below)
+            assert band.own <= {severity for severity, _ in band.limits()} or band.own == OWN
+        for source in rule.sources:
+            assert source.title, rule.code
+            assert not source.address or source.address.startswith("https://"), source.address
     for metric in ALSO_READ:
         assert metric in telemetry.METRICS
+
+
+@pytest.mark.parametrize(
+    ("metric", "entity", "value", "source", "own"),
+    [
+        ("ready_sum_pct", DB, 3.0 * 8, "own", ["info"]),
+        ("ready_sum_pct", DB, 6.0 * 8, "published", ["info"]),
+        ("limited_sum_pct", DB, 20.0 * 8, "own", ["warning", "critical"]),
+        ("numa_local_pct", DB, 50.0, "published", []),
+    ],
+)
+def test_whose_limit_decided_is_told(
+    look: Look, metric: str, entity: str, value: float, source: str, own: list[str]
+) -> None:
+    (finding,) = look({**HEALTHY, (entity, metric): value}).to_dict()["findings"]
+    assert finding["evidence"][0]["band_source"] == source
+    assert finding["evidence"][0]["band"]["own"] == own
 
 
 @given(st.floats(0, 100))
@@ -503,3 +527,48 @@ def test_moves_keep_to_placement_rules(look: Look, rule: dict[str, Any] | None, 
     else:
         assert finding.what_if is not None
         assert finding.what_if["set"] == {moved: "esx2"}
+
+
+def shown(found: Diagnosis) -> list[str]:
+    """What a terminal shows."""
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(diagnosis.text(found.to_dict()))
+    return [line.rstrip() for line in console.export_text().splitlines()]
+
+
+def test_every_code_is_told_first_however_many_machines_there_are(look: Look) -> None:
+    table = dict(HEALTHY)
+    for number in range(60):
+        limited, waiting = (telemetry.entity("host", "esx1", "vm", f"{word}-{number}") for word in ("capped", "batch"))
+        table |= {(limited, "vcpus"): 1, (limited, "limited_sum_pct"): 20 + number / 10}
+        table |= {(waiting, "vcpus"): 1, (waiting, "ready_sum_pct"): 20 + number / 10}
+    table |= {(HOST, "usage_pct"): 100, (DB, "costop_sum_pct"): 40, (LUN, "queued_commands"): 9}
+    found = look(table)
+    lines = shown(found)
+    assert lines[0].startswith("123 findings with 62 causes: 122 critical, 1 warning")
+    assert lines[2:8] == [
+        "  critical cpu-limit: 60 machines, worst capped-59: limited 26 % summed over 1 vCPU = 26 % per vCPU"
+        " (5,180 ms per vCPU of each 20 s)",
+        "  critical hidden-host-saturation: esx1: usage 100 %, its largest guest 66 %",
+        "    → critical cpu-ready: 60 machines, worst batch-59: ready 26 % summed over 1 vCPU = 26 % per vCPU"
+        " (5,180 ms per vCPU of each 20 s)",
+        "    → critical co-stop: db: co-stop 40 % summed over 8 vCPUs = 5 % per vCPU (1,000 ms per vCPU of each 20 s)",
+        "  warning storage-queue-full: naa.1: 9 commands wait on esx1",
+        "",
+    ]
+    assert any(line.startswith("cpu-limit, 57 more: capped-56, capped-55") for line in lines)
+    assert len(lines) < 90
+    page = html.render_diagnosis({"version": "1", **found.to_dict()}, [[]] * len(found.findings))
+    for summary in ("60 machines", "cpu-limit: 57 more"):
+        assert f"<summary>{summary}</summary>" in page
+    assert page.count("waits for CPU: ready") == 60
+
+
+def test_an_adapter_is_slow_because_a_queue_behind_it_is_full(look: Look) -> None:
+    adapter = f"{HOST}/adapter/vmhba0"
+    full = {**HEALTHY, (LUN, "queued_commands"): 9}
+    found = look({**full, (LUN, "kernel_latency_ms"): 7, (adapter, "kernel_latency_ms"): 5})
+    assert [finding.cause for finding in found.findings if finding.code == "storage-latency"] == [
+        ("storage-queue-full", LUN)
+    ] * 2
+    assert only(look({**full, (adapter, "device_latency_ms"): 50}), "storage-latency").cause is None

@@ -265,6 +265,17 @@ def test_machines_without_worlds(read: Any) -> None:
     assert any("worlds" in note for note in got.reading.notes)
 
 
+def test_vcpus_of_a_machine_without_worlds(read: Any) -> None:
+    # Run, Ready, CoStop, Idle and VmWait of a vCPU are all of its time
+    columns = {name: values for name, values in files.machine("db", 7, vcpus=6).items() if "Vcpu(" not in name}
+    got = read(files.text(HOST | columns))
+    assert got.values("host/esx1/vm/db", "vcpus") == [6]
+    assert got.values("host/esx1/vm/db", "idle_sum_pct") == [240, 240]
+    assert any("VmWait" in note for note in got.reading.notes)
+    # what the group's worlds wait has the helpers in it
+    assert got.values("host/esx1/vm/db", "wait_sum_pct") == []
+
+
 @pytest.mark.parametrize(
     ("host", "shown"), [("esx1.example.com", "esx1.example.com"), ("localhost", "a b"), ("", "a b")]
 )

@@ -333,6 +333,8 @@ TEXT = b'<c t="inlineStr"><is><t>%s</t></is></c>'
         ("xl/worksheets/sheet1.xml", SHEET % b'<row r="1"><c r="ZZZZZZ1"><v>1</v></c></row>', "bad-source"),
         ("xl/worksheets/sheet1.xml", SHEET % b'<row r="1"><c t="s"><v>99999999</v></c></row>', "bad-source"),
         ("xl/worksheets/sheet1.xml", SHEET % (b"<row>" + b"<c/>" * 2_000_000 + b"</row>"), "source-too-large"),
+        ("xl/worksheets/sheet1.xml", SHEET % (b"<row/>" * 1_100_000), "source-too-large"),
+        ("xl/worksheets/sheet1.xml", SHEET % ((b"<row>" + b"<c/>" * 900_000 + b"</row>") * 12), "source-too-large"),
         ("xl/worksheets/sheet1.xml", b"<a>" * 3_000_000, "source-too-large"),
         ("xl/worksheets/sheet1.xml", LAUGHS + SHEET % b"<row><c><v>&j;</v></c></row>", "bad-source"),
         ("xl/sharedStrings.xml", b"<sst>" + b" " * 70_000_000 + b"</sst>", "source-too-large"),

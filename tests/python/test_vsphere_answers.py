@@ -272,3 +272,8 @@ def test_any_samples_give_a_table_or_one_error(samples: str, values: str, instan
     except SourceError:
         return
     assert frame is None or np.isfinite(frame["value"].to_numpy()).all()
+
+
+def test_one_address_at_a_time():
+    with pytest.raises(BadAddressError, match="2 addresses"):
+        sources.read(["vcenter://a@one", "vcenter://a@two"])

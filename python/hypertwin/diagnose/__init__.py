@@ -142,6 +142,7 @@ def judge(case: Case) -> tuple[list[Finding], list[NotChecked]]:
         key=lambda finding: (
             SEVERITIES.index(finding.severity),
             order[finding.code],
+            -finding.excess,
             finding.subject.path,
             finding.title,
         )

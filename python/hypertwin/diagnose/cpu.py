@@ -9,6 +9,7 @@ from hypertwin.diagnose.rule import (
     ESXTOP_THRESHOLDS,
     LARGE_DATABASES,
     METRICS_IN_VMWARE,
+    OWN,
     READY_CONVERSION,
     Band,
     Finding,
@@ -25,19 +26,22 @@ from hypertwin.report import ready
 SUSTAINED = "reached in 5 % of the samples or more"
 OFTEN = "reached in a fifth of the samples or more"
 
-READY = Band("ready_sum_pct", "%", "ready per vCPU, limited time not counted", 2.5, 5, 10)
-STEAL = Band("steal_pct", "%", "steal in a guest", 2.5, 5, 10)
-COSTOP = Band("costop_sum_pct", "%", "co-stop per vCPU", info=1, critical=3)
-LIMITED = Band("limited_sum_pct", "%", "limited time (%MLMTD) per vCPU", warning=1, critical=10)
-USAGE = Band("usage_pct", "%", "usage of a host", warning=95)
-GUEST = Band("guest_cpu_pct", "%", "CPU as the largest machine's guest sees it", warning=85, below=True)
+READY = Band("ready_sum_pct", "%", "ready per vCPU, limited time not counted", 2.5, 5, 10, own=frozenset({"info"}))
+STEAL = Band("steal_pct", "%", "steal in a guest", 2.5, 5, 10, own=OWN)
+COSTOP = Band("costop_sum_pct", "%", "co-stop per vCPU", info=1, critical=3, own=frozenset({"info"}))
+LIMITED = Band("limited_sum_pct", "%", "limited time (%MLMTD) per vCPU", warning=1, critical=10, own=OWN)
+USAGE = Band("usage_pct", "%", "usage of a host", warning=95, own=OWN)
+GUEST = Band("guest_cpu_pct", "%", "CPU as the largest machine's guest sees it", warning=85, below=True, own=OWN)
 
 RED_HAT_STEAL = Source(
     '"Steal Time Accounting" (Red Hat Enterprise Linux 6, Virtualization Host Configuration Guide)',
-    "https://docs.redhat.com/en/documentation/Red_Hat_Enterprise_Linux/6/html/virtualization_host_configuration_and_guest_installation_guide/",
+    "https://docs.redhat.com/en/documentation/Red_Hat_Enterprise_Linux/6/html/"
+    "virtualization_host_configuration_and_guest_installation_guide/form-virtualization_host_configuration_and_"
+    "guest_installation_guide-kvm_guest_timing_management-steal_time_accounting",
 )
 USAGE_COUNTER = Source(
-    "Broadcom KB 431027, on what cpu.usage of a host counts", "https://knowledge.broadcom.com/external/article/431027"
+    "Broadcom KB 431027, on what cpu.usage of a host counts",
+    "https://knowledge.broadcom.com/external/article/431027/esxi-host-cpu-usage-appears-high-in-vcen.html",
 )
 
 
@@ -62,6 +66,7 @@ def _ready(case: Case, rule: Rule) -> Iterator[Finding]:
             subject=machine.subject,
             host=machine.host,
             title=f"{machine.name} waits for CPU: {told}",
+            figure=told,
             text=(
                 f"The vCPUs of {machine.name}{on} want to run and no CPU is free for them: {told}, {SUSTAINED}; "
                 f"{ready.percent(summed.mean)} summed = {ready.percent(each.mean)} per vCPU on average.{crowd} "
@@ -86,6 +91,7 @@ def _ready(case: Case, rule: Rule) -> Iterator[Finding]:
             subject=Subject("guest", name, path),
             host=host,
             title=f"{name} waits for CPU: its guest sees {ready.percent(steal.high)} steal",
+            figure=f"steal {ready.percent(steal.high)}",
             text=(
                 f"In {ready.percent(steal.high)} of the time ({SUSTAINED}; {ready.percent(steal.mean)} on average) the "
                 f"vCPUs of {name} wanted to run and its hypervisor did not let them. Steal is what the host would call "
@@ -110,6 +116,7 @@ def _costop(case: Case, rule: Rule) -> Iterator[Finding]:
             subject=machine.subject,
             host=machine.host,
             title=f"vCPUs of {machine.name} are held back for each other: {told}",
+            figure=told,
             text=(
                 f"{machine.name} has {machine.vcpus} vCPUs that must make progress together. Some get no CPU in time, "
                 f"so the others are stopped: {told}, {SUSTAINED}.{_crowd(machine.server)}"
@@ -138,6 +145,7 @@ def _limited(case: Case, rule: Rule) -> Iterator[Finding]:
             subject=machine.subject,
             host=machine.host,
             title=f"{machine.name} runs into its CPU limit: {told}",
+            figure=told,
             text=(
                 f"{machine.name} could run, a CPU is free, and its limit forbids it: {told}, {SUSTAINED}. Limited time "
                 f"is part of its ready time.{of_ready} A less busy host would not help."
@@ -179,6 +187,7 @@ def _saturated(case: Case, rule: Rule) -> Iterator[Finding]:
             subject=server.subject,
             host=server.name,
             title=f"{server.name} is saturated, and its guests do not show it",
+            figure=f"usage {ready.percent(usage.often)}, its largest guest {ready.percent(largest.stat.median)}",
             text=(
                 f"{server.name} uses {ready.percent(usage.often)} of its nominal clock ({OFTEN}; "
                 f"{ready.percent(usage.mean)} on average){also}. The guest of {machine.name}, its largest machine "
@@ -246,8 +255,8 @@ RULES = (
         says=(
             "vCPUs can run and get no CPU: the host has more to run than it has cores. Per vCPU, not summed; time that "
             "the machine's own limit costs is left to `cpu-limit`. In a guest of KVM the same is called steal; ESXi "
-            "tells its guests nothing, so there steal is always 0. 5 and 10 % are published; 2.5 %, half of what is "
-            "called healthy, is hypertwin's own."
+            "tells its guests nothing, so there steal is always 0, and no limit of it is published: ready's are taken. "
+            "2.5 % is half of what is called healthy."
         ),
         bands=(READY, STEAL),
         sources=(ESXTOP_THRESHOLDS, METRICS_IN_VMWARE, READY_CONVERSION, RED_HAT_STEAL),
@@ -275,8 +284,8 @@ RULES = (
         code="cpu-limit",
         title="A machine runs into its CPU limit",
         says=(
-            "The machine could run and a CPU is free, but its limit (or quota) forbids it. Critical from where ready "
-            "would be."
+            "The machine could run and a CPU is free, but its limit (or quota) forbids it. Published is that it should "
+            "be 0; 1 % leaves room for chance, and it is critical from where ready would be."
         ),
         bands=(LIMITED,),
         sources=(ESXTOP_THRESHOLDS, ESXTOP_STATISTICS),
@@ -289,7 +298,7 @@ RULES = (
         says=(
             "All cores of the host are busy while the guest of its largest machine believes that there is room: on "
             "cores whose two threads are busy each vCPU is slower, which no guest sees. That a guest's CPU falls on a "
-            "saturated host is published; where it is judged is hypertwin's own."
+            "saturated host is published, at which values is not."
         ),
         bands=(USAGE, GUEST),
         sources=(LARGE_DATABASES, USAGE_COUNTER),

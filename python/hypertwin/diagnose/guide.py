@@ -11,7 +11,8 @@ _HEAD = """# Findings of `hypertwin diagnose`
 <!-- Generated from python/hypertwin/diagnose/ by `make docs`. -->
 
 How they are judged and read: [diagnosis](guides/diagnosis.md). Codes are stable. A value at a limit is within it.
-Bands of machines are per vCPU, never summed. A limit that is hypertwin's own choice is said to be so.
+Bands of machines are per vCPU, never summed. Limits are published by a source of the rule, but for those marked
+(own): these are hypertwin's choice, where nothing is published or something else is.
 
 | code | what it says |
 |---|---|
@@ -39,5 +40,8 @@ def _section(rule: Rule) -> str:
 def _row(band: Band) -> str:
     limits = dict(band.limits())
     sign = "<" if band.below else ">"
-    cells = [f"{sign} {amount(limits[name], band.unit)}" if name in limits else "" for name in reversed(SEVERITIES)]
+    cells = [
+        f"{sign} {amount(limits[name], band.unit)}{' (own)' * (name in band.own)}" if name in limits else ""
+        for name in reversed(SEVERITIES)
+    ]
     return f"| {band.what} (`{band.metric}`) | {' | '.join(cells)} |\n"

@@ -42,6 +42,7 @@ def _swap_wait(case: Case, rule: Rule) -> Iterator[Finding]:
             subject=machine.subject,
             host=machine.host,
             title=f"{machine.name} waits for memory that its host swapped out: {told}",
+            figure=told,
             text=(
                 f"vCPUs of {machine.name} stand still while {machine.host or 'the host'} reads their memory back from "
                 f"disk: {told}, {SUSTAINED}. The guest knows nothing of it; to its users it hangs."
@@ -87,6 +88,7 @@ def _reclaimed(case: Case, rule: Rule) -> Iterator[Finding]:
             subject=machine.subject,
             host=machine.host,
             title=f"{machine.host or 'The host'} takes memory from {machine.name}",
+            figure=shown,
             text=(
                 f"{machine.name} does not have all of its memory{of}: {shown}. "
                 + ("It is being read back now, which stops vCPUs. " if now else "")
@@ -118,6 +120,7 @@ def _remote(case: Case, rule: Rule) -> Iterator[Finding]:
             subject=machine.subject,
             host=machine.host,
             title=f"{machine.name} has {ready.percent(100 - local.seldom)} of its memory on a remote NUMA node",
+            figure=f"{ready.percent(local.seldom)} of its memory is local",
             text=(
                 f"In a fifth of the samples or more only {ready.percent(local.seldom)} of the memory of {machine.name} "
                 f"is on the nodes where its vCPUs run{amounts}; {ready.percent(local.mean)} on average. An access to "
@@ -158,6 +161,7 @@ def _spilled(rule: Rule, machine: Machine) -> Iterator[Finding]:
         subject=machine.subject,
         host=machine.host,
         title=f"{size(remote)} of the memory of {machine.name} cannot be local",
+        figure=f"{size(remote)} of its memory cannot be local",
         text=(
             f"{machine.name} has {size(layout['memory_bytes'])}, and its {machine.vcpus} vCPUs live on nodes that do "
             f"not hold it: {size(remote)} is on another node. By its configuration; it was not measured."

@@ -26,7 +26,7 @@ BY_CLUSTER = Need("configuration of machines and hosts (--cluster)")
 
 HOT_ADD = Source(
     'VMware KB 2040375, "vNUMA is disabled if vCPU hotplug is enabled"',
-    "https://knowledge.broadcom.com/external/article?legacyId=2040375",
+    "https://kb.vmware.com/kb/2040375",
 )
 DEEP_DIVE = Source(
     "Frank Denneman, NUMA Deep Dive", "https://frankdenneman.nl/2016/07/06/introduction-2016-numa-deep-dive-series/"
@@ -50,6 +50,7 @@ def _odd(case: Case, rule: Rule) -> Iterator[Finding]:
             subject=machine.subject,
             host=machine.host,
             title=f"{machine.name} is wider than a NUMA node and has an odd number of vCPUs ({machine.vcpus})",
+            figure=f"{machine.vcpus} vCPUs, {_parts(machine)}",
             text=(
                 f"The {machine.vcpus} vCPUs of {machine.name} take more than one node{_of(machine)}, and cannot be "
                 f"split evenly: one node has more of them to serve, {_parts(machine)}, and the guest's scheduler "
@@ -70,6 +71,7 @@ def _hot_add(case: Case, rule: Rule) -> Iterator[Finding]:
             subject=machine.subject,
             host=machine.host,
             title=f"CPU hot-add hides NUMA from {machine.name}",
+            figure=f"{machine.vcpus} vCPUs, {_parts(machine)}",
             text=(
                 f"{machine.name} has {machine.vcpus} vCPUs, more than a node{_of(machine)}. With CPU hot-add on, ESXi "
                 "shows its guest one node; operating system and database cannot keep memory near the CPU that uses "
@@ -94,6 +96,7 @@ def _split(case: Case, rule: Rule) -> Iterator[Finding]:
             subject=machine.subject,
             host=machine.host,
             title=f"{machine.name} is badly split over NUMA nodes",
+            figure=f"{machine.vcpus} vCPUs, {_parts(machine)}",
             text=(
                 f"{machine.name}: {machine.vcpus} vCPUs{_sockets(machine)}, {_parts(machine)}. "
                 + " ".join(f"{text[0].upper()}{text[1:]}." for text in found)
@@ -117,6 +120,7 @@ def _too_wide(case: Case, rule: Rule) -> Iterator[Finding]:
             subject=machine.subject,
             host=machine.host,
             title=f"{machine.name} has {machine.vcpus} vCPUs on the {cores} cores of {machine.host}",
+            figure=f"{machine.vcpus} vCPUs on {cores} cores",
             text=(
                 f"{machine.name} counts hyper-threads as cores: {machine.vcpus} vCPUs for {cores} cores. Busy vCPUs "
                 "share cores then, each at about 60 % of its speed, the host's own work has no core left, and co-stop "

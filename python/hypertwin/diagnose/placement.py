@@ -9,7 +9,7 @@ from hypertwin.diagnose.cpu import COSTOP, OFTEN, READY
 from hypertwin.diagnose.evidence import Stat
 from hypertwin.diagnose.memory import size
 from hypertwin.diagnose.numa import BY_CLUSTER
-from hypertwin.diagnose.rule import CONFIGURATION, LARGE_DATABASES, Band, Finding, Measure, Need, Rule, Source
+from hypertwin.diagnose.rule import CONFIGURATION, LARGE_DATABASES, OWN, Band, Finding, Measure, Need, Rule, Source
 from hypertwin.diagnose.subjects import Case, Machine, Server
 from hypertwin.ingest import telemetry
 from hypertwin.report import ready
@@ -21,10 +21,17 @@ CALM_PCT = 50
 FULL_PCT = 80
 """Usage up to which another host is filled: the rule of planning for peaks at 80 %."""
 
-MONSTERS = Band("vcpus", "", "vCPUs of large machines on one host over its cores", warning=1)
-HCI = Band("used_sum_pct", "%", "storage services' part of a host's cores", info=10, warning=20)
+MONSTERS = Band("vcpus", "", "vCPUs of large machines on one host over its cores", warning=1, own=OWN)
+HCI = Band(
+    "used_sum_pct", "%", "storage services' part of a host's cores", info=10, warning=20, own=frozenset({"warning"})
+)
 
-HCI_SIZING = Source("VMware vSAN Design Guide: about 10 % of a host's CPU is planned for vSAN")
+HCI_SIZING = Source(
+    '"VMware vRealize Operations Performance and Capacity Management" (Packt), chapter 3: hypervisor and vSAN take '
+    "about 10 % of a host",
+    "https://packtpub.com/en-no/product/vmware-vrealize-operations-performance-and-capacity-management-9781783551682/"
+    "chapter/3-mastering-the-key-counters-in-sddc-3/section/network?chapterId=3",
+)
 SERVICES = re.compile(
     r"(?i)vsan|cmmds|clom|lsom|plog|osfs|vdfs|zdfs|storage|ceph|osd|scini|\bsds|gluster|drbd|chunk|\b(?:mds|csd)\b"
 )
@@ -60,6 +67,7 @@ def _monsters(case: Case, rule: Rule) -> Iterator[Finding]:
             subject=server.subject,
             host=server.name,
             title=f"{len(large)} large machines share {server.name} while {target.name} has room",
+            figure=f"{total} vCPUs of {len(large)} large machines on {server.cores} cores",
             text=(
                 f"{listed} are together on {server.name}: {total} vCPUs for {server.cores} cores{used}. {target.name} "
                 f"has {target.cores} cores for {target.vcpus} vCPUs{idle}. "
@@ -144,6 +152,7 @@ def _hci(case: Case, rule: Rule) -> Iterator[Finding]:
             subject=server.subject,
             host=server.name,
             title=f"Storage takes {ready.percent(share)} of the CPU of {server.name}",
+            figure=f"{cores:.1f} of {server.cores} cores for storage",
             text=(
                 f"Services of the hyperconverged storage use {cores:.1f} of the {server.cores} cores of {server.name} "
                 f"({OFTEN}): {listed}.{leaves} Machines get what is left, and storage wants most when they do."
@@ -219,6 +228,7 @@ def _failover(case: Case, rule: Rule) -> Iterator[Finding]:
             subject=server.subject,
             host=server.name,
             title=f"If {server.name} fails, {listed} {verb} nowhere to go",
+            figure=f"{len(stuck)} machine{'s' * (len(stuck) > 1)} with {size(memory)} of memory",
             text=(
                 f"{listed} ({size(memory)} of memory) {verb} no place on the other {len(servers) - 1} hosts when "
                 f"{server.name} fails: too many vCPUs for their cores, or too little memory free, counting all that "
@@ -250,8 +260,7 @@ RULES = (
         title="Storage services take a large part of a host",
         says=(
             "On a hyperconverged host its storage (processes such as vSAN's, or an appliance such as a Nutanix CVM) "
-            "uses more CPU than is usually planned for it. Subtract it before machines are sized. 20 % is hypertwin's "
-            "own."
+            "uses more CPU than is usually planned for it. Subtract it before machines are sized."
         ),
         bands=(HCI,),
         sources=(HCI_SIZING, LARGE_DATABASES),

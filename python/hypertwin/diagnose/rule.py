@@ -31,6 +31,8 @@ class Band:
     critical: float | None = None
     below: bool = False
     """Whether small values are the bad ones."""
+    own: frozenset[str] = frozenset()
+    """Severities whose limit is hypertwin's own choice; the others are published by a source of the rule."""
 
     def limits(self) -> list[tuple[str, float]]:
         """(severity, limit), worst first."""
@@ -49,10 +51,24 @@ class Band:
                 return severity
         return None
 
+    def source(self, value: float) -> str:
+        """`published` or `own`: where the limit is from that a value is judged by, the worst one that it is beyond."""
+        return "own" if (self.severity(value) or self.limits()[-1][0]) in self.own else "published"
+
+    def excess(self, value: float) -> float:
+        """How far a value is beyond where a finding begins, as a ratio: more is worse."""
+        limit = self.first
+        return (limit + 1e-9) / (max(value, 0.0) + 1e-9) if self.below else value / limit
+
     def to_dict(self) -> dict[str, Any]:
         """The band as JSON has it."""
-        return {"direction": "below" if self.below else "above", **dict(reversed(self.limits()))}
+        limits = dict(reversed(self.limits()))
+        own = [severity for severity in limits if severity in self.own]
+        return {"direction": "below" if self.below else "above", **limits, "own": own}
 
+
+OWN = frozenset(SEVERITIES)
+"""Of a band none of whose limits is published."""
 
 CONFIGURATION = ("configuration", "")
 """Stands among the alternatives of a need for the configuration that `--cluster` gives."""
@@ -108,6 +124,7 @@ class Measure:
             "value": self.value,
             "unit": self.unit,
             "band": self.band.to_dict() if self.band else None,
+            "band_source": self.band.source(self.value) if self.band else None,
             "entity": self.entity,
             "samples": self.samples,
             "beyond": self.when.to_dict() if self.when else None,
@@ -147,6 +164,8 @@ class Finding:
     severity: str
     subject: Subject
     title: str
+    figure: str
+    """The figure that says it, in a few words: what a line about many such findings tells of the worst."""
     text: str
     """What is wrong, whom it hurts, and by which figures."""
     advice: str
@@ -164,6 +183,12 @@ class Finding:
         """What tells it from every other finding."""
         return self.code, self.subject.path
 
+    @property
+    def excess(self) -> float:
+        """How far its first figure is beyond its band; 0 without one."""
+        first = self.evidence[0] if self.evidence else None
+        return first.band.excess(first.value) if first and first.band else 0.0
+
     def to_dict(self) -> dict[str, Any]:
         """The finding as JSON has it."""
         return {
@@ -174,6 +199,7 @@ class Finding:
             "name": self.subject.name,
             "host": self.host,
             "title": self.title,
+            "figure": self.figure,
             "text": self.text,
             "evidence": [measure.to_dict() for measure in self.evidence],
             "source": "; ".join(map(str, self.sources)),
@@ -215,7 +241,7 @@ LARGE_DATABASES = Source(
 ESXTOP_THRESHOLDS = Source("Duncan Epping, esxtop thresholds (Yellow Bricks)", "https://www.yellow-bricks.com/esxtop/")
 ESXTOP_STATISTICS = Source(
     'Broadcom KB 382249, "Using ESXTop and Interpreting ESXTop Statistics"',
-    "https://knowledge.broadcom.com/external/article/382249",
+    "https://knowledge.broadcom.com/external/article/382249/using-esxtop-and-interpreting-esxtop-sta.html",
 )
 METRICS_IN_VMWARE = Source(
     '"Common Performance Metrics and Issues in VMware vSphere Hosts and VMs" (Leaseweb, 2023)',
@@ -227,5 +253,5 @@ RIGHTSIZING = Source(
 )
 READY_CONVERSION = Source(
     'VMware KB 2002181, "Converting between CPU summation and CPU % ready values"',
-    "https://knowledge.broadcom.com/external/article?legacyId=2002181",
+    "https://kb.vmware.com/s/article/2002181",
 )

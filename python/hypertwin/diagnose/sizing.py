@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from hypertwin.diagnose.cpu import COSTOP, LIMITED, OFTEN, READY
 from hypertwin.diagnose.memory import MIB, size
-from hypertwin.diagnose.rule import LARGE_DATABASES, METRICS_IN_VMWARE, Band, Finding, Measure, Need, Rule, Subject
+from hypertwin.diagnose.rule import LARGE_DATABASES, METRICS_IN_VMWARE, OWN, Band, Finding, Measure, Need, Rule, Subject
 from hypertwin.diagnose.subjects import Busy, Case, Machine
 from hypertwin.ingest import telemetry
 from hypertwin.report import ready
@@ -20,10 +20,11 @@ FEWEST_VCPUS = 2
 """Nobody is told to take a machine to one vCPU."""
 FEWEST_SAMPLES = 3
 
-OVER = Band("guest_cpu_pct", "%", "peak use of all vCPUs, at least 4 of them to spare", info=40, below=True)
+OVER = Band("guest_cpu_pct", "%", "peak use of all vCPUs, at least 4 of them to spare", info=40, below=True, own=OWN)
 UNDER = Band("guest_cpu_pct", "%", "CPU as the guest sees it", warning=90)
-RUN_QUEUE = Band("run_queue", "processes", "processes that run or want to, per CPU of the guest", warning=2)
-GUEST_SWAP = Band("swap_in_bytes_per_s", "B/s", "memory that a guest reads back from its own swap", warning=MIB)
+GUEST_SWAP = Band(
+    "swap_in_bytes_per_s", "B/s", "memory that a guest reads back from its own swap", warning=MIB, own=OWN
+)
 
 _CPU = (
     ("vm", "run_sum_pct"),
@@ -58,6 +59,7 @@ def _oversized(case: Case, rule: Rule) -> Iterator[Finding]:
             subject=machine.subject,
             host=machine.host,
             title=f"{machine.name} has {machine.vcpus} vCPUs and uses {machine.vcpus * busy.most / 100:.1f}",
+            figure=f"uses {machine.vcpus * busy.most / 100:.1f} of {machine.vcpus} vCPUs at its peak",
             text=(
                 f"At its peak, over {_span(busy)}, {machine.name} used {ready.percent(busy.most)} of its "
                 f"{machine.vcpus} vCPUs ({ready.percent(busy.stat.mean)} on average). {enough} vCPUs would carry that "
@@ -103,6 +105,7 @@ def _undersized(case: Case, rule: Rule) -> Iterator[Finding]:
                 severity=severity,
                 subject=Subject("guest", name, path),
                 title=f"{name} has too little memory: it swaps",
+                figure=f"{size(swap.often)}/s read back from its own swap",
                 text=(
                     f"{name} reads {size(swap.often)}/s back from its own swap ({OFTEN}; {size(swap.mean)}/s on "
                     "average). Its processes need more memory than it has, or a balloon takes it away: that can only "
@@ -144,6 +147,7 @@ def _too_small(case: Case, rule: Rule, subject: Subject, host: str | None, busy:
         subject=subject,
         host=host,
         title=f"{subject.name} uses up {has}",
+        figure=f"{has} {ready.percent(busy.stat.often)} busy",
         text=(
             f"{subject.name} keeps {has} {ready.percent(busy.stat.often)} busy ({OFTEN}; "
             f"{ready.percent(busy.stat.mean)} on average, over {_span(busy)}).{told} Processes queue in its guest; "
@@ -179,8 +183,9 @@ RULES = (
         code="oversized-vm",
         title="A machine has more vCPUs than it uses",
         says=(
-            "Even its peak would fit half of its vCPUs, with four or more to spare. Judged by the highest sample, not "
-            "by the 95th percentile. Info; a warning where the machine pays for it with ready or co-stop."
+            "Even its peak would fit half of its vCPUs, with four or more to spare. Judged by the highest sample; "
+            "published is less than 40 % most of the time. Info; a warning where the machine pays for it with ready or "
+            "co-stop."
         ),
         bands=(OVER,),
         sources=(LARGE_DATABASES, METRICS_IN_VMWARE),
@@ -192,8 +197,8 @@ RULES = (
         title="A machine uses up its vCPUs, or its memory",
         says=(
             "The guest is busy nearly all of the time and the host lets it run: it lacks vCPUs. Left out where the "
-            "host or a limit holds it back. In a guest that swaps, memory. 80 to 90 % is what is published; a fifth of "
-            "the samples must be beyond 90 %."
+            "host or a limit holds it back. In a guest that swaps, memory. Published is more than 80 or even 90 % on "
+            "average; here a fifth of the samples must be beyond 90 %."
         ),
         bands=(UNDER, GUEST_SWAP),
         sources=(LARGE_DATABASES, METRICS_IN_VMWARE),

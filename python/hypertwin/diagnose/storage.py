@@ -48,7 +48,7 @@ def _queue(case: Case, rule: Rule) -> Iterator[Finding]:
             if not queued or QUEUED.severity(queued.often) is None:
                 continue
             subject, host = _subject(path)
-            on = f" of {host}" if host else ""
+            on, at = (f" {word} {host}" if host else "" for word in ("of", "on"))
             depth, active = case.evidence.stat(path, "queue_depth"), case.evidence.stat(path, "active_commands")
             of_depth = f" The queue takes {depth.median:.0f}" if depth else ""
             of_depth += (
@@ -67,6 +67,7 @@ def _queue(case: Case, rule: Rule) -> Iterator[Finding]:
                 subject=subject,
                 host=host,
                 title=f"The queue of {subject.name}{on} is full: {queued.often:.0f} commands wait",
+                figure=f"{queued.often:.0f} commands wait{at}",
                 text=(
                     f"{subject.name}{on} gets more I/O than its queue takes: {queued.often:.0f} commands wait in the "
                     f"hypervisor ({OFTEN}; {queued.mean:.1f} on average).{of_depth}{costs} Every machine with a disk "
@@ -98,7 +99,7 @@ def _latency(case: Case, rule: Rule) -> Iterator[Finding]:
             if not parts:
                 continue
             subject, host = _subject(path)
-            on = f" of {host}" if host else ""
+            on, at = (f" {word} {host}" if host else "" for word in ("of", "on"))
             where = {
                 DEVICE.metric: (
                     "in the device, the array or the way to it",
@@ -124,6 +125,7 @@ def _latency(case: Case, rule: Rule) -> Iterator[Finding]:
                 subject=subject,
                 host=host,
                 title=f"{subject.name}{on} is slow: {milliseconds(parts[0][1].often)} {where[parts[0][0].metric][0]}",
+                figure=f"{milliseconds(parts[0][1].often)} {where[parts[0][0].metric][0]}{at}",
                 text=f"An I/O on {subject.name}{on} spends {told}{seen}. Whatever waits for it is that much slower.",
                 advice=" ".join(where[band.metric][1] for band, _ in parts),
                 evidence=[

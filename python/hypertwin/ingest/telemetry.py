@@ -102,6 +102,7 @@ METRICS = MappingProxyType(
         "costop_sum_pct": Metric("%", f"%CSTP: {_SUMMED}"),
         "wait_sum_pct": Metric("%", f"%WAIT: {_SUMMED}"),
         "idle_sum_pct": Metric("%", f"%IDLE: {_SUMMED}"),
+        "vm_wait_sum_pct": Metric("%", f"%VMWAIT, blocked but not idle: {_SUMMED}"),
         "limited_sum_pct": Metric("%", f"%MLMTD: {_SUMMED}"),
         "swap_wait_sum_pct": Metric("%", f"%SWPWT: {_SUMMED}"),
         "overlap_sum_pct": Metric("%", f"%OVRLP: {_SUMMED}"),

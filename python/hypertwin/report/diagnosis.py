@@ -6,11 +6,13 @@ Takes what `hypertwin diagnose --format json` prints; series of charts come besi
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import plotly.graph_objects as go
-from rich.console import Group, RenderableType
+from rich.console import Group as Lines
+from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
@@ -20,8 +22,64 @@ from hypertwin.report.charts import GRID, MUTED, PALETTE, Chart, style
 SEVERITIES = ("critical", "warning", "info")
 COLOURS = {"critical": "#c8382f", "warning": "#e0a100", "info": "#0f6fc6"}
 STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "bold blue"}
-MOST_ALIKE = 8
-"""Stories of one code that a terminal shows in full; of more, their names."""
+MOST_ALIKE = 3
+"""Stories of one code that are told in full, the worst; of more, their names."""
+NOUNS = {"vm": "machine", "host": "host", "device": "device", "guest": "guest", "cluster": "cluster"}
+
+
+@dataclass(frozen=True)
+class Group:
+    """All findings of one code that stand at one place: as first causes, or as what follows from those of one code."""
+
+    code: str
+    findings: tuple[Mapping[str, Any], ...]
+    """Worst first."""
+    follows: tuple[Group, ...] = ()
+
+    @property
+    def worst(self) -> Mapping[str, Any]:
+        """The worst finding."""
+        return self.findings[0]
+
+    @property
+    def count(self) -> str:
+        """How many and of what: `41 machines`."""
+        kinds = {finding["kind"] for finding in self.findings}
+        noun = NOUNS.get(kinds.pop(), "entity") if len(kinds) == 1 else "finding"
+        return f"{len(self.findings)} {noun}{'s' * (len(self.findings) != 1)}"
+
+    @property
+    def text(self) -> str:
+        """Whom it is about and the worst figure: `41 machines, worst batch-15: ready 37 % ...`."""
+        whose = f"{self.count}, worst {self.worst['name']}" if len(self.findings) > 1 else self.worst["name"]
+        return f"{whose}: {self.worst['figure']}"
+
+
+def by_code(findings: Iterable[Mapping[str, Any]]) -> tuple[Group, ...]:
+    """Findings as groups of one code each, the worst group first."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for finding in findings:
+        found.setdefault(finding["code"], []).append(finding)
+    return tuple(Group(code, tuple(each)) for code, each in found.items())
+
+
+def _severity(group: Group) -> int:
+    return SEVERITIES.index(group.worst["severity"])
+
+
+def groups(found: Mapping[str, Any]) -> tuple[Group, ...]:
+    """All findings in as many lines as there are codes: first causes by code, and under each what follows, by code."""
+    told = stories(found)
+    place = {id(finding): number for number, finding in enumerate(found["findings"])}
+    heads = by_code(sorted((story[0] for story in told), key=lambda finding: place[id(finding)]))
+    follows: dict[str, list[Mapping[str, Any]]] = {}
+    for story in told:
+        follows.setdefault(story[0]["code"], []).extend(story[1:])
+    whole = [
+        Group(head.code, head.findings, by_code(sorted(follows[head.code], key=lambda finding: place[id(finding)])))
+        for head in heads
+    ]
+    return tuple(sorted(whole, key=lambda group: min(map(_severity, (group, *group.follows)))))
 
 
 def stories(found: Mapping[str, Any]) -> list[list[Mapping[str, Any]]]:
@@ -91,8 +149,31 @@ def remarks(found: Mapping[str, Any]) -> list[str]:
     lines = list(found["notes"])
     for each in found["read"]:
         lines += [f"{each['source']}: {note}" for note in each["notes"]]
-        lines += [f"{each['source']} lacks {gap['what']}: {gap['costs']}" for gap in each["gaps"]]
-    return lines
+    return lines + _lacking(found["read"])
+
+
+def _lacking(read: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What files lack: a line for each family of counters, such as an object of esxtop's, and files that lack it."""
+    files: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    for each in read:
+        families: dict[str, list[Mapping[str, str]]] = {}
+        for gap in each["gaps"]:
+            family, _, name = gap["what"].rpartition("\\")
+            families.setdefault(family or name, []).append(gap)
+        for family, gaps in families.items():
+            names = tuple(gap["what"].rpartition("\\")[2] for gap in gaps)
+            costs = tuple(dict.fromkeys(gap["costs"] for gap in gaps))
+            files.setdefault((family, names, costs), []).append(each["source"])
+    return [
+        f"{some(sources, 3)} lack{'s' * (len(sources) == 1)} {family}"
+        f"{f' ({some(names, 6)})' if names != (family,) else ''}: {'; '.join(costs)}"
+        for (family, names, costs), sources in files.items()
+    ]
+
+
+def some(names: Sequence[str], most: int) -> str:
+    """The first names, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def evidence(measure: Mapping[str, Any]) -> str:
@@ -134,8 +215,10 @@ def amount(value: float, unit: str) -> str:
 
 
 def text(found: Mapping[str, Any]) -> RenderableType:
-    """The diagnosis for a terminal: stories, worst first, then what was not checked."""
+    """The diagnosis for a terminal: all codes at a glance, then stories, worst first, then what was not checked."""
     parts: list[RenderableType] = [Text(summary(found), style="bold"), Text("")]
+    if len(found["findings"]) > 1:
+        parts += [*_at_a_glance(groups(found)), Text("")]
     shown: dict[str, int] = {}
     left_out: dict[str, list[str]] = {}
     for story in stories(found):
@@ -146,8 +229,7 @@ def text(found: Mapping[str, Any]) -> RenderableType:
             continue
         parts += _story(story)
     for code, names in left_out.items():
-        some = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
-        parts += [_line(f"{code}, {len(names)} more: {some}", "bold"), Text("")]
+        parts += [_line(f"{code}, {len(names)} more: {some(names, 20)}", "bold"), Text("")]
     for title, lines in (("Not checked", not_checked(found)), ("Notes", remarks(found))):
         if lines:
             parts += [
@@ -155,7 +237,19 @@ def text(found: Mapping[str, Any]) -> RenderableType:
                 *(Padding(_line(line, "dim"), (0, 0, 0, 2)) for line in lines),
                 Text(""),
             ]
-    return Group(*parts[:-1])
+    return Lines(*parts[:-1])
+
+
+def _at_a_glance(found: Sequence[Group], indent: int = 2) -> Iterator[RenderableType]:
+    for group in found:
+        yield Padding(_group(group, "→ " * (indent > 2)), (0, 0, 0, indent))
+        yield from _at_a_glance(group.follows, indent + 2)
+
+
+def _group(group: Group, sign: str) -> Text:
+    severity = group.worst["severity"]
+    line = Text.assemble(sign, (f"{severity} ", STYLES[severity]), (group.code, "bold"), ": ")
+    return line.append(printable(group.text))
 
 
 def _story(story: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
@@ -170,14 +264,12 @@ def _story(story: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
     if first["what_if"]:
         yield Padding(Text.assemble(("Twin: ", "bold green"), printable(first["what_if"]["text"])), (0, 0, 0, 2))
     yield Padding(_line(f"Rule: {rule(first)}", "dim"), (0, 0, 0, 2))
-    for other in others[:MOST_ALIKE]:
-        line = Text.assemble("→ ", (f"{other['severity']} ", STYLES[other["severity"]]), (f"{other['code']}  ", "dim"))
-        line.append(printable(other["title"]))
-        if other["what_if"] and not (first["what_if"] and first["what_if"]["change"] == other["what_if"]["change"]):
-            line.append(f"  [twin: {printable(other['what_if']['text'])}]")
+    for group in by_code(others):
+        line = _group(group, "→ ")
+        twin = group.worst["what_if"]
+        if twin:
+            line.append(f"  [twin: {printable(twin['text'])}]")
         yield Padding(line, (0, 0, 0, 4))
-    if len(others) > MOST_ALIKE:
-        yield Padding(_line(f"→ and {len(others) - MOST_ALIKE} more"), (0, 0, 0, 4))
     yield Text("")
 
 

@@ -234,33 +234,60 @@ def render_diagnosis(found: Mapping[str, Any], series: Sequence[Sequence[Mapping
     }
     title = "Diagnosis" + (f" of {found['cluster']}" if found["cluster"] else "")
     page.add(_banner(title, diagnosis.summary(found), [*diagnosis.facts(found), ("hypertwin", str(found["version"]))]))
-    told = diagnosis.stories(found)
+    told = diagnosis.groups(found)
     if told:
-        heads = "".join(f"<th>{head}</th>" for head in ("", "code", "of", "finding", "what the twin says"))
+        heads = "".join(f"<th>{head}</th>" for head in ("", "code", "of", "worst", "what the twin says"))
         body = "".join(
-            f"<tr><td>{_severity(finding)}</td><td>{escape(finding['code'])}</td><td>{escape(finding['name'])}</td>"
-            f"<td>{'↳ ' * (place > 0)}{escape(finding['title'])}</td>"
-            f'<td class="note">{escape((finding["what_if"] or {"text": ""})["text"])}</td></tr>'
-            for story in told
-            for place, finding in enumerate(story)
+            _glance(group, depth)
+            for head in told
+            for group, depth in [(head, 0), *((each, 1) for each in head.follows)]
         )
         page.section(
             "At a glance",
             f'<div class="scroll"><table class="sortable"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
             "</div>",
         )
-    for story in told:
-        page.add(f'<section class="story">{_finding(page, story[0], by_key, "h2")}')
+    shown: dict[str, list[str]] = {}
+    for story in diagnosis.stories(found):
+        markup = f'<section class="story">{_finding(page, story[0], by_key, "h2")}'
         if len(story) > 1:
-            page.add('<h3>What follows from it</h3><div class="stack">')
-            for finding in story[1:]:
-                page.add(f'<div class="panel">{_finding(page, finding, by_key, "h4")}</div>')
-            page.add("</div>")
-        page.add("</section>")
+            follows = "".join(_follows(page, group, by_key) for group in diagnosis.by_code(story[1:]))
+            markup += f'<h3>What follows from it</h3><div class="stack">{follows}</div>'
+        shown.setdefault(story[0]["code"], []).append(f"{markup}</section>")
+    for code, stories in shown.items():
+        page.add("".join(stories[: diagnosis.MOST_ALIKE]))
+        rest = stories[diagnosis.MOST_ALIKE :]
+        if rest:
+            more = f"<summary>{escape(code)}: {len(rest)} more</summary>{''.join(rest)}"
+            page.add(f'<section><details class="more">{more}</details></section>')
     for heading, lines in (("Not checked", diagnosis.not_checked(found)), ("Notes", diagnosis.remarks(found))):
         items = "".join(f"<li>{escape(line)}</li>" for line in lines)
         page.section(heading, f"<ul>{items}</ul>" if items else "")
     return page.finish(title)
+
+
+def _glance(group: diagnosis.Group, depth: int) -> str:
+    """A row for all findings of one code; the names behind it unfold."""
+    worst = group.worst
+    of = escape(worst["name"])
+    if len(group.findings) > 1:
+        names = "".join(f"<li>{escape(each['name'])}: {escape(each['figure'])}</li>" for each in group.findings)
+        of = f'<details class="names"><summary>{escape(group.count)}</summary><ul>{names}</ul></details>'
+    told = f"{worst['name']}: " * (len(group.findings) > 1) + worst["figure"]
+    return (
+        f"<tr><td>{_severity(worst)}</td><td>{'↳ ' * depth}{escape(group.code)}</td><td>{of}</td>"
+        f"<td>{escape(told)}</td>"
+        f'<td class="note">{escape((worst["what_if"] or {"text": ""})["text"])}</td></tr>'
+    )
+
+
+def _follows(page: _Page, group: diagnosis.Group, series: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]) -> str:
+    """What follows from a cause, of one code: one finding open, several behind a line."""
+    panels = "".join(f'<div class="panel">{_finding(page, each, series, "h4")}</div>' for each in group.findings)
+    if len(group.findings) == 1:
+        return panels
+    summary = f"{_severity(group.worst)} {escape(group.code)}: {escape(group.text)}"
+    return f'<details class="more"><summary>{summary}</summary><div class="stack">{panels}</div></details>'
 
 
 def _severity(finding: Mapping[str, Any]) -> str:

@@ -2,6 +2,10 @@
 const figures = JSON.parse(document.getElementById("figures").textContent);
 const options = { responsive: true, displayModeBar: false };
 for (const [id, choices] of Object.entries(figures)) Plotly.newPlot(id, choices[0].data, choices[0].layout, options);
+for (const hidden of document.querySelectorAll("details"))
+  hidden.addEventListener("toggle", () => {
+    for (const chart of hidden.querySelectorAll(".chart")) if (chart.offsetParent) Plotly.Plots.resize(chart);
+  });
 for (const select of document.querySelectorAll("select[data-chart]"))
   select.addEventListener("change", () => {
     const figure = figures[select.dataset.chart][Number(select.value)];

@@ -33,6 +33,12 @@ PART_VALUES = 2**20
 PAUSE_INTERVALS = 3.0
 """A time without samples this many intervals long is an interruption, not a longer interval."""
 
+MOST_VCPUS = 1024
+"""More than a machine can have: 768 in vSphere 8."""
+_NEEDED_STATES = ("run_sum_pct", "ready_sum_pct", "idle_sum_pct")
+_STATES = (*_NEEDED_STATES, "costop_sum_pct", "vm_wait_sum_pct")
+"""What a vCPU does at any time."""
+
 _TIME_FORMATS = (esxtop_counters.TIME_FORMAT, f"{esxtop_counters.TIME_FORMAT}%.f", "%m/%d/%Y %H:%M")
 """As esxtop writes it, as other tools of Performance Monitor do, and as spreadsheets save it."""
 
@@ -79,23 +85,42 @@ def _frames(path: Path, plan: Plan) -> Iterator[pl.DataFrame]:
     """The table's parts, each of as many samples as give `PART_VALUES` values."""
     left = _Left()
     intervals = _Intervals(left)
-    assemble = _Assembler(plan, intervals)
+    assemble: _Assembler | None = None
     waiting: list[tuple[Times, Values]] = []
     for sample in _samples(path, plan, left):
+        if assemble is None:
+            plan.constants += _sizes(plan, sample[1])
+            assemble = _Assembler(plan, intervals)
         waiting.append(sample)
         several = sum(times.size for times, _ in waiting) > 1
         if several and sum(values.size for _, values in waiting) >= PART_VALUES:
             yield assemble(waiting)
             waiting = []
-    if waiting:
+    if waiting and assemble:
         yield assemble(waiting)
-    if not assemble.values:
+    if assemble is None or not assemble.values:
         hint = "; ".join(left.notes()) or "was esxtop ended before its first sample?"
         allowed = f"rows of {plan.last + 1} values, the first a time as MM/DD/YYYY HH:MM:SS"
         outside.refuse(path, "", "no value that can be read", allowed, hint, "source-lacks")
     plan.notes.extend(left.notes())
     if intervals.typical is None:
         plan.gaps.append(Gap("a second sample, later than the first", "the interval of values: ready in milliseconds"))
+
+
+def _sizes(plan: Plan, values: Values) -> list[tuple[str, str, float]]:
+    """The number of vCPUs of machines without worlds: Run + Ready + CoStop + Idle + VmWait is 100 % of each vCPU."""
+    places = {key: place for place, key in enumerate(plan.series)}
+    sizes: list[tuple[str, str, float]] = []
+    for machine in plan.unsized:
+        if all((machine, metric) in places for metric in _NEEDED_STATES):
+            several = [places[machine, metric] for metric in _STATES if (machine, metric) in places]
+            times = values[:, several].sum(axis=1)
+            times = times[np.isfinite(times)]
+            if times.size and 50 <= np.median(times) < MOST_VCPUS * 100:
+                sizes.append((machine, "vcpus", float(np.round(np.median(times) / 100))))
+    if sizes:
+        plan.notes.append("the number of vCPUs is that of Run + Ready + CoStop + Idle + VmWait, 100 % for each")
+    return sizes
 
 
 def _samples(path: Path, plan: Plan, left: _Left) -> Iterator[tuple[Times, Values]]:

@@ -112,8 +112,9 @@ COUNTERS: tuple[Counter, ...] = (
         % Core Util Time = core_utilization_pct
         """,
     ),
-    # a machine: sums over its worlds. `% Wait` and `% Idle` of a group hold its helper worlds, which wait all the time,
-    # so a machine's are summed over its vCPUs instead
+    # a machine: sums over its worlds. `% Wait` of a group holds its helper worlds, which wait all the time, so a
+    # machine's is summed over its vCPUs; `% Idle` and `% VmWait` are of vCPUs alone and tell how many there are
+    # where a file has no worlds
     *_counters(
         GROUP_CPU,
         """
@@ -125,6 +126,8 @@ COUNTERS: tuple[Counter, ...] = (
         % CoStop | % Co-Stop = costop_sum_pct
         % Max Limited = limited_sum_pct
         % Swap Wait = swap_wait_sum_pct
+        % Idle = idle_sum_pct
+        % VmWait = vm_wait_sum_pct
         """,
     ),
     *_counters(

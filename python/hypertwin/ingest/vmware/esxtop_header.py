@@ -1,7 +1,8 @@
 """What the columns of an esxtop batch file are: the first line read, and which columns become which rows of the table.
 
-A machine is a group that has vCPU worlds. Where a file has no worlds, it is a group that owns virtual disks, or is not
-named like a process: those have a name of their own or end in the number of their cartel, `hostd.2098765`.
+A machine is a group that has vCPU worlds. Where a file has no worlds (recorded without -a), it is a group that owns
+virtual disks, or is not named like a process: those have a name of their own or end in the number of their cartel,
+`hostd.2098765`.
 """
 
 from __future__ import annotations
@@ -44,6 +45,9 @@ _SERVICE_METRICS = frozenset(("used_sum_pct", "run_sum_pct", "ready_sum_pct", "s
 _NAMELESS = frozenset(("", "local", "localhost"))
 _SUMS_OF_VCPUS = frozenset(("wait_sum_pct", "idle_sum_pct"))
 """Metrics that a machine has as sums over its vCPU worlds, and of which vCPUs have no rows of their own."""
+
+_OF_VCPUS = frozenset(("idle_sum_pct", "vm_wait_sum_pct"))
+"""Metrics of a group that are taken where it has no worlds: with the time that it wants they make 100 % x vCPUs."""
 
 _COSTS = (
     (counters.PHYSICAL_CPU, "usage_pct", "host usage: saturation that guests do not see"),
@@ -90,6 +94,8 @@ class Plan:
     """What values are multiplied by, by series."""
     constants: list[tuple[str, str, float]] = field(default_factory=list)
     """What the names themselves tell: entity, metric, value."""
+    unsized: list[str] = field(default_factory=list)
+    """Machines whose number of vCPUs no name tells."""
     hosts: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
@@ -138,6 +144,8 @@ def read(line: bytes, path: Path) -> Plan:
         hint = "record with -a, without an entity file that leaves the machines out"
         outside.refuse(path, "", "only counters of processes", "counters of a host or a machine", hint, line=1)
     there = {(column.object, column.counter.metric) for column in columns}
+    if plan.unsized and (counters.GROUP_CPU, "idle_sum_pct") in there:
+        there.add((counters.VCPU, "idle_sum_pct"))
     for object_, metric, costs in _COSTS:
         if (object_, metric) not in there:
             plan.gaps.append(Gap(f"{object_}\\{counters.BY_METRIC[object_, metric].name}", costs))
@@ -226,6 +234,8 @@ class _Host:
         self._usage_scale = self._processors(plan, columns)
         for group, count in Tally(group for group, _ in set(self._vcpus.values())).items():
             plan.constants.append((self._machine[group], "vcpus", count))
+        if not self._vcpus:
+            plan.unsized += self._machine.values()
         self._rows: dict[str, Callable[[Column], _Row | None]] = {
             counters.PHYSICAL_CPU: self._physical_cpu,
             counters.GROUP_CPU: self._group,
@@ -293,7 +303,7 @@ class _Host:
     def _group(self, column: Column) -> _Row | None:
         group = _group_id(column.instance)
         if group in self._machine:
-            return _Row(self._machine[group])
+            return None if self._vcpus and column.counter.metric in _OF_VCPUS else _Row(self._machine[group])
         name = self._groups.get(group, "")
         told = column.object == counters.GROUP_CPU and column.counter.metric in _SERVICE_METRICS
         if not told or not _SERVICE.fullmatch(name):

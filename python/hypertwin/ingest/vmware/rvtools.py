@@ -29,12 +29,16 @@ from hypertwin.ingest.outside import Gap
 
 MOST_BYTES = 128 * 2**20
 """Largest workbook; one of 800 machines has about 3 MB."""
-MOST_INFLATED = 1024 * 2**20
-"""Bytes of all parts of a workbook, unpacked."""
+MOST_INFLATED = 512 * 2**20
+"""Bytes of all parts of a workbook, unpacked; one of 800 machines has about 40 MB."""
 MOST_OTHER_INFLATED = 64 * 2**20
 """Bytes of a part that is no sheet, unpacked: shared texts, styles."""
 MOST_BETWEEN_ROWS = 4 * 2**20
 """Bytes of one row of a sheet, or of what stands before or after the rows: they are in memory as a whole."""
+MOST_CELLS = 10_000_000
+"""Cells of a sheet; a tab of 10,000 machines has a million."""
+MOST_TEXT = 1_024
+"""Characters of a cell that are kept; of a datastore's list of hosts more."""
 MOST_PARTS = 2_000
 MOST_COLUMNS = 2_000
 MOST_ROWS = 200_000
@@ -151,6 +155,7 @@ _TRUE = frozenset(("true", "yes", "1", "on", "wahr", "ja", "vrai", "oui", "verda
 _GONE = frozenset(("inaccessible", "invalid", "orphaned"))
 _GROUPED = re.compile(r"[-+]?[0-9]{1,3}([.,'])[0-9]{3}(?:\1[0-9]{3})*\Z")
 _UNIT = re.compile(r" *(?:MiB|MB|MHz|%)\Z", re.IGNORECASE)
+_CELLS = (b"<c ", b"<c>", b"<c/", b":c ", b":c>", b":c/")
 _ROW = re.compile(rb"[<:]row[ >/]")
 
 Row = Mapping[str, Any]
@@ -477,7 +482,11 @@ def _table(tab: str, rows: Iterable[Sequence[Any]], where: str | Path) -> _Table
             if not found:
                 return _Table(frozenset(), [])
             continue
-        values = {column: row[at] for column, at in found.items() if at < len(row) and row[at] not in (None, "")}
+        values = {
+            column: value[:MOST_TEXT] if isinstance(value, str) and column != "hosts" else value
+            for column, at in found.items()
+            if at < len(row) and (value := row[at]) not in (None, "")
+        }
         if not values:
             continue
         if len(kept) == MOST_ROWS:
@@ -554,8 +563,8 @@ def _check_parts(path: Path, data: bytes) -> None:
 
 
 def _check_part(path: Path, name: str, stream: IO[bytes], most: int, is_sheet: bool) -> int:
-    """The size of one part, of at most `most` bytes; of a sheet no row is longer than `MOST_BETWEEN_ROWS`."""
-    size = since_row = 0
+    """The size of one part, of at most `most` bytes; of a sheet, rows and their length are bounded as well."""
+    size = since_row = rows = cells = 0
     tail = b""
     while chunk := stream.read(_CHUNK):
         size += len(chunk)
@@ -570,6 +579,11 @@ def _check_part(path: Path, name: str, stream: IO[bytes], most: int, is_sheet: b
         if longest > MOST_BETWEEN_ROWS:
             _too_large(path, name, f"{longest} bytes without a row", f"rows of at most {MOST_BETWEEN_ROWS} bytes")
         since_row = len(text) - len(tail) - begins[-2]
+        rows += len(begins) - 2
+        cells += sum(text.count(mark) for mark in _CELLS)
+        if rows > _SHEET_ROWS or cells > MOST_CELLS:
+            value = f"{rows} rows with {cells} cells so far"
+            _too_large(path, name, value, f"at most {_SHEET_ROWS} rows and {MOST_CELLS} cells")
     return size
 
 

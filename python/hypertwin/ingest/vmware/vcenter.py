@@ -92,7 +92,10 @@ NUMA_SETTINGS: Mapping[str, str] = MappingProxyType(
 
 
 def read(sources: Sequence[str]) -> Inventory:
-    """The inventory at the first address. Raises UnreachableError and SourceError; never shows the password."""
+    """The inventory at an address. Raises UnreachableError and SourceError; never shows the password."""
+    if len(sources) > 1:
+        hint = "import them one after another; narrow one down as vcenter://USER@HOST/DATACENTER/CLUSTER"
+        outside.refuse("vcenter://", "", f"{len(sources)} addresses", "one vCenter or host", hint, "bad-address")
     with vsphere.connected(sources[0]) as session:
         return Reader(session).inventory()
 
