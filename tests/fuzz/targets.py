@@ -107,7 +107,7 @@ def _telemetry() -> Iterator[Target]:
             assert all(gap.what and gap.costs for gap in reading.gaps)
             assert all(reading.notes)
 
-        yield Target(candidate.name, take, 0.2 if candidate.recognises(parquet_table.MAGIC) else 1)
+        yield Target(candidate.name, take, 0.05 if candidate.recognises(parquet_table.MAGIC) else 1)
 
 
 def _is_table(frames: Iterable[pl.DataFrame]) -> None:
@@ -149,9 +149,9 @@ def _inventories() -> Iterator[Target]:
         lscpu.recognises(data)
         _is_inventory(lscpu.read([str(good), str(_file(b"available: " + data.removeprefix(b"available: ")))]))
 
-    yield Target("RVTools .xlsx", workbook, 0.2)
-    yield Target("RVTools .csv", tabs, 0.5)
-    yield Target("Proxmox VE API dump", dump, 0.5)
+    yield Target("RVTools .xlsx", workbook, 0.08)
+    yield Target("RVTools .csv", tabs, 0.3)
+    yield Target("Proxmox VE API dump", dump, 0.3)
     yield Target("lscpu -J", host)
     yield Target("numactl -H", nodes)
 
@@ -183,11 +183,11 @@ def _answers() -> Iterator[Target]:
     def pool(data: bytes) -> None:
         libvirt_xml.pool(data.decode("utf-8", "surrogateescape"), (), "here")
 
-    yield Target("Prometheus", _ask_prometheus, 0.3)
+    yield Target("Prometheus", _ask_prometheus, 0.1)
     yield Target("libvirt capabilities", capabilities)
     yield Target("libvirt domain", domain)
     yield Target("libvirt pool", pool)
-    yield Target("vCenter inventory", _ask_vcenter, 0.3)
+    yield Target("vCenter inventory", _ask_vcenter, 0.1)
     yield Target("vCenter counters", _counters)
 
 

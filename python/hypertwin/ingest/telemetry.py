@@ -235,7 +235,10 @@ def gather(readings: Sequence[Reading], path: Path, progress: Callable[[str, int
 
 
 def write_csv(frames: Iterable[pl.DataFrame], path: Path) -> None:
-    """Write frames one after another into a CSV file with a header line; times are UTC."""
+    """Write frames one after another into a CSV file with a header line; times are UTC.
+
+    No cell can be a formula to a spreadsheet: an entity begins with its kind, and all else is hypertwin's.
+    """
     with path.open("wb") as file:
         pl.DataFrame(schema=dict(SCHEMA)).write_csv(file)
         for part in frames:
