@@ -1,7 +1,7 @@
 """How fast an esxtop batch file becomes the table that `diagnose` reads: a generator of such files, and a clock.
 
 Writes files of two shapes, with the columns that `esxtop -b -a` has on a small and a large host, reads each into
-Parquet in a process of its own, and prints seconds, MB/s, rows and peak memory.
+Parquet and diagnoses it, in processes of their own, and prints seconds, MB/s, rows and peak memory.
 
     .venv/bin/python bench/telemetry.py                                      # 1 GB of each shape, minutes
     .venv/bin/python bench/telemetry.py --columns 17000 --bytes 200e6
@@ -185,6 +185,24 @@ print(json.dumps({"seconds": seconds, "rows": rows, "peak_rss_mib": peak / 1024}
 """
 
 
+DIAGNOSE = """
+import json, sys, time
+from hypertwin import diagnose
+start = time.perf_counter()
+diagnose.diagnose([sys.argv[1]])
+seconds = time.perf_counter() - start
+peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(json.dumps({"seconds": seconds, "peak_rss_mib": peak / 1024}))
+"""
+
+
+def measured(code: str, *arguments: Path) -> dict[str, float]:
+    """What a process of its own says of its work."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    told: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return told
+
+
 def main() -> None:
     """Write, read, tell."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -196,17 +214,17 @@ def main() -> None:
     if options.write:
         print(f"{options.write}: {shapes[0]} columns, {write(options.write, shapes[0], options.bytes)} rows")
         return
-    print("columns     rows      MB  seconds    MB/s  long rows  Parquet MB  peak MiB")
+    print("columns     rows      MB |  reader s    MB/s  long rows  Parquet MB  peak MiB | diagnose s  peak MiB")
     for count in shapes:
         with tempfile.TemporaryDirectory() as folder:
             source, table = Path(folder) / "esx1.csv", Path(folder) / "table.parquet"
             rows = write(source, count, options.bytes)
-            command = [sys.executable, "-c", READ, str(source), str(table)]
-            done = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            read, found = measured(READ, source, table), measured(DIAGNOSE, source)
             size = source.stat().st_size / 1e6
             print(
-                f"{count:7,} {rows:8,} {size:7.0f} {done['seconds']:8.1f} {size / done['seconds']:7.0f}"
-                f" {done['rows']:10,} {table.stat().st_size / 1e6:11.1f} {done['peak_rss_mib']:9.0f}"
+                f"{count:7,} {rows:8,} {size:7.0f} | {read['seconds']:9.1f} {size / read['seconds']:7.0f}"
+                f" {read['rows']:10,.0f} {table.stat().st_size / 1e6:11.1f} {read['peak_rss_mib']:9.0f}"
+                f" | {found['seconds']:10.1f} {found['peak_rss_mib']:9.0f}"
             )
 
 
