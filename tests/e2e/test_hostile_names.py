@@ -170,7 +170,7 @@ def test_a_label_that_was_written_by_hand_is_inert(cli: Cli, tiny: Path, tmp_pat
 
 @pytest.mark.parametrize(
     "page",
-    ["<img src=x onerror=alert(1)>", "<script>document.body.innerHTML = '<' + 'img src=x onerror=alert(1)>'</script>"],
+    ["<img src=x onerror=0>", "<script>document.body.innerHTML = '<' + 'img src=x onerror=0>'</script>"],
 )
 def test_elements_of_names_would_be_found(page: str, tmp_path: Path) -> None:
     if "innerHTML" in page and not shutil.which("chromium"):

@@ -7,6 +7,7 @@ import importlib
 import json
 import tempfile
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,28 @@ def _csv() -> list[bytes]:
             rvtools_files.write_csv(_rvtools(), Path(folder), separator)
             made.append(PART.join(Path(folder, f"RVTools_tab{tab}.csv").read_bytes() for tab in ("vHost", "vInfo")))
     return made
+
+
+def _sick() -> list[bytes]:
+    """A table in which much is wrong, so that most rules have something to say."""
+    wrong = {
+        (test_diagnose.DB, "ready_sum_pct"): [90.0, 120.0, 100.0],
+        (test_diagnose.DB, "costop_sum_pct"): 60.0,
+        (test_diagnose.DB, "used_mhz"): 9000.0,
+        (test_diagnose.DB, "numa_local_pct"): 60.0,
+        (test_diagnose.DB, "swapped_bytes"): 1e9,
+        (test_diagnose.HOST, "usage_pct"): 99.0,
+        (test_diagnose.LUN, "kernel_latency_ms"): 9.0,
+        (test_diagnose.GUEST, "steal_pct"): 30.0,
+    }
+    rows: list[tuple[object, str, str, float]] = []
+    for (entity, metric), value in {**test_diagnose.HEALTHY, **wrong}.items():
+        values = value if isinstance(value, list) else [value] * 3
+        rows += [
+            (test_diagnose.START + timedelta(seconds=20 * place), entity, metric, float(each))
+            for place, each in enumerate(values)
+        ]
+    return [_written(lambda path: telemetry.write([telemetry.frame(rows)], path))]
 
 
 def _esxtop() -> list[str | bytes]:
@@ -205,6 +228,7 @@ SAMPLES: Mapping[str, Callable[[], list[Any]]] = {
     "hypertwin's Parquet table": lambda: [
         _written(lambda path: telemetry.write([telemetry.frame(test_telemetry_table.rows())], path))
     ],
+    "diagnosis of a table": _sick,
     "PowerCLI Get-Stat CSV": lambda: [test_get_stat.WHOLE, test_get_stat.SELECTED],
     "esxtop -b": _esxtop,
     "pButtons or SystemPerformance HTML": lambda: [test_pbuttons.LINUX, test_pbuttons.PERFMON],

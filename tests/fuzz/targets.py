@@ -29,12 +29,14 @@ from tests.python import test_libvirt_import, test_lscpu, test_prometheus, test_
 from hypertwin import diagnose, scenario
 from hypertwin.calibration import file as calibration_file
 from hypertwin.calibration import measurements
+from hypertwin.cli import output
 from hypertwin.errors import HypertwinError, UnreachableError
-from hypertwin.ingest import formats, outside, parquet_table, prometheus, telemetry, to_scenario
+from hypertwin.ingest import demand, formats, outside, parquet_table, prometheus, telemetry, to_scenario
 from hypertwin.ingest.benchmarks import fio
-from hypertwin.ingest.inventory import Inventory
+from hypertwin.ingest.inventory import Host, Inventory, Vm
 from hypertwin.ingest.kvm import libvirt_uri, libvirt_xml, lscpu, proxmox
 from hypertwin.ingest.vmware import rvtools, vcenter, vsphere
+from hypertwin.report import diagnosis, html
 
 LONGEST_MESSAGE = 100_000
 """Of an error: a list of mistakes may be long, a file poured into it is not."""
@@ -108,6 +110,17 @@ def _telemetry() -> Iterator[Target]:
             assert all(reading.notes)
 
         yield Target(candidate.name, take, 0.05 if candidate.recognises(parquet_table.MAGIC) else 1)
+
+    def judged(data: bytes) -> None:
+        path = str(_file(data))
+        hosts, vms = [Host("esx1", 2, 12, 2, 2**38, clock_hz=2.5e9)], [Vm("db", 8, 2**35, host="esx1")]
+        measured = demand.measured_demand([parquet_table.read(Path(path))], hosts, vms)
+        _is_inventory(to_scenario.with_demand(Inventory("x", "x", hosts, vms), measured))
+        found = diagnose.diagnose([path], charts=True)
+        html.render_diagnosis({"version": "1", **found.to_dict()}, [finding.charts for finding in found.findings])
+        output.render(diagnosis.text({"version": "1", **found.to_dict()}))
+
+    yield Target("diagnosis of a table", judged, 0.02)
 
 
 def _is_table(frames: Iterable[pl.DataFrame]) -> None:

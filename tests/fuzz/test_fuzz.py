@@ -44,7 +44,7 @@ def test_samples_are_taken(name: str) -> None:
 @pytest.mark.parametrize("name", samples.SAMPLES)
 def test_cut_and_broken_copies_are_taken_or_refused(name: str) -> None:
     target = targets()[name]
-    count = round(MUTANTS * max(target.weight, 0.2))
+    count = round(MUTANTS * max(target.weight, 0.1))
     taken = 0
     for number, sample in enumerate(target.samples):
         for length in range(0, len(sample), max(len(sample) // CUTS, 1)):
