@@ -17,7 +17,7 @@ CORE_SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name Carg
 # what clippy.toml forbids the core (clocks, threads, unordered maps), tests and benchmarks may use
 TESTS_MAY := -A clippy::disallowed-types -A clippy::disallowed-methods
 
-.PHONY: help demo test setup lint fmt bench docs bless clean
+.PHONY: help demo test setup lint fmt bench fuzz docs bless clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -50,6 +50,9 @@ fmt: $(STAMPS)/packages ## format Rust and Python
 
 bench: $(STAMPS)/core ## speed against peers and the bare loop, into out/bench
 	@$(BIN)/python bench/run.py
+
+fuzz: $(STAMPS)/core ## 100,000 inputs to every parser of outside data, guided by coverage
+	@$(BIN)/python scripts/fuzz.py
 
 docs: $(STAMPS)/core ## regenerate the generated pages under docs/
 	@$(BIN)/python scripts/generate_docs.py

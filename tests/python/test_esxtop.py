@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.python import esxtop_files as files
 
 from hypertwin.errors import BadSourceError, SourceError, SourceLacksError, SourceTooLargeError
-from hypertwin.ingest import formats, outside, telemetry
+from hypertwin.ingest import formats, outside, parquet_table, telemetry
 from hypertwin.ingest.telemetry import Reading
 from hypertwin.ingest.vmware import esxtop, esxtop_counters
 from hypertwin.ingest.vmware.esxtop_counters import MBIT_BYTES, MIB
@@ -254,6 +254,15 @@ def test_two_machines_of_one_name(read: Any) -> None:
     assert any("one name" in note for note in got.reading.notes)
 
 
+def test_long_names_that_are_told_apart_are_no_longer_than_names_may_be(read: Any, tmp_path: Path) -> None:
+    name = "n/" * 200
+    got = read(files.text(files.machine(name, 7) | files.machine(name, 8)))
+    machines = {telemetry.names(entity)["vm"] for entity in got.entities if "/vm/" in entity}
+    assert machines == {f"{name[: outside.MOST_NAME - 4]} ({group})" for group in (7, 8)}
+    telemetry.write([got.table], tmp_path / "table.parquet")
+    assert sum(frame.height for frame in parquet_table.read(tmp_path / "table.parquet").frames) == got.table.height
+
+
 def test_machines_without_worlds(read: Any) -> None:
     groups = {"1:system": 5, "2:idle": 900, "9:hostd.2098765": 3, "12:db": 8, "13:web.20481": 7, "14:app": 6}
     columns = {f"Group Cpu({group})\\% Ready": value for group, value in groups.items()}
@@ -353,6 +362,13 @@ def test_times(read: Any, first: str, stamp: str, expected: datetime.datetime) -
     got = read(files.text(DB, [stamp, stamp], first=first))
     assert got.times == [expected]
     assert got.values("host/esx1", "interval_s") == []
+
+
+def test_a_time_of_no_measurement_is_none(read: Any) -> None:
+    stamps = ["03/26/2026 22:42:00", "03/26/9026 22:42:05", "03/26/1926 22:42:05"]
+    got = read(files.text(files.machine("db", 1, samples=3), stamps))
+    assert got.times == [START]
+    assert any("2 rows without a time" in note for note in got.reading.notes)
 
 
 # what files are not supposed to be

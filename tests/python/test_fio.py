@@ -66,6 +66,7 @@ def test_a_job_becomes_a_workload(tmp_path):
         ("bs=1m", ("block",), (f"{1 << 20} B",)),
         ("bssplit=4k/60:64k/40", ("block_mix",), ([("4096 B", 60), ("65536 B", 40)],)),
         ("iodepth=32", ("arrivals",), ({"io": {"outstanding": 32, "workers": 1}},)),
+        ("thread\n  iodepth=32", ("arrivals",), ({"io": {"outstanding": 32, "workers": 1}},)),
         ("iodepth=32\nioengine=psync", ("arrivals",), ({"io": {"outstanding": 1, "workers": 1}},)),
         ("rate_iops=500\nnumjobs=2", ("arrivals",), ({"io": {"outstanding": 2, "workers": 2, "rate": "1000 /s"}},)),
     ],

@@ -60,6 +60,19 @@ def test_selected_columns_of_another_culture(tmp_path: Path) -> None:
     assert [gap.what for gap in reading.gaps] == ["entityid", "instance"]
 
 
+@pytest.mark.parametrize("time", ["1969-12-31T00:00:00", "2200-01-01T00:00:00", "9999-12-31T23:59:59"])
+def test_a_time_of_no_measurement_is_refused(tmp_path: Path, time: str) -> None:
+    with pytest.raises(SourceError, match="Timestamp"):
+        read(tmp_path, f"Timestamp,MetricId,Value,Entity\n{time},cpu.demand.average,5,db\n")
+
+
+def test_names_of_nothing_are_left_out(tmp_path: Path) -> None:
+    names = ("db", "\u200b", " ", "\x1b")
+    rows = "".join(f'2024-05-31 13:00:00,cpu.demand.average,5,"{name}"\n' for name in names)
+    _, frame = read(tmp_path, "Timestamp,MetricId,Value,Entity\n" + rows)
+    assert frame["entity"].unique().to_list() == ["vm/db"]
+
+
 def test_sums_without_their_interval_mean_nothing(tmp_path: Path) -> None:
     text = "Timestamp,MetricId,Value,Entity\n2024-05-31 13:00:00,cpu.ready.summation,500,db\n2024-05-31,x,1,db\n"
     path = tmp_path / "stats.csv"

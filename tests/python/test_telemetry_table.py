@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import subprocess
@@ -126,6 +127,26 @@ def test_options_that_contradict_each_other(table: Path, arguments: tuple[str, .
     done = cli("telemetry", table, *arguments)
     assert done.returncode == 2
     assert done.stderr.startswith("error: ")
+
+
+def test_gzip_that_unpacks_to_much_more_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outside, "FREE_UNPACKED", 2**20)
+    path = tmp_path / "log.gz"
+    path.write_bytes(gzip.compress(b"\n" * 2**20))
+    assert sum(1 for _ in outside.text_lines(path)) == 2**20
+    path.write_bytes(gzip.compress(b"\n" * 2**22))
+    with pytest.raises(SourceError, match="source-too-large"):
+        list(outside.text_lines(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "by", "expected"), [("web", "vm-1", "web (vm-1)"), ("", "7", "(7)"), ("a", "\x1b", "a ()")]
+)
+def test_names_that_are_told_apart(text: str, by: str, expected: str) -> None:
+    assert outside.told_apart(text, by) == expected
+    long = outside.told_apart("n " * 200, "b" * 200)
+    assert long == outside.name(long)
+    assert len(long) <= outside.MOST_NAME
 
 
 def write(path: Path, **columns: object) -> Path:

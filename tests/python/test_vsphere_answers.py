@@ -159,6 +159,8 @@ def test_broken_content_is_one_error(ask: Any, change: str) -> None:
         "vcenter://user@host?secret",
         "vcenter://user@host:99999",
         "vcenter://user@host#secret",
+        "vcenter://user@host/\udcff",
+        "vcenter://user@host/\x1b[31m",
     ],
 )
 def test_bad_addresses(text: str) -> None:
@@ -192,7 +194,7 @@ def test_names_are_plain_and_distinct() -> None:
         "vm-1": "a (vm-1)",
         "vm-2": "b",
         "vm-3": "a (vm-3)",
-        "vm-4": " (vm-4)",
+        "vm-4": "(vm-4)",
     }
 
 
@@ -253,6 +255,7 @@ def test_each_sample_has_its_own_interval() -> None:
         ("-20,2024-05-31T13:00:20Z", "1"),
         ("99999999999999999999,2024-05-31T13:00:20Z", "1"),
         ("20,0001-01-01T00:00:00+14:00", "1"),
+        ("20,2999-01-01T00:00:00Z", "1"),
         (",".join(["20,2024-05-31T13:00:20Z"] * 20_000), "1"),
     ],
 )

@@ -45,6 +45,10 @@ def parse(text: str, schemes: tuple[str, ...], allowed: str = "", local: bool = 
     Raises BadAddressError, which says what is `allowed` and never shows a password.
     """
     allowed = allowed or " or ".join(f"{scheme}://[USER@]HOST[:PORT][/PATH]" for scheme in schemes)
+    if not text.isprintable():
+        _refuse(
+            "an address with a character that cannot be shown", allowed, "type it in UTF-8, without control characters"
+        )
     try:
         parts = urlsplit(text)
         port = parts.port

@@ -26,6 +26,10 @@ MOST_LINE_BYTES = 16 * 2**20
 MOST_NAME = 256
 """Longest name of an entity; vCenter allows 80, RVTools and libvirt more."""
 GZIP_MAGIC = b"\x1f\x8b"
+MOST_RATIO = 200
+"""Bytes that gzip may unpack from one, beyond the first `FREE_UNPACKED`: logs have 5 to 50, a bomb up to 1,000."""
+FREE_UNPACKED = 32 * 2**20
+_CHUNK = 2**18
 
 
 @dataclass(frozen=True)
@@ -61,8 +65,8 @@ def opened(path: Path) -> Iterator[BinaryIO]:
             packed = raw.read(2) == GZIP_MAGIC
             raw.seek(0)
             if packed:
-                with gzip.open(raw) as unpacked:
-                    yield unpacked  # type: ignore[misc]
+                with gzip.open(raw) as unpacked, io.BufferedReader(_Unpacked(path, raw, unpacked), _CHUNK) as bounded:
+                    yield bounded
             else:
                 yield raw
     except FileNotFoundError:
@@ -72,6 +76,26 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     except OSError as error:
         reason = error.strerror or str(error)
         refuse(path, "", reason, allowed, "check the name and who may read it", "unreadable-file")
+
+
+class _Unpacked(io.RawIOBase):
+    """What is in a gzip file, up to where it can only be a bomb."""
+
+    def __init__(self, path: Path, packed: BinaryIO, unpacked: gzip.GzipFile) -> None:
+        super().__init__()
+        self._path, self._packed, self._unpacked = path, packed, unpacked
+        self._size = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        got = self._unpacked.readinto(buffer)
+        self._size += got
+        if self._size > FREE_UNPACKED and self._size > MOST_RATIO * self._packed.tell():
+            allowed = f"at most {MOST_RATIO} bytes from each"
+            refuse(self._path, "", "gzip that unpacks to much more", allowed, "is it a log?", "source-too-large")
+        return got
 
 
 def head(path: Path) -> bytes:
@@ -142,4 +166,10 @@ def number(text: str) -> float | None:
 def name(text: str) -> str:
     """A name from outside as it may be kept: one line, no control characters, at most `MOST_NAME` characters."""
     cleaned = " ".join("".join(character if character.isprintable() else " " for character in text[:4096]).split())
-    return cleaned[:MOST_NAME]
+    return cleaned[:MOST_NAME].rstrip()
+
+
+def told_apart(text: str, by: str) -> str:
+    """A name that others have too, with what tells it from them: `web (vm-42)`; as long as a name may be."""
+    behind = f"({name(by)[:64]})"
+    return f"{text[: MOST_NAME - len(behind) - 1].rstrip()} {behind}".lstrip()

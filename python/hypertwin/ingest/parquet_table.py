@@ -22,10 +22,10 @@ MAGIC = b"PAR1"
 MOST_MEMORY = "512MB"
 """What DuckDB may take for one file."""
 MOST_ENTITIES = 2_000_000
-MOST_ENTITY = 1024
-"""Longest path of an entity, in characters."""
-LAST_TIME_US = 7_258_118_400_000_000
-"""The end of 2199, in microseconds since 1970."""
+MOST_ENTITY = 3 * (3 * outside.MOST_NAME + 16)
+"""Longest path of an entity, in characters: three kinds with a name each, of which `/` and `%` take three."""
+MOST_ENTITY_CHARACTERS = 2**28
+"""Of all paths together."""
 BATCH_ROWS = 65_536
 TYPES = {
     "time": "TIMESTAMP WITH TIME ZONE",
@@ -105,6 +105,7 @@ class _Checks:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.entities: set[str] = set()
+        self.characters = 0
         self.metrics: set[tuple[str, str]] = set()
         self.unknown: set[str] = set()
 
@@ -115,15 +116,17 @@ class _Checks:
         if not frame["value"].is_finite().all():
             outside.refuse(self.path, "value", "infinite or no number", "finite numbers", _HINT)
         times = frame["time"].drop_nulls()
-        if not times.is_between(0, LAST_TIME_US).all():
+        if not times.is_between(0, telemetry.LAST_TIME_US).all():
             outside.refuse(self.path, "time", "before 1970 or after 2199", "times of measurements", _HINT)
         for path in set(frame["entity"].unique()) - self.entities:
-            if not _is_entity(path):
+            if not is_entity(path):
                 allowed = "kinds and names in turn, as host/esx1/vm/db"
                 outside.refuse(self.path, "entity", outside.name(path), allowed, _HINT)
             self.entities.add(path)
-        if len(self.entities) > MOST_ENTITIES:
-            value, allowed = f"more than {MOST_ENTITIES} entities", f"at most {MOST_ENTITIES}"
+            self.characters += len(path)
+        if len(self.entities) > MOST_ENTITIES or self.characters > MOST_ENTITY_CHARACTERS:
+            value = f"{len(self.entities)} entities or more, with {self.characters} characters"
+            allowed = f"at most {MOST_ENTITIES}, with at most {MOST_ENTITY_CHARACTERS} characters"
             outside.refuse(self.path, "entity", value, allowed, _HINT, "source-too-large")
         for metric, unit in set(frame.select("metric", "unit").unique().iter_rows()) - self.metrics:
             if metric not in METRICS:
@@ -138,7 +141,8 @@ class _Checks:
         return frame.with_columns(pl.from_epoch("time", "us").dt.replace_time_zone("UTC")).cast(dict(SCHEMA))  # type: ignore[arg-type]
 
 
-def _is_entity(path: str) -> bool:
+def is_entity(path: str) -> bool:
+    """Whether it is a path of kinds and names as readers write them: `host/esx1/vm/db`."""
     parts = path.split("/")
     names = [unquote(part) for part in parts[1::2]]
     return (

@@ -32,6 +32,9 @@ SCHEMA = MappingProxyType(
 )
 """Columns of the table. `time` is the end of the interval that the value is of; null where the source has no clock."""
 
+LAST_TIME_US = 7_258_118_400_000_000
+"""The end of 2199, in microseconds since 1970: no measurement is later, or before 1970."""
+
 KINDS = (
     *("host", "vm", "vcpu", "pcpu", "node", "device", "adapter", "datastore", "disk", "interface", "process"),
     *("guest", "benchmark", "series", "pool"),
@@ -232,7 +235,10 @@ def gather(readings: Sequence[Reading], path: Path, progress: Callable[[str, int
 
 
 def write_csv(frames: Iterable[pl.DataFrame], path: Path) -> None:
-    """Write frames one after another into a CSV file with a header line; times are UTC."""
+    """Write frames one after another into a CSV file with a header line; times are UTC.
+
+    No cell can be a formula to a spreadsheet: an entity begins with its kind, and all else is hypertwin's.
+    """
     with path.open("wb") as file:
         pl.DataFrame(schema=dict(SCHEMA)).write_csv(file)
         for part in frames:

@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import Any
 
 from hypertwin import frame
 from hypertwin.errors import HypertwinError
+
+_FORMULA = re.compile(r"(?![-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?\Z)[=+\-@\t\r]")
 
 
 class OutputError(HypertwinError):
@@ -35,8 +38,19 @@ def to_json(value: Any) -> str:
 
 
 def to_csv(result: Mapping[str, Any]) -> str:
-    """The flat rows of `hypertwin.frame` with a header line."""
-    return frame.to_frame(result).write_csv()
+    """The flat rows of `hypertwin.frame` with a header line, in which no text is a formula to a spreadsheet."""
+    import polars
+
+    table = frame.to_frame(result).rename(inert)
+    return table.with_columns(polars.selectors.string().map_elements(inert, polars.String)).write_csv()
+
+
+def inert(text: str) -> str:
+    """A text as a cell of a CSV file: what a spreadsheet would take for a formula gets a `'` in front.
+
+    That is what begins with `=`, `+`, `-`, `@`, a tab or a carriage return and is no number (OWASP, CSV injection).
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
 
 
 def to_parquet(result: Mapping[str, Any]) -> bytes:

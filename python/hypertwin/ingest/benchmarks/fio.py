@@ -66,7 +66,8 @@ def workload(reference: str, folder: Path) -> dict[str, Any]:
         empty_lines_in_values=False,
     )
     try:
-        parser.read_string(text, "the job file")
+        # fio takes an indented line for a line of its own, not for more of the one before
+        parser.read_string("\n".join(line.strip() for line in text.split("\n")), "the job file")
     except configparser.Error as error:
         said = _short(" ".join(str(error).split()), 160)
         _fail(path, "", said, "sections such as [global] and [job] with lines KEY=VALUE", "write each once")

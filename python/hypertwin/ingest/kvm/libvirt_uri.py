@@ -354,7 +354,7 @@ def _inventory(sites: Sequence[Site], before: Sequence[Sample], after: Sequence[
         )
         folders = {}
         for store, folder in site.stores:
-            name = store.name if len(sites) == 1 else f"{store.name} ({site.name})"
+            name = store.name if len(sites) == 1 else outside.told_apart(store.name, site.name)
             stores[name] = replace(store, name=name)
             folders[store.name] = (folder, name)
         version = _cgroup_version(site)
@@ -365,7 +365,7 @@ def _inventory(sites: Sequence[Site], before: Sequence[Sample], after: Sequence[
             seen.add(uuid)
             vm = _vm(site, domain, version, folders, last)
             if counted[vm.name] > 1:
-                vm = replace(vm, name=f"{vm.name} ({site.name})")
+                vm = replace(vm, name=outside.told_apart(vm.name, site.name))
             if domain.active and told.clock_hz is not None:
                 vm = replace(vm, demand=_demand(first, last, domain, told.clock_hz))
             vms.append(vm)

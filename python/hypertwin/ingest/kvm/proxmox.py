@@ -243,7 +243,9 @@ def _unique_names(guests: Iterable[Fields]) -> dict[int, str]:
     counts: dict[str, int] = {}
     for name in listed.values():
         counts[name] = counts.get(name, 0) + 1
-    return {number: name if counts[name] == 1 else f"{name} ({number})" for number, name in listed.items()}
+    return {
+        number: name if counts[name] == 1 else outside.told_apart(name, str(number)) for number, name in listed.items()
+    }
 
 
 def _vm(
@@ -393,7 +395,7 @@ def _stores(resources: Iterable[Fields]) -> dict[str, Datastore]:
         if content and "images" not in content.split(","):
             continue
         node, name = _name(each, "node"), _name(each, "storage")
-        key = name if _flag(each.get("shared")) else f"{name} ({node})"
+        key = name if _flag(each.get("shared")) else outside.told_apart(name, node)
         if key in stores:
             stores[key] = replace(stores[key], hosts=(*stores[key].hosts, node))
             continue

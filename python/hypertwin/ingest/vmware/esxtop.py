@@ -228,13 +228,15 @@ class _Table:
 
 
 def _times(texts: pl.Series, bias_minutes: int) -> npt.NDArray[np.datetime64]:
-    """Times in UTC; NaT for what is none."""
+    """Times in UTC; NaT for what is none, or none of a measurement."""
     stripped = texts.str.strip_chars()
     times = pl.Series([None] * len(texts), dtype=pl.Datetime("us"))
     for form in _TIME_FORMATS:
         if times.null_count():
             times = times.fill_null(stripped.str.to_datetime(form, time_unit="us", strict=False))
-    return times.dt.offset_by(f"{bias_minutes}m").to_numpy()
+    shifted = times.dt.offset_by(f"{bias_minutes}m")
+    sound = shifted.dt.epoch("us").is_between(0, telemetry.LAST_TIME_US)
+    return shifted.to_frame().select(pl.when(sound).then(pl.first())).to_series().to_numpy()
 
 
 class _Intervals:

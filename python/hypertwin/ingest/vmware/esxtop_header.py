@@ -267,11 +267,15 @@ class _Host:
                     found.add(group)
             if found:
                 plan.notes.append("the file has no worlds: groups not named like a process are taken as machines")
-        shown = {group: outside.name(text) or group for group, text in self._groups.items() if group in found}
+        shown = {
+            group: outside.name(text) or outside.name(group) or "?"
+            for group, text in self._groups.items()
+            if group in found
+        }
         times = Tally(shown.values())
         if several := sorted(text for text, count in times.items() if count > 1):
             plan.notes.append(f"machines of one name have their group's number in it: {', '.join(several[:5])}")
-        return {group: f"{text} ({group})" if times[text] > 1 else text for group, text in shown.items()}
+        return {group: outside.told_apart(text, group) if times[text] > 1 else text for group, text in shown.items()}
 
     def _processors(self, plan: Plan, columns: list[Column]) -> float:
         """Counts logical CPUs and cores; what `% Processor Time` is multiplied by for usage of the host's cores."""

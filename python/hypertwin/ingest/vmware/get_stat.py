@@ -169,14 +169,14 @@ class _File:
     def _measured(self, row: _Row) -> Iterator[tuple[datetime, str, str, float]]:
         is_vm = not row.identity.lower().startswith("hostsystem")
         counter = _COUNTERS[is_vm].get(row.metric)
-        value = self._number(row.value)
-        if counter is None or not row.entity or value is None or value < 0:
+        value, name = self._number(row.value), outside.name(row.entity)
+        if counter is None or not name or value is None or value < 0:
             return
         time = self._time(row)
-        path = ["vm" if is_vm else "host", outside.name(row.entity)]
+        path = ["vm" if is_vm else "host", name]
         if row.instance:
             part = vsphere_counters.part_of(row.metric, outside.name(row.instance))
-            if part is None:
+            if part is None or not part[-1]:
                 return
             path += part
         seconds = self._number(row.interval)
@@ -213,7 +213,7 @@ class _File:
             time = datetime(year, month, day, hours, int(minute), int(second_of or 0), tzinfo=UTC)
             if zone and zone != "Z":
                 time = datetime.fromisoformat(f"{time.replace(tzinfo=None).isoformat()}{zone}").astimezone(UTC)
-            if time.year < 1970:
+            if not 1970 <= time.year < 2200:
                 raise ValueError
         except (ValueError, OverflowError):
             outside.refuse(self.path, "Timestamp", row.time, allowed, hint, line=row.line)

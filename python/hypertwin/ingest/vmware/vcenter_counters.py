@@ -360,7 +360,7 @@ class _Reader:
                 since_1970_s = moment.timestamp()
             except (ValueError, OverflowError):
                 since_1970_s = -1.0
-            if since_1970_s < 0:
+            if not 0 <= since_1970_s * 1e6 <= telemetry.LAST_TIME_US:
                 self.session.refuse(where, f"time {at}", allowed, "is it a vCenter Server or ESXi?")
             if not (seconds.isascii() and seconds.isdigit() and 0 < int(seconds[:9]) <= 10 * 86_400):
                 self.session.refuse(where, f"interval {seconds}", allowed, "is it a vCenter Server or ESXi?")

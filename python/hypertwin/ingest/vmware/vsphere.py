@@ -354,7 +354,10 @@ def distinct(names: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Names by identity; where several objects have one name, its identity is added to each: `web (vm-42)`."""
     listed = list(names)
     often = Counter(name for _, name in listed)
-    return {identity: f"{name} ({identity})" if often[name] > 1 or not name else name for identity, name in listed}
+    return {
+        identity: outside.told_apart(name, identity) if often[name] > 1 or not name else name
+        for identity, name in listed
+    }
 
 
 class _RefusedAnswerError(HTTPException):

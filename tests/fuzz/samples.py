@@ -1,0 +1,265 @@
+"""Real files to begin from, by target: those that the readers' own tests have or write."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import json
+import tempfile
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from tests import conftest
+from tests.python import (
+    esxtop_files,
+    rvtools_files,
+    test_benchmark_outputs,
+    test_diagnose,
+    test_esxtop,
+    test_fio,
+    test_get_stat,
+    test_libvirt_import,
+    test_lscpu,
+    test_pbuttons,
+    test_prometheus,
+    test_proxmox,
+    test_sar,
+    test_telemetry_table,
+    test_vmstat,
+    test_vsphere_answers,
+)
+
+from hypertwin.ingest import prometheus_queries, telemetry
+from hypertwin.ingest.vmware import vsphere
+
+PART = b"\n\f\n"
+"""Between the files of a sample that stands for several."""
+CALIBRATION = """\
+scenario: tiny
+hypertwin: 0.1.0
+seed: 7
+calibrated_on: the morning's points
+set: {workloads.oltp.cpu.mean: 5 ms, vms.web.load: 0.7}
+intervals: {workloads.oltp.cpu.mean: [4 ms, 6 ms], vms.web.load: unbounded}
+notes: [none]
+"""
+POOL = """\
+<pool type='logical'><name>vg</name><capacity unit='bytes'>1000000</capacity><available unit='KiB'>5</available>
+<target><path>/dev/vg</path></target></pool>
+"""
+
+
+def of(target: str) -> tuple[bytes, ...]:
+    """The samples of a target by its name."""
+    return tuple(text.encode() if isinstance(text, str) else text for text in SAMPLES[target]())
+
+
+def _written(write: Callable[[Path], object]) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "sample")
+        write(path)
+        return path.read_bytes()
+
+
+def _rvtools(hosts: int = 2, vms: int = 4, disks: int = 3) -> rvtools_files.Tabs:
+    tabs = rvtools_files.export(hosts, vms, disks)
+    return {tab: rows for tab, rows in tabs.items() if tab in ("vInfo", "vCPU", "vMemory", "vDisk", "vHost")}
+
+
+def _workbook() -> list[bytes]:
+    return [_written(lambda path: rvtools_files.write_xlsx(_rvtools(), path))]
+
+
+def _csv() -> list[bytes]:
+    made = []
+    for separator in ",;":
+        with tempfile.TemporaryDirectory() as folder:
+            rvtools_files.write_csv(_rvtools(), Path(folder), separator)
+            made.append(PART.join(Path(folder, f"RVTools_tab{tab}.csv").read_bytes() for tab in ("vHost", "vInfo")))
+    return made
+
+
+def _sick() -> list[bytes]:
+    """A table in which much is wrong, so that most rules have something to say."""
+    wrong = {
+        (test_diagnose.DB, "ready_sum_pct"): [90.0, 120.0, 100.0],
+        (test_diagnose.DB, "costop_sum_pct"): 60.0,
+        (test_diagnose.DB, "used_mhz"): 9000.0,
+        (test_diagnose.DB, "numa_local_pct"): 60.0,
+        (test_diagnose.DB, "swapped_bytes"): 1e9,
+        (test_diagnose.HOST, "usage_pct"): 99.0,
+        (test_diagnose.LUN, "kernel_latency_ms"): 9.0,
+        (test_diagnose.GUEST, "steal_pct"): 30.0,
+    }
+    rows: list[tuple[object, str, str, float]] = []
+    for (entity, metric), value in {**test_diagnose.HEALTHY, **wrong}.items():
+        values = value if isinstance(value, list) else [value] * 3
+        rows += [
+            (test_diagnose.START + timedelta(seconds=20 * place), entity, metric, float(each))
+            for place, each in enumerate(values)
+        ]
+    return [_written(lambda path: telemetry.write([telemetry.frame(rows)], path))]
+
+
+def _esxtop() -> list[str | bytes]:
+    text = esxtop_files.text(test_esxtop.HOST | test_esxtop.DB)
+    devices = {
+        "Physical Disk Adapter(vmhba0)\\Commands/sec": 10,
+        "Physical Disk SCSI Device(naa.6)\\Average Driver MilliSec/Command": 3,
+        "Virtual Disk(db:scsi0:0)\\Commands/sec": 7,
+        "Network Port(vSwitch0:33:db.eth0)\\MBits Received/sec": 2,
+        "Numa Node(0)\\% Used": 1,
+        "Group Memory(1234:db)\\Memory Size MBytes": 4096,
+    }
+    return [text, esxtop_files.text(esxtop_files.same(devices)), gzip.compress(text.encode(), mtime=0)]
+
+
+def _fio_output() -> list[str]:
+    made = test_benchmark_outputs._fio(test_benchmark_outputs._job())
+    return [made, test_benchmark_outputs.FIO_TEXT, test_benchmark_outputs.FIO_2_TEXT]
+
+
+def _iostat() -> list[str]:
+    pieces = {"first": "11/21/2026 08:15:31 PM\n", "second": "11/21/2026 08:15:36 PM\n"}
+    forms = (test_sar.NEW, test_sar.OLD)
+    return [
+        test_sar.IOSTAT.format(header=form, values=" ".join(["1.50"] * (len(form.split()) - 1)), **pieces)
+        for form in forms
+    ]
+
+
+def _prometheus() -> list[bytes]:
+    """Answers to: which series are there, samples, and values over time."""
+    start = test_prometheus.START
+    made = []
+    for exporter in prometheus_queries.EXPORTERS:
+        names = [exporter.probe, *(query.series for query in exporter.queries)][:4]
+        present = [({"__name__": name}, [[start + 30, "1"]]) for name in dict.fromkeys(names)]
+        labels = {
+            **{"vm_name": "db", "host_name": "esx1", "instance": "db1:9100", "nodename": "db1", "domain": "db"},
+            **{"device": "sda", "cpu": "0", "vcpu": "0", "mode": "user", "target_device": "vda"},
+        }
+        samples: list[tuple[dict[str, str], list[object]]] = [(labels, [[start, "4"], [start + 15, "4"]])]
+        values: list[tuple[dict[str, str], list[object]]] = [(labels, [[start + 15, "2800"], [start + 30, "NaN"]])]
+        parts = (present, samples, values)
+        made.append(PART.join(test_prometheus.success(test_prometheus.matrix(*part)) for part in parts))  # type: ignore[arg-type]
+    return made
+
+
+def _vcenter() -> list[bytes]:
+    """An answer of the PropertyCollector with one object of each kind."""
+    from pyVmomi import SoapAdapter, VmomiSupport, vim, vmodl
+
+    def array(kind: str, *elements: Any) -> Any:
+        return VmomiSupport.GetVmodlType(f"{kind}[]")(elements)
+
+    host, store = vim.HostSystem("host-1"), vim.Datastore("ds-1")
+    cluster, vm = vim.ClusterComputeResource("c-1"), vim.VirtualMachine("vm-1")
+    size = vim.host.CpuInfo(numCpuPackages=2, numCpuCores=24, numCpuThreads=48, hz=2_500_000_000)
+    summary = vim.host.Summary.HardwareSummary(
+        vendor="x", model="y", uuid="z", memorySize=2**38, cpuModel="Xeon @ 2.50GHz", cpuMhz=2500, numCpuPkgs=2,
+        numCpuCores=24, numCpuThreads=48, numNics=1, numHBAs=1,
+    )  # fmt: skip
+    disk = vim.vm.device.VirtualDisk(
+        key=2000,
+        controllerKey=1000,
+        unitNumber=0,
+        capacityInKB=2**20,
+        backing=vim.vm.device.VirtualDisk.FlatVer2BackingInfo(
+            fileName="[ds] db/db.vmdk", datastore=store, diskMode="x"
+        ),
+    )
+    shares = vim.SharesInfo(shares=4000, level="normal")
+    controller = vim.vm.device.ParaVirtualSCSIController(key=1000, busNumber=0, sharedBus="noSharing")
+    rule = vim.cluster.AntiAffinityRuleSpec(key=1, name="apart", enabled=True, mandatory=True, vm=[vm, vm])
+    long = VmomiSupport.long
+    option = vim.option.OptionValue(key="numa.vcpu.preferHT", value="TRUE")
+    mount = vim.Datastore.HostMount(key=host, mountInfo=vim.host.MountInfo(accessMode="readWrite"))
+    found: dict[Any, dict[str, Any]] = {
+        host: {
+            **{
+                "name": "esx1.example.com",
+                "parent": cluster,
+                "runtime.connectionState": vim.HostSystem.ConnectionState.connected,
+            },
+            **{"runtime.inMaintenanceMode": False, "hardware.cpuInfo": size, "hardware.memorySize": long(2**38)},
+            **{"summary.hardware": summary, "summary.quickStats.overallCpuUsage": 12_000},
+            "config.product.fullName": "VMware ESXi 7.0.3 build-20328353",
+        },
+        cluster: {
+            "name": "old",
+            "configurationEx": vim.cluster.ConfigInfoEx(
+                dasConfig=vim.cluster.DasConfigInfo(), drsConfig=vim.cluster.DrsConfigInfo(), rule=[rule], group=[]
+            ),
+        },
+        store: {
+            **{"name": "ds", "summary.type": "VMFS", "summary.capacity": long(2**40), "summary.freeSpace": long(2**39)},
+            "host": array("vim.Datastore.HostMount", mount),
+        },
+        vm: {
+            **{"name": "db%2f1", "runtime.host": host, "runtime.powerState": vim.VirtualMachine.PowerState.poweredOn},
+            **{"config.template": False, "config.hardware.numCPU": 4, "config.hardware.memoryMB": 16_384},
+            **{"config.hardware.numCoresPerSocket": 2, "config.cpuHotAddEnabled": True},
+            "config.cpuAllocation": vim.ResourceAllocationInfo(reservation=0, limit=-1, shares=shares),
+            "config.extraConfig": array("vim.option.OptionValue", option),
+            "config.hardware.device": array("vim.vm.device.VirtualDevice", controller, disk),
+            "summary.quickStats.overallCpuUsage": 900,
+        },
+    }
+    collector = vmodl.query.PropertyCollector
+    objects = []
+    for reference, values in found.items():
+        given = [vmodl.DynamicProperty(name=name, val=value) for name, value in values.items()]
+        fault = vim.fault.NoPermission(object=reference, privilegeId="System.Read")
+        absent = [collector.MissingProperty(path="config.numaInfo", fault=fault)]
+        objects.append(collector.ObjectContent(obj=reference, propSet=given, missingSet=absent))
+    result = collector.RetrieveResult(objects=objects)
+    newest = vsphere.VERSIONS[0][1]
+    text = SoapAdapter.SerializeToStr(
+        result, VmomiSupport.Object(name="returnval", type=type(result), version=newest, flags=0), newest
+    )
+    answer = f'<RetrievePropertiesExResponse xmlns="urn:vim25">{text}</RetrievePropertiesExResponse>'
+    return [test_vsphere_answers.ENVELOPE.format(answer).encode()]
+
+
+SAMPLES: Mapping[str, Callable[[], list[Any]]] = {
+    "hypertwin's Parquet table": lambda: [
+        _written(lambda path: telemetry.write([telemetry.frame(test_telemetry_table.rows())], path))
+    ],
+    "diagnosis of a table": _sick,
+    "PowerCLI Get-Stat CSV": lambda: [test_get_stat.WHOLE, test_get_stat.SELECTED],
+    "esxtop -b": _esxtop,
+    "pButtons or SystemPerformance HTML": lambda: [test_pbuttons.LINUX, test_pbuttons.PERFMON],
+    "fio": _fio_output,
+    "HCIBench results": lambda: [test_benchmark_outputs.RESULT_FIO, test_benchmark_outputs.RESULT_VDBENCH],
+    "sysbench": lambda: [
+        *(test_benchmark_outputs.SYSBENCH_1_0, test_benchmark_outputs.SYSBENCH_0_5),
+        test_benchmark_outputs.SYSBENCH_0_4,
+    ],
+    "sar or sadf": lambda: [test_sar.DAY, test_sar.SADF, test_sar.JSON],
+    "iostat -x": _iostat,
+    "vmstat": lambda: [test_vmstat.PLAIN, test_vmstat.TIMED.format(zone="UTC"), test_vmstat.WIDE],
+    "RVTools .xlsx": _workbook,
+    "RVTools .csv": _csv,
+    "Proxmox VE API dump": lambda: [json.dumps(test_proxmox.dump(), indent=1)],
+    "lscpu -J": lambda: [test_lscpu.flat(test_lscpu.XEON), test_lscpu.nested(test_lscpu.EPYC)],
+    "numactl -H": lambda: [test_lscpu.NUMACTL],
+    "Prometheus": _prometheus,
+    "libvirt capabilities": lambda: [
+        test_libvirt_import.capabilities(1, 2, 2, clock="<counter name='tsc' frequency='2400000000'/>")
+    ],
+    "libvirt domain": lambda: [test_libvirt_import.FULL],
+    "libvirt pool": lambda: [POOL],
+    "vCenter inventory": _vcenter,
+    "vCenter counters": lambda: [f"{test_vsphere_answers.TWO}\n12;;2000,3000\n12;0;1,-1\n12;naa.6;1,1"],
+    "fio job": lambda: [test_fio.JOB],
+    "measurements": lambda: [importlib.import_module("tests.python.test_calibration").CSV],
+    "calibration": lambda: [CALIBRATION],
+    "scenario": lambda: [test_diagnose.CLUSTER, conftest.TINY],
+    "addresses": lambda: [
+        *("vcenter://ann@host:8443/DC/C?hours=24&interval=300", "prometheus://host:9090?hours=24&step=60s"),
+        *("qemu+ssh://root@host/system?no_verify=1", 'prometheuss://[::1]/x?start=2026-01-01T08:00Z&match=a="b"'),
+    ],
+}

@@ -1,0 +1,342 @@
+"""What is fuzzed: every parser of something from outside, with real samples to begin from and what must hold.
+
+A target takes any bytes. It may refuse them with a `HypertwinError` whose message is short; any other exception is a
+crash. What it reads must be as the rest of the product takes it: telemetry as the table that is written and read back,
+an inventory as a scenario that is valid.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import httpx
+import polars as pl
+from tests.conftest import TINY
+from tests.fuzz import samples
+from tests.python import test_libvirt_import, test_lscpu, test_prometheus, test_vsphere_answers
+
+from hypertwin import diagnose, scenario
+from hypertwin.calibration import file as calibration_file
+from hypertwin.calibration import measurements
+from hypertwin.cli import output
+from hypertwin.errors import HypertwinError, UnreachableError
+from hypertwin.ingest import demand, formats, outside, parquet_table, prometheus, telemetry, to_scenario
+from hypertwin.ingest.benchmarks import fio
+from hypertwin.ingest.inventory import Host, Inventory, Vm
+from hypertwin.ingest.kvm import libvirt_uri, libvirt_xml, lscpu, proxmox
+from hypertwin.ingest.vmware import rvtools, vcenter, vsphere
+from hypertwin.report import diagnosis, html
+
+LONGEST_MESSAGE = 100_000
+"""Of an error: a list of mistakes may be long, a file poured into it is not."""
+SECRET = "planted-tr0ub4dor"
+"""The password of every system that is asked: no message has it."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """One parser."""
+
+    name: str
+    take: Callable[[bytes], object]
+    weight: float = 1.0
+    """Its part of the inputs, against that of others; slow ones have less."""
+
+    @property
+    def samples(self) -> tuple[bytes, ...]:
+        """What to begin from."""
+        return samples.of(self.name)
+
+    def check(self, data: bytes) -> bool:
+        """Give it these bytes; whether it took them. Raises what is a finding."""
+        try:
+            self.take(data)
+        except HypertwinError as error:
+            message = str(error)
+            assert error.exit_code == (1 if isinstance(error, UnreachableError) else 2), message[:200]
+            assert 0 < len(message) < LONGEST_MESSAGE, f"a message of {len(message)} characters"
+            assert "\x1b" not in message and SECRET not in message, message[:200]
+            return False
+        return True
+
+
+@cache
+def targets() -> Mapping[str, Target]:
+    """All targets by name."""
+    return {target.name: target for target in (*_telemetry(), *_inventories(), *_answers(), *_own())}
+
+
+@cache
+def _scratch() -> Path:
+    """A folder in memory, where the system has such, for readers that take a path."""
+    memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
+    return Path(tempfile.mkdtemp(prefix=f"hypertwin-fuzz-{os.getpid()}-", dir=memory))
+
+
+def clean() -> None:
+    """Remove what targets wrote."""
+    shutil.rmtree(_scratch(), ignore_errors=True)
+    _scratch.cache_clear()
+
+
+def _file(data: bytes, name: str = "input") -> Path:
+    path = _scratch() / name
+    path.write_bytes(data)
+    return path
+
+
+# telemetry
+
+
+def _telemetry() -> Iterator[Target]:
+    for candidate in formats.FORMATS:
+
+        def take(data: bytes, candidate: formats.Format = candidate) -> None:
+            candidate.recognises(data[: outside.HEAD_BYTES])
+            reading = candidate.read(_file(data))
+            _is_table(reading.frames)
+            assert all(gap.what and gap.costs for gap in reading.gaps)
+            assert all(reading.notes)
+
+        yield Target(candidate.name, take, 0.05 if candidate.recognises(parquet_table.MAGIC) else 1)
+
+    def judged(data: bytes) -> None:
+        path = str(_file(data))
+        hosts, vms = [Host("esx1", 2, 12, 2, 2**38, clock_hz=2.5e9)], [Vm("db", 8, 2**35, host="esx1")]
+        measured = demand.measured_demand([parquet_table.read(Path(path))], hosts, vms)
+        _is_inventory(to_scenario.with_demand(Inventory("x", "x", hosts, vms), measured))
+        found = diagnose.diagnose([path], charts=True)
+        html.render_diagnosis({"version": "1", **found.to_dict()}, [finding.charts for finding in found.findings])
+        output.render(diagnosis.text({"version": "1", **found.to_dict()}))
+
+    yield Target("diagnosis of a table", judged, 0.02)
+
+
+def _is_table(frames: Iterable[pl.DataFrame]) -> None:
+    """Every part has the table's columns, known metrics, finite values, and entities that the table's reader takes."""
+    for part in frames:
+        assert part.schema == pl.Schema(telemetry.SCHEMA), part.schema
+        assert part["value"].is_finite().all(), "a value that is not finite"
+        times = part["time"].drop_nulls().dt.epoch("us")
+        assert times.is_between(0, telemetry.LAST_TIME_US).all(), "a time that the table does not take"
+        for metric, unit in part.select("metric", "unit").unique().iter_rows():
+            assert telemetry.METRICS[metric].unit == unit, (metric, unit)
+        for entity in part["entity"].cast(pl.String).unique():
+            assert parquet_table.is_entity(entity), entity
+
+
+# inventories
+
+
+def _inventories() -> Iterator[Target]:
+    def workbook(data: bytes) -> None:
+        _is_inventory(rvtools.read([str(_file(data, "input.xlsx"))]))
+
+    def tabs(data: bytes) -> None:
+        hosts, _, machines = data.partition(samples.PART)
+        paths = [_file(hosts, "RVTools_tabvHost.csv"), _file(machines, "RVTools_tabvInfo.csv")]
+        rvtools.recognises(hosts[: outside.HEAD_BYTES])
+        _is_inventory(rvtools.read([str(path) for path in paths]))
+
+    def dump(data: bytes) -> None:
+        proxmox.recognises(data)
+        _is_inventory(proxmox.read([str(_file(data))]))
+
+    def host(data: bytes) -> None:
+        lscpu.recognises(data)
+        _is_inventory(lscpu.read([str(_file(data))]))
+
+    def nodes(data: bytes) -> None:
+        good = _file(test_lscpu.flat(test_lscpu.XEON).encode(), "lscpu.json")
+        lscpu.recognises(data)
+        _is_inventory(lscpu.read([str(good), str(_file(b"available: " + data.removeprefix(b"available: ")))]))
+
+    yield Target("RVTools .xlsx", workbook, 0.08)
+    yield Target("RVTools .csv", tabs, 0.3)
+    yield Target("Proxmox VE API dump", dump, 0.3)
+    yield Target("lscpu -J", host)
+    yield Target("numactl -H", nodes)
+
+
+def _is_inventory(inventory: Inventory) -> None:
+    """It becomes a scenario that is valid, whose text can be read back."""
+    assert all(math.isfinite(vm.demand.cpu_mhz) for vm in inventory.vms if vm.demand)
+    made, assumptions = to_scenario.to_scenario(inventory)
+    lines = to_scenario.summary(inventory, made, assumptions)
+    assert sum(map(len, lines)) < LONGEST_MESSAGE * 10
+    scenario.loads(to_scenario.to_yaml(made))
+
+
+# answers of systems that are asked
+
+
+def _answers() -> Iterator[Target]:
+    numbering = libvirt_xml.host(
+        test_libvirt_import.capabilities(2, 12, 2), test_libvirt_import.INFO, "", "here"
+    ).numbering
+
+    def capabilities(data: bytes) -> None:
+        text, _, sysinfo = data.decode("utf-8", "surrogateescape").partition(samples.PART.decode())
+        libvirt_xml.host(text, test_libvirt_import.INFO, sysinfo, "here")
+
+    def domain(data: bytes) -> None:
+        libvirt_xml.domain(data.decode("utf-8", "surrogateescape"), numbering, "here")
+
+    def pool(data: bytes) -> None:
+        libvirt_xml.pool(data.decode("utf-8", "surrogateescape"), (), "here")
+
+    yield Target("Prometheus", _ask_prometheus, 0.1)
+    yield Target("libvirt capabilities", capabilities)
+    yield Target("libvirt domain", domain)
+    yield Target("libvirt pool", pool)
+    yield Target("vCenter inventory", _ask_vcenter, 0.1)
+    yield Target("vCenter counters", _counters)
+
+
+def _ask_prometheus(data: bytes) -> None:
+    """Every question gets one of three answers: which series there are, samples, values over time."""
+    present, samples_of, values = (*data.split(samples.PART), b"", b"")[:3]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        about = request.url.params.get("query", "")
+        body = present if "__name__=~" in about else samples_of if request.url.path.endswith("/query") else values
+        return httpx.Response(200, stream=httpx.ByteStream(body))
+
+    start = test_prometheus.START
+    transport = httpx.MockTransport(answer)
+    with mock.patch.object(prometheus._Server, "client", lambda _self: httpx.Client(transport=transport)):
+        reading = prometheus.read(f"prometheus://host?start={start}&end={start + 60}&step=15s")
+        _is_table(reading.frames)
+
+
+class _Canned(vsphere.BoundedConnection):
+    """A connection to a vCenter Server that answers from memory."""
+
+    properties = b""
+    """The answer to every question of the PropertyCollector."""
+
+    def __init__(self, host: str, *_: object, **__: object) -> None:
+        super().__init__(host)
+
+    def connect(self) -> None:
+        self.sock = _Socket()  # type: ignore[assignment]
+
+
+class _Socket:
+    def __init__(self) -> None:
+        self.asked = b""
+
+    def sendall(self, data: Any) -> None:
+        self.asked += bytes(data)
+
+    def makefile(self, *_: object) -> io.BytesIO:
+        asked, self.asked = self.asked, b""
+        fixed = (body for method, body in _METHODS.items() if b"<" + method.encode() in asked)
+        content = next(fixed, "").encode() or _Canned.properties
+        return io.BytesIO(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(content), content))
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def _answered(method: str, result: str = "") -> str:
+    response = f'<{method}Response xmlns="urn:vim25">{result}</{method}Response>'
+    return test_vsphere_answers.ENVELOPE.format(response)
+
+
+_METHODS = {
+    "RetrieveServiceContent": test_vsphere_answers.CONTENT.replace(
+        '<propertyCollector type="PropertyCollector">pc</propertyCollector>',
+        '<propertyCollector type="PropertyCollector">pc</propertyCollector>'
+        '<viewManager type="ViewManager">views</viewManager>',
+    ),
+    "Login": _answered(
+        "Login",
+        "<returnval><key>k</key><userName>u</userName><fullName>u</fullName><loginTime>2026-01-01T00:00:00Z</loginTime>"
+        "<lastActiveTime>2026-01-01T00:00:00Z</lastActiveTime><locale>en</locale><messageLocale>en</messageLocale>"
+        "</returnval>",
+    ),
+    "Logout": _answered("Logout"),
+    "CreateContainerView": _answered("CreateContainerView", '<returnval type="ContainerView">view</returnval>'),
+    "DestroyView": _answered("DestroyView"),
+}
+
+
+@contextmanager
+def _canned() -> Iterator[None]:
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch.object(vsphere, "_Connection", _Canned))
+        stack.enter_context(mock.patch.object(vsphere, "_tls", lambda *_: None))
+        stack.enter_context(mock.patch.dict(os.environ, {"HYPERTWIN_PASSWORD": SECRET}))
+        yield
+
+
+def _ask_vcenter(data: bytes) -> None:
+    """The server is sound but for what it says of hosts, machines, clusters and datastores."""
+    _Canned.properties = data
+    with _canned():
+        _is_inventory(vcenter.read(["vcenter://ann@host"]))
+
+
+def _counters(data: bytes) -> None:
+    """What QueryPerf says: a line of intervals and times, then a counter, an instance and values in each line."""
+    about, *lines = data.decode("utf-8", "replace").splitlines() or [""]
+    series = []
+    for line in lines[:100]:
+        counter, _, rest = line.partition(";")
+        instance, _, values = rest.partition(";")
+        number = outside.number(counter)
+        series.append((int(number) if number is not None and abs(number) < 2**31 else 12, instance, values))
+    answer = test_vsphere_answers.answer(about, *series)
+    frame = test_vsphere_answers.reader()._frame(test_vsphere_answers.MACHINE, answer)
+    _is_table([frame] if frame is not None else [])
+
+
+# what people write for hypertwin
+
+
+def _own() -> Iterator[Target]:
+    tiny = scenario.loads(TINY)
+
+    def scenario_text(data: bytes) -> None:
+        loaded = scenario.load(_file(data, "input.yaml"))
+        diagnose.diagnose(cluster=loaded, simulate=False)
+
+    def fio_job(data: bytes) -> None:
+        _file(data, "input.fio")
+        fio.workload("input.fio", _scratch())
+
+    def measured(data: bytes) -> None:
+        measurements.read(_file(data), tiny)
+
+    def calibrated(data: bytes) -> None:
+        calibration_file.apply(tiny, _file(data, "input.yaml"))
+
+    def addresses(data: bytes) -> None:
+        text = data.decode("utf-8", "surrogateescape")
+        for parse in (
+            vsphere.read_address,
+            lambda text: prometheus._window(prometheus.address.parse(text, tuple(prometheus.SCHEMES))),
+            lambda text: libvirt_uri.target(text, 5, 1),
+        ):
+            try:
+                parse(text)
+            except HypertwinError as error:
+                assert error.exit_code == 2, error
+
+    yield Target("fio job", fio_job)
+    yield Target("measurements", measured)
+    yield Target("calibration", calibrated, 0.5)
+    yield Target("scenario", scenario_text, 0.3)
+    yield Target("addresses", addresses)
