@@ -262,6 +262,9 @@ def test_hidden_saturation_needs_a_full_host_and_a_calm_guest(look: Look) -> Non
     finding = only(look(full), "hidden-host-saturation")
     assert (finding.severity, finding.subject.path) == ("warning", HOST)
     assert [round(measure.value) for measure in finding.evidence] == [100, 61]
+    # what is drawn of the guest is what was judged: its wait for a CPU looks busy to it
+    drawn = only(look(full, charts=True), "hidden-host-saturation").charts[1]
+    assert [round(value) for value in drawn["mean"]] == [61] * SAMPLES
     # a guest that shows it, a host that has room, and no guest at all
     assert "hidden-host-saturation" not in codes(look({**full, (DB, "run_sum_pct"): 700}))
     assert "hidden-host-saturation" not in codes(look({**HEALTHY, (HOST, "usage_pct"): 94}))

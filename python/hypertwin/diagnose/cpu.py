@@ -283,7 +283,9 @@ def _first(pair: tuple[float, Machine]) -> tuple[float, str]:
 
 def _of_guest(machine: Machine, busy: Busy) -> Measure:
     what = f"CPU of {machine.name} as its guest sees it, median"
-    return Measure(busy.metric, what, busy.stat.median, "%", GUEST, busy.entity, busy.divisor, busy.stat.count)
+    return Measure(
+        busy.metric, what, busy.stat.median, "%", GUEST, busy.entity, busy.divisor, busy.stat.count, busy.added
+    )
 
 
 def _measure(machine: Machine, band: Band, value: float, word: str) -> Measure:

@@ -114,6 +114,8 @@ class Measure:
     """Where in the telemetry it is from, with `divisor`: for the chart. None for configuration."""
     divisor: float = 1.0
     samples: int | None = None
+    added: float = 0.0
+    """What is added to the telemetry's figure, divided."""
     when: When | None = None
 
     def to_dict(self) -> dict[str, Any]:

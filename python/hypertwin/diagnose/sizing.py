@@ -135,6 +135,7 @@ def _too_small(case: Case, rule: Rule, subject: Subject, host: str | None, busy:
             busy.entity,
             busy.divisor,
             busy.stat.count,
+            busy.added,
         )
     ]
     told = ""
@@ -168,7 +169,7 @@ def _too_small(case: Case, rule: Rule, subject: Subject, host: str | None, busy:
 
 def _busy(machine: Machine, busy: Busy, value: float, word: str, band: Band) -> Measure:
     what = f"CPU of {machine.name} as its guest sees it, {word}"
-    return Measure(busy.metric, what, value, "%", band, busy.entity, busy.divisor, busy.stat.count)
+    return Measure(busy.metric, what, value, "%", band, busy.entity, busy.divisor, busy.stat.count, busy.added)
 
 
 def _span(busy: Busy) -> str:

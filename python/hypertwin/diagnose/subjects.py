@@ -180,7 +180,7 @@ class Case:
             more = sum(stat.mean for stat in waiting if stat)
             most = run.most + sum(stat.most for stat in waiting if stat)
             # a guest believes that a vCPU which waits for a CPU is busy
-            return Busy(_raised(run, more), min(most, 100.0), "run_sum_pct", machine.entity, machine.vcpus)
+            return Busy(_raised(run, more), min(most, 100.0), "run_sum_pct", machine.entity, machine.vcpus, more)
         cores = self.each(machine, "cpu_cores")
         if cores and machine.entity:
             stat = cores.over(1 / 100)
@@ -205,6 +205,8 @@ class Busy:
     """What it is from, with `entity` and `divisor`."""
     entity: str
     divisor: float
+    added: float = 0.0
+    """What the mean wait for a CPU adds to it."""
 
 
 def _raised(stat: Stat, by: float) -> Stat:
