@@ -101,6 +101,13 @@ def test_a_healthy_cluster_has_no_findings(look: Look) -> None:
     }
 
 
+def test_ready_without_a_number_of_vcpus_is_not_passed_over(look: Look) -> None:
+    found = look({(DB, "ready_sum_pct"): 300})
+    assert found.findings == ()
+    needs = {each.code: each.needs for each in found.not_checked if "vCPUs" in each.needs}
+    assert {"cpu-ready", "co-stop", "cpu-limit", "swap-wait", "oversized-vm"} <= set(needs)
+
+
 # code, metric, entity, divisor (what the band is of), and values with the severity that they have
 AT_BANDS: list[tuple[str, str, str, float, list[tuple[float, str | None]]]] = [
     (

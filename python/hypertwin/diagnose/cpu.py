@@ -13,6 +13,7 @@ from hypertwin.diagnose.rule import (
     METRICS_IN_VMWARE,
     OWN,
     READY_CONVERSION,
+    VCPUS,
     Band,
     Finding,
     Measure,
@@ -20,6 +21,7 @@ from hypertwin.diagnose.rule import (
     Rule,
     Source,
     Subject,
+    vcpus_unless,
 )
 from hypertwin.diagnose.subjects import Busy, Case, Machine, Server
 from hypertwin.ingest import telemetry
@@ -330,6 +332,7 @@ RULES = (
                 "ready of machines (%RDY, cpu.ready, vCPU delay), or steal of guests",
                 (("vm", READY.metric), ("guest", STEAL.metric)),
             ),
+            vcpus_unless(("guest", STEAL.metric)),
         ),
         find=_ready,
     ),
@@ -342,7 +345,7 @@ RULES = (
         ),
         bands=(COSTOP,),
         sources=(ESXTOP_THRESHOLDS, LARGE_DATABASES),
-        needs=(Need("co-stop of machines (%CSTP, cpu.costop)", (("vm", COSTOP.metric),)),),
+        needs=(Need("co-stop of machines (%CSTP, cpu.costop)", (("vm", COSTOP.metric),)), VCPUS),
         find=_costop,
     ),
     Rule(
@@ -354,7 +357,7 @@ RULES = (
         ),
         bands=(LIMITED,),
         sources=(ESXTOP_THRESHOLDS, ESXTOP_STATISTICS),
-        needs=(Need("limited time of machines (%MLMTD, cpu.maxlimited)", (("vm", LIMITED.metric),)),),
+        needs=(Need("limited time of machines (%MLMTD, cpu.maxlimited)", (("vm", LIMITED.metric),)), VCPUS),
         find=_limited,
     ),
     Rule(
@@ -380,6 +383,7 @@ RULES = (
                     ("guest", "guest_cpu_pct"),
                 ),
             ),
+            vcpus_unless(("guest", "guest_cpu_pct")),
         ),
         find=_saturated,
     ),

@@ -9,6 +9,7 @@ from hypertwin.diagnose.rule import (
     ESXTOP_STATISTICS,
     ESXTOP_THRESHOLDS,
     RIGHTSIZING,
+    VCPUS,
     Band,
     Finding,
     Measure,
@@ -188,7 +189,7 @@ RULES = (
         says="vCPUs stand still while the hypervisor reads their memory back from its swap file.",
         bands=(SWAP_WAIT,),
         sources=(ESXTOP_THRESHOLDS, ESXTOP_STATISTICS),
-        needs=(Need("swap wait of machines (%SWPWT, cpu.swapwait)", (("vm", SWAP_WAIT.metric),)),),
+        needs=(Need("swap wait of machines (%SWPWT, cpu.swapwait)", (("vm", SWAP_WAIT.metric),)), VCPUS),
         find=_swap_wait,
     ),
     Rule(

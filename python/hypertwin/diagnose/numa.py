@@ -11,6 +11,7 @@ from hypertwin.diagnose.rule import (
     CONFIGURATION,
     LARGE_DATABASES,
     RIGHTSIZING,
+    VCPUS,
     Band,
     Finding,
     Measure,
@@ -200,7 +201,7 @@ RULES = (
         bands=(VCPUS_PER_CORE,),
         sources=(LARGE_DATABASES,),
         needs=(
-            Need("vCPUs of machines, or their configuration (--cluster)", (("vm", "vcpus"), CONFIGURATION)),
+            VCPUS,
             Need("cores of hosts, or their configuration (--cluster)", (("host", "cores"), CONFIGURATION)),
         ),
         find=_too_wide,

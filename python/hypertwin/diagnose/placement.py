@@ -9,7 +9,18 @@ from hypertwin.diagnose.cpu import COSTOP, OFTEN, READY
 from hypertwin.diagnose.evidence import Stat
 from hypertwin.diagnose.memory import size
 from hypertwin.diagnose.numa import BY_CLUSTER
-from hypertwin.diagnose.rule import CONFIGURATION, LARGE_DATABASES, OWN, Band, Finding, Measure, Need, Rule, Source
+from hypertwin.diagnose.rule import (
+    CONFIGURATION,
+    LARGE_DATABASES,
+    OWN,
+    VCPUS,
+    Band,
+    Finding,
+    Measure,
+    Need,
+    Rule,
+    Source,
+)
 from hypertwin.diagnose.subjects import Case, Machine, Server
 from hypertwin.ingest import telemetry
 from hypertwin.report import ready
@@ -250,7 +261,7 @@ RULES = (
         bands=(MONSTERS,),
         sources=(LARGE_DATABASES,),
         needs=(
-            Need("vCPUs of machines, or their configuration (--cluster)", (("vm", "vcpus"), CONFIGURATION)),
+            VCPUS,
             Need("cores of hosts, or their configuration (--cluster)", (("host", "cores"), CONFIGURATION)),
         ),
         find=_monsters,

@@ -7,7 +7,7 @@ two of them, reach; `Stat.often` what a fifth of them do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -82,6 +82,15 @@ class Need:
     """What is needed as people know it: `%RDY of machines (cpu.ready)`."""
     any_of: tuple[tuple[str, str], ...] = ()
     """(kind of entity, metric), one of which is enough; `CONFIGURATION` is one; none means nothing else will do."""
+
+
+VCPUS = Need("vCPUs of machines, or their configuration (--cluster)", (("vm", "vcpus"), CONFIGURATION))
+"""Without which nothing can be said per vCPU."""
+
+
+def vcpus_unless(*any_of: tuple[str, str]) -> Need:
+    """`VCPUS`, for a rule that can judge by one of these metrics instead."""
+    return replace(VCPUS, any_of=(*VCPUS.any_of, *any_of))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,19 @@ from collections.abc import Iterator
 
 from hypertwin.diagnose.cpu import COSTOP, LIMITED, OFTEN, READY
 from hypertwin.diagnose.memory import MIB, size
-from hypertwin.diagnose.rule import LARGE_DATABASES, METRICS_IN_VMWARE, OWN, Band, Finding, Measure, Need, Rule, Subject
+from hypertwin.diagnose.rule import (
+    LARGE_DATABASES,
+    METRICS_IN_VMWARE,
+    OWN,
+    VCPUS,
+    Band,
+    Finding,
+    Measure,
+    Need,
+    Rule,
+    Subject,
+    vcpus_unless,
+)
 from hypertwin.diagnose.subjects import Busy, Case, Machine
 from hypertwin.ingest import telemetry
 from hypertwin.report import ready
@@ -195,7 +207,7 @@ RULES = (
         ),
         bands=(OVER,),
         sources=(LARGE_DATABASES, METRICS_IN_VMWARE),
-        needs=(Need("CPU of machines (%RUN, cpu.run, cpu.usagemhz) or of guests", _CPU),),
+        needs=(Need("CPU of machines (%RUN, cpu.run, cpu.usagemhz) or of guests", _CPU), VCPUS),
         find=_oversized,
     ),
     Rule(
@@ -208,7 +220,10 @@ RULES = (
         ),
         bands=(UNDER, GUEST_SWAP),
         sources=(LARGE_DATABASES, METRICS_IN_VMWARE),
-        needs=(Need("CPU of machines (%RUN, cpu.run, cpu.usagemhz) or of guests", _CPU),),
+        needs=(
+            Need("CPU of machines (%RUN, cpu.run, cpu.usagemhz) or of guests", _CPU),
+            vcpus_unless(("guest", "guest_cpu_pct")),
+        ),
         find=_undersized,
     ),
 )

@@ -108,7 +108,8 @@ def summary(found: Mapping[str, Any]) -> str:
         for key, word in (("hosts", "hosts"), ("machines", "machines"))
     )
     if not found["findings"]:
-        return f"Nothing found to be wrong ({looked})."
+        limits = " in what could be checked" if found["not_checked"] else ""
+        return f"Nothing found to be wrong{limits} ({looked})."
     told = ", ".join(f"{count} {severity}" for severity, count in counts.items() if count)
     several = len(found["findings"]) != 1
     grouped = len(stories(found))
