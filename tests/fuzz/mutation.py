@@ -45,7 +45,16 @@ def mutate(data: bytes, draw: random.Random, change: Change | None = None) -> by
             return gzip.compress(change(gzip.decompress(data), draw), 1, mtime=0)
         if data.startswith(b"PAR1") and draw.random() < 0.97:
             return _table(data, draw, change)
-    except (zipfile.BadZipFile, OSError, EOFError, zlib.error, ValueError, pa.ArrowException, NotImplementedError):
+    except (
+        zipfile.BadZipFile,
+        OSError,
+        EOFError,
+        zlib.error,
+        ValueError,
+        OverflowError,
+        pa.ArrowException,
+        NotImplementedError,
+    ):
         pass  # broken by an earlier change: its bytes are changed
     return change(data, draw)
 
