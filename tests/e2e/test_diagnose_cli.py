@@ -49,7 +49,7 @@ def test_json_has_its_shape(cli: Cli, table: Path) -> None:
     finding = found["findings"][0]
     assert set(finding) == {
         *("code", "severity", "entity", "kind", "name", "host", "title", "figure", "text", "evidence", "source"),
-        *("sources", "advice", "cause", "what_if"),
+        *("sources", "advice", "cause", "what_if", "no_what_if"),
     }
     assert set(finding["evidence"][0]) == {
         *("metric", "what", "value", "unit", "band", "band_source", "entity", "samples", "beyond"),

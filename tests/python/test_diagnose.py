@@ -213,6 +213,44 @@ def test_ready_that_a_limit_makes_is_the_limits(look: Look) -> None:
     assert only(both, "cpu-ready").cause == ("cpu-limit", DB)
 
 
+@pytest.mark.parametrize(
+    ("metric", "summed", "worst", "severity", "first"),
+    [
+        ("ready_sum_pct", 14.0, 12.0, "warning", "vcpu"),
+        ("ready_sum_pct", 14.0, 9.9, None, ""),  # below the critical limit
+        ("ready_sum_pct", 24.0, 12.0, "warning", "vcpu"),  # the mean is an info
+        ("ready_sum_pct", 36.0, 12.0, "info", "vm"),  # not far beyond the mean
+        ("ready_sum_pct", 48.0, 40.0, "warning", "vm"),  # the mean says it already
+        ("ready_sum_pct", 88.0, 50.0, "critical", "vm"),
+        ("costop_sum_pct", 6.0, 4.0, "warning", "vcpu"),
+        ("costop_sum_pct", 6.0, 2.9, None, ""),
+    ],
+)
+def test_a_single_vcpu_that_waits_is_not_hidden_by_the_mean(
+    look: Look, metric: str, summed: float, worst: float, severity: str | None, first: str
+) -> None:
+    table = {**HEALTHY, (DB, metric): summed, (f"{DB}/vcpu/3", metric): worst}
+    table |= {(f"{DB}/vcpu/{number}", metric): (summed - worst) / 7 for number in (0, 1, 2, 4, 5, 6, 7)}
+    found = look(table, charts=True)
+    if severity is None:
+        assert not found.findings
+        return
+    (finding,) = found.findings
+    measures = {(measure.entity or "").split("/")[-2]: measure for measure in finding.evidence}
+    assert (finding.severity, (finding.evidence[0].entity or "").split("/")[-2]) == (severity, first)
+    assert (f"vCPU 3 alone: {'ready' if 'ready' in metric else 'co-stop'} {worst:g} % (" in finding.title) is (
+        first == "vcpu"
+    )
+    assert measures["vm"].value == summed / 8
+    if "vcpu" in measures:
+        assert measures["vcpu"].value == worst
+        assert measures["vcpu"].when is not None
+    assert len(finding.charts) == len(measures)
+    # what a limit costs every vCPU is the limit's
+    table |= {(DB, "limited_sum_pct"): summed}
+    assert metric == "costop_sum_pct" or "cpu-ready" not in codes(look(table))
+
+
 def test_a_full_machine_is_not_undersized_while_its_host_or_limit_holds_it(look: Look) -> None:
     busy = {**HEALTHY, (DB, "run_sum_pct"): 500}
     assert codes(look({**busy, (DB, "ready_sum_pct"): 280})) == {"cpu-ready"}
@@ -224,6 +262,9 @@ def test_hidden_saturation_needs_a_full_host_and_a_calm_guest(look: Look) -> Non
     finding = only(look(full), "hidden-host-saturation")
     assert (finding.severity, finding.subject.path) == ("warning", HOST)
     assert [round(measure.value) for measure in finding.evidence] == [100, 61]
+    # what is drawn of the guest is what was judged: its wait for a CPU looks busy to it
+    drawn = only(look(full, charts=True), "hidden-host-saturation").charts[1]
+    assert [round(value) for value in drawn["mean"]] == [61] * SAMPLES
     # a guest that shows it, a host that has room, and no guest at all
     assert "hidden-host-saturation" not in codes(look({**full, (DB, "run_sum_pct"): 700}))
     assert "hidden-host-saturation" not in codes(look({**HEALTHY, (HOST, "usage_pct"): 94}))
@@ -572,3 +613,94 @@ def test_an_adapter_is_slow_because_a_queue_behind_it_is_full(look: Look) -> Non
         ("storage-queue-full", LUN)
     ] * 2
     assert only(look({**full, (adapter, "device_latency_ms"): 50}), "storage-latency").cause is None
+
+
+def tables(folder: Path, sources: Mapping[str, tuple[Table, int, int]]) -> list[Path]:
+    """Sources by name: what they say, after how many hours they begin, and how many samples they have."""
+    paths = []
+    for name, (table, hours, samples) in sources.items():
+        begin = START + datetime.timedelta(hours=hours)
+        rows: list[tuple[object, str, str, float]] = [
+            (begin + datetime.timedelta(seconds=STEP_S * place), entity, metric, float(value))
+            for place in range(samples)
+            for (entity, metric), value in table.items()
+            if isinstance(value, int | float)
+        ]
+        paths.append(folder / name)
+        telemetry.write([telemetry.frame(rows)], paths[-1])
+    return paths
+
+
+ESX1: Table = {(HOST, "usage_pct"): 60, (DB, "vcpus"): 8, (DB, "ready_sum_pct"): 8}
+ESX2: Table = {(OTHER, "usage_pct"): 40, (WEB, "vcpus"): 4}
+
+
+@pytest.mark.parametrize(
+    ("sources", "said"),
+    [
+        ({"a": (ESX1, 0, 10), "b": (ESX2, 0, 10)}, None),
+        ({"a": (ESX1, 0, 10), "b": (ESX1, 0, 10)}, "a, b are of the same host esx1, of the same times, so what both"),
+        ({"a": (ESX1, 0, 10), "b": (ESX1, 2, 10)}, "a, b are of the same host esx1, of different times, told together"),
+        (
+            {"a": (ESX1, 0, 10), "b": (ESX2, 5, 10)},
+            "b (2026-01-01 14:00:00 to 2026-01-01 14:03:00 UTC) and a (2026-01-01 09:00:00 to 2026-01-01 09:03:00 UTC) "
+            "are not of the same time, or their clocks differ: what one shows says nothing of the other. They begin "
+            "5 h apart: perhaps a time zone.",
+        ),
+        ({"a": (ESX1, 0, 10), "b": (ESX2, 0, 1)}, "of a single sample, so nobody knows whether it lasts: esx2"),
+    ],
+)
+def test_hosts_and_times_of_sources_are_looked_at(
+    tmp_path: Path, sources: dict[str, tuple[Table, int, int]], said: str | None
+) -> None:
+    notes = diagnose(tables(tmp_path, sources)).notes
+    assert len(notes) == (said is not None)
+    assert said is None or notes[0].startswith(said)
+
+
+def test_telemetry_of_another_cluster_is_said_so(look: Look) -> None:
+    strangers = {("host/kvm7/vm/shop", "vcpus"): 2, ("host/kvm7/vm/shop", "ready_sum_pct"): 60}
+    (note,) = look(strangers, cluster=scenario.loads(CLUSTER), simulate=False).notes
+    assert note == (
+        "telemetry and cluster file have no host and no machine in common by name, so each is judged by itself: "
+        "telemetry of kvm7, shop; the cluster file has esx1, esx2, db, web"
+    )
+    # one name in common is a cluster that has grown
+    known = look({**strangers, (OTHER, "usage_pct"): 10}, cluster=scenario.loads(CLUSTER), simulate=False)
+    assert known.notes == ("not in the cluster file, so without its configuration: shop",)
+
+
+@pytest.mark.parametrize("name", ["db", "DB", "db.example.com"])
+def test_a_guest_is_the_machine_of_its_name(tmp_path: Path, name: str) -> None:
+    busy = "\n".join(
+        f" 6  0  0 9000 100 900  0  0  0  0 900 1800 50  5 45  0  0 2026-01-01 09:00:{n:02}" for n in range(0, 60, 5)
+    )
+    vmstat = tmp_path / f"{name}.vmstat"
+    vmstat.write_text(
+        "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu----- -----timestamp-----\n"
+        " r  b swpd free buff cache si so bi bo in cs us sy id wa st UTC\n" + busy + "\n"
+    )
+    full = {**ESX1, (HOST, "usage_pct"): 100, (DB, "run_sum_pct"): 780}
+    paths = tables(tmp_path, {"esx1.parquet": (full, 0, 10)})
+    # by what its host sees of it, its CPUs are full: no secret
+    assert "hidden-host-saturation" not in codes(diagnose(paths))
+    found = diagnose([*paths, vmstat])
+    finding = only(found, "hidden-host-saturation")
+    assert [(measure.entity or "").split("/")[0] for measure in finding.evidence] == ["host", "guest"]
+    assert finding.evidence[1].value == 55
+    assert not found.notes
+    with_cluster = diagnose([vmstat], cluster=scenario.loads(CLUSTER), simulate=False)
+    assert not [note for note in with_cluster.notes if "in common" in note or "known by that name" in note]
+
+
+def test_a_guest_of_no_machine_is_named(look: Look) -> None:
+    found = look({**ESX1, ("guest/elsewhere", "guest_cpu_pct"): 10})
+    assert found.notes == ("measured inside, and of no machine that is known by that name: elsewhere",)
+
+
+def test_an_idle_machine_is_called_idle(look: Look) -> None:
+    found = look({**HEALTHY, (DB, "run_sum_pct"): 0, (DB, "ready_sum_pct"): 0, (DB, "costop_sum_pct"): 0})
+    finding = only(found, "oversized-vm")
+    assert finding.title == "db has 8 vCPUs and is idle"
+    assert finding.advice.startswith("Ask whether anybody needs it")
+    assert codes(found) == {"oversized-vm"}

@@ -187,8 +187,8 @@ def _draw(evidence: Evidence, findings: Sequence[Finding]) -> None:
                     "what": measure.what,
                     "unit": measure.unit,
                     "x": found.x,
-                    "mean": [value / measure.divisor for value in found.mean],
-                    "most": [value / measure.divisor for value in found.most],
+                    "mean": [value / measure.divisor + measure.added for value in found.mean],
+                    "most": [value / measure.divisor + measure.added for value in found.most],
                     "band": measure.band.to_dict() if measure.band else None,
                     "value": measure.value,
                 }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
+from hypertwin.diagnose.evidence import Stat
 from hypertwin.diagnose.rule import (
     ESXTOP_STATISTICS,
     ESXTOP_THRESHOLDS,
@@ -25,6 +27,11 @@ from hypertwin.report import ready
 
 SUSTAINED = "reached in 5 % of the samples or more"
 OFTEN = "reached in a fifth of the samples or more"
+
+FAR = 3
+"""Times the mean of its machine from which a single vCPU that is beyond the critical limit makes a finding."""
+MENTIONED = 1.5
+"""Times the mean of its machine from which the worst vCPU is mentioned."""
 
 READY = Band("ready_sum_pct", "%", "ready per vCPU, limited time not counted", 2.5, 5, 10, own=frozenset({"info"}))
 STEAL = Band("steal_pct", "%", "steal in a guest", 2.5, 5, 10, own=OWN)
@@ -52,31 +59,40 @@ def _ready(case: Case, rule: Rule) -> Iterator[Finding]:
             continue
         limited = case.each(machine, LIMITED.metric)
         of_limit = min(limited.mean, each.mean) if limited else 0.0
-        severity = READY.severity(each.high - of_limit)
+        severity, lone = _judged(case, machine, READY, each, of_limit)
         # most of it is the limit's doing, which has a finding of its own
         if severity is None or of_limit > each.mean / 2:
             continue
         interval = case.evidence.interval_s(machine.entity, READY.metric)
         told = ready.ready(summed.high, machine.vcpus, interval)
         on = f" on {machine.host}" if machine.host else ""
-        crowd = _crowd(machine.server)
+        alone = f"vCPU {lone.number} alone: ready {ready.of_one(lone.high, interval)}" if lone else ""
+        who = f"vCPU {lone.number} of {machine.name} waits" if lone else f"The vCPUs of {machine.name}{on} want to run"
         yield Finding(
             code=rule.code,
             severity=severity,
             subject=machine.subject,
             host=machine.host,
-            title=f"{machine.name} waits for CPU: {told}",
-            figure=told,
+            title=f"{machine.name} waits for CPU: {alone or told}",
+            figure=alone or told,
             text=(
-                f"The vCPUs of {machine.name}{on} want to run and no CPU is free for them: {told}, {SUSTAINED}; "
-                f"{ready.percent(summed.mean)} summed = {ready.percent(each.mean)} per vCPU on average.{crowd} "
-                "Everything in it takes longer by this, and its guest counts the waiting as work."
+                f"{who}{f'{on} far more than the others: ready {ready.of_one(lone.high, interval)}' if lone else ''}"
+                f"{'; the machine: ' if lone else ' and no CPU is free for them: '}{told}, {SUSTAINED}; "
+                f"{ready.percent(summed.mean)} summed = {ready.percent(each.mean)} per vCPU on average."
+                f"{_crowd(machine.server)} "
+                + (
+                    "What runs on that vCPU takes longer by this; the mean of the machine hides it."
+                    if lone
+                    else "Everything in it takes longer by this, and its guest counts the waiting as work."
+                )
             ),
             advice=(
-                "Take load off the host: move a machine to a host with free cores, or take vCPUs away that are not "
-                "used. More vCPUs would make it worse."
+                "Look whether it may run on few CPUs only (affinity, pinning), and what else runs there."
+                if lone
+                else "Take load off the host: move a machine to a host with free cores, or take vCPUs away that are "
+                "not used. More vCPUs would make it worse."
             ),
-            evidence=[_measure(machine, READY, each.high, SUSTAINED), *_costop_of(case, machine)],
+            evidence=_figures(case, machine, READY, each, lone) + _costop_of(case, machine),
         )
     for path in case.evidence.entities("guest"):
         steal = case.evidence.stat(path, STEAL.metric)
@@ -105,28 +121,74 @@ def _ready(case: Case, rule: Rule) -> Iterator[Finding]:
 def _costop(case: Case, rule: Rule) -> Iterator[Finding]:
     for machine in case.machines:
         summed, each = case.evidence.stat(machine.entity, COSTOP.metric), case.each(machine, COSTOP.metric)
-        severity = COSTOP.severity(each.high) if each else None
-        if not (summed and each and machine.vcpus) or severity is None:
+        if not (summed and each and machine.vcpus):
+            continue
+        severity, lone = _judged(case, machine, COSTOP, each)
+        if severity is None:
             continue
         interval = case.evidence.interval_s(machine.entity, COSTOP.metric)
         told = ready.ready(summed.high, machine.vcpus, interval, "co-stop")
+        alone = f"vCPU {lone.number} alone: co-stop {ready.of_one(lone.high, interval)}" if lone else ""
         yield Finding(
             code=rule.code,
             severity=severity,
             subject=machine.subject,
             host=machine.host,
-            title=f"vCPUs of {machine.name} are held back for each other: {told}",
-            figure=told,
+            title=f"vCPUs of {machine.name} are held back for each other: {alone or told}",
+            figure=alone or told,
             text=(
                 f"{machine.name} has {machine.vcpus} vCPUs that must make progress together. Some get no CPU in time, "
-                f"so the others are stopped: {told}, {SUSTAINED}.{_crowd(machine.server)}"
+                f"so the others are stopped{f', one far more than the rest. {alone}; the machine' if lone else ''}: "
+                f"{told}, {SUSTAINED}.{_crowd(machine.server)}"
             ),
             advice=(
                 "Give it fewer vCPUs if it does not use them all, or move it, or its neighbours, so that its vCPUs "
                 "find as many free cores."
             ),
-            evidence=[_measure(machine, COSTOP, each.high, SUSTAINED)],
+            evidence=_figures(case, machine, COSTOP, each, lone),
         )
+
+
+@dataclass(frozen=True)
+class _One:
+    """The worst vCPU of a machine."""
+
+    number: str
+    entity: str
+    high: float
+    samples: int
+
+
+def _judged(
+    case: Case, machine: Machine, band: Band, each: Stat, of_limit: float = 0.0
+) -> tuple[str | None, _One | None]:
+    """How bad a machine is, and its worst vCPU where that decides: it is far worse than the mean."""
+    severity = band.severity(each.high - of_limit)
+    worst = _worst_vcpu(case, machine, band)
+    far = (
+        severity in (None, "info")
+        and worst is not None
+        and band.severity(worst.high - of_limit) == "critical"
+        and worst.high >= FAR * each.high
+    )
+    return ("warning", worst) if far else (severity, None)
+
+
+def _worst_vcpu(case: Case, machine: Machine, band: Band) -> _One | None:
+    entity = case.evidence.worst_vcpu(machine.entity, band.metric)
+    stat = case.evidence.stat(entity, band.metric)
+    return _One(telemetry.names(entity)["vcpu"], entity, stat.high, stat.count) if entity and stat else None
+
+
+def _figures(case: Case, machine: Machine, band: Band, each: Stat, lone: _One | None) -> list[Measure]:
+    """The machine's figure and that of its worst vCPU where it says more; what decides stands first."""
+    found = [_measure(machine, band, each.high, SUSTAINED)]
+    worst = _worst_vcpu(case, machine, band)
+    if worst and machine.vcpus != 1 and worst.high >= MENTIONED * each.high and band.severity(worst.high):
+        word = band.what.partition(" ")[0]
+        what = f"{word} of vCPU {worst.number} of {machine.name}, its worst, {SUSTAINED}"
+        found.append(Measure(band.metric, what, worst.high, band.unit, band, worst.entity, 1, worst.samples))
+    return found[::-1] if lone else found
 
 
 def _limited(case: Case, rule: Rule) -> Iterator[Finding]:
@@ -221,7 +283,9 @@ def _first(pair: tuple[float, Machine]) -> tuple[float, str]:
 
 def _of_guest(machine: Machine, busy: Busy) -> Measure:
     what = f"CPU of {machine.name} as its guest sees it, median"
-    return Measure(busy.metric, what, busy.stat.median, "%", GUEST, busy.entity, busy.divisor, busy.stat.count)
+    return Measure(
+        busy.metric, what, busy.stat.median, "%", GUEST, busy.entity, busy.divisor, busy.stat.count, busy.added
+    )
 
 
 def _measure(machine: Machine, band: Band, value: float, word: str) -> Measure:
@@ -256,7 +320,8 @@ RULES = (
             "vCPUs can run and get no CPU: the host has more to run than it has cores. Per vCPU, not summed; time that "
             "the machine's own limit costs is left to `cpu-limit`. In a guest of KVM the same is called steal; ESXi "
             "tells its guests nothing, so there steal is always 0, and no limit of it is published: ready's are taken. "
-            "2.5 % is half of what is called healthy."
+            "2.5 % is half of what is called healthy. A machine within its bands, or just beyond, is a warning where a "
+            f"single vCPU waits more than the critical limit and {FAR} times the mean of its machine."
         ),
         bands=(READY, STEAL),
         sources=(ESXTOP_THRESHOLDS, METRICS_IN_VMWARE, READY_CONVERSION, RED_HAT_STEAL),
@@ -273,7 +338,7 @@ RULES = (
         title="vCPUs are held back for each other",
         says=(
             "A vCPU that got too far ahead of its siblings is stopped until they catch up: a wide machine among "
-            "others, or one with more vCPUs than it uses. ESXi only."
+            "others, or one with more vCPUs than it uses. ESXi only. Single vCPUs are judged as with `cpu-ready`."
         ),
         bands=(COSTOP,),
         sources=(ESXTOP_THRESHOLDS, LARGE_DATABASES),

@@ -7,7 +7,7 @@ bounded memory. Percentiles are exact, so the same files give the same findings.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -76,6 +76,16 @@ class Read:
     rows: int
     gaps: tuple[Gap, ...]
     notes: tuple[str, ...]
+    hosts: frozenset[str] = frozenset()
+    """Paths of the hosts that it tells of."""
+    first_us: int | None = None
+    """Its first time, microseconds since 1970; None without a clock."""
+    last_us: int | None = None
+
+    @property
+    def span(self) -> str:
+        """Its times in words."""
+        return f"{_time(self.first_us or 0)} to {_time(self.last_us or 0)}"
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -86,8 +96,9 @@ class Read:
 class Evidence:
     """The aggregates of all telemetry, and access to the samples behind them."""
 
-    def __init__(self, stats: Mapping[tuple[str, str], Stat], path: Path | None, reads: Sequence[Read]) -> None:
+    def __init__(self, stats: dict[tuple[str, str], Stat], path: Path | None, reads: Sequence[Read]) -> None:
         """Use `Evidence.of`."""
+        self._worst_vcpu = _keep_worst_vcpus(stats)
         self._stats = stats
         self._path = path
         self.reads = tuple(reads)
@@ -102,6 +113,11 @@ class Evidence:
         for entity, _ in stats:
             parts = entity.split("/")
             paths.update("/".join(parts[:end]) for end in range(2, len(parts) + 1, 2))
+        self.samples: dict[str, int] = {}
+        """The most samples that there are of anything in a host, or in a guest, by its path."""
+        for (entity, _), stat in stats.items():
+            place = "/".join(entity.split("/")[:2])
+            self.samples[place] = max(self.samples.get(place, 0), stat.count)
         self.paths = sorted(paths)
         """Every entity, and all that they are in."""
 
@@ -123,6 +139,10 @@ class Evidence:
     def stat(self, entity: str | None, metric: str) -> Stat | None:
         """A metric of an entity, or None."""
         return self._stats.get((entity, metric)) if entity is not None else None
+
+    def worst_vcpu(self, machine: str | None, metric: str) -> str | None:
+        """The vCPU of a machine that has most of `ready_sum_pct` or `costop_sum_pct`, where each was measured."""
+        return self._worst_vcpu.get((machine, metric)) if machine is not None else None
 
     def entities(self, kind: str) -> list[str]:
         """Paths whose last kind this is, in order."""
@@ -199,6 +219,9 @@ class Series:
 
 def _write(sources: Sequence[str], path: Path, progress: Progress | None) -> list[Read]:
     readings = [formats.read(source) for source in sources]
+    extents = [_Extent() for _ in readings]
+    for reading, extent in zip(readings, extents, strict=True):
+        reading.frames = extent.watch(reading.frames)
 
     def told(source: str, rows: int) -> None:
         if progress:
@@ -206,9 +229,38 @@ def _write(sources: Sequence[str], path: Path, progress: Progress | None) -> lis
 
     rows = telemetry.gather(readings, path, told)
     return [
-        Read(reading.source, reading.kind, count, tuple(reading.gaps), tuple(reading.notes))
-        for reading, count in zip(readings, rows, strict=True)
+        Read(
+            source=reading.source,
+            kind=reading.kind,
+            rows=count,
+            gaps=tuple(reading.gaps),
+            notes=tuple(reading.notes),
+            hosts=frozenset(extent.hosts),
+            first_us=extent.first_us,
+            last_us=extent.last_us,
+        )
+        for reading, count, extent in zip(readings, rows, extents, strict=True)
     ]
+
+
+class _Extent:
+    """Of which hosts and times a source is, seen while it passes."""
+
+    def __init__(self) -> None:
+        self.hosts: set[str] = set()
+        self.first_us: int | None = None
+        self.last_us: int | None = None
+
+    def watch(self, frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        for part in frames:
+            entities = part["entity"].unique().cast(pl.String).to_list()
+            self.hosts.update("/".join(entity.split("/")[:2]) for entity in entities if entity.startswith("host/"))
+            times = part["time"].dt.epoch("us")
+            first, last = times.min(), times.max()
+            if isinstance(first, int) and isinstance(last, int):
+                self.first_us = min(first, self.first_us if self.first_us is not None else first)
+                self.last_us = max(last, self.last_us if self.last_us is not None else last)
+            yield part
 
 
 @contextmanager
@@ -224,18 +276,20 @@ def _connection() -> Iterator[duckdb.DuckDBPyConnection]:
         connection.close()
 
 
-_INNER = "'%/vcpu/%'"
-"""Of vCPUs only the machine's sum is judged."""
+OF_EACH_VCPU = ("ready_sum_pct", "costop_sum_pct")
+"""What is looked at of single vCPUs too; of the rest only the machine's sum is judged."""
+
+_JUDGED = f"(entity not like '%/vcpu/%' or metric in {OF_EACH_VCPU})"
 
 _TOTALS = """
 select entity, metric, count(*), avg(value), min(value), max(value), min(epoch_us(time)), max(epoch_us(time))
-from read_parquet({path}) where metric in ({metrics}) and entity not like {inner} and isfinite(value) group by all
+from read_parquet({path}) where metric in ({metrics}) and {judged} and isfinite(value) group by all
 """
 
 _PERCENTILES = """
 select entity, quantile_disc(value, [0.05, 0.2, 0.5, 0.8, 0.95]), max(value, 2)[-1], min(value, 2)[-1]
 from read_parquet({path})
-where metric = '{metric}' and entity not like {inner} and isfinite(value) and hash(entity) % {parts} = {part}
+where metric = '{metric}' and {judged} and isfinite(value) and hash(entity) % {parts} = {part}
 group by all
 """
 
@@ -277,7 +331,7 @@ def _aggregate(
     try:
         with _connection() as connection:
             listed = ", ".join(f"'{metric}'" for metric in metrics)
-            query = _TOTALS.format(path=quoted, metrics=listed, inner=_INNER)
+            query = _TOTALS.format(path=quoted, metrics=listed, judged=_JUDGED)
             totals = connection.execute(query).fetchmany(MOST_ENTITIES + 1)
             if len(totals) > MOST_ENTITIES:
                 allowed = f"at most {MOST_ENTITIES:,} entities times metrics"
@@ -290,13 +344,27 @@ def _aggregate(
             for metric in sorted(rows_of):
                 parts = rows_of[metric] // BATCH_ROWS + 1
                 for part in range(parts):
-                    query = _PERCENTILES.format(path=quoted, metric=metric, inner=_INNER, parts=parts, part=part)
+                    query = _PERCENTILES.format(path=quoted, metric=metric, judged=_JUDGED, parts=parts, part=part)
                     for entity, quantiles, second, second_least in connection.execute(query).fetchall():
                         stats[entity, metric] = _stat(found[entity, metric], quantiles, second, second_least)
     except duckdb.OutOfMemoryException:
         hint = "give fewer files at a time, or a shorter time"
         outside.refuse(source, "", "too many values", f"what fits into {MEMORY_LIMIT}", hint, "source-too-large")
     return stats
+
+
+def _keep_worst_vcpus(stats: dict[tuple[str, str], Stat]) -> dict[tuple[str, str], str]:
+    """Take all vCPUs away but the worst of each machine and metric, which are returned."""
+    worst: dict[tuple[str, str], tuple[float, float, str]] = {}
+    inner = [(entity, metric, stat) for (entity, metric), stat in stats.items() if "/vcpu/" in entity]
+    for entity, metric, stat in inner:
+        key, here = (entity.rpartition("/vcpu/")[0], metric), (stat.high, stat.mean, entity)
+        worst[key] = max(worst.get(key, here), here)
+        del stats[entity, metric]
+    for entity, metric, stat in inner:
+        if worst[entity.rpartition("/vcpu/")[0], metric][2] == entity:
+            stats[entity, metric] = stat
+    return {key: entity for key, (_, _, entity) in worst.items()}
 
 
 def _stat(totals: Sequence[Any], quantiles: Sequence[float], second: float, second_least: float) -> Stat:

@@ -114,6 +114,8 @@ class Measure:
     """Where in the telemetry it is from, with `divisor`: for the chart. None for configuration."""
     divisor: float = 1.0
     samples: int | None = None
+    added: float = 0.0
+    """What is added to the telemetry's figure, divided."""
     when: When | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -174,6 +176,8 @@ class Finding:
     """Name of the host that it is on or about; for what-ifs and for causes."""
     sources: tuple[Source, ...] = ()
     what_if: Mapping[str, Any] | None = None
+    no_what_if: str | None = None
+    """Why there is none, where a cluster file was given."""
     cause: tuple[str, str] | None = None
     """(code, entity) of the finding that explains this one."""
     charts: list[Mapping[str, Any]] = field(default_factory=list)
@@ -207,6 +211,7 @@ class Finding:
             "advice": self.advice,
             "cause": {"code": self.cause[0], "entity": self.cause[1]} if self.cause else None,
             "what_if": dict(self.what_if) if self.what_if else None,
+            "no_what_if": self.no_what_if,
         }
 
 

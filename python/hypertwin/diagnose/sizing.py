@@ -19,6 +19,8 @@ SPARE_VCPUS = 4
 FEWEST_VCPUS = 2
 """Nobody is told to take a machine to one vCPU."""
 FEWEST_SAMPLES = 3
+IDLE_PCT = 1
+"""Peak below which a machine does nothing but its own housekeeping."""
 
 OVER = Band("guest_cpu_pct", "%", "peak use of all vCPUs, at least 4 of them to spare", info=40, below=True, own=OWN)
 UNDER = Band("guest_cpu_pct", "%", "CPU as the guest sees it", warning=90)
@@ -53,13 +55,15 @@ def _oversized(case: Case, rule: Rule) -> Iterator[Finding]:
         costop, waiting = case.each(machine, COSTOP.metric), case.each(machine, READY.metric)
         hurts = bool((costop and COSTOP.severity(costop.high)) or (waiting and READY.severity(waiting.high)))
         spared = machine.vcpus - enough
+        idle = busy.most < IDLE_PCT
+        uses = "is idle" if idle else f"uses {machine.vcpus * busy.most / 100:.1f}"
         yield Finding(
             code=rule.code,
             severity="warning" if hurts else "info",
             subject=machine.subject,
             host=machine.host,
-            title=f"{machine.name} has {machine.vcpus} vCPUs and uses {machine.vcpus * busy.most / 100:.1f}",
-            figure=f"uses {machine.vcpus * busy.most / 100:.1f} of {machine.vcpus} vCPUs at its peak",
+            title=f"{machine.name} has {machine.vcpus} vCPUs and {uses}",
+            figure=f"{machine.vcpus} vCPUs, {uses} at its peak",
             text=(
                 f"At its peak, over {_span(busy)}, {machine.name} used {ready.percent(busy.most)} of its "
                 f"{machine.vcpus} vCPUs ({ready.percent(busy.stat.mean)} on average). {enough} vCPUs would carry that "
@@ -67,7 +71,8 @@ def _oversized(case: Case, rule: Rule) -> Iterator[Finding]:
                 "scheduled" + (", which it already pays for with ready or co-stop." if hurts else ".")
             ),
             advice=(
-                f"Take it to {enough} vCPUs, after a look at a whole business cycle (month end, backups): this is only "
+                ("Ask whether anybody needs it, and turn it off. Else take" if idle else "Take")
+                + f" it to {enough} vCPUs, after a look at a whole business cycle (month end, backups): this is only "
                 "what was recorded."
             ),
             evidence=[_busy(machine, busy, busy.most, "peak", OVER)],
@@ -130,6 +135,7 @@ def _too_small(case: Case, rule: Rule, subject: Subject, host: str | None, busy:
             busy.entity,
             busy.divisor,
             busy.stat.count,
+            busy.added,
         )
     ]
     told = ""
@@ -163,7 +169,7 @@ def _too_small(case: Case, rule: Rule, subject: Subject, host: str | None, busy:
 
 def _busy(machine: Machine, busy: Busy, value: float, word: str, band: Band) -> Measure:
     what = f"CPU of {machine.name} as its guest sees it, {word}"
-    return Measure(busy.metric, what, value, "%", band, busy.entity, busy.divisor, busy.stat.count)
+    return Measure(busy.metric, what, value, "%", band, busy.entity, busy.divisor, busy.stat.count, busy.added)
 
 
 def _span(busy: Busy) -> str:

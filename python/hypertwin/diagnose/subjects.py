@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from hypertwin import vnuma
-from hypertwin.diagnose.evidence import Evidence, Stat
+from hypertwin.diagnose.evidence import Evidence, Read, Stat
 from hypertwin.diagnose.rule import Subject
 from hypertwin.ingest import telemetry
 from hypertwin.scenario import Scenario
@@ -116,14 +116,16 @@ class Case:
     def of(evidence: Evidence, scenario: Scenario | None) -> Case:
         """Bring telemetry and cluster file together."""
         servers, machines = _of_scenario(scenario) if scenario else ([], [])
-        notes: list[str] = []
-        known = bool(servers)
         _measured_servers(evidence, servers)
         missing = _measured_machines(evidence, servers, machines)
-        if known and missing:
-            listed = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
-            notes.append(f"not in the cluster file, so without its configuration: {listed}")
         guests = _measured_guests(evidence, machines)
+        notes = _other_cluster(servers, machines, guests) if scenario else []
+        if scenario and missing and not notes:
+            notes.append(f"not in the cluster file, so without its configuration: {_some(missing)}")
+        if guests and machines:
+            names = [telemetry.names(path)["guest"] for path in guests]
+            notes.append(f"measured inside, and of no machine that is known by that name: {_some(names)}")
+        notes += _extents(evidence)
         for machine in machines:
             if machine.server:
                 machine.server.machines.append(machine)
@@ -178,7 +180,7 @@ class Case:
             more = sum(stat.mean for stat in waiting if stat)
             most = run.most + sum(stat.most for stat in waiting if stat)
             # a guest believes that a vCPU which waits for a CPU is busy
-            return Busy(_raised(run, more), min(most, 100.0), "run_sum_pct", machine.entity, machine.vcpus)
+            return Busy(_raised(run, more), min(most, 100.0), "run_sum_pct", machine.entity, machine.vcpus, more)
         cores = self.each(machine, "cpu_cores")
         if cores and machine.entity:
             stat = cores.over(1 / 100)
@@ -203,6 +205,8 @@ class Busy:
     """What it is from, with `entity` and `divisor`."""
     entity: str
     divisor: float
+    added: float = 0.0
+    """What the mean wait for a CPU adds to it."""
 
 
 def _raised(stat: Stat, by: float) -> Stat:
@@ -329,17 +333,86 @@ def _measured_machines(evidence: Evidence, servers: Sequence[Server], machines: 
 
 
 def _measured_guests(evidence: Evidence, machines: Sequence[Machine]) -> list[str]:
+    """Give machines what was measured inside them, by name, or by the name without its domain where that is unique."""
     by_name: dict[str, list[Machine]] = {}
+    short: dict[str, list[Machine]] = {}
     for machine in machines:
-        by_name.setdefault(machine.name.casefold(), []).append(machine)
+        for name in {machine.name.casefold(), (machine.key or machine.name).casefold()}:
+            by_name.setdefault(name, []).append(machine)
+        short.setdefault(machine.name.casefold().partition(".")[0], []).append(machine)
     alone = []
     for path in _prefixes(evidence, "guest"):
-        found = by_name.get(telemetry.names(path)["guest"].casefold(), [])
-        if len(found) == 1:
+        name = telemetry.names(path)["guest"].casefold()
+        found = by_name.get(name) or short.get(name.partition(".")[0], [])
+        if len(found) == 1 and found[0].guest is None:
             found[0].guest = path
         else:
             alone.append(path)
     return alone
+
+
+def _other_cluster(servers: Sequence[Server], machines: Sequence[Machine], guests: Sequence[str]) -> list[str]:
+    """That telemetry and cluster file have nothing in common, and what each has."""
+    both: list[Server | Machine] = [*servers, *machines]
+    measured = [each for each in both if each.entity]
+    if not (measured or guests) or any(each.key and (each.entity or _inside(each)) for each in both):
+        return []
+    names = [each.name for each in measured] + [telemetry.names(path)["guest"] for path in guests]
+    return [
+        "telemetry and cluster file have no host and no machine in common by name, so each is judged by itself: "
+        f"telemetry of {_some(names)}; the cluster file has {_some([each.name for each in both if each.key])}"
+    ]
+
+
+def _inside(entry: Server | Machine) -> bool:
+    return isinstance(entry, Machine) and entry.guest is not None
+
+
+def _extents(evidence: Evidence) -> list[str]:
+    """What is odd about hosts and times of the sources: one host twice, other times, single samples."""
+    notes = []
+    by_host: dict[str, list[Read]] = {}
+    for read in evidence.reads:
+        for host in read.hosts:
+            by_host.setdefault(host, []).append(read)
+    twice: dict[tuple[str, ...], list[str]] = {}
+    for host, reads in sorted(by_host.items()):
+        if len(reads) > 1:
+            twice.setdefault(tuple(read.source for read in reads), []).append(telemetry.names(host)["host"])
+    for sources, hosts in twice.items():
+        reads = [read for read in evidence.reads if read.source in sources]
+        again = (
+            "of the same times, so what both have counts twice"
+            if _common(reads)
+            else "of different times, told together"
+        )
+        notes.append(f"{_some(sources)} are of the same host{'s' * (len(hosts) > 1)} {_some(hosts)}, {again}")
+    timed = [read for read in evidence.reads if read.first_us is not None]
+    apart = next((read for read in timed if not _common([timed[0], read]) and not timed[0].hosts & read.hosts), None)
+    if apart is not None:
+        shift = abs((apart.first_us or 0) - (timed[0].first_us or 0))
+        hours = round(shift / 3.6e9)
+        zone = (
+            f" They begin {hours} h apart: perhaps a time zone." if hours and abs(shift - hours * 3.6e9) < 3e8 else ""
+        )
+        notes.append(
+            f"{apart.source} ({apart.span} UTC) and {timed[0].source} ({timed[0].span} UTC) are not of the same time, "
+            f"or their clocks differ: what one shows says nothing of the other.{zone}"
+        )
+    single = [next(iter(telemetry.names(path).values())) for path, count in evidence.samples.items() if count == 1]
+    if single:
+        notes.append(f"of a single sample, so nobody knows whether it lasts: {_some(sorted(single))}")
+    return notes
+
+
+def _common(reads: Sequence[Read]) -> bool:
+    """Whether sources have a time in common."""
+    first, last = (read.first_us for read in reads), (read.last_us for read in reads)
+    return max(each or 0 for each in first) <= min(each or 0 for each in last)
+
+
+def _some(names: Sequence[str], most: int = 5) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _prefixes(evidence: Evidence, kind: str) -> list[str]:

@@ -1,7 +1,7 @@
-"""What would cure a finding, and what the twin says of it: one change, simulated before and after.
+"""What would cure a finding, and what the twin says of it: a few changes are simulated, and the best is told.
 
-The cluster file is cut down to the hosts that the change is about, with the same seed and the same names, so that both
-runs draw the same random numbers. Placement rules of the cluster file are kept: nothing is proposed that breaks one.
+The cluster file is cut down to the hosts that the changes are about, with the same seed and the same names, so that all
+runs draw the same random numbers. What may be tried for which finding is in `cures`.
 """
 
 from __future__ import annotations
@@ -12,20 +12,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hypertwin import run, scenario
-from hypertwin.diagnose.rule import SEVERITIES, Finding
-from hypertwin.diagnose.sizing import FEWEST_VCPUS, needed
-from hypertwin.diagnose.subjects import Case, Machine, Server, expanded
+from hypertwin import run, scenario, vnuma
+from hypertwin.diagnose.cures import CONTENTION, NEW_HOST, SLOWER, Change, Cure, Cures
+from hypertwin.diagnose.rule import Finding
+from hypertwin.diagnose.subjects import Case, Machine, expanded
 from hypertwin.errors import HypertwinError
 from hypertwin.frame import flatten
 from hypertwin.report import ready
 
-MOST_CHANGES = 12
-"""Changes that are simulated, for the worst findings first."""
+MOST_RUNS = 36
+"""Clusters that are simulated in all, before and after changes; the worst finding of each code comes first."""
 MOST_MACHINES = 400
 """Machines of a cut that is simulated."""
 DURATION_S = 60
 """Longest measured time of a run; a scenario that asks for less is run for less."""
+SHORTEST_S = 5
+PILOT_S = 1
+"""Measured time of a first short run, which tells how much work there is."""
+WORK = 600_000
+"""Transactions, I/Os and (a hundred a second) vCPUs that a run has at most: what takes it less than a second."""
 REPLICATIONS = 2
 
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
@@ -41,207 +46,138 @@ FIGURES = {
     "io_latency_ms_mean": ("I/O latency", "ms"),
     "response_ms_p95": ("p95", "ms"),
     "throughput_per_s": ("throughput", "1/s"),
+    "iops": ("I/Os", "1/s"),
 }
-"""What is told of a machine, in this order: key of its report, word, unit. Percentages are per vCPU."""
+"""What is told of a machine: key of its report, word, unit. Percentages are per vCPU."""
+
+OF_HOSTS = {
+    "host_usage_pct": ("usage of {host}", "%"),
+    "queue_wait_ms": ("of it in queues of {host}", "ms"),
+    "waiting_vcpus": ("vCPUs that wait on these hosts", ""),
+    "node_spread_vcpus": ("vCPUs that its largest node has more than its smallest", ""),
+}
+"""What is told beside it: of the finding's host, of all hosts of the cut together, and of the machine's nodes."""
 
 SUMMED = ("ready_pct", "costop_pct", "limited_pct")
 """Figures that are told per vCPU and summed over the vCPUs."""
+MORE_IS_BETTER = ("numa_local_pct", "throughput_per_s", "iops")
+NOT_DECIDING = ("guest_cpu_pct", "iops", "queue_wait_ms", "waiting_vcpus")
+"""Figures that are told, and do not say whether a change helps."""
 
-SLOWER = 1.1
-"""Growth of p95 up to which a machine that gets fewer vCPUs has lost nothing."""
-NOTHING_PCT = 0.05
-"""Ready, co-stop or limited time below this is none."""
+NOTHING = 0.05
+"""Per cent, milliseconds, or vCPUs below which there is nothing, or no difference."""
+DIFFERENCE = 0.02
+"""Share of a figure that is a difference."""
+AS_GOOD = 0.9
+"""Share of the best change's gain from which another one is as good."""
 
 TOLD = {
     "cpu-ready": ("ready_pct", "costop_pct", "response_ms_p95"),
     "co-stop": ("costop_pct", "ready_pct", "response_ms_p95"),
-    "unbalanced-monsters": ("ready_pct", "costop_pct", "response_ms_p95"),
-    "hidden-host-saturation": ("ready_pct", "guest_cpu_pct", "response_ms_p95"),
+    "unbalanced-monsters": ("ready_pct", "costop_pct", "host_usage_pct", "response_ms_p95"),
+    "hidden-host-saturation": ("host_usage_pct", "waiting_vcpus", "response_ms_p95"),
+    "hci-overhead": ("host_usage_pct", "response_ms_p95", "io_latency_ms_mean"),
     "cpu-limit": ("limited_pct", "response_ms_p95"),
     "oversized-vm": ("guest_cpu_pct", "ready_pct", "response_ms_p95"),
     "undersized-vm": ("guest_cpu_pct", "response_ms_p95"),
     "more-vcpus-than-cores": ("ready_pct", "costop_pct", "response_ms_p95"),
-    "odd-wide-vm": ("numa_local_pct", "response_ms_p95"),
+    "odd-wide-vm": ("node_spread_vcpus", "numa_local_pct", "response_ms_p95"),
     "hot-add-wide-vm": ("numa_local_pct", "response_ms_p95"),
-    "wider-than-node-badly-split": ("numa_local_pct", "response_ms_p95"),
+    "wider-than-node-badly-split": ("numa_local_pct", "node_spread_vcpus", "response_ms_p95"),
+    "remote-numa-memory": ("numa_local_pct", "response_ms_p95"),
+    "storage-queue-full": ("io_latency_ms_mean", "queue_wait_ms", "iops"),
+    "storage-latency": ("io_latency_ms_mean", "queue_wait_ms", "iops"),
 }
 """Which figures show whether a change helps; the first one that differs decides."""
 
+SYMPTOM = {
+    "cpu-ready": ("ready_pct", 1.0),
+    "co-stop": ("costop_pct", 0.5),
+    "cpu-limit": ("limited_pct", 0.5),
+    "remote-numa-memory": ("numa_local_pct", 95.0),
+    "storage-queue-full": ("queue_wait_ms", 0.05),
+}
+"""Of which figure the twin must have how much, to have the problem at all."""
+
+Point = Mapping[str, Any]
+
+
+@dataclass
+class _Group:
+    """Findings for which the same is tried."""
+
+    cure: Cure
+    findings: list[tuple[Finding, Cure]]
+
 
 @dataclass(frozen=True)
-class Change:
-    """Something to do, as values by path of the cluster file; None takes a key away."""
+class _Runs:
+    """A cut before the changes of a cure, and after each."""
 
-    text: str
-    sets: Mapping[str, Any]
-    hosts: tuple[str, ...]
-    """Names in the scenario of the hosts that it is about."""
-    machine: str
-    """Name in the scenario of the machine that is changed or moved."""
-    target: str | None = None
-    """For a move: where to."""
+    before: Point
+    after: tuple[Point | str, ...]
+    """A point, or why a change could not be simulated."""
+    spread: tuple[Mapping[str, float], ...]
+    """vCPUs that each machine's largest node has more than its smallest: before, then after each change."""
 
 
 def add(case: Case, findings: Sequence[Finding], progress: Progress | None = None) -> list[str]:
-    """Set `what_if` of the findings that a change may cure; returns what is to be said about those left out."""
+    """Set `what_if` of the findings that a change may cure, and `no_what_if` of the others.
+
+    Returns what is to be said about those for which there was no time.
+    """
     if case.scenario is None:
         return []
-    proposals: list[tuple[Finding, Machine, Change]] = []
-    changes: dict[tuple[str, ...], Change] = {}
-    moves: dict[str, Change | None] = {}
-    left_out = 0
-    for finding in sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)):
-        found = _propose(case, finding, moves)
-        if found is None:
-            continue
-        machine, change = found
-        key = (change.text, *change.hosts)
-        if key not in changes and len(changes) == MOST_CHANGES:
-            left_out += 1
-            continue
-        proposals.append((finding, machine, changes.setdefault(key, change)))
-    results: dict[tuple[str, ...], tuple[dict[str, Any], dict[str, Any]] | str] = {}
-    for number, (key, change) in enumerate(changes.items()):
+    chosen, left_out = _within_bounds(_groups(case, findings))
+    runs = sum(1 + len(group.cure.changes) for group in chosen)
+    done = 0
+    for group in chosen:
         if progress:
-            progress("simulating what would help", number, len(changes))
-        results[key] = _simulate(case, change)
-    notes = []
-    for finding, machine, change in proposals:
-        result = results[change.text, *change.hosts]
-        if isinstance(result, str):
-            notes.append(f"{change.text}: not simulated: {result}")
+            progress("simulating what would help", done, runs)
+        done += 1 + len(group.cure.changes)
+        found = _simulate(case, group.cure)
+        for finding, cure in group.findings:
+            if isinstance(found, str):
+                finding.no_what_if = found
+            else:
+                _tell(case, finding, cure, found)
+    late = [finding for group in left_out for finding, _ in group.findings]
+    for finding in late:
+        finding.no_what_if = f"not simulated: other findings came first, and no more than {MOST_RUNS} runs are made"
+    return [f"what-ifs of {len(late)} more findings were not simulated: only {MOST_RUNS} runs are made"] if late else []
+
+
+def _groups(case: Case, findings: Sequence[Finding]) -> list[_Group]:
+    """What to try, for the worst finding of each code first, then for the next ones."""
+    cures = Cures(case)
+    groups: dict[tuple[object, ...], _Group] = {}
+    rank: dict[tuple[object, ...], int] = {}
+    seen: dict[str, int] = {}
+    for finding in findings:
+        cure = cures.of(finding)
+        if isinstance(cure, str):
+            finding.no_what_if = cure
+            continue
+        key = (cure.hosts, tuple(change.text for change in cure.changes))
+        group = groups.setdefault(key, _Group(cure, []))
+        if not any(other.code == finding.code for other, _ in group.findings):
+            place = seen.get(finding.code, 0)
+            seen[finding.code] = place + 1
+            rank[key] = min(rank.get(key, place), place)
+        group.findings.append((finding, cure))
+    return [groups[key] for key in sorted(groups, key=lambda key: rank[key])]
+
+
+def _within_bounds(groups: Sequence[_Group]) -> tuple[list[_Group], list[_Group]]:
+    chosen, left_out, runs = [], [], 0
+    for group in groups:
+        needs = 1 + len(group.cure.changes)
+        if runs + needs > MOST_RUNS:
+            left_out.append(group)
         else:
-            finding.what_if = _told(finding, machine, change, *result, case)
-    if left_out:
-        notes.append(
-            f"what-ifs of {left_out} more findings were not simulated: only the worst {MOST_CHANGES} changes are"
-        )
-    return list(dict.fromkeys(notes))
-
-
-def _propose(case: Case, finding: Finding, moves: dict[str, Change | None]) -> tuple[Machine, Change] | None:
-    machine = next((each for each in case.machines if each.key and each.subject == finding.subject), None)
-    if finding.code in ("cpu-ready", "co-stop", "hidden-host-saturation", "unbalanced-monsters"):
-        server = next((each for each in case.servers if each.name == finding.host and each.key), None)
-        if (
-            server is None
-            or server.key is None
-            or (finding.code == "co-stop" and finding.cause is None and not server.cores)
-        ):
-            return None
-        large = finding.code == "unbalanced-monsters"
-        if server.key not in moves or (large and moves[server.key] is None):
-            moves[server.key] = _move(case, server)
-        change = moves[server.key]
-        # a machine that is not in the cluster file is not in the twin
-        if change is None or (finding.subject.kind == "vm" and machine is None):
-            return None
-        told = machine or next(each for each in case.machines if each.key == change.machine)
-        return told, change
-    if machine is None or machine.layout is None or not machine.vcpus:
-        return None
-    change = _resize(case, finding, machine)
-    return (machine, change) if change else None
-
-
-def _resize(case: Case, finding: Finding, machine: Machine) -> Change | None:
-    """A change of the machine itself."""
-    layout = machine.layout or {}
-    path, vcpus = f"vms.{machine.key}", machine.vcpus or 1
-    hosts = (layout["host"],)
-    cores = layout["host_topology"]["sockets"] * layout["host_topology"]["cores_per_socket"]
-
-    def with_vcpus(count: int) -> Change:
-        sets = {"vcpus": count, "cores_per_socket": _even_sockets(layout, count), "numa": None}
-        return of(f"give {machine.name} {count} vCPUs", sets)
-
-    def of(text: str, sets: Mapping[str, Any]) -> Change:
-        return Change(text, {f"{path}.{key}": value for key, value in sets.items()}, hosts, machine.key or "")
-
-    busy = case.busy(machine)
-    size = _even_sockets(layout, vcpus)
-    found: Change | None = None
-    match finding.code:
-        case "cpu-limit":
-            found = of(f"remove the limit of {machine.name}", {"limit": None})
-        case "hot-add-wide-vm":
-            found = of(f"turn CPU hot-add of {machine.name} off", {"cpu_hot_add": False})
-        case "wider-than-node-badly-split" if not str(layout["hypervisor"]).startswith("linux"):
-            sets = {"cores_per_socket": size, "numa": None, "cpu_hot_add": False}
-            found = of(f"give {machine.name} sockets of {size} cores", sets)
-        case "odd-wide-vm":
-            found = with_vcpus(vcpus + 1 if vcpus + 1 <= cores else vcpus - 1)
-        case "more-vcpus-than-cores":
-            found = with_vcpus(cores)
-        case "oversized-vm" if busy is not None:
-            found = with_vcpus(max(needed(vcpus, busy.most), FEWEST_VCPUS))
-        case "undersized-vm" if busy is not None:
-            # a guest that is full may want more than it can show: half as many more at least
-            count = min(max(needed(vcpus, busy.stat.often), vcpus + max(1, vcpus // 2)), cores)
-            found = with_vcpus(count) if count > vcpus else None
-    return found
-
-
-def _even_sockets(layout: Mapping[str, Any], vcpus: int) -> int:
-    """Cores of a virtual socket so that the machine is split evenly over the fewest nodes that hold it."""
-    topology = layout["host_topology"]
-    room, nodes = topology["cores_per_socket"], topology["sockets"]
-    for count in range(-(-vcpus // room), nodes + 1):
-        if count and vcpus % count == 0:
-            return int(vcpus // count)
-    return 1
-
-
-def _move(case: Case, server: Server) -> Change | None:
-    """The move of one machine away from a host that leaves the fuller of both hosts the least full, if any does."""
-    targets = [each for each in case.servers if each.key and each is not server]
-    here = [each for each in case.placed.get(server.key or "", []) if each.vcpus and not each.appliance]
-    options = []
-    for machine in here if len(here) > 1 else ():
-        for target in targets:
-            if not _allowed(case, machine, target):
-                continue
-            full, left, there = _fullness(case, machine, server, target)
-            if max(left, there) < full:
-                after = round(max(left, there) / full, 6)
-                options.append((after, -(machine.vcpus or 0), machine.name, target.name, machine, target))
-    if not options:
-        return None
-    *_, machine, target = min(options, key=lambda option: option[:4])
-    return Change(
-        text=f"move {machine.name} to {target.name}",
-        sets={f"vms.{machine.key}.host": target.key},
-        hosts=(server.key or "", target.key or ""),
-        machine=machine.key or "",
-        target=target.key,
-    )
-
-
-def _fullness(case: Case, machine: Machine, server: Server, target: Server) -> tuple[float, float, float]:
-    """How full the host of a machine is, would be without it, and the target with it.
-
-    In per cent of usage where all of that was measured, else in vCPUs per core.
-    """
-    used, there = (case.evidence.stat(each.entity, "usage_pct") for each in (server, target))
-    busy, vcpus = case.busy(machine), machine.vcpus or 0
-    cores, others = server.cores or 1, target.cores or 1
-    if used and there and busy:
-        work = vcpus * busy.stat.mean
-        return used.mean, used.mean - work / cores, there.mean + work / others
-    placed, elsewhere = (
-        sum(each.vcpus or 0 for each in case.placed.get(host.key or "", [])) for host in (server, target)
-    )
-    return placed / cores, (placed - vcpus) / cores, (elsewhere + vcpus) / others
-
-
-def _allowed(case: Case, machine: Machine, target: Server) -> bool:
-    """Whether a machine may and can be on a host: width, memory, placement rules."""
-    there = case.placed.get(target.key or "", [])
-    used = sum(each.memory_bytes or 0 for each in there)
-    if (machine.vcpus or 0) > (target.threads or 0) or used + (machine.memory_bytes or 0) > (target.memory_bytes or 0):
-        return False
-    keys = frozenset(each.key or "" for each in there)
-    return all(rule.allows(machine.key or "", target.key or "", keys) for rule in case.rules)
+            chosen.append(group)
+            runs += needs
+    return chosen, left_out
 
 
 def cut(case: Case, hosts: Sequence[str]) -> dict[str, Any] | str:
@@ -272,111 +208,248 @@ def cut(case: Case, hosts: Sequence[str]) -> dict[str, Any] | str:
     data["hosts"], data["vms"] = kept, machines
     used = {vm["workload"] for vm in machines.values()}
     data["workloads"] = {name: entry for name, entry in data.get("workloads", {}).items() if name in used}
-    settings = data["run"]
-    number, unit = settings["duration"].split()
-    seconds = min(float(number) * _SECONDS[unit], DURATION_S)
-    warmup, unit = settings["warmup"].split()
-    settings["duration"] = f"{seconds:g} s"
-    settings["warmup"] = f"{min(float(warmup) * _SECONDS[unit], DURATION_S / 2):g} s"
-    settings["sample_interval"] = f"{seconds:g} s"
-    settings["replications"] = min(settings["replications"], REPLICATIONS)
+    data["run"]["replications"] = min(data["run"]["replications"], REPLICATIONS)
     return dict(data)
 
 
-def _simulate(case: Case, change: Change) -> tuple[dict[str, Any], dict[str, Any]] | str:
-    before = cut(case, change.hosts)
+def _simulate(case: Case, cure: Cure) -> _Runs | str:
+    before = cut(case, cure.hosts)
     if isinstance(before, str):
         return before
-    after = copy.deepcopy(before)
-    for path, value in change.sets.items():
-        section, name, *keys = path.split(".")
-        here = after[section][name]
-        for key in keys[:-1]:
-            here = here.setdefault(key, {})
-        if value is None:
-            here.pop(keys[-1], None)
-        else:
-            here[keys[-1]] = value
     try:
-        points = [
-            run.simulate(scenario.loads(json.dumps(data), file="the cluster file, changed")).to_dict()["points"][0]
-            for data in (before, after)
-        ]
+        _set_times(before, _seconds_of(before))
+        point, layouts = _run(before)
     except HypertwinError as error:
         return " ".join(str(error).split())
-    return points[0], points[1]
+    after: list[Point | str] = []
+    spread = [_spread(layouts)]
+    for change in cure.changes:
+        try:
+            changed, layouts = _run(_changed(before, change))
+        except HypertwinError as error:
+            after.append(" ".join(str(error).split()))
+            spread.append({})
+        else:
+            after.append(changed)
+            spread.append(_spread(layouts))
+    return _Runs(point, tuple(after), tuple(spread))
 
 
-def _told(
-    finding: Finding, machine: Machine, change: Change, before: Mapping[str, Any], after: Mapping[str, Any], case: Case
-) -> dict[str, Any]:
-    """The what-if of a finding: figures of its machine, or of the one that moves."""
-    key = machine.key or change.machine
-    was, becomes = flatten(before["vms"][key]), flatten(after["vms"][key])
-    shown = {name: (was.get(name), becomes.get(name)) for name in FIGURES}
-    figures = {name: (a, b) for name, (a, b) in shown.items() if a is not None and b is not None}
-    parts = []
-    for name in TOLD[finding.code]:
-        if name not in figures or (name in SUMMED and max(figures[name]) < NOTHING_PCT):
-            continue
-        word, unit = FIGURES[name]
-        parts.append(f"{word} {_value(figures[name][0], unit)} → {_value(figures[name][1], unit)}")
-        if name in SUMMED:
-            pairs = zip(figures[name], (was, becomes), strict=True)
-            summed = [ready.percent(value * point["vcpus"]) for value, point in pairs]
-            parts[-1] += f" per vCPU ({' → '.join(summed)} summed)"
-    whose = f"{machine.name} " if machine.key != change.machine or machine.subject != finding.subject else ""
-    # figures that decide: less is better, but for local memory
-    helps = None
-    for name in TOLD[finding.code]:
-        if name in figures and name != "guest_cpu_pct":
-            first, last = figures[name]
-            if abs(last - first) > max(0.02 * abs(first), 0.05):
-                helps = last > first if name == "numa_local_pct" else last < first
-                break
-    others = _others(change, before, after)
-    text = f"{change.text}: {whose}{', '.join(parts)}"
-    if finding.code == "oversized-vm":
-        first, last = figures.get("response_ms_p95", (0.0, 0.0))
-        helps = last <= SLOWER * first
-        text += " (nothing is lost)" if helps else " (it would be slower)"
-    elif helps is False:
-        text += " (it does not help)"
-    elif helps is None:
-        text += " (no difference to speak of)"
-    text += f" [{before['duration_s']:g} s simulated{_measured(case, machine, figures)}]"
-    return {
+def _run(data: Mapping[str, Any]) -> tuple[Point, Mapping[str, Any]]:
+    loaded = scenario.loads(json.dumps(data), file="the cluster file, changed")
+    return run.simulate(loaded).to_dict()["points"][0], vnuma.layouts(loaded)
+
+
+def _changed(before: Mapping[str, Any], change: Change) -> dict[str, Any]:
+    after = copy.deepcopy(dict(before))
+    for path, value in change.sets.items():
+        *keys, last = path.split(".")
+        here = after
+        for key in keys:
+            here = here.setdefault(key, {})
+        if value is None:
+            here.pop(last, None)
+        else:
+            here[last] = value
+    return after
+
+
+def _seconds(text: str) -> float:
+    number, unit = text.split()
+    return float(number) * _SECONDS[unit]
+
+
+def _set_times(data: dict[str, Any], seconds: float) -> None:
+    settings = data["run"]
+    settings["warmup"] = f"{min(_seconds(settings['warmup']), seconds / 2):g} s"
+    settings["duration"] = settings["sample_interval"] = f"{seconds:g} s"
+
+
+def _seconds_of(data: Mapping[str, Any]) -> float:
+    """For how long a cut is simulated: as its scenario asks, less where much happens in a second."""
+    asked = min(_seconds(data["run"]["duration"]), DURATION_S)
+    pilot = copy.deepcopy(dict(data))
+    _set_times(pilot, min(asked, PILOT_S))
+    pilot["run"]["replications"] = 1
+    point, _ = _run(pilot)
+    rate = sum(
+        vm["vcpus"] * 100 + sum(vm.get(key) or 0.0 for key in ("throughput_per_s", "iops"))
+        for vm in point["vms"].values()
+    )
+    return min(asked, max(float(round(WORK / max(rate, 1.0))), SHORTEST_S))
+
+
+def _spread(layouts: Mapping[str, Any]) -> dict[str, float]:
+    return {name: float(max(layout["vpds"]) - min(layout["vpds"])) for name, layout in layouts.items()}
+
+
+def _figures(point: Point, cure: Cure, spread: Mapping[str, float]) -> dict[str, float]:
+    """The figures of a point that a cure is judged and told by."""
+    found: dict[str, float] = {}
+    if cure.machine is not None:
+        flat = flatten(point["vms"][cure.machine.key])
+        found = {name: flat[name] for name in FIGURES if flat.get(name) is not None}
+        found["node_spread_vcpus"] = spread.get(cure.machine.key or "", 0.0)
+    if cure.host in point["hosts"]:
+        found["host_usage_pct"] = point["hosts"][cure.host]["usage_pct"]
+        queue = (point.get("storage") or {}).get(f"{cure.host}-lun-depth")
+        if queue:
+            found["queue_wait_ms"] = queue["wait_ms"]
+    found["waiting_vcpus"] = sum(
+        vm["vcpus"] * (vm["ready_pct"] - vm["limited_pct"] + vm["costop_pct"]) / 100 for vm in point["vms"].values()
+    )
+    return found
+
+
+def _gain(name: str, before: Mapping[str, float], after: Mapping[str, float]) -> float:
+    """How much better a figure is, 0 where the difference is nothing to speak of."""
+    if name not in before or name not in after:
+        return 0.0
+    gain = before[name] - after[name]
+    if abs(gain) <= max(DIFFERENCE * abs(before[name]), NOTHING):
+        return 0.0
+    return -gain if name in MORE_IS_BETTER else gain
+
+
+def _choose(cure: Cure, before: Mapping[str, float], after: Mapping[int, Mapping[str, float]]) -> int:
+    """The change to tell: the first that is enough, else the smallest of those that gain most."""
+    if cure.enough is not None:
+        for number, figures in after.items():
+            if cure.enough(before, figures):
+                return number
+    for name in cure.score:
+        gains = {number: _gain(name, before, figures) for number, figures in after.items()}
+        best = max(gains.values())
+        if best > 0:
+            as_good = [number for number, gain in gains.items() if gain >= AS_GOOD * best]
+            return min(as_good, key=lambda number: (cure.changes[number].steps, number))
+    return list(after)[cure.fallback]
+
+
+def _tell(case: Case, finding: Finding, cure: Cure, runs: _Runs) -> None:
+    """Set the what-if of a finding: the best change, by figures of its machine and host."""
+    before = _figures(runs.before, cure, runs.spread[0])
+    after = {
+        number: _figures(point, cure, runs.spread[number + 1])
+        for number, point in enumerate(runs.after)
+        if not isinstance(point, str)
+    }
+    if not after:
+        finding.no_what_if = f"{cure.changes[0].text}: not simulated: {runs.after[0]}"
+        return
+    best = _choose(cure, before, after)
+    change, becomes = cure.changes[best], after[best]
+    point = runs.after[best]
+    assert not isinstance(point, str)
+    parts = {
+        name: part
+        for name in TOLD[finding.code]
+        if name in before and name in becomes and (part := _part(case, cure, name, before, becomes))
+    }
+    verdict, helps = _verdict(finding, before, becomes)
+    machine = cure.machine
+    if machine is not None and machine.subject != finding.subject:
+        own = next((name for name in parts if name in FIGURES), None)
+        parts |= {own: f"{machine.name} {parts[own]}"} if own else {}
+    tried = f", best of {len(after)} tried" if len(after) > 1 else ""
+    others = _others(change, runs.before, point)
+    text = f"{change.text}: {', '.join(parts.values())}{verdict}"
+    text += f" [{runs.before['duration_s']:g} s simulated{tried}{_measured(case, machine, before)}]"
+    finding.what_if = {
         "change": change.text,
         "set": dict(change.sets),
-        "text": text + (f"; {others}" if others else ""),
-        "machine": machine.name,
+        "text": text + (f"; {others}" if others else "") + _alternative(cure, best, before, after),
+        "machine": machine.name if machine else None,
         "helps": helps,
-        "before": {name: pair[0] for name, pair in figures.items()},
-        "after": {name: pair[1] for name, pair in figures.items()},
-        "hosts": [_host_name(case, host) for host in change.hosts],
-        "replications": before["replications"],
-        "duration_s": before["duration_s"],
+        "before": before,
+        "after": becomes,
+        "tried": [
+            {"change": cure.changes[number].text, "set": dict(cure.changes[number].sets), "after": figures}
+            for number, figures in after.items()
+        ],
+        "hosts": [_host_name(case, host) for host in cure.hosts],
+        "replications": runs.before["replications"],
+        "duration_s": runs.before["duration_s"],
     }
 
 
-def _measured(case: Case, machine: Machine, figures: Mapping[str, tuple[float, float]]) -> str:
-    """That the twin's machine has not the measured ready, where it is so: then its load is not the measured one."""
-    stat = case.each(machine, "ready_sum_pct")
-    if stat is None or "ready_pct" not in figures:
+def _part(case: Case, cure: Cure, name: str, before: Mapping[str, float], after: Mapping[str, float]) -> str:
+    """A figure before and after, in words."""
+    word, unit = FIGURES.get(name) or OF_HOSTS[name]
+    first, last = before[name], after[name]
+    if max(abs(first), abs(last)) < NOTHING:
         return ""
-    twin = figures["ready_pct"][0]
-    if abs(stat.mean - twin) <= max(2.0, 0.5 * stat.mean):
+    told = f"{word.format(host=_host_name(case, cure.host))} {_value(first, unit)} → {_value(last, unit)}"
+    if name in SUMMED:
+        vcpus = cure.machine.vcpus or 1 if cure.machine else 1
+        told += f" per vCPU ({ready.percent(first * vcpus)} → {ready.percent(last * vcpus)} summed)"
+    return told
+
+
+def _verdict(finding: Finding, before: Mapping[str, float], after: Mapping[str, float]) -> tuple[str, bool | None]:
+    """Whether a change helps, with the words for it where it does not."""
+    if finding.code == "oversized-vm":
+        slower = after.get("response_ms_p95", 0.0) > SLOWER * before.get("response_ms_p95", 0.0)
+        return (" (it would be slower)", False) if slower else (" (nothing is lost)", True)
+    if _absent(finding, before):
+        return " (with the load of the cluster file the twin does not have this problem)", None
+    gains = {name: _gain(name, before, after) for name in TOLD[finding.code] if name not in NOT_DECIDING}
+    helps = next((gain > 0 for gain in gains.values() if gain), None)
+    if finding.code.startswith("storage-") and not helps and _gain("queue_wait_ms", before, after) > 0:
+        return " (it only moves the wait to the array)", False
+    if helps is None:
+        return " (no difference to speak of)", None
+    slower = after.get("response_ms_p95", 0.0) > SLOWER * before.get("response_ms_p95", 0.0)
+    if helps and slower and finding.code not in CONTENTION:
+        return " (at the price of a higher p95)", True
+    return ("" if helps else " (it does not help)"), helps
+
+
+def _absent(finding: Finding, before: Mapping[str, float]) -> bool:
+    """Whether the twin does not show what was measured."""
+    name, limit = SYMPTOM.get(finding.code, ("", 0.0))
+    if name not in before:
+        return False
+    return before[name] > limit if name in MORE_IS_BETTER else before[name] < limit
+
+
+def _alternative(cure: Cure, chosen: int, before: Mapping[str, float], after: Mapping[int, Mapping[str, float]]) -> str:
+    """Where a new host does best, what does best without one."""
+    others = {number: figures for number, figures in after.items() if cure.changes[number].steps < NEW_HOST}
+    if cure.changes[chosen].steps < NEW_HOST or not others:
         return ""
-    return f"; ready was measured at {ready.percent(stat.mean)} per vCPU, the twin has {ready.percent(twin)}"
+    best = _choose(cure, before, others)
+    name = next((each for each in cure.score if _gain(each, before, others[best])), None)
+    if name is None:
+        return "; without a new host nothing that was tried helps"
+    word, unit = FIGURES.get(name) or OF_HOSTS[name]
+    told = f"{_value(before[name], unit)} → {_value(others[best][name], unit)}"
+    word = word.format(host="the host")
+    return f"; without a new host the best is to {cure.changes[best].text}: {word} {told}"
+
+
+def _measured(case: Case, machine: Machine | None, figures: Mapping[str, float]) -> str:
+    """What the twin's machine has otherwise than was measured: then its load, or its place, is not the measured one."""
+    if machine is None:
+        return ""
+    told = ""
+    for name, stat, whose in (
+        ("ready_pct", case.each(machine, "ready_sum_pct"), " per vCPU"),
+        ("numa_local_pct", case.evidence.stat(machine.entity, "numa_local_pct"), ""),
+    ):
+        if stat is not None and name in figures and abs(stat.mean - figures[name]) > max(2.0, 0.5 * stat.mean):
+            word, twin = FIGURES[name][0], ready.percent(figures[name])
+            told += f"; {word} was measured at {ready.percent(stat.mean)}{whose}, the twin has {twin}"
+    return told
 
 
 def _others(change: Change, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """What a move does to the machines where it goes to: the worst of them."""
-    if change.target is None:
+    """What moves do to the machines where they go to: the worst of them."""
+    if not change.moved:
         return ""
     worst: tuple[float, str] | None = None
     for name in after["vms"]:
-        if name == change.machine:
+        if name in change.moved:
             continue
         first, last = (flatten(point["vms"][name]).get("response_ms_p95") for point in (before, after))
         if first and last and (worst is None or last / first > worst[0]):
@@ -384,11 +457,12 @@ def _others(change: Change, before: Mapping[str, Any], after: Mapping[str, Any])
     return f"worst for others: {worst[1]}" if worst and worst[0] > 1.05 else ""
 
 
-def _host_name(case: Case, key: str) -> str:
-    return next((server.name for server in case.servers if server.key == key), key)
+def _host_name(case: Case, key: str | None) -> str:
+    return next((server.name for server in case.servers if server.key == key), key or "")
 
 
 def _value(value: float, unit: str) -> str:
     if unit == "%":
         return ready.percent(value)
-    return f"{value:,.3g} {unit}" if abs(value) < 100 else f"{value:,.0f} {unit}"
+    number = "0" if abs(value) < 0.0005 else f"{value:,.3g}" if abs(value) < 100 else f"{value:,.0f}"
+    return f"{number} {unit}" if unit else number

@@ -263,6 +263,8 @@ def _story(story: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
     yield Padding(Text.assemble(("Do: ", "bold"), printable(first["advice"])), (0, 0, 0, 2))
     if first["what_if"]:
         yield Padding(Text.assemble(("Twin: ", "bold green"), printable(first["what_if"]["text"])), (0, 0, 0, 2))
+    elif first["no_what_if"]:
+        yield Padding(Text.assemble(("Twin: ", "bold"), printable(f"none ({first['no_what_if']})")), (0, 0, 0, 2))
     yield Padding(_line(f"Rule: {rule(first)}", "dim"), (0, 0, 0, 2))
     for group in by_code(others):
         line = _group(group, "→ ")

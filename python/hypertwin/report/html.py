@@ -314,6 +314,8 @@ def _finding(
     panels = "".join(_panel(page, chart) for chart in drawn)
     grid = "grid" if len(drawn) > 1 else "stack"
     twin = f'<p class="twin"><strong>The twin says:</strong> {escape(what_if["text"])}</p>' if what_if else ""
+    if finding["no_what_if"]:
+        twin = f'<p class="hint">Not simulated: {escape(finding["no_what_if"])}</p>'
     return (
         f"<{heading}>{_severity(finding)} {escape(finding['title'])}</{heading}>"
         f'<p class="hint"><code>{escape(finding["code"])}</code> · {escape(finding["entity"])}</p>'

@@ -21,6 +21,11 @@ def ready(summed_pct: float, vcpus: float | None, interval_s: float | None, what
     return f"{what} {percent(summed_pct)} summed over {vcpus_text} = {percent(each)} per vCPU ({interval})"
 
 
+def of_one(share_pct: float, interval_s: float | None) -> str:
+    """`12 % (2,400 ms of each 20 s)`: of a single vCPU."""
+    return f"{percent(share_pct)} ({_milliseconds(share_pct, interval_s) if interval_s else 'interval not known'})"
+
+
 def note(duration_s: float | None) -> str:
     """What a table that shows both says below, of shares of so many measured seconds."""
     measured = f", of the {duration_s:g} s measured" if duration_s is not None else ""
