@@ -16,6 +16,7 @@ from tests.python import (
     esxtop_files,
     rvtools_files,
     test_benchmark_outputs,
+    test_bitbrains,
     test_diagnose,
     test_esxtop,
     test_fio,
@@ -229,6 +230,7 @@ SAMPLES: Mapping[str, Callable[[], list[Any]]] = {
         _written(lambda path: telemetry.write([telemetry.frame(test_telemetry_table.rows())], path))
     ],
     "diagnosis of a table": _sick,
+    "Bitbrains trace (GWA-T-12)": lambda: ["\n".join(test_bitbrains.SAMPLE.read_text().splitlines()[:5])],
     "PowerCLI Get-Stat CSV": lambda: [test_get_stat.WHOLE, test_get_stat.SELECTED],
     "esxtop -b": _esxtop,
     "pButtons or SystemPerformance HTML": lambda: [test_pbuttons.LINUX, test_pbuttons.PERFMON],

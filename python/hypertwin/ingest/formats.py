@@ -16,7 +16,7 @@ from hypertwin.ingest.benchmarks import fio_output, hcibench, sysbench
 from hypertwin.ingest.guests import iostat, pbuttons, sar, vmstat
 from hypertwin.ingest.kvm import libvirt_uri
 from hypertwin.ingest.telemetry import Reading
-from hypertwin.ingest.vmware import esxtop, get_stat, vcenter_counters
+from hypertwin.ingest.vmware import bitbrains, esxtop, get_stat, vcenter_counters
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ FORMATS: tuple[Format, ...] = (
     Format("hypertwin's Parquet table", parquet_table.recognises, parquet_table.read),
     Format("PowerCLI Get-Stat CSV", get_stat.recognises, get_stat.read),
     Format("esxtop -b", esxtop.recognises, esxtop.read),
+    Format("Bitbrains trace (GWA-T-12)", bitbrains.recognises, bitbrains.read),
     Format("pButtons or SystemPerformance HTML", pbuttons.recognises, pbuttons.read),
     Format("fio", fio_output.recognises, fio_output.read),
     Format("HCIBench results", hcibench.recognises, hcibench.read, hcibench.is_folder),

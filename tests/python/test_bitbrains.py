@@ -1,0 +1,44 @@
+"""The public trace of a hosting provider's machines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests import reading
+
+from hypertwin.errors import SourceError
+from hypertwin.ingest import demand, formats
+
+SAMPLE = Path(__file__).parents[1] / "data" / "bitbrains" / "bitbrains_vm.csv"
+VM = "vm/bitbrains_vm"
+
+
+def test_the_published_machine():
+    read, table = reading.read(SAMPLE)
+    assert (read.kind, read.gaps, read.notes) == ("bitbrains", [], [])
+    assert reading.series(table, VM, "vcpus") == [1] * 300
+    assert reading.series(table, VM, "used_mhz")[0] == pytest.approx(19.0666616)
+    assert reading.series(table, VM, "memory_bytes")[0] == 2 * 2**30
+    assert reading.times(table, VM, "vcpus")[:2] == ["2013-08-12 13:40:46", "2013-08-12 13:45:46"]
+
+
+def test_it_is_demand():
+    found = demand.measured_demand([formats.read(str(SAMPLE))])["bitbrains_vm"]
+    values = [float(line.split(";")[3]) for line in SAMPLE.read_text().splitlines()[1:]]
+    assert found.cpu_mhz == pytest.approx(sum(values) / len(values))
+
+
+def test_what_is_broken_is_left_out_or_refused(tmp_path):
+    header, *rows = SAMPLE.read_text().splitlines()[:5]
+    text = "\n".join([header, *rows, "1;2", "x;1;2;3;4;5;6;7;8;9;10", ""])
+    read, table = reading.read(tmp_path / "db.csv", text)
+    assert reading.series(table, "vm/db", "vcpus") == [1] * 4
+    assert any("2 lines" in note for note in read.notes)
+    with pytest.raises(SourceError, match="no measurements"):
+        reading.read(tmp_path / "db.csv", header)
+    for mutant in reading.mutants(text.encode(), 300):
+        try:
+            reading.read(tmp_path / "db.csv", mutant)
+        except SourceError:
+            continue
