@@ -45,7 +45,16 @@ def mutate(data: bytes, draw: random.Random, change: Change | None = None) -> by
             return gzip.compress(change(gzip.decompress(data), draw), 1, mtime=0)
         if data.startswith(b"PAR1") and draw.random() < 0.97:
             return _table(data, draw, change)
-    except (zipfile.BadZipFile, OSError, EOFError, zlib.error, ValueError, pa.ArrowException, NotImplementedError):
+    except (
+        zipfile.BadZipFile,
+        OSError,
+        EOFError,
+        zlib.error,
+        ValueError,
+        OverflowError,
+        pa.ArrowException,
+        NotImplementedError,
+    ):
         pass  # broken by an earlier change: its bytes are changed
     return change(data, draw)
 
@@ -63,7 +72,7 @@ def mutants(sample: bytes, count: int, seed: int = 1) -> Iterator[bytes]:
 def plain(data: bytes, draw: random.Random) -> bytes:
     """One change of bytes, a number, a field or a line."""
     at, length = draw.randrange(len(data) + 1), draw.randint(1, 40)
-    match draw.randrange(12):
+    match draw.randrange(14):
         case 0:
             data = data[:at] + bytes([draw.randrange(256)]) + data[at + 1 :]
         case 1:
@@ -74,7 +83,7 @@ def plain(data: bytes, draw: random.Random) -> bytes:
             data = data[:at] + draw.choice(ABSURD) + data[at:]
         case 4:
             data = data[:at]
-        case 5 | 6:
+        case 5 | 6 | 12 | 13:
             data = _number(data, draw)
         case 7 | 8:
             data = _pieces(data, draw, b"\n")
@@ -86,10 +95,11 @@ def plain(data: bytes, draw: random.Random) -> bytes:
 
 
 def _number(data: bytes, draw: random.Random) -> bytes:
-    """Another number, or something else, where a number is."""
+    """Another number, one that may well be or an absurd one, where a number is."""
+    new = draw.choice(ABSURD) if draw.random() < 0.3 else b"%d" % draw.choice((0, 1, 2, 3, 7, 12, 64, 100, 999, 70_000))
     at = draw.randrange(len(data) + 1)
     found = _NUMBER.search(data, at) or _NUMBER.search(data)
-    return data[: found.start()] + draw.choice(ABSURD) + data[found.end() :] if found else data
+    return data[: found.start()] + new + data[found.end() :] if found else data
 
 
 def _pieces(data: bytes, draw: random.Random, separator: bytes) -> bytes:

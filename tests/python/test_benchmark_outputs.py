@@ -420,6 +420,12 @@ def test_forms_of_one_run_of_fio_agree(tmp_path):
             assert series(table, "benchmark/small", metric) == [pytest.approx(expected, rel=tolerance)], metric
 
 
+@pytest.mark.parametrize("unit", ["IB/s", "KıB/s", "XB/s", "B"])
+def test_a_unit_that_is_none_is_no_bandwidth(tmp_path, unit):
+    with pytest.raises(SourceLacksError):
+        read(tmp_path / "fio.txt", FIO_2_TEXT.replace("KB/s", unit))
+
+
 def test_broken_files_are_read_or_refused(tmp_path):
     samples = (SYSBENCH_1_0, SYSBENCH_0_5, _fio(_job()), FIO_TEXT, FIO_2_TEXT, RESULT_FIO, RESULT_VDBENCH)
     read_ones = [survives(tmp_path / "broken", broken) for sample in samples for broken in mutants(sample.encode(), 60)]

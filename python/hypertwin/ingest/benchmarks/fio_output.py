@@ -31,7 +31,7 @@ JOB = re.compile(
     r".{0,300}: pid=[0-9]{1,12}: (.{10,60})"
 )
 _IOPS = re.compile(r"iops=\s{0,9}([0-9.]{1,20})([kM]?)", re.IGNORECASE)
-_BANDWIDTH = re.compile(r"bw=\s{0,9}([0-9.]{1,20})([KMGT]?i?)B/s(\s?\()?", re.IGNORECASE)
+_BANDWIDTH = re.compile(r"bw=\s{0,9}([0-9.]{1,20})((?:[KMGT]i?)?)B/s(\s?\()?", re.IGNORECASE | re.ASCII)
 _DIRECTION = re.compile(r"(read|write|trim|mixed)\s{0,9}:", re.IGNORECASE)
 _MEAN = re.compile(r"(clat|lat)\s{1,9}\(([num])sec\)\s{0,9}:.{0,120}?avg=\s{0,20}([0-9.]{1,20})")
 _PERCENTILES = re.compile(r"(clat|lat) percentiles \(([num])sec\)")
