@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import gc
 import gzip
 import subprocess
 import sys
@@ -331,6 +332,12 @@ def test_what_is_missing_is_named(read: Any) -> None:
     assert "Group Cpu\\% Ready" not in got.gaps
     without = {name: values for name, values in DB.items() if "% Ready" not in name}
     assert "Group Cpu\\% Ready" in read(files.text(without)).gaps
+
+
+def test_nothing_of_a_file_that_was_read_stays_in_memory(read: Any) -> None:
+    read(files.text(DB))
+    gc.collect()
+    assert not [thing for thing in gc.get_objects() if isinstance(thing, esxtop._Table)]
 
 
 def test_one_sample_has_no_interval(read: Any) -> None:

@@ -69,6 +69,11 @@ class _Left:
     pauses: int = 0
     cut: bool = False
 
+    def skip(self, _row: object) -> str:
+        """Count a row that is left out; says so to the CSV reader."""
+        self.ragged += 1
+        return "skip"
+
     def notes(self) -> Iterator[str]:
         """A sentence each."""
         if self.cut:
@@ -190,7 +195,8 @@ class _Table:
     def __init__(self, width: int, wanted: list[int], left: _Left) -> None:
         self._names = [str(index) for index in range(width)]
         self._left = left
-        self._parse_options = arrow_csv.ParseOptions(quote_char=False, invalid_row_handler=self._skip)
+        # not a method of this table: Arrow would keep both for ever, since the table keeps the options
+        self._parse_options = arrow_csv.ParseOptions(quote_char=False, invalid_row_handler=left.skip)
         kept = [self._names[index] for index in [0, *wanted]]
         self._numbers, self._texts = (
             arrow_csv.ConvertOptions(
@@ -221,10 +227,6 @@ class _Table:
     def _read(self, block: bytes, convert: arrow_csv.ConvertOptions) -> pa.Table:
         options = arrow_csv.ReadOptions(column_names=self._names, block_size=len(block) + 1)
         return arrow_csv.read_csv(pa.py_buffer(block), options, self._parse_options, convert)
-
-    def _skip(self, _row: object) -> str:
-        self._left.ragged += 1
-        return "skip"
 
 
 def _times(texts: pl.Series, bias_minutes: int) -> npt.NDArray[np.datetime64]:
