@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import Cli
-from tests.python import esxtop_files, rvtools_files, test_get_stat, test_proxmox
+from tests.python.ingest.kvm import test_proxmox
+from tests.python.ingest.vmware import esxtop_files, rvtools_files, test_get_stat
 
 from hypertwin import scenario
 from hypertwin.errors import HypertwinError

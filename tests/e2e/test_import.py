@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import Cli
-from tests.python.rvtools_files import export, write_csv, write_xlsx
+from tests.python.ingest.vmware.rvtools_files import export, write_csv, write_xlsx
 
 from hypertwin import scenario
 from hypertwin.ingest import telemetry

@@ -12,23 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from tests import conftest
-from tests.python import (
+from tests.python.diagnose import test_diagnose
+from tests.python.ingest import test_prometheus, test_telemetry_table
+from tests.python.ingest.benchmarks import test_benchmark_outputs, test_fio
+from tests.python.ingest.guests import test_pbuttons, test_sar, test_vmstat
+from tests.python.ingest.kvm import test_libvirt_import, test_lscpu, test_proxmox
+from tests.python.ingest.vmware import (
     esxtop_files,
     rvtools_files,
-    test_benchmark_outputs,
     test_bitbrains,
-    test_diagnose,
     test_esxtop,
-    test_fio,
     test_get_stat,
-    test_libvirt_import,
-    test_lscpu,
-    test_pbuttons,
-    test_prometheus,
-    test_proxmox,
-    test_sar,
-    test_telemetry_table,
-    test_vmstat,
     test_vsphere_answers,
 )
 
@@ -257,7 +251,7 @@ SAMPLES: Mapping[str, Callable[[], list[Any]]] = {
     "vCenter inventory": _vcenter,
     "vCenter counters": lambda: [f"{test_vsphere_answers.TWO}\n12;;2000,3000\n12;0;1,-1\n12;naa.6;1,1"],
     "fio job": lambda: [test_fio.JOB],
-    "measurements": lambda: [importlib.import_module("tests.python.test_calibration").CSV],
+    "measurements": lambda: [importlib.import_module("tests.python.calibration.test_calibration").CSV],
     "calibration": lambda: [CALIBRATION],
     "scenario": lambda: [test_diagnose.CLUSTER, conftest.TINY],
     "addresses": lambda: [

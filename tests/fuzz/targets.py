@@ -24,7 +24,9 @@ import httpx
 import polars as pl
 from tests.conftest import TINY
 from tests.fuzz import samples
-from tests.python import test_libvirt_import, test_lscpu, test_prometheus, test_vsphere_answers
+from tests.python.ingest import test_prometheus
+from tests.python.ingest.kvm import test_libvirt_import, test_lscpu
+from tests.python.ingest.vmware import test_vsphere_answers
 
 from hypertwin import diagnose, scenario
 from hypertwin.calibration import file as calibration_file

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.python.rvtools_files import ODD_NAMES, Tabs, export, write_csv, write_xlsx
+from tests.conftest import ROOT
+from tests.python.ingest.vmware.rvtools_files import ODD_NAMES, Tabs, export, write_csv, write_xlsx
 
 from hypertwin import scenario
 from hypertwin.errors import SourceError
@@ -20,7 +21,7 @@ from hypertwin.ingest import sources, to_scenario
 from hypertwin.ingest.inventory import Inventory, Vm
 from hypertwin.ingest.vmware import rvtools
 
-SAMPLE = Path(__file__).parents[1] / "data" / "rvtools" / "rvtools_example1.xlsx"
+SAMPLE = ROOT / "tests" / "data" / "rvtools" / "rvtools_example1.xlsx"
 Change = Callable[[Tabs], Any]
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import json
 import re
-from pathlib import Path
 
 import polars
 import pytest
 from rich.console import Console
+from tests.conftest import ROOT
 
 import hypertwin
 from hypertwin import frame, scenario
@@ -17,7 +17,6 @@ from hypertwin.errors import ScenarioError
 from hypertwin.plan import objective
 from hypertwin.report import failures, files, html, metrics, pools, table
 
-ROOT = Path(__file__).parent.parent.parent
 EXAMPLE = ROOT / "scenarios" / "disk-failure.yaml"
 
 INCIDENT = {

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from tests import reading
+from tests.conftest import ROOT
 
 from hypertwin.errors import SourceError
 from hypertwin.ingest import demand, formats
 
-SAMPLE = Path(__file__).parents[1] / "data" / "bitbrains" / "bitbrains_vm.csv"
+SAMPLE = ROOT / "tests" / "data" / "bitbrains" / "bitbrains_vm.csv"
 VM = "vm/bitbrains_vm"
 
 

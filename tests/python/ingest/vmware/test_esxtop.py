@@ -15,7 +15,7 @@ import pytest
 from bench import telemetry as generator
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.python import esxtop_files as files
+from tests.python.ingest.vmware import esxtop_files as files
 
 from hypertwin.errors import BadSourceError, SourceError, SourceLacksError, SourceTooLargeError
 from hypertwin.ingest import formats, outside, parquet_table, telemetry
