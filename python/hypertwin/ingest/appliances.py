@@ -1,7 +1,7 @@
 """Storage appliances by their names: VMs that serve the storage of their host, as hyperconverged products have them.
 
 A name counts when it has a product's own name as a word: as its installer writes it (`NTNX-18SM6F-A-CVM`,
-`OmniStackVC-10-1-1-5`, `stCtlVM-FCH1936V0GD`, `ScaleIO-10.0.0.11`), or as people do (`SvSAN-01`, `hp_storevirtual_vsa`).
+`OmniStackVC-10-1-1-5`, `stCtlVM-FCH1936V0GD`, `ScaleIO-10.0.0.11`), or as people do (`SvSAN-01`, `hp_storevirtual`).
 What products call the VM (SVM, CVM, SCVM, VSA) is too short for that: `web-svm` may be a support vector machine, and
 `kaseya-vsa` is no storage. It counts only as the whole name, with a number or an address: `SVM1`, `vsa-01`, `scvm-3`.
 VMs beside a product that serve no data (gateways, managers, witnesses, Prism Central's `NTNX-...-PCVM`) do not count.
