@@ -1,8 +1,8 @@
 """What every inventory source gives: hosts, machines, datastores and rules, in one vocabulary and plain units.
 
-A source fills this in and knows nothing of scenarios; `to_scenario.py` makes the scenario and knows no vendor. What a
+A source fills this in and knows nothing of scenarios; `to_scenario` makes the scenario and knows no vendor. What a
 source does not say stays None, and is named in `gaps` with the findings that need it. A name is as its own system has
-it; `to_scenario.py` makes it fit a scenario's rules.
+it; `to_scenario` makes it fit a scenario's rules.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class Inventory:
     rules: Sequence[Rule] = ()
     gaps: Sequence[Gap] = ()
     assumptions: Sequence[Assumption] = ()
-    """What the reader itself had to assume; `to_scenario.py` adds its own."""
+    """What the reader itself had to assume; `to_scenario` adds its own."""
 
 
 def is_storage_appliance(name: str) -> bool:
