@@ -13,7 +13,7 @@ from hypertwin import _core, writing
 from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
 from hypertwin.errors import HypertwinError
-from hypertwin.report import diagnosis, files
+from hypertwin.report import diagnosis, diagnosis_page, files
 
 
 class Format(enum.StrEnum):
@@ -68,15 +68,15 @@ def command(
         )
     result = {"version": _core.version(), **found.to_dict()}
     if report is not None:
-        from hypertwin.report import html
-
-        writing.write_atomically(report, html.render_diagnosis(result, [finding.charts for finding in found.findings]))
+        writing.write_atomically(
+            report, diagnosis_page.page(result, [finding.charts for finding in found.findings]).html()
+        )
         sys.stderr.write(f"wrote {report}\n")
     if out is not None:
-        content = files.to_json(result) if form is Format.json else output.render(diagnosis.text(result))
+        content = files.to_json(result) if form is Format.json else output.render(diagnosis.table(result))
         writing.write_atomically(out, content)
         sys.stderr.write(f"wrote {out}: {diagnosis.summary(result)}\n")
     elif form is Format.json:
         output.write(files.to_json(result))
     else:
-        output.print_table(diagnosis.text(result))
+        output.print_table(diagnosis.table(result))

@@ -59,13 +59,11 @@ def command(
     with output.labelled_progress_bar() as progress:
         summary = cpu.experiments(known, chosen, out=out, seconds=seconds, repeat=repeat, progress=progress)
     if report is not None:
-        from hypertwin.report import html
-
-        writing.write_atomically(report, html.render_lab(summary))
+        writing.write_atomically(report, tables.page(summary).html())
         sys.stderr.write(f"wrote {report}\n")
     if form is Format.json:
         output.write(files.to_json(summary))
     else:
-        output.print_table(tables.comparison(summary))
+        output.print_table(tables.table(summary))
     if check and not cpu.within_promise(summary):
         raise typer.Exit(1)
