@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from pathlib import Path
 
 import pytest
 from tests.conftest import ROOT
@@ -67,7 +69,7 @@ def test_rust_imports_are_followed_to_where_a_name_is_defined(tmp_path):
         tmp_path,
         {
             "lib.rs": "mod a;\nmod room;\npub use room::{Part, deep::Deep as D};\npub struct Own;\n",
-            "a.rs": "use crate::{Part, room::{self, deep}};\n// use crate::Own;\n#[cfg(test)]\nmod t { use crate::Own; }\n",
+            "a.rs": "use crate::{Part, room::{self, deep}};\n// use crate::Own;\n#[cfg(test)]\nuse crate::Own;\n",
             "room/mod.rs": "mod deep;\nmod part;\npub use part::Part;\nfn f() { deep::f(); }\n",
             "room/part.rs": "use std::fmt;\npub struct Part(crate::Own);\n",
             "room/deep.rs": "use super::super::a::Thing;\nuse super::Part;\n",
@@ -127,3 +129,9 @@ def test_dead_links_and_missing_tests_are_found(tmp_path):
 def test_generated_pages_are_up_to_date():
     for path, content in generate_docs.pages().items():
         assert path.read_text() == content, f"{path} is stale: run `make docs`"
+
+
+def test_tests_are_skipped_by_the_rule_of_conftest_alone():
+    word = re.compile(r"\bpytest\.(?:skip|importorskip|mark\.skip)")
+    found = {path.relative_to(ROOT) for path in (ROOT / "tests").rglob("*.py") if word.search(path.read_text())}
+    assert found == {Path("tests/conftest.py")}
