@@ -38,7 +38,7 @@ from hypertwin.ingest.benchmarks import fio
 from hypertwin.ingest.inventory import Host, Inventory, Vm
 from hypertwin.ingest.kvm import libvirt_uri, libvirt_xml, lscpu, proxmox
 from hypertwin.ingest.vmware import rvtools, vcenter, vsphere
-from hypertwin.report import diagnosis, html
+from hypertwin.report import diagnosis, diagnosis_page
 
 LONGEST_MESSAGE = 100_000
 """Of an error: a list of mistakes may be long, a file poured into it is not."""
@@ -117,10 +117,11 @@ def _telemetry() -> Iterator[Target]:
         path = str(_file(data))
         hosts, vms = [Host("esx1", 2, 12, 2, 2**38, clock_hz=2.5e9)], [Vm("db", 8, 2**35, host="esx1")]
         measured = demand.measured_demand([parquet_table.read(Path(path))], hosts, vms)
-        _is_inventory(to_scenario.with_demand(Inventory("x", "x", hosts, vms), measured))
+        _is_inventory(demand.with_demand(Inventory("x", "x", hosts, vms), measured))
         found = diagnose.diagnose([path], charts=True)
-        html.render_diagnosis({"version": "1", **found.to_dict()}, [finding.charts for finding in found.findings])
-        output.render(diagnosis.text({"version": "1", **found.to_dict()}))
+        told = {"version": "1", **found.to_dict()}
+        diagnosis_page.page(told, [finding.charts for finding in found.findings]).html()
+        output.render(diagnosis.table(told))
 
     yield Target("diagnosis of a table", judged, 0.02)
 
