@@ -27,9 +27,6 @@ use crate::{memory, numa};
 /// yet touched (F. Denneman, "vSphere 8 CPU Topology for Large Memory Footprint VMs", 2022), so between 226 and 229 of 256.
 const USABLE_MEMORY: f64 = 0.89;
 
-/// `numa.vcpu.min`: vCPUs from which a guest may see several nodes (vSphere Resource Management, "Virtual NUMA Controls").
-const VCPU_MIN: u32 = 9;
-
 /// To what a virtual node is rounded so that it holds whole virtual sockets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WholeSockets {
@@ -175,7 +172,7 @@ fn split(rules: &Rules, vm: &VmGroup, nodes: Nodes) -> Vec<u32> {
         return cut(vm.vcpus, size);
     }
     let socket_is_node = rules.socket_is_node || vm.numa.follow_cores_per_socket;
-    if socket_is_node && socket > 1 && vm.vcpus >= vcpu_min(vm) {
+    if socket_is_node && socket > 1 && vm.vcpus >= vm.numa.vcpu_min() {
         return cut(vm.vcpus, socket);
     }
     let most = vm.numa.max_per_virtual_node;
@@ -193,10 +190,6 @@ fn split(rules: &Rules, vm: &VmGroup, nodes: Nodes) -> Vec<u32> {
         _ => even,
     };
     cut(vm.vcpus, size)
-}
-
-fn vcpu_min(vm: &VmGroup) -> u32 {
-    vm.numa.vcpu_min.unwrap_or(VCPU_MIN)
 }
 
 /// The virtual NUMA of one machine on one host, before anything is placed.
@@ -225,7 +218,7 @@ impl Topology {
             Family::Linux if vm.numa.cells.is_empty() => (false, vec![vm.vcpus], cut(vm.vcpus, share)),
             Family::Linux => (true, vm.numa.cells.clone(), vm.numa.cells.clone()),
             Family::Esxi => {
-                let exposed = vm.vcpus >= vcpu_min(vm) && !hidden_by_hot_add(rules, vm);
+                let exposed = vm.vcpus >= vm.numa.vcpu_min() && !hidden_by_hot_add(rules, vm);
                 let present = split(rules, vm, nodes);
                 let vpds = match vm.numa.sized_on.filter(|_| rules.fixed_at_first_power_on) {
                     _ if !exposed => vec![vm.vcpus],
@@ -531,7 +524,7 @@ fn warnings(layout: &Layout, topology: &Topology, host: &HostGroup, vm: &VmGroup
             .zip(parts.iter().min())
             .is_some_and(|(most, least)| most - least > 1)
     };
-    let by_hot_add = !linux && hidden_by_hot_add(rules, vm) && vcpus >= vcpu_min(vm);
+    let by_hot_add = !linux && hidden_by_hot_add(rules, vm) && vcpus >= vm.numa.vcpu_min();
     let moved = rules.fixed_at_first_power_on && vm.numa.sized_on.is_some() && layout.vnuma && vpds != ppds;
     let spilled: u64 = layout.clients.iter().map(|client| client.remote_bytes).sum();
     let parts = |parts: &[u32]| parts.iter().map(u32::to_string).collect::<Vec<_>>().join(" + ");
