@@ -1,6 +1,7 @@
-"""Keep the direction of dependencies, in Rust (from `cargo metadata`) and in Python (from the imports).
+"""Keep the direction of dependencies, in Rust and in Python, and functions short enough to read.
 
-A new edge is a design decision: write it down in docs/ARCHITECTURE.md first, then allow it here.
+Crates are checked by `cargo metadata`, modules by their imports: no circle between files or folders, and inside the
+largest rooms one direction. A new edge is a design decision: docs/ARCHITECTURE.md says why, then it is allowed here.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+import import_graph
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -57,14 +60,25 @@ MODULES: dict[str, set[str]] = {
 """What each module or folder of the package may import from it. A report holds no physics and runs nothing."""
 
 
+CIRCULAR = {Path("crates/cluster/src"), Path("crates/engine/src"), Path("crates/kernel/src"), Path("python/hypertwin")}
+"""Where circles are still being opened."""
+
+LONGEST_FUNCTION = 100
+"""Lines of a Python function, its docstring included; clippy.toml has the same limit for Rust."""
+
+
 def main() -> int:
-    """Print every edge that is not allowed; 1 when there is one."""
+    """Print everything that is not allowed; 1 when there is something."""
     metadata = json.loads(
         subprocess.run(
             ["cargo", "metadata", "--format-version=1", "--no-deps"], cwd=ROOT, check=True, capture_output=True
         ).stdout
     )
-    broken = [*wrong_crates(metadata), *wrong_imports(ROOT / "python" / "hypertwin")]
+    package = ROOT / "python" / "hypertwin"
+    graphs = {path.relative_to(ROOT): import_graph.rust(path) for path in sorted(ROOT.glob("crates/*/src"))}
+    graphs[package.relative_to(ROOT)] = import_graph.python(package)
+    broken = [*wrong_crates(metadata), *wrong_imports(package), *long_functions(package)]
+    broken += [line for root, graph in graphs.items() if root not in CIRCULAR for line in circles(root, graph)]
     for line in broken:
         print(line)
     return 1 if broken else 0
@@ -96,6 +110,26 @@ def wrong_imports(package: Path) -> Iterator[str]:
             if imported != module and imported not in MODULES[module]:
                 allowed = ", ".join(sorted(MODULES[module])) or "none"
                 yield f"{relative}:{line}: {module or '__init__'} imports {imported}; allowed: {allowed}"
+
+
+def circles(root: Path, graph: import_graph.Graph) -> Iterator[str]:
+    """Files that import one another in a circle, and folders that do."""
+    for circle in import_graph.circles(graph):
+        yield f"{root}: a circle of files: {', '.join(circle)}"
+    for folder, inside in import_graph.folders(graph).items():
+        for circle in import_graph.circles(inside):
+            if any("." not in name for name in circle):
+                yield f"{root / folder}: a circle of folders: {', '.join(circle)}"
+
+
+def long_functions(package: Path) -> Iterator[str]:
+    """Functions of the package with more lines than a reader keeps in mind."""
+    for file in sorted(package.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"), str(file))):
+            if isinstance(node, ast.FunctionDef) and node.end_lineno is not None:
+                lines = node.end_lineno - node.lineno + 1
+                if lines > LONGEST_FUNCTION:
+                    yield f"{file.relative_to(package)}:{node.lineno}: {node.name} has {lines} lines"
 
 
 def imports(file: Path, package: str) -> Iterator[tuple[int, str]]:

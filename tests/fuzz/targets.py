@@ -117,7 +117,7 @@ def _telemetry() -> Iterator[Target]:
         path = str(_file(data))
         hosts, vms = [Host("esx1", 2, 12, 2, 2**38, clock_hz=2.5e9)], [Vm("db", 8, 2**35, host="esx1")]
         measured = demand.measured_demand([parquet_table.read(Path(path))], hosts, vms)
-        _is_inventory(to_scenario.with_demand(Inventory("x", "x", hosts, vms), measured))
+        _is_inventory(demand.with_demand(Inventory("x", "x", hosts, vms), measured))
         found = diagnose.diagnose([path], charts=True)
         html.render_diagnosis({"version": "1", **found.to_dict()}, [finding.charts for finding in found.findings])
         output.render(diagnosis.text({"version": "1", **found.to_dict()}))

@@ -12,6 +12,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import check_architecture
 import check_docs
 import generate_docs
+import import_graph
 
 
 def package(name: str, *dependencies: str, kind: str | None = None) -> dict:
@@ -51,6 +52,58 @@ def test_an_import_must_be_allowed(tmp_path, file, source, said):
     path.write_text(source)
     found = list(check_architecture.wrong_imports(tmp_path / "hypertwin"))
     assert (said in found[0]) if said else not found
+
+
+def _written(folder, files):
+    for name, source in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source)
+    return folder
+
+
+def test_rust_imports_are_followed_to_where_a_name_is_defined(tmp_path):
+    source = _written(
+        tmp_path,
+        {
+            "lib.rs": "mod a;\nmod room;\npub use room::{Part, deep::Deep as D};\npub struct Own;\n",
+            "a.rs": "use crate::{Part, room::{self, deep}};\n// use crate::Own;\n#[cfg(test)]\nuse crate::Own;\n",
+            "room/mod.rs": "mod deep;\nmod part;\npub use part::Part;\nfn f() { deep::f(); }\n",
+            "room/part.rs": "use std::fmt;\npub struct Part(crate::Own);\n",
+            "room/deep.rs": "use super::super::a::Thing;\nuse super::Part;\n",
+        },
+    )
+    assert import_graph.rust(source) == {
+        "lib.rs": set(),
+        "a.rs": {"room/part.rs", "room/mod.rs", "room/deep.rs"},
+        "room/mod.rs": {"room/deep.rs"},
+        "room/part.rs": {"lib.rs"},
+        "room/deep.rs": {"a.rs", "room/part.rs"},
+    }
+
+
+def test_circles_between_files_and_between_folders_are_found(tmp_path):
+    source = _written(
+        tmp_path / "p",
+        {
+            "__init__.py": "",
+            "a/one.py": "from p.b import two",
+            "b/two.py": "def late():\n    import p.c",
+            "b/three.py": "from p.a.one import x\nfrom p.c import y",
+            "c.py": "import json",
+        },
+    )
+    graph = import_graph.python(source)
+    assert list(check_architecture.circles(source, graph)) == [f"{source}: a circle of folders: a, b"]
+    (source / "b" / "two.py").write_text("import p.a.one")
+    graph = import_graph.python(source)
+    assert f"{source}: a circle of files: a/one.py, b/two.py" in check_architecture.circles(source, graph)
+
+
+def test_long_functions_are_found(tmp_path):
+    lines = "    x = 1\n"
+    (tmp_path / "a.py").write_text(f"def ok():\n{99 * lines}\ndef long():\n{100 * lines}")
+    assert list(check_architecture.long_functions(tmp_path)) == ["a.py:102: long has 101 lines"]
 
 
 def test_the_project_keeps_its_own_rules():

@@ -9,12 +9,12 @@ co-stopped counts as wanted: on a host without contention it is nothing, on one 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from hypertwin.ingest import telemetry
-from hypertwin.ingest.inventory import Demand, Host, Vm
+from hypertwin.ingest.inventory import Assumption, Demand, Host, Inventory, Vm
 from hypertwin.ingest.telemetry import Reading
 
 OF_THE_CPU = (
@@ -164,3 +164,15 @@ def _demand(figures: Mapping[str, _Mean], clock_mhz: float | None, vcpus: float 
     return Demand(
         max(mhz, 0.0), None if iops is None else max(iops, 0.0), f"{seconds:.0f} s of {of}" if seconds else of
     )
+
+
+def with_demand(inventory: Inventory, measured: Mapping[str, Demand]) -> Inventory:
+    """The inventory with measured demand, by name of VM, in place of what its source says."""
+    on = [vm for vm in inventory.vms if vm.powered_on and not vm.is_template]
+    found = sum(vm.name in measured for vm in on)
+    assumptions = list(inventory.assumptions)
+    if found < len(on):
+        text = "not in the telemetry under this name: demand as the source says it, if it does"
+        assumptions.append(Assumption(f"{len(on) - found} of {len(on)} machines", text))
+    vms = tuple(replace(vm, demand=measured.get(vm.name, vm.demand)) for vm in inventory.vms)
+    return replace(inventory, vms=vms, assumptions=assumptions)

@@ -1,22 +1,16 @@
 """What every inventory source gives: hosts, machines, datastores and rules, in one vocabulary and plain units.
 
-A source fills this in and knows nothing of scenarios; `to_scenario.py` makes the scenario and knows no vendor. What a
+A source fills this in and knows nothing of scenarios; `to_scenario` makes the scenario and knows no vendor. What a
 source does not say stays None, and is named in `gaps` with the findings that need it. A name is as its own system has
-it; `to_scenario.py` makes it fit a scenario's rules.
+it; `to_scenario` makes it fit a scenario's rules.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from hypertwin.ingest.outside import Gap
-
-_STORAGE_APPLIANCE = re.compile(
-    r"NTNX-.*-CVM\Z|(?:ScaleIO|VxFlex|PowerFlex)\b.*SVM|SVM[-_ ]?[0-9]|OmniStackVC|SvSAN|StoreVirtual|SX-.*-STCTLVM",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -140,15 +134,7 @@ class Inventory:
     rules: Sequence[Rule] = ()
     gaps: Sequence[Gap] = ()
     assumptions: Sequence[Assumption] = ()
-    """What the reader itself had to assume; `to_scenario.py` adds its own."""
-
-
-def is_storage_appliance(name: str) -> bool:
-    """Whether a machine of this name serves storage to its host, by the names that installers give.
-
-    Nutanix, ScaleIO and PowerFlex, HPE SimpliVity and StoreVirtual, StorMagic SvSAN, Cisco HyperFlex.
-    """
-    return _STORAGE_APPLIANCE.match(name) is not None
+    """What the reader itself had to assume; `to_scenario` adds its own."""
 
 
 def grouped(kind: str, assumptions: Iterable[Assumption]) -> list[Assumption]:

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from hypertwin import _core, run, scenario
 from hypertwin.errors import ScenarioError, SourceError
-from hypertwin.ingest import to_scenario
+from hypertwin.ingest import demand, to_scenario
 from hypertwin.ingest.inventory import Demand, Host, Inventory, Rule, Vm
 from hypertwin.ingest.outside import Gap
+from hypertwin.ingest.to_scenario import hypervisor, limits
 
 GIB = 2**30
 HOST = Host("esx1.example.com", 2, 8, 2, 128 * GIB, 2.5e9, "VMware ESXi 7.0.3 build-1")
@@ -209,10 +210,10 @@ def test_a_host_without_machines_is_a_scenario() -> None:
 
 
 def test_too_many_machines_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(to_scenario, "MOST_MACHINES", 3)
+    monkeypatch.setattr(limits, "MOST_ENTRIES", 3)
     with pytest.raises(SourceError, match="4 machines"):
         to_scenario.to_scenario(_inventory(*(replace(VM, name=f"vm{n}") for n in range(4))))
-    monkeypatch.setattr(to_scenario, "MOST_VCPUS", 11)
+    monkeypatch.setattr(limits, "MOST_VCPUS_OF_ALL", 11)
     with pytest.raises(SourceError, match="12 vCPUs"):
         to_scenario.to_scenario(_inventory(*(replace(VM, name=f"vm{n}") for n in range(3))))
 
@@ -238,12 +239,12 @@ HYPERVISORS = [
 
 @pytest.mark.parametrize(("written", "name", "exact"), HYPERVISORS)
 def test_hypervisors(written: str, name: str, exact: bool) -> None:
-    assert to_scenario.nearest_hypervisor(written) == (name, exact)
+    assert hypervisor.nearest_hypervisor(written) == (name, exact)
 
 
 def test_every_hypervisor_is_known() -> None:
     known = json.loads(_core.schema_json())["$defs"]["Hypervisor"]["enum"]
-    assert {*to_scenario.ESXI.values(), *to_scenario.LINUX.values(), "esxi-7.0u2"} == set(known)
+    assert {*hypervisor.ESXI.values(), *hypervisor.LINUX.values(), "esxi-7.0u2"} == set(known)
 
 
 def test_names_become_keys_that_people_can_read() -> None:
@@ -285,7 +286,7 @@ def test_rules_are_kept_with_the_machines_that_are() -> None:
 
 def test_demand_of_telemetry_replaces_that_of_the_source() -> None:
     inventory = _inventory(VM, replace(VM, name="web"), replace(VM, name="off", powered_on=False))
-    changed = to_scenario.with_demand(inventory, {"db": Demand(500.0, 10.0, "3600 s of used_mhz")})
+    changed = demand.with_demand(inventory, {"db": Demand(500.0, 10.0, "3600 s of used_mhz")})
     assert [vm.demand.cpu_mhz for vm in changed.vms if vm.demand] == [500, 2_000, 2_000]
     assert changed.assumptions[0].subject == "1 of 2 machines"
 

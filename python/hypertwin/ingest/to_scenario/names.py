@@ -1,0 +1,60 @@
+"""Keys of a scenario's entries, made of the names that another system gives: readable, and all different."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+
+MOST_CHARACTERS = 64
+"""Of a key."""
+
+
+def slug(name: str) -> str:
+    """The name in the characters that a key may have, as near as possible; empty if nothing is left."""
+    plain = unicodedata.normalize("NFKD", name[:1024]).encode("ascii", "ignore").decode("ascii")
+    return re.sub(r"[^A-Za-z0-9_]+", "-", plain).strip("-_")[:MOST_CHARACTERS].rstrip("-_")
+
+
+def keys(names: Sequence[str], fallback: str) -> list[str]:
+    """A key for each name, all different: the name's slug, numbered where several have the same."""
+    slugs = [slug(name) or fallback for name in names]
+    counts = Counter(slugs)
+    taken = {each for each, count in counts.items() if count == 1}
+    numbers: Counter[str] = Counter()
+    made = []
+    for each in slugs:
+        key = each
+        while counts[each] > 1:
+            numbers[each] += 1
+            key = _numbered(each, numbers[each])
+            if key not in taken:
+                taken.add(key)
+                break
+        made.append(key)
+    return made
+
+
+def free(key: str, taken: set[str]) -> str:
+    """`key`, or the first of `key-2`, `key-3` ... that is not taken."""
+    candidate, number = key, 1
+    while candidate in taken:
+        number += 1
+        candidate = _numbered(key, number)
+    return candidate
+
+
+def short_host_names(names: Sequence[str]) -> list[str]:
+    """Host names without their domain, unless two would become the same or they are IP addresses."""
+    first = [name.split(".")[0] for name in names]
+    counts = Counter(label.lower() for label in first)
+    return [
+        label if counts[label.lower()] == 1 and not label.isdigit() else name
+        for label, name in zip(first, names, strict=True)
+    ]
+
+
+def _numbered(key: str, number: int) -> str:
+    suffix = f"-{number}"
+    return f"{key[: MOST_CHARACTERS - len(suffix)]}{suffix}"

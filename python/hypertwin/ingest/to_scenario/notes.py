@@ -1,0 +1,114 @@
+"""What an import says about itself: what it assumed, changed and left out, grouped by what was done."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from hypertwin.ingest import outside
+from hypertwin.ingest.inventory import Assumption, Inventory, Vm
+
+MOST_DESCRIPTION = 9_000
+"""Characters of a scenario's description; the schema allows 10,000."""
+NAMES_IN_DESCRIPTION = 8
+"""Names that one line of the description lists."""
+
+
+class Notes:
+    """Notes on one import, in the order in which they were made; those with the same text become one."""
+
+    def __init__(self, inventory: Inventory) -> None:
+        """No note yet."""
+        self._inventory = inventory
+        self._names: dict[tuple[str, str, bool], list[str]] = {}
+
+    def host(self, name: str, text: str) -> None:
+        """Note that `text` holds for the host of this name."""
+        self._add("host", text, name)
+
+    def vm(self, name: str, text: str, named: bool = True) -> None:
+        """Note that `text` holds for the VM of this name; if not `named`, such VMs are counted, not listed."""
+        self._add("machine", text, name, named)
+
+    def rule(self, name: str, text: str, named: bool = True) -> None:
+        """Note that `text` holds for the placement rule of this name."""
+        self._add("rule", text, name, named)
+
+    def load(self, vms: Sequence[Vm]) -> None:
+        """Note what holds for the load of all VMs."""
+        if not vms:
+            return
+        self._add("all", "bursts of 10 million cycles (4 ms at 2.5 GHz): a mean does not say how long they are")
+        self._add("all", "I/O takes no time of its own: what is behind the datastores is not known")
+        measured = Counter(vm.demand.over for vm in vms if vm.demand is not None and vm.demand.over)
+        for over, count in measured.most_common(3):
+            self._add("all", f"demand of {count} machines: {over}")
+
+    def _add(self, kind: str, text: str, name: str = "", named: bool = True) -> None:
+        self._names.setdefault((kind, text, named), []).append(outside.name(name) or "(without a name)")
+
+    def first_on_hosts(self) -> str | None:
+        """The first note on a host."""
+        return next((text for kind, text, _ in self._names if kind == "host"), None)
+
+    def assumptions(self, most_names: int) -> list[Assumption]:
+        """All notes, each with at most so many names."""
+        totals = {"host": len(self._inventory.hosts), "machine": len(self._inventory.vms)}
+        return [
+            Assumption(_subject(kind, names, totals.get(kind), most_names if named else 0), text)
+            for (kind, text, named), names in self._names.items()
+        ]
+
+    def description(self, hosts: int, vms: int) -> str:
+        """The scenario's description: its source, the notes and the gaps, cut at `MOST_DESCRIPTION`."""
+        inventory = self._inventory
+        source = outside.name(inventory.source)
+        lines = [f"Imported from {source} ({inventory.kind}): {hosts} hosts, {vms} machines."]
+        lines += ["Assumed, changed or left out:"]
+        noted = [*inventory.assumptions, *self.assumptions(NAMES_IN_DESCRIPTION)]
+        lines += [f"- {_line(each.subject)}: {_line(each.text)}" for each in noted]
+        if inventory.gaps:
+            lines += ["Missing in the source:"]
+            lines += [f"- {_line(gap.what)}: costs {_line(gap.costs)}" for gap in inventory.gaps]
+        text = ""
+        for position, line in enumerate(lines):
+            if len(text) + len(line) > MOST_DESCRIPTION:
+                return f"{text}and {len(lines) - position} more lines, which `hypertwin import` prints\n"
+            text += f"{line}\n"
+        return text
+
+
+def summary(inventory: Inventory, scenario: Mapping[str, Any], assumptions: Iterable[Assumption]) -> list[str]:
+    """What an import found, assumed and missed, in lines for people."""
+    vcpus = sum(vm["vcpus"] for vm in scenario["vms"].values())
+    cores = sum(host["sockets"] * host["cores_per_socket"] for host in scenario["hosts"].values())
+    of = len(inventory.vms)
+    rules = f", {len(scenario['rules'])} rules" if "rules" in scenario else ""
+    return [
+        f"{outside.name(inventory.source)} ({inventory.kind}): {len(scenario['hosts'])} hosts with {cores} cores, "
+        f"{len(scenario['vms'])} of {of} machines with {vcpus} vCPUs{rules}",
+        *(f"assumed: {_line(each.subject)}: {_line(each.text)}" for each in assumptions),
+        *(f"missing: {_line(gap.what)}, which costs {_line(gap.costs)}" for gap in inventory.gaps),
+    ]
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _subject(kind: str, names: Sequence[str], total: int | None, most_names: int) -> str:
+    """`machine db`, `all 800 machines`, `3 hosts (a, b, c)`, `60 machines (a, b, ... and 10 more)`."""
+    if kind == "all":
+        return "all"
+    count = len(names)
+    if count == 1 and most_names:
+        return f"{kind} {names[0]}"
+    counted = f"{count} {kind}{'s' if count != 1 else ''}"
+    if count == total:
+        return f"all {counted}"
+    if not most_names:
+        return counted
+    listed = ", ".join(names[:most_names])
+    more = f" and {count - most_names} more" if count > most_names else ""
+    return f"{counted} ({listed}{more})"

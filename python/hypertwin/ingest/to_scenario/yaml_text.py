@@ -1,0 +1,63 @@
+"""The scenario as text: quantities as people write them, and a layout that can be read and edited."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+
+class Quoted(str):
+    """Text from outside, written in quotes so that YAML takes it for nothing but text."""
+
+
+class _Dumper(yaml.SafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+_Dumper.add_representer(Quoted, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"'))
+_Dumper.add_representer(
+    str,
+    lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None),
+)
+_Dumper.add_representer(
+    tuple, lambda dumper, items: dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=True)
+)
+
+
+def to_yaml(scenario: Mapping[str, Any]) -> str:
+    """A scenario as YAML: long texts as blocks, texts from outside in quotes, tuples on one line."""
+    return yaml.dump(
+        dict(scenario), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110, default_flow_style=False
+    )
+
+
+def frequency(hz: int) -> str:
+    """`2.5 GHz`, `800 MHz`, or exactly in Hz."""
+    for unit, size in (("GHz", 10**9), ("MHz", 10**6)):
+        if hz % (size // 100) == 0 and hz >= size:
+            return f"{hz / size:g} {unit}"
+    return f"{hz} Hz"
+
+
+def duration(seconds: float) -> str:
+    """`4 ms`, to a millionth of a second; to a nanosecond where it is short."""
+    for unit, size in (("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{round(seconds / size, 3):.10g} {unit}"
+    return f"{max(round(seconds * 1e9), 1)} ns"
+
+
+def memory_size(number_of_bytes: int) -> str:
+    """`64 GiB`, `1500 MiB`, or exactly in bytes."""
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20)):
+        if number_of_bytes % size == 0:
+            return f"{number_of_bytes // size} {unit}"
+    return f"{number_of_bytes} B"
+
+
+def rounded(value: float) -> float:
+    """To four digits."""
+    return float(f"{value:.4g}")
