@@ -115,11 +115,11 @@ hypervisors! {
 impl Hypervisor {
     /// Major and minor version and update: 7, 0 and 2 of `esxi-7.0u2`.
     pub fn version(self) -> [u32; 3] {
-        let mut numbers = self
+        let version = self
             .as_str()
-            .split(['-', '.', 'u'])
-            .skip(1)
-            .map(|number| number.parse().unwrap_or(0));
+            .trim_start_matches(self.family().as_str())
+            .trim_start_matches('-');
+        let mut numbers = version.split(['.', 'u']).map(|number| number.parse().unwrap_or(0));
         std::array::from_fn(|_| numbers.next().unwrap_or(0))
     }
 }

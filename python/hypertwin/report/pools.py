@@ -12,6 +12,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from hypertwin import language
 from hypertwin.report.words import number, short_path, varying_paths
 
 LOST = "lost GiB"
@@ -189,7 +190,7 @@ def _of_pool(pool: Mapping[str, Any]) -> Iterator[Sentence]:
 
 def incident_text(incident: Mapping[str, Any], redundancy: str) -> str:
     """A failure or return in one sentence: when, what, and what it meant for the pool's data."""
-    part = "fragment" if redundancy.startswith("ec-") else "copy"
+    part = "fragment" if language.redundancy(redundancy).is_erasure_code else "copy"
     told = []
     if incident["lost_gib"] > 0:
         told.append(f"{gibibytes(incident['lost_gib'])} are lost")
