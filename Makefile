@@ -17,7 +17,7 @@ CORE_SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name Carg
 # what clippy.toml forbids the core (clocks, threads, unordered maps), tests and benchmarks may use
 TESTS_MAY := -A clippy::disallowed-types -A clippy::disallowed-methods
 
-.PHONY: help demo test setup lint fmt bench fuzz docs bless clean
+.PHONY: help demo test setup lint fmt bench fuzz soak docs bless clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -26,7 +26,7 @@ demo: $(STAMPS)/core ## set up, then the monster-VM study: table, comparison, ou
 	@$(BIN)/python scripts/demo.py
 
 test: lint ## set up, then every check and test
-	@scripts/step "rust tests" cargo test --quiet --release --workspace
+	@scripts/step "rust tests" cargo test --quiet --profile checked --workspace
 	@scripts/install_test_tools $(VENV)/guest
 	@$(BIN)/pytest --numprocesses auto
 
@@ -53,6 +53,11 @@ bench: $(STAMPS)/core ## speed against peers and the bare loop, into out/bench
 
 fuzz: $(STAMPS)/core ## 100,000 inputs to every parser of outside data, guided by coverage
 	@$(BIN)/python scripts/fuzz.py
+
+soak: export SWARM_SEEDS ?= 20000
+soak: export SWARM_FROM ?= 1000000
+soak: ## random clusters and pools, assertions on: SWARM_SEEDS of them (20,000) from SWARM_FROM (1,000,000)
+	@cargo test --profile checked --package hypertwin-engine --test swarm --test pool_swarm
 
 docs: $(STAMPS)/core ## regenerate the generated pages under docs/
 	@$(BIN)/python scripts/generate_docs.py

@@ -1,7 +1,7 @@
 """Keep the direction of dependencies, in Rust and in Python, and functions short enough to read.
 
 Crates are checked by `cargo metadata`, modules by their imports: no circle between files or folders, and inside the
-largest rooms one direction. A new edge is a design decision: write it down in docs/ARCHITECTURE.md first, then allow it.
+largest rooms one direction. A new edge is a design decision: docs/ARCHITECTURE.md says why, then it is allowed here.
 """
 
 from __future__ import annotations

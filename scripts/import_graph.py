@@ -1,8 +1,8 @@
 """Which file imports which, in a Rust crate and in a Python package, and the circles among them.
 
-A file is named by its path below the root of its crate or package. Rust is read by its paths (`use` trees, and paths that
-begin with `crate`, `self`, `super` or a child module), without the tests inside a file; Python by its imports, those inside
-functions too.
+A file is named by its path below the root of its crate or package. Rust is read by its paths (`use` trees, and paths
+that begin with `crate`, `self`, `super` or a child module), without the tests inside a file; Python by its imports,
+those inside functions too.
 """
 
 from __future__ import annotations

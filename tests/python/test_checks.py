@@ -67,7 +67,7 @@ def test_rust_imports_are_followed_to_where_a_name_is_defined(tmp_path):
         tmp_path,
         {
             "lib.rs": "mod a;\nmod room;\npub use room::{Part, deep::Deep as D};\npub struct Own;\n",
-            "a.rs": "use crate::{Part, room::{self, deep}};\n// use crate::Own;\n#[cfg(test)]\nmod t { use crate::Own; }\n",
+            "a.rs": "use crate::{Part, room::{self, deep}};\n// use crate::Own;\n#[cfg(test)]\nuse crate::Own;\n",
             "room/mod.rs": "mod deep;\nmod part;\npub use part::Part;\nfn f() { deep::f(); }\n",
             "room/part.rs": "use std::fmt;\npub struct Part(crate::Own);\n",
             "room/deep.rs": "use super::super::a::Thing;\nuse super::Part;\n",

@@ -1,23 +1,25 @@
 //! From a scenario to the initial state of a simulation.
 
 use crate::RunError;
+use crate::clock::{Clock, Event};
 use crate::dispatch::LIMIT_CHECK_NS;
 use crate::dispatch::LIMIT_CHECKS_PER_PERIOD;
+use crate::ids::{HostId, Id, Table, VmId};
 use crate::io::IoPath;
 use crate::memory::{HostMemory, VmMemory};
 use crate::parallel::Parallel;
 use crate::power::Power;
 use crate::recorder::Recorder;
-use crate::simulation::{MEASURE, Simulation, WORK, sessions};
-use crate::state::{Cpu, Event, Host, Kind, Limit, Measured, Process, Responses, Source, Streams, Vm, World};
+use crate::simulation::{Simulation, sessions};
+use crate::state::{Cpu, Host, Kind, Limit, Measured, Process, Responses, Source, Streams, Vm, World};
 use hypertwin_cluster::{Arrivals, Family, HostGroup, Scenario, VmGroup, Workload};
-use hypertwin_kernel::{Calendar, Draw, Histogram, Stream, TimeAverage};
+use hypertwin_kernel::{Draw, Histogram, Stream, TimeAverage};
 use hypertwin_models::accounting::{Account, ProcessorTime, State};
 use hypertwin_models::coscheduling::Decisions;
 use hypertwin_models::cpu_scheduler;
 use hypertwin_models::cpu_set::CpuSet;
 use hypertwin_models::esxi_scheduler::SHARED_CORE_CHARGE;
-use hypertwin_models::guest_system::{GuestSystem, ProcessId};
+use hypertwin_models::guest_system::GuestSystem;
 use hypertwin_models::scheduler::{GroupSpec, NumaClient, WorldSpec};
 use hypertwin_models::smt;
 use hypertwin_models::topology::{Domain, Occupancy, Topology};
@@ -84,21 +86,17 @@ pub(crate) fn build(scenario: &Scenario, seed: u64) -> Result<Simulation, RunErr
     let warmup = scenario.run.warmup.nanos();
     let end = warmup + scenario.run.duration.nanos();
     let mut simulation = Simulation {
-        calendar: Calendar::with_capacity(1024),
-        now: 0,
-        end,
+        clock: Clock::new(end),
         hosts: host_specs
             .iter()
             .map(|(name, spec)| Host::new(name.clone(), spec))
             .collect(),
         worlds: Vec::new(),
         vms: Vec::new(),
-        processes: Vec::new(),
+        processes: Table::new(),
         io: IoPath::default(),
         pools: Vec::new(),
         schedule: Vec::new(),
-        wakeups: VecDeque::new(),
-        ready_helpers: VecDeque::new(),
         decisions: Decisions::default(),
         recorder: Recorder::new(scenario),
         failure: None,
@@ -129,10 +127,12 @@ pub(crate) fn build(scenario: &Scenario, seed: u64) -> Result<Simulation, RunErr
         let periods = simulation.hosts[host].scheduler.periods();
         let nodes = simulation.hosts[host].occupancy.topology.sockets;
         if !periods.only_while_queued && nodes > 1 && !simulation.hosts[host].worlds.is_empty() {
-            simulation.at(periods.host_ns, WORK, Event::BalanceHost { host: host as u32 });
+            simulation
+                .clock
+                .at(periods.host_ns, Event::BalanceHost(HostId::new(host)));
         }
     }
-    simulation.at(warmup, MEASURE, Event::StartMeasuring);
+    simulation.clock.measure_at(warmup, Event::StartMeasuring);
     Ok(simulation)
 }
 
@@ -315,35 +315,28 @@ impl Simulation {
             name,
         });
         for session in 0..sessions {
-            let process = self.processes.len() as ProcessId;
-            self.processes.push(Process::new(index, session, vcpus));
+            let process = self.processes.push(Process::new(index, session, vcpus));
             let vm = &mut self.vms[index];
             let start = match &vm.source {
                 Source::Closed { think, .. } => think.sample(&mut vm.streams.source),
                 Source::Open { .. } | Source::Parallel(_) | Source::Io => 0,
             };
-            self.at(start, WORK, Event::Process(process));
+            self.clock.at(start, Event::Process(process));
         }
         let vm = &mut self.vms[index];
         if let Source::Open { gap, rate_factor } = &vm.source
             && *rate_factor > 0.0
         {
             let first = (gap.sample(&mut vm.streams.source) as f64 / rate_factor).round() as u64;
-            self.at(first, WORK, Event::Arrival { vm: index as u32 });
+            self.clock.at(first, Event::Arrival(VmId::new(index)));
         }
         for step in 0..self.vms[index].steps.len() {
             let at = self.vms[index].steps[step].0;
-            self.at(
-                at,
-                WORK,
-                Event::LoadStep {
-                    vm: index as u32,
-                    step: step as u32,
-                },
-            );
+            let (vm, step) = (VmId::new(index), step as u32);
+            self.clock.at(at, Event::LoadStep { vm, step });
         }
         if limited {
-            self.at(LIMIT_CHECK_NS, WORK, Event::Limit { vm: index as u32 });
+            self.clock.at(LIMIT_CHECK_NS, Event::Limit(VmId::new(index)));
         }
     }
 

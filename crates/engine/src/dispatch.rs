@@ -1,8 +1,11 @@
 //! What happens on logical CPUs: worlds start, run at the speed that their sibling leaves them, and stop.
 
+use crate::clock::Event;
+use crate::ids::{HostId, Id, VmId};
 use crate::power::Power;
-use crate::simulation::{Simulation, WORK};
-use crate::state::{Event, Kind};
+use crate::simulation::Simulation;
+use crate::simulation::process;
+use crate::state::Kind;
 use hypertwin_models::accounting::State;
 use hypertwin_models::coscheduling::{Progress, judge};
 use hypertwin_models::scheduler::{Placement, SliceEnd};
@@ -23,18 +26,18 @@ impl Simulation {
             return;
         }
         let slot = &mut host.cpus[cpu];
-        let dt = self.now - slot.since;
+        let dt = self.clock.now - slot.since;
         if dt == 0 {
             return;
         }
-        slot.since = self.now;
+        slot.since = self.clock.now;
         let overlap = dt.min(slot.interrupt_ns);
         slot.interrupt_ns -= overlap;
         let shared = host.occupancy.sibling_busy(cpu);
         slot.time.add(dt, shared);
         let world = &mut self.worlds[slot.world];
         world.account.add(State::Run, dt);
-        world.since = self.now;
+        world.since = self.clock.now;
         let used = world
             .account
             .charge(dt, overlap, shared, host.shared_charge, host.clock_ratio);
@@ -45,9 +48,9 @@ impl Simulation {
                 let vm = &mut self.vms[vm];
                 // Time in the hypervisor is no progress of the guest.
                 world.lag_ns += overlap;
-                if let Some(process) = vm.guest.current(index) {
+                if let Some(process) = vm.guest.current(index).map(process) {
                     let work_ns = progress * vm.speed[usize::from(shared)] * slot.memory_speed;
-                    self.processes[process as usize].remaining_ns -= work_ns;
+                    self.processes[process].remaining_ns -= work_ns;
                     if slot.draws {
                         let node = host.occupancy.topology.node_of(cpu);
                         let bytes = vm.memory.bytes(work_ns, shared);
@@ -77,8 +80,8 @@ impl Simulation {
         match world.kind {
             Kind::Vcpu { vm, index } => {
                 let vm = &self.vms[vm];
-                if let Some(process) = vm.guest.current(index) {
-                    let left = self.processes[process as usize].remaining_ns.max(0.0)
+                if let Some(process) = vm.guest.current(index).map(process) {
+                    let left = self.processes[process].remaining_ns.max(0.0)
                         / (vm.speed[usize::from(shared)] * slot.memory_speed);
                     next = next.min(start.saturating_add(left.ceil() as u64));
                 }
@@ -91,22 +94,13 @@ impl Simulation {
                 next = next.min(start.saturating_add(left.ceil() as u64));
             }
         }
-        let next = next.max(self.now);
+        let next = next.max(self.clock.now);
         let slot = &mut host.cpus[cpu];
-        slot.event = match slot.event {
-            Some(event) => self.calendar.reschedule(event, next),
-            None => None,
-        }
-        .or_else(|| {
-            Some(self.calendar.schedule(
-                next,
-                WORK,
-                Event::Cpu {
-                    host: host_index as u32,
-                    cpu: cpu as u32,
-                },
-            ))
-        });
+        let due = Event::Cpu {
+            host: HostId::new(host_index),
+            cpu: cpu as u32,
+        };
+        slot.event = Some(self.clock.move_to(next, slot.event, due));
     }
 
     /// Ends the time that a world which does not run has spent in its state.
@@ -117,8 +111,8 @@ impl Simulation {
             self.settle(host, cpu);
             return;
         }
-        let dt = self.now - world.since;
-        world.since = self.now;
+        let dt = self.clock.now - world.since;
+        world.since = self.clock.now;
         world.account.add(world.state, dt);
         match world.state {
             State::Ready if world.limited => world.account.limited_ns += dt,
@@ -172,7 +166,7 @@ impl Simulation {
             self.settle(host_index, cpu);
         }
         let host = &mut self.hosts[host_index];
-        match host.scheduler.place(local, woken, self.now, &host.occupancy) {
+        match host.scheduler.place(local, woken, self.clock.now, &host.occupancy) {
             Placement::Run(cpu) => self.start(host_index, cpu, world_index, true),
             Placement::Preempt(cpu) => {
                 let victim = self.stop(host_index, cpu, State::Ready);
@@ -189,7 +183,7 @@ impl Simulation {
                 self.watch_lag(world_index);
                 self.arm_host_balance(host_index);
                 if let Placement::QueueAndReview(cpu) = queued {
-                    self.hosts[host_index].cpus[cpu].slice_end = self.now;
+                    self.hosts[host_index].cpus[cpu].slice_end = self.clock.now;
                     self.arm(host_index, cpu);
                 }
             }
@@ -229,9 +223,9 @@ impl Simulation {
             Kind::Helper { .. } | Kind::Controller { .. } | Kind::Service { .. } => (1.0, false),
         };
         slot.world = world_index;
-        slot.since = self.now;
+        slot.since = self.clock.now;
         slot.interrupt_ns = 0;
-        slot.slice_end = self.now + host.scheduler.slice_ns(world.local, self.now);
+        slot.slice_end = self.clock.now + host.scheduler.slice_ns(world.local, self.clock.now);
         self.arm(host_index, cpu);
         if let Some(other) = busy_sibling {
             self.arm(host_index, other);
@@ -254,7 +248,7 @@ impl Simulation {
     /// Gives `cpu`, whose world has stopped, to the next ready world, or leaves it idle.
     fn refill(&mut self, host_index: usize, cpu: usize) {
         let host = &mut self.hosts[host_index];
-        if let Some(local) = host.scheduler.next(cpu, self.now) {
+        if let Some(local) = host.scheduler.next(cpu, self.clock.now) {
             host.queued -= 1;
             let world = host.worlds[local as usize];
             let freed = host.vacate(cpu);
@@ -275,7 +269,7 @@ impl Simulation {
         let host = &mut self.hosts[host_index];
         let freed = host.vacate(cpu);
         if let Some(event) = host.cpus[cpu].event.take() {
-            self.calendar.cancel(event);
+            self.clock.cancel(event);
         }
         if let Some(other) = sibling {
             self.arm(host_index, other);
@@ -291,7 +285,7 @@ impl Simulation {
     fn fill(&mut self, host_index: usize, cpu: usize) {
         let host = &mut self.hosts[host_index];
         if host.occupancy.is_free(cpu)
-            && let Some(local) = host.scheduler.next(cpu, self.now)
+            && let Some(local) = host.scheduler.next(cpu, self.clock.now)
         {
             host.queued -= 1;
             let world = host.worlds[local as usize];
@@ -308,8 +302,10 @@ impl Simulation {
         match self.worlds[world_index].kind {
             Kind::Vcpu { vm: vm_index, index } => {
                 let vm = &mut self.vms[vm_index];
-                let Some(process) = vm.guest.current(index) else { return };
-                if self.processes[process as usize].remaining_ns <= 0.5 && slot.interrupt_ns == 0 {
+                let Some(process) = vm.guest.current(index).map(process) else {
+                    return;
+                };
+                if self.processes[process].remaining_ns <= 0.5 && slot.interrupt_ns == 0 {
                     if !self.next_process(vm_index, index) {
                         self.sleep(world_index);
                         return;
@@ -317,8 +313,8 @@ impl Simulation {
                 } else if vm.slice_left[index] == 0 && vm.guest.has_waiting(index) {
                     vm.guest.rotate(index);
                     vm.slice_left[index] = vm.time_slice;
-                    if let Some(next) = vm.guest.current(index) {
-                        self.processes[next as usize].vcpu = index as u32;
+                    if let Some(next) = vm.guest.current(index).map(crate::simulation::process) {
+                        self.processes[next].vcpu = index as u32;
                     }
                 }
             }
@@ -348,7 +344,7 @@ impl Simulation {
                 }
             }
         }
-        if self.now >= slot.slice_end {
+        if self.clock.now >= slot.slice_end {
             self.end_slice(host_index, cpu, world_index);
         } else {
             self.arm(host_index, cpu);
@@ -365,7 +361,7 @@ impl Simulation {
         {
             self.vms[vm].slowest_ns = None;
         }
-        self.hosts[host_index].scheduler.sleep(world.local, self.now);
+        self.hosts[host_index].scheduler.sleep(world.local, self.clock.now);
         self.refill(host_index, cpu);
     }
 
@@ -376,7 +372,7 @@ impl Simulation {
             self.settle(host_index, other);
         }
         let host = &mut self.hosts[host_index];
-        let verdict = host.scheduler.slice_end(local, cpu, self.now, &host.occupancy);
+        let verdict = host.scheduler.slice_end(local, cpu, self.clock.now, &host.occupancy);
         if verdict == SliceEnd::Yield {
             self.stop(host_index, cpu, State::Ready);
             let host = &mut self.hosts[host_index];
@@ -392,7 +388,7 @@ impl Simulation {
             }
             return;
         }
-        host.cpus[cpu].slice_end = self.now + host.scheduler.slice_ns(local, self.now);
+        host.cpus[cpu].slice_end = self.clock.now + host.scheduler.slice_ns(local, self.clock.now);
         if let (SliceEnd::ClaimCore, Some(other)) = (verdict, sibling) {
             let rival = self.stop(host_index, other, State::Ready);
             let host = &mut self.hosts[host_index];
@@ -400,7 +396,7 @@ impl Simulation {
             host.vacate(other);
             host.occupancy.withhold(other);
             if let Some(event) = host.cpus[other].event.take() {
-                self.calendar.cancel(event);
+                self.clock.cancel(event);
             }
             self.place(rival);
         }
@@ -473,7 +469,8 @@ impl Simulation {
             && !vm.cosched_armed
         {
             vm.cosched_armed = true;
-            self.at(self.now + limits.poll_ns, WORK, Event::Cosched { vm: vm_index as u32 });
+            self.clock
+                .at(self.clock.now + limits.poll_ns, Event::Cosched(VmId::new(vm_index)));
         }
     }
 
@@ -481,7 +478,7 @@ impl Simulation {
         let vm = &mut self.vms[vm_index];
         let Some(limits) = vm.cosched else { return };
         let worlds = vm.first_world..vm.first_world + vm.vcpus;
-        let now = self.now;
+        let now = self.clock.now;
         let states = self.worlds[worlds.clone()].iter().map(|world| {
             let held = matches!(world.state, State::Ready | State::CoStop) && !world.limited;
             let lag_ns = world.lag_ns + if held { now - world.since } else { 0 };
@@ -508,7 +505,7 @@ impl Simulation {
             world.state == State::CoStop || world.state == State::Ready && !world.limited
         };
         if worlds.into_iter().any(held) {
-            self.at(now + limits.poll_ns, WORK, Event::Cosched { vm: vm_index as u32 });
+            self.clock.at(now + limits.poll_ns, Event::Cosched(VmId::new(vm_index)));
         } else {
             self.vms[vm_index].cosched_armed = false;
         }
@@ -546,7 +543,8 @@ impl Simulation {
                 }
             }
         }
-        self.at(self.now + LIMIT_CHECK_NS, WORK, Event::Limit { vm: vm_index as u32 });
+        self.clock
+            .at(self.clock.now + LIMIT_CHECK_NS, Event::Limit(VmId::new(vm_index)));
     }
 
     // ---- balancing
@@ -558,14 +556,8 @@ impl Simulation {
         }
         host.balancing_threads = true;
         let period = host.scheduler.periods().threads_ns;
-        let next = (self.now / period + 1) * period;
-        self.at(
-            next,
-            WORK,
-            Event::BalanceThreads {
-                host: host_index as u32,
-            },
-        );
+        let next = (self.clock.now / period + 1) * period;
+        self.clock.at(next, Event::BalanceThreads(HostId::new(host_index)));
     }
 
     /// Moves a world that shares its core to a whole idle one.
@@ -590,7 +582,7 @@ impl Simulation {
         host.occupy(to, local);
         let mut slot = host.cpus[from];
         if let Some(event) = host.cpus[from].event.take() {
-            self.calendar.cancel(event);
+            self.clock.cancel(event);
         }
         slot.event = None;
         slot.time = host.cpus[to].time;
@@ -610,13 +602,8 @@ impl Simulation {
         let periods = host.scheduler.periods();
         if periods.only_while_queued && !host.balancing_host {
             host.balancing_host = true;
-            self.at(
-                self.now + periods.host_ns,
-                WORK,
-                Event::BalanceHost {
-                    host: host_index as u32,
-                },
-            );
+            let next = self.clock.now + periods.host_ns;
+            self.clock.at(next, Event::BalanceHost(HostId::new(host_index)));
         }
     }
 
@@ -636,7 +623,9 @@ impl Simulation {
             }
         }
         let mut moved = Vec::new();
-        self.hosts[host_index].scheduler.balance(self.now, &busy_ns, &mut moved);
+        self.hosts[host_index]
+            .scheduler
+            .balance(self.clock.now, &busy_ns, &mut moved);
         if !periods.only_while_queued {
             self.migrate_pages(host_index, periods.host_ns);
         }
@@ -648,13 +637,8 @@ impl Simulation {
                 self.arm_host_balance(host_index);
             }
         } else {
-            self.at(
-                self.now + periods.host_ns,
-                WORK,
-                Event::BalanceHost {
-                    host: host_index as u32,
-                },
-            );
+            let next = self.clock.now + periods.host_ns;
+            self.clock.at(next, Event::BalanceHost(HostId::new(host_index)));
         }
     }
 

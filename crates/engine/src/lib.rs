@@ -4,7 +4,9 @@
 //! any machine.
 
 mod build;
+mod clock;
 mod dispatch;
+mod ids;
 mod io;
 mod memory;
 mod parallel;

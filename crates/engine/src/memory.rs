@@ -299,7 +299,7 @@ impl Simulation {
                 host.memory.changed |= host.memory.drawn;
             }
             let home = |vcpu: usize, at_power_on| scheduler.home(first_local + vcpu as WorldId).unwrap_or(at_power_on);
-            measured.local.set(self.now, memory.local(home));
+            measured.local.set(self.clock.now, memory.local(home));
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Parallel transactions: one process on each vCPU, parts that are divided evenly, and a barrier at the end.
 
+use crate::ids::ProcessId;
 use crate::simulation::Simulation;
 use crate::state::Source;
 use hypertwin_cluster::Parts;
 use hypertwin_kernel::Nanos;
-use hypertwin_models::guest_system::ProcessId;
 
 /// The parts of the transactions of one VM, and how far the present one is.
 pub struct Parallel {
@@ -48,8 +48,8 @@ impl Parallel {
 impl Simulation {
     /// `process` finds nothing left of its part: it waits for the others, and the last one begins the next transaction.
     pub fn join(&mut self, process: ProcessId) {
-        let vm_index = self.processes[process as usize].vm as usize;
-        let now = self.now;
+        let vm_index = self.processes[process].vm as usize;
+        let now = self.clock.now;
         let vm = &mut self.vms[vm_index];
         let Source::Parallel(parallel) = &mut vm.source else {
             return;
@@ -62,15 +62,15 @@ impl Simulation {
         let started = parallel.started.replace(now);
         parallel.left.clone_from(&parallel.bursts);
         let processes = std::mem::take(&mut parallel.waiting);
-        for process in &processes {
-            parallel.take(self.processes[*process as usize].session as usize);
+        for &process in &processes {
+            parallel.take(self.processes[process].session as usize);
         }
         vm.in_progress = vm.vcpus;
         if let Some(started) = started {
             self.record_response(vm_index, now - started);
         }
         for process in processes {
-            self.processes[process as usize].bursts_left = 1;
+            self.processes[process].bursts_left = 1;
             self.begin_burst(process);
         }
     }

@@ -1,7 +1,7 @@
 //! Hosts that fail and return: what runs on them stands still in between, and goes on where it was.
 
-use crate::simulation::{Simulation, WORK};
-use crate::state::Event;
+use crate::clock::Event;
+use crate::simulation::Simulation;
 use hypertwin_models::accounting::State;
 
 /// Whether a world's host is off.
@@ -42,7 +42,7 @@ impl Simulation {
     /// Everything on a host goes on.
     pub fn power_on_again(&mut self, host: usize) {
         for event in std::mem::take(&mut self.hosts[host].put_off) {
-            self.at(self.now, WORK, event);
+            self.clock.at(self.clock.now, event);
         }
         for position in 0..self.hosts[host].worlds.len() {
             let world = self.hosts[host].worlds[position];

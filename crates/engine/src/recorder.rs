@@ -1,9 +1,10 @@
 //! Measuring: totals of a window, the timeline, and the series that output analysis looks at.
 
+use crate::clock::Event;
 use crate::pool::PoolTimeline;
 use crate::results::{HostResult, IoResult, Timeline, VmResult};
-use crate::simulation::{MEASURE, Simulation};
-use crate::state::{Event, Responses};
+use crate::simulation::Simulation;
+use crate::state::Responses;
 use crate::{Replication, results::HostTimeline, results::VmTimeline};
 use hypertwin_cluster::Scenario;
 use hypertwin_kernel::{Histogram, Nanos};
@@ -129,7 +130,7 @@ impl Simulation {
             host.memory.reset();
         }
         for vm in &mut self.vms {
-            vm.measured.runnable.reset(self.now);
+            vm.measured.runnable.reset(self.clock.now);
             if let Some(distribution) = &mut vm.measured.distribution {
                 distribution.reset();
             }
@@ -137,7 +138,7 @@ impl Simulation {
             vm.measured.system_ns = 0.0;
             vm.measured.ios = 0.0;
             vm.measured.traffic = [0.0; 2];
-            vm.measured.local.reset(self.now);
+            vm.measured.local.reset(self.clock.now);
             vm.measured.sample = Responses::default();
             vm.measured.observation = Responses::default();
             if let Some(io) = &mut vm.io {
@@ -149,7 +150,7 @@ impl Simulation {
         let recorder = &mut self.recorder;
         recorder.distributions.iter_mut().for_each(Histogram::reset);
         recorder.io_distributions.iter_mut().for_each(Histogram::reset);
-        recorder.measuring_since = Some(self.now);
+        recorder.measuring_since = Some(self.clock.now);
         recorder.vms_at_sample = vec![VmTotals::default(); vms];
         recorder.vms_at_observation = vec![VmTotals::default(); vms];
         recorder.hosts_at_sample = vec![HostTotals::default(); hosts];
@@ -162,9 +163,12 @@ impl Simulation {
             vms: vec![VmTimeline::default(); vms],
             pools: vec![PoolTimeline::default(); self.pools.len()],
         };
-        let (sample, observe) = (self.now + recorder.sample_ns, self.now + recorder.observe_ns);
-        self.at(observe, MEASURE, Event::Observe);
-        self.at(sample, MEASURE, Event::Sample);
+        let (sample, observe) = (
+            self.clock.now + recorder.sample_ns,
+            self.clock.now + recorder.observe_ns,
+        );
+        self.clock.measure_at(observe, Event::Observe);
+        self.clock.measure_at(sample, Event::Sample);
     }
 
     fn close_all(&mut self) {
@@ -185,7 +189,7 @@ impl Simulation {
         }
         VmTotals {
             account,
-            runnable_ns: vm.measured.runnable.integral(self.now),
+            runnable_ns: vm.measured.runnable.integral(self.clock.now),
         }
     }
 
@@ -241,9 +245,9 @@ impl Simulation {
                 }
             }
         }
-        let next = self.now + self.recorder.observe_ns;
-        if next <= self.end {
-            self.at(next, MEASURE, Event::Observe);
+        let next = self.clock.now + self.recorder.observe_ns;
+        if next <= self.clock.end {
+            self.clock.measure_at(next, Event::Observe);
         }
     }
 
@@ -252,7 +256,10 @@ impl Simulation {
         let interval_ns = self.recorder.sample_ns as f64;
         let host_totals = self.host_totals();
         let since = self.recorder.measuring_since.unwrap_or(0);
-        self.recorder.timeline.time_s.push((self.now - since) as f64 / 1e9);
+        self.recorder
+            .timeline
+            .time_s
+            .push((self.clock.now - since) as f64 / 1e9);
         for (index, (host, totals)) in self.hosts.iter().zip(host_totals).enumerate() {
             let before = std::mem::replace(&mut self.recorder.hosts_at_sample[index], totals);
             let topology = host.occupancy.topology;
@@ -283,17 +290,17 @@ impl Simulation {
         for (pool, line) in self.pools.iter().zip(&mut self.recorder.timeline.pools) {
             pool.sample(line);
         }
-        let next = self.now + self.recorder.sample_ns;
-        if next <= self.end {
-            self.at(next, MEASURE, Event::Sample);
+        let next = self.clock.now + self.recorder.sample_ns;
+        if next <= self.clock.end {
+            self.clock.measure_at(next, Event::Sample);
         }
     }
 
     /// The results, at the end of the run.
     pub fn into_replication(mut self) -> Replication {
         self.close_all();
-        let since = self.recorder.measuring_since.unwrap_or(self.now);
-        let duration_ns = (self.now - since).max(1) as f64;
+        let since = self.recorder.measuring_since.unwrap_or(self.clock.now);
+        let duration_ns = (self.clock.now - since).max(1) as f64;
         let host_totals = self.host_totals();
         let totals: Vec<VmTotals> = (0..self.vms.len()).map(|vm| self.vm_totals(vm)).collect();
         let mut by_host = vec![(0u64, 0u64, 0usize); self.hosts.len()];
@@ -353,7 +360,7 @@ impl Simulation {
                 group_responses[vm.group].merge(distribution);
             }
             let memory_mb = vm.memory.total_bytes() as f64 / (1 << 20) as f64;
-            let local = vm.measured.local.mean(self.now);
+            let local = vm.measured.local.mean(self.clock.now);
             let io = vm.io.map(|io| {
                 if let Some(latency) = &io.latency {
                     group_io[vm.group].merge(latency);
@@ -417,7 +424,7 @@ impl Simulation {
             warmup_s: since as f64 / 1e9,
             duration_s: duration_ns / 1e9,
             calibrated_on: recorder.calibrated_on,
-            events: self.calendar.popped(),
+            events: self.clock.events(),
         }
     }
 }

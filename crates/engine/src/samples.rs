@@ -6,10 +6,10 @@
 
 use crate::RunError;
 use crate::build::build;
+use crate::clock::Event;
 use crate::io::{Meter, Passages, Target};
 use crate::recorder::difference;
 use crate::simulation::Simulation;
-use crate::state::Event;
 use hypertwin_cluster::Scenario;
 use hypertwin_models::accounting::{Account, ProcessorTime};
 use serde::Serialize;
@@ -443,7 +443,7 @@ fn mean_ms(sum_ns: u64, count: u64) -> Option<f64> {
 
 impl Totals {
     fn of(simulation: &Simulation) -> Self {
-        let (now, path) = (simulation.now, &simulation.io);
+        let (now, path) = (simulation.clock.now, &simulation.io);
         Self {
             worlds: simulation.worlds.iter().map(|world| world.account).collect(),
             cpus: simulation

@@ -1,38 +1,29 @@
 //! The event loop, and what a process does: compute, ask the hypervisor, wait, think.
 
+use crate::clock::{Clock, Event, Signal};
+use crate::ids::{Id, ProcessId, Table, VmId, WorldId};
 use crate::io::IoPath;
 use crate::pool::{Pool, Schedule};
-use crate::state::{Event, Host, Kind, Phase, Process, Request, Source, Vm, World};
+use crate::state::{Host, Kind, Phase, Process, Request, Source, Vm, World};
 use crate::{Replication, RunError};
-use hypertwin_kernel::{Calendar, Nanos};
+use hypertwin_kernel::Nanos;
 use hypertwin_models::accounting::State;
 use hypertwin_models::coscheduling::Decisions;
-use hypertwin_models::guest_system::{ProcessId, Wakeup};
-use std::collections::VecDeque;
+use hypertwin_models::guest_system::Wakeup;
 
 /// Transactions in progress in one VM beyond which a run is given up.
 const MOST_IN_PROGRESS: usize = 1_000_000;
 
-/// Priorities among events of one instant: work ends before anything is measured.
-pub(crate) const WORK: u8 = 0;
-pub(crate) const MEASURE: u8 = 9;
-
 /// One run of a scenario.
 pub(crate) struct Simulation {
-    pub calendar: Calendar<Event>,
-    pub now: Nanos,
-    pub end: Nanos,
+    pub clock: Clock,
     pub hosts: Vec<Host>,
     pub worlds: Vec<World>,
     pub vms: Vec<Vm>,
-    pub processes: Vec<Process>,
+    pub processes: Table<ProcessId, Process>,
     pub io: IoPath,
     pub pools: Vec<Pool>,
     pub schedule: Schedule,
-    /// Processes to wake in their guest, once the event at hand is done with.
-    pub wakeups: VecDeque<ProcessId>,
-    /// Helper worlds that have got work, to wake likewise.
-    pub ready_helpers: VecDeque<usize>,
     /// Kept between co-scheduling checks, so that they allocate nothing.
     pub decisions: Decisions,
     pub recorder: crate::recorder::Recorder,
@@ -47,25 +38,21 @@ impl Simulation {
         while self.next_event()?.is_some() {
             watch(&self);
         }
-        self.now = self.end;
+        self.clock.now = self.clock.end;
         Ok(self.into_replication())
     }
 
     /// Handles the next event and what follows from it at once; `None` at the end.
     #[inline]
     pub fn next_event(&mut self) -> Result<Option<Event>, RunError> {
-        let Some((now, event)) = self.calendar.pop().filter(|&(now, _)| now <= self.end) else {
+        let Some(event) = self.clock.next() else {
             return Ok(None);
         };
-        self.now = now;
         self.handle(event);
-        loop {
-            if let Some(process) = self.wakeups.pop_front() {
-                self.deliver(process);
-            } else if let Some(helper) = self.ready_helpers.pop_front() {
-                self.wake_world(helper);
-            } else {
-                break;
+        while let Some(signal) = self.clock.signal() {
+            match signal {
+                Signal::Wake(process) => self.deliver(process),
+                Signal::Run(world) => self.wake_world(world.index()),
             }
         }
         if self.bandwidth_matters {
@@ -82,17 +69,17 @@ impl Simulation {
 
     fn handle(&mut self, event: Event) {
         match event {
-            Event::Cpu { host, cpu } => self.on_cpu(host as usize, cpu as usize),
+            Event::Cpu { host, cpu } => self.on_cpu(host.index(), cpu as usize),
             Event::Process(process) => self.on_process(process),
             Event::Io(io) => self.on_io(io),
-            Event::Arrival { vm } => self.on_arrival(vm as usize),
-            Event::Cosched { vm } => self.on_cosched(vm as usize),
-            Event::Limit { vm } => self.on_limit(vm as usize),
-            Event::BalanceThreads { host } => self.on_balance_threads(host as usize),
-            Event::BalanceHost { host } => self.on_balance_host(host as usize),
-            Event::LoadStep { vm, step } => self.on_load_step(vm as usize, step as usize),
+            Event::Arrival(vm) => self.on_arrival(vm.index()),
+            Event::Cosched(vm) => self.on_cosched(vm.index()),
+            Event::Limit(vm) => self.on_limit(vm.index()),
+            Event::BalanceThreads(host) => self.on_balance_threads(host.index()),
+            Event::BalanceHost(host) => self.on_balance_host(host.index()),
+            Event::LoadStep { vm, step } => self.on_load_step(vm.index(), step as usize),
             Event::Failure(index) => self.on_failure(index as usize),
-            Event::Detect { pool } => self.on_detect(pool as usize),
+            Event::Detect(pool) => self.on_detect(pool.index()),
             Event::StartMeasuring => self.start_measuring(),
             Event::Sample => self.sample(),
             Event::Observe => self.observe(),
@@ -102,31 +89,25 @@ impl Simulation {
     /// The one host that an event concerns; `None` if there may be several.
     fn host_of(&self, event: Event) -> Option<usize> {
         match event {
-            Event::Cpu { host, .. } | Event::BalanceThreads { host } | Event::BalanceHost { host } => {
-                Some(host as usize)
-            }
-            Event::Process(process) => Some(self.vms[self.processes[process as usize].vm as usize].host),
+            Event::Cpu { host, .. } | Event::BalanceThreads(host) | Event::BalanceHost(host) => Some(host.index()),
+            Event::Process(process) => Some(self.vms[self.processes[process].vm as usize].host),
             Event::Io(io) => (self.pools.is_empty()).then(|| self.vms[self.io.vm_of(io)].host),
-            Event::Arrival { vm } | Event::Cosched { vm } | Event::Limit { vm } | Event::LoadStep { vm, .. } => {
-                Some(self.vms[vm as usize].host)
+            Event::Arrival(vm) | Event::Cosched(vm) | Event::Limit(vm) | Event::LoadStep { vm, .. } => {
+                Some(self.vms[vm.index()].host)
             }
-            Event::Failure(_) | Event::Detect { .. } | Event::StartMeasuring | Event::Sample | Event::Observe => None,
+            Event::Failure(_) | Event::Detect(_) | Event::StartMeasuring | Event::Sample | Event::Observe => None,
         }
-    }
-
-    pub fn at(&mut self, time: Nanos, priority: u8, event: Event) {
-        self.calendar.schedule(time, priority, event);
     }
 
     // ---- processes
 
     /// The think time or delay of `process` ends.
     fn on_process(&mut self, process: ProcessId) {
-        let host = self.vms[self.processes[process as usize].vm as usize].host;
+        let host = self.vms[self.processes[process].vm as usize].host;
         if self.put_off(host, Event::Process(process)) {
             return;
         }
-        match self.processes[process as usize].phase {
+        match self.processes[process].phase {
             Phase::Think => self.begin_transaction(process),
             Phase::Delay => self.end_delay(process),
             Phase::Compute => debug_assert!(false, "a computing process has no timer"),
@@ -134,7 +115,7 @@ impl Simulation {
     }
 
     fn begin_transaction(&mut self, process: ProcessId) {
-        let entry = &mut self.processes[process as usize];
+        let entry = &mut self.processes[process];
         let vm = &mut self.vms[entry.vm as usize];
         if let Source::Closed { active, .. } = vm.source
             && entry.session >= active
@@ -147,7 +128,7 @@ impl Simulation {
             Source::Io => return self.start_worker(process),
             Source::Closed { .. } | Source::Open { .. } => {}
         }
-        entry.started = self.now;
+        entry.started = self.clock.now;
         entry.bursts_left = vm.bursts;
         vm.in_progress += 1;
         self.begin_burst(process);
@@ -155,17 +136,17 @@ impl Simulation {
 
     pub fn begin_burst(&mut self, process: ProcessId) {
         self.draw_burst(process);
-        self.wakeups.push_back(process);
+        self.clock.wake(process);
     }
 
     /// The next CPU burst of `process` is this long.
     pub fn draw_burst(&mut self, process: ProcessId) {
-        let vm = &mut self.vms[self.processes[process as usize].vm as usize];
+        let vm = &mut self.vms[self.processes[process].vm as usize];
         let burst_ns = match vm.source {
             Source::Io => self.take_io(process),
             _ => vm.cpu_burst.sample(&mut vm.streams.cpu) as f64,
         };
-        let entry = &mut self.processes[process as usize];
+        let entry = &mut self.processes[process];
         let vm = &mut self.vms[entry.vm as usize];
         entry.phase = Phase::Compute;
         entry.burst_ns = burst_ns;
@@ -175,16 +156,16 @@ impl Simulation {
 
     /// The wake-up of `process` reaches its last vCPU, or waits until that vCPU executes again.
     fn deliver(&mut self, process: ProcessId) {
-        let entry = &self.processes[process as usize];
+        let entry = &self.processes[process];
         let (vm_index, last) = (entry.vm as usize, entry.vcpu as usize);
         let vm = &mut self.vms[vm_index];
         let world = &self.worlds[vm.first_world + last];
         if matches!(world.state, State::Ready | State::CoStop) {
             vm.pending[last].push(process);
-            vm.measured.runnable.add(self.now, 1.0);
+            vm.measured.runnable.add(self.clock.now, 1.0);
             return;
         }
-        vm.measured.runnable.add(self.now, 1.0);
+        vm.measured.runnable.add(self.clock.now, 1.0);
         self.wake_in_guest(process, vm_index, last);
     }
 
@@ -197,10 +178,10 @@ impl Simulation {
 
     fn wake_in_guest(&mut self, process: ProcessId, vm_index: usize, last: usize) {
         let vm = &mut self.vms[vm_index];
-        match vm.guest.wake(process, last) {
+        match vm.guest.wake(process.index() as u32, last) {
             Wakeup::Start(vcpu) => {
                 vm.slice_left[vcpu] = vm.time_slice;
-                self.processes[process as usize].vcpu = vcpu as u32;
+                self.processes[process].vcpu = vcpu as u32;
                 let world = vm.first_world + vcpu;
                 self.wake_world(world);
             }
@@ -216,10 +197,10 @@ impl Simulation {
 
     /// The CPU burst of `process` is done.
     pub fn end_burst(&mut self, process: ProcessId) {
-        let entry = &mut self.processes[process as usize];
+        let entry = &mut self.processes[process];
         let vm_index = entry.vm as usize;
         let vm = &mut self.vms[vm_index];
-        vm.measured.runnable.add(self.now, -1.0);
+        vm.measured.runnable.add(self.clock.now, -1.0);
         if let Source::Io = vm.source {
             entry.phase = Phase::Think;
             vm.in_progress -= 1;
@@ -236,7 +217,7 @@ impl Simulation {
             vm.requests.push_back(Request { process, work_ns });
             if let Some(helper) = vm.idle_helpers.pop() {
                 self.start_request(helper);
-                self.ready_helpers.push_back(helper);
+                self.clock.run(WorldId::new(helper));
             }
         } else {
             self.begin_delay(process);
@@ -259,7 +240,7 @@ impl Simulation {
 
     /// The hypervisor has done its part: the I/Os of `process` begin, or the delay that stands for them.
     pub fn begin_delay(&mut self, process: ProcessId) {
-        let vm = &mut self.vms[self.processes[process as usize].vm as usize];
+        let vm = &mut self.vms[self.processes[process].vm as usize];
         vm.measured.ios += vm.ios_per_burst;
         if vm.io.is_none() || !self.begin_ios(process) {
             self.wait_out_delay(process);
@@ -268,10 +249,10 @@ impl Simulation {
 
     /// The device, lock or network delay of `process` begins.
     pub fn wait_out_delay(&mut self, process: ProcessId) {
-        let vm = &mut self.vms[self.processes[process as usize].vm as usize];
+        let vm = &mut self.vms[self.processes[process].vm as usize];
         if vm.delay.mean() > 0.0 {
-            let time = self.now + vm.delay.sample(&mut vm.streams.delay);
-            self.at(time, WORK, Event::Process(process));
+            let time = self.clock.now + vm.delay.sample(&mut vm.streams.delay);
+            self.clock.at(time, Event::Process(process));
         } else {
             self.end_delay(process);
         }
@@ -279,7 +260,7 @@ impl Simulation {
 
     fn end_delay(&mut self, process: ProcessId) {
         self.interrupt(process);
-        if self.processes[process as usize].bursts_left > 0 {
+        if self.processes[process].bursts_left > 0 {
             self.begin_burst(process);
         } else {
             self.end_transaction(process);
@@ -288,7 +269,7 @@ impl Simulation {
 
     /// The completion of I/O interrupts whatever runs on the logical CPU of the process's vCPU.
     fn interrupt(&mut self, process: ProcessId) {
-        let entry = &self.processes[process as usize];
+        let entry = &self.processes[process];
         let vm = &mut self.vms[entry.vm as usize];
         let interrupt_ns = vm.interrupt_ns;
         if interrupt_ns < 1.0 {
@@ -312,7 +293,7 @@ impl Simulation {
     }
 
     fn end_transaction(&mut self, process: ProcessId) {
-        let entry = &mut self.processes[process as usize];
+        let entry = &mut self.processes[process];
         let vm_index = entry.vm as usize;
         let vm = &mut self.vms[vm_index];
         let started = entry.started;
@@ -320,13 +301,13 @@ impl Simulation {
         match &vm.source {
             Source::Closed { think, .. } => {
                 entry.phase = Phase::Think;
-                let time = self.now + think.sample(&mut vm.streams.source);
-                self.at(time, WORK, Event::Process(process));
+                let time = self.clock.now + think.sample(&mut vm.streams.source);
+                self.clock.at(time, Event::Process(process));
             }
             Source::Open { .. } => vm.free.push(process),
             Source::Parallel(_) | Source::Io => {}
         }
-        self.record_response(vm_index, self.now - started);
+        self.record_response(vm_index, self.clock.now - started);
     }
 
     /// A transaction of a VM took `response`.
@@ -349,7 +330,7 @@ impl Simulation {
         if *rate_factor <= 0.0 {
             return;
         }
-        let next = self.now + (gap.sample(&mut vm.streams.source) as f64 / rate_factor).round() as Nanos;
+        let next = self.clock.now + (gap.sample(&mut vm.streams.source) as f64 / rate_factor).round() as Nanos;
         if vm.in_progress >= MOST_IN_PROGRESS {
             self.failure = Some(RunError::Overloaded {
                 vm: vm.name.clone(),
@@ -358,18 +339,17 @@ impl Simulation {
             return;
         }
         let process = vm.free.pop().unwrap_or_else(|| {
-            let process = self.processes.len() as ProcessId;
-            self.processes.push(Process::new(vm_index, vm.sessions, vm.vcpus));
+            let process = self.processes.push(Process::new(vm_index, vm.sessions, vm.vcpus));
             vm.sessions += 1;
             process
         });
-        self.at(next, WORK, Event::Arrival { vm: vm_index as u32 });
+        self.clock.at(next, Event::Arrival(VmId::new(vm_index)));
         self.begin_transaction(process);
     }
 
     /// From now on the load is `factor` times the VM's own.
     fn on_load_step(&mut self, vm_index: usize, step: usize) {
-        let now = self.now;
+        let now = self.clock.now;
         let vm = &mut self.vms[vm_index];
         let factor = vm.load * vm.steps[step].1;
         match &mut vm.source {
@@ -379,17 +359,17 @@ impl Simulation {
                 let (resume, parked): (Vec<_>, Vec<_>) = vm
                     .parked
                     .iter()
-                    .partition(|&&process| self.processes[process as usize].session < active);
+                    .partition(|&&process| self.processes[process].session < active);
                 vm.parked = parked;
                 for process in resume {
-                    self.at(now, WORK, Event::Process(process));
+                    self.clock.at(now, Event::Process(process));
                 }
             }
             Source::Open { rate_factor, .. } => {
                 let stopped = *rate_factor <= 0.0;
                 *rate_factor = factor;
                 if stopped && factor > 0.0 {
-                    self.at(now, WORK, Event::Arrival { vm: vm_index as u32 });
+                    self.clock.at(now, Event::Arrival(VmId::new(vm_index)));
                 }
             }
             Source::Parallel(_) | Source::Io => {}
@@ -399,7 +379,7 @@ impl Simulation {
     /// A vCPU's process is done with its burst: the guest picks the next, or the vCPU halts. `false` if it halts.
     pub fn next_process(&mut self, vm_index: usize, vcpu: usize) -> bool {
         let vm = &mut self.vms[vm_index];
-        let Some(done) = vm.guest.current(vcpu) else {
+        let Some(done) = vm.guest.current(vcpu).map(process) else {
             return false;
         };
         if let Source::Parallel(parallel) = &mut vm.source
@@ -415,10 +395,10 @@ impl Simulation {
             return true;
         }
         let vm = &mut self.vms[vm_index];
-        let next = vm.guest.finish(vcpu);
+        let next = vm.guest.finish(vcpu).map(process);
         if let Some(process) = next {
             vm.slice_left[vcpu] = vm.time_slice;
-            self.processes[process as usize].vcpu = vcpu as u32;
+            self.processes[process].vcpu = vcpu as u32;
         }
         self.end_burst(done);
         next.is_some()
@@ -430,6 +410,11 @@ impl Simulation {
             Kind::Helper { .. } | Kind::Controller { .. } | Kind::Service { .. } => None,
         }
     }
+}
+
+/// The process that a guest knows by its number.
+pub(crate) fn process(number: u32) -> ProcessId {
+    ProcessId::new(number as usize)
 }
 
 /// Sessions of a closed population at a load.

@@ -1,48 +1,17 @@
 //! What the engine keeps of hosts, worlds, virtual machines and processes while it simulates.
 
-use crate::io::{IoId, VmIo};
+use crate::clock::Event;
+use crate::ids::ProcessId;
+use crate::io::VmIo;
 use crate::memory::{HostMemory, VmMemory};
 use crate::parallel::Parallel;
 use crate::power::Power;
 use hypertwin_kernel::{Draw, EventId, Histogram, Nanos, Stream, TimeAverage};
 use hypertwin_models::accounting::{Account, ProcessorTime, State};
-use hypertwin_models::guest_system::{GuestSystem, ProcessId};
+use hypertwin_models::guest_system::GuestSystem;
 use hypertwin_models::scheduler::{CoschedulingThresholds, CpuScheduler};
 use hypertwin_models::topology::{Occupancy, WorldId};
 use std::collections::VecDeque;
-
-/// What can happen. Indices are into the vectors of [`crate::simulation::Simulation`].
-#[derive(Clone, Copy, Debug)]
-pub enum Event {
-    /// The work, guest slice or host slice on a logical CPU ends.
-    Cpu { host: u32, cpu: u32 },
-    /// The think time or delay of a process ends.
-    Process(ProcessId),
-    /// Something happens to an I/O on its path.
-    Io(IoId),
-    /// An open workload's next transaction arrives.
-    Arrival { vm: u32 },
-    /// Co-scheduling is checked.
-    Cosched { vm: u32 },
-    /// A CPU limit is checked.
-    Limit { vm: u32 },
-    /// Worlds that share a core look for a whole one.
-    BalanceThreads { host: u32 },
-    /// Nodes or run queues are balanced.
-    BalanceHost { host: u32 },
-    /// The load of a VM changes.
-    LoadStep { vm: u32, step: u32 },
-    /// Something fails or returns.
-    Failure(u32),
-    /// A pool replaces what is still away.
-    Detect { pool: u32 },
-    /// The warm-up ends.
-    StartMeasuring,
-    /// The timeline takes a sample.
-    Sample,
-    /// The series for output analysis take a sample.
-    Observe,
-}
 
 /// One logical CPU.
 #[derive(Clone, Copy, Debug)]

@@ -102,7 +102,7 @@ impl Simulation {
 
     /// Counts from now.
     pub fn reset_stations(&mut self) {
-        let now = self.now;
+        let now = self.clock.now;
         let again = |busy: &mut TimeAverage, queue: &mut TimeAverage, waits: &mut Waits| {
             busy.reset(now);
             queue.reset(now);
@@ -141,7 +141,7 @@ impl Simulation {
 
     /// What was measured of every station in `duration_ns`.
     pub fn station_results(&self, groups: &[String], duration_ns: f64) -> Vec<StationResult> {
-        let now = self.now;
+        let now = self.clock.now;
         let mut results = Vec::new();
         let mut of_group: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (index, vm) in self.vms.iter().enumerate().filter(|(_, vm)| vm.io.is_some()) {
@@ -232,12 +232,16 @@ impl Simulation {
     fn disks_result(&self, disks: std::ops::Range<usize>, name: String, duration_ns: f64) -> StationResult {
         let disks = self.io.disks[disks].iter();
         let mut sums = Sums::of(disks.clone().map(|disk: &DiskState| {
-            let channels: u64 = disk.channels.iter().map(|channel| channel.busy_ns(self.now)).sum();
+            let channels: u64 = disk
+                .channels
+                .iter()
+                .map(|channel| channel.busy_ns(self.clock.now))
+                .sum();
             let busy = match disk.channels.len() {
-                0 => disk.busy.mean(self.now),
+                0 => disk.busy.mean(self.clock.now),
                 count => channels as f64 / count as f64 / duration_ns,
             };
-            (busy, disk.queue.mean(self.now), disk.waits)
+            (busy, disk.queue.mean(self.clock.now), disk.waits)
         }));
         sums.bytes = Some(disks.flat_map(|disk| disk.bytes).sum());
         sums.result(name, false, duration_ns)

@@ -56,7 +56,7 @@ impl<'s> View<'s> {
 
     /// Simulated time.
     pub fn now(&self) -> Nanos {
-        self.simulation.now
+        self.simulation.clock.now
     }
 
     /// Number of hosts.

@@ -88,11 +88,9 @@ def command(
         files.write_atomically(out, calibration_file.render(result))
         sys.stderr.write(f"wrote {out}\n")
     if report is not None:
-        from hypertwin.report import html
-
-        files.write_atomically(report, html.render_calibration(result))
+        files.write_atomically(report, tables.page(result).html())
         sys.stderr.write(f"wrote {report}\n")
     if form is Format.json:
         output.write(files.to_json(result))
     else:
-        output.print_table(tables.answer(result))
+        output.print_table(tables.table(result))

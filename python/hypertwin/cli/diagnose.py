@@ -12,7 +12,7 @@ import typer
 from hypertwin import _core
 from hypertwin.cli import output
 from hypertwin.errors import HypertwinError
-from hypertwin.report import diagnosis, files
+from hypertwin.report import diagnosis, diagnosis_page, files
 
 
 class Format(enum.StrEnum):
@@ -65,15 +65,15 @@ def command(
         )
     result = {"version": _core.version(), **found.to_dict()}
     if report is not None:
-        from hypertwin.report import html
-
-        files.write_atomically(report, html.render_diagnosis(result, [finding.charts for finding in found.findings]))
+        files.write_atomically(
+            report, diagnosis_page.page(result, [finding.charts for finding in found.findings]).html()
+        )
         sys.stderr.write(f"wrote {report}\n")
     if out is not None:
-        content = files.to_json(result) if form is Format.json else output.render(diagnosis.text(result))
+        content = files.to_json(result) if form is Format.json else output.render(diagnosis.table(result))
         files.write_atomically(out, content)
         sys.stderr.write(f"wrote {out}: {diagnosis.summary(result)}\n")
     elif form is Format.json:
         output.write(files.to_json(result))
     else:
-        output.print_table(diagnosis.text(result))
+        output.print_table(diagnosis.table(result))

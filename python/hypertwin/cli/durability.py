@@ -123,9 +123,7 @@ def command(
             of_option(mistake, arguments) if mistake.path in arguments else mistake for mistake in renamed
         ) from None
     if report is not None:
-        from hypertwin.report import html
-
-        files.write_atomically(report, html.render_durability(result, plan.curves(result), _core.version()))
+        files.write_atomically(report, shown.page(result, plan.curves(result), _core.version()).html())
         sys.stderr.write(f"wrote {report}\n")
     if form is Format.json:
         output.write(files.to_json({"version": _core.version(), **result}))

@@ -73,4 +73,4 @@ def erasure_coding_command(
     if form is Format.json:
         output.write(files.to_json(measured))
     else:
-        output.print_table(coding.figures(measured))
+        output.print_table(coding.table(measured))

@@ -54,13 +54,11 @@ def command(
     with output.labelled_progress_bar() as progress:
         summary = cpu.experiments(known, chosen, out=out, seconds=seconds, repeat=repeat, progress=progress)
     if report is not None:
-        from hypertwin.report import html
-
-        files.write_atomically(report, html.render_lab(summary))
+        files.write_atomically(report, tables.page(summary).html())
         sys.stderr.write(f"wrote {report}\n")
     if form is Format.json:
         output.write(files.to_json(summary))
     else:
-        output.print_table(tables.comparison(summary))
+        output.print_table(tables.table(summary))
     if check and not cpu.within_promise(summary):
         raise typer.Exit(1)

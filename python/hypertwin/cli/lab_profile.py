@@ -47,4 +47,4 @@ def command(
     if form is Format.json:
         output.write(files.to_json(found))
     else:
-        output.print_table(tables.machine(found))
+        output.print_table(tables.profile_table(found))

@@ -87,9 +87,7 @@ def command(
         arguments = {"cpus": cpus, "vcpus": vcpus}
         raise ScenarioError.of(of_option(mistake, arguments) for mistake in error.mistakes) from None
     if report is not None:
-        from hypertwin.report import html
-
-        files.write_atomically(report, html.render_guests(result))
+        files.write_atomically(report, guests.page(result).html())
         sys.stderr.write(f"wrote {report}\n")
     if form is Format.json:
         output.write(files.to_json(result))

@@ -14,7 +14,7 @@ from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output
 from hypertwin.errors import HypertwinError
 from hypertwin.ingest.vmware import esxtop_export
-from hypertwin.report import files, table
+from hypertwin.report import files, simulation, simulation_page
 
 
 class Format(enum.StrEnum):
@@ -92,9 +92,9 @@ def command(
         )
     result = simulated.to_dict()
     if report is not None:
-        from hypertwin.report import html
-
-        files.write_atomically(report, html.render(result, layouts=vnuma.layouts(simulated.first_scenario)))
+        files.write_atomically(
+            report, simulation_page.page(result, layouts=vnuma.layouts(simulated.first_scenario)).html()
+        )
         sys.stderr.write(f"wrote {report}\n")
     if form is Format.parquet:
         content: str | bytes = files.to_parquet(result)
@@ -103,10 +103,10 @@ def command(
     elif form is Format.csv:
         content = files.to_csv(result)
     elif out is None:
-        output.print_table(table.result_table(result, output.terminal_width()))
+        output.print_table(simulation.table(result, output.terminal_width()))
         return
     else:
-        content = output.render(table.result_table(result))
+        content = output.render(simulation.table(result))
     if out is not None:
         files.write_atomically(out, content)
         sys.stderr.write(f"wrote {out}\n")

@@ -81,4 +81,4 @@ def command(
     if form is Format.json:
         output.write(files.to_json(result))
     else:
-        output.print_table(sizing.advice(result))
+        output.print_table(sizing.table(result))

@@ -87,4 +87,4 @@ def command(
     elif form is Format.json:
         output.write(files.to_json(found))
     else:
-        output.print_table(shown.overview(found))
+        output.print_table(shown.table(found))

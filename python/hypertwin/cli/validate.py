@@ -11,7 +11,7 @@ import typer
 
 from hypertwin import _core, validation
 from hypertwin.cli import output
-from hypertwin.report import files, table
+from hypertwin.report import comparison, files
 
 
 class Format(enum.StrEnum):
@@ -36,16 +36,14 @@ def command(
     with output.progress_bar("validating") as progress:
         rows = validation.validate(chosen, jobs=jobs, progress=progress)
     if report is not None:
-        from hypertwin.report import comparison, html
-
         compared = [
             comparison.Study(study.title, study.source, [row for row in rows if row["study"] == study.name])
             for study in chosen
         ]
-        files.write_atomically(report, html.render_comparison(compared, _core.version()))
+        files.write_atomically(report, comparison.page(compared, _core.version()).html())
         sys.stderr.write(f"wrote {report}\n")
     if form is Format.json:
         output.write(files.to_json(rows))
     else:
-        output.print_table(table.validation_table(rows))
+        output.print_table(comparison.table(rows))
     return 1 if any(row["pass"] is False for row in rows) else 0

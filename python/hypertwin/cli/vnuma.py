@@ -18,7 +18,7 @@ from hypertwin import vnuma
 from hypertwin.cli import output
 from hypertwin.errors import Mistake, ScenarioError
 from hypertwin.plan import size
-from hypertwin.report import files, table, topology
+from hypertwin.report import files, topology, topology_svg
 
 
 class Format(enum.StrEnum):
@@ -142,11 +142,11 @@ def command(
     except ScenarioError as error:
         raise ScenarioError.of(of_option(mistake, arguments) for mistake in error.mistakes) from None
     if drawing is not None:
-        files.write_atomically(drawing, topology.svg(layout))
+        files.write_atomically(drawing, topology_svg.svg(layout))
         sys.stderr.write(f"wrote {drawing}\n")
     if form is Format.json:
         first = {key: layout.pop(key) for key in ("vpds", "ppds", "homes", "warnings")}
         output.write(files.to_json({**first, "advice": advice, **layout}))
     else:
         advised = Text(f"Advice: {advice['text']}", style="bold")
-        output.print_table(Group(topology.terminal(layout), table.layout_table(layout), advised))
+        output.print_table(Group(topology.terminal(layout), topology.layout_table(layout), advised))

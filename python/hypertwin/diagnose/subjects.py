@@ -7,7 +7,6 @@ and topology wins over what was measured.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,11 +16,8 @@ from hypertwin import vnuma
 from hypertwin.diagnose.evidence import Evidence, Read, Stat
 from hypertwin.diagnose.rule import Subject
 from hypertwin.ingest import telemetry
+from hypertwin.ingest.appliances import is_storage_appliance
 from hypertwin.scenario import Scenario
-
-APPLIANCE = re.compile(r"(?i)(?:^|[-_. ])(?:ntnx[-_].*|cvm|svm|scvm|stctlvm|vsa)(?:$|[-_. ]\w*)")
-"""Names of storage appliances where the cluster file does not say it: Nutanix `NTNX-...-CVM`, ScaleIO `SVM`,
-HyperFlex `stCtlVM-...`, StoreVirtual `VSA`."""
 
 
 @dataclass
@@ -129,7 +125,7 @@ class Case:
         for machine in machines:
             if machine.server:
                 machine.server.machines.append(machine)
-            machine.appliance = machine.appliance or bool(APPLIANCE.search(machine.name))
+            machine.appliance = machine.appliance or is_storage_appliance(machine.name)
         servers.sort(key=lambda server: server.subject.path)
         machines.sort(key=lambda machine: machine.subject.path)
         return Case(evidence, scenario, servers, machines, guests, notes)

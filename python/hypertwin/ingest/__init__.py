@@ -7,7 +7,8 @@
 | `to_scenario/` | from an inventory to a scenario |
 | `telemetry.py` | the one table that all measurements become |
 | `formats.py` | which reader reads which telemetry |
-| `demand.py` | what VMs were measured to ask for |
+| `appliances.py` | storage appliances by their names |
+| `demand.py` | the measured demand of VMs |
 | `overview.py` | a table of telemetry in a few figures |
 | `parquet_table.py` | that table, read from a Parquet file |
 | `prometheus.py`, `prometheus_queries.py` | telemetry from a Prometheus server, and what it is asked |

@@ -7,16 +7,10 @@ source does not say stays None, and `gaps` names it with the findings that need 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from hypertwin.ingest.outside import Gap
-
-_STORAGE_APPLIANCE = re.compile(
-    r"NTNX-.*-CVM\Z|(?:ScaleIO|VxFlex|PowerFlex)\b.*SVM|SVM[-_ ]?[0-9]|OmniStackVC|SvSAN|StoreVirtual|SX-.*-STCTLVM",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -141,14 +135,6 @@ class Inventory:
     gaps: Sequence[Gap] = ()
     assumptions: Sequence[Assumption] = ()
     """The reader's own assumptions; `to_scenario` adds more."""
-
-
-def is_storage_appliance(name: str) -> bool:
-    """Whether a VM of this name serves storage to its host, by the names that installers give.
-
-    Nutanix, ScaleIO and PowerFlex, HPE SimpliVity and StoreVirtual, StorMagic SvSAN, Cisco HyperFlex.
-    """
-    return _STORAGE_APPLIANCE.match(name) is not None
 
 
 def grouped(kind: str, assumptions: Iterable[Assumption]) -> list[Assumption]:

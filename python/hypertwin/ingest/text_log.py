@@ -53,7 +53,7 @@ class Rows:
         self._paths: dict[tuple[str, ...], str] = {}
 
     def add(self, time: datetime | None, metric: str, value: float, *below: str) -> None:
-        """Add a measurement of the root, or of what is `below` it, as `"disk", "sda"`; NaN and infinity are left out."""
+        """Add a measurement of the root, or of what is `below` it, as `"disk", "sda"`; only finite values count."""
         if not math.isfinite(value):
             self.unreadable += 1
             return

@@ -20,7 +20,7 @@ from hypertwin.diagnose.evidence import Evidence
 from hypertwin.diagnose.rule import OWN, Band, Finding
 from hypertwin.errors import FileMissingError
 from hypertwin.ingest import telemetry
-from hypertwin.report import diagnosis, html
+from hypertwin.report import diagnosis, diagnosis_page
 
 START = datetime.datetime(2026, 1, 1, 9, tzinfo=datetime.UTC)
 STEP_S = 20
@@ -580,7 +580,7 @@ def test_moves_keep_to_placement_rules(look: Look, rule: dict[str, Any] | None, 
 def shown(found: Diagnosis) -> list[str]:
     """What a terminal shows."""
     console = Console(width=200, record=True, file=io.StringIO())
-    console.print(diagnosis.text(found.to_dict()))
+    console.print(diagnosis.table(found.to_dict()))
     return [line.rstrip() for line in console.export_text().splitlines()]
 
 
@@ -606,7 +606,7 @@ def test_every_code_is_told_first_however_many_machines_there_are(look: Look) ->
     ]
     assert any(line.startswith("cpu-limit, 57 more: capped-56, capped-55") for line in lines)
     assert len(lines) < 90
-    page = html.render_diagnosis({"version": "1", **found.to_dict()}, [[]] * len(found.findings))
+    page = diagnosis_page.page({"version": "1", **found.to_dict()}, [[]] * len(found.findings)).html()
     for summary in ("60 machines", "cpu-limit: 57 more"):
         assert f"<summary>{summary}</summary>" in page
     assert page.count("waits for CPU: ready") == 60

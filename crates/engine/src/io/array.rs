@@ -38,7 +38,7 @@ impl Simulation {
         let io = self.io.ios[id as usize];
         let way_ns = self.vms[io.vm as usize].io.as_ref().map_or(0, |io| io.way_ns);
         let latency_ns = self.io.arrays[array].latency_ns;
-        let mut leaves = self.now;
+        let mut leaves = self.clock.now;
         if io.write {
             leaves = self.transfer(id, |port| &mut port.up);
         }
@@ -49,10 +49,10 @@ impl Simulation {
     fn transfer(&mut self, id: IoId, link: fn(&mut Port) -> &mut Link) -> Nanos {
         let io = self.io.ios[id as usize];
         let Target::Array { port, front, .. } = self.io.vdisks[io.vdisk as usize].target else {
-            return self.now;
+            return self.clock.now;
         };
         let ends = [&mut self.io.ports[port as usize], &mut self.io.fronts[front as usize]].map(|port| {
-            let (wait, end) = link(port).pass(self.now, u64::from(io.bytes));
+            let (wait, end) = link(port).pass(self.clock.now, u64::from(io.bytes));
             port.waits.add(wait);
             end
         });
@@ -82,9 +82,9 @@ impl Simulation {
             array.waits.add(0);
             self.accept(index, id);
         } else {
-            self.io.ios[id as usize].since = self.now;
+            self.io.ios[id as usize].since = self.clock.now;
             array.line.push(&mut self.io.ios, id);
-            array.queue.set(self.now, f64::from(array.line.length));
+            array.queue.set(self.clock.now, f64::from(array.line.length));
         }
     }
 
@@ -98,7 +98,7 @@ impl Simulation {
     /// The answer to a write goes back.
     fn acknowledge(&mut self, id: IoId) {
         let way_ns = self.vms[self.io.vm_of(id)].io.as_ref().map_or(0, |io| io.way_ns);
-        self.step(id, Step::Host, self.now + way_ns);
+        self.step(id, Step::Host, self.clock.now + way_ns);
     }
 
     /// The cache takes a write.
@@ -146,8 +146,8 @@ impl Simulation {
         while let Some(first) = self.io.arrays[index].first_that_fits(&self.io.ios) {
             let array = &mut self.io.arrays[index];
             array.line.pop(&self.io.ios);
-            array.queue.set(self.now, f64::from(array.line.length));
-            array.waits.add(self.now - self.io.ios[first as usize].since);
+            array.queue.set(self.clock.now, f64::from(array.line.length));
+            array.waits.add(self.clock.now - self.io.ios[first as usize].since);
             self.accept(index, first);
         }
     }

@@ -1,5 +1,6 @@
 //! From a scenario to the initial state of its I/O path.
 
+use crate::ids::{Id, ProcessId};
 use crate::io::array::Array;
 use crate::io::guest::{Controller, ROUTE, Target, Vdisk, VmIo, Worker};
 use crate::io::{Depth, DiskSet, NONE, Owner, Port, Waits};
@@ -276,7 +277,7 @@ impl Simulation {
             .resize(self.io.workers.len() + workers, Worker::default());
         let each = (f64::from(outstanding) * spec.load).round() as usize;
         for slot in 0..each * vdisks.len() {
-            let owner = (first_process + slot % workers) as u32;
+            let owner = ProcessId::new(first_process + slot % workers);
             let id = self.io.allocate(vm, owner, vdisks.start + slot % vdisks.len());
             if !self.is_throttled(id) {
                 self.io.workers[first_worker + slot % workers]

@@ -88,7 +88,7 @@ impl Simulation {
     pub fn queue_on_disk(&mut self, disk: usize, id: IoId, later: bool) {
         let io = &mut self.io.ios[id as usize];
         io.disk = disk as u32;
-        io.since = self.now;
+        io.since = self.clock.now;
         let state = &mut self.io.disks[disk];
         if state.used < self.io.disk_sets[state.set as usize].depth {
             state.waits.add(0);
@@ -97,7 +97,7 @@ impl Simulation {
         }
         let line = if later { &mut state.later } else { &mut state.line };
         line.push(&mut self.io.ios, id);
-        state.queue.set(self.now, f64::from(state.in_line()));
+        state.queue.set(self.clock.now, f64::from(state.in_line()));
     }
 
     fn start_on_disk(&mut self, id: IoId) {
@@ -113,7 +113,7 @@ impl Simulation {
         let end = match set.disk.flash() {
             None => {
                 let (seek, rotation) = (set.stream.uniform(), set.stream.uniform());
-                self.now + set.disk.service_ns(operation, seek, rotation)
+                self.clock.now + set.disk.service_ns(operation, seek, rotation)
             }
             Some(flash) => {
                 let (count, busy_ns) = flash.work(operation);
@@ -121,9 +121,9 @@ impl Simulation {
                 let mut busy_until = 0;
                 for number in 0..count as usize {
                     let channel = (first + number) % state.channels.len();
-                    busy_until = busy_until.max(state.channels[channel].occupy(self.now, busy_ns).1);
+                    busy_until = busy_until.max(state.channels[channel].occupy(self.clock.now, busy_ns).1);
                 }
-                let transferred = state.link.pass(self.now, operation.bytes).1;
+                let transferred = state.link.pass(self.clock.now, operation.bytes).1;
                 match io.write {
                     true => flash.acknowledged_ns(transferred, busy_until),
                     false => transferred.max(busy_until),
@@ -131,7 +131,7 @@ impl Simulation {
             }
         };
         state.used += 1;
-        state.busy.set(self.now, f64::from(state.used));
+        state.busy.set(self.clock.now, f64::from(state.used));
         self.step(id, Step::Disk, end);
     }
 
@@ -142,7 +142,7 @@ impl Simulation {
         let state = &mut self.io.disks[disk];
         let owner = self.io.disk_sets[state.set as usize].owner;
         state.used -= 1;
-        state.busy.set(self.now, f64::from(state.used));
+        state.busy.set(self.clock.now, f64::from(state.used));
         if !state.failed {
             state.bytes[usize::from(io.write)] += u64::from(io.bytes);
         }
@@ -160,8 +160,8 @@ impl Simulation {
             false => (&mut state.line, &mut state.later),
         };
         if let Some(next) = first.pop(&self.io.ios).or_else(|| second.pop(&self.io.ios)) {
-            state.waits.add(self.now - self.io.ios[next as usize].since);
-            state.queue.set(self.now, f64::from(state.in_line()));
+            state.waits.add(self.clock.now - self.io.ios[next as usize].since);
+            state.queue.set(self.clock.now, f64::from(state.in_line()));
             self.start_on_disk(next);
         }
         match (owner, io.role) {

@@ -2,11 +2,12 @@
 
 use super::{IoId, Line, NONE, Role, Step, Waits};
 use crate::RunError;
+use crate::clock::Event;
+use crate::ids::{Id, ProcessId, WorldId};
 use crate::simulation::Simulation;
-use crate::state::{Event, Phase, Responses, Source};
+use crate::state::{Phase, Responses, Source};
 use hypertwin_kernel::{Histogram, Nanos, Stream, TimeAverage};
 use hypertwin_models::accounting::State;
-use hypertwin_models::guest_system::ProcessId;
 use hypertwin_models::storage::virtual_controller::Coalescing;
 
 /// Records of I/Os and their parts beyond which a run is given up.
@@ -151,9 +152,9 @@ impl Simulation {
         if let Some(io) = &mut self.vms[vm_index].io
             && io.gap_ns > 0.0
         {
-            let time = io.next_issue_ns.max(self.now as f64);
+            let time = io.next_issue_ns.max(self.clock.now as f64);
             io.next_issue_ns = time + io.gap_ns;
-            if time as Nanos > self.now {
+            if time as Nanos > self.clock.now {
                 self.step(id, Step::Issue, time as Nanos);
                 return true;
             }
@@ -169,7 +170,7 @@ impl Simulation {
     }
 
     fn worker_of(&self, process: ProcessId) -> usize {
-        let process = &self.processes[process as usize];
+        let process = &self.processes[process];
         let first = self.vms[process.vm as usize]
             .io
             .as_ref()
@@ -180,9 +181,9 @@ impl Simulation {
     /// Wakes the worker `process` if it is idle and has something to do.
     pub fn start_worker(&mut self, process: ProcessId) {
         let worker = self.worker_of(process);
-        let idle = self.processes[process as usize].phase == Phase::Think;
+        let idle = self.processes[process].phase == Phase::Think;
         if idle && self.io.workers[worker].line.length > 0 {
-            let vm = self.processes[process as usize].vm as usize;
+            let vm = self.processes[process].vm as usize;
             self.vms[vm].in_progress += 1;
             self.begin_burst(process);
         }
@@ -192,7 +193,7 @@ impl Simulation {
     pub fn take_io(&mut self, process: ProcessId) -> f64 {
         let worker_index = self.worker_of(process);
         let worker = &mut self.io.workers[worker_index];
-        let vm = &mut self.vms[self.processes[process as usize].vm as usize];
+        let vm = &mut self.vms[self.processes[process].vm as usize];
         worker.current = worker.line.pop(&self.io.ios).unwrap_or(NONE);
         let guest_ns = vm.io.as_ref().map_or(0.0, |io| io.guest_ns);
         std::mem::take(&mut worker.interrupt_ns) + guest_ns + vm.cpu_burst.sample(&mut vm.streams.cpu) as f64
@@ -210,14 +211,14 @@ impl Simulation {
 
     /// Issues the I/Os of a burst of a transaction, all together. `false` if there are none.
     pub fn begin_ios(&mut self, process: ProcessId) -> bool {
-        let vm_index = self.processes[process as usize].vm as usize;
+        let vm_index = self.processes[process].vm as usize;
         let Some(io) = &mut self.vms[vm_index].io else {
             return false;
         };
         let due = io.per_burst + io.carry;
         io.carry = due.fract();
         let count = due as u32;
-        self.processes[process as usize].ios_left = count;
+        self.processes[process].ios_left = count;
         for _ in 0..count {
             let Some(io) = &mut self.vms[vm_index].io else { break };
             let vdisk = io.vdisks.start + io.next_vdisk;
@@ -254,7 +255,7 @@ impl Simulation {
         io.write = vm.read < 1.0 && vm.stream.uniform() >= vm.read;
         io.sequential = vm.random < 1.0 && vm.stream.uniform() >= vm.random;
         io.bytes = bytes;
-        io.issued = self.now;
+        io.issued = self.clock.now;
         io.stage = 0;
         let largest = vm.largest;
         if bytes <= largest {
@@ -283,7 +284,7 @@ impl Simulation {
                 PORTS => return self.send_out(id),
                 _ => self.io.vdisks[vdisk].route[stage - usize::from(stage > CONTROLLER)],
             };
-            if depth != NONE && !self.io.depths[depth as usize].enter(self.now, &mut self.io.ios, id) {
+            if depth != NONE && !self.io.depths[depth as usize].enter(self.clock.now, &mut self.io.ios, id) {
                 return;
             }
         }
@@ -292,7 +293,7 @@ impl Simulation {
     fn send_out(&mut self, id: IoId) {
         let vdisk = self.io.ios[id as usize].vdisk;
         if let Some(meter) = &mut self.io.meter {
-            meter.send(id, vdisk, self.now);
+            meter.send(id, vdisk, self.clock.now);
         }
         match self.io.vdisks[vdisk as usize].target {
             Target::Array { array, .. } => self.send_to_array(id, array as usize),
@@ -302,17 +303,17 @@ impl Simulation {
 
     fn queue_on_controller(&mut self, id: IoId) {
         let index = self.io.vdisks[self.io.ios[id as usize].vdisk as usize].controller as usize;
-        self.io.ios[id as usize].since = self.now;
+        self.io.ios[id as usize].since = self.clock.now;
         if let Some(meter) = &mut self.io.meter {
-            meter.enter(id, self.now);
+            meter.enter(id, self.clock.now);
         }
         let controller = &mut self.io.controllers[index];
         controller.line.push(&mut self.io.ios, id);
-        controller.queue.set(self.now, f64::from(controller.line.length));
+        controller.queue.set(self.clock.now, f64::from(controller.line.length));
         let world = controller.world;
         // A world that is about to wake has a request already.
         if controller.current == NONE && self.worlds[world].state == State::Wait && self.start_on_controller(index) {
-            self.ready_helpers.push_back(world);
+            self.clock.run(WorldId::new(world));
         }
     }
 
@@ -323,8 +324,8 @@ impl Simulation {
             return false;
         };
         controller.current = id;
-        controller.waits.add(self.now - self.io.ios[id as usize].since);
-        controller.queue.set(self.now, f64::from(controller.line.length));
+        controller.waits.add(self.clock.now - self.io.ios[id as usize].since);
+        controller.queue.set(self.clock.now, f64::from(controller.line.length));
         let (world, work_ns) = (controller.world, controller.work_ns);
         self.worlds[world].remaining_ns = work_ns + self.client_work_ns(id);
         true
@@ -335,7 +336,7 @@ impl Simulation {
         let id = std::mem::replace(&mut self.io.controllers[index].current, NONE);
         if id != NONE {
             if let Some(meter) = &mut self.io.meter {
-                meter.handled(id, self.io.ios[id as usize].vdisk, self.now);
+                meter.handled(id, self.io.ios[id as usize].vdisk, self.clock.now);
             }
             self.advance(id);
         }
@@ -355,7 +356,7 @@ impl Simulation {
             target,
         } = self.io.vdisks[io.vdisk as usize];
         if let Some(meter) = &mut self.io.meter {
-            meter.answer(id, io.vdisk, io.write, self.now);
+            meter.answer(id, io.vdisk, io.write, self.clock.now);
         }
         if let Target::Array { port, front, .. } = target {
             let direction = usize::from(!io.write);
@@ -363,14 +364,14 @@ impl Simulation {
             self.io.fronts[front as usize].bytes[direction] += u64::from(io.bytes);
         }
         for depth in route.into_iter().rev().filter(|&depth| depth != NONE) {
-            if let Some(next) = self.io.depths[depth as usize].leave(self.now, &self.io.ios) {
+            if let Some(next) = self.io.depths[depth as usize].leave(self.clock.now, &self.io.ios) {
                 self.advance(next);
             }
         }
         let in_flight = self.io.depths[route[RING] as usize].used;
         let controller_state = &mut self.io.controllers[controller as usize];
         controller_state.held.push(&mut self.io.ios, id);
-        if controller_state.coalescing.interrupts(self.now, in_flight) {
+        if controller_state.coalescing.interrupts(self.clock.now, in_flight) {
             let mut interrupt = true;
             while let Some(id) = self.io.controllers[controller as usize].held.pop(&self.io.ios) {
                 self.deliver_io(id, std::mem::take(&mut interrupt));
@@ -405,7 +406,7 @@ impl Simulation {
 
     fn end_io(&mut self, id: IoId) {
         let io = self.io.ios[id as usize];
-        let latency = self.now - io.issued;
+        let latency = self.clock.now - io.issued;
         if let Some(meter) = &mut self.io.meter {
             meter.end(io.vdisk, io.write, io.bytes, latency);
         }
@@ -426,7 +427,7 @@ impl Simulation {
             return;
         }
         self.io.free.push(id);
-        let process = &mut self.processes[io.owner as usize];
+        let process = &mut self.processes[io.owner];
         process.ios_left -= 1;
         if process.ios_left == 0 {
             self.wait_out_delay(io.owner);

@@ -11,8 +11,10 @@ mod disks;
 mod guest;
 mod meter;
 
-use crate::simulation::{Simulation, WORK};
-use crate::state::Event;
+use crate::clock::Event;
+pub use crate::ids::IoId;
+use crate::ids::ProcessId;
+use crate::simulation::Simulation;
 use crate::stations::Station;
 use array::Array;
 pub use build::port;
@@ -20,13 +22,10 @@ pub use disks::{DiskSet, DiskState, Owner};
 use guest::{Controller, Vdisk, Worker};
 pub use guest::{Target, VmIo};
 use hypertwin_kernel::{Nanos, TimeAverage};
-use hypertwin_models::guest_system::ProcessId;
 use hypertwin_models::storage::link::Link;
 pub use meter::{Meter, Passages};
 use std::collections::BTreeMap;
 
-/// Index of an [`Io`].
-pub type IoId = u32;
 /// No I/O, and no depth on a route.
 pub const NONE: u32 = u32::MAX;
 
@@ -333,6 +332,6 @@ impl Simulation {
 
     pub fn step(&mut self, id: IoId, step: Step, time: Nanos) {
         self.io.ios[id as usize].step = step;
-        self.at(time, WORK, Event::Io(id));
+        self.clock.at(time, Event::Io(id));
     }
 }

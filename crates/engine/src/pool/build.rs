@@ -4,9 +4,10 @@ use super::failure::Action;
 use super::rebuild::Queue;
 use super::service::{Desk, Thread};
 use super::{Coding, Cost, Counters, DeviceState, Flash, Member, Node, Pool};
+use crate::clock::Event;
 use crate::io::{DiskSet, Line, Owner, port};
-use crate::simulation::{Simulation, WORK};
-use crate::state::{Event, Kind};
+use crate::simulation::Simulation;
+use crate::state::Kind;
 use hypertwin_cluster::{Bandwidth, Component, FailureDomain, HostGroup, Redundancy, Scenario, StoragePool};
 use hypertwin_kernel::{Nanos, Stream};
 use hypertwin_models::scheduler::GroupSpec;
@@ -257,7 +258,7 @@ impl Simulation {
         for (at, action) in actions {
             let index = self.schedule.len() as u32;
             self.schedule.push(action);
-            self.at(at, WORK, Event::Failure(index));
+            self.clock.at(at, Event::Failure(index));
         }
     }
 }

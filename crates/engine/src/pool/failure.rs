@@ -127,7 +127,7 @@ impl Simulation {
             let available = state.failures == 0 && host.failures == 0 && host.link_failures == 0;
             let was = std::mem::replace(&mut state.available, available);
             if was && !available {
-                state.away_since = self.now;
+                state.away_since = self.clock.now;
                 went.push(device);
             }
         }
@@ -141,7 +141,7 @@ impl Simulation {
         if !went.is_empty() {
             self.give_up(index, &went);
         }
-        self.detect_from(index, self.now);
+        self.detect_from(index, self.clock.now);
         self.start_rebuilding(index);
         self.resume_suspended(index);
     }
@@ -155,7 +155,7 @@ impl Simulation {
             .chunks(pool.width)
             .filter(|members| broken(members))
             .count();
-        pool.note_redundancy(self.now);
+        pool.note_redundancy(self.clock.now);
     }
 
     /// Finds groups of which too little is left or will come back.
@@ -185,7 +185,7 @@ impl Simulation {
             );
             if self.io.disks[disk].failed {
                 dropped.extend(std::iter::from_fn(|| self.io.disks[disk].give_up(&self.io.ios)));
-                self.io.disks[disk].queue.set(self.now, 0.0);
+                self.io.disks[disk].queue.set(self.clock.now, 0.0);
             }
             let host = self.pools[index].nodes[node].host;
             if self.hosts[host].failures > 0 {
@@ -199,7 +199,7 @@ impl Simulation {
     }
 
     fn note(&mut self, index: usize, action: &Action, lost_before: u64) {
-        let now = self.now;
+        let now = self.clock.now;
         let pool = &mut self.pools[index];
         let suspended = (0..pool.groups)
             .filter(|&group| pool.whole(group) < pool.minimum)

@@ -1,6 +1,7 @@
 //! The way of an I/O through a pool: legs to the devices that work on it, and back.
 
 use super::Pool;
+use crate::ids::Id;
 use crate::io::{IoId, NONE, Role, Step, Target};
 use crate::simulation::Simulation;
 use hypertwin_cluster::{PoolKind, Redundancy, WritePath};
@@ -74,7 +75,7 @@ impl Simulation {
         (record.failed, record.writing) = (false, false);
         if pool.lost[group] {
             pool.count.errors += 1;
-            let at = self.now + pool.timeout_ns;
+            let at = self.clock.now + pool.timeout_ns;
             self.step(id, Step::Host, at);
             return;
         }
@@ -104,7 +105,7 @@ impl Simulation {
         let leg = self.new_leg(index, parent, member, bytes, false);
         let from = self.vms[self.io.vm_of(parent)].host;
         let to = self.pools[index].host_of(self.io.ios[leg as usize].device);
-        let arrival = self.now + self.way_ns(index, from, to);
+        let arrival = self.clock.now + self.way_ns(index, from, to);
         self.step(leg, Step::Arrive, arrival);
     }
 
@@ -301,7 +302,7 @@ impl Simulation {
     /// When data that leave a host now have passed its port and that of another.
     pub fn transmit(&mut self, from: usize, to: usize, bytes: u64) -> Nanos {
         if from == to {
-            return self.now;
+            return self.clock.now;
         }
         let port = |host: usize, peer: usize, hosts: &[crate::state::Host]| {
             let nics = &hosts[host].nics;
@@ -309,11 +310,11 @@ impl Simulation {
         };
         let (out, into) = (port(from, to, &self.hosts), port(to, from, &self.hosts));
         let out = &mut self.io.nics[out];
-        let (wait, left) = out.up.pass(self.now, bytes);
+        let (wait, left) = out.up.pass(self.clock.now, bytes);
         out.waits.add(wait);
         out.bytes[0] += bytes;
         let into = &mut self.io.nics[into];
-        let (wait, passed) = into.down.pass(self.now, bytes);
+        let (wait, passed) = into.down.pass(self.clock.now, bytes);
         into.waits.add(wait);
         into.bytes[1] += bytes;
         left.max(passed)
@@ -471,7 +472,7 @@ impl Simulation {
         let io = self.io.ios[id as usize];
         let node = self.pools[index].host_of(io.device);
         let client = self.vms[io.vm as usize].host;
-        let mut at = self.now;
+        let mut at = self.clock.now;
         if !io.write {
             at = self.transmit(node, client, u64::from(io.bytes));
         }
@@ -504,7 +505,7 @@ impl Simulation {
             pool.count.retries += 1;
             pool.count.wasted += io.sent;
             self.io.ios[id as usize].sent = 0;
-            let at = self.now + pool.timeout_ns;
+            let at = self.clock.now + pool.timeout_ns;
             self.step(id, Step::Retry, at);
             return;
         }
@@ -573,7 +574,7 @@ impl Simulation {
     fn pool_of(&self, id: IoId) -> usize {
         let io = &self.io.ios[id as usize];
         if io.vm == NONE {
-            return io.owner as usize;
+            return io.owner.index();
         }
         match self.io.vdisks[io.vdisk as usize].target {
             Target::Pool { pool, .. } => pool as usize,

@@ -1,9 +1,10 @@
 //! Making a pool whole again: what a member lacks is read from others and written, many to many.
 
 use super::Pool;
+use crate::clock::Event;
+use crate::ids::{Id, PoolId, ProcessId};
 use crate::io::{IoId, NONE, Role, Step};
-use crate::simulation::{Simulation, WORK};
-use crate::state::Event;
+use crate::simulation::Simulation;
 use crate::view::MemberView;
 use hypertwin_cluster::Rebuild;
 use hypertwin_kernel::Nanos;
@@ -64,7 +65,7 @@ impl Simulation {
         let mut load: Vec<u32> = pool.states.iter().map(|state| state.groups).collect();
         for member in 0..pool.members.len() {
             let state = &pool.states[pool.members[member].device as usize];
-            let awaited = state.available || self.now < state.away_since.saturating_add(pool.rebuild.delay_ns);
+            let awaited = state.available || self.clock.now < state.away_since.saturating_add(pool.rebuild.delay_ns);
             if awaited || pool.lost[pool.group_of(member)] {
                 continue;
             }
@@ -90,7 +91,7 @@ impl Simulation {
         }
         self.count_degraded(index);
         self.queue_incomplete(index);
-        self.detect_from(index, self.now + 1);
+        self.detect_from(index, self.clock.now + 1);
         self.start_rebuilding(index);
         self.resume_suspended(index);
     }
@@ -101,12 +102,12 @@ impl Simulation {
         let away = pool.states.iter().filter(|state| !state.available && state.groups > 0);
         let ends = away.map(|state| state.away_since.saturating_add(pool.rebuild.delay_ns));
         // of what has been away for longer, `on_detect` could replace nothing, until something else changes
-        let next = match from > self.now {
+        let next = match from > self.clock.now {
             true => ends.filter(|end| *end >= from).min(),
             false => ends.map(|end| end.max(from)).min(),
         };
         if let Some(at) = next {
-            self.at(at, WORK, Event::Detect { pool: index as u32 });
+            self.clock.at(at, Event::Detect(PoolId::new(index)));
         }
     }
 
@@ -136,12 +137,12 @@ impl Simulation {
             rebuild.working.insert(first.1);
             self.next_unit(index, first.1);
         }
-        self.pools[index].rebuild.note(self.now);
+        self.pools[index].rebuild.note(self.clock.now);
     }
 
     /// The next piece of what a member lacks, when the throttle of its node and of one that it is read from allow.
     fn next_unit(&mut self, index: usize, member: usize) {
-        let unit = self.io.allocate(NONE as usize, index as u32, 0);
+        let unit = self.io.allocate(NONE as usize, ProcessId::new(index), 0);
         let pool = &mut self.pools[index];
         let (group, position) = (pool.group_of(member), member % pool.width);
         let bytes = pool.members[member].due.min(pool.rebuild.unit);
@@ -150,16 +151,16 @@ impl Simulation {
         record.role = Role::Rebuild;
         (record.group, record.member, record.bytes) = (group as u32, position as u8, bytes as u32);
         (record.write, record.device) = (true, target);
-        let mut turn = self.now;
+        let mut turn = self.clock.now;
         let node = pool.node_of_device(target as usize);
-        turn = turn.max(pool.nodes[node].rebuild_write.pass(self.now, bytes).1);
+        turn = turn.max(pool.nodes[node].rebuild_write.pass(self.clock.now, bytes).1);
         for source in pool.sources(member) {
             let node = pool.node_of_device(pool.members[source].device as usize);
-            turn = turn.max(pool.nodes[node].rebuild_read.pass(self.now, bytes).1);
+            turn = turn.max(pool.nodes[node].rebuild_read.pass(self.clock.now, bytes).1);
         }
         // its turn comes when what was before it has passed, and its own bytes are on their way
         let own_ns = (bytes as f64 * 1e9 / pool.rebuild.bytes_per_s) as Nanos;
-        self.step(unit, Step::Retry, turn.saturating_sub(own_ns).max(self.now));
+        self.step(unit, Step::Retry, turn.saturating_sub(own_ns).max(self.clock.now));
     }
 
     /// A piece is read from the devices that have it.
@@ -231,7 +232,7 @@ impl Simulation {
         let whole = pool.whole(group);
         if whole == pool.width {
             pool.degraded -= 1;
-            pool.note_redundancy(self.now);
+            pool.note_redundancy(self.clock.now);
         }
         for other in group * pool.width..(group + 1) * pool.width {
             if pool.rebuild.waiting.remove(&(whole - 1, other)) {
@@ -253,7 +254,7 @@ impl Simulation {
         let member = io.group as usize * pool.width + usize::from(io.member);
         pool.rebuild.working.remove(&member);
         pool.queue(member);
-        pool.rebuild.note(self.now);
+        pool.rebuild.note(self.clock.now);
         self.start_rebuilding(index);
     }
 }

@@ -109,7 +109,7 @@ impl Simulation {
                 let disks = &self.io.disks[pool.devices.clone()];
                 disks.iter().map(|disk| disk.bytes[direction]).sum()
             };
-            let rate = count.rebuilt as f64 / pool.rebuild.busy_ns(self.now).max(1) as f64;
+            let rate = count.rebuilt as f64 / pool.rebuild.busy_ns(self.clock.now).max(1) as f64;
             let seconds = |ns: Nanos| ns as f64 / 1e9;
             let due = pool.due_here();
             let longest = pool.longest_degraded_ns;
@@ -117,7 +117,7 @@ impl Simulation {
             let time_to_whole_s = match pool.degraded_since {
                 None => (longest > 0).then(|| seconds(longest)),
                 Some(_) if count.lost > 0 || due == 0 || rate <= 0.0 => None,
-                Some(since) => Some(seconds(longest).max(seconds(self.now - since) + due as f64 / rate / 1e9)),
+                Some(since) => Some(seconds(longest).max(seconds(self.clock.now - since) + due as f64 / rate / 1e9)),
             };
             let share = |groups: usize| 100.0 * groups as f64 / pool.groups as f64;
             let report = PoolReport {

@@ -1,5 +1,6 @@
 //! The services of a pool's nodes: threads that the hosts' schedulers place beside the machines'.
 
+use crate::ids::{Id, WorldId};
 use crate::io::{IoId, Line, NONE, Role, Waits};
 use crate::simulation::Simulation;
 use hypertwin_kernel::TimeAverage;
@@ -43,14 +44,14 @@ impl Thread {
 impl Simulation {
     /// What a device is to do goes to its service first.
     pub fn queue_on_service(&mut self, pool: usize, desk: usize, id: IoId) {
-        self.io.ios[id as usize].since = self.now;
+        self.io.ios[id as usize].since = self.clock.now;
         let desk_state = &mut self.pools[pool].desks[desk];
         desk_state.line.push(&mut self.io.ios, id);
-        desk_state.queue.set(self.now, f64::from(desk_state.line.length));
+        desk_state.queue.set(self.clock.now, f64::from(desk_state.line.length));
         if let Some(thread) = desk_state.idle.pop() {
             self.next_task(pool, thread);
             let world = self.pools[pool].threads[thread].world;
-            self.ready_helpers.push_back(world);
+            self.clock.run(WorldId::new(world));
         }
     }
 
@@ -62,8 +63,8 @@ impl Simulation {
             desk.idle.push(thread);
             return false;
         };
-        desk.waits.add(self.now - self.io.ios[id as usize].since);
-        desk.queue.set(self.now, f64::from(desk.line.length));
+        desk.waits.add(self.clock.now - self.io.ios[id as usize].since);
+        desk.queue.set(self.clock.now, f64::from(desk.line.length));
         owner.threads[thread].current = id;
         let io = &self.io.ios[id as usize];
         let mut work_ns = owner.service.of(io.bytes);
@@ -90,7 +91,7 @@ impl Simulation {
         let mut dropped = Vec::new();
         for desk in &mut owner.desks[desks.clone()] {
             dropped.extend(std::iter::from_fn(|| desk.line.pop(&self.io.ios)));
-            desk.queue.set(self.now, 0.0);
+            desk.queue.set(self.clock.now, 0.0);
         }
         // a thread at work finds that it has none when it goes on
         for thread in owner.threads.iter_mut().filter(|thread| desks.contains(&thread.desk)) {

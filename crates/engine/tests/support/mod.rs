@@ -62,12 +62,22 @@ pub fn merge(value: &mut Value, more: Value) {
     }
 }
 
-/// Seeds of a swarm: so many, or the one that `SWARM_SEED` says.
-pub fn seeds(count: u64) -> Vec<u64> {
-    match std::env::var("SWARM_SEED") {
-        Ok(seed) => vec![seed.parse().expect("SWARM_SEED is a number")],
-        Err(_) => (0..count).collect(),
-    }
+/// Seeds of a swarm: `count` from 0, or `SWARM_SEEDS` from `SWARM_FROM`, where either is set.
+pub fn seeds(count: u64) -> std::ops::Range<u64> {
+    let set = |name: &str| {
+        std::env::var(name)
+            .ok()
+            .map(|text| text.parse::<u64>().expect("a number of seeds"))
+    };
+    let first = set("SWARM_FROM").unwrap_or(0);
+    first..first + set("SWARM_SEEDS").unwrap_or(count)
+}
+
+/// Whether a swarm runs the seeds of `make test`, of which it is known what they cover.
+pub fn usual_seeds() -> bool {
+    ["SWARM_SEEDS", "SWARM_FROM"]
+        .iter()
+        .all(|name| std::env::var_os(name).is_none())
 }
 
 /// Random choices of a swarm.

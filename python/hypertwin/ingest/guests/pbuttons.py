@@ -3,8 +3,8 @@
 Read are the sections mgstat, vmstat, iostat, sar-u, sar-d and free (Linux) and perfmon (Windows); a section begins with
 `<div id=NAME>` and ends with `</pre>`, its end comment or the next section. The HTML is only searched for these marks,
 never interpreted. If two sections have the same metric, the first one counts. The layout is that of the public
-extractors, https://github.com/murrayo/yape and https://github.com/murrayo/yaspe; mgstat's columns are from InterSystems'
-Monitoring Guide, "Monitoring Performance Using ^mgstat".
+extractors, https://github.com/murrayo/yape and https://github.com/murrayo/yaspe; mgstat's columns are from the
+Monitoring Guide of InterSystems, "Monitoring Performance Using ^mgstat".
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ class _Csv:
 
 
 class _Perfmon:
-    """Windows' counters: a header of paths, such as `\\\\HOST\\PhysicalDisk(0 C:)\\Disk Reads/sec`, then a line per sample.
+    """Windows' counters: a header of paths, as `\\\\HOST\\PhysicalDisk(0 C:)\\Disk Reads/sec`, then a line per sample.
 
     pButtons may have split the time into two columns and left out the host (its "processed" form).
     """

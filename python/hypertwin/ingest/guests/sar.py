@@ -150,7 +150,7 @@ class Record:
         self.rows.add(time, "guest_cpu_pct", 100 - (shares["%idle"] or 0) - (shares.get("%iowait") or 0))
 
     def _memory(self, time: datetime | None, cells: Mapping[str, object]) -> None:
-        """Memory in use without buffers and cache, which older versions of sysstat count as used and newer ones do not."""
+        """Memory in use without buffers and cache, which only older versions of sysstat count as used."""
         names = ("kbmemused", "kbmemfree", "%memused", "kbbuffers", "kbcached")
         figures = [self.rows.decimal(cells.get(name)) for name in names]
         if any(figure is None for figure in figures):

@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from hypertwin.errors import ScenarioError
-from hypertwin.ingest import inventory, outside
+from hypertwin.ingest import outside
+from hypertwin.ingest.appliances import is_storage_appliance
 from hypertwin.ingest.inventory import Assumption, Datastore, Demand, Host, Inventory, VirtualDisk, Vm
 from hypertwin.ingest.outside import Gap
 
@@ -377,7 +378,7 @@ class _Export:
             disks=disks,
             guest_os=_text(info.get("os_tools")) or _text(info.get("os")) or None,
             demand=Demand(overall, None, "vCPU/Overall, when it was exported") if overall is not None else None,
-            storage_appliance=inventory.is_storage_appliance(name),
+            storage_appliance=is_storage_appliance(name),
         )
 
 

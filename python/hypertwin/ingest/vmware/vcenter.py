@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from hypertwin.ingest import outside
+from hypertwin.ingest.appliances import is_storage_appliance
 from hypertwin.ingest.inventory import (
     Assumption,
     Datastore,
@@ -23,7 +24,6 @@ from hypertwin.ingest.inventory import (
     Rule,
     VirtualDisk,
     Vm,
-    is_storage_appliance,
 )
 from hypertwin.ingest.outside import Gap
 from hypertwin.ingest.vmware import vsphere

@@ -198,8 +198,8 @@ class _Reader:
             if vm.powered_on and not vm.is_template:
                 above = ("host", vm.host) if vm.host else ()
                 figures = {"vcpus": vm.vcpus, "memory_bytes": vm.memory_bytes}
-                reference = vim.VirtualMachine(of_vm[vm.name], stub)
-                vms.append(Subject(reference, (*above, "vm", vm.name), vm.vcpus + DISKS_OF_A_VM, figures))
+                handle = vim.VirtualMachine(of_vm[vm.name], stub)
+                vms.append(Subject(handle, (*above, "vm", vm.name), vm.vcpus + DISKS_OF_A_VM, figures))
         return hosts, vms
 
     def _wanted(self, is_vm: bool) -> list[str]:

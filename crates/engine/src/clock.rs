@@ -1,0 +1,128 @@
+//! Simulated time, what will happen, and what components have to tell each other at this instant.
+
+use crate::ids::{HostId, IoId, PoolId, ProcessId, VmId, WorldId};
+use hypertwin_kernel::{Calendar, EventId, Nanos};
+use std::collections::VecDeque;
+
+/// Priorities among events of one instant: work ends before anything is measured.
+const WORK: u8 = 0;
+const MEASURE: u8 = 9;
+
+/// What can happen.
+#[derive(Clone, Copy, Debug)]
+pub enum Event {
+    /// The work, guest slice or host slice on a logical CPU ends.
+    Cpu { host: HostId, cpu: u32 },
+    /// The think time or delay of a process ends.
+    Process(ProcessId),
+    /// Something happens to an I/O on its path.
+    Io(IoId),
+    /// An open workload's next transaction arrives.
+    Arrival(VmId),
+    /// Co-scheduling is checked.
+    Cosched(VmId),
+    /// A CPU limit is checked.
+    Limit(VmId),
+    /// Worlds that share a core look for a whole one.
+    BalanceThreads(HostId),
+    /// Nodes or run queues are balanced.
+    BalanceHost(HostId),
+    /// The load of a VM changes.
+    LoadStep { vm: VmId, step: u32 },
+    /// Something fails or returns.
+    Failure(u32),
+    /// A pool replaces what is still away.
+    Detect(PoolId),
+    /// The warm-up ends.
+    StartMeasuring,
+    /// The timeline takes a sample.
+    Sample,
+    /// The series for output analysis take a sample.
+    Observe,
+}
+
+/// What one component tells another once the event at hand is done with.
+#[derive(Clone, Copy, Debug)]
+pub enum Signal {
+    /// A process has something to compute.
+    Wake(ProcessId),
+    /// A world of the hypervisor or of storage has got work.
+    Run(WorldId),
+}
+
+/// Time, the calendar, and the signals of this instant.
+pub struct Clock {
+    calendar: Calendar<Event>,
+    pub now: Nanos,
+    /// When the run ends.
+    pub end: Nanos,
+    /// Signals in two lanes: processes go before worlds.
+    wakeups: VecDeque<ProcessId>,
+    ready: VecDeque<WorldId>,
+}
+
+impl Clock {
+    pub fn new(end: Nanos) -> Self {
+        Self {
+            calendar: Calendar::with_capacity(1024),
+            now: 0,
+            end,
+            wakeups: VecDeque::new(),
+            ready: VecDeque::new(),
+        }
+    }
+
+    /// Goes on to the next event; `None` at the end of the run.
+    #[inline]
+    pub fn next(&mut self) -> Option<Event> {
+        let (now, event) = self.calendar.pop().filter(|&(now, _)| now <= self.end)?;
+        self.now = now;
+        Some(event)
+    }
+
+    /// `event` happens at `time`.
+    pub fn at(&mut self, time: Nanos, event: Event) -> EventId {
+        self.calendar.schedule(time, WORK, event)
+    }
+
+    /// As [`Self::at`], after everything else that happens at `time`.
+    pub fn measure_at(&mut self, time: Nanos, event: Event) {
+        self.calendar.schedule(time, MEASURE, event);
+    }
+
+    /// Moves `pending` to `time` if there is one that has not happened, else schedules `event`.
+    #[inline]
+    pub fn move_to(&mut self, time: Nanos, pending: Option<EventId>, event: Event) -> EventId {
+        let moved = pending.and_then(|pending| self.calendar.reschedule(pending, time));
+        moved.unwrap_or_else(|| self.at(time, event))
+    }
+
+    /// The event will not happen.
+    pub fn cancel(&mut self, event: EventId) {
+        self.calendar.cancel(event);
+    }
+
+    /// Events that have happened.
+    pub fn events(&self) -> u64 {
+        self.calendar.popped()
+    }
+
+    /// `process` becomes runnable in its guest.
+    pub fn wake(&mut self, process: ProcessId) {
+        self.wakeups.push_back(process);
+    }
+
+    /// `world`, which waits, becomes ready.
+    pub fn run(&mut self, world: WorldId) {
+        self.ready.push_back(world);
+    }
+
+    /// The next signal of this instant.
+    #[inline]
+    pub fn signal(&mut self) -> Option<Signal> {
+        match self.wakeups.pop_front() {
+            Some(process) => Some(Signal::Wake(process)),
+            None => self.ready.pop_front().map(Signal::Run),
+        }
+    }
+}

@@ -1,0 +1,38 @@
+"""Storage appliances by their names: VMs that serve the storage of their host, as hyperconverged products have them.
+
+A name counts when it has a product's own name as a word: as its installer writes it (`NTNX-18SM6F-A-CVM`,
+`OmniStackVC-10-1-1-5`, `stCtlVM-FCH1936V0GD`, `ScaleIO-10.0.0.11`), or as people do (`SvSAN-01`, `hp_storevirtual`).
+What products call the VM (SVM, CVM, SCVM, VSA) is too short for that: `web-svm` may be a support vector machine, and
+`kaseya-vsa` is no storage. It counts only as the whole name, with a number or an address: `SVM1`, `vsa-01`, `scvm-3`.
+VMs beside a product that serve no data (gateways, managers, witnesses, Prism Central's `NTNX-...-PCVM`) do not count.
+
+A cluster file can say what a name does not: `vms.NAME.storage_appliance`.
+"""
+
+from __future__ import annotations
+
+import re
+
+_PRODUCTS = (
+    r"^ntnx[-_].*[-_]cvm",  # Nutanix
+    r"omnistackvc",  # HPE SimpliVity
+    r"stctlvm|springpath",  # Cisco HyperFlex, Springpath
+    r"scaleio|vxflex(?:os)?|powerflex",  # Dell
+    r"svsan|stormagic",  # StorMagic
+    r"storevirtual|lefthand",  # HPE
+    r"starwind|datrium|petasan",
+)
+_ROLE = r"(?:svm|s?cvm|vsa)"
+_APPLIANCE = re.compile(
+    rf"(?<![a-z0-9])(?:{'|'.join(_PRODUCTS)}){_ROLE}?(?![a-z])|^{_ROLE}[-_. 0-9]*$",
+    re.IGNORECASE,
+)
+_BESIDE = re.compile(
+    r"(?<![a-z])(?:gw|gateway|manager|management|mgmt|console|installer|witness|arbiter|fom|nsh)(?![a-z])",
+    re.IGNORECASE,
+)
+
+
+def is_storage_appliance(name: str) -> bool:
+    """Whether a VM of this name serves storage to its host."""
+    return _APPLIANCE.search(name) is not None and _BESIDE.search(name) is None
