@@ -35,6 +35,7 @@ PREFIX = "hypertwin-"
 MODULES: dict[str, set[str]] = {
     "errors": {"_core"},
     "frame": set(),
+    "writing": {"errors"},
     "yaml_file": {"errors"},
     "scenario": {"yaml_file", "errors", "ingest", "_core"},
     "docs": {"_core"},
@@ -42,17 +43,13 @@ MODULES: dict[str, set[str]] = {
     "validation": {"scenario", "run", "plan", "errors"},
     "vnuma": {"scenario", "errors", "_core"},
     "report": {"frame", "errors", "scenario"},
-    "ingest": {"yaml_file", "errors"},
+    "ingest": {"yaml_file", "writing", "errors"},
     "diagnose": {"scenario", "run", "vnuma", "report", "ingest", "errors", "frame"},
     "calibration": {"scenario", "run", "report", "yaml_file", "errors", "frame", "_core"},
     "plan": {"scenario", "run", "vnuma", "report", "errors", "frame", "_core"},
-    "lab": {"scenario", "run", "report", "ingest", "yaml_file", "errors", "frame", "_core"},
+    "lab": {"scenario", "run", "report", "ingest", "yaml_file", "writing", "errors", "frame", "_core"},
     "cli": {
-        *("scenario", "run", "vnuma", "frame", "errors", "validation", "report", "_core"),
-        *("ingest", "diagnose", "calibration", "plan", "lab"),
-    },
-    "serve": {
-        *("scenario", "run", "vnuma", "frame", "errors", "validation", "report", "_core"),
+        *("scenario", "run", "vnuma", "frame", "errors", "writing", "validation", "report", "_core"),
         *("ingest", "diagnose", "calibration", "plan", "lab"),
     },
     "": {"scenario", "run", "calibration", "plan", "errors"},  # hypertwin/__init__.py: the public API

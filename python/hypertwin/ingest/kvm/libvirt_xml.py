@@ -114,8 +114,9 @@ def parsed(text: str, source: str, root: str) -> Element:
 def host(capabilities: str, info: NodeInfo, sysinfo: str, source: str) -> HostTold:
     """A host from its capabilities, its SMBIOS data (may be empty), and `virNodeGetInfo` for what these lack."""
     tree = parsed(capabilities, source, "capabilities")
-    places, memory, offline = _cells(tree, source)
-    assumed: list[str] = []
+    places, memory, without_cpus, offline = _cells(tree, source)
+    outside_nodes = linux_host.outside_nodes(info.memory_bytes, memory + without_cpus) if memory else None
+    assumed = [outside_nodes] if outside_nodes else []
     if places:
         sockets = len({place.socket for place in places.values()})
         cores = len({place[:3] for place in places.values()})
@@ -149,10 +150,10 @@ def host(capabilities: str, info: NodeInfo, sysinfo: str, source: str) -> HostTo
     )
 
 
-def _cells(tree: Element, source: str) -> tuple[dict[int, Place], int, int]:
-    """Where each logical CPU is, the memory of nodes with CPUs, and how many CPUs are offline."""
+def _cells(tree: Element, source: str) -> tuple[dict[int, Place], int, int, int]:
+    """Where each logical CPU is, the memory of nodes with CPUs and of those without, and how many CPUs are offline."""
     places: dict[int, Place] = {}
-    memory = offline = 0
+    memory = without_cpus = offline = 0
     threads: dict[tuple[int, int], int] = {}
     for position, cell in enumerate(tree.iterfind("host/topology/cells/cell")):
         _at_most(position + 1, MOST_CELLS, source, "NUMA cells")
@@ -162,8 +163,11 @@ def _cells(tree: Element, source: str) -> tuple[dict[int, Place], int, int]:
                 source, "host/topology/cells/cell", cell.get("id") or "no id", "a number", "is it what libvirt gave?"
             )
         listed = list(cell.iterfind("cpus/cpu"))
+        size = _bytes(cell.find("memory")) or 0
         if listed:
-            memory += _bytes(cell.find("memory")) or 0
+            memory += size
+        else:
+            without_cpus += size
         for cpu in listed:
             number, socket, core = (_whole(cpu.get(key)) for key in ("id", "socket_id", "core_id"))
             sibling = re.match("[0-9]{1,5}", cpu.get("siblings", ""), re.ASCII)
@@ -177,7 +181,7 @@ def _cells(tree: Element, source: str) -> tuple[dict[int, Place], int, int]:
             key = (socket, int(sibling[0]))  # not by core_id, which two dies of a socket may have in common
             threads[key] = threads.get(key, -1) + 1
             places[number] = Place(socket, node, key[1], threads[key])
-    return places, memory, offline
+    return places, memory, without_cpus, offline
 
 
 def _processor(tree: Element, sysinfo: str, info: NodeInfo, source: str) -> tuple[float | None, str, list[str]]:

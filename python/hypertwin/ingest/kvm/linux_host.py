@@ -24,6 +24,10 @@ USUAL = "Linux numbers its logical CPUs as usual, the first threads of all cores
 """The assumption behind `Numbering.usual`."""
 
 
+NOTICEABLE = 0.05
+"""Part of a host's memory that firmware and kernel may keep from its NUMA nodes unnoticed."""
+
+
 class Place(NamedTuple):
     """Where a logical CPU is, by the host's own numbers."""
 
@@ -112,6 +116,17 @@ def written(cpus: Iterable[int]) -> str:
         else:
             runs.append([cpu])
     return ",".join("-".join(map(str, run)) for run in runs)
+
+
+def outside_nodes(total_bytes: int, nodes_bytes: int) -> str | None:
+    """What to say where a host's NUMA nodes have noticeably less memory than the host; None where they do not.
+
+    Linux leaves the size of its nodes as it was when memory is added to a running system.
+    """
+    if total_bytes - nodes_bytes <= NOTICEABLE * total_bytes:
+        return None
+    node, whole = nodes_bytes / 2**30, total_bytes / 2**30
+    return f"{node:.1f} GiB of memory, the sum of its NUMA nodes; {whole - node:.1f} of its {whole:.1f} GiB are on none"
 
 
 def clock_in_name(model: str) -> float | None:

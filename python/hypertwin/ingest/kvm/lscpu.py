@@ -18,7 +18,9 @@ from hypertwin.ingest.inventory import Assumption, Host, Inventory, grouped
 from hypertwin.ingest.kvm import linux_host
 from hypertwin.ingest.outside import Gap, refuse
 
-COMMANDS = "LC_ALL=C lscpu -J > lscpu.json; LC_ALL=C numactl -H > numactl.txt"
+COMMANDS = (
+    "LC_ALL=C lscpu -J > lscpu.json; LC_ALL=C numactl -H > numactl.txt; grep MemTotal /proc/meminfo >> numactl.txt"
+)
 MOST_BYTES = 2**20
 MOST_FIELDS = 10_000
 MOST_NODES = 1_024
@@ -38,6 +40,8 @@ class Nodes:
     memory_bytes: int
     without_cpus_bytes: int
     """The part of the memory on nodes without CPUs (CXL, persistent memory)."""
+    host_bytes: int | None = None
+    """The host's memory by `/proc/meminfo`; None where the file does not have its `MemTotal`."""
 
 
 def recognises(head: bytes) -> bool:
@@ -117,9 +121,12 @@ def nodes(path: Path) -> Nodes | None:
     """The nodes in the output of `numactl -H`; None where it says that the host has no NUMA."""
     cpus: dict[int, int] = {}
     sizes: dict[int, int] = {}
+    host: int | None = None
     for number, line in enumerate(outside.read_bytes(path, MOST_BYTES).decode("utf-8", "replace").splitlines(), 1):
         if line.startswith("No NUMA available"):
             return None
+        if total := re.fullmatch(r"MemTotal:\s*([0-9]{1,15}) kB\s*", line):
+            host = int(total[1]) * 1024
         match = re.fullmatch(r"node ([0-9]{1,5}) (cpus|size):\s*(.*)", line)
         if match is None:
             continue
@@ -137,7 +144,7 @@ def nodes(path: Path) -> Nodes | None:
         refuse(path, "node 0 size", "nothing", "the output of numactl -H, with a size of each node", COMMANDS)
     empty = [node for node in sizes if not cpus.get(node)]
     with_cpus = sum(1 for count in cpus.values() if count)
-    return Nodes(with_cpus, sum(sizes.values()), sum(sizes[node] for node in empty) if with_cpus else 0)
+    return Nodes(with_cpus, sum(sizes.values()), sum(sizes[node] for node in empty) if with_cpus else 0, host)
 
 
 def _is_numactl(head: bytes) -> bool:
@@ -168,6 +175,9 @@ def _host(lscpu: Path, numactl: Path | None, taken: set[str], number: int) -> tu
         if numa.without_cpus_bytes:
             left = f"{numa.without_cpus_bytes / GIB:.0f} GiB on NUMA nodes without CPUs are left out"
             assumptions.append(Assumption(name, left))
+        outside_nodes = linux_host.outside_nodes(numa.host_bytes or 0, numa.memory_bytes)
+        if outside_nodes:
+            assumptions.append(Assumption(name, outside_nodes))
     else:
         memory = sockets * cores * ASSUMED_BYTES_PER_CORE
         gaps.append(Gap("numactl -H", "memory of the host"))
