@@ -105,7 +105,7 @@ fn durability(
 /// Virtual NUMA of every machine of a scenario, as a JSON object {"vms": {NAME: layout}}.
 #[pyfunction]
 fn vnuma(scenario_json: &str) -> PyResult<String> {
-    let layouts = hypertwin_engine::vnuma::layouts(&parse(scenario_json)?);
+    let layouts = hypertwin_engine::layouts(&parse(scenario_json)?);
     let layouts = layouts.ok_or_else(|| RunFailed::new_err(hypertwin_engine::RunError::NoPlacement.to_string()))?;
     json(&BTreeMap::from([("vms", layouts)]))
 }

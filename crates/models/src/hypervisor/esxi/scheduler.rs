@@ -21,13 +21,13 @@
 //!
 //! **Valid** for versions 5.0 to 9.0 and hosts with one or two threads per core.
 
+use super::vnuma::home_rules;
 use crate::cpu_set::CpuSet;
 use crate::numa;
 use crate::scheduler::{
     BalancePeriods, CoschedulingThresholds, CpuScheduler, GroupSpec, Placement, SliceEnd, WorldSpec,
 };
 use crate::topology::{Domain, Occupancy, Topology, WorldId};
-use crate::vnuma;
 use hypertwin_cluster::{HostGroup, Hypervisor, SchedulerOptions};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -65,8 +65,6 @@ const BY_VERSION: [(Hypervisor, u64, u64); 2] = [
 const CREDIT_HORIZON_NS: u64 = 1_000 * MS;
 /// Rebalance periods for which a moved client stays where it is (the effect of `Numa.MigThrashThreshold`).
 const NUMA_SETTLE_PERIODS: u64 = 5;
-/// Charging of a vCPU whose hyper-threading sibling is busy (VMware: 62.5 % of its run time).
-pub const SHARED_CORE_CHARGE: f64 = 0.625;
 
 impl EsxiParameters {
     /// The defaults of a version.
@@ -84,7 +82,7 @@ impl EsxiParameters {
             poll_ns: MS,
             ht_rebalance_ns: 5 * MS,
             numa_rebalance_ns: 2_000 * MS,
-            numa: vnuma::rebalancing(version, &SchedulerOptions::default()),
+            numa: home_rules(version, &SchedulerOptions::default()),
         }
     }
 
@@ -105,7 +103,7 @@ impl EsxiParameters {
                 *target = value.nanos();
             }
         }
-        p.numa = vnuma::rebalancing(host.hypervisor, options);
+        p.numa = home_rules(host.hypervisor, options);
         p
     }
 }
