@@ -8,9 +8,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from hypertwin import run, validation, vnuma
+from hypertwin import run, validation, vnuma, writing
 from hypertwin.cli import output
-from hypertwin.report import charts, files, html, table
+from hypertwin.report import comparison, files, simulation, simulation_page
+from hypertwin.report.simulation_charts import Mark
 
 FOLDER = Path("out/demo")
 
@@ -22,21 +23,21 @@ def main() -> None:
     sweep = run.points_of(study.scenario, study.sweep, {}, study.sweep_settings)
     with output.progress_bar("sweeping") as progress:
         result = run.run_points(sweep, progress=progress).to_dict()
-    output.print_table(table.result_table(result, output.terminal_width()))
+    output.print_table(simulation.table(result, output.terminal_width()))
     with output.progress_bar("validating") as progress:
         rows = validation.validate([study], progress=progress)
-    output.print_table(table.validation_table(rows))
-    page = html.render(
+    output.print_table(comparison.table(rows))
+    page = simulation_page.page(
         result,
         title=study.title,
         description=f"Published measurements: {study.source}.",
         validation=rows,
-        marks=[charts.Mark(changes, path, value) for changes, path, value in study.published_points()],
+        marks=[Mark(changes, path, value) for changes, path, value in study.published_points()],
         layouts=vnuma.layouts(sweep[0].scenario),
     )
-    files.write_atomically(FOLDER / "result.json", files.to_json(result))
-    files.write_atomically(FOLDER / "validation.json", files.to_json(rows))
-    files.write_atomically(FOLDER / "report.html", page)
+    writing.write_atomically(FOLDER / "result.json", files.to_json(result))
+    writing.write_atomically(FOLDER / "validation.json", files.to_json(rows))
+    writing.write_atomically(FOLDER / "report.html", page.html())
     print(f"report: {FOLDER / 'report.html'}")
 
 

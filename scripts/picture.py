@@ -13,7 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hypertwin import validation
-from hypertwin.report import charts, comparison
+from hypertwin.report import comparison
+from hypertwin.report.charts import Chart
+from hypertwin.report.simulation_charts import Mark, sweep_charts
 
 ROOT = Path(__file__).resolve().parents[1]
 PANEL = (
@@ -28,10 +30,10 @@ def monster_vm() -> None:
     """Response time and CPU of the sweep, side by side."""
     points = json.loads((ROOT / "out/demo/result.json").read_text())["points"]
     study = validation.find("monster-vm")
-    marks = [charts.Mark(changes, path, value) for changes, path, value in study.published_points()]
-    ((_, drawn),) = charts.sweep_charts(points, marks)
+    marks = [Mark(changes, path, value) for changes, path, value in study.published_points()]
+    ((_, drawn),) = sweep_charts(points, marks)
     chosen = [chart for chart in drawn if chart.title in ("Response time", "Guest CPU and host usage")]
-    take("monster-vm", [charts.Chart(chart.title, "", chart.figure) for chart in chosen], height=425)
+    take("monster-vm", [Chart(chart.title, "", chart.figure) for chart in chosen], height=425)
 
 
 def esxi_vnuma() -> None:
@@ -43,7 +45,7 @@ def esxi_vnuma() -> None:
     take("esxi-vnuma", [*points, *cases], height=985)
 
 
-def take(name: str, drawn: Sequence[charts.Chart], height: int) -> None:
+def take(name: str, drawn: Sequence[Chart], height: int) -> None:
     """Take a picture of charts, two in a row and a third one below."""
     for index, chart in enumerate(drawn):
         chart.figure.update_layout(width=520 if index < 2 else 1100)

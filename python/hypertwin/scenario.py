@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-from hypertwin import _core, yaml_file
+from hypertwin import _core, language, yaml_file
 from hypertwin.errors import FileError, Mistake, ScenarioError
 from hypertwin.ingest.benchmarks import fio
 from hypertwin.yaml_file import MAX_DEPTH, HugeNumber, Node
@@ -44,6 +44,11 @@ class Scenario:
         """Everything in `json`, as mappings and tuples that cannot be changed."""
         frozen: Mapping[str, Any] = _freeze(json.loads(self.json))
         return frozen
+
+    @cached_property
+    def inventory(self) -> language.Inventory:
+        """Every host, VM and pool by name, with what follows from its keys."""
+        return language.inventory(self.json)
 
     @property
     def name(self) -> str:
@@ -90,6 +95,31 @@ def loads(
     """Read a scenario from YAML or JSON text; `file` is its name in messages. Otherwise like `load`."""
     document = yaml_file.parse(text, file)
     return _check(_Source(None, file, document.root, document.mistakes, _as_mapping(overrides)))
+
+
+def named_files(path: str | Path, changes: Iterable[tuple[str, object]] = ()) -> list[Path]:
+    """The fio job files that a scenario file names, as it is and after each of the changes.
+
+    None of a scenario that cannot be read.
+    """
+    file, named = Path(path), []
+    try:
+        if not file.is_file():  # a pipe can be read only once
+            return []
+        data = yaml_file.parse(yaml_file.read_text(file), str(path)).root.data()
+        named += _job_names(data)
+        for place, value in changes:
+            _override(data, place, value, "", {})
+            named += _job_names(data)
+    except (OSError, ScenarioError, ValueError):
+        pass
+    return [file.parent / name.partition("#")[0] for name in named]
+
+
+def _job_names(data: Any) -> list[str]:
+    workloads = data.get("workloads") if isinstance(data, dict) else None
+    listed = workloads.values() if isinstance(workloads, dict) else ()
+    return [each["fio"] for each in listed if isinstance(each, dict) and isinstance(each.get("fio"), str)]
 
 
 def parse_sets(items: Iterable[str]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from tests.e2e.test_report import HOSTILE, Tags, figures
 
 import hypertwin
 from hypertwin.calibration import file as calibration_file
-from hypertwin.report import html
+from hypertwin.report import calibration
 from hypertwin.report.metric_path import parse
 
 TRUE = {"workloads.oltp.cpu.mean": "5.1 ms", "workloads.oltp.delay.mean": "7 ms"}
@@ -144,7 +144,7 @@ def test_the_table_says_parameters_errors_and_what_it_was_fitted_to(cli, points)
 def test_hostile_text_stays_text(found):
     text = json.dumps(found.to_dict()).replace('"tiny"', json.dumps(HOSTILE)).replace("load 0.5", "<b>load</b>")
     text = text.replace("workloads.oltp.cpu.mean", json.dumps(HOSTILE)[1:-1])
-    page = html.render_calibration({**json.loads(text), "notes": [HOSTILE], "set": {HOSTILE: HOSTILE}})
+    page = calibration.page({**json.loads(text), "notes": [HOSTILE], "set": {HOSTILE: HOSTILE}}).html()
     tags = Tags(page).found
     assert sum(tag == "script" for tag, _ in tags) == 3
     assert not [tag for tag, attributes in tags if tag in ("img", "b") or "onerror" in attributes]

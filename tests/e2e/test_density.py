@@ -9,7 +9,7 @@ import pytest
 from tests.e2e.test_report import HOSTILE, Tags, figures
 
 import hypertwin
-from hypertwin.report import html
+from hypertwin.report import density as report
 
 SHARED_CORE = """
 name: shared-core
@@ -89,7 +89,7 @@ def test_json_has_the_form_of_the_contract(cli, shared, tmp_path):
 def test_hostile_text_stays_text(shared):
     found = hypertwin.density(shared, vm="work", slo="ready_pct<=50", maximum=3, duration=4, replications=2)
     text = json.dumps(found.to_dict()).replace("shared-core", "<b>core</b>").replace('"work"', json.dumps(HOSTILE))
-    page = html.render_density({**json.loads(text), "set": {HOSTILE: HOSTILE}})
+    page = report.page({**json.loads(text), "set": {HOSTILE: HOSTILE}}).html()
     tags = Tags(page).found
     assert sum(tag == "script" for tag, _ in tags) == 3
     assert not [tag for tag, attributes in tags if tag in ("img", "b") or "onerror" in attributes]

@@ -9,7 +9,8 @@ from html.parser import HTMLParser
 import pytest
 
 import hypertwin
-from hypertwin.report import charts, html
+from hypertwin.report import simulation_page
+from hypertwin.report.simulation_charts import Mark
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'"
 
@@ -57,7 +58,7 @@ def test_the_report_is_one_file_with_charts(cli, tiny, tmp_path):
 
 
 def test_load_is_the_x_axis_and_each_vcpu_count_a_line(swept):
-    page = html.render(swept)
+    page = simulation_page.page(swept).html()
     response = figures(page)["chart-1"][0]
     assert [trace["name"] for trace in response["data"]] == ["1 vCPUs", "2 vCPUs"]
     assert response["data"][0]["x"] == [1, 2, 3]
@@ -68,11 +69,11 @@ def test_load_is_the_x_axis_and_each_vcpu_count_a_line(swept):
 
 def test_published_figures_are_marked_where_they_belong(swept):
     marks = [
-        charts.Mark({"vms.db.vcpus": 2, "vms.db.load": 3}, "vms.db.guest_cpu_pct", 50.0),
-        charts.Mark({"vms.db.vcpus": 2, "vms.db.load": 3, "vms.web.count": 1}, "vms.db.guest_cpu_pct", 60.0),
-        charts.Mark({"vms.db.vcpus": 9, "vms.db.load": 3}, "vms.db.guest_cpu_pct", 70.0),
+        Mark({"vms.db.vcpus": 2, "vms.db.load": 3}, "vms.db.guest_cpu_pct", 50.0),
+        Mark({"vms.db.vcpus": 2, "vms.db.load": 3, "vms.web.count": 1}, "vms.db.guest_cpu_pct", 60.0),
+        Mark({"vms.db.vcpus": 9, "vms.db.load": 3}, "vms.db.guest_cpu_pct", 70.0),
     ]
-    drawn = figures(html.render(swept, marks=marks))
+    drawn = figures(simulation_page.page(swept, marks=marks).html())
     marked = [trace for choices in drawn.values() for trace in choices[0]["data"] if trace.get("name") == "published"]
     assert [(trace["x"], trace["y"]) for trace in marked] == [([3], [50.0])]
 
@@ -88,7 +89,7 @@ def test_published_figures_are_marked_where_they_belong(swept):
 )
 def test_any_sweep_can_be_drawn(tiny, sweep):
     result = hypertwin.simulate(tiny, sweep=sweep, replications=1).to_dict()
-    assert figures(html.render(result))
+    assert figures(simulation_page.page(result).html())
 
 
 def test_hostile_text_stays_text(swept):
@@ -101,7 +102,7 @@ def test_hostile_text_stays_text(swept):
             **{"published": 1.0, "twin": 1.0, "error_pct": 0.0, "tolerance": 1.0, "pass": True},
         }
     ]
-    page = html.render(json.loads(text), title=HOSTILE, description=HOSTILE, validation=rows)
+    page = simulation_page.page(json.loads(text), title=HOSTILE, description=HOSTILE, validation=rows).html()
     tags = Tags(page).found
     assert sum(tag == "script" for tag, _ in tags) == 3
     assert not [tag for tag, attributes in tags if tag in ("img", "b") or "onerror" in attributes]
@@ -110,4 +111,4 @@ def test_hostile_text_stays_text(swept):
 
 
 def test_the_same_result_gives_the_same_bytes(swept):
-    assert html.render(swept) == html.render(swept)
+    assert simulation_page.page(swept).html() == simulation_page.page(swept).html()

@@ -12,7 +12,7 @@ from tests.e2e.test_report import HOSTILE, Tags, figures
 from hypertwin import validation
 from hypertwin.cli import validate as cli_validate
 from hypertwin.errors import ScenarioError
-from hypertwin.report import comparison, html, table
+from hypertwin.report import comparison
 
 STUDY = """
 title: Tiny
@@ -111,7 +111,7 @@ def test_a_case_may_ask_for_a_density_or_for_durability(study):
     )
     assert [row["twin"] for row in rows[:3]] == [2, 0, 3]
     assert [row["pass"] for row in rows] == [True, True, True, True, False, True]
-    assert table.twin_text(rows[3]) == "7.354e-12 1/year"
+    assert comparison.twin_text(rows[3]) == "7.354e-12 1/year"
 
 
 def test_only_rows_of_simulated_cases_are_points_of_a_chart(study):
@@ -193,7 +193,7 @@ def test_a_figure_of_one_of_several_outcomes_says_how_likely_it_is(study):
 
 def test_the_page_draws_each_number_where_it_belongs(study):
     rows = outcome_rows(study)
-    page = html.render_comparison([comparison.Study("Tiny", "nobody", rows)], "1")
+    page = comparison.page([comparison.Study("Tiny", "nobody", rows)], "1").html()
     (scores, others) = (choices[0]["data"] for choices in figures(page).values())
     band, _, marks = scores
     assert marks["x"] == [1000, 400]
@@ -230,7 +230,7 @@ def test_hostile_studies_stay_text(study):
         {**row, **dict.fromkeys(("case", "metric", "unit", "note", "published_text", "tolerance_text"), HOSTILE)}
         for row in outcome_rows(study) * 3
     ]
-    page = html.render_comparison([comparison.Study(HOSTILE, HOSTILE, rows)] * 2, HOSTILE)
+    page = comparison.page([comparison.Study(HOSTILE, HOSTILE, rows)] * 2, HOSTILE).html()
     tags = Tags(page).found
     assert sum(tag == "script" for tag, _ in tags) == 3
     assert not [tag for tag, attributes in tags if tag == "img" or "onerror" in attributes]

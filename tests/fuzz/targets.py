@@ -38,7 +38,7 @@ from hypertwin.ingest.benchmarks import fio
 from hypertwin.ingest.inventory import Host, Inventory, Vm
 from hypertwin.ingest.kvm import libvirt_uri, libvirt_xml, lscpu, proxmox
 from hypertwin.ingest.vmware import rvtools, vcenter, vsphere
-from hypertwin.report import diagnosis, html
+from hypertwin.report import diagnosis, diagnosis_page
 
 LONGEST_MESSAGE = 100_000
 """Of an error: a list of mistakes may be long, a file poured into it is not."""
@@ -119,8 +119,9 @@ def _telemetry() -> Iterator[Target]:
         measured = demand.measured_demand([parquet_table.read(Path(path))], hosts, vms)
         _is_inventory(demand.with_demand(Inventory("x", "x", hosts, vms), measured))
         found = diagnose.diagnose([path], charts=True)
-        html.render_diagnosis({"version": "1", **found.to_dict()}, [finding.charts for finding in found.findings])
-        output.render(diagnosis.text({"version": "1", **found.to_dict()}))
+        told = {"version": "1", **found.to_dict()}
+        diagnosis_page.page(told, [finding.charts for finding in found.findings]).html()
+        output.render(diagnosis.table(told))
 
     yield Target("diagnosis of a table", judged, 0.02)
 

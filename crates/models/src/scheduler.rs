@@ -1,6 +1,6 @@
 //! The interface of a hypervisor's CPU scheduler. A scheduler is a policy: it decides which world runs where and for how
-//! long; the engine owns time, state and accounting and carries the decisions out. To add one, write one file that
-//! implements [`CpuScheduler`] and name it in [`crate::cpu_scheduler`].
+//! long; the engine owns time, state and accounting and carries the decisions out. One file
+//! implements it for each family: `crates/models/src/hypervisor/*/scheduler.rs`.
 
 use crate::topology::{Domain, Occupancy, WorldId};
 

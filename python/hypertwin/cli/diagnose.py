@@ -9,10 +9,11 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import _core
-from hypertwin.cli import output
+from hypertwin import _core, writing
+from hypertwin.cli import options, output
+from hypertwin.cli.commands import Input
 from hypertwin.errors import HypertwinError
-from hypertwin.report import diagnosis, files
+from hypertwin.report import diagnosis, diagnosis_page, files
 
 
 class Format(enum.StrEnum):
@@ -32,10 +33,12 @@ class UsageError(HypertwinError):
 def command(
     sources: Annotated[
         list[str] | None,
+        Input(),
         typer.Argument(metavar="[FILES]...", help="Telemetry: files of any known format, or addresses."),
     ] = None,
     cluster: Annotated[
         Path | None,
+        Input(options.scenario_files),
         typer.Option(
             metavar="CLUSTER.yaml", help="The cluster as a scenario: configuration, and what-ifs on the twin."
         ),
@@ -56,7 +59,7 @@ def command(
         raise UsageError("nothing to look at: give telemetry files, --cluster CLUSTER.yaml, or both")
     for path in (out, report):
         if path is not None:
-            files.check_writable(path)
+            writing.check_writable(path)
     from hypertwin import diagnose  # as long to import as all else together
 
     with output.labelled_progress_bar() as progress:
@@ -65,15 +68,15 @@ def command(
         )
     result = {"version": _core.version(), **found.to_dict()}
     if report is not None:
-        from hypertwin.report import html
-
-        files.write_atomically(report, html.render_diagnosis(result, [finding.charts for finding in found.findings]))
+        writing.write_atomically(
+            report, diagnosis_page.page(result, [finding.charts for finding in found.findings]).html()
+        )
         sys.stderr.write(f"wrote {report}\n")
     if out is not None:
-        content = files.to_json(result) if form is Format.json else output.render(diagnosis.text(result))
-        files.write_atomically(out, content)
+        content = files.to_json(result) if form is Format.json else output.render(diagnosis.table(result))
+        writing.write_atomically(out, content)
         sys.stderr.write(f"wrote {out}: {diagnosis.summary(result)}\n")
     elif form is Format.json:
         output.write(files.to_json(result))
     else:
-        output.print_table(diagnosis.text(result))
+        output.print_table(diagnosis.table(result))

@@ -9,12 +9,12 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import run, scenario, vnuma
+from hypertwin import run, scenario, vnuma, writing
 from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output
 from hypertwin.errors import HypertwinError
 from hypertwin.ingest.vmware import esxtop_export
-from hypertwin.report import files, table
+from hypertwin.report import files, simulation, simulation_page
 
 
 class Format(enum.StrEnum):
@@ -92,9 +92,9 @@ def command(
         )
     result = simulated.to_dict()
     if report is not None:
-        from hypertwin.report import html
-
-        files.write_atomically(report, html.render(result, layouts=vnuma.layouts(simulated.first_scenario)))
+        writing.write_atomically(
+            report, simulation_page.page(result, layouts=vnuma.layouts(simulated.first_scenario)).html()
+        )
         sys.stderr.write(f"wrote {report}\n")
     if form is Format.parquet:
         content: str | bytes = files.to_parquet(result)
@@ -103,12 +103,12 @@ def command(
     elif form is Format.csv:
         content = files.to_csv(result)
     elif out is None:
-        output.print_table(table.result_table(result, output.terminal_width()))
+        output.print_table(simulation.table(result, output.terminal_width()))
         return
     else:
-        content = output.render(table.result_table(result))
+        content = output.render(simulation.table(result))
     if out is not None:
-        files.write_atomically(out, content)
+        writing.write_atomically(out, content)
         sys.stderr.write(f"wrote {out}\n")
     elif isinstance(content, str):
         output.write(content)
@@ -120,11 +120,9 @@ def _check(form: Format, out: Path | None, report: Path | None) -> None:
         raise UsageError("--format parquet is binary: say where to write it with --out FILE")
     if form is Format.esxtop and out is None:
         raise UsageError("--format esxtop is one file for each host: say where to write them with --out FOLDER")
-    if out is not None and report is not None and out.resolve() == report.resolve():
-        raise UsageError(f"--out and --report both name {out}: give them different files")
     for file in (out if form is not Format.esxtop else None, report):
         if file is not None:
-            files.check_writable(file)
+            writing.check_writable(file)
 
 
 def _by_ending(out: Path | None) -> Format:

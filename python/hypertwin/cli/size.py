@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from hypertwin.cli import output
+from hypertwin.cli.commands import Input
 from hypertwin.cli.vnuma import of_option
 from hypertwin.errors import ScenarioError
 from hypertwin.plan import size, snippets
@@ -35,6 +36,7 @@ class Snippet(enum.StrEnum):
 def command(
     host: Annotated[
         str,
+        Input(lambda host, _: [host.rpartition(":")[0]]),
         typer.Option(metavar="HOST", help="2x12, 2x12x2@2.5GHz (sockets x cores x threads), or SCENARIO.yaml:HOST."),
     ],
     memory: Annotated[str, typer.Option(metavar="SIZE", help="Memory of the machine, e.g. 96GiB.")],
@@ -81,4 +83,4 @@ def command(
     if form is Format.json:
         output.write(files.to_json(result))
     else:
-        output.print_table(sizing.advice(result))
+        output.print_table(sizing.table(result))

@@ -12,8 +12,9 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import _core
+from hypertwin import _core, writing
 from hypertwin.cli import output
+from hypertwin.cli.commands import Input
 from hypertwin.errors import HypertwinError, printable
 from hypertwin.report import files
 from hypertwin.report import telemetry as shown
@@ -38,6 +39,7 @@ class UsageError(HypertwinError):
 def command(
     sources: Annotated[
         list[str],
+        Input(),
         typer.Argument(metavar="SOURCE...", help="Files of any known format, or addresses: prometheus://HOST:9090."),
     ],
     out: Annotated[
@@ -58,7 +60,7 @@ def command(
     if form is not None and (form in (Format.parquet, Format.csv)) != (out is not None):
         raise UsageError(f"--format {form} {'says nothing about a file' if out else 'needs a file: add -o FILE'}")
     if out is not None:
-        files.check_writable(out)
+        writing.check_writable(out)
     readings = [formats.read(source) for source in sources]
     with tempfile.TemporaryDirectory(prefix="hypertwin-") as folder:
         gathered = Path(folder, "table.parquet")
@@ -66,7 +68,7 @@ def command(
             rows = table.gather(readings, gathered, progress)
             figures = overview(gathered)
         if out is not None:
-            with files.appearing(out) as file:
+            with writing.appearing(out) as file:
                 if form is Format.csv:
                     table.write_csv(parquet_table.read(gathered).frames, file)
                 else:
@@ -87,4 +89,4 @@ def command(
     elif form is Format.json:
         output.write(files.to_json(found))
     else:
-        output.print_table(shown.overview(found))
+        output.print_table(shown.table(found))

@@ -9,9 +9,10 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import _core, validation
+from hypertwin import _core, validation, writing
 from hypertwin.cli import output
-from hypertwin.report import files, table
+from hypertwin.cli.commands import Input
+from hypertwin.report import comparison, files
 
 
 class Format(enum.StrEnum):
@@ -22,7 +23,11 @@ class Format(enum.StrEnum):
 
 
 def command(
-    studies: Annotated[list[str] | None, typer.Argument(metavar="[STUDY]...", help="Default: every study.")] = None,
+    studies: Annotated[
+        list[str] | None,
+        Input(lambda _names, _: [validation.studies_folder()]),
+        typer.Argument(metavar="[STUDY]...", help="Default: every study."),
+    ] = None,
     form: Annotated[Format, typer.Option("--format", help="Form of the comparison.")] = Format.table,
     report: Annotated[
         Path | None, typer.Option(metavar="FILE.html", help="Write a page with charts and all figures as well.")
@@ -31,21 +36,19 @@ def command(
 ) -> int:
     """Compare the twin with published measurements; exits 1 when a figure is missed."""
     if report is not None:
-        files.check_writable(report)
+        writing.check_writable(report)
     chosen = [validation.find(name) for name in dict.fromkeys(studies or validation.names())]
     with output.progress_bar("validating") as progress:
         rows = validation.validate(chosen, jobs=jobs, progress=progress)
     if report is not None:
-        from hypertwin.report import comparison, html
-
         compared = [
             comparison.Study(study.title, study.source, [row for row in rows if row["study"] == study.name])
             for study in chosen
         ]
-        files.write_atomically(report, html.render_comparison(compared, _core.version()))
+        writing.write_atomically(report, comparison.page(compared, _core.version()).html())
         sys.stderr.write(f"wrote {report}\n")
     if form is Format.json:
         output.write(files.to_json(rows))
     else:
-        output.print_table(table.validation_table(rows))
+        output.print_table(comparison.table(rows))
     return 1 if any(row["pass"] is False for row in rows) else 0

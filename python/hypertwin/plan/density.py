@@ -23,7 +23,7 @@ from hypertwin import _core, run, vnuma
 from hypertwin.errors import Mistake, ScenarioError
 from hypertwin.plan import objective
 from hypertwin.plan.objective import Objective
-from hypertwin.report.table import summed
+from hypertwin.report.ready import summed
 from hypertwin.scenario import Scenario, load
 
 Progress = Callable[[str, int, int], None]

@@ -1,1 +1,25 @@
-"""Results as tables, files and pages. No physics: everything here is a view of a result in its JSON form."""
+"""Results as tables for a terminal, as pages, and as files.
+
+A report is a view of a result in its JSON form, the document that `--format json` prints. It holds no physics and runs
+nothing: what a view needs is in the document, or is given beside it. `registry` says which views each kind of result
+has; a module's `table(document)` is for a terminal and its `page(document)` an HTML file.
+
+| file | what it is for |
+|---|---|
+| `words`, `ready`, `points` | numbers and sentences; ready time; what tells the points of a simulation apart |
+| `metrics`, `metric_path` | the catalogue of all figures; paths such as `groups.web.response_ms.p99` to one of them |
+| `files` | JSON, CSV and Parquet |
+| `table`, `charts`, `page` | what all tables, charts and pages share; `page.css` and `page.js` are in every page |
+| `simulation`, `simulation_charts`, `simulation_page` | points of a simulation: table, charts, page |
+| `pools`, `failures` | the distributed storage of points, and what failures did to it |
+| `topology`, `topology_svg` | NUMA layouts: words and terminal; drawing |
+| `comparison` | published figures against the twin |
+| `density`, `durability`, `sizing` | answers of `hypertwin.plan` |
+| `calibration` | fitted parameters and their errors |
+| `diagnosis`, `diagnosis_page` | findings: groups, words and terminal; page |
+| `lab`, `guests`, `coding` | what the lab measured: contention and the machine; guests; erasure coding |
+| `telemetry` | what a table of telemetry holds |
+| `registry` | each kind of result and its views |
+
+Imports go up this table only where a view is part of another: kit below, views above, registry on top.
+"""

@@ -1,4 +1,4 @@
-"""A calibration for a terminal, and as charts: fitted parameters, and the twin beside what was measured."""
+"""A calibration, for a terminal and as a page: fitted parameters, and the twin beside what was measured."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
-from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from hypertwin.report.charts import INK, MUTED, PALETTE, Chart, style
-from hypertwin.report.table import calibration_note
+from hypertwin.report.page import Page, grid, items, settings, sortable
+from hypertwin.report.table import titled
+from hypertwin.report.words import calibration_note
 
 PARAMETER_HEADS = ("parameter", "start", "fitted", "95 % interval", "bounds")
 METRIC_HEADS = ("metric", "unit", "values", "before", "fitted", "left out", "held out")
@@ -88,7 +89,7 @@ def summary(found: Mapping[str, Any]) -> str:
     )
 
 
-def answer(found: Mapping[str, Any]) -> RenderableType:
+def table(found: Mapping[str, Any]) -> RenderableType:
     """What `hypertwin calibrate --format json` prints, as tables and notes."""
     settings = "".join(f", {path}={value}" for path, value in found["set"].items())
     title = (
@@ -101,7 +102,7 @@ def answer(found: Mapping[str, Any]) -> RenderableType:
         _table("Measured against twin", POINT_HEADS, points(found), 2),
     ]
     said = [Text(note, style="yellow") for note in found["notes"]]
-    dim = [Text(note, style="dim") for note in (*NOTES, calibration_note({"calibration": found["calibrated_on"]}))]
+    dim = [Text(note, style="dim") for note in (*NOTES, calibration_note(found["calibrated_on"]))]
     return Group(*tables, Text(summary(found), style="bold"), *said, *dim)
 
 
@@ -111,12 +112,33 @@ def _used(cells: Sequence[list[str]]) -> list[list[str]]:
 
 
 def _table(title: str, heads: Sequence[str], cells: Sequence[Sequence[str]], words: int) -> Table:
-    table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table = titled(title)
     for index, head in enumerate(heads):
         table.add_column(Text(head), justify="left" if index < words or not head else "right", overflow="fold")
     for row in cells:
         table.add_row(*map(Text, row))
     return table
+
+
+def page(found: Mapping[str, Any]) -> Page:
+    """The page: parameters with their intervals, the twin against what was measured, and errors."""
+    made = Page(f"Calibration of {found['scenario']}")
+    facts = [
+        ("scenario", str(found["scenario"])),
+        ("measurements", str(found["measurements"])),
+        ("runs", f"{found['runs']} of {found['duration_s']:g} s, {found['evaluations']} sets of parameters"),
+        ("seed", str(found["seed"])),
+        ("hypertwin", str(found["version"])),
+    ]
+    made.banner(summary(found), facts, settings(found["set"], calibration_note(found["calibrated_on"])))
+    said = f'<ul class="hint">{items(found["notes"])}</ul>' if found["notes"] else ""
+    drawn = grid(made.panels([interval_chart(found)]), "stack")
+    fitted = sortable(PARAMETER_HEADS, parameters(found), 1, ())
+    made.section("Fitted parameters", f"{said}{drawn}{fitted}")
+    made.section("Twin against measured", grid(made.panels(charts(found))))
+    made.section("Errors", sortable(METRIC_HEADS, metrics(found), 2, NOTES))
+    made.section("All values", sortable(POINT_HEADS, points(found), 2, ()))
+    return made
 
 
 def charts(found: Mapping[str, Any]) -> list[Chart]:

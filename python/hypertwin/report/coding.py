@@ -5,24 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
+
+from hypertwin.report.table import titled
 
 MIB = 1024**2
 WORKING_SETS = {"memory": "memory", "l2": "L2 cache"}
 
 
-def figures(measured: Mapping[str, Any]) -> RenderableType:
+def table(measured: Mapping[str, Any]) -> RenderableType:
     """What `hypertwin lab erasure-coding --format json` prints: machine, table, fits, and text to paste."""
     rows = measured["rows"]
-    table = Table(
-        title=Text(f"GB/s of user data on one core: median (least to most) of {measured['repetitions']} repetitions"),
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-    )
+    shown = titled(f"GB/s of user data on one core: median (least to most) of {measured['repetitions']} repetitions")
     for head in (
         "scheme",
         "data in",
@@ -33,7 +28,7 @@ def figures(measured: Mapping[str, Any]) -> RenderableType:
         "update",
         "cycles/byte",
     ):
-        table.add_column(Text(head), justify="left" if head in ("scheme", "data in") else "right", no_wrap=True)
+        shown.add_column(Text(head), justify="left" if head in ("scheme", "data in") else "right", no_wrap=True)
     for scheme in dict.fromkeys(row["scheme"] for row in rows if row["scheme"]):
         for working_set, place in WORKING_SETS.items():
             found = {
@@ -43,7 +38,7 @@ def figures(measured: Mapping[str, Any]) -> RenderableType:
             }
             encode, update = found["encode", 0], found["update", 0]
             rebuilds = [row for key, row in sorted(found.items()) if key[0] == "rebuild"]
-            table.add_row(
+            shown.add_row(
                 scheme if working_set == "memory" else "",
                 place,
                 _rate(encode),
@@ -60,7 +55,7 @@ def figures(measured: Mapping[str, Any]) -> RenderableType:
     return Group(
         Text("\n".join(_machine(measured))),
         Text(),
-        table,
+        shown,
         Text(f"CRC-32C: {checksums}"),
         Text(f"random losses rebuilt byte for byte: {losses}"),
         *(Text(_fit(fit)) for fit in measured["fits"]),

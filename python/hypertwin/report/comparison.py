@@ -1,20 +1,24 @@
-"""Published figures against the twin: charts of the rows that `hypertwin validate` prints."""
+"""Published figures against the twin, the rows that `hypertwin validate` prints: as a table and as a page."""
 
 from __future__ import annotations
 
-import html
 import math
 import re
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from itertools import groupby
 from typing import Any
 
 import plotly.graph_objects as go
+from rich.console import Group, RenderableType
+from rich.text import Text
 
 from hypertwin.report.charts import INK, MUTED, PALETTE, Chart, style
-from hypertwin.report.table import twin_text
+from hypertwin.report.page import Page, badge, grid, hint, scrolling
+from hypertwin.report.table import titled
+from hypertwin.report.words import number
 
 Row = Mapping[str, Any]
 """A published figure with the twin's, as `hypertwin validate --format json` has it."""
@@ -30,6 +34,16 @@ LOG_RANGE = 20
 
 BAND = "rgba(42,157,92,.16)"
 """Colour of what is within tolerance."""
+
+
+MARKS = "Hollow: calibrated. Filled: predicted. Diamond: not judged. A larger mark: several figures at one place."
+"""What the marks of the scatter charts mean."""
+
+VERDICTS = {True: ("pass", "green"), False: ("FAIL", "bold red"), None: ("n/a", "yellow")}
+"""Word and colour for the `pass` of a validation row."""
+
+SMALL = 1e-3
+"""Figures below this are written with an exponent, or nothing would be left of them."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +73,96 @@ def errors(rows: Sequence[Row]) -> str:
     worst = max(judged, key=lambda row: abs(row["error_pct"]))
     largest = f", largest {abs(worst['error_pct']):.1f} % ({worst['case']})" if worst["error"] else ""
     return f"{len(judged)} predicted: median error {median:.1f} %{largest}."
+
+
+def page(studies: Sequence[Study], version: str) -> Page:
+    """The page of studies: for each its charts of twin against published, and the table of its figures."""
+    rows = [row for study in studies for row in study.rows]
+    facts = [
+        ("studies", str(len(studies))),
+        ("figures", str(len(rows))),
+        ("within tolerance", str(sum(row["pass"] is True for row in rows))),
+        ("outside", str(sum(row["pass"] is False for row in rows))),
+        ("not judged", str(sum(row["pass"] is None for row in rows))),
+        ("hypertwin", version),
+    ]
+    made = Page(studies[0].title if len(studies) == 1 else "Published measurements against the twin")
+    made.banner("Each published figure, the twin's, and whether it is close enough.", facts)
+    for study in studies:
+        panels, wide = made.panels(scatters(study.rows)), made.panels(bars(study.rows))
+        drawn = f"{hint(MARKS)}{grid(panels, 'grid small')}{grid(wide, 'stack')}" if panels else ""
+        judged = hint(f"Source: {study.source}") + _judged(study.rows, drawn)
+        made.section(study.title if len(studies) > 1 else "Published against twin", judged)
+    return made
+
+
+def percentages(page: Page, rows: Sequence[Row]) -> str:
+    """Published figures against the twin for the page of a simulation, the percentages as one chart."""
+    figure = _percentage_chart(rows)
+    return _judged(rows, f'<div class="panel">{page.chart(figure)}</div>' if figure is not None else "")
+
+
+def _judged(rows: Sequence[Row], drawn: str) -> str:
+    """Published figures against the twin: in one sentence, as charts, and as a table."""
+    verdicts = {True: badge("pass", "pass"), False: badge("fail", "outside"), None: badge("open", "not judged")}
+    body = "".join(
+        f"<tr><td>{escape(row['case'])}</td><td>{escape(row['metric'])}</td><td>{escape(row['kind'])}</td>"
+        f"<td class=n>{escape(row['published_text'])}</td><td class=n>{escape(twin_text(row))}</td>"
+        f"<td class=n>{row['error_pct']:+.1f} %</td><td class=n>{escape(row['tolerance_text'])}</td>"
+        f"<td>{verdicts[row['pass']]}</td><td class=note>{escape(row['note'])}</td></tr>"
+        for row in rows
+    )
+    numeric = ("published", "twin", "error", "tolerance")
+    heads = "".join(
+        f"<th{' class=n' if head in numeric else ''}>{head}</th>"
+        for head in ("case", "figure", "kind", *numeric, "", "note")
+    )
+    return (
+        f"<p>{escape(summary(rows))} <em>Calibrated</em> figures set a parameter; every <em>predicted</em>"
+        f" one was left alone.</p>{drawn}{scrolling(heads, body)}"
+    )
+
+
+def table(rows: Sequence[Row]) -> RenderableType:
+    """One line per published figure: what was published, what the twin says, and whether that is close enough."""
+    shown = titled("Published against twin", "bold")
+    for head in ("study", "case", "metric", "kind"):
+        shown.add_column(head, no_wrap=head != "metric")
+    for head in ("published", "twin", "error", "tolerance"):
+        shown.add_column(head, justify="right", no_wrap=True)
+    shown.add_column("", no_wrap=True)
+    unjudged = []
+    for row in rows:
+        verdict = VERDICTS[row["pass"]]
+        shown.add_row(
+            Text(row["study"]),
+            Text(row["case"]),
+            Text(row["metric"]),
+            row["kind"],
+            Text(row["published_text"]),
+            twin_text(row),
+            f"{row['error_pct']:+.1f} %" if row["error_pct"] is not None else "",
+            row["tolerance_text"],
+            Text(*verdict),
+        )
+        if row["pass"] is None:
+            unjudged.append(f"n/a: {row['case']} {row['metric']}: {row['note']}")
+    failed = sum(row["pass"] is False for row in rows)
+    passed = sum(row["pass"] is True for row in rows)
+    summary = f"{passed} of {len(rows)} figures within tolerance" + (f", {failed} outside" if failed else "")
+    return Group(shown, *(Text(note, style="dim") for note in unjudged), Text(summary, style="bold"))
+
+
+def twin_text(row: Row) -> str:
+    """The twin's figure of a validation row, to four significant digits, with its unit and how likely it is."""
+    value, unit = row["twin"], row["unit"]
+    digits = 0 if float(value).is_integer() else 2 if abs(value) < 10 else 1 if abs(value) < 1000 else 0
+    likelihood_pct = row.get("likelihood_pct", 100.0)
+    return (
+        (f"{value:.4g}" if 0 < abs(value) < SMALL else number(value, digits))
+        + (f" {unit}" if unit != "ratio" else "")
+        + (f" ({likelihood_pct:.0f} % of runs)" if likelihood_pct < 100 else "")
+    )
 
 
 def metric(row: Row) -> str:
@@ -119,7 +223,7 @@ def _scatter(rows: Sequence[Row], unit: str) -> go.Figure:
             x=[members[0]["published"] for _, members in marks],
             y=[members[0]["twin"] for _, members in marks],
             mode="markers",
-            name=html.escape(name),
+            name=escape(name),
             showlegend=len(names) > 1,
             marker={
                 "symbol": ["diamond" if members[0]["pass"] is None else "circle" for _, members in marks],
@@ -173,6 +277,47 @@ def _add_tolerance(figure: go.Figure, rows: Sequence[Row], ends: tuple[float, fl
     figure.add_scatter(x=ends, y=ends, mode="lines", line=line, showlegend=False, hoverinfo="skip")
 
 
+def _percentage_chart(rows: Sequence[Row]) -> go.Figure | None:
+    """Published percentages with their tolerance, and the twin's beside them; None when no row is a percentage."""
+    shown = [row for row in rows if row["unit"] == "%"][::-1]
+    if not shown:
+        return None
+    names = [escape(f"{row['metric']} · {row['case']}") for row in shown]
+    figure = go.Figure()
+    figure.add_scatter(
+        x=[row["published"] for row in shown],
+        y=names,
+        mode="markers",
+        name="published, with tolerance",
+        error_x={
+            "array": [row["tolerance"] for row in shown],
+            "thickness": 7,
+            "width": 0,
+            "color": "rgba(93,107,122,.28)",
+        },
+        marker={"symbol": "line-ns", "size": 18, "line": {"color": INK, "width": 2.5}},
+        hovertemplate="published %{x:.4~g} %<extra></extra>",
+    )
+    colour = {True: "#2a9d5c", False: "#c8382f", None: "#e0a100"}
+    words = {True: "twin, within tolerance", False: "twin, outside", None: "twin, not judged"}
+    for verdict in (True, False, None):
+        judged = [(name, row) for name, row in zip(names, shown, strict=True) if row["pass"] is verdict]
+        if judged:
+            figure.add_scatter(
+                x=[row["twin"] for _, row in judged],
+                y=[name for name, _ in judged],
+                mode="markers",
+                name=words[verdict],
+                marker={"size": 12, "color": colour[verdict], "line": {"color": "white", "width": 1.5}},
+                hovertemplate="twin %{x:.4~g} %<extra></extra>",
+            )
+    figure.update_layout(style("%", ""), height=110 + 34 * len(shown))
+    figure.update_layout(margin={"l": 250, "r": 24, "t": 44, "b": 46}, hovermode="closest")
+    figure.update_yaxes(showgrid=False, categoryorder="array", categoryarray=names)
+    figure.update_xaxes(range=[0, 105], showgrid=True)
+    return figure
+
+
 def _bars(rows: Sequence[Row]) -> go.Figure:
     figure = go.Figure()
     figure.add_bar(
@@ -208,8 +353,8 @@ def _bars(rows: Sequence[Row]) -> go.Figure:
             hovertext=[_hover(row) for _, row in shown],
             hoverinfo="text",
         )
-    figure.update_layout(style("", html.escape(rows[0]["unit"])), bargap=0.28, hovermode="closest", height=430)
-    cases = [html.escape(row["case"]) for row in rows]
+    figure.update_layout(style("", escape(rows[0]["unit"])), bargap=0.28, hovermode="closest", height=430)
+    cases = [escape(row["case"]) for row in rows]
     figure.update_xaxes(tickvals=list(range(len(rows))), ticktext=cases, tickangle=-60, automargin=True, zeroline=False)
     figure.update_yaxes(rangemode="tozero")
     return figure
@@ -226,11 +371,11 @@ def _likelihood(row: Row) -> str:
 
 def _hover(row: Row) -> str:
     verdict = {True: "", False: ", outside the tolerance", None: ", not judged"}[row["pass"]]
-    return html.escape(
+    return escape(
         f"{row['case']} {row['metric']}: {row['published_text']} published, {twin_text(row)} twin"
         f" ({row['error_pct']:+.1f} %), {row['kind']}{verdict}"
     )
 
 
 def _axis(word: str, unit: str) -> str:
-    return html.escape(f"{word}, {unit}" if unit else word)
+    return escape(f"{word}, {unit}" if unit else word)

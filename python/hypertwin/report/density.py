@@ -1,4 +1,4 @@
-"""How many machines meet the objectives: the answer for a terminal, and charts of the curve around it."""
+"""How many VMs meet the objectives: the answer and the curve around it, for a terminal and as a page."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from hypertwin.report import ready
 from hypertwin.report.charts import INK, MUTED, PALETTE, Chart, style
-from hypertwin.report.table import calibration_note, half_width
-from hypertwin.report.words import number
+from hypertwin.report.page import Page, badge, grid, items, scrolling, settings
+from hypertwin.report.table import titled
+from hypertwin.report.words import calibration_note, half_width, number
 
 WORDS = {"sure": "met", "mean": "met on average", "missed": "missed", "refused": "impossible"}
 """Word for each verdict."""
@@ -90,22 +89,63 @@ def notes(found: Mapping[str, Any]) -> list[str]:
     said.append("± is the half-width of the 95 % confidence interval over replications; met: the whole interval meets.")
     if any(point["steady"] is False for point in found["points"]):
         said.append("* did not reach a steady state: overloaded, or the runs are too short.")
-    return [*said, calibration_note(found)]
+    return [*said, calibration_note(found["calibration"])]
 
 
-def answer(found: Mapping[str, Any]) -> RenderableType:
+def table(found: Mapping[str, Any]) -> RenderableType:
     """What `hypertwin density --format json` prints, as a sentence, the curve, and notes."""
     title = f"{found['scenario']}: VMs of {found['vm']} that meet {_objectives(found)}{_settings(found)}"
-    table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    shown = titled(title)
     for index, head in enumerate(heads(found)):
-        table.add_column(Text(head.replace(" ", "\n", 1)), justify="left" if index == 1 else "right", no_wrap=True)
+        shown.add_column(Text(head.replace(" ", "\n", 1)), justify="left" if index == 1 else "right", no_wrap=True)
     for point, cells in zip(found["points"], lines(found), strict=True):
         here = "bold" if point["count"] == found["answer"]["count"] else ""
-        shown = [Text(cell, style=here) for cell in cells]
-        shown[1] = Text(cells[1], style=f"{here} {STYLES[verdict(point)]}".strip())
-        table.add_row(*shown)
+        row = [Text(cell, style=here) for cell in cells]
+        row[1] = Text(cells[1], style=f"{here} {STYLES[verdict(point)]}".strip())
+        shown.add_row(*row)
     said = (Text(note, style="dim") for note in notes(found))
-    return Group(table, Text(found["answer"]["text"], style="bold"), *said)
+    return Group(shown, Text(found["answer"]["text"], style="bold"), *said)
+
+
+def page(found: Mapping[str, Any]) -> Page:
+    """The page: the answer, charts of the curve, and a table of every count."""
+    made = Page(f"How many VMs of {found['vm']}?")
+    reply = found["answer"]
+    facts = [
+        ("scenario", str(found["scenario"])),
+        ("VM group", str(found["vm"])),
+        ("objectives", _objectives(found)),
+        ("counts", f"{found['min']} to {found['max']}, {len(found['points'])} looked at"),
+        ("runs", f"{found['duration_s']:g} s each"),
+        ("seed", str(found["seed"])),
+        ("hypertwin", str(found["version"])),
+    ]
+    made.banner(reply["text"], facts, settings(found["set"], calibration_note(found["calibration"])))
+    cards = [
+        ("VMs", f"{'at least ' if reply['at_max'] else ''}{reply['count']}", "meet the objectives on average"),
+        ("With 95 % confidence", str(reply["sure_count"]), "the whole interval meets them"),
+        ("Missed first", str(reply["limiting"] or "no room"), "") if not reply["at_max"] else ("", "", ""),
+        ("Limited by", "", str(reply["limited_by"] or "")),
+    ]
+    made.cards(card for card in cards if card[1] or card[2])
+    panels = made.panels(charts(found))
+    made.section("The curve", grid(panels) if panels else "")
+    rows = "".join(
+        f"<tr><td class=n>{html.escape(cells[0])}</td><td>{_badge(point)}</td>"
+        + "".join(f"<td class=n>{html.escape(cell)}</td>" for cell in cells[2:])
+        + f'<td class="note">{html.escape(point["reason"] or "")}</td></tr>'
+        for point, cells in zip(found["points"], lines(found), strict=True)
+    )
+    head = "".join(
+        f"<th{'' if index == 1 else ' class=n'}>{html.escape(text)}</th>" for index, text in enumerate(heads(found))
+    )
+    made.section("All counts", f'{scrolling(f"{head}<th></th>", rows)}<ul class="hint">{items(notes(found))}</ul>')
+    return made
+
+
+def _badge(point: Mapping[str, Any]) -> str:
+    kind = verdict(point)
+    return badge({"sure": "pass", "mean": "open"}.get(kind, "fail"), WORDS[kind])
 
 
 def charts(found: Mapping[str, Any]) -> list[Chart]:

@@ -1,26 +1,19 @@
-"""Findings of a diagnosis: as text for a terminal, and as charts for a page.
-
-Takes what `hypertwin diagnose --format json` prints; series of charts come beside it, by place of the finding.
-"""
+"""Findings of a diagnosis: in which order and groups they are shown, their words, and all of it for a terminal."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import plotly.graph_objects as go
 from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
 from hypertwin.errors import printable
-from hypertwin.report.charts import GRID, MUTED, PALETTE, Chart, style
 
 SEVERITIES = ("critical", "warning", "info")
-COLOURS = {"critical": "#c8382f", "warning": "#e0a100", "info": "#0f6fc6"}
 STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "bold blue"}
 MOST_ALIKE = 3
 """Stories of one code that are told in full, the worst; of more, their names."""
@@ -215,7 +208,7 @@ def amount(value: float, unit: str) -> str:
     return f"{number.rstrip('0').rstrip('.') if '.' in number else number}{f' {unit}' if unit else ''}"
 
 
-def text(found: Mapping[str, Any]) -> RenderableType:
+def table(found: Mapping[str, Any]) -> RenderableType:
     """The diagnosis for a terminal: all codes at a glance, then stories, worst first, then what was not checked."""
     parts: list[RenderableType] = [Text(summary(found), style="bold"), Text("")]
     if len(found["findings"]) > 1:
@@ -278,83 +271,3 @@ def _story(story: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
 
 def _line(line: str, style_: str = "") -> Text:
     return Text(printable(line), style=style_)
-
-
-def charts(finding: Mapping[str, Any], series: Sequence[Mapping[str, Any]]) -> list[Chart]:
-    """A chart for each figure of a finding that there are samples of, with its band drawn."""
-    return [Chart(_titled(each["what"]), "", _chart(each)) for each in series]
-
-
-def _titled(what: str) -> str:
-    return what.partition(", ")[0]
-
-
-def _chart(series: Mapping[str, Any]) -> go.Figure:
-    unit, band = str(series["unit"]), series["band"]
-    scale, shown_unit = _scale(max(series["most"], default=0.0), unit)
-    mean, most = ([value / scale for value in series[key]] for key in ("mean", "most"))
-    figure = go.Figure()
-    hover = f"%{{y:.4~g}} {shown_unit}"
-    if most != mean:
-        figure.add_scatter(
-            x=series["x"],
-            y=most,
-            mode="lines",
-            name="highest",
-            line={"color": PALETTE[0], "width": 1, "dash": "dot"},
-            opacity=0.55,
-            hovertemplate=f"{hover}<extra>highest</extra>",
-        )
-    figure.add_scatter(
-        x=series["x"],
-        y=mean,
-        mode="lines" if len(mean) > 1 else "markers",
-        name=html.escape(_titled(series["what"])),
-        line={"color": PALETTE[0], "width": 2},
-        hovertemplate=f"{hover}<extra></extra>",
-    )
-    timed = bool(series["x"]) and isinstance(series["x"][0], str)
-    figure.update_layout(style("" if timed else "sample", shown_unit), height=270, showlegend=most != mean)
-    figure.update_layout(margin={"l": 58, "r": 84 if band else 14, "t": 28, "b": 40})
-    highest = max([*most, 0.0])
-    top = highest * 1.12
-    limits = [(name, band[name] / scale) for name in SEVERITIES if band and name in band]
-    if limits:
-        nearest = min(limit for _, limit in limits)
-        top = max(top, nearest * 1.25)
-        _draw_band(figure, limits, bool(band["direction"] == "below"), top)
-    if unit == "%" and not limits:
-        top = max(top, 105)  # a share of a whole, drawn as one
-    figure.update_yaxes(range=[0, top or 1], gridcolor=GRID)
-    return figure
-
-
-def _draw_band(figure: go.Figure, limits: Sequence[tuple[str, float]], below: bool, top: float) -> None:
-    """A tinted stripe for each severity, and its name at the right."""
-    ordered = sorted(limits, key=lambda limit: limit[1], reverse=below)
-    for place, (severity, limit) in enumerate(ordered):
-        if not below and limit > top:
-            continue
-        edge = ordered[place + 1][1] if place + 1 < len(ordered) else (0.0 if below else top)
-        low, high = sorted((limit, edge))
-        figure.add_hrect(
-            y0=low, y1=min(high, top), fillcolor=COLOURS[severity], opacity=0.09, line_width=0, layer="below"
-        )
-        figure.add_hline(y=limit, line={"color": COLOURS[severity], "width": 1.2, "dash": "dash"})
-        figure.add_annotation(
-            x=1.005,
-            xref="paper",
-            y=limit,
-            text=severity,
-            showarrow=False,
-            xanchor="left",
-            font={"size": 11, "color": COLOURS[severity] if severity != "warning" else MUTED},
-        )
-
-
-def _scale(highest: float, unit: str) -> tuple[float, str]:
-    if unit in ("B", "B/s"):
-        for name, size in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-            if highest >= size:
-                return float(size), f"{name}{unit[1:]}"
-    return 1.0, unit

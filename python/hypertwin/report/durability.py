@@ -1,4 +1,4 @@
-"""Durability and overhead of storage schemes: a table for a terminal, and charts for a page."""
+"""Durability and overhead of storage schemes: a table for a terminal, and a page with charts."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from hypertwin.report.charts import INK, MUTED, PALETTE, Chart, style
+from hypertwin.report.page import Page, grid, sortable
+from hypertwin.report.table import titled
 
 DAY_S, HOUR_S, MINUTE_S = 86_400, 3_600, 60
 LARGE = 1e6
@@ -80,12 +80,22 @@ def table(result: Mapping[str, Any]) -> RenderableType:
     """What `hypertwin durability --format json` prints, as a table with notes."""
     heads, cells = lines(result)
     title = "Durability: " + ", ".join(f"{name} {value}" for name, value in facts(result))
-    shown = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    shown = titled(title)
     for index, head in enumerate(heads):
         shown.add_column(Text(head), justify="right" if index else "left", no_wrap=index == 0)
     for row in cells:
         shown.add_row(*map(Text, row))
     return Group(shown, *(Text(note, style="dim") for note in notes(result)))
+
+
+def page(result: Mapping[str, Any], curves: Mapping[str, Sequence[Mapping[str, float]]], version: str) -> Page:
+    """The page: charts and table; `curves` as `plan.durability.curves` returns them."""
+    made = Page("Durability of redundant storage")
+    lead = "What copies and erasure codes cost, and how likely they lose data."
+    made.banner(lead, [*facts(result), ("hypertwin", version)])
+    made.section("Cost, failures and repair", grid(made.panels(charts(result, curves))))
+    made.section("All schemes", sortable(*lines(result), 1, notes(result)))
+    return made
 
 
 def charts(result: Mapping[str, Any], curves: Mapping[str, Sequence[Mapping[str, float]]]) -> list[Chart]:

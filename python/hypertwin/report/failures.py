@@ -11,10 +11,10 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from hypertwin import language
 from hypertwin.report import pools
-from hypertwin.report.charts import GRID, INK, MAX_GROUPS, MAX_TIMELINES, MUTED, PALETTE, style
-from hypertwin.report.table import groups
-from hypertwin.report.words import short_path, varying_paths
+from hypertwin.report.charts import GRID, INK, MAX_GROUPS, MAX_TIMELINES, PALETTE, axis_title, style
+from hypertwin.report.points import groups, varying_paths, where
 
 FAILS, RETURNS = PALETTE[4], PALETTE[2]
 PANEL_PX, EDGES_PX = 150, 90
@@ -45,7 +45,7 @@ def stories(points: Sequence[Mapping[str, Any]]) -> list[Story]:
     paths = varying_paths(points)
     found = []
     for point in points:
-        words = ", ".join(f"{short_path(path, paths)} {point['set'].get(path)}" for path in paths)
+        words = where(point, paths)
         for name, line in point.get("timeline", {}).get("pools", {}).items():
             pool = point["pools"][name]
             marks = pool["incidents"][:MOST_MARKS]
@@ -82,8 +82,7 @@ def _work(point: Mapping[str, Any]) -> Iterator[tuple[str, list[float], list[flo
     """(group, its transactions per second, their mean response) at every sample."""
     timelines = point["timeline"].get("vms", {})
     for name, group in groups(point).items():
-        count = group.get("count", 1)
-        names = [name] if count == 1 else [f"{name}-{number}" for number in range(1, count + 1)]
+        names = language.member_names(name, group.get("count", 1))
         machines = [timelines[each] for each in names if each in timelines]
         if machines:
             rates = [list(sample) for sample in zip(*(each["throughput_per_s"] for each in machines), strict=True)]
@@ -120,7 +119,7 @@ def _figure(point: Mapping[str, Any], line: Mapping[str, Any], marks: Sequence[M
             )
         top = max((value for _, values, _, _ in panel.lines for value in values if value is not None), default=0)
         figure.update_yaxes(
-            title={"text": panel.axis, "standoff": 8, "font": {"size": 12, "color": MUTED}},
+            title=axis_title(panel.axis, size=12),
             range=[0, 1.08 * top] if top else [0, 1],
             gridcolor=GRID,
             row=row,
@@ -133,8 +132,7 @@ def _figure(point: Mapping[str, Any], line: Mapping[str, Any], marks: Sequence[M
     figure.update_layout(height=EDGES_PX + PANEL_PX * len(panels), showlegend=True, hovermode="x unified")
     figure.update_layout(margin={"l": 64, "r": 190, "t": 34, "b": 46})
     figure.update_xaxes(range=[point["warmup_s"], time[-1]], gridcolor=GRID, showgrid=False)
-    title = {"text": "simulated time, warm-up included, s", "standoff": 8, "font": {"size": 12.5, "color": MUTED}}
-    figure.update_xaxes(title=title, row=len(panels), col=1)
+    figure.update_xaxes(title=axis_title("simulated time, warm-up included, s"), row=len(panels), col=1)
     return figure
 
 

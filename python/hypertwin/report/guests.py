@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import html
 import statistics
 from collections.abc import Mapping
 from typing import Any
 
 import plotly.graph_objects as go
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from hypertwin.report.charts import INK, PALETTE, STATE_COLOURS, Chart, style
+from hypertwin.report.page import Page, grid, items, sortable
+from hypertwin.report.table import titled
 
 ACCELERATORS = {"kvm": "KVM (hardware virtualisation)", "tcg": "TCG (software emulation)"}
 
@@ -99,7 +100,7 @@ def lines(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
 def table(result: Mapping[str, Any]) -> RenderableType:
     """What `hypertwin lab vm --format json` prints, for a terminal."""
     heads, cells = lines(result)
-    shown = Table(title=Text("Guest, host and twin"), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    shown = titled("Guest, host and twin")
     for index, head in enumerate(heads):
         shown.add_column(Text(head.replace(": ", "\n")), justify="right" if index > 1 else "left", no_wrap=index < 2)
     for index, row in enumerate(cells):
@@ -113,6 +114,17 @@ def table(result: Mapping[str, Any]) -> RenderableType:
         *(Text(sentence) for sentence in sentences(result)),
         *(Text(note, style="dim") for note in NOTES),
     )
+
+
+def page(result: Mapping[str, Any]) -> Page:
+    """The page: what the figures say, charts, and the table."""
+    made = Page("Guests that share host CPUs")
+    warned = "".join(f'<p class="calibration">{html.escape(text)}</p>' for text in warnings(result))
+    lead = "The same virtual CPUs, as the guest, the host and the twin see them."
+    made.banner(lead, [*facts(result), ("hypertwin", str(result["version"]))], warned)
+    made.section("Guest and host", f"<ul>{items(sentences(result))}</ul>{grid(made.panels(charts(result)))}")
+    made.section("All figures", sortable(*lines(result), 2, NOTES))
+    return made
 
 
 def charts(result: Mapping[str, Any]) -> list[Chart]:

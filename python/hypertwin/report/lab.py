@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hypertwin.report.charts import MUTED, PALETTE, Chart, style
+from hypertwin.report.page import Page, grid, sortable
 
 GB, KIB = 1e9, 2**10
 
@@ -36,21 +37,21 @@ NOTES = (
 )
 
 
-def comparison(summary: Mapping[str, Any]) -> RenderableType:
+def table(summary: Mapping[str, Any]) -> RenderableType:
     """What `hypertwin lab cpu --format json` prints, as a table."""
-    table = _table(HEADS, left=2)
-    for cells in comparison_lines(summary):
-        table.add_row(*(Text(cell) for cell in cells))
+    shown = _table(HEADS, left=2)
+    for cells in lines(summary):
+        shown.add_row(*(Text(cell) for cell in cells))
     tail = [
         *verdicts(summary),
-        *(f"skipped {skip['experiment']}: {skip['reason']}" for skip in summary["skipped"]),
+        *_skipped(summary),
         *NOTES,
         f"scenarios, predictions and measurements: {summary['out']}",
     ]
-    return Group(table, Text("\n".join(tail)))
+    return Group(shown, Text("\n".join(tail)))
 
 
-def comparison_lines(summary: Mapping[str, Any]) -> list[list[str]]:
+def lines(summary: Mapping[str, Any]) -> list[list[str]]:
     """The cells of the table, a row per group of each experiment."""
     lines = []
     for result in summary["experiments"]:
@@ -87,6 +88,35 @@ FIGURES = (
     ("p95 response", "response_ms_p95", "response_p95_pct", "ms"),
     ("run-queue wait", "wait_pct", "wait_points", "% of time"),
 )
+
+
+def page(summary: Mapping[str, Any]) -> Page:
+    """The page: medians, charts, and a row per group of each experiment."""
+    made = Page("Predicted, then measured")
+    facts = [
+        ("CPU", str(summary["machine"]["processor"]["model"])),
+        ("kernel", str(summary["machine"]["kernel"]["release"])),
+        ("control groups", str(summary["control_groups"])),
+        ("runs", f"{summary['repeat']} of {summary['seconds']:g} s each"),
+        ("hypertwin", str(summary["version"])),
+    ]
+    made.banner(verdicts(summary)[0], facts)
+    made.cards(
+        (
+            name,
+            "-" if summary["medians"][key] is None else f"{summary['medians'][key]:.1f} {unit}",
+            f"promised {most:g}",
+        )
+        for (key, (name, unit)), most in zip(NAMES.items(), summary["promised"].values(), strict=True)
+    )
+    made.section("Predicted against measured", grid(made.panels(charts(summary))))
+    notes = [*NOTES, *_skipped(summary)]
+    made.section("Experiments", sortable(HEADS, lines(summary), 2, notes))
+    return made
+
+
+def _skipped(summary: Mapping[str, Any]) -> list[str]:
+    return [f"skipped {each['experiment']}: {each['reason']}" for each in summary["skipped"]]
 
 
 def charts(summary: Mapping[str, Any]) -> list[Chart]:
@@ -140,15 +170,15 @@ def verdicts(summary: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def machine(found: Mapping[str, Any]) -> RenderableType:
+def profile_table(found: Mapping[str, Any]) -> RenderableType:
     """What `hypertwin lab profile` measured, as a table."""
-    table = _table(("what", "figure", "spread"), left=3)
-    for cells in machine_lines(found):
-        table.add_row(*(Text(cell) for cell in cells))
-    return table
+    shown = _table(("what", "figure", "spread"), left=3)
+    for cells in profile_lines(found):
+        shown.add_row(*(Text(cell) for cell in cells))
+    return shown
 
 
-def machine_lines(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def profile_lines(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """(what, figure, spread) of a machine.json."""
     processor, kernel, topology = found["processor"], found["kernel"], found["topology"]
     cores = {(cpu["socket"], cpu["core"]) for cpu in topology["cpus"]}

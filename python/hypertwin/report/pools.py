@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rich import box
-from rich.console import Console, Group, RenderableType
-from rich.measure import Measurement
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from hypertwin.report.words import number, short_path, varying_paths
+from hypertwin import language
+from hypertwin.report.points import short_path, varying_paths, where
+from hypertwin.report.table import fitted, titled
+from hypertwin.report.words import number
 
 LOST = "lost GiB"
 
@@ -44,9 +45,6 @@ DROPPED_FIRST = (
     "written ×",
 )
 """Columns that a narrow terminal goes without, the first one first."""
-
-WIDE = Console(width=10_000)
-"""Measures how wide a table would like to be."""
 
 NOTES = (
     "Overhead: raw over usable capacity. MB/s of clients: payload of virtual disks. Of devices: copies, parity and "
@@ -121,24 +119,18 @@ def table(result: Mapping[str, Any], width: int | None = None) -> RenderableType
         for index in range(len(heads))
         if index < words or heads[index] == LOST or any(row[index] not in ("", "0.0") for row in cells)
     ]
-    shown = _grid(heads, cells, words, kept)
-    for head in DROPPED_FIRST if width is not None else ():
-        if Measurement.get(WIDE, WIDE.options, shown).maximum <= (width or 0):
-            break
-        kept = [index for index in kept if index < words or heads[index] != head]
-        shown = _grid(heads, cells, words, kept)
+
+    def without(dropped: Sequence[str]) -> Table:
+        return _grid(heads, cells, words, [index for index in kept if index < words or heads[index] not in dropped])
+
+    shown, _ = fitted(without, DROPPED_FIRST, width)
     told = [Text(each.text, "bold red" if each.loss else "") for each in sentences(result)]
     return Group(shown, *told, *([Text()] if told else []))
 
 
 def _grid(heads: Sequence[str], cells: Sequence[Sequence[str]], words: int, kept: Sequence[int]) -> Table:
-    grid = Table(
-        title="Distributed storage",
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        collapse_padding=True,
-    )
+    grid = titled("Distributed storage", "bold")
+    grid.collapse_padding = True
     for index in kept:
         grid.add_column(
             Text(heads[index].replace(" ", "\n", 1) if index >= words else heads[index]),
@@ -160,10 +152,10 @@ def sentences(result: Mapping[str, Any]) -> list[Sentence]:
     with_failures = [point for point in points if any(pool["incidents"] for pool in point.get("pools", {}).values())]
     said: list[Sentence] = []
     for point in with_failures[:SHOWN_POINTS]:
-        where = ", ".join(f"{short_path(path, paths)} {point['set'].get(path)}" for path in paths)
+        place = where(point, paths)
         several = len(point["pools"]) > 1
         for name, pool in point["pools"].items():
-            prefix = ": ".join(part for part in (where, name if several else "") if part)
+            prefix = ": ".join(part for part in (place, name if several else "") if part)
             said += [Sentence(f"{prefix}: {each.text}" if prefix else each.text, each.loss) for each in _of_pool(pool)]
     if any(point["replications"] > 1 for point in with_failures):
         said.append(
@@ -189,7 +181,7 @@ def _of_pool(pool: Mapping[str, Any]) -> Iterator[Sentence]:
 
 def incident_text(incident: Mapping[str, Any], redundancy: str) -> str:
     """A failure or return in one sentence: when, what, and what it meant for the pool's data."""
-    part = "fragment" if redundancy.startswith("ec-") else "copy"
+    part = "fragment" if language.redundancy(redundancy).is_erasure_code else "copy"
     told = []
     if incident["lost_gib"] > 0:
         told.append(f"{gibibytes(incident['lost_gib'])} are lost")

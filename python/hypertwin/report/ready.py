@@ -6,6 +6,9 @@ Tools show the sum over a machine's vCPUs (esxtop's %RDY) or milliseconds of an 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 VCENTER_INTERVAL_S = 20.0
 """Interval of vCenter's real-time charts; longer ones for charts of days and weeks."""
 
@@ -31,6 +34,12 @@ def note(duration_s: float | None) -> str:
     measured = f", of the {duration_s:g} s measured" if duration_s is not None else ""
     example = _milliseconds(10, VCENTER_INTERVAL_S, " per vCPU")
     return f"Ready is per vCPU, ready sum over a VM's vCPUs (esxtop){measured}; 10 % per vCPU is {example} (vCenter)."
+
+
+def summed(group: Mapping[str, Any], key: str) -> float | None:
+    """A percentage per vCPU of a VM, or of the VMs of a group, summed over the vCPUs of one VM as esxtop shows it."""
+    value, vcpus = group.get(key), group.get("vcpus")
+    return None if value is None or vcpus is None else float(value * vcpus / group.get("count", 1))
 
 
 def percent(value: float) -> str:

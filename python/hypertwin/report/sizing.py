@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
+
+from hypertwin.report.table import titled
 
 GIB = 1024**3
 
 
-def advice(found: Mapping[str, Any]) -> RenderableType:
+def table(found: Mapping[str, Any]) -> RenderableType:
     """What `hypertwin size --format json` prints, as a sentence, a table of candidates, notes, and text to paste."""
     host, asked = found["host"], found["asked"]
     title = (
         f"{asked['memory_bytes'] / GIB:g} GiB on {host['name']}: {host['sockets']} × {host['cores_per_socket']} cores, "
         f"{host['memory_per_node_bytes'] / GIB:g} GiB per node, {host['hypervisor']}"
     )
-    table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    shown = titled(title)
     for head, justify in (
         ("topology", "left"),
         ("vCPUs", "right"),
@@ -31,11 +31,11 @@ def advice(found: Mapping[str, Any]) -> RenderableType:
         ("bandwidth of", "right"),
         ("against it", "left"),
     ):
-        table.add_column(Text(head), justify=justify, no_wrap=head != "against it")  # type: ignore[arg-type]
+        shown.add_column(Text(head), justify=justify, no_wrap=head != "against it")  # type: ignore[arg-type]
     first = found["candidates"][0]
     for candidate in found["candidates"]:
         nodes = candidate["bandwidth_nodes"]
-        table.add_row(
+        shown.add_row(
             Text(candidate["name"], style="bold green" if candidate is first else ""),
             str(candidate["vcpus"]),
             f"{candidate['sockets']} × {candidate['cores_per_socket']}",
@@ -47,7 +47,7 @@ def advice(found: Mapping[str, Any]) -> RenderableType:
         )
     texts = [item for name, text in found["snippets"].items() for item in (Text(f"\n{name}", "bold"), Text(text))]
     notes = (Text(note, style="dim") for note in found["notes"])
-    return Group(table, Text(found["advice"]["text"], style="bold"), *notes, *texts)
+    return Group(shown, Text(found["advice"]["text"], style="bold"), *notes, *texts)
 
 
 def _list(numbers: list[int]) -> str:

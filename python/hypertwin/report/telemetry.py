@@ -5,30 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from hypertwin.report.ready import ready
+from hypertwin.report.table import titled
 
 HEADS = ("of", "metric", "entities", "samples", "mean", "p95", "max", "unit")
 
 
-def overview(found: Mapping[str, Any]) -> RenderableType:
+def table(found: Mapping[str, Any]) -> RenderableType:
     """The figures of a table: how much, of what, and how large; ready times both summed and per vCPU."""
-    table = Table(title=Text(extent(found)), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    shown = titled(extent(found))
     for index, head in enumerate(HEADS):
-        table.add_column(head, justify="right" if 2 <= index < len(HEADS) - 1 else "left", no_wrap=True)
+        shown.add_column(head, justify="right" if 2 <= index < len(HEADS) - 1 else "left", no_wrap=True)
     for line in found["lines"]:
         counts = (f"{line['entities']:,}", f"{line['samples']:,}")
         figures = (figure(line[key]) for key in ("mean", "p95", "max"))
-        table.add_row(line["kind"], line["metric"], *counts, *figures, line["unit"])
+        shown.add_row(line["kind"], line["metric"], *counts, *figures, line["unit"])
     said = [
         Text(f"{each['entity']}: {ready(each['summed_pct'], each['vcpus'], each['interval_s'])}")
         for each in found["ready"]
     ]
-    return Group(table, *([Text("Longest ready times, mean of all samples:", "bold"), *said] if said else []))
+    return Group(shown, *([Text("Longest ready times, mean of all samples:", "bold"), *said] if said else []))
 
 
 def extent(found: Mapping[str, Any]) -> str:

@@ -14,7 +14,6 @@ from hypertwin.errors import ScenarioError
 from hypertwin.lab import guest, qemu, vm
 from hypertwin.lab.qemu import Account, Line
 from hypertwin.report import guests as report
-from hypertwin.report import html
 
 SECOND_NS = 1_000_000_000
 
@@ -242,6 +241,6 @@ def test_the_page_shows_guest_host_and_twin():
     assert heads[2:5] == ["guest: CPU %", "guest: run queue", "guest: steal %"]
     assert [row[:2] for row in cells] == [["guest-<b>", "measured"], ["guest-<b>", "twin"]]
     assert report.warnings(result)
-    page = html.render_guests(result)
+    page = report.page(result).html()
     assert "guest-&lt;b&gt; and the host tell different stories" in page
     assert "guest-<b>" not in page

@@ -15,7 +15,7 @@ import hypertwin
 from hypertwin import frame, scenario
 from hypertwin.errors import ScenarioError
 from hypertwin.plan import objective
-from hypertwin.report import failures, files, html, metrics, pools, table
+from hypertwin.report import failures, files, metrics, pools, simulation, simulation_page
 
 EXAMPLE = ROOT / "scenarios" / "disk-failure.yaml"
 
@@ -63,7 +63,7 @@ def test_the_table_has_what_the_report_has(result):
     assert row["written ×"] == f"{pool['amplification']:.2f}"
     assert row["whole after s"] == f"{pool['time_to_whole_s']:.1f}"
     assert row["lost GiB"] == "0"
-    text = plain(table.result_table(result))
+    text = plain(simulation.table(result))
     assert "Distributed storage" in text
     assert "replicas-3:2" in text
 
@@ -71,8 +71,8 @@ def test_the_table_has_what_the_report_has(result):
 def test_a_scenario_without_pools_has_no_section(tiny):
     found = hypertwin.simulate(tiny).to_dict()
     assert not pools.has_pools(found)
-    assert "Distributed storage" not in plain(table.result_table(found))
-    page = html.render(found)
+    assert "Distributed storage" not in plain(simulation.table(found))
+    page = simulation_page.page(found).html()
     assert "Distributed storage" not in page
     assert "storage software" not in page
 
@@ -136,10 +136,10 @@ def test_an_incident_is_one_sentence(changes, redundancy, text):
 def test_loss_is_bold_in_the_terminal_and_on_the_page(lossy):
     lost = lossy["points"][0]["pools"]["pool"]["lost_gib"]
     assert lost > 0
-    text = shown(table.result_table(lossy))
+    text = shown(simulation.table(lossy))
     assert re.search(rf"\x1b\[1;31m *{lost:.1f}", text)
     assert re.search(r"\x1b\[1;31m3 s: node-1, node-2, node-3 fail; .* lost", text)
-    assert '<strong class="loss">3 s: node-1, node-2, node-3 fail;' in html.render(lossy)
+    assert '<strong class="loss">3 s: node-1, node-2, node-3 fail;' in simulation_page.page(lossy).html()
 
 
 def test_a_narrow_terminal_goes_without_some_columns(result):
@@ -217,7 +217,7 @@ def test_a_misspelt_pool_is_found_before_anything_runs(text, said):
 
 
 def test_the_page_draws_what_failures_did(result):
-    page = html.render(result)
+    page = simulation_page.page(result).html()
     (story,) = failures.stories(result["points"])
     point = result["points"][0]
     line = point["timeline"]["pools"]["pool"]
@@ -240,7 +240,7 @@ def test_the_page_draws_what_failures_did(result):
 def test_without_failures_there_is_no_panel_of_them(result):
     whole = hypertwin.simulate(EXAMPLE, replications=1, duration=2, overrides={"failures": []}).to_dict()
     assert failures.stories(whole["points"]) == []
-    page = html.render(whole)
+    page = simulation_page.page(whole).html()
     assert "Distributed storage" in page
     assert "<h3>Failures</h3>" not in page
     assert not pools.sentences(whole)
@@ -259,7 +259,7 @@ def test_each_point_of_a_sweep_has_its_own_chart_and_names_are_escaped(result):
     hostile = "</script><b>"
     pool = {**point["pools"]["pool"], "incidents": [{**INCIDENT, "what": hostile}]}
     points = [{**point, "set": {"vms.app.count": count}, "pools": {"pool": pool}} for count in (1, 2)]
-    page = html.render({**result, "points": points})
+    page = simulation_page.page({**result, "points": points}).html()
     assert hostile not in page
     assert '<option value="1">count 2, pool</option>' in page
     figures = json.loads(re.search(r'<script id="figures" type="application/json">(.*?)</script>', page, re.S)[1])

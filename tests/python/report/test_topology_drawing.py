@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from hypertwin import vnuma
-from hypertwin.report import html, topology
+from hypertwin.report import simulation_page, topology, topology_svg
 
 GIB = 1 << 30
 SVG = "{http://www.w3.org/2000/svg}"
@@ -87,7 +87,7 @@ def text_of(renderable, width: int) -> str:
 
 
 def drawing(drawn) -> ET.Element:
-    return ET.fromstring(topology.svg(drawn))
+    return ET.fromstring(topology_svg.svg(drawn))
 
 
 def boxes(root: ET.Element, kind: str) -> list[tuple[float, float, float, float]]:
@@ -303,14 +303,14 @@ def test_the_svg_names_and_describes_itself():
 
 def test_hostile_text_stays_text():
     drawn = {**FITS, "hypervisor": HOSTILE, "warnings": [{"code": HOSTILE, "text": HOSTILE}]}
-    root = ET.fromstring(topology.svg(drawn, HOSTILE))
+    root = ET.fromstring(topology_svg.svg(drawn, HOSTILE))
     assert root[0].text.startswith(HOSTILE)
     assert not [element for element in root.iter() if element.tag.endswith("script")]
 
 
 @every
 def test_the_same_layout_gives_the_same_bytes(drawn):
-    assert topology.svg(drawn) == topology.svg(drawn)
+    assert topology_svg.svg(drawn) == topology_svg.svg(drawn)
 
 
 # the terminal
@@ -395,7 +395,7 @@ def figures(page: str) -> list[str]:
 
 def test_the_report_draws_each_kind_of_layout_once():
     layouts = {"db-1": FITS, "db-2": {**FITS, "host": "esx2"}, "web": BALANCED, **{f"x-{k}": ONE for k in range(6)}}
-    drawn = figures(html.render(RESULT, layouts=layouts))
+    drawn = figures(simulation_page.page(RESULT, layouts=layouts).html())
     captions = [part.split("</figcaption>")[0].removeprefix("<figcaption>") for part in drawn]
     assert captions == [
         "<strong>db-1, db-2</strong> on esx, esx2",
@@ -407,18 +407,18 @@ def test_the_report_draws_each_kind_of_layout_once():
 
 def test_the_report_says_how_many_layouts_it_leaves_out():
     layouts = {f"vm-{size}": layout("1x16x1", ppds=(size,)) for size in range(1, 16)}
-    page = html.render(RESULT, layouts=layouts)
+    page = simulation_page.page(RESULT, layouts=layouts).html()
     assert len(figures(page)) == 12
     assert "3 more layouts are not drawn." in page
 
 
 def test_the_report_without_layouts_has_no_such_section():
-    assert "<h2>Topology</h2>" not in html.render(RESULT)
-    assert "<h2>Topology</h2>" in html.render(RESULT, layouts={"db": FITS})
+    assert "<h2>Topology</h2>" not in simulation_page.page(RESULT).html()
+    assert "<h2>Topology</h2>" in simulation_page.page(RESULT, layouts={"db": FITS}).html()
 
 
 def test_hostile_names_stay_text_in_the_report():
-    page = html.render(RESULT, layouts={HOSTILE: {**FITS, "host": HOSTILE, "hypervisor": HOSTILE}})
+    page = simulation_page.page(RESULT, layouts={HOSTILE: {**FITS, "host": HOSTILE, "hypervisor": HOSTILE}}).html()
     assert "<script>alert" not in page
     (drawn,) = figures(page)
     assert drawn.count("<svg ") == drawn.count("</svg>") == 1
@@ -454,7 +454,7 @@ def test_vnuma_draws_in_the_terminal_and_in_a_file(cli, tmp_path):
 def test_vnuma_writes_json_and_a_drawing(cli, tmp_path):
     done = cli(*VNUMA, "--svg", "layout.svg", "--format", "json")
     assert json.loads(done.stdout)["vpds"] == [8, 8, 8]
-    assert (tmp_path / "layout.svg").read_text() == topology.svg(json.loads(done.stdout))
+    assert (tmp_path / "layout.svg").read_text() == topology_svg.svg(json.loads(done.stdout))
 
 
 @pytest.mark.parametrize("broken", [("--svg", "missing/layout.svg"), ("--svg", "layout.svg", "--vcpus", 0)])

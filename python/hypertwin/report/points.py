@@ -1,0 +1,45 @@
+"""What the points of a simulation have in common and what tells them apart, for all views of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def varying_paths(points: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Paths whose value is not the same in every point, in the order they were given."""
+    paths = list(dict.fromkeys(path for point in points for path in point["set"]))
+    return [path for path in paths if len({repr(point["set"].get(path)) for point in points}) > 1]
+
+
+def fixed_settings(points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Paths that were set to the same value in every point, and that value."""
+    varying = varying_paths(points)
+    return {path: value for point in points[:1] for path, value in point["set"].items() if path not in varying}
+
+
+def short_path(path: str, others: Sequence[str]) -> str:
+    """The last part of a path, with the entity's name in front where that is needed to tell paths apart."""
+    parts = path.split(".")
+    alike = sum(other.split(".")[-1] == parts[-1] for other in others) > 1
+    return ".".join(parts[-2:]) if alike else parts[-1]
+
+
+def where(point: Mapping[str, Any], paths: Sequence[str]) -> str:
+    """The values of a point at `paths`, in words: `load 2, vcpus 4`."""
+    return ", ".join(f"{short_path(path, paths)} {point['set'].get(path)}" for path in paths)
+
+
+def groups(point: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    """The VM groups of a point by name; its VMs where there are no groups."""
+    found: Mapping[str, Mapping[str, Any]] = point.get("groups") or point["vms"]
+    return found
+
+
+def runs(points: Sequence[Mapping[str, Any]]) -> str:
+    """How many replications of what length, in words."""
+    if not points:
+        return "no points"
+    replications, duration = points[0]["replications"], points[0].get("duration_s")
+    length = f" of {duration:g} s" if duration is not None else ""
+    return f"{replications} replication{'s' if replications != 1 else ''}{length}"
