@@ -9,14 +9,13 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from hypertwin.diagnose.rule import When
 from hypertwin.ingest import formats, outside, telemetry
 from hypertwin.ingest.outside import Gap
 
@@ -65,6 +64,22 @@ class Stat:
         """The same of a metric divided by a positive number."""
         names = ("mean", "least", "most", "low", "seldom", "median", "often", "high")
         return replace(self, **{name: getattr(self, name) / divisor for name in names})
+
+
+@dataclass(frozen=True)
+class When:
+    """When a metric was beyond its band."""
+
+    share_pct: float
+    """Of the samples."""
+    first: str | None
+    """Times in UTC of the first and the last such sample, and of the worst; None where the source has no clock."""
+    last: str | None
+    worst: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -140,9 +155,9 @@ class Evidence:
         """A metric of an entity, or None."""
         return self._stats.get((entity, metric)) if entity is not None else None
 
-    def worst_vcpu(self, machine: str | None, metric: str) -> str | None:
+    def worst_vcpu(self, vm: str | None, metric: str) -> str | None:
         """The vCPU of a machine that has most of `ready_sum_pct` or `costop_sum_pct`, where each was measured."""
-        return self._worst_vcpu.get((machine, metric)) if machine is not None else None
+        return self._worst_vcpu.get((vm, metric)) if vm is not None else None
 
     def entities(self, kind: str) -> list[str]:
         """Paths whose last kind this is, in order."""

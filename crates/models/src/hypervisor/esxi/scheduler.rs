@@ -74,15 +74,16 @@ impl EsxiParameters {
             .rev()
             .find(|(first, ..)| *first <= version)
             .unwrap_or(BY_VERSION[0]);
+        let options = SchedulerOptions::default();
         Self {
             quantum_ns,
             whole_core_ns,
-            costop_ns: 3 * MS,
-            costart_ns: 2 * MS,
+            costop_ns: options.costop_threshold().nanos(),
+            costart_ns: options.costart_threshold().nanos(),
             poll_ns: MS,
             ht_rebalance_ns: 5 * MS,
             numa_rebalance_ns: 2_000 * MS,
-            numa: home_rules(version, &SchedulerOptions::default()),
+            numa: home_rules(version, &options),
         }
     }
 
