@@ -371,6 +371,17 @@ impl CpuScheduler for EsxiScheduler {
         });
     }
 
+    fn remove_world(&mut self, world: WorldId) {
+        self.withdraw(world);
+        let entry = &mut self.worlds[world as usize];
+        if std::mem::take(&mut entry.awake) {
+            self.groups[entry.group].awake -= 1;
+        }
+        if let Some(client) = entry.client.take() {
+            self.clients[client].vcpus -= 1;
+        }
+    }
+
     fn domain(&self, world: WorldId) -> &Domain {
         &self.worlds[world as usize].domain
     }
