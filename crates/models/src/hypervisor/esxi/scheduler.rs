@@ -74,15 +74,16 @@ impl EsxiParameters {
             .rev()
             .find(|(first, ..)| *first <= version)
             .unwrap_or(BY_VERSION[0]);
+        let options = SchedulerOptions::default();
         Self {
             quantum_ns,
             whole_core_ns,
-            costop_ns: 3 * MS,
-            costart_ns: 2 * MS,
+            costop_ns: options.costop_threshold().nanos(),
+            costart_ns: options.costart_threshold().nanos(),
             poll_ns: MS,
             ht_rebalance_ns: 5 * MS,
             numa_rebalance_ns: 2_000 * MS,
-            numa: home_rules(version, &SchedulerOptions::default()),
+            numa: home_rules(version, &options),
         }
     }
 
@@ -368,6 +369,17 @@ impl CpuScheduler for EsxiScheduler {
             asleep_since_ns: 0,
             reserved_from_ns: 0.0,
         });
+    }
+
+    fn remove_world(&mut self, world: WorldId) {
+        self.withdraw(world);
+        let entry = &mut self.worlds[world as usize];
+        if std::mem::take(&mut entry.awake) {
+            self.groups[entry.group].awake -= 1;
+        }
+        if let Some(client) = entry.client.take() {
+            self.clients[client].vcpus -= 1;
+        }
     }
 
     fn domain(&self, world: WorldId) -> &Domain {

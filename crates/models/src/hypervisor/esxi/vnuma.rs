@@ -13,9 +13,6 @@ use crate::numa;
 use crate::vnuma::{Nodes, Topology, cut};
 use hypertwin_cluster::{HostGroup, Hypervisor, SchedulerOptions, VmGroup};
 
-/// `numa.vcpu.min`: vCPUs from which a guest may see several nodes (vSphere Resource Management, "Virtual NUMA Controls").
-const VCPU_MIN: u32 = 9;
-
 /// To what a virtual node is rounded so that it holds whole virtual sockets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WholeSockets {
@@ -122,7 +119,7 @@ pub fn topology(host: &HostGroup, vm: &VmGroup) -> Topology {
         count: host.sockets,
         room: host.cores_per_socket * threads,
     };
-    let wide_enough = vm.vcpus >= vcpu_min(vm);
+    let wide_enough = vm.vcpus >= vm.numa.vcpu_min();
     let hot_add_hides = vm.cpu_hot_add && (rules.fixed_at_first_power_on || !vm.numa.expose_on_cpu_hot_add);
     let exposed = wide_enough && !hot_add_hides;
     let present = split(rules, vm, nodes);
@@ -165,7 +162,7 @@ fn split(rules: &Rules, vm: &VmGroup, nodes: Nodes) -> Vec<u32> {
         return cut(vm.vcpus, size);
     }
     let socket_is_node = rules.socket_is_node || vm.numa.follow_cores_per_socket;
-    if socket_is_node && socket > 1 && vm.vcpus >= vcpu_min(vm) {
+    if socket_is_node && socket > 1 && vm.vcpus >= vm.numa.vcpu_min() {
         return cut(vm.vcpus, socket);
     }
     let most = vm.numa.max_per_virtual_node;
@@ -183,8 +180,4 @@ fn split(rules: &Rules, vm: &VmGroup, nodes: Nodes) -> Vec<u32> {
         _ => even,
     };
     cut(vm.vcpus, size)
-}
-
-fn vcpu_min(vm: &VmGroup) -> u32 {
-    vm.numa.vcpu_min.unwrap_or(VCPU_MIN)
 }
