@@ -32,6 +32,12 @@ def flatten(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
+def numeric(metrics: Mapping[str, object], key: str) -> float | None:
+    """The number under a key that only the caller knows; None where there is none."""
+    value = metrics.get(key)
+    return value if isinstance(value, int | float) else None
+
+
 def set_column(path: str) -> str:
     """Name of the column that holds the value set at `path`; a path that would hide another column gets a prefix."""
     return f"set.{path}" if path in RESERVED or "." not in path else path

@@ -36,6 +36,7 @@ from typing import Any
 
 import yaml
 
+from hypertwin.documents import validation as documents
 from hypertwin.errors import HypertwinError
 from hypertwin.plan import density, durability
 from hypertwin.run import Point, Progress, run_points
@@ -176,7 +177,7 @@ def read(folder: Path) -> Study:
 
 def validate(
     studies: Sequence[Study], *, jobs: int | None = None, progress: Progress | None = None
-) -> list[dict[str, Any]]:
+) -> list[documents.Row]:
     """Run every case of the studies and judge every figure: one dictionary per row, in the form of the JSON contract.
 
     All cases of all studies run side by side, and then each question. `error` is in the figure's unit and `error_pct`
@@ -188,7 +189,7 @@ def validate(
     cases = [(study, case) for study in studies for case in study.cases if case not in study.questions]
     points = [Point(study.cases[case], load(study.scenario_of(case), study.cases[case])) for study, case in cases]
     result = run_points(points, jobs=jobs, progress=progress) if points else None
-    reports = {
+    reports: dict[tuple[str, str], Mapping[str, Any]] = {
         (study.name, case): report for (study, case), report in zip(cases, result.points if result else (), strict=True)
     }
     reports |= {
@@ -202,7 +203,7 @@ def validate(
     ]
 
 
-def _density(study: Study, case: str, jobs: int | None, progress: Progress | None) -> dict[str, Any]:
+def _density(study: Study, case: str, jobs: int | None, progress: Progress | None) -> Mapping[str, Any]:
     """What `hypertwin density --format json` says of the case's scenario."""
 
     def done(_counts: str, done: int, total: int) -> None:
@@ -234,7 +235,7 @@ class QuestionKind:
     """A kind of question: the arguments that it needs, all of them, and what answers it."""
 
     arguments: tuple[str, ...]
-    answer: Callable[[Study, str, int | None, Progress | None], dict[str, Any]]
+    answer: Callable[[Study, str, int | None, Progress | None], Mapping[str, Any]]
 
 
 QUESTIONS: Mapping[str, QuestionKind] = {
@@ -252,7 +253,7 @@ def _question(where: str, name: str, arguments: Any) -> Question:
     return Question(name, arguments)
 
 
-def judge(study: str, row: Row, reports: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def judge(study: str, row: Row, reports: Mapping[str, Mapping[str, Any]]) -> documents.Row:
     """Compare one published figure with the twin's."""
     twin = evaluate(row, reports)
     bound = row.sign != "±"
@@ -264,6 +265,7 @@ def judge(study: str, row: Row, reports: Mapping[str, Mapping[str, Any]]) -> dic
     relative = abs(published) or 1.0
     passed = abs(error) <= tolerance + 1e-9 * relative
     likelihood_pct = likelihood(row, reports)
+    outcome: documents.Likelihood = {} if likelihood_pct is None else {"likelihood_pct": likelihood_pct}
     return {
         "study": study,
         "case": row.case,
@@ -278,7 +280,7 @@ def judge(study: str, row: Row, reports: Mapping[str, Mapping[str, Any]]) -> dic
         "tolerance_pct": tolerance / relative * 100,
         "pass": None if row.unreachable else passed,
         "range": bound,
-        **({} if likelihood_pct is None else {"likelihood_pct": likelihood_pct}),
+        **outcome,
         "published_text": (row.published if bound else f"{published:,.10g} {row.unit}")
         + (" (derived)" if row.origin == "derived" else ""),
         "tolerance_text": _tolerance_text(row),

@@ -17,6 +17,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from hypertwin import _core, scenario, vnuma
+from hypertwin.documents import plan as documents
+from hypertwin.documents.vnuma import Layout, LayoutWarning
 from hypertwin.errors import Mistake, ScenarioError
 from hypertwin.plan import snippets
 
@@ -61,7 +63,7 @@ class Host:
         """Whether the guest's nodes are libvirt cells; on ESXi the hypervisor makes them."""
         return self.hypervisor.startswith("linux")
 
-    def layout(self, vcpus: int, memory: str, **settings: Any) -> dict[str, Any]:
+    def layout(self, vcpus: int, memory: str, **settings: Any) -> Layout:
         """What the model of virtual NUMA makes of a machine that is alone on this host. Raises ScenarioError."""
         try:
             return vnuma.layout(
@@ -91,7 +93,7 @@ class Candidate:
     """`advised`, or what a naive choice would be: `one core per socket`, `odd count`, ..."""
     settings: Mapping[str, Any]
     """Arguments of `hypertwin.vnuma.layout` that this topology takes beside vCPUs and memory."""
-    layout: Mapping[str, Any]
+    layout: Layout
     """What `hypertwin.vnuma.layout` returned."""
 
     @property
@@ -125,11 +127,11 @@ class Candidate:
         return len(set(self.layout["settled_homes"]))
 
     @property
-    def warnings(self) -> list[dict[str, str]]:
+    def warnings(self) -> list[LayoutWarning]:
         """What the model warns of, as `code` and `text`."""
         return list(self.layout["warnings"])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> documents.Candidate:
         """As JSON carries it."""
         return {
             "name": self.name,
@@ -214,7 +216,7 @@ class Advice:
         machine = self.machine(name, bind=bind)
         return {target: write(machine) for target, write in snippets.TARGETS[family].items() if only in (None, target)}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> documents.Sizing:
         """As JSON carries it; `advice` is what `advise_topology` returns."""
         return {
             "host": {
@@ -338,7 +340,7 @@ def advise(
     )
 
 
-def advise_topology(**arguments: Any) -> dict[str, Any]:
+def advise_topology(**arguments: Any) -> documents.TopologyAdvice:
     """The advice for a machine and host as `hypertwin.vnuma.layout` takes them, which this is called with.
 
     Keys: `sockets`, `cores_per_socket`, `vcpus`, `vpds`, `fits_node`, `settings` and `text`. More vCPUs than cores
@@ -478,10 +480,17 @@ def _fits(host: Host, advised: Candidate, memory: str) -> bool:
     return True
 
 
-def _brief(advised: Candidate) -> dict[str, Any]:
+def _brief(advised: Candidate) -> documents.TopologyAdvice:
     found = advised.to_dict()
-    keys = ("sockets", "cores_per_socket", "vcpus", "vpds", "fits_node", "settings")
-    return {**{key: found[key] for key in keys}, "text": _sentence(advised)}
+    return {
+        "sockets": found["sockets"],
+        "cores_per_socket": found["cores_per_socket"],
+        "vcpus": found["vcpus"],
+        "vpds": found["vpds"],
+        "fits_node": found["fits_node"],
+        "settings": found["settings"],
+        "text": _sentence(advised),
+    }
 
 
 def _sentence(advised: Candidate) -> str:
