@@ -34,8 +34,9 @@ PREFIX = "hypertwin-"
 
 MODULES: dict[str, set[str]] = {
     "errors": {"_core"},
-    "frame": set(),
+    "frame": {"documents"},
     "documents": set(),
+    "writing": {"errors"},
     "yaml_file": {"errors"},
     "scenario": {"yaml_file", "errors", "ingest", "_core"},
     "docs": {"_core"},
@@ -43,17 +44,13 @@ MODULES: dict[str, set[str]] = {
     "validation": {"documents", "scenario", "run", "plan", "errors"},
     "vnuma": {"documents", "scenario", "errors", "_core"},
     "report": {"documents", "frame", "errors", "scenario"},
-    "ingest": {"yaml_file", "errors"},
+    "ingest": {"yaml_file", "writing", "errors"},
     "diagnose": {"documents", "scenario", "run", "vnuma", "report", "ingest", "errors", "frame"},
     "calibration": {"documents", "scenario", "run", "report", "yaml_file", "errors", "frame", "_core"},
     "plan": {"documents", "scenario", "run", "vnuma", "report", "errors", "frame", "_core"},
-    "lab": {"documents", "scenario", "run", "report", "ingest", "yaml_file", "errors", "frame", "_core"},
+    "lab": {"documents", "scenario", "run", "report", "ingest", "yaml_file", "writing", "errors", "frame", "_core"},
     "cli": {
-        *("documents", "scenario", "run", "vnuma", "frame", "errors", "validation", "report", "_core"),
-        *("ingest", "diagnose", "calibration", "plan", "lab"),
-    },
-    "serve": {
-        *("documents", "scenario", "run", "vnuma", "frame", "errors", "validation", "report", "_core"),
+        *("documents", "scenario", "run", "vnuma", "frame", "errors", "writing", "validation", "report", "_core"),
         *("ingest", "diagnose", "calibration", "plan", "lab"),
     },
     "": {"scenario", "run", "calibration", "plan", "errors"},  # hypertwin/__init__.py: the public API

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from hypertwin import run, validation, vnuma
+from hypertwin import run, validation, vnuma, writing
 from hypertwin.cli import output
 from hypertwin.report import comparison, files, simulation, simulation_page
 from hypertwin.report.simulation_charts import Mark
@@ -35,9 +35,9 @@ def main() -> None:
         marks=[Mark(changes, path, value) for changes, path, value in study.published_points()],
         layouts=vnuma.layouts(sweep[0].scenario),
     )
-    files.write_atomically(FOLDER / "result.json", files.to_json(result))
-    files.write_atomically(FOLDER / "validation.json", files.to_json(rows))
-    files.write_atomically(FOLDER / "report.html", page.html())
+    writing.write_atomically(FOLDER / "result.json", files.to_json(result))
+    writing.write_atomically(FOLDER / "validation.json", files.to_json(rows))
+    writing.write_atomically(FOLDER / "report.html", page.html())
     print(f"report: {FOLDER / 'report.html'}")
 
 

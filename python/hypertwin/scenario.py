@@ -92,6 +92,31 @@ def loads(
     return _check(_Source(None, file, document.root, document.mistakes, _as_mapping(overrides)))
 
 
+def named_files(path: str | Path, changes: Iterable[tuple[str, object]] = ()) -> list[Path]:
+    """The fio job files that a scenario file names, as it is and after each of the changes.
+
+    None of a scenario that cannot be read.
+    """
+    file, named = Path(path), []
+    try:
+        if not file.is_file():  # a pipe can be read only once
+            return []
+        data = yaml_file.parse(yaml_file.read_text(file), str(path)).root.data()
+        named += _job_names(data)
+        for place, value in changes:
+            _override(data, place, value, "", {})
+            named += _job_names(data)
+    except (OSError, ScenarioError, ValueError):
+        pass
+    return [file.parent / name.partition("#")[0] for name in named]
+
+
+def _job_names(data: Any) -> list[str]:
+    workloads = data.get("workloads") if isinstance(data, dict) else None
+    listed = workloads.values() if isinstance(workloads, dict) else ()
+    return [each["fio"] for each in listed if isinstance(each, dict) and isinstance(each.get("fio"), str)]
+
+
 def parse_sets(items: Iterable[str]) -> dict[str, Any]:
     """Values by path from texts such as `vms.db.vcpus=36` or `run.duration=10 min`.
 

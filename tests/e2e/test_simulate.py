@@ -112,13 +112,13 @@ def test_out_takes_its_format_from_the_ending_and_replaces_the_file(cli, tiny, t
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
-    from hypertwin.report import files
+    from hypertwin import writing
 
     out = tmp_path / "result.json"
     out.write_text("old")
     monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-    with pytest.raises(files.WriteError, match="No space left"):
-        files.write_atomically(out, "new")
+    with pytest.raises(writing.WriteError, match="No space left"):
+        writing.write_atomically(out, "new")
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
     assert out.read_text() == "old"
 

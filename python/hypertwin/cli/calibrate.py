@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import scenario
+from hypertwin import scenario, writing
 from hypertwin.calibration import calibrate
 from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output
-from hypertwin.cli.simulate import UsageError
+from hypertwin.cli.commands import Input
 from hypertwin.report import calibration as tables
 from hypertwin.report import files
 
@@ -29,6 +29,7 @@ def command(
     path: options.ScenarioFile,
     measured: Annotated[
         str,
+        Input(),
         typer.Argument(metavar="MEASUREMENTS.csv", help="Measured points: what was set, and metrics."),
     ],
     free: Annotated[
@@ -62,11 +63,9 @@ def command(
     report: options.Report = None,
 ) -> None:
     """Fit parameters of a scenario to what was measured, with confidence, and say what the data cannot tell."""
-    if out is not None and report is not None and out.resolve() == report.resolve():
-        raise UsageError(f"--out and --report both name {out}: give them different files")
     for file in (out, report):
         if file is not None:
-            files.check_writable(file)
+            writing.check_writable(file)
     with output.labelled_progress_bar() as progress:
         found = calibrate.calibrate(
             path,
@@ -85,10 +84,10 @@ def command(
         )
     result = found.to_dict()
     if out is not None:
-        files.write_atomically(out, calibration_file.render(result))
+        writing.write_atomically(out, calibration_file.render(result))
         sys.stderr.write(f"wrote {out}\n")
     if report is not None:
-        files.write_atomically(report, tables.page(result).html())
+        writing.write_atomically(report, tables.page(result).html())
         sys.stderr.write(f"wrote {report}\n")
     if form is Format.json:
         output.write(files.to_json(result))

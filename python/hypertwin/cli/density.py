@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import scenario
+from hypertwin import scenario, writing
 from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output
 from hypertwin.plan import density
@@ -50,7 +50,7 @@ def command(
 ) -> None:
     """Find the largest count of a VM group that meets service-level objectives, and the curve around it."""
     if report is not None:
-        files.check_writable(report)
+        writing.check_writable(report)
     with output.labelled_progress_bar() as progress:
         found = density.density(
             calibration_file.apply(path, calibration),
@@ -68,7 +68,7 @@ def command(
         )
     result = found.to_dict()
     if report is not None:
-        files.write_atomically(report, tables.page(result).html())
+        writing.write_atomically(report, tables.page(result).html())
         sys.stderr.write(f"wrote {report}\n")
     if form is Format.json:
         output.write(files.to_json(result))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import enum
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
-from hypertwin import _core
-from hypertwin.cli import output
+from hypertwin import _core, writing
+from hypertwin.cli import options, output
+from hypertwin.cli.commands import Input
+from hypertwin.documents.diagnosis import Diagnosis, Series
 from hypertwin.errors import HypertwinError
 from hypertwin.report import diagnosis, diagnosis_page, files
 
@@ -32,10 +34,12 @@ class UsageError(HypertwinError):
 def command(
     sources: Annotated[
         list[str] | None,
+        Input(),
         typer.Argument(metavar="[FILES]...", help="Telemetry: files of any known format, or addresses."),
     ] = None,
     cluster: Annotated[
         Path | None,
+        Input(options.scenario_files),
         typer.Option(
             metavar="CLUSTER.yaml", help="The cluster as a scenario: configuration, and what-ifs on the twin."
         ),
@@ -56,22 +60,25 @@ def command(
         raise UsageError("nothing to look at: give telemetry files, --cluster CLUSTER.yaml, or both")
     for path in (out, report):
         if path is not None:
-            files.check_writable(path)
+            writing.check_writable(path)
     from hypertwin import diagnose  # as long to import as all else together
 
     with output.labelled_progress_bar() as progress:
         found = diagnose.diagnose(
             sources or [], cluster=cluster, charts=report is not None, simulate=what_if, progress=progress
         )
-    result = {"version": _core.version(), **found.to_dict()}
+    result = cast(Diagnosis, {"version": _core.version(), **found.to_dict()})
     if report is not None:
-        files.write_atomically(
-            report, diagnosis_page.page(result, [finding.charts for finding in found.findings]).html()
+        writing.write_atomically(
+            report,
+            diagnosis_page.page(
+                result, cast(list[list[Series]], [finding.charts for finding in found.findings])
+            ).html(),
         )
         sys.stderr.write(f"wrote {report}\n")
     if out is not None:
         content = files.to_json(result) if form is Format.json else output.render(diagnosis.table(result))
-        files.write_atomically(out, content)
+        writing.write_atomically(out, content)
         sys.stderr.write(f"wrote {out}: {diagnosis.summary(result)}\n")
     elif form is Format.json:
         output.write(files.to_json(result))

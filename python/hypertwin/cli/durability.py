@@ -10,8 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from hypertwin import _core, scenario
+from hypertwin import _core, scenario, writing
 from hypertwin.cli import options, output
+from hypertwin.cli.commands import Input
 from hypertwin.cli.vnuma import of_option
 from hypertwin.errors import HypertwinError, ScenarioError
 from hypertwin.plan import durability as plan
@@ -37,6 +38,7 @@ class UsageError(HypertwinError):
 def command(
     path: Annotated[
         str | None,
+        Input(options.scenario_files),
         typer.Argument(
             metavar="[SCENARIO.yaml]", help="A scenario with distributed storage: the twin says its repair time."
         ),
@@ -89,7 +91,7 @@ def command(
     arguments: dict[str, Any] = dict(locals())
     _check_options(arguments)
     if report is not None:
-        files.check_writable(report)
+        writing.check_writable(report)
     try:
         rate = plan.failure_rate(afr)
         if path is None:
@@ -123,7 +125,7 @@ def command(
             of_option(mistake, arguments) if mistake.path in arguments else mistake for mistake in renamed
         ) from None
     if report is not None:
-        files.write_atomically(report, shown.page(result, plan.curves(result), _core.version()).html())
+        writing.write_atomically(report, shown.page(result, plan.curves(result), _core.version()).html())
         sys.stderr.write(f"wrote {report}\n")
     if form is Format.json:
         output.write(files.to_json({"version": _core.version(), **result}))

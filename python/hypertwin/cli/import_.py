@@ -8,16 +8,17 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import scenario
+from hypertwin import scenario, writing
 from hypertwin.cli import output
+from hypertwin.cli.commands import Input
 from hypertwin.errors import printable
 from hypertwin.ingest import address
-from hypertwin.report import files
 
 
 def command(
     source: Annotated[
         list[str],
+        Input(),
         typer.Argument(
             metavar="SOURCE...",
             help="An export, or the address of a system; several of one kind make one cluster.",
@@ -28,6 +29,7 @@ def command(
     ],
     telemetry: Annotated[
         list[str] | None,
+        Input(),
         typer.Option(metavar="FILE", help="Take the machines' demand from these measurements instead of the source."),
     ] = None,
 ) -> None:
@@ -36,7 +38,7 @@ def command(
 
     target = None if out == "-" else Path(out)
     if target is not None:
-        files.check_writable(target)
+        writing.check_writable(target)
     with output.working(f"reading {address.shown(source[0])}"):
         inventory = sources.read(source)
     if telemetry:
@@ -49,7 +51,7 @@ def command(
         text = to_scenario.to_yaml(made)
         scenario.loads(text, file=out)
     if target is not None:
-        files.write_atomically(target, text)
+        writing.write_atomically(target, text)
     for line in to_scenario.summary(inventory, made, assumptions):
         sys.stderr.write(f"{printable(line)}\n")
     if target is None:

@@ -10,12 +10,13 @@ from typing import Annotated
 import typer
 
 from hypertwin.cli import lab_cpu, lab_profile, lab_vm, output
+from hypertwin.cli.commands import App, Input
 from hypertwin.cli.vnuma import of_option
 from hypertwin.errors import ScenarioError
 from hypertwin.lab import erasure_coding
 from hypertwin.report import coding, files
 
-app = typer.Typer(help="Measure this machine, and check the twin's predictions of it.")
+app = App(help="Measure this machine, and check the twin's predictions of it.")
 app.command(name="profile")(lab_profile.command)
 app.command(name="cpu")(lab_cpu.command)
 app.command(name="vm")(lab_vm.command)
@@ -50,7 +51,9 @@ def erasure_coding_command(
         str | None, typer.Option(metavar="F", help="Nominal clock of the CPU, where the system does not tell it.")
     ] = None,
     library: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File that is ISA-L (default: the system's, then pyeclib's).")
+        Path | None,
+        Input(),
+        typer.Option(metavar="FILE", help="File that is ISA-L (default: the system's, then pyeclib's)."),
     ] = None,
     form: Annotated[Format, typer.Option("--format", help="Form of the figures.")] = Format.table,
 ) -> None:

@@ -9,7 +9,9 @@ from typing import Annotated
 
 import typer
 
+from hypertwin import writing
 from hypertwin.cli import output
+from hypertwin.cli.commands import Input
 from hypertwin.lab import cpu, profile
 from hypertwin.report import files
 from hypertwin.report import lab as tables
@@ -25,10 +27,13 @@ class Format(enum.StrEnum):
 def command(
     machine: Annotated[
         Path | None,
+        Input(),
         typer.Option(metavar="FILE", help="What `hypertwin lab profile` wrote (default: a short profile first)."),
     ] = None,
     experiments: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Experiments of your own (default: those of the lab).")
+        Path | None,
+        Input(),
+        typer.Option(metavar="FILE", help="Experiments of your own (default: those of the lab)."),
     ] = None,
     only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this experiment; repeatable.")] = None,
     seconds: Annotated[float, typer.Option(metavar="S", min=0.05, max=600, help="Measured time of each run.")] = 10.0,
@@ -44,7 +49,7 @@ def command(
 ) -> None:
     """Predict contention experiments on this machine, write the predictions down, then measure and compare."""
     if report is not None:
-        files.check_writable(report)
+        writing.check_writable(report)
     chosen = cpu.read(experiments, only or ())
     known = (
         profile.read(machine)
@@ -54,7 +59,7 @@ def command(
     with output.labelled_progress_bar() as progress:
         summary = cpu.experiments(known, chosen, out=out, seconds=seconds, repeat=repeat, progress=progress)
     if report is not None:
-        files.write_atomically(report, tables.page(summary).html())
+        writing.write_atomically(report, tables.page(summary).html())
         sys.stderr.write(f"wrote {report}\n")
     if form is Format.json:
         output.write(files.to_json(summary))

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from hypertwin import writing
 from hypertwin.cli import output
 from hypertwin.lab import profile
 from hypertwin.report import files
@@ -36,13 +37,13 @@ def command(
 ) -> None:
     """Measure this machine: CPUs, timers, context switches, memory, disk, each with its spread."""
     if out is not None:
-        files.check_writable(out)
+        writing.check_writable(out)
     with output.progress_bar("profile") as progress:
         found = profile.profile(
             seconds=seconds, folder=folder, memory_bandwidth=bandwidth, disk=disk, coding=coding, progress=progress
         )
     if out is not None:
-        files.write_atomically(out, files.to_json(found))
+        writing.write_atomically(out, files.to_json(found))
         sys.stderr.write(f"wrote {out}\n")
     if form is Format.json:
         output.write(files.to_json(found))

@@ -9,7 +9,9 @@ from typing import Annotated
 
 import typer
 
+from hypertwin import writing
 from hypertwin.cli import options, output
+from hypertwin.cli.commands import Input
 from hypertwin.cli.vnuma import of_option
 from hypertwin.errors import ScenarioError
 from hypertwin.lab import vm
@@ -58,6 +60,7 @@ def command(
     ] = DEFAULT.think_ms,
     kernel: Annotated[
         Path | None,
+        Input(),
         typer.Option(metavar="FILE", help="Kernel of the guests (default: the tests' or the newest in /boot)."),
     ] = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for scenario, prediction and result.")] = Path(
@@ -68,7 +71,7 @@ def command(
 ) -> None:
     """Boot guests that overcommit host CPUs; show what guest and host say of them, and what the twin predicted."""
     if report is not None:
-        files.check_writable(report)
+        writing.check_writable(report)
     plan = vm.Plan(
         guests=guests_count,
         vcpus=vcpus,
@@ -87,7 +90,7 @@ def command(
         arguments = {"cpus": cpus, "vcpus": vcpus}
         raise ScenarioError.of(of_option(mistake, arguments) for mistake in error.mistakes) from None
     if report is not None:
-        files.write_atomically(report, guests.page(result).html())
+        writing.write_atomically(report, guests.page(result).html())
         sys.stderr.write(f"wrote {report}\n")
     if form is Format.json:
         output.write(files.to_json(result))

@@ -29,11 +29,12 @@ from hypertwin.cli import (
     validate,
     vnuma,
 )
+from hypertwin.cli.commands import App
 from hypertwin.errors import HypertwinError
 
 INTERRUPTED = 130
 
-app = typer.Typer(
+app = App(
     name="hypertwin",
     help="A performance twin for virtualised clusters: simulate a scenario, compare it with published figures.",
     add_completion=False,

@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-ScenarioFile = Annotated[str, typer.Argument(metavar="SCENARIO.yaml", help="The scenario file.")]
+from hypertwin import scenario
+from hypertwin.cli.commands import Input
+from hypertwin.errors import ScenarioError
+
+
+def scenario_files(path: str | Path | None, arguments: Mapping[str, Any]) -> Iterator[str | Path]:
+    """The scenario file, and the fio job files that it, --set and --sweep name."""
+    if path is None:
+        return
+    yield path
+    try:
+        sets = scenario.parse_sets(arguments.get("sets") or [])
+        sweeps = scenario.parse_sweeps(arguments.get("sweeps") or [])
+    except ScenarioError:  # refused before anything runs
+        return
+    swept = [(place, value) for place, values in sweeps.items() for value in values]
+    yield from scenario.named_files(path, [*sets.items(), *swept])
+
+
+ScenarioFile = Annotated[str, Input(scenario_files), typer.Argument(metavar="SCENARIO.yaml", help="The scenario file.")]
 Sets = Annotated[
     list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Replace a value, e.g. vms.db.vcpus=36.")
 ]
 Calibration = Annotated[
     Path | None,
+    Input(),
     typer.Option(
         "--calibration",
         metavar="FILE.yaml",

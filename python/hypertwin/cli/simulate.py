@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import run, scenario, vnuma
+from hypertwin import run, scenario, vnuma, writing
 from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output
 from hypertwin.errors import HypertwinError
@@ -92,7 +92,7 @@ def command(
         )
     result = simulated.to_dict()
     if report is not None:
-        files.write_atomically(
+        writing.write_atomically(
             report, simulation_page.page(result, layouts=vnuma.layouts(simulated.first_scenario)).html()
         )
         sys.stderr.write(f"wrote {report}\n")
@@ -108,7 +108,7 @@ def command(
     else:
         content = output.render(simulation.table(result))
     if out is not None:
-        files.write_atomically(out, content)
+        writing.write_atomically(out, content)
         sys.stderr.write(f"wrote {out}\n")
     elif isinstance(content, str):
         output.write(content)
@@ -120,11 +120,9 @@ def _check(form: Format, out: Path | None, report: Path | None) -> None:
         raise UsageError("--format parquet is binary: say where to write it with --out FILE")
     if form is Format.esxtop and out is None:
         raise UsageError("--format esxtop is one file for each host: say where to write them with --out FOLDER")
-    if out is not None and report is not None and out.resolve() == report.resolve():
-        raise UsageError(f"--out and --report both name {out}: give them different files")
     for file in (out if form is not Format.esxtop else None, report):
         if file is not None:
-            files.check_writable(file)
+            writing.check_writable(file)
 
 
 def _by_ending(out: Path | None) -> Format:

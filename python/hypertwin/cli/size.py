@@ -8,7 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from hypertwin.cli import output
+from hypertwin.cli.commands import Input
 from hypertwin.cli.vnuma import of_option
+from hypertwin.documents.plan import Sizing
 from hypertwin.errors import ScenarioError
 from hypertwin.plan import size, snippets
 from hypertwin.report import files, sizing
@@ -35,6 +37,7 @@ class Snippet(enum.StrEnum):
 def command(
     host: Annotated[
         str,
+        Input(lambda host, _: [host.rpartition(":")[0]]),
         typer.Option(metavar="HOST", help="2x12, 2x12x2@2.5GHz (sockets x cores x threads), or SCENARIO.yaml:HOST."),
     ],
     memory: Annotated[str, typer.Option(metavar="SIZE", help="Memory of the machine, e.g. 96GiB.")],
@@ -77,7 +80,7 @@ def command(
     if snippet is not None:
         output.write(texts[snippet])
         return
-    result = {**advice.to_dict(), "snippets": texts}
+    result: Sizing = {**advice.to_dict(), "snippets": texts}
     if form is Format.json:
         output.write(files.to_json(result))
     else:

@@ -8,12 +8,14 @@ import sys
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
-from hypertwin import _core
+from hypertwin import _core, writing
 from hypertwin.cli import output
+from hypertwin.cli.commands import Input
+from hypertwin.documents.telemetry import Source, Telemetry
 from hypertwin.errors import HypertwinError, printable
 from hypertwin.report import files
 from hypertwin.report import telemetry as shown
@@ -38,6 +40,7 @@ class UsageError(HypertwinError):
 def command(
     sources: Annotated[
         list[str],
+        Input(),
         typer.Argument(metavar="SOURCE...", help="Files of any known format, or addresses: prometheus://HOST:9090."),
     ],
     out: Annotated[
@@ -58,7 +61,7 @@ def command(
     if form is not None and (form in (Format.parquet, Format.csv)) != (out is not None):
         raise UsageError(f"--format {form} {'says nothing about a file' if out else 'needs a file: add -o FILE'}")
     if out is not None:
-        files.check_writable(out)
+        writing.check_writable(out)
     readings = [formats.read(source) for source in sources]
     with tempfile.TemporaryDirectory(prefix="hypertwin-") as folder:
         gathered = Path(folder, "table.parquet")
@@ -66,21 +69,25 @@ def command(
             rows = table.gather(readings, gathered, progress)
             figures = overview(gathered)
         if out is not None:
-            with files.appearing(out) as file:
+            with writing.appearing(out) as file:
                 if form is Format.csv:
                     table.write_csv(parquet_table.read(gathered).frames, file)
                 else:
                     shutil.copyfile(gathered, file)
-    read = [
+    read: list[Source] = [
         {
-            **{"source": reading.source, "kind": reading.kind, "rows": count},
-            **{"gaps": [asdict(gap) for gap in reading.gaps], "notes": reading.notes},
+            "source": reading.source,
+            "kind": reading.kind,
+            "rows": count,
+            "gaps": [{"what": gap.what, "costs": gap.costs} for gap in reading.gaps],
+            "notes": reading.notes,
         }
         for reading, count in zip(readings, rows, strict=True)
     ]
-    found = {"version": _core.version(), **asdict(figures), "sources": read}
-    for key in ("first", "last"):
-        found[key] = found[key].isoformat() if found[key] is not None else None
+    first, last = (None if time is None else time.isoformat() for time in (figures.first, figures.last))
+    found = cast(
+        Telemetry, {"version": _core.version(), **asdict(figures), "first": first, "last": last, "sources": read}
+    )
     sys.stderr.write("".join(f"{printable(line)}\n" for line in shown.summary(found)))
     if out is not None:
         sys.stderr.write(f"wrote {out}: {shown.extent(found)}\n")

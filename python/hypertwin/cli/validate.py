@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import _core, validation
+from hypertwin import _core, validation, writing
 from hypertwin.cli import output
+from hypertwin.cli.commands import Input
 from hypertwin.report import comparison, files
 
 
@@ -22,7 +23,11 @@ class Format(enum.StrEnum):
 
 
 def command(
-    studies: Annotated[list[str] | None, typer.Argument(metavar="[STUDY]...", help="Default: every study.")] = None,
+    studies: Annotated[
+        list[str] | None,
+        Input(lambda _names, _: [validation.studies_folder()]),
+        typer.Argument(metavar="[STUDY]...", help="Default: every study."),
+    ] = None,
     form: Annotated[Format, typer.Option("--format", help="Form of the comparison.")] = Format.table,
     report: Annotated[
         Path | None, typer.Option(metavar="FILE.html", help="Write a page with charts and all figures as well.")
@@ -31,7 +36,7 @@ def command(
 ) -> int:
     """Compare the twin with published measurements; exits 1 when a figure is missed."""
     if report is not None:
-        files.check_writable(report)
+        writing.check_writable(report)
     chosen = [validation.find(name) for name in dict.fromkeys(studies or validation.names())]
     with output.progress_bar("validating") as progress:
         rows = validation.validate(chosen, jobs=jobs, progress=progress)
@@ -40,7 +45,7 @@ def command(
             comparison.Study(study.title, study.source, [row for row in rows if row["study"] == study.name])
             for study in chosen
         ]
-        files.write_atomically(report, comparison.page(compared, _core.version()).html())
+        writing.write_atomically(report, comparison.page(compared, _core.version()).html())
         sys.stderr.write(f"wrote {report}\n")
     if form is Format.json:
         output.write(files.to_json(rows))

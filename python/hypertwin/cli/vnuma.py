@@ -14,7 +14,7 @@ import typer
 from rich.console import Group
 from rich.text import Text
 
-from hypertwin import vnuma
+from hypertwin import vnuma, writing
 from hypertwin.cli import output
 from hypertwin.errors import Mistake, ScenarioError
 from hypertwin.plan import size
@@ -135,18 +135,19 @@ def command(
     arguments: dict[str, Any] = {name: value for name, value in locals().items() if name not in ("form", "drawing")}
     arguments.update(cells=cells or (), nodes=nodes or ())
     if drawing is not None:
-        files.check_writable(drawing)
+        writing.check_writable(drawing)
     try:
         layout = vnuma.layout(**arguments)
         advice = size.advise_topology(**arguments)
     except ScenarioError as error:
         raise ScenarioError.of(of_option(mistake, arguments) for mistake in error.mistakes) from None
     if drawing is not None:
-        files.write_atomically(drawing, topology_svg.svg(layout))
+        writing.write_atomically(drawing, topology_svg.svg(layout))
         sys.stderr.write(f"wrote {drawing}\n")
     if form is Format.json:
-        first = {key: layout.pop(key) for key in ("vpds", "ppds", "homes", "warnings")}
-        output.write(files.to_json({**first, "advice": advice, **layout}))
+        others = dict(layout)
+        first = {key: others.pop(key) for key in ("vpds", "ppds", "homes", "warnings")}
+        output.write(files.to_json({**first, "advice": advice, **others}))
     else:
         advised = Text(f"Advice: {advice['text']}", style="bold")
         output.print_table(Group(topology.terminal(layout), topology.layout_table(layout), advised))

@@ -21,7 +21,7 @@ from typing import Any
 
 import yaml
 
-from hypertwin import _core, run, scenario, yaml_file
+from hypertwin import _core, run, scenario, writing, yaml_file
 from hypertwin.documents import lab as documents
 from hypertwin.errors import HypertwinError, Mistake, ScenarioError
 from hypertwin.lab import control_groups, system
@@ -521,6 +521,10 @@ def experiments(
         if progress:
             progress(label, done, steps)
 
+    results = ("machine.json", "predictions.json", "results.json")
+    parts = ("scenario.yaml", "prediction.json", "measurement.json")
+    for name in (*results, *(f"{experiment.name}/{part}" for experiment in possible for part in parts)):
+        writing.claim(out / name)
     try:
         out.mkdir(parents=True, exist_ok=True)
         _write(out / "machine.json", machine)

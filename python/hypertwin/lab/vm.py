@@ -23,7 +23,7 @@ from typing import Any, cast
 
 import yaml
 
-from hypertwin import run, scenario
+from hypertwin import run, scenario, writing
 from hypertwin.documents import lab as documents
 from hypertwin.documents.simulation import Vm
 from hypertwin.errors import HypertwinError, Mistake, ScenarioError
@@ -583,6 +583,8 @@ def _now() -> str:
 
 def _prepare(out: Path) -> None:
     """Make the folder, without an earlier result. Raises FolderError."""
+    for name in (SCENARIO, PREDICTION, RESULT):
+        writing.claim(out / name)
     with _folder(out):
         out.mkdir(parents=True, exist_ok=True)
         for name in (SCENARIO, PREDICTION, RESULT):

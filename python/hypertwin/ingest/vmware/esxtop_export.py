@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from hypertwin import writing
 from hypertwin.errors import HypertwinError
 from hypertwin.ingest.vmware import esxtop_counters as counters
 
@@ -57,6 +58,8 @@ def write(samples: Iterable[Mapping[str, Any]], folder: Path) -> list[Path]:
             for host in sample["hosts"]:
                 name = host["name"]
                 new = name not in parts
+                if new:
+                    writing.claim(folder / f"{name}.csv")
                 parts.setdefault(name, folder / f".{name}.csv.part")
                 blocks = list(_blocks(host))
                 with parts[name].open("w" if new else "a", encoding="utf-8", newline="") as file:

@@ -1,0 +1,68 @@
+"""How commands become part of the command line: what they read is marked, and no output may replace it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, cast, get_args, get_origin
+
+import typer
+
+from hypertwin import writing
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def _named(value: Any, _arguments: Mapping[str, Any]) -> Iterable[str | Path]:
+    """Files and folders as they are written; of an address (`test:///FILE`) also what it names after the scheme."""
+    for each in value if isinstance(value, list) else [] if value is None else [value]:
+        yield each
+        if "://" in str(each):
+            yield str(each).partition("://")[2]
+
+
+@dataclass(frozen=True)
+class Input:
+    """Marks a parameter of a command, in its `Annotated`, that names what the command reads."""
+
+    files: Callable[[Any, Mapping[str, Any]], Iterable[str | Path]] = _named
+    """The files and folders that a value names, given the values of all parameters; None stands for no value."""
+
+
+class App(typer.Typer):
+    """A group of commands, none of which can write over what it reads."""
+
+    def command(self, name: str | None = None, **options: Any) -> Callable[[_Command], _Command]:
+        """As in Typer."""
+        register = super().command(name, **options)
+        return lambda command: register(_protected(command))
+
+
+def inputs(command: Callable[..., Any]) -> dict[str, Input]:
+    """The parameters of a command that are marked as `Input`, by name."""
+    parameters = inspect.signature(command, eval_str=True).parameters.values()
+    annotations = {each.name: each.annotation for each in parameters if get_origin(each.annotation) is Annotated}
+    return {
+        name: mark
+        for name, annotation in annotations.items()
+        for mark in get_args(annotation)
+        if isinstance(mark, Input)
+    }
+
+
+def _protected(command: _Command) -> _Command:
+    marked = inputs(command)
+
+    @functools.wraps(command)
+    def protected(**arguments: Any) -> Any:
+        def named() -> Iterator[str | Path]:
+            for name, mark in marked.items():
+                yield from filter(None, mark.files(arguments[name], arguments))
+
+        with writing.protecting(named):
+            return command(**arguments)
+
+    return cast(_Command, protected)

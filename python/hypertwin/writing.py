@@ -1,0 +1,165 @@
+"""Files that a command writes: they appear whole or not at all, and none replaces what the command reads."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextvars import ContextVar
+from functools import cached_property
+from pathlib import Path
+
+from hypertwin.errors import HypertwinError, Mistake, ScenarioError
+
+
+class OutputError(HypertwinError):
+    """An output file cannot be written; found before anything is simulated."""
+
+    code = "output-unwritable"
+    exit_code = 2
+
+
+class WriteError(HypertwinError):
+    """An output file could not be written after the run, for example because the disk is full."""
+
+    code = "output-failed"
+    exit_code = 1
+
+
+@contextlib.contextmanager
+def protecting(inputs: Callable[[], Iterable[str | Path]]) -> Iterator[None]:
+    """While the block runs, refuse outputs that are one of the inputs, or the same file as another output.
+
+    `inputs` gives files and folders, with all that is in these; addresses and what does not exist are passed over. It
+    is called when an output names a file that exists, since nothing else can be lost.
+    """
+    token = _COMMAND.set(_Files(inputs))
+    try:
+        yield
+    finally:
+        _COMMAND.reset(token)
+
+
+def claim(path: Path, *, again: bool = False) -> None:
+    """Say that the command will write `path`, before it runs. Raises ScenarioError where `protecting` refuses it."""
+    command = _COMMAND.get()
+    if command is None:
+        return
+    identity = _identity(path)
+    if again and command.outputs.get(identity) == path:
+        return
+    allowed, hint = "a file that the command does not read", "give the output another name"
+    if _is_regular(path) and identity in command.inputs:
+        value = f"names the input {command.inputs[identity]}"
+        raise ScenarioError.of([Mistake("output-is-input", "", value, allowed, hint, str(path))])
+    if identity in command.outputs:
+        value, allowed = f"names the output {command.outputs[identity]} too", "a file for each output"
+        hint = "give them different files"
+        raise ScenarioError.of([Mistake("same-output", "", value, allowed, hint, str(path))])
+    command.outputs[identity] = path
+
+
+class _Files:
+    """What one command reads and writes, by identity: neither another spelling nor a link hides a file."""
+
+    def __init__(self, inputs: Callable[[], Iterable[str | Path]]) -> None:
+        self._list_inputs = inputs
+        self.outputs: dict[Hashable, Path] = {}
+
+    @cached_property
+    def inputs(self) -> dict[Hashable, str]:
+        return {_identity(file): str(file) for path in self._list_inputs() for file in _walk(Path(path))}
+
+
+_COMMAND: ContextVar[_Files | None] = ContextVar("files of the command", default=None)
+
+
+def _walk(path: Path) -> Iterator[Path]:
+    """The regular files at `path`: the file itself, or all in a folder."""
+    if _is_regular(path):
+        yield path
+    for folder, _, names in os.walk(path):
+        yield from (file for name in names if _is_regular(file := Path(folder, name)))
+
+
+def _identity(path: Path) -> Hashable:
+    """Device and inode; where there is no file yet, the path without links."""
+    try:
+        status = path.stat()
+    except (OSError, ValueError):
+        return os.path.realpath(path)
+    return status.st_dev, status.st_ino
+
+
+def _is_regular(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def check_writable(path: Path) -> None:
+    """Claim `path`, and raise OutputError unless a file can be written there; leaves nothing behind."""
+    claim(path)
+    try:
+        if path.is_dir():
+            raise OutputError(f"cannot write {path}: it is a directory")
+        if path.exists() and not os.access(path, os.W_OK):
+            raise OutputError(f"cannot write {path}: no permission")
+        if _is_special(path):
+            return
+        folder = path.resolve().parent
+        if not folder.is_dir():
+            raise OutputError(f"cannot write {path}: the folder {folder} does not exist; create it first")
+        descriptor, name = tempfile.mkstemp(dir=folder, prefix=".hypertwin-")
+        os.close(descriptor)
+        Path(name).unlink()
+    except (OSError, ValueError) as error:
+        raise OutputError(f"cannot write {path}: {_reason(error)}") from error
+
+
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write so that no reader ever sees half a file."""
+    with appearing(path) as temporary:
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+@contextlib.contextmanager
+def appearing(path: Path) -> Iterator[Path]:
+    """A temporary file beside `path`, to be written to; it becomes `path` when the block ends without an error."""
+    claim(path, again=True)
+    try:
+        if _is_special(path):
+            yield path
+            return
+        target = path.resolve()
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}-")
+        os.close(descriptor)
+        temporary = Path(name)
+        try:
+            yield temporary
+            temporary.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
+            temporary.replace(target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            raise
+    except OSError as error:
+        raise WriteError(f"cannot write {path}: {_reason(error)}") from error
+
+
+def _is_special(path: Path) -> bool:
+    """Devices and pipes (/dev/null, /dev/stdout) are written in place: renaming over them would replace them."""
+    return path.exists() and not path.is_file()
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

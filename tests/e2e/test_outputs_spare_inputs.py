@@ -1,0 +1,188 @@
+"""No output replaces an input: every command refuses it before anything runs, however the file is named."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import typer
+
+from hypertwin import writing
+from hypertwin.cli import commands, main
+from hypertwin.errors import ScenarioError
+
+COMMANDS = (
+    ("simulate tiny.yaml --out {}", "tiny.yaml"),
+    ("simulate tiny.yaml --report {}", "tiny.yaml"),
+    ("simulate tiny.yaml --calibration fitted.yaml --out {}", "fitted.yaml"),
+    ("simulate jobs.yaml --out {}", "job.fio"),
+    ("simulate tiny.yaml --set workloads.oltp.fio=other.fio --out {}", "other.fio"),
+    ("simulate tiny.yaml --sweep workloads.oltp.fio=job.fio,other.fio --report {}", "other.fio"),
+    ("density tiny.yaml --vm web --slo guest_cpu_pct<90 --report {}", "tiny.yaml"),
+    ("density tiny.yaml --vm web --slo guest_cpu_pct<90 --calibration fitted.yaml --report {}", "fitted.yaml"),
+    ("calibrate tiny.yaml points.csv --free vms.web.load --out {}", "tiny.yaml"),
+    ("calibrate tiny.yaml points.csv --free vms.web.load --report {}", "points.csv"),
+    ("durability tiny.yaml --report {}", "tiny.yaml"),
+    ("telemetry measured.csv -o {}", "measured.csv"),
+    ("telemetry folder -o {}", "folder/deep/part.csv"),
+    ("diagnose measured.csv --out {}", "measured.csv"),
+    ("diagnose measured.csv more.csv --report {}", "more.csv"),
+    ("diagnose --cluster tiny.yaml --report {}", "tiny.yaml"),
+    ("diagnose --cluster jobs.yaml --out {}", "job.fio"),
+    ("import export.csv -o {}", "export.csv"),
+    ("import folder -o {}", "folder/deep/part.csv"),
+    ("import export.csv --telemetry measured.csv -o {}", "measured.csv"),
+    ("import test://HERE/export.csv -o {}", "export.csv"),
+    ("lab cpu --machine machine.json --report {}", "machine.json"),
+    ("lab cpu --experiments mine.yaml --report {}", "mine.yaml"),
+    ("lab vm --kernel vmlinuz --report {}", "vmlinuz"),
+)
+"""Commands, with {} for the output, and the input that it names."""
+
+
+def itself(path: Path) -> Path:
+    return path
+
+
+def relative(path: Path) -> str:
+    return f"../{path.parent.name}/./{path.name}"
+
+
+def symbolic_link(path: Path) -> Path:
+    link = path.with_name("link")
+    link.symlink_to(path)
+    return link
+
+
+def hard_link(path: Path) -> Path:
+    link = path.with_name("link")
+    os.link(path, link)
+    return link
+
+
+@pytest.fixture
+def folder(tmp_path: Path, tiny: Path) -> Path:
+    """An input of every kind. Most are not whole: outputs are refused before anything is read."""
+    (tmp_path / "jobs.yaml").write_text("workloads: {scan: {fio: 'job.fio#one'}}\n")
+    (tmp_path / "folder" / "deep").mkdir(parents=True)
+    csv = ("measured.csv", "more.csv", "export.csv", "points.csv", "folder/deep/part.csv")
+    for name in (*csv, "job.fio", "other.fio", "fitted.yaml", "machine.json", "mine.yaml", "vmlinuz"):
+        (tmp_path / name).write_text(f"{name}\n")
+    return tmp_path
+
+
+def refused(cli, line: str, output: object) -> str:
+    """What a command says that is refused for its output."""
+    ended = cli(*line.replace("HERE", str(Path.cwd())).format(output).split())
+    assert ended.returncode == 2, ended
+    assert ended.stdout == ""
+    assert "Traceback" not in ended.stderr
+    return str(ended.stderr)
+
+
+@pytest.mark.parametrize(("line", "name"), COMMANDS)
+def test_every_command_refuses_an_output_that_is_an_input(cli, folder, line, name, monkeypatch):
+    monkeypatch.chdir(folder)
+    before = (folder / name).read_bytes()
+    said = refused(cli, line, name)
+    assert "[output-is-input]" in said
+    assert said.startswith(f"error: {name}: names the input ")
+    assert said.count(name) >= 2
+    assert "give the output another name" in said
+    assert (folder / name).read_bytes() == before
+    assert not list(folder.glob(".hypertwin-*"))
+
+
+@pytest.mark.parametrize("spelled", [itself, relative, symbolic_link, hard_link])
+@pytest.mark.parametrize(("line", "name"), [COMMANDS[0], COMMANDS[3], COMMANDS[11], COMMANDS[15]])
+def test_an_input_is_known_by_identity(cli, folder, line, name, spelled: Callable[[Path], object]):
+    before = (folder / name).read_bytes()
+    assert "[output-is-input]" in refused(cli, line, spelled(folder / name))
+    assert (folder / name).read_bytes() == before
+
+
+def test_an_input_is_known_by_its_own_link_too(cli, folder):
+    (folder / "link.yaml").symlink_to("tiny.yaml")
+    assert "names the input link.yaml" in refused(cli, "simulate link.yaml --out {}", "tiny.yaml")
+
+
+@pytest.mark.parametrize("first", ["x", "./x"])
+@pytest.mark.parametrize("exists", [True, False])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "simulate tiny.yaml --out {} --report x",
+        "calibrate tiny.yaml points.csv --free vms.web.load --out {} --report x",
+        "diagnose --cluster tiny.yaml --out {} --report x",
+    ],
+)
+def test_two_outputs_are_two_files(cli, folder, line, exists, first):
+    if exists:
+        (folder / "x").write_text("kept")
+    said = refused(cli, line, first)
+    assert "[same-output]" in said
+    assert "give them different files" in said
+    assert not exists or (folder / "x").read_text() == "kept"
+
+
+def test_other_files_are_written(cli, folder):
+    (folder / "old.json").write_text("old")
+    ended = cli("simulate", "tiny.yaml", "--out", "old.json", "--report", "/dev/null")
+    assert ended.returncode == 0, ended.stderr
+    assert (folder / "old.json").read_text().startswith("{")
+
+
+def test_a_folder_of_outputs_spares_inputs(cli, folder):
+    (folder / "esx1.csv").write_text("calibrated_on: here\nset: {vms.web.load: 0.5}\n")
+    before = (folder / "esx1.csv").read_bytes()
+    said = refused(cli, "simulate tiny.yaml --calibration esx1.csv --format esxtop --out {}", ".")
+    assert "esx1.csv: names the input esx1.csv [output-is-input]" in said
+    assert (folder / "esx1.csv").read_bytes() == before
+    quick = ("--seconds", "0.05", "--no-bandwidth", "--no-disk", "--no-coding")
+    assert cli("lab", "profile", *quick, "--out", folder / "machine.json").returncode == 0
+    before = (folder / "machine.json").read_bytes()
+    assert "[output-is-input]" in refused(cli, "lab cpu --only one-queue --machine machine.json --out {}", ".")
+    assert (folder / "machine.json").read_bytes() == before
+
+
+def test_studies_are_inputs(cli, folder, tmp_path):
+    from hypertwin.validation import studies_folder
+
+    page = next(iter(sorted(studies_folder().glob("*/README.md"))))
+    before = page.read_bytes()
+    assert "[output-is-input]" in refused(cli, "validate --report {}", page)
+    assert page.read_bytes() == before
+
+
+def test_files_outside_a_command_are_free(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("old")
+    with writing.protecting(lambda: [file]), pytest.raises(ScenarioError):
+        writing.write_atomically(file, "new")
+    assert file.read_text() == "old"
+    writing.write_atomically(file, "new")
+    assert file.read_text() == "new"
+
+
+def leaves(group: typer.Typer) -> Iterator[Callable[..., object]]:
+    assert isinstance(group, commands.App), "commands of another group would write over what they read"
+    for entry in group.registered_commands:
+        yield entry.callback
+    for entry in group.registered_groups:
+        yield from leaves(entry.typer_instance)
+
+
+OUTPUTS = {"out", "report", "drawing"}
+"""Parameters that name what a command writes."""
+
+
+def test_every_parameter_that_names_a_file_is_an_input_or_an_output():
+    for command in leaves(main.app):
+        marked = commands.inputs(command)
+        for parameter in typer.main.get_params_from_function(command).values():
+            shown = str(getattr(parameter.default, "metavar", ""))
+            a_file = any(part in shown for part in ("FILE", "SOURCE", ".yaml", ".csv", "STUDY", "HOST"))
+            if a_file or "Path" in str(parameter.annotation):
+                assert parameter.name in marked or parameter.name in {*OUTPUTS, "folder"}, (command, parameter.name)
