@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import shutil
@@ -10,6 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import NoReturn
 
 import pytest
 
@@ -60,17 +62,39 @@ def cli(tmp_path: Path) -> Cli:
     return run
 
 
+# What is skipped where: everything that scripts/install_test_tools installs is there in continuous integration (CI is
+# set), so that a test that lacks it fails; what a machine cannot have at all is skipped everywhere. The reasons are
+# printed at the end of a run, and no other skip is allowed (tests/python/test_checks.py).
+
+
 def needs(*tools: str | Path) -> None:
-    """Skip the test where a command or file is missing; where CI is set, fail it (scripts/install_test_tools)."""
+    """Commands and files that the test uses."""
     missing = [str(tool) for tool in tools if not (tool.is_file() if isinstance(tool, Path) else shutil.which(tool))]
-    if missing and os.environ.get("CI"):
-        pytest.fail(f"missing: {', '.join(missing)}")
     if missing:
-        pytest.skip(f"missing: {', '.join(missing)}; see scripts/install_test_tools")
+        lacks(", ".join(missing))
 
 
 def needs_module(name: str) -> ModuleType:
-    """An optional library; where it is missing the test is skipped, or fails where CI is set."""
-    if importlib.util.find_spec(name) is None and os.environ.get("CI"):
-        pytest.fail(f"missing: {name}")
-    return pytest.importorskip(name, reason=f"missing: {name}; see scripts/install_test_tools")  # type: ignore[no-any-return]
+    """An optional library that the test uses."""
+    if importlib.util.find_spec(name) is None:
+        lacks(name)
+    return importlib.import_module(name)
+
+
+def lacks(what: str) -> NoReturn:
+    """Skip the test for what is not installed; in continuous integration fail it."""
+    if os.environ.get("CI"):
+        pytest.fail(f"missing: {what}")
+    pytest.skip(f"missing: {what}; see scripts/install_test_tools")
+
+
+def only_where(possible: object, reason: str) -> None:
+    """Skip the test on machines that cannot have what it measures."""
+    if not possible:
+        pytest.skip(reason)
+
+
+@pytest.fixture
+def linux() -> None:
+    """Only Linux."""
+    only_where(sys.platform == "linux", "the lab measures Linux machines only")

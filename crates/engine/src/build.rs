@@ -12,14 +12,13 @@ use crate::power::Power;
 use crate::recorder::Recorder;
 use crate::simulation::{Simulation, sessions};
 use crate::state::{Cpu, Host, Kind, Limit, Measured, Process, Responses, Source, Streams, Vm, World};
-use hypertwin_cluster::{Arrivals, Family, HostGroup, Scenario, VmGroup, Workload};
+use hypertwin_cluster::{Arrivals, HostGroup, Scenario, VmGroup, Workload};
 use hypertwin_kernel::{Draw, Histogram, Stream, TimeAverage};
 use hypertwin_models::accounting::{Account, ProcessorTime, State};
 use hypertwin_models::coscheduling::Decisions;
-use hypertwin_models::cpu_scheduler;
 use hypertwin_models::cpu_set::CpuSet;
-use hypertwin_models::esxi_scheduler::SHARED_CORE_CHARGE;
 use hypertwin_models::guest_system::GuestSystem;
+use hypertwin_models::hypervisor;
 use hypertwin_models::scheduler::{GroupSpec, NumaClient, WorldSpec};
 use hypertwin_models::smt;
 use hypertwin_models::topology::{Domain, Occupancy, Topology};
@@ -29,9 +28,10 @@ use std::collections::VecDeque;
 impl Host {
     fn new(name: String, spec: &HostGroup) -> Self {
         let topology = Topology::of(spec);
+        let hypervisor = hypervisor::model(spec.hypervisor);
         Self {
             name,
-            scheduler: cpu_scheduler(spec),
+            scheduler: hypervisor.cpu_scheduler(spec),
             occupancy: Occupancy::new(topology),
             cpus: vec![Cpu::default(); topology.cpus()],
             worlds: Vec::new(),
@@ -41,12 +41,7 @@ impl Host {
             smt_yield: spec.smt_yield,
             clock_ratio: spec.busy_clock().hz() / spec.clock.hz(),
             nominal_mhz: spec.clock.mhz(),
-            // Linux accounts the time on a CPU as it is.
-            shared_charge: if spec.hypervisor.family() == Family::Esxi {
-                SHARED_CORE_CHARGE
-            } else {
-                1.0
-            },
+            shared_charge: hypervisor.shared_core_charge(),
             system_ns: 0.0,
             queued: 0,
             groups: 0,
@@ -158,7 +153,8 @@ impl Simulation {
         let first_world = self.worlds.len();
         let shares = spec.shares.total(spec.vcpus);
         let reservation_cores = spec.reservation.hz() / host_spec.clock.hz();
-        let numa = vnuma::Topology::new(host_spec, spec);
+        let hypervisor = hypervisor::model(host_spec.hypervisor);
+        let numa = hypervisor.virtual_numa(host_spec, spec);
         let homes = self.power_on(
             host_index,
             host_spec,
@@ -167,7 +163,7 @@ impl Simulation {
             Stream::named(seed, &format!("vm/{name}/home")),
         );
         let affinity = spec.affinity_cpus();
-        let managed = host_spec.hypervisor.family() == Family::Esxi && affinity.is_none();
+        let managed = hypervisor.home_rules(host_spec).is_some() && affinity.is_none();
         let client = |(&vcpus, &home): (&u32, &usize)| NumaClient {
             vcpus: vcpus as usize,
             home,

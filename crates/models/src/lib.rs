@@ -1,13 +1,26 @@
 //! Models of the parts of a virtualised host: one file each, a pure state machine that names its source, its assumptions
 //! and its range of validity. Models know neither the clock nor the calendar; times are integer nanoseconds that the
 //! caller passes in.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `hypervisor/` | one folder per family: scheduler, accounting, virtual-NUMA rules |
+//! | `scheduler.rs` | `CpuScheduler`, the interface of a scheduling policy |
+//! | `coscheduling.rs`, `numa.rs` | relaxed co-scheduling; home nodes and their moves |
+//! | `topology.rs`, `cpu_set.rs` | logical CPUs, which of them are idle, where a world may run |
+//! | `smt.rs`, `accounting.rs` | speed of a hardware thread; time of worlds and processors |
+//! | `vnuma.rs`, `layout.rs`, `advice.rs` | a VM's virtual nodes; all VMs on their nodes; what that costs |
+//! | `memory.rs` | bandwidth of nodes and links, divided |
+//! | `guest_system.rs` | processes on vCPUs, as the guest's system places them |
+//! | `storage/` | what takes how long on the I/O path, and durability |
 
 pub mod accounting;
+pub mod advice;
 pub mod coscheduling;
 pub mod cpu_set;
-pub mod esxi_scheduler;
 pub mod guest_system;
-pub mod linux_scheduler;
+pub mod hypervisor;
+pub mod layout;
 pub mod memory;
 pub mod numa;
 pub mod scheduler;
@@ -15,13 +28,3 @@ pub mod smt;
 pub mod storage;
 pub mod topology;
 pub mod vnuma;
-
-use hypertwin_cluster::{Family, HostGroup};
-
-/// The CPU scheduler of a host, by its hypervisor and version, with the host's overrides applied.
-pub fn cpu_scheduler(host: &HostGroup) -> Box<dyn scheduler::CpuScheduler> {
-    match host.hypervisor.family() {
-        Family::Esxi => Box::new(esxi_scheduler::EsxiScheduler::new(host)),
-        Family::Linux => Box::new(linux_scheduler::LinuxScheduler::new(host)),
-    }
-}

@@ -21,7 +21,7 @@ pub struct Client {
     pub vm: usize,
     /// Its home node.
     pub home: usize,
-    /// Its vCPUs.
+    /// Its vCPUs; none once they have been taken off the host.
     pub vcpus: usize,
     /// CPU that it wants, in cores.
     pub load: f64,
@@ -89,7 +89,11 @@ pub fn next_move(
         return None;
     }
     let mut best: Option<((usize, f64), usize, usize)> = None;
-    for (index, client) in clients.iter().enumerate().filter(|(index, _)| movable(*index)) {
+    let present = |client: &Client| client.vcpus > 0;
+    for (index, client) in clients.iter().enumerate() {
+        if !present(client) || !movable(index) {
+            continue;
+        }
         let (to, towards_balance) = match client.home {
             home if home == heaviest => (lightest, 1.0),
             home if home == lightest => (heaviest, -1.0),
@@ -99,7 +103,7 @@ pub fn next_move(
         let count = |node: usize| {
             let same = clients
                 .iter()
-                .filter(|other| other.vm == client.vm && other.home == node);
+                .filter(|other| present(other) && other.vm == client.vm && other.home == node);
             same.count()
         };
         let (here, there) = (count(client.home), count(to));
@@ -233,7 +237,22 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_fits_a_node_is_placed_whole() {
+    fn clients_without_vcpus_neither_move_nor_attract() {
+        let client = |vm, home, vcpus| Client {
+            vm,
+            home,
+            vcpus,
+            load: vcpus as f64,
+        };
+        // VM 0 has left: its clients would otherwise come together on node 1, and VM 1 would not be judged by itself.
+        let left = [client(0, 0, 0), client(0, 1, 0), client(0, 1, 0)];
+        let stays = [client(1, 0, 8), client(1, 0, 8)];
+        let all = [left, [stays[0], stays[1], client(1, 1, 0)]].concat();
+        assert_eq!(next_move(&all, 12, 2, &ALWAYS, |_| true), None);
+    }
+
+    #[test]
+    fn a_vm_that_fits_a_node_is_placed_whole() {
         assert_eq!(home_nodes(&[2; 6], 12, 2, |node| [3.0, 1.0][node]), vec![1; 6]);
     }
 }

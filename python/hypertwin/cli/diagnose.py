@@ -5,14 +5,14 @@ from __future__ import annotations
 import enum
 import sys
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
 from hypertwin import _core, writing
 from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
-from hypertwin.documents.diagnosis import Diagnosis, Series
+from hypertwin.documents.diagnosis import Document
 from hypertwin.errors import HypertwinError
 from hypertwin.report import diagnosis, diagnosis_page, files
 
@@ -67,13 +67,10 @@ def command(
         found = diagnose.diagnose(
             sources or [], cluster=cluster, charts=report is not None, simulate=what_if, progress=progress
         )
-    result = cast(Diagnosis, {"version": _core.version(), **found.to_dict()})
+    result: Document = {"version": _core.version(), **found.to_dict()}
     if report is not None:
         writing.write_atomically(
-            report,
-            diagnosis_page.page(
-                result, cast(list[list[Series]], [finding.charts for finding in found.findings])
-            ).html(),
+            report, diagnosis_page.page(result, [finding.charts for finding in found.findings]).html()
         )
         sys.stderr.write(f"wrote {report}\n")
     if out is not None:

@@ -15,7 +15,7 @@ import typer
 from hypertwin import _core, writing
 from hypertwin.cli import output
 from hypertwin.cli.commands import Input
-from hypertwin.documents.telemetry import Source, Telemetry
+from hypertwin.documents.telemetry import Read, Telemetry
 from hypertwin.errors import HypertwinError, printable
 from hypertwin.report import files
 from hypertwin.report import telemetry as shown
@@ -74,7 +74,7 @@ def command(
                     table.write_csv(parquet_table.read(gathered).frames, file)
                 else:
                     shutil.copyfile(gathered, file)
-    read: list[Source] = [
+    read: list[Read] = [
         {
             "source": reading.source,
             "kind": reading.kind,

@@ -12,7 +12,7 @@ class Gap(TypedDict):
     costs: str
 
 
-class Source(TypedDict):
+class Read(TypedDict):
     """What was read of one source."""
 
     source: str
@@ -55,4 +55,4 @@ class Telemetry(TypedDict):
     last: str | None
     lines: list[Line]
     ready: list[Ready]
-    sources: list[Source]
+    sources: list[Read]

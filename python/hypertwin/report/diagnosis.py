@@ -10,12 +10,10 @@ from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from hypertwin.documents.diagnosis import Beyond, Diagnosis, Finding, Measure
-from hypertwin.documents.telemetry import Gap, Source
+from hypertwin.documents.diagnosis import SEVERITIES, Beyond, Figure, Finding, Findings
+from hypertwin.documents.telemetry import Gap, Read
 from hypertwin.errors import printable
-from hypertwin.frame import numeric
 
-SEVERITIES = ("critical", "warning", "info")
 STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "bold blue"}
 MOST_ALIKE = 3
 """Stories of one code that are told in full, the worst; of more, their names."""
@@ -62,7 +60,7 @@ def _severity(group: Group) -> int:
     return SEVERITIES.index(group.worst["severity"])
 
 
-def groups(found: Diagnosis) -> tuple[Group, ...]:
+def groups(found: Findings) -> tuple[Group, ...]:
     """All findings in as many lines as there are codes: first causes by code, and under each what follows, by code."""
     told = stories(found)
     place = {id(finding): number for number, finding in enumerate(found["findings"])}
@@ -77,7 +75,7 @@ def groups(found: Diagnosis) -> tuple[Group, ...]:
     return tuple(sorted(whole, key=lambda group: min(map(_severity, (group, *group.follows)))))
 
 
-def stories(found: Diagnosis) -> list[list[Finding]]:
+def stories(found: Findings) -> list[list[Finding]]:
     """Findings by their first cause, which stands first in each list; the worst story first."""
     findings = found["findings"]
     by_key = {(finding["code"], finding["entity"]): finding for finding in findings}
@@ -93,13 +91,15 @@ def stories(found: Diagnosis) -> list[list[Finding]]:
     return sorted(ordered, key=lambda story: min(SEVERITIES.index(finding["severity"]) for finding in story))
 
 
-def summary(found: Diagnosis) -> str:
+def summary(found: Findings) -> str:
     """How much was found, in a sentence."""
     counts = dict.fromkeys(SEVERITIES, 0)
     for finding in found["findings"]:
         counts[finding["severity"]] += 1
-    counted = ((found["hosts"], "host"), (found["machines"], "machine"))
-    looked = ", ".join(f"{count} {word}{'s' * (count != 1)}" for count, word in counted)
+    looked = ", ".join(
+        f"{count} {word}{'s' * (count != 1)}"
+        for count, word in ((found["hosts"], "host"), (found["machines"], "machine"))
+    )
     if not found["findings"]:
         limits = " in what could be checked" if found["not_checked"] else ""
         return f"Nothing found to be wrong{limits} ({looked})."
@@ -110,7 +110,7 @@ def summary(found: Diagnosis) -> str:
     return f"{len(found['findings'])} finding{'s' if several else ''}{causes}: {told} ({looked})."
 
 
-def facts(found: Diagnosis) -> list[tuple[str, str]]:
+def facts(found: Findings) -> list[tuple[str, str]]:
     """What was looked at, as (name, value)."""
     read = found["read"]
     values = sum(each["rows"] for each in read)
@@ -130,7 +130,7 @@ def rule(finding: Finding) -> str:
     return "; ".join(source["title"] for source in finding["sources"])
 
 
-def not_checked(found: Diagnosis) -> list[str]:
+def not_checked(found: Findings) -> list[str]:
     """What could not be checked, a line for each thing that is missing."""
     codes: dict[str, list[str]] = {}
     for each in found["not_checked"]:
@@ -138,7 +138,7 @@ def not_checked(found: Diagnosis) -> list[str]:
     return [f"{', '.join(names)}: needs {needs}" for needs, names in codes.items()]
 
 
-def remarks(found: Diagnosis) -> list[str]:
+def remarks(found: Findings) -> list[str]:
     """Notes and gaps of what was read, and of the diagnosis."""
     lines = list(found["notes"])
     for each in found["read"]:
@@ -146,7 +146,7 @@ def remarks(found: Diagnosis) -> list[str]:
     return lines + _lacking(found["read"])
 
 
-def _lacking(read: Sequence[Source]) -> list[str]:
+def _lacking(read: Sequence[Read]) -> list[str]:
     """What files lack: a line for each family of counters, such as an object of esxtop's, and files that lack it."""
     files: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for each in read:
@@ -170,16 +170,16 @@ def some(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def evidence(measure: Measure) -> str:
+def evidence(measure: Figure) -> str:
     """A figure in words: value, band, share of the samples and when."""
     unit = f" {measure['unit']}" if measure["unit"] else ""
     text = f"{measure['what']}: {amount(measure['value'], measure['unit'])}"
     band = measure["band"]
     if band:
         limits = ", ".join(
-            f"{severity} {band['direction']} {amount(limit, measure['unit'])}"
+            f"{severity} {band['direction']} {amount(band[severity], measure['unit'])}"
             for severity in reversed(SEVERITIES)
-            if (limit := numeric(band, severity)) is not None
+            if severity in band
         )
         text += f" ({limits})" if limits else unit
     beyond = measure["beyond"]
@@ -190,11 +190,11 @@ def evidence(measure: Measure) -> str:
 
 def _share(beyond: Beyond) -> str:
     share = f"{beyond['share_pct']:.3g} % of the samples"
-    first, last, worst = beyond["first"], beyond["last"], beyond["worst"]
-    if not (first and last and worst):
+    if not (beyond["first"] and beyond["last"] and beyond["worst"]):
         return share
-    day = f"{first[:10]} "
-    return f"{share}, {first} to {last.removeprefix(day)}, worst at {worst.removeprefix(day)} UTC"
+    day = beyond["first"][:10]
+    until, worst = (time.removeprefix(f"{day} ") for time in (beyond["last"], beyond["worst"]))
+    return f"{share}, {beyond['first']} to {until}, worst at {worst} UTC"
 
 
 def amount(value: float, unit: str) -> str:
@@ -208,7 +208,7 @@ def amount(value: float, unit: str) -> str:
     return f"{number.rstrip('0').rstrip('.') if '.' in number else number}{f' {unit}' if unit else ''}"
 
 
-def table(found: Diagnosis) -> RenderableType:
+def table(found: Findings) -> RenderableType:
     """The diagnosis for a terminal: all codes at a glance, then stories, worst first, then what was not checked."""
     parts: list[RenderableType] = [Text(summary(found), style="bold"), Text("")]
     if len(found["findings"]) > 1:

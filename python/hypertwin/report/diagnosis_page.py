@@ -7,8 +7,7 @@ from html import escape
 
 import plotly.graph_objects as go
 
-from hypertwin.documents.diagnosis import Diagnosis, Finding, Series
-from hypertwin.frame import numeric
+from hypertwin.documents.diagnosis import SEVERITIES, Document, Finding, Series
 from hypertwin.report import diagnosis
 from hypertwin.report.charts import GRID, MUTED, PALETTE, Chart, style
 from hypertwin.report.page import Page, badge, grid, hint, items, scrolling
@@ -16,11 +15,11 @@ from hypertwin.report.page import Page, badge, grid, hint, items, scrolling
 COLOURS = {"critical": "#c8382f", "warning": "#e0a100", "info": "#0f6fc6"}
 BADGES = {"critical": "fail", "warning": "open", "info": "note-badge"}
 
-Drawn = Mapping[tuple[str, str], Sequence[Series]]
+SeriesByFinding = Mapping[tuple[str, str], Sequence[Series]]
 """What the charts of a finding show, by its code and entity."""
 
 
-def page(found: Diagnosis, series: Sequence[Sequence[Series]]) -> Page:
+def page(found: Document, series: Sequence[Sequence[Series]]) -> Page:
     """The page of what `hypertwin diagnose --format json` prints; `series` are those of the findings' charts."""
     made = Page("Diagnosis" + (f" of {found['cluster']}" if found["cluster"] else ""))
     by_key = {
@@ -67,7 +66,7 @@ def _glance(group: diagnosis.Group, depth: int) -> str:
     )
 
 
-def _story(page: Page, story: Sequence[Finding], series: Drawn) -> str:
+def _story(page: Page, story: Sequence[Finding], series: SeriesByFinding) -> str:
     """A first cause, and what follows from it by code."""
     markup = _finding(page, story[0], series, "h2")
     if len(story) > 1:
@@ -76,7 +75,7 @@ def _story(page: Page, story: Sequence[Finding], series: Drawn) -> str:
     return f'<section class="story">{markup}</section>'
 
 
-def _follows(page: Page, group: diagnosis.Group, series: Drawn) -> str:
+def _follows(page: Page, group: diagnosis.Group, series: SeriesByFinding) -> str:
     """What follows from a cause, of one code: one finding open, several behind a line."""
     panels = "".join(f'<div class="panel">{_finding(page, each, series, "h4")}</div>' for each in group.findings)
     if len(group.findings) == 1:
@@ -92,7 +91,7 @@ def _severity(finding: Finding) -> str:
 def _finding(
     page: Page,
     finding: Finding,
-    series: Drawn,
+    series: SeriesByFinding,
     heading: str,
 ) -> str:
     """A finding: what, by which figures, by which rule, what to do, what the twin says, and charts."""
@@ -128,9 +127,9 @@ def _titled(what: str) -> str:
 
 
 def _chart(series: Series) -> go.Figure:
-    unit, band = str(series["unit"]), series["band"]
+    unit, band = series["unit"], series["band"]
     scale, shown_unit = _scale(max(series["most"], default=0.0), unit)
-    mean, most = ([value / scale for value in series[key]] for key in ("mean", "most"))
+    mean, most = ([value / scale for value in values] for values in (series["mean"], series["most"]))
     figure = go.Figure()
     hover = f"%{{y:.4~g}} {shown_unit}"
     if most != mean:
@@ -156,12 +155,11 @@ def _chart(series: Series) -> go.Figure:
     figure.update_layout(margin={"l": 58, "r": 84 if band else 14, "t": 28, "b": 40})
     highest = max([*most, 0.0])
     top = highest * 1.12
-    found = [(name, numeric(band, name)) for name in diagnosis.SEVERITIES] if band else []
-    limits = [(name, limit / scale) for name, limit in found if limit is not None]
-    if band and limits:
+    limits = [(name, band[name] / scale) for name in SEVERITIES if band and name in band]
+    if limits:
         nearest = min(limit for _, limit in limits)
         top = max(top, nearest * 1.25)
-        _draw_band(figure, limits, band["direction"] == "below", top)
+        _draw_band(figure, limits, band is not None and band["direction"] == "below", top)
     if unit == "%" and not limits:
         top = max(top, 105)  # a share of a whole, drawn as one
     figure.update_yaxes(range=[0, top or 1], gridcolor=GRID)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from hypertwin import _core, scenario
 from hypertwin.errors import ScenarioError
 from hypertwin.lab import control_groups, cpu, profile, system
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the lab measures Linux machines only")
+pytestmark = pytest.mark.usefixtures("linux")
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
-"""One Linux host, from `lscpu -J` and `numactl -H`: what there is to plan on before it has machines.
+"""One Linux host, from `lscpu -J` and `numactl -H`: hardware to plan on before it has VMs.
 
 Formats: util-linux, sys-utils/lscpu.c (fields in a flat list; nested in `children` where it prints a hierarchy), and
-numactl(8), numactl.c (`--hardware`). Names of fields are translated by the locale; only English ones are read.
+numactl(8), numactl.c (`--hardware`). The locale translates names of fields; only English ones are read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from hypertwin.ingest.inventory import Assumption, Host, Inventory, grouped
 from hypertwin.ingest.kvm import linux_host
 from hypertwin.ingest.outside import Gap, refuse
 
-COMMANDS = "LC_ALL=C lscpu -J > lscpu.json; LC_ALL=C numactl -H > numactl.txt"
+COMMANDS = (
+    "LC_ALL=C lscpu -J > lscpu.json; LC_ALL=C numactl -H > numactl.txt; grep MemTotal /proc/meminfo >> numactl.txt"
+)
 MOST_BYTES = 2**20
 MOST_FIELDS = 10_000
 MOST_NODES = 1_024
@@ -32,12 +34,14 @@ X86 = ("x86_64", "i686", "i586", "i386")
 
 @dataclass(frozen=True)
 class Nodes:
-    """The NUMA nodes of a host, as `numactl -H` tells them."""
+    """The NUMA nodes of a host, as `numactl -H` lists them."""
 
     with_cpus: int
     memory_bytes: int
     without_cpus_bytes: int
-    """Part of it that is on nodes without CPUs (CXL, persistent memory)."""
+    """The part of the memory on nodes without CPUs (CXL, persistent memory)."""
+    host_bytes: int | None = None
+    """The host's memory by `/proc/meminfo`; None where the file does not have its `MemTotal`."""
 
 
 def recognises(head: bytes) -> bool:
@@ -47,9 +51,9 @@ def recognises(head: bytes) -> bool:
 
 
 def read(sources: Sequence[str]) -> Inventory:
-    """The hosts in outputs of `lscpu -J`, each with its `numactl -H`: in any order for one host, after it for several.
+    """The hosts in outputs of `lscpu -J`, each with its `numactl -H`: for several hosts, each right after its `lscpu`.
 
-    A host is named like its lscpu file. Raises SourceError.
+    A host is named after its lscpu file. Raises SourceError.
     """
     if len(sources) > 2 * MOST_HOSTS:
         refuse(
@@ -87,7 +91,7 @@ def read(sources: Sequence[str]) -> Inventory:
 
 
 def fields(answer: Any, path: Path) -> dict[str, str]:
-    """The fields of `lscpu -J` by name, without the colon, of whichever form; the first of a name counts."""
+    """The fields of `lscpu -J`, flat or nested, by name without the colon; the first of a name counts."""
     listed = answer.get("lscpu") if isinstance(answer, dict) else None
     if not isinstance(listed, list):
         refuse(path, "", "JSON without a list lscpu", "the output of lscpu -J", COMMANDS)
@@ -102,7 +106,7 @@ def fields(answer: Any, path: Path) -> dict[str, str]:
 
 
 def _flat(items: list[Any]) -> Iterator[dict[str, Any]]:
-    """Fields with their children after them, whatever the depth."""
+    """Fields, each followed by its children, at any depth."""
     waiting = [items]
     while waiting:
         for position, item in enumerate(current := waiting.pop()):
@@ -114,12 +118,15 @@ def _flat(items: list[Any]) -> Iterator[dict[str, Any]]:
 
 
 def nodes(path: Path) -> Nodes | None:
-    """What `numactl -H` tells; None where it says that the host has no NUMA."""
+    """The nodes in the output of `numactl -H`; None where it says that the host has no NUMA."""
     cpus: dict[int, int] = {}
     sizes: dict[int, int] = {}
+    host: int | None = None
     for number, line in enumerate(outside.read_bytes(path, MOST_BYTES).decode("utf-8", "replace").splitlines(), 1):
         if line.startswith("No NUMA available"):
             return None
+        if total := re.fullmatch(r"MemTotal:\s*([0-9]{1,15}) kB\s*", line):
+            host = int(total[1]) * 1024
         match = re.fullmatch(r"node ([0-9]{1,5}) (cpus|size):\s*(.*)", line)
         if match is None:
             continue
@@ -137,7 +144,7 @@ def nodes(path: Path) -> Nodes | None:
         refuse(path, "node 0 size", "nothing", "the output of numactl -H, with a size of each node", COMMANDS)
     empty = [node for node in sizes if not cpus.get(node)]
     with_cpus = sum(1 for count in cpus.values() if count)
-    return Nodes(with_cpus, sum(sizes.values()), sum(sizes[node] for node in empty) if with_cpus else 0)
+    return Nodes(with_cpus, sum(sizes.values()), sum(sizes[node] for node in empty) if with_cpus else 0, host)
 
 
 def _is_numactl(head: bytes) -> bool:
@@ -145,7 +152,7 @@ def _is_numactl(head: bytes) -> bool:
 
 
 def _host(lscpu: Path, numactl: Path | None, taken: set[str], number: int) -> tuple[Host, list[Gap], list[Assumption]]:
-    """One host, what is lacking and what was assumed."""
+    """One host, the gaps and the assumptions."""
     found = fields(outside.json_value(lscpu, MOST_BYTES), lscpu)
     name = outside.name(lscpu.stem.removeprefix("lscpu").lstrip("-_. ")) or "host"
     if name in taken:
@@ -168,6 +175,9 @@ def _host(lscpu: Path, numactl: Path | None, taken: set[str], number: int) -> tu
         if numa.without_cpus_bytes:
             left = f"{numa.without_cpus_bytes / GIB:.0f} GiB on NUMA nodes without CPUs are left out"
             assumptions.append(Assumption(name, left))
+        outside_nodes = linux_host.outside_nodes(numa.host_bytes or 0, numa.memory_bytes)
+        if outside_nodes:
+            assumptions.append(Assumption(name, outside_nodes))
     else:
         memory = sockets * cores * ASSUMED_BYTES_PER_CORE
         gaps.append(Gap("numactl -H", "memory of the host"))
@@ -221,7 +231,7 @@ def _topology(found: Mapping[str, str], path: Path) -> tuple[int, int, int]:
 
 
 def clock_hz(found: Mapping[str, str]) -> tuple[float | None, str]:
-    """The nominal clock, and how it was concluded where its name does not have it.
+    """The nominal clock, and how it was derived if it is not in the processor's name.
 
     On x86 BogoMIPS is twice the frequency of the time-stamp counter, which is the nominal clock (Linux,
     arch/x86/kernel/tsc.c: loops_per_jiffy is preset from tsc_khz). `CPU max MHz` is turbo.

@@ -6,6 +6,7 @@ import io
 import json
 import re
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
@@ -90,6 +91,12 @@ def test_odd_hosts():
     )
     host = libvirt_xml.host(text, INFO, "", "here")
     assert (host.numa_nodes, host.memory_bytes) == (1, 128 * 2**30)
+    for total, told in ((660, False), (800, True)):
+        host = libvirt_xml.host(text, replace(INFO, memory_bytes=total * 2**30), "", "here")
+        assert host.memory_bytes == 128 * 2**30
+        assert (
+            f"640.0 GiB of memory, the sum of its NUMA nodes; 160.0 of its {total}.0 GiB are on none" in host.assumed
+        ) is told
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -133,15 +134,27 @@ def test_what_had_to_be_assumed_is_said(write, changed, words):
     assert any(words in each.text for each in found.assumptions), found.assumptions
 
 
+def test_memory_that_is_on_no_node_is_told(write):
+    nodes = (128829 + 129019 + 262144) * 2**10
+    for total, told in (
+        (nodes + nodes // 30, []),
+        (nodes * 5 // 4, ["507.8 GiB of memory, the sum of its NUMA nodes"]),
+    ):
+        found = sources.read(write(flat(XEON), f"{NUMACTL}MemTotal:       {total} kB\n"))
+        assert found.hosts[0].memory_bytes == (128829 + 129019) * 2**20
+        assert [each.text.partition(";")[0] for each in found.assumptions][1:] == told
+
+
 def test_this_machine(tmp_path):
     needs("numactl", "lscpu")
-    environment = {**os.environ, "LC_ALL": "C"}
-    for command, name in ((["lscpu", "-J"], "lscpu.json"), (["numactl", "-H"], "numactl.txt")):
-        (tmp_path / name).write_bytes(subprocess.run(command, env=environment, check=True, capture_output=True).stdout)
-    (host,) = sources.read([str(tmp_path / "lscpu.json"), str(tmp_path / "numactl.txt")]).hosts
-    assert host.sockets * host.cores_per_socket * host.threads_per_core == os.cpu_count()
-    total = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemTotal"))
-    assert host.memory_bytes == pytest.approx(int(total.split()[1]) * 1024, rel=0.02)
+    subprocess.run(["sh", "-c", lscpu.COMMANDS], cwd=tmp_path, check=True)
+    found = sources.read([str(tmp_path / "lscpu.json"), str(tmp_path / "numactl.txt")])
+    (host,) = found.hosts
+    assumed = " ".join(each.text for each in found.assumptions)
+    assert host.sockets * host.cores_per_socket * host.threads_per_core == os.cpu_count() or "logical CPUs" in assumed
+    sizes = re.findall(r"^node [0-9]+ size: ([0-9]+) MB", (tmp_path / "numactl.txt").read_text(), re.MULTILINE)
+    # not MemTotal: memory that was added to a running machine is on no node
+    assert host.memory_bytes == sum(map(int, sizes)) * 2**20 or "without CPUs" in assumed
 
 
 def test_import_and_simulate_a_host_without_machines(write, cli):

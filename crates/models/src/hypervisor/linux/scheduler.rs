@@ -16,8 +16,9 @@
 //! features RUN_TO_PARITY, PLACE_LAG, PLACE_REL_DEADLINE, DELAY_DEQUEUE and DELAY_ZERO); base slice 0.70 ms x (1 +
 //! ilog2(min(CPUs, 8))).
 //!
-//! **Assumptions.** Group scheduling is flattened to per-thread weights. All tasks have the same slice. Ticks of all CPUs
-//! come at the same time. Waking tasks search all sockets, so no CPU stays idle while a task waits that may run there.
+//! **Assumptions.** Group scheduling is flattened to per-thread weights; a task gets its weight when it joins a queue, and
+//! keeps it there while others of its group wake and sleep. All tasks have the same slice. Ticks of all CPUs come at the
+//! same time. Waking tasks search all sockets, so no CPU stays idle while a task waits that may run there.
 //!
 //! **Valid** for fair-class tasks on 6.6 and later; no real-time class, no core scheduling.
 
@@ -45,6 +46,8 @@ struct Task {
     group: usize,
     domain: Domain,
     cpu: usize,
+    /// It is not asleep.
+    awake: bool,
     queued: bool,
     /// Weight at which it entered its queue.
     weight: f64,
@@ -120,10 +123,21 @@ impl LinuxScheduler {
         }
     }
 
+    /// The weight of each awake task of a group.
+    fn weight(&self, group: usize) -> f64 {
+        let (spec, awake) = &self.groups[group];
+        spec.shares / f64::from((*awake).max(1)) / UNIT_SHARES
+    }
+
+    /// Whether a task waits or runs.
+    fn is_on_queue(&self, world: WorldId) -> bool {
+        let task = &self.tasks[world as usize];
+        task.queued || self.queues[task.cpu].running == Some(world)
+    }
+
     /// Puts a task on the queue of `cpu`, as far from the queue's mean as its lag says.
     fn join(&mut self, world: WorldId, cpu: usize) {
-        let (spec, awake) = &self.groups[self.tasks[world as usize].group];
-        let weight = spec.shares / f64::from((*awake).max(1)) / UNIT_SHARES;
+        let weight = self.weight(self.tasks[world as usize].group);
         let task = &mut self.tasks[world as usize];
         let queue = &mut self.queues[cpu];
         task.weight = weight;
@@ -161,6 +175,23 @@ impl LinuxScheduler {
             queue.weighted_virtual = 0.0;
             queue.emptied += 1;
         }
+    }
+
+    /// Gives a task on a queue the present weight of its group (`reweight_entity`): the service that it is owed and what
+    /// is left of its slice stay the same, and so does the queue's mean.
+    fn reweigh(&mut self, world: WorldId) {
+        let weight = self.weight(self.tasks[world as usize].group);
+        let task = &mut self.tasks[world as usize];
+        let queue = &mut self.queues[task.cpu];
+        let ratio = task.weight / weight;
+        let clock = queue.clock_ns();
+        let left = task.deadline_ns - task.virtual_ns;
+        queue.weight += weight - task.weight;
+        queue.weighted_virtual -= task.weight * task.virtual_ns;
+        task.weight = weight;
+        task.virtual_ns = clock + (task.virtual_ns - clock) * ratio;
+        task.deadline_ns = task.virtual_ns + left * ratio;
+        queue.weighted_virtual += weight * task.virtual_ns;
     }
 
     fn start_waiting(&mut self, world: WorldId) {
@@ -254,6 +285,7 @@ impl CpuScheduler for LinuxScheduler {
             group: spec.group,
             domain: spec.domain,
             cpu,
+            awake: false,
             queued: false,
             weight: 1.0,
             virtual_ns: 0.0,
@@ -261,6 +293,22 @@ impl CpuScheduler for LinuxScheduler {
             lag_ns: 0.0,
             ahead_since: None,
         });
+    }
+
+    fn remove_world(&mut self, world: WorldId) {
+        if self.is_on_queue(world) {
+            self.withdraw(world);
+        }
+        let task = &mut self.tasks[world as usize];
+        let group = task.group;
+        if std::mem::take(&mut task.awake) {
+            self.groups[group].1 -= 1;
+        }
+        for other in 0..self.tasks.len() as WorldId {
+            if self.tasks[other as usize].group == group && self.is_on_queue(other) {
+                self.reweigh(other);
+            }
+        }
     }
 
     fn domain(&self, world: WorldId) -> &Domain {
@@ -277,7 +325,9 @@ impl CpuScheduler for LinuxScheduler {
 
     fn place(&mut self, world: WorldId, woken: bool, _now_ns: u64, cpus: &Occupancy) -> Placement {
         if woken {
-            self.groups[self.tasks[world as usize].group].1 += 1;
+            let task = &mut self.tasks[world as usize];
+            task.awake = true;
+            self.groups[task.group].1 += 1;
         }
         let task = &self.tasks[world as usize];
         if let Some(cpu) = cpus.find_idle(&task.domain, task.cpu) {
@@ -338,7 +388,8 @@ impl CpuScheduler for LinuxScheduler {
             // DELAY_ZERO: on another queue it begins even
             task.lag_ns = 0.0;
         }
-        self.groups[self.tasks[world as usize].group].1 -= 1;
+        task.awake = false;
+        self.groups[task.group].1 -= 1;
     }
 
     fn charge(&mut self, world: WorldId, cpu: usize, run_ns: u64, _used_ns: f64) {

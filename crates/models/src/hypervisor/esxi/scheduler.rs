@@ -21,13 +21,13 @@
 //!
 //! **Valid** for versions 5.0 to 9.0 and hosts with one or two threads per core.
 
+use super::vnuma::home_rules;
 use crate::cpu_set::CpuSet;
 use crate::numa;
 use crate::scheduler::{
     BalancePeriods, CoschedulingThresholds, CpuScheduler, GroupSpec, Placement, SliceEnd, WorldSpec,
 };
 use crate::topology::{Domain, Occupancy, Topology, WorldId};
-use crate::vnuma;
 use hypertwin_cluster::{HostGroup, Hypervisor, SchedulerOptions};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -65,8 +65,6 @@ const BY_VERSION: [(Hypervisor, u64, u64); 2] = [
 const CREDIT_HORIZON_NS: u64 = 1_000 * MS;
 /// Rebalance periods for which a moved client stays where it is (the effect of `Numa.MigThrashThreshold`).
 const NUMA_SETTLE_PERIODS: u64 = 5;
-/// Charging of a vCPU whose hyper-threading sibling is busy (VMware: 62.5 % of its run time).
-pub const SHARED_CORE_CHARGE: f64 = 0.625;
 
 impl EsxiParameters {
     /// The defaults of a version.
@@ -76,15 +74,16 @@ impl EsxiParameters {
             .rev()
             .find(|(first, ..)| *first <= version)
             .unwrap_or(BY_VERSION[0]);
+        let options = SchedulerOptions::default();
         Self {
             quantum_ns,
             whole_core_ns,
-            costop_ns: 3 * MS,
-            costart_ns: 2 * MS,
+            costop_ns: options.costop_threshold().nanos(),
+            costart_ns: options.costart_threshold().nanos(),
             poll_ns: MS,
             ht_rebalance_ns: 5 * MS,
             numa_rebalance_ns: 2_000 * MS,
-            numa: vnuma::rebalancing(version, &SchedulerOptions::default()),
+            numa: home_rules(version, &options),
         }
     }
 
@@ -105,7 +104,7 @@ impl EsxiParameters {
                 *target = value.nanos();
             }
         }
-        p.numa = vnuma::rebalancing(host.hypervisor, options);
+        p.numa = home_rules(host.hypervisor, options);
         p
     }
 }
@@ -370,6 +369,17 @@ impl CpuScheduler for EsxiScheduler {
             asleep_since_ns: 0,
             reserved_from_ns: 0.0,
         });
+    }
+
+    fn remove_world(&mut self, world: WorldId) {
+        self.withdraw(world);
+        let entry = &mut self.worlds[world as usize];
+        if std::mem::take(&mut entry.awake) {
+            self.groups[entry.group].awake -= 1;
+        }
+        if let Some(client) = entry.client.take() {
+            self.clients[client].vcpus -= 1;
+        }
     }
 
     fn domain(&self, world: WorldId) -> &Domain {
