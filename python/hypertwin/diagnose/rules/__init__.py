@@ -1,7 +1,4 @@
-"""All rules of diagnosis: `cpu.py`, `memory.py`, `numa.py`, `sizing.py`, `storage.py`, `placement.py`.
-
-Rules do not use each other; what several share is in `shared.py`.
-"""
+"""All rules of diagnosis, by what they are about. Rules do not use each other; what several share is in `shared`."""
 
 from __future__ import annotations
 

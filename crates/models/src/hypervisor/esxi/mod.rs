@@ -1,4 +1,4 @@
-//! VMware ESXi: `scheduler.rs` its CPU scheduler, `vnuma.rs` its virtual NUMA.
+//! VMware ESXi.
 
 pub mod scheduler;
 pub mod vnuma;

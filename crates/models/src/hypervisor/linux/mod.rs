@@ -1,4 +1,4 @@
-//! Linux with KVM: `scheduler.rs` its CPU scheduler, `vnuma.rs` its virtual NUMA.
+//! Linux with KVM.
 
 pub mod scheduler;
 pub mod vnuma;
