@@ -14,8 +14,13 @@ from types import ModuleType
 from typing import NoReturn
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
+
+if not os.access(ROOT, os.W_OK):  # Hypothesis keeps examples there
+    settings.register_profile("read-only", database=None)
+    settings.load_profile("read-only")
 
 TINY = """
 name: tiny
