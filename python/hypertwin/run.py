@@ -35,7 +35,6 @@ class RunError(HypertwinError):
     """A valid scenario could not be simulated. The message names the point and the seed that reproduce it."""
 
     code = "run-failed"
-    exit_code = 1
 
 
 @dataclass(frozen=True)

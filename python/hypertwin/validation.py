@@ -51,7 +51,6 @@ class StudyError(HypertwinError):
     """A study is not there, or its files do not fit together."""
 
     code = "study-invalid"
-    exit_code = 2
 
 
 class UnknownStudyError(StudyError):

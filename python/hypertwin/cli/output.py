@@ -18,11 +18,16 @@ PLAIN_WIDTH = 160
 """Columns of a table that goes to a file or a pipe, where no terminal says how wide it is."""
 
 
+class UsageError(HypertwinError):
+    """Options that contradict each other, or that lack something."""
+
+    code = "usage"
+
+
 class ResultLostError(HypertwinError):
     """The result could not be written to stdout."""
 
     code = "result-lost"
-    exit_code = 1
 
 
 def render(table: RenderableType) -> str:

@@ -22,7 +22,7 @@ from typing import Any
 import yaml
 
 from hypertwin import _core, run, scenario, writing, yaml_file
-from hypertwin.errors import HypertwinError, Mistake, ScenarioError
+from hypertwin.errors import HypertwinError, Mistake, ScenarioError, fail
 from hypertwin.lab import control_groups, system
 
 Progress = Callable[[str, int, int], None]
@@ -52,7 +52,6 @@ class LabError(HypertwinError):
     """An experiment could not be made."""
 
     code = "lab"
-    exit_code = 1
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,7 @@ def read(path: Path | None = None, only: Sequence[str] = ()) -> list[Experiment]
             near = difflib.get_close_matches(name, names, n=1)
             hint = f"did you mean {near[0]}?" if near else "look at the names"
             allowed = f"one of {', '.join(names)}"
-            raise ScenarioError.of([Mistake("unknown-value", "", name, allowed, hint, "--only")])
+            fail("unknown-value", "", name, allowed, hint, "--only")
     return [experiment for experiment in experiments if not only or experiment.name in only]
 
 

@@ -21,7 +21,6 @@ class MachineUnknownError(HypertwinError):
     """The system does not tell what a measurement needs to know."""
 
     code = "machine-unknown"
-    exit_code = 1
 
 
 @dataclass(frozen=True)

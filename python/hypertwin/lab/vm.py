@@ -58,7 +58,6 @@ class FolderError(HypertwinError):
     """The folder for prediction and result cannot be written."""
 
     code = "output-unwritable"
-    exit_code = 2
 
 
 @dataclass(frozen=True)

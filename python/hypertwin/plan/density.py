@@ -17,10 +17,10 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from hypertwin import _core, run, vnuma
-from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.errors import ScenarioError, fail
 from hypertwin.plan import objective
 from hypertwin.plan.objective import Objective
 from hypertwin.report.ready import summed
@@ -333,18 +333,23 @@ def density(
     path = f"vms.{vm}.count"
     if path in fixed:
         hint = "leave it out: the count is what is searched; --min and --max bound it"
-        _fail("bad-override", str(fixed[path]), "other paths", hint, f"--set {path}")
+        fail("bad-override", "", str(fixed[path]), "other paths", hint, f"--set {path}")
     if not 1 <= minimum <= maximum:
-        _fail("out-of-range", str(minimum), f"1 to {maximum}, the value of --max", "choose --min <= --max", "--min")
+        fail("out-of-range", "", str(minimum), f"1 to {maximum}, the value of --max", "choose --min <= --max", "--min")
     if replications is not None and replications < 2:
         hint = "one run says nothing about chance; leave it out for the scenario's own number, or 3"
-        _fail("out-of-range", str(replications), "2 or more", hint, "--replications")
+        fail("out-of-range", "", str(replications), "2 or more", hint, "--replications")
     settings = run.run_settings(seed=seed, replications=replications, duration=duration, warmup=warmup)
     base = load(scenario, {**fixed, **settings})
     groups = base.data["vms"]
     if vm not in groups:
-        _fail(
-            "unknown-reference", vm, f"a VM group of the scenario: {', '.join(groups)}", "choose one of these", "--vm"
+        fail(
+            "unknown-reference",
+            "",
+            vm,
+            f"a VM group of the scenario: {', '.join(groups)}",
+            "choose one of these",
+            "--vm",
         )
     objectives = objective.parse(slo, base, vm)
     load(base, {path: 0})  # what is wrong without any machine of the group is wrong with every count
@@ -579,7 +584,3 @@ def _written(figure: Figure, unit: str) -> str:
 
 def _vms(count: int, group: str) -> str:
     return f"{count} VM{'' if count == 1 else 's'} of {group}"
-
-
-def _fail(code: str, value: str, allowed: str, hint: str, location: str) -> NoReturn:
-    raise ScenarioError.of([Mistake(code, "", value, allowed, hint, location)])

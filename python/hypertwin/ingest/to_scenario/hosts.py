@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
+from hypertwin.errors import short
 from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import Host, Inventory
 from hypertwin.ingest.to_scenario import limits, names
@@ -136,6 +137,6 @@ def _hypervisor(host: Host, notes: Notes) -> str:
     written = outside.name(host.hypervisor or "")
     name, exact = nearest_hypervisor(written)
     if not exact:
-        said = f"hypervisor {outside.short(written, 60)}" if written else "hypervisor not known"
+        said = f"hypervisor {short(written, 60)}" if written else "hypervisor not known"
         notes.host(host.name, f"{said}: taken for {name}")
     return name

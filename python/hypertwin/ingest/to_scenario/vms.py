@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from hypertwin.errors import short
 from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import Inventory, Vm
 from hypertwin.ingest.to_scenario import limits
@@ -193,7 +194,7 @@ def _numa(vm: Vm, host: ScenarioHost | None, notes: Notes) -> dict[str, Any]:
         if host is not None and _numa_is_sound(option, value, vm, host):
             sound[option] = tuple(value) if isinstance(value, list | tuple) else value
         else:
-            name = outside.short(outside.name(str(option)), 40)
+            name = short(outside.name(str(option)), 40)
             notes.vm(vm.name, f"numa.{name} left out: not for its host")
     if "nodes" in sound and len(sound["nodes"]) != len(sound.get("cells", ())):
         del sound["nodes"]
