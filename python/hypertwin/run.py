@@ -203,15 +203,10 @@ def with_found_warmup(points: Sequence[Point], jobs: int | None, progress: Progr
     warmed = []
     for index, point in enumerate(points):
         transient = found[index]
-        warmup = f"{transient} s" if transient is not None else _half(point.scenario.data["run"]["duration"])
-        warmed.append(Point(point.changes, load(point.scenario, {"run.warmup": warmup})))
+        if transient is None:
+            transient = _core.duration_s(point.scenario.data["run"]["duration"]) / 2
+        warmed.append(Point(point.changes, load(point.scenario, {"run.warmup": f"{transient} s"})))
     return warmed
-
-
-def _half(duration: str) -> str:
-    """Half of a duration in its canonical form, a number and a unit."""
-    number, unit = duration.split()
-    return f"{float(number) / 2} {unit}"
 
 
 def available_cores() -> int:

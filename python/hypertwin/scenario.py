@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from hypertwin import _core, yaml_file
+from hypertwin import _core, language, yaml_file
 from hypertwin.errors import FileError, Mistake, ScenarioError, fail, short
 from hypertwin.ingest.benchmarks import fio
 from hypertwin.yaml_file import MAX_DEPTH, HugeNumber, Node
@@ -44,6 +44,11 @@ class Scenario:
         """Everything in `json`, as mappings and tuples that cannot be changed."""
         frozen: Mapping[str, Any] = _freeze(json.loads(self.json))
         return frozen
+
+    @cached_property
+    def inventory(self) -> language.Inventory:
+        """Every host, VM and pool by name, with what follows from its keys."""
+        return language.inventory(self.json)
 
     @property
     def name(self) -> str:

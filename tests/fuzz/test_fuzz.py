@@ -69,7 +69,7 @@ def test_every_parser_is_a_target() -> None:
 
     assert set(targets()) == set(samples.SAMPLES)
     assert {candidate.name for candidate in formats.FORMATS} <= set(targets())
-    of_files = {candidate.name.partition(" .")[0] for candidate in sources.SOURCES if not candidate.schemes}
+    of_files = {candidate.name.partition(" .")[0] for candidate in sources.READERS if not candidate.schemes}
     assert all(any(name.startswith(source) for name in targets()) for source in of_files)
 
 

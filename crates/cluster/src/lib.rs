@@ -16,7 +16,12 @@
 //! assert_eq!(scenario.vms["db"].vcpus, 2);
 //! ```
 
+mod hypervisor;
+mod inventory;
+mod limits;
 mod mistake;
+mod names;
+mod options;
 mod placement;
 mod pool;
 mod pool_rules;
@@ -29,7 +34,12 @@ mod semantics;
 mod storage;
 mod validate;
 
+pub use hypervisor::{Family, FamilyFacts, Hypervisor};
+pub use inventory::{HostMember, Inventory, PoolMember, RedundancyFacts, VmMember};
+pub use limits::Limits;
 pub use mistake::Mistake;
+pub use names::member_names;
+pub use options::HypervisorOptions;
 pub use pool::{
     Component, Deployment, Failure, FailureDomain, Network, PoolClient, PoolDevices, PoolFlash, PoolKind, PoolService,
     Rebuild, StoragePool, WritePath,
@@ -38,8 +48,8 @@ pub use quantity::{Bandwidth, Bytes, Duration, Frequency, QuantityError, Rate};
 pub use redundancy::{Redundancy, RedundancyError};
 pub use rules::{PlacementRule, RuleKind};
 pub use scenario::{
-    Arrivals, Family, GuestSystem, HostGroup, Hypervisor, HypervisorOverhead, LoadStep, MemorySystem, NumaOptions,
-    Parts, RunSettings, Scenario, SchedulerOptions, Service, Shares, SizedOn, VmGroup, Workload, limits,
+    Arrivals, GuestSystem, HostGroup, HypervisorOverhead, LoadStep, MemorySystem, NumaOptions, Parts, RunSettings,
+    Scenario, SchedulerOptions, Service, Shares, SizedOn, VmGroup, Workload,
 };
 pub use schema::schema_json;
 pub use storage::{

@@ -97,11 +97,13 @@ impl Redundancy {
         Ok(Self::Erasure { data, parity })
     }
 
-    /// Reads a redundancy that is at `path`, for example the name of an argument.
+    /// Reads a redundancy that is at `path`, for example the name of an argument. `3`, `3:2` and `17+3` are short for
+    /// `replicas-3`, `replicas-3:2` and `ec-17+3`.
     ///
     /// # Errors
     /// The mistake there, with the code `bad-redundancy`.
     pub fn read(text: &str, path: &str) -> Result<Self, Mistake> {
+        let text = &long_form(text.trim());
         text.parse().map_err(|error: RedundancyError| Mistake {
             code: CODE.to_owned(),
             path: path.to_owned(),
@@ -169,6 +171,20 @@ impl FromStr for Redundancy {
         } else {
             Err(RedundancyError::Form)
         }
+    }
+}
+
+/// `ec-17+3` for `17+3`, and `replicas-3:2` for `3:2`; other texts stay as they are.
+fn long_form(text: &str) -> String {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let pair = |mark| {
+        text.split_once(mark)
+            .is_some_and(|(first, last)| digits(first) && digits(last))
+    };
+    match text {
+        _ if pair('+') => format!("ec-{text}"),
+        _ if pair(':') || digits(text) => format!("replicas-{text}"),
+        _ => text.to_owned(),
     }
 }
 

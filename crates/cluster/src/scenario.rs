@@ -8,37 +8,13 @@ use std::collections::BTreeMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::hypervisor::{Family, Hypervisor};
+use crate::names::members;
 use crate::pool::{Failure, Network, StoragePool};
 use crate::quantity::{Bandwidth, Bytes, Duration, Frequency, Rate};
 use crate::rules::PlacementRule;
 use crate::schema::{merge_variants, plain_enum};
 use crate::storage::{Adapters, BlockShare, ControllerKind, DEFAULT_VDISKS_PER_CONTROLLER, StorageArray};
-
-/// Bounds on a scenario as a whole, so that a hostile or mistyped file cannot eat memory or time.
-pub mod limits {
-    /// Groups of hosts, groups of VMs, or workloads.
-    pub const GROUPS: usize = 10_000;
-    /// Hosts in all.
-    pub const HOSTS: u64 = 10_000;
-    /// Logical CPUs in all.
-    pub const LOGICAL_CPUS: u64 = 2_000_000;
-    /// Virtual CPUs in all.
-    pub const VCPUS: u64 = 200_000;
-    /// Processes of closed workloads in all, at the highest load step.
-    pub const PROCESSES: f64 = 2_000_000.0;
-    /// Open arrivals per second in all, at the highest load step.
-    pub const ARRIVALS_PER_SECOND: f64 = 1e8;
-    /// Samples on the timeline, over all hosts and VMs.
-    pub const SAMPLES: f64 = 2e7;
-    /// Steps in one `load_steps`.
-    pub const LOAD_STEPS: usize = 10_000;
-    /// Disks of arrays and pools in all.
-    pub const DISKS: u64 = 200_000;
-    /// Virtual disks in all.
-    pub const VDISKS: f64 = 500_000.0;
-    /// I/Os that workloads can keep outstanding in all, in parts of 512 KiB.
-    pub const OUTSTANDING: f64 = 4_000_000.0;
-}
 
 /// One file that describes a cluster, what runs on it, and how long to simulate it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -238,76 +214,6 @@ impl Default for MemorySystem {
     }
 }
 
-/// Kinds of hypervisor that share a scheduler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Family {
-    /// VMware ESXi.
-    Esxi,
-    /// Linux with KVM.
-    Linux,
-}
-
-impl Family {
-    /// `esxi` or `linux`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Esxi => "esxi",
-            Self::Linux => "linux",
-        }
-    }
-}
-
-macro_rules! hypervisors {
-    ($($variant:ident, $family:ident, $text:literal;)*) => {
-        /// Hypervisor and version. Within a family, later versions compare greater.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-        #[schemars(transform = plain_enum)]
-        pub enum Hypervisor {
-            $(
-                #[doc = concat!("`", $text, "`")]
-                #[serde(rename = $text)]
-                $variant,
-            )*
-        }
-
-        impl Hypervisor {
-            /// Every known hypervisor, ESXi first, each family from old to new.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
-
-            /// The name as scenarios write it, such as `esxi-6.0`.
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $text,)* }
-            }
-
-            /// Which family of schedulers it has.
-            pub const fn family(self) -> Family {
-                match self { $(Self::$variant => Family::$family,)* }
-            }
-        }
-    };
-}
-
-hypervisors! {
-    Esxi50, Esxi, "esxi-5.0";
-    Esxi51, Esxi, "esxi-5.1";
-    Esxi55, Esxi, "esxi-5.5";
-    Esxi60, Esxi, "esxi-6.0";
-    Esxi65, Esxi, "esxi-6.5";
-    Esxi67, Esxi, "esxi-6.7";
-    Esxi70, Esxi, "esxi-7.0";
-    Esxi70u2, Esxi, "esxi-7.0u2";
-    Esxi80, Esxi, "esxi-8.0";
-    Esxi90, Esxi, "esxi-9.0";
-    Linux6_6, Linux, "linux-6.6";
-    Linux6_12, Linux, "linux-6.12";
-}
-
-impl std::fmt::Display for Hypervisor {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 /// Parameters of the hypervisor's CPU scheduler. What is absent has the version's default; a key of the other family of
 /// hypervisors is a mistake.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -367,6 +273,18 @@ pub struct SchedulerOptions {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-family" = "linux", "x-minimum" = "1 ms", "x-maximum" = "1 h"))]
     pub balance_interval: Option<Duration>,
+}
+
+impl SchedulerOptions {
+    /// `costop_threshold`; by default that of every ESXi version (ESXi advanced options).
+    pub fn costop_threshold(&self) -> Duration {
+        self.costop_threshold.unwrap_or(Duration::from_millis(3))
+    }
+
+    /// `costart_threshold`; by default that of every ESXi version (ESXi advanced options).
+    pub fn costart_threshold(&self) -> Duration {
+        self.costart_threshold.unwrap_or(Duration::from_millis(2))
+    }
 }
 
 /// CPU that the hypervisor itself uses on behalf of virtual machines: VMkernel worlds (ESXi), or vhost and I/O threads
@@ -558,6 +476,14 @@ pub struct NumaOptions {
     pub nodes: Vec<u32>,
 }
 
+impl NumaOptions {
+    /// `numa.vcpu.min`: vCPUs from which a guest may see several nodes (vSphere Resource Management, "Virtual NUMA
+    /// Controls").
+    pub fn vcpu_min(&self) -> u32 {
+        self.vcpu_min.unwrap_or(9)
+    }
+}
+
 /// Processors of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -588,7 +514,7 @@ impl VmGroup {
 
     /// Kind of its controllers on a host of this family.
     pub fn controller_kind(&self, family: Family) -> ControllerKind {
-        self.controller.unwrap_or(ControllerKind::default_of(family))
+        self.controller.unwrap_or(family.default_controller())
     }
 
     /// The highest factor that `load` and `load_steps` reach.
@@ -934,28 +860,16 @@ fn name_keys(schema: &mut Schema) {
 impl Scenario {
     /// Every host by name, with its group: groups in order of name, hosts in order of number.
     pub fn host_names(&self) -> Vec<(String, &HostGroup)> {
-        numbered(&self.hosts, |group| group.count)
+        members(&self.hosts, |group| group.count)
     }
 
     /// Every virtual machine by name, with its group: groups in order of name, machines in order of number.
     pub fn vm_names(&self) -> Vec<(String, &VmGroup)> {
-        numbered(&self.vms, |group| group.count)
+        members(&self.vms, |group| group.count)
     }
 
     /// The scenario as JSON in its one canonical form, defaults included.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("a scenario has no keys or numbers that JSON lacks")
     }
-}
-
-/// `db` for a group of one, `db-1`, `db-2` and so on for a larger one.
-fn numbered<T>(groups: &BTreeMap<String, T>, count: impl Fn(&T) -> u32) -> Vec<(String, &T)> {
-    let mut names = Vec::new();
-    for (name, group) in groups {
-        match count(group) {
-            1 => names.push((name.clone(), group)),
-            count => names.extend((1..=count).map(|number| (format!("{name}-{number}"), group))),
-        }
-    }
-    names
 }

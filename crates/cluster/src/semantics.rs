@@ -5,21 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::de::{Deserialize, DeserializeOwned};
 use serde_json::Value;
 
+use crate::hypervisor::{Family, Hypervisor};
+use crate::limits;
 use crate::mistake::{Found, show, show_text};
+use crate::names::members;
+use crate::options;
 use crate::placement::{candidates, fits, place};
 use crate::pool::{Failure, StoragePool};
-use crate::quantity::Duration;
 use crate::rules::PlacementRule;
-use crate::scenario::{
-    Arrivals, Family, HostGroup, Hypervisor, NumaOptions, RunSettings, VmGroup, Workload, limits, parse_cpus,
-};
-use crate::schema;
+use crate::scenario::{Arrivals, HostGroup, NumaOptions, RunSettings, VmGroup, Workload, parse_cpus};
 use crate::storage::{ControllerKind, SPLIT_BYTES, StorageArray, VDISKS_PER_CONTROLLER};
 use crate::validate::nearest;
-
-/// `Cpu.CoschedCostopThreshold` and `Cpu.CoschedCostartThreshold` of every ESXi version (ESXi advanced options).
-const COSTOP_DEFAULT: Duration = Duration::from_micros(3_000);
-const COSTART_DEFAULT: Duration = Duration::from_micros(2_000);
 
 /// The parts of a scenario that the schema found no fault with.
 pub(crate) struct Parts {
@@ -147,7 +143,6 @@ impl Parts {
                 "remove turbo, or give the clock that all cores sustain when busy".to_owned(),
             ));
         }
-        let family = host.hypervisor.family();
         if self.clean(&["hosts", name, "hypervisor"]) {
             let path = ["hosts", name, "scheduler"];
             let remedy = format!("or change hosts.{name}.hypervisor");
@@ -155,11 +150,11 @@ impl Parts {
                 found.extend(not_of(host.hypervisor, &path, &key, &value, &remedy));
             }
         }
-        let costop = host.scheduler.costop_threshold.unwrap_or(COSTOP_DEFAULT);
-        let costart = host.scheduler.costart_threshold.unwrap_or(COSTART_DEFAULT);
+        let costop = host.scheduler.costop_threshold();
+        let costart = host.scheduler.costart_threshold();
         let clean = self.clean(&["hosts", name, "scheduler", "costop_threshold"])
             && self.clean(&["hosts", name, "scheduler", "costart_threshold"]);
-        if clean && family == Family::Esxi && costart > costop {
+        if clean && costart > costop && has_option(host, &["hosts", name, "scheduler"], "costart_threshold") {
             let key = if host.scheduler.costart_threshold.is_some() {
                 "costart_threshold"
             } else {
@@ -394,28 +389,23 @@ impl Parts {
                 "add controllers (4 at most), or use fewer virtual disks".to_owned(),
             ));
         }
-        let families: Option<BTreeSet<&str>> = self.hosts_of(vm).and_then(|hosts| {
-            let known = |name: &str| self.clean(&["hosts", name, "hypervisor"]);
-            let family = |(name, host): &(&str, &HostGroup)| known(name).then(|| host.hypervisor.family().as_str());
-            hosts.iter().map(family).collect()
-        });
-        let esxi_only = families.as_ref().is_some_and(|families| families.iter().eq([&"esxi"]));
-        let kind = match (vm.controller, families) {
-            (Some(kind), _) => kind,
-            (None, Some(families)) if families.len() == 1 => {
-                ControllerKind::default_of(if esxi_only { Family::Esxi } else { Family::Linux })
-            }
-            _ => return,
+        let family = self.family_of(vm);
+        let Some(kind) = vm.controller.or(family.map(Family::default_controller)) else {
+            return;
         };
         if !clean("controller") {
             return;
         }
-        if kind.is_virtio() && esxi_only {
+        if let Some(facts) = family
+            .map(Family::facts)
+            .filter(|facts| !facts.controllers.contains(&kind))
+        {
+            let own: Vec<&str> = facts.controllers.iter().map(|kind| kind.as_str()).collect();
             found.push(Found::new(
                 ["vms", name, "controller"],
                 "wrong-hypervisor",
                 kind.as_str().to_owned(),
-                "for ESXi: pvscsi, lsi-sas, nvme".to_owned(),
+                format!("for {}: {}", facts.title, own.join(", ")),
                 "virtio is of Linux hosts; choose another kind, or give the machine such a host".to_owned(),
             ));
         }
@@ -441,6 +431,15 @@ impl Parts {
                 "remove it, or set the controller to pvscsi".to_owned(),
             ));
         }
+    }
+
+    /// The one family of all hosts that a VM may be on, if there is one and it is known.
+    fn family_of(&self, vm: &VmGroup) -> Option<Family> {
+        let hosts = self.hosts_of(vm)?;
+        let known = hosts.iter().all(|(name, _)| self.clean(&["hosts", name, "hypervisor"]));
+        let mut families = hosts.iter().map(|(_, host)| host.hypervisor.family());
+        let first = families.next().filter(|_| known)?;
+        families.all(|family| family == first).then_some(first)
     }
 
     /// The groups of hosts that a VM may be on, by name; `None` where one has mistakes of its own, which says nothing about
@@ -480,12 +479,12 @@ impl Parts {
         let Some(hosts) = self.hosts_of(vm).filter(|hosts| !hosts.is_empty()) else {
             return;
         };
-        let linux = hosts
+        let bound = hosts
             .iter()
-            .filter(|(_, host)| host.hypervisor.family() == Family::Linux);
+            .filter(|(_, host)| has_option(host, &["vms", name, "numa"], "nodes"));
         let known = hosts.iter().all(|(name, _)| self.clean(&["hosts", name, "sockets"]));
         // it may be on any of them, so the smallest counts
-        if let Some((host_name, host)) = linux
+        if let Some((host_name, host)) = bound
             .min_by_key(|(_, host)| host.sockets)
             .filter(|_| known && clean("nodes"))
         {
@@ -532,12 +531,12 @@ impl Parts {
             return;
         };
         let known = |name: &str| self.clean(&["hosts", name, "hypervisor"]);
-        let linux = |host: &HostGroup| host.hypervisor.family() == Family::Linux;
+        let reserves = |host: &HostGroup| host.hypervisor.family().facts().reservations;
         if vm.reservation.whole_hz() > 0
             && self.clean(&["vms", name, "reservation"])
-            && hosts.iter().all(|(name, host)| known(name) && linux(host))
+            && hosts.iter().all(|(name, host)| known(name) && !reserves(host))
         {
-            found.push(reservation_on_linux(name, vm, hosts[0].0, hosts[0].1));
+            found.push(no_reservations(name, vm, hosts[0].0, hosts[0].1));
         }
         let topology = ["sockets", "cores_per_socket", "threads_per_core", "memory_per_node"];
         if hosts
@@ -750,22 +749,14 @@ impl Parts {
                 .or_default()
                 .push((name, vm.reservation.whole_hz()));
         }
-        let names: Vec<(String, &HostGroup)> = hosts
-            .iter()
-            .flat_map(|(name, host)| {
-                (1..=host.count).map(move |number| match host.count {
-                    1 => (name.clone(), host),
-                    _ => (format!("{name}-{number}"), host),
-                })
-            })
-            .collect();
+        let names = members(&hosts, |host| host.count);
         let mut blamed = BTreeSet::new();
         for (position, reservations) in reserved {
             let (host_name, host) = &names[position];
-            if host.hypervisor.family() == Family::Linux {
+            if !host.hypervisor.family().facts().reservations {
                 for (name, _) in reservations {
                     if blamed.insert(name) {
-                        found.push(reservation_on_linux(name, &vms[name], host_name, host));
+                        found.push(no_reservations(name, &vms[name], host_name, host));
                     }
                 }
                 continue;
@@ -812,32 +803,19 @@ fn changed<T: serde::Serialize + Default>(options: &T) -> Vec<(String, Value)> {
 /// The mistake of an option under `path` that `hypervisor` does not have, by the `x-family`, `x-since` and `x-until` of
 /// its schema; `remedy` says what to do other than removing it.
 fn not_of(hypervisor: Hypervisor, path: &[&str], key: &str, value: &Value, remedy: &str) -> Option<Found> {
-    let keys: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
-    let here = schema::at(&keys)?;
-    let properties = schema::keyword(&here, "properties")?.as_object()?;
-    let version = |option: &Value, keyword: &str| Hypervisor::deserialize(option.get(keyword)?).ok();
-    let has = |option: &Value| {
-        let family = option.get("x-family").and_then(Value::as_str);
-        family.is_none_or(|family| family == hypervisor.family().as_str())
-            && version(option, "x-since").is_none_or(|since| hypervisor >= since)
-            && version(option, "x-until").is_none_or(|until| hypervisor <= until)
-    };
-    let option = properties.get(key)?;
-    if has(option) {
+    let all = options::at(path)?;
+    let option = all.get(key)?;
+    if options::has(hypervisor, option) {
         return None;
     }
-    let own: Vec<&str> = properties
-        .iter()
-        .filter(|(_, option)| option.get("x-family").is_some() && has(option))
-        .map(|(key, _)| key.as_str())
-        .collect();
+    let own = options::own(hypervisor, all);
     let own = if own.is_empty() {
         "none".to_owned()
     } else {
         own.join(", ")
     };
     let family = option["x-family"].as_str().unwrap_or_default();
-    let owner = match (version(option, "x-since"), version(option, "x-until")) {
+    let owner = match (options::version(option, "x-since"), options::version(option, "x-until")) {
         (Some(since), _) => format!("{since} and later"),
         (None, Some(until)) => format!("{family} up to {until}"),
         (None, None) => format!("{family} hosts"),
@@ -851,8 +829,15 @@ fn not_of(hypervisor: Hypervisor, path: &[&str], key: &str, value: &Value, remed
     ))
 }
 
-/// A reservation of a machine that is, or can only be, on a Linux host.
-fn reservation_on_linux(name: &str, vm: &VmGroup, host_name: &str, host: &HostGroup) -> Found {
+/// Whether a host has the option `key` under `path`.
+fn has_option(host: &HostGroup, path: &[&str], key: &str) -> bool {
+    options::at(path)
+        .and_then(|options| options.get(key))
+        .is_some_and(|option| options::has(host.hypervisor, option))
+}
+
+/// A reservation of a VM that is, or can only be, on a host that has none.
+fn no_reservations(name: &str, vm: &VmGroup, host_name: &str, host: &HostGroup) -> Found {
     Found::new(
         ["vms", name, "reservation"],
         "wrong-hypervisor",

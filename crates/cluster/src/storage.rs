@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::{Bandwidth, Bytes, Duration};
-use crate::scenario::Family;
 use crate::schema::plain_enum;
 
 /// A storage array: front-end ports, a cache, and disks in RAID groups that all LUNs are spread over.
@@ -189,19 +188,6 @@ const REQUESTS_PER_PAGE: u32 = 32;
 const DEFAULT_RING_PAGES: u32 = 8;
 
 impl ControllerKind {
-    /// What a machine on a host of this family has by default.
-    pub const fn default_of(family: Family) -> Self {
-        match family {
-            Family::Esxi => Self::Pvscsi,
-            Family::Linux => Self::VirtioScsi,
-        }
-    }
-
-    /// Whether only Linux hosts have it.
-    pub const fn is_virtio(self) -> bool {
-        matches!(self, Self::VirtioScsi | Self::VirtioBlk)
-    }
-
     /// Requests that one controller keeps outstanding. PVSCSI: 32 a ring page, 8 pages by default and 32 at most (VMware
     /// KB 2053145). LSI SAS: 128. virtio: the default queue size of QEMU, 256. NVMe: 1,024, a default of this model.
     pub fn depth(self, ring_pages: Option<u32>) -> u32 {

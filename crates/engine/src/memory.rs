@@ -128,7 +128,7 @@ impl VmMemory {
             clients,
             vpds: vpds.collect(),
             domain_of: topology.memory_domains(),
-            interleaved: topology.interleaved,
+            interleaved: topology.interleaved(),
             spread: Vec::new(),
             speed: Vec::new(),
             traffic: [per_ns, per_ns * workload.shared_core_traffic],

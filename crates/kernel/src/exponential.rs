@@ -69,9 +69,17 @@ const DENSITY: [f64; LAYERS + 1] = {
 static EDGES: [f64; LAYERS + 1] = EDGE;
 static DENSITIES: [f64; LAYERS + 1] = DENSITY;
 
+impl Stream {
+    /// An exponential number with the given mean, in the mean's unit.
+    #[inline]
+    pub fn exponential(&mut self, mean: f64) -> f64 {
+        mean * standard_exponential(self)
+    }
+}
+
 /// An exponential number with mean 1.
 #[inline]
-pub(crate) fn standard_exponential(stream: &mut Stream) -> f64 {
+fn standard_exponential(stream: &mut Stream) -> f64 {
     // The layer comes from the low 8 bits, the place within it from the high 53: they share none.
     let bits = stream.bits();
     let layer = (bits & 0xff) as usize;

@@ -3,7 +3,6 @@
 //! Every entity of a model that needs randomness owns a stream with a name of its own. What a stream gives depends on
 //! the seed and its name only, so adding an entity never changes the numbers another one sees (common random numbers).
 
-use crate::exponential::standard_exponential;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
@@ -72,12 +71,6 @@ impl Stream {
     #[inline]
     pub fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
-    }
-
-    /// An exponential number with the given mean, in the mean's unit.
-    #[inline]
-    pub fn exponential(&mut self, mean: f64) -> f64 {
-        mean * standard_exponential(self)
     }
 
     /// A whole number uniform on 0, 1, ... `n` - 1, without bias (Lemire, "Fast random integer generation in an

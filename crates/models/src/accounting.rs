@@ -98,7 +98,9 @@ impl ProcessorTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::esxi_scheduler::SHARED_CORE_CHARGE;
+
+    /// That of ESXi.
+    const SHARED_CORE_CHARGE: f64 = 0.625;
 
     /// Replays two threads of one core over 20 s: `(from, to)` busy intervals in seconds.
     fn replay(first: &[(u64, u64)], second: &[(u64, u64)]) -> ([Account; 2], ProcessorTime) {

@@ -3,11 +3,12 @@
 //! caller passes in.
 
 pub mod accounting;
+pub mod advice;
 pub mod coscheduling;
 pub mod cpu_set;
-pub mod esxi_scheduler;
 pub mod guest_system;
-pub mod linux_scheduler;
+pub mod hypervisor;
+pub mod layout;
 pub mod memory;
 pub mod numa;
 pub mod scheduler;
@@ -15,13 +16,3 @@ pub mod smt;
 pub mod storage;
 pub mod topology;
 pub mod vnuma;
-
-use hypertwin_cluster::{Family, HostGroup};
-
-/// The CPU scheduler of a host, by its hypervisor and version, with the host's overrides applied.
-pub fn cpu_scheduler(host: &HostGroup) -> Box<dyn scheduler::CpuScheduler> {
-    match host.hypervisor.family() {
-        Family::Esxi => Box::new(esxi_scheduler::EsxiScheduler::new(host)),
-        Family::Linux => Box::new(linux_scheduler::LinuxScheduler::new(host)),
-    }
-}

@@ -1,8 +1,8 @@
 //! The NUMA scheduler of ESXi: the home node of each NUMA client at power-on, and its moves afterwards.
 //!
-//! **Mechanism.** A virtual machine consists of NUMA clients (physical proximity domains), each with a home node. At
-//! power-on a machine whose clients together fit the cores of one node is placed there whole; otherwise each client goes
-//! to the node with the least load at that moment. Once a period, nodes are compared: while the most and the least loaded
+//! **Mechanism.** A VM consists of NUMA clients (physical proximity domains), each with a home node. At power-on a VM whose
+//! clients together fit the cores of one node is placed there whole; otherwise each client goes to the node with the
+//! least load at that moment. Once a period, nodes are compared: while the most and the least loaded
 //! differ by more than `Numa.MigImbalanceThreshold`, a client may move between them. Clients that belong together attract
 //! each other (action affinity, `Numa.LocalityWeightActionAffinity`): by default this outweighs balance, so clients that
 //! cannot be spread evenly end up on one node, and clients that can stay apart.
@@ -17,11 +17,11 @@
 /// A NUMA client as the rebalancer sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Client {
-    /// The virtual machine that it belongs to.
+    /// The VM that it belongs to.
     pub vm: usize,
     /// Its home node.
     pub home: usize,
-    /// Its vCPUs.
+    /// Its vCPUs; none once they have been taken off the host.
     pub vcpus: usize,
     /// CPU that it wants, in cores.
     pub load: f64,
@@ -34,7 +34,7 @@ pub struct Rules {
     pub imbalance: f64,
     /// `Numa.MigThreshold` as a fraction of a node's cores: least gain in balance for which a client moves.
     pub least_gain: f64,
-    /// Whether the attraction between the clients of a machine outweighs balance.
+    /// Whether the attraction between the clients of a VM outweighs balance.
     pub action_affinity: bool,
     /// Whether nodes are compared only when the load of one exceeds its cores.
     pub only_overcommitted: bool,
@@ -43,9 +43,9 @@ pub struct Rules {
 /// The weight of balance between nodes, against which that of action affinity is compared (assumed).
 pub const BALANCE_WEIGHT: u32 = 100;
 
-/// Home nodes of a machine's clients, in order, when it is powered on.
+/// Home nodes of a VM's clients, in order, when it is powered on.
 ///
-/// `clients` are their vCPUs; `load` tells the load of a node in cores, without this machine, each time it is looked at.
+/// `clients` are their vCPUs; `load` gives the load of a node in cores, without this VM, each time it is asked.
 pub fn home_nodes(
     clients: &[u32],
     cores_per_node: usize,
@@ -72,7 +72,7 @@ pub fn home_nodes(
 
 /// The client that moves next, and where to; `None` while the nodes are balanced or no move is worth it.
 ///
-/// `movable` tells whether a client may move at present.
+/// `movable` says whether a client may move at present.
 pub fn next_move(
     clients: &[Client],
     cores_per_node: usize,
@@ -89,7 +89,11 @@ pub fn next_move(
         return None;
     }
     let mut best: Option<((usize, f64), usize, usize)> = None;
-    for (index, client) in clients.iter().enumerate().filter(|(index, _)| movable(*index)) {
+    let present = |client: &Client| client.vcpus > 0;
+    for (index, client) in clients.iter().enumerate() {
+        if !present(client) || !movable(index) {
+            continue;
+        }
         let (to, towards_balance) = match client.home {
             home if home == heaviest => (lightest, 1.0),
             home if home == lightest => (heaviest, -1.0),
@@ -99,7 +103,7 @@ pub fn next_move(
         let count = |node: usize| {
             let same = clients
                 .iter()
-                .filter(|other| other.vm == client.vm && other.home == node);
+                .filter(|other| present(other) && other.vm == client.vm && other.home == node);
             same.count()
         };
         let (here, there) = (count(client.home), count(to));
@@ -142,7 +146,7 @@ fn loads(clients: &[Client], cores_per_node: usize, nodes: usize) -> Vec<f64> {
     load
 }
 
-/// Home nodes of one machine alone on its host after the rebalancer has settled, with every vCPU busy.
+/// Home nodes of one VM alone on its host after the rebalancer has settled, with every vCPU busy.
 pub fn settled(clients: &[u32], homes: &[usize], cores_per_node: usize, nodes: usize, rules: &Rules) -> Vec<usize> {
     let mut state: Vec<Client> = clients
         .iter()
@@ -233,7 +237,22 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_fits_a_node_is_placed_whole() {
+    fn clients_without_vcpus_neither_move_nor_attract() {
+        let client = |vm, home, vcpus| Client {
+            vm,
+            home,
+            vcpus,
+            load: vcpus as f64,
+        };
+        // VM 0 has left: its clients would otherwise come together on node 1, and VM 1 would not be judged by itself.
+        let left = [client(0, 0, 0), client(0, 1, 0), client(0, 1, 0)];
+        let stays = [client(1, 0, 8), client(1, 0, 8)];
+        let all = [left, [stays[0], stays[1], client(1, 1, 0)]].concat();
+        assert_eq!(next_move(&all, 12, 2, &ALWAYS, |_| true), None);
+    }
+
+    #[test]
+    fn a_vm_that_fits_a_node_is_placed_whole() {
         assert_eq!(home_nodes(&[2; 6], 12, 2, |node| [3.0, 1.0][node]), vec![1; 6]);
     }
 }

@@ -1,6 +1,6 @@
 //! The interface of a hypervisor's CPU scheduler. A scheduler is a policy: it decides which world runs where and for how
-//! long; the engine owns time, state and accounting and carries the decisions out. To add one, write one file that
-//! implements [`CpuScheduler`] and name it in [`crate::cpu_scheduler`].
+//! long; the engine owns time, state and accounting and carries the decisions out. One file
+//! implements it for each family: `crates/models/src/hypervisor/*/scheduler.rs`.
 
 use crate::topology::{Domain, Occupancy, WorldId};
 
@@ -24,7 +24,7 @@ pub struct NumaClient {
     pub home: usize,
 }
 
-/// What a scheduler is told of a world when it is added.
+/// A world as it is added to a scheduler.
 #[derive(Clone, Debug)]
 pub struct WorldSpec {
     /// Index of the world's group, in the order in which groups were added.
@@ -93,6 +93,11 @@ pub trait CpuScheduler: Send {
     fn add_group(&mut self, spec: GroupSpec);
     /// Adds a world; its id is the number of worlds before it.
     fn add_world(&mut self, spec: WorldSpec);
+    /// Takes `world` out for good, in whatever state it is: ready, withdrawn, asleep, or running. If it runs, the engine has
+    /// charged it and frees its logical CPU. It leaves its ready queue; the other awake worlds of its group share the group's
+    /// entitlement among them; its NUMA client has one vCPU less, and one without vCPUs neither moves nor attracts others.
+    /// Ids stay what they are: its own is not given again, and must not be used, and an empty group keeps its index.
+    fn remove_world(&mut self, world: WorldId);
     /// Where `world` may run at present.
     fn domain(&self, world: WorldId) -> &Domain;
     /// The home node of `world`, where it has one.

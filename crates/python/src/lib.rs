@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
-use hypertwin_cluster::{Bandwidth, Bytes, Duration, Frequency, Mistake, QuantityError, Redundancy, Scenario};
+use hypertwin_cluster::{
+    Bandwidth, Bytes, Duration, Frequency, HypervisorOptions, Limits, Mistake, QuantityError, Redundancy,
+    RedundancyError, RedundancyFacts, Scenario,
+};
 use hypertwin_engine::durability::{Assumptions, Repair, assess};
 use hypertwin_lab as lab;
 use pyo3::create_exception;
@@ -51,6 +54,39 @@ fn schema_json() -> String {
 #[pyfunction]
 fn validate(json: &str) -> PyResult<String> {
     Ok(parse(json)?.to_json())
+}
+
+/// Every host, VM and pool of a scenario by name, as the JSON of `Inventory` in `crates/cluster/src/inventory.rs`.
+#[pyfunction]
+fn inventory(scenario_json: &str) -> PyResult<String> {
+    json(&parse(scenario_json)?.inventory())
+}
+
+/// Names of the members of a group of `count` hosts or VMs, in order of number.
+#[pyfunction]
+fn member_names(group: &str, count: u32) -> Vec<String> {
+    hypertwin_cluster::member_names(group, count).collect()
+}
+
+/// Every hypervisor that scenarios know, and what can be set on it, as a JSON list.
+#[pyfunction]
+fn hypervisors() -> PyResult<String> {
+    json(&HypervisorOptions::all())
+}
+
+/// What a scenario can have at most, as a JSON object.
+#[pyfunction]
+fn limits() -> PyResult<String> {
+    json(&Limits::new())
+}
+
+/// What a redundancy such as `ec-3+2` asks for and survives, as a JSON object; ValueError says what is wrong with the text.
+#[pyfunction]
+fn redundancy(text: &str) -> PyResult<String> {
+    let redundancy: Redundancy = text
+        .parse()
+        .map_err(|error: RedundancyError| PyValueError::new_err(error.to_string()))?;
+    json(&RedundancyFacts::from(redundancy))
 }
 
 /// Hertz of a frequency such as `2.5 GHz`; ValueError says what is wrong with the text.
@@ -102,10 +138,10 @@ fn durability(
     json(&found.map_err(|mistake| mistakes(&[mistake]))?)
 }
 
-/// Virtual NUMA of every machine of a scenario, as a JSON object {"vms": {NAME: layout}}.
+/// Virtual NUMA of every VM of a scenario, as a JSON object {"vms": {NAME: layout}}.
 #[pyfunction]
 fn vnuma(scenario_json: &str) -> PyResult<String> {
-    let layouts = hypertwin_engine::vnuma::layouts(&parse(scenario_json)?);
+    let layouts = hypertwin_engine::layouts(&parse(scenario_json)?);
     let layouts = layouts.ok_or_else(|| RunFailed::new_err(hypertwin_engine::RunError::NoPlacement.to_string()))?;
     json(&BTreeMap::from([("vms", layouts)]))
 }
@@ -249,6 +285,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;
+    module.add_function(wrap_pyfunction!(inventory, module)?)?;
+    module.add_function(wrap_pyfunction!(member_names, module)?)?;
+    module.add_function(wrap_pyfunction!(hypervisors, module)?)?;
+    module.add_function(wrap_pyfunction!(limits, module)?)?;
+    module.add_function(wrap_pyfunction!(redundancy, module)?)?;
     module.add_function(wrap_pyfunction!(frequency_hz, module)?)?;
     module.add_function(wrap_pyfunction!(duration_s, module)?)?;
     module.add_function(wrap_pyfunction!(size_bytes, module)?)?;

@@ -1,29 +1,40 @@
-"""What is wrong with a cluster, from its telemetry and its configuration: findings with evidence, source and cure."""
+"""What is wrong with a cluster, from its telemetry and its configuration: findings with evidence, reference and remedy.
+
+Telemetry and cluster file are joined into one case, rules look at it, and the twin tries what may help. This package
+reads no format (`ingest` does) and draws no page (`report` does); it hands over `report.findings`. A rule judges
+by figures of the case alone, never by what another rule found: causes are linked afterwards. The same files give the
+same findings. Each module imports from those above it:
+
+| module | what it has |
+|---|---|
+| `words` | words and units that texts share |
+| `evidence` | telemetry, aggregated in bounded memory |
+| `subjects` | hosts, VMs, and how busy a VM is |
+| `case` | telemetry and cluster file, joined |
+| `rule` | what a rule, a band and a finding are |
+| `rules/` | the rules, by what they are about: `cpu`, `memory`, `numa`, `sizing`, `storage`, `placement` |
+| `causes` | which findings explain which |
+| `moves` | which VM should go where when a host is too full |
+| `remedies` | the changes that may help with a finding |
+| `what_if` | simulates them, and chooses the one to tell |
+| `guide` | docs/findings.md |
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from hypertwin import scenario as scenarios
-from hypertwin.diagnose import causes, cpu, memory, numa, placement, sizing, storage, what_if
+from hypertwin.diagnose import causes, what_if
+from hypertwin.diagnose.case import Case
 from hypertwin.diagnose.evidence import Evidence, Read
-from hypertwin.diagnose.rule import SEVERITIES, Finding, Rule
-from hypertwin.diagnose.subjects import Case
+from hypertwin.diagnose.rule import Finding
+from hypertwin.diagnose.rules import RULES
+from hypertwin.report import findings as documents
+from hypertwin.report.findings import SEVERITIES
 from hypertwin.scenario import Scenario
-
-RULES: tuple[Rule, ...] = (
-    *placement.RULES[:2],
-    *cpu.RULES,
-    *memory.RULES,
-    *numa.RULES,
-    *sizing.RULES,
-    *storage.RULES,
-    *placement.RULES[2:],
-)
-"""All rules, causes before what follows from them: the order of findings that are equally bad."""
 
 ALSO_READ = (
     "interval_s",
@@ -38,7 +49,7 @@ ALSO_READ = (
     *("run_sum_pct", "used_sum_pct", "numa_local_bytes", "numa_remote_bytes", "core_utilization_pct", "iops"),
     *("queue_depth", "active_commands", "run_queue"),
 )
-"""Metrics that rules look at beside those of their bands."""
+"""Metrics that rules look at besides those of their bands."""
 
 MOST_CHARTS = 60
 """Findings that get a chart: pages with more become slow to open."""
@@ -51,12 +62,12 @@ INSIDE_ONLY = (
 
 @dataclass(frozen=True)
 class NotChecked:
-    """A rule that lacks something."""
+    """A rule that could not judge, and what it lacks."""
 
     code: str
     needs: str
 
-    def to_dict(self) -> dict[str, str]:
+    def to_dict(self) -> documents.NotChecked:
         """As JSON has it."""
         return {"code": self.code, "needs": self.needs}
 
@@ -73,14 +84,14 @@ class Diagnosis:
     cluster: str | None
     """Name of the scenario, if one was given."""
     hosts: int
-    machines: int
+    vms: int
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> documents.Findings:
         """As `hypertwin diagnose --format json` prints it."""
         return {
             "cluster": self.cluster,
             "hosts": self.hosts,
-            "machines": self.machines,
+            "machines": self.vms,
             "findings": [finding.to_dict() for finding in self.findings],
             "not_checked": [each.to_dict() for each in self.not_checked],
             "read": [each.to_dict() for each in self.read],
@@ -99,7 +110,7 @@ def diagnose(
     """Say what is wrong with a cluster.
 
     `sources` are files or addresses of telemetry, of any format that `hypertwin telemetry` reads. `cluster` is a
-    scenario: it gives configuration, and is what what-ifs are simulated on, unless `simulate` is False. With `charts`
+    scenario: it gives the configuration, and what-ifs are simulated on it unless `simulate` is False. With `charts`
     findings carry the series behind them. `progress` is called with a label, how much is done, and how much there is.
 
     Raises SourceError or ScenarioError for what cannot be read.
@@ -113,7 +124,7 @@ def diagnose(
         if charts:
             _draw(evidence, findings)
     notes = [*case.notes]
-    if case.guests and not case.machines:
+    if case.guests and not case.vms:
         notes.append(INSIDE_ONLY)
     if simulate:
         notes += what_if.add(case, findings, progress)
@@ -123,8 +134,8 @@ def diagnose(
         read=evidence.reads,
         notes=tuple(notes),
         cluster=loaded.name if loaded else None,
-        hosts=len(case.servers),
-        machines=len(case.machines),
+        hosts=len(case.hosts),
+        vms=len(case.vms),
     )
 
 
@@ -134,9 +145,7 @@ def judge(case: Case) -> tuple[list[Finding], list[NotChecked]]:
     not_checked: list[NotChecked] = []
     for rule in RULES:
         not_checked += [NotChecked(rule.code, needs) for needs in rule.lacks(case)]
-        for finding in rule.find(case, rule):
-            finding.sources = rule.sources
-            findings.append(finding)
+        findings += rule.find(case)
     order = {rule.code: place for place, rule in enumerate(RULES)}
     findings.sort(
         key=lambda finding: (
@@ -161,10 +170,12 @@ def _tell_when(evidence: Evidence, findings: Sequence[Finding]) -> None:
     }
     found = evidence.beyond(sorted(asked))
     for finding in findings:
-        for place, measure in enumerate(finding.evidence):
-            when = found.get((measure.entity or "", measure.metric))
-            if when is not None and measure.band is not None and measure.metric == measure.band.metric:
-                finding.evidence[place] = replace(measure, when=when)
+        finding.evidence = [
+            replace(measure, when=found.get((measure.entity or "", measure.metric)))
+            if measure.band is not None and measure.metric == measure.band.metric
+            else measure
+            for measure in finding.evidence
+        ]
 
 
 def _draw(evidence: Evidence, findings: Sequence[Finding]) -> None:

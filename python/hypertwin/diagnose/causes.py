@@ -1,4 +1,4 @@
-"""Which findings are one story: the cause and what follows from it, instead of six alarms."""
+"""Which finding explains which: one story with its cause, instead of six alarms."""
 
 from __future__ import annotations
 
@@ -9,46 +9,50 @@ from hypertwin.diagnose.rule import Finding
 KERNEL = "kernel_latency_ms"
 
 CAUSES: tuple[tuple[str, str, str], ...] = (
-    ("cpu-ready", "cpu-limit", "machine"),
-    ("cpu-ready", "more-vcpus-than-cores", "machine"),
+    ("cpu-ready", "cpu-limit", "same"),
+    ("cpu-ready", "more-vcpus-than-cores", "same"),
     ("cpu-ready", "unbalanced-monsters", "host"),
     ("cpu-ready", "hci-overhead", "host"),
     ("cpu-ready", "hidden-host-saturation", "host"),
-    ("co-stop", "cpu-limit", "machine"),
-    ("co-stop", "more-vcpus-than-cores", "machine"),
+    ("co-stop", "cpu-limit", "same"),
+    ("co-stop", "more-vcpus-than-cores", "same"),
     ("co-stop", "unbalanced-monsters", "host"),
     ("co-stop", "hci-overhead", "host"),
     ("co-stop", "hidden-host-saturation", "host"),
-    ("co-stop", "cpu-ready", "machine"),
+    ("co-stop", "cpu-ready", "same"),
     ("hidden-host-saturation", "unbalanced-monsters", "host"),
     ("hidden-host-saturation", "hci-overhead", "host"),
-    ("swap-wait", "memory-reclaim", "machine"),
-    ("remote-numa-memory", "hot-add-wide-vm", "machine"),
-    ("remote-numa-memory", "wider-than-node-badly-split", "machine"),
-    ("remote-numa-memory", "odd-wide-vm", "machine"),
-    ("wider-than-node-badly-split", "odd-wide-vm", "machine"),
-    ("storage-latency", "storage-queue-full", "machine"),
+    ("swap-wait", "memory-reclaim", "same"),
+    ("remote-numa-memory", "hot-add-wide-vm", "same"),
+    ("remote-numa-memory", "wider-than-node-badly-split", "same"),
+    ("remote-numa-memory", "odd-wide-vm", "same"),
+    ("wider-than-node-badly-split", "odd-wide-vm", "same"),
+    ("storage-latency", "storage-queue-full", "same"),
     ("storage-latency", "storage-queue-full", "adapter"),
 )
-"""(code, what explains it, where: of the same machine or device, on the same host, or of an adapter behind which a
-device's queue is); the first that is there."""
+"""(code, the code that explains it, where), of which the first that is found is the cause.
+
+Where: of the `same` VM or device; of its `host`; or, for an `adapter`, a device of the same host with a full queue.
+"""
 
 
 def link(findings: Sequence[Finding]) -> None:
     """Set `cause` of each finding that another one explains."""
     by_place: dict[tuple[str, str, str], Finding] = {}
     for finding in findings:
-        by_place.setdefault((finding.code, "machine", finding.subject.path), finding)
-        if finding.host and finding.subject.kind == "host":
-            by_place.setdefault((finding.code, "host", finding.host), finding)
-        if finding.host and "/device/" in finding.subject.path:
-            by_place.setdefault((finding.code, "adapter", finding.host), finding)
+        subject = finding.subject
+        by_place.setdefault((finding.code, "same", subject.path), finding)
+        if subject.host and subject.kind == "host":
+            by_place.setdefault((finding.code, "host", subject.host), finding)
+        if subject.host and "/device/" in subject.path:
+            by_place.setdefault((finding.code, "adapter", subject.host), finding)
     for finding in findings:
+        subject = finding.subject
         for code, cause, where in CAUSES:
             if code != finding.code:
                 continue
-            place = finding.subject.path if where == "machine" else finding.host
-            if where == "adapter" and ("/adapter/" not in finding.subject.path or finding.evidence[0].metric != KERNEL):
+            place = subject.path if where == "same" else subject.host
+            if where == "adapter" and ("/adapter/" not in subject.path or finding.evidence[0].metric != KERNEL):
                 continue
             found = by_place.get((cause, where, place)) if place else None
             if found is not None and found is not finding:

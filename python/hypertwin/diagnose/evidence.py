@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from hypertwin.diagnose.rule import When
 from hypertwin.ingest import formats, outside, telemetry
 from hypertwin.ingest.outside import Gap
+from hypertwin.report import findings
 
 if TYPE_CHECKING:
     import duckdb
@@ -68,6 +68,22 @@ class Stat:
 
 
 @dataclass(frozen=True)
+class When:
+    """When a metric was beyond its band."""
+
+    share_pct: float
+    """Of the samples."""
+    first: str | None
+    """Times in UTC of the first and the last such sample, and of the worst; None where the source has no clock."""
+    last: str | None
+    worst: str | None
+
+    def to_dict(self) -> findings.Beyond:
+        """As JSON has it."""
+        return {"share_pct": self.share_pct, "first": self.first, "last": self.last, "worst": self.worst}
+
+
+@dataclass(frozen=True)
 class Read:
     """What was read of one source."""
 
@@ -87,9 +103,9 @@ class Read:
         """Its times in words."""
         return f"{_time(self.first_us or 0)} to {_time(self.last_us or 0)}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> findings.Read:
         """As JSON has it."""
-        gaps = [{"what": gap.what, "costs": gap.costs} for gap in self.gaps]
+        gaps: list[findings.Gap] = [{"what": gap.what, "costs": gap.costs} for gap in self.gaps]
         return {"source": self.source, "kind": self.kind, "rows": self.rows, "gaps": gaps, "notes": list(self.notes)}
 
 
@@ -140,9 +156,9 @@ class Evidence:
         """A metric of an entity, or None."""
         return self._stats.get((entity, metric)) if entity is not None else None
 
-    def worst_vcpu(self, machine: str | None, metric: str) -> str | None:
+    def worst_vcpu(self, vm: str | None, metric: str) -> str | None:
         """The vCPU of a machine that has most of `ready_sum_pct` or `costop_sum_pct`, where each was measured."""
-        return self._worst_vcpu.get((machine, metric)) if machine is not None else None
+        return self._worst_vcpu.get((vm, metric)) if vm is not None else None
 
     def entities(self, kind: str) -> list[str]:
         """Paths whose last kind this is, in order."""

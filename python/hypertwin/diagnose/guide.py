@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from hypertwin.diagnose import RULES
-from hypertwin.diagnose.rule import SEVERITIES, Band, Rule
+from hypertwin.diagnose.rule import Band, Rule
+from hypertwin.diagnose.rules import RULES
 from hypertwin.report.diagnosis import amount
+from hypertwin.report.findings import SEVERITIES
 
 _HEAD = """# Findings of `hypertwin diagnose`
 
@@ -30,10 +31,10 @@ def _section(rule: Rule) -> str:
     if rule.bands:
         parts.append("| what | info | warning | critical |\n|---|---|---|---|\n" + "".join(map(_row, rule.bands)))
     needs = "; ".join(need.words for need in rule.needs)
-    sources = "; ".join(
-        f"[{source.title}]({source.address})" if source.address else source.title for source in rule.sources
+    references = "; ".join(
+        f"[{each.title}]({each.address})" if each.address else each.title for each in rule.references
     )
-    parts.append(f"Needs: {needs}.\n\nSources: {sources}.\n")
+    parts.append(f"Needs: {needs}.\n\nSources: {references}.\n")
     return "\n".join(parts)
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from hypertwin.diagnose.subjects import Case, Machine, Server
+from hypertwin.diagnose.case import Case
+from hypertwin.diagnose.subjects import Host, Vm
 
 MOST_MOVES = 24
 """Machines that are moved in one change."""
@@ -20,7 +21,7 @@ FULL_PCT = 80.0
 """Usage down to which several machines are moved away, and up to which other hosts are filled with them: the rule of
 planning for peaks at 80 %."""
 
-Move = tuple[Machine, Server]
+Move = tuple[Vm, Host]
 """A machine, and the host where it goes to."""
 
 
@@ -30,126 +31,116 @@ class Loads:
     def __init__(self, case: Case) -> None:
         """Of the hosts and machines that are in the cluster file."""
         self.case = case
-        self.by_key = {each.key: each for each in case.machines if each.key}
-        self.servers = [each for each in case.servers if each.key]
-        usage = {
-            each.key or "": stat for each in self.servers if (stat := case.evidence.stat(each.entity, "usage_pct"))
-        }
+        self.by_key = {each.key: each for each in case.vms if each.key}
+        self.hosts = [each for each in case.hosts if each.key]
+        usage = {each.key or "": stat for each in self.hosts if (stat := case.evidence.stat(each.entity, "usage_pct"))}
         measured = len(usage) > 1
         if measured:
             # nobody knows how full the others are
-            self.servers = [each for each in self.servers if each.key in usage]
-        placed = [machine for each in self.servers for machine in case.placed.get(each.key or "", [])]
+            self.hosts = [each for each in self.hosts if each.key in usage]
+        placed = [vm for each in self.hosts for vm in case.placed.get(each.key or "", [])]
         shares = {each.key: busy.stat.mean / 100 for each in placed if measured and (busy := case.busy(each))}
         usual = sum(shares.values()) / len(shares) if shares else 1.0
         self.work = {each.key or "": (each.vcpus or 0) * shares.get(each.key, usual) for each in placed}
         self.full: dict[str, float] = {}
         self.most = FULL_PCT if measured else float("inf")
         """How full a host may become by several moves; of vCPUs per core nobody knows how many are too many."""
-        for server in self.servers:
-            key = server.key or ""
-            asked = 100 * sum(self.work[each.key or ""] for each in case.placed.get(key, [])) / (server.cores or 1)
+        for host in self.hosts:
+            key = host.key or ""
+            asked = 100 * sum(self.work[each.key or ""] for each in case.placed.get(key, [])) / (host.cores or 1)
             # a full host uses no more than it has, whatever its machines ask for
             self.full[key] = max(asked, usage[key].mean) if measured else asked
 
-    def moves(self, server: Server) -> list[list[Move]]:
+    def moves(self, host: Host) -> list[list[Move]]:
         """The best single moves away from a host, of machines of different sizes, and the moves that relieve it."""
-        here = self.case.placed.get(server.key or "", [])
-        if server.key not in self.full or len([each for each in here if each.vcpus and not each.appliance]) < 2:
+        here = self.case.placed.get(host.key or "", [])
+        if host.key not in self.full or len([each for each in here if each.vcpus and not each.appliance]) < 2:
             return []
-        first = self._best(server, self.full)
+        first = self._best(host, self.full)
         if first is None:
             return []
         sizes = (first[0].vcpus,)
-        second = self._best(server, self.full, other_than=sizes)
+        second = self._best(host, self.full, other_than=sizes)
         found = [[each] for each in (first, second) if each]
         full, moved = dict(self.full), list[Move]()
-        while len(moved) < MOST_MOVES and full[server.key or ""] > FULL_PCT:
-            there = {machine.key or "": target.key or "" for machine, target in moved}
-            best = self._best(server, full, there, most=self.most)
+        while len(moved) < MOST_MOVES and full[host.key or ""] > FULL_PCT:
+            there = {vm.key or "": target.key or "" for vm, target in moved}
+            best = self._best(host, full, there, most=self.most)
             if best is None:
                 break
             moved.append(best)
-            self._shift(full, server, *best)
+            self._shift(full, host, *best)
         if len(moved) > 1:
             found.append(moved)
         return found
 
-    def move_of(self, machine: Machine, server: Server, targets: list[Server] | None = None) -> Move | None:
+    def move_of(self, vm: Vm, host: Host, targets: list[Host] | None = None) -> Move | None:
         """The move of one machine to the emptiest host that may take it."""
-        fitting = [each for each in self.servers if each is not server and (targets is None or each in targets)]
-        fitting = [each for each in fitting if self._allowed(machine, each, {})]
+        fitting = [each for each in self.hosts if each is not host and (targets is None or each in targets)]
+        fitting = [each for each in fitting if self._allowed(vm, each, {})]
         if not fitting:
             return None
-        best = min(fitting, key=lambda each: (round(self._after(each, machine, self.full), 6), each.name))
-        return machine, best
+        best = min(fitting, key=lambda each: (round(self._after(each, vm, self.full), 6), each.name))
+        return vm, best
 
-    def half_of(self, server: Server) -> list[Machine]:
+    def half_of(self, host: Host) -> list[Vm]:
         """Machines that ask for half of what is asked of a host, the largest first, as far as rules let them go."""
-        here = self.case.placed.get(server.key or "", [])
+        here = self.case.placed.get(host.key or "", [])
         whole = sum(self.work.get(each.key or "", 0.0) for each in here)
-        gone: list[Machine] = []
-        for machine in sorted(here, key=lambda each: (-self.work.get(each.key or "", 0.0), each.name)):
-            work = self.work.get(machine.key or "", 0.0)
+        gone: list[Vm] = []
+        for vm in sorted(here, key=lambda each: (-self.work.get(each.key or "", 0.0), each.name)):
+            work = self.work.get(vm.key or "", 0.0)
             there = frozenset(each.key or "" for each in gone)
             fits = sum(self.work.get(each, 0.0) for each in there) + work <= whole / 2
-            if (
-                fits
-                and not machine.appliance
-                and all(rule.allows(machine.key or "", "", there) for rule in self.case.rules)
-            ):
-                gone.append(machine)
+            if fits and not vm.appliance and all(rule.allows(vm.key or "", "", there) for rule in self.case.rules):
+                gone.append(vm)
         return gone
 
     def _best(
         self,
-        server: Server,
+        host: Host,
         full: Mapping[str, float],
         moved: Mapping[str, str] = MappingProxyType({}),
         other_than: tuple[int | None, ...] = (),
         most: float = float("inf"),
     ) -> Move | None:
         """The move that leaves the fuller of both hosts the least full, if any makes it less full than now."""
-        key, cores = server.key or "", server.cores or 1
+        key, cores = host.key or "", host.cores or 1
         emptiest = sorted(
-            (each for each in self.servers if each is not server), key=lambda each: (full[each.key or ""], each.name)
+            (each for each in self.hosts if each is not host), key=lambda each: (full[each.key or ""], each.name)
         )
         if len(set(moved.values())) == MOST_TARGETS:
             emptiest = [each for each in emptiest if each.key in moved.values()]
         options = []
-        for machine in self.case.placed.get(key, []):
-            name = machine.key or ""
-            if not machine.vcpus or machine.appliance or name in moved or machine.vcpus in other_than:
+        for vm in self.case.placed.get(key, []):
+            name = vm.key or ""
+            if not vm.vcpus or vm.appliance or name in moved or vm.vcpus in other_than:
                 continue
-            allowed = (each for each in emptiest if self._allowed(machine, each, moved))
+            allowed = (each for each in emptiest if self._allowed(vm, each, moved))
             for target, _ in zip(allowed, range(TARGETS), strict=False):
                 left = full[key] - 100 * self.work[name] / cores
-                there = self._after(target, machine, full)
+                there = self._after(target, vm, full)
                 after = max(left, there)
                 if after < full[key] and there <= most:
-                    options.append(
-                        (round(after / full[key], 6), -machine.vcpus, machine.name, target.name, machine, target)
-                    )
+                    options.append((round(after / full[key], 6), -vm.vcpus, vm.name, target.name, vm, target))
         if not options:
             return None
-        *_, machine, target = min(options, key=lambda option: option[:4])
-        return machine, target
+        *_, vm, target = min(options, key=lambda option: option[:4])
+        return vm, target
 
-    def _after(self, target: Server, machine: Machine, full: Mapping[str, float]) -> float:
-        return full[target.key or ""] + 100 * self.work[machine.key or ""] / (target.cores or 1)
+    def _after(self, target: Host, vm: Vm, full: Mapping[str, float]) -> float:
+        return full[target.key or ""] + 100 * self.work[vm.key or ""] / (target.cores or 1)
 
-    def _shift(self, full: dict[str, float], server: Server, machine: Machine, target: Server) -> None:
-        full[target.key or ""] = self._after(target, machine, full)
-        full[server.key or ""] -= 100 * self.work[machine.key or ""] / (server.cores or 1)
+    def _shift(self, full: dict[str, float], host: Host, vm: Vm, target: Host) -> None:
+        full[target.key or ""] = self._after(target, vm, full)
+        full[host.key or ""] -= 100 * self.work[vm.key or ""] / (host.cores or 1)
 
-    def _allowed(self, machine: Machine, target: Server, moved: Mapping[str, str]) -> bool:
+    def _allowed(self, vm: Vm, target: Host, moved: Mapping[str, str]) -> bool:
         """Whether a machine may and can be on a host: width, memory, placement rules."""
         there = [each for each in self.case.placed.get(target.key or "", []) if each.key not in moved]
         there += [self.by_key[name] for name, host in moved.items() if host == target.key]
         used = sum(each.memory_bytes or 0 for each in there)
-        if (machine.vcpus or 0) > (target.threads or 0) or used + (machine.memory_bytes or 0) > (
-            target.memory_bytes or 0
-        ):
+        if (vm.vcpus or 0) > (target.threads or 0) or used + (vm.memory_bytes or 0) > (target.memory_bytes or 0):
             return False
         keys = frozenset(each.key or "" for each in there)
-        return all(rule.allows(machine.key or "", target.key or "", keys) for rule in self.case.rules)
+        return all(rule.allows(vm.key or "", target.key or "", keys) for rule in self.case.rules)

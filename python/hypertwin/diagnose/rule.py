@@ -1,4 +1,4 @@
-"""What a rule of diagnosis is: a code, bands with their public source, what it needs, and a function that looks.
+"""What a rule of diagnosis is: a code, bands with their public reference, what it needs, and a function that looks.
 
 Every rule judges sustained values, never one peak: `Stat.high` is what more than 5 % of the samples, and at least
 two of them, reach; `Stat.often` what a fifth of them do.
@@ -6,20 +6,23 @@ two of them, reach; `Stat.often` what a fifth of them do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
 
-if TYPE_CHECKING:
-    from hypertwin.diagnose.subjects import Case
+from hypertwin.diagnose.case import Case
+from hypertwin.diagnose.evidence import When
+from hypertwin.diagnose.subjects import Subject
+from hypertwin.report import findings
+from hypertwin.report.findings import SEVERITIES, Severity
 
-SEVERITIES = ("critical", "warning", "info")
-"""Worst first. Info: beyond what is called healthy. Warning: look at it. Critical: what the source calls trouble."""
+OWN = frozenset(SEVERITIES)
+"""Of a band none of whose limits is published."""
 
 
 @dataclass(frozen=True)
 class Band:
-    """From which value on a metric is how bad."""
+    """The limits of a metric, and how bad it is to be beyond each."""
 
     metric: str
     """Key of `ingest.telemetry.METRICS`, or a word for what is compared."""
@@ -31,12 +34,12 @@ class Band:
     critical: float | None = None
     below: bool = False
     """Whether small values are the bad ones."""
-    own: frozenset[str] = frozenset()
-    """Severities whose limit is hypertwin's own choice; the others are published by a source of the rule."""
+    own: frozenset[Severity] = frozenset()
+    """Severities whose limit is hypertwin's own choice; the others are published by a reference of the rule."""
 
-    def limits(self) -> list[tuple[str, float]]:
+    def limits(self) -> list[tuple[Severity, float]]:
         """(severity, limit), worst first."""
-        found = (("critical", self.critical), ("warning", self.warning), ("info", self.info))
+        found = zip(SEVERITIES, (self.critical, self.warning, self.info), strict=True)
         return [(severity, limit) for severity, limit in found if limit is not None]
 
     @property
@@ -44,15 +47,15 @@ class Band:
         """The limit at which a finding begins."""
         return self.limits()[-1][1]
 
-    def severity(self, value: float) -> str | None:
+    def severity(self, value: float) -> Severity | None:
         """How bad a value is; None for one within bounds. A value at its limit is within."""
         for severity, limit in self.limits():
             if value < limit if self.below else value > limit:
                 return severity
         return None
 
-    def source(self, value: float) -> str:
-        """`published` or `own`: where the limit is from that a value is judged by, the worst one that it is beyond."""
+    def source(self, value: float) -> Literal["published", "own"]:
+        """`published` or `own`: the origin of the limit that a value is judged by, the worst one that it is beyond."""
         return "own" if (self.severity(value) or self.limits()[-1][0]) in self.own else "published"
 
     def excess(self, value: float) -> float:
@@ -60,53 +63,19 @@ class Band:
         limit = self.first
         return (limit + 1e-9) / (max(value, 0.0) + 1e-9) if self.below else value / limit
 
-    def to_dict(self) -> dict[str, Any]:
+    def measure(
+        self, what: str, value: float, entity: str | None = None, *, samples: int | None = None, divisor: float = 1
+    ) -> Measure:
+        """A figure of this band's metric that is judged by it."""
+        return Measure(self.metric, what, value, self.unit, self, entity, divisor, samples)
+
+    def to_dict(self) -> findings.Band:
         """The band as JSON has it."""
-        limits = dict(reversed(self.limits()))
-        own = [severity for severity in limits if severity in self.own]
+        limits: findings.Limits = {}
+        for severity, limit in reversed(self.limits()):
+            limits[severity] = limit
+        own = [severity for severity, _ in reversed(self.limits()) if severity in self.own]
         return {"direction": "below" if self.below else "above", **limits, "own": own}
-
-
-OWN = frozenset(SEVERITIES)
-"""Of a band none of whose limits is published."""
-
-CONFIGURATION = ("configuration", "")
-"""Stands among the alternatives of a need for the configuration that `--cluster` gives."""
-
-
-@dataclass(frozen=True)
-class Need:
-    """Something without which a rule cannot judge: any of some metrics, or the configuration."""
-
-    words: str
-    """What is needed as people know it: `%RDY of machines (cpu.ready)`."""
-    any_of: tuple[tuple[str, str], ...] = ()
-    """(kind of entity, metric), one of which is enough; `CONFIGURATION` is one; none means nothing else will do."""
-
-
-VCPUS = Need("vCPUs of machines, or their configuration (--cluster)", (("vm", "vcpus"), CONFIGURATION))
-"""Without which nothing can be said per vCPU."""
-
-
-def vcpus_unless(*any_of: tuple[str, str]) -> Need:
-    """`VCPUS`, for a rule that can judge by one of these metrics instead."""
-    return replace(VCPUS, any_of=(*VCPUS.any_of, *any_of))
-
-
-@dataclass(frozen=True)
-class When:
-    """When a metric was beyond its band."""
-
-    share_pct: float
-    """Of the samples."""
-    first: str | None
-    """Times in UTC of the first and the last such sample, and of the worst; None where the source has no clock."""
-    last: str | None
-    worst: str | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -121,13 +90,13 @@ class Measure:
     band: Band | None = None
     entity: str | None = None
     """Where in the telemetry it is from, with `divisor`: for the chart. None for configuration."""
-    divisor: float = 1.0
+    divisor: float = 1
     samples: int | None = None
     added: float = 0.0
-    """What is added to the telemetry's figure, divided."""
+    """What is added to the telemetry's figure after the division."""
     when: When | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> findings.Figure:
         """The figure as JSON has it."""
         return {
             "metric": self.metric,
@@ -143,19 +112,7 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Subject:
-    """Whom a finding is about."""
-
-    kind: str
-    """`host`, `vm`, `guest`, `device` or `cluster`."""
-    name: str
-    """As its own system calls it."""
-    path: str
-    """Entity in the telemetry, or the same form made of names where there is no telemetry of it."""
-
-
-@dataclass(frozen=True)
-class Source:
+class Reference:
     """A public document that a rule is from."""
 
     title: str
@@ -172,28 +129,26 @@ class Finding:
     """Something that is wrong, or will be."""
 
     code: str
-    severity: str
+    severity: Severity
     subject: Subject
     title: str
     figure: str
-    """The figure that says it, in a few words: what a line about many such findings tells of the worst."""
+    """The figure that shows it, in a few words: of many such findings one line gives the worst figure."""
     text: str
     """What is wrong, whom it hurts, and by which figures."""
     advice: str
-    evidence: list[Measure] = field(default_factory=list)
-    host: str | None = None
-    """Name of the host that it is on or about; for what-ifs and for causes."""
-    sources: tuple[Source, ...] = ()
-    what_if: Mapping[str, Any] | None = None
+    evidence: list[Measure]
+    references: tuple[Reference, ...]
+    what_if: findings.WhatIf | None = None
     no_what_if: str | None = None
     """Why there is none, where a cluster file was given."""
     cause: tuple[str, str] | None = None
     """(code, entity) of the finding that explains this one."""
-    charts: list[Mapping[str, Any]] = field(default_factory=list)
+    charts: list[findings.Series] = field(default_factory=list)
 
     @property
     def key(self) -> tuple[str, str]:
-        """What tells it from every other finding."""
+        """Identifies it among all findings."""
         return self.code, self.subject.path
 
     @property
@@ -202,7 +157,7 @@ class Finding:
         first = self.evidence[0] if self.evidence else None
         return first.band.excess(first.value) if first and first.band else 0.0
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> findings.Finding:
         """The finding as JSON has it."""
         return {
             "code": self.code,
@@ -210,18 +165,38 @@ class Finding:
             "entity": self.subject.path,
             "kind": self.subject.kind,
             "name": self.subject.name,
-            "host": self.host,
+            "host": self.subject.host,
             "title": self.title,
             "figure": self.figure,
             "text": self.text,
             "evidence": [measure.to_dict() for measure in self.evidence],
-            "source": "; ".join(map(str, self.sources)),
-            "sources": [asdict(source) for source in self.sources],
+            "source": "; ".join(map(str, self.references)),
+            "sources": [{"title": each.title, "address": each.address} for each in self.references],
             "advice": self.advice,
             "cause": {"code": self.cause[0], "entity": self.cause[1]} if self.cause else None,
-            "what_if": dict(self.what_if) if self.what_if else None,
+            "what_if": self.what_if,
             "no_what_if": self.no_what_if,
         }
+
+
+CONFIGURATION = ("configuration", "")
+"""Stands among the alternatives of a need for the configuration that `--cluster` gives."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """Something without which a rule cannot judge: any of some metrics, or the configuration."""
+
+    words: str
+    """What is needed as people know it: `%RDY of machines (cpu.ready)`."""
+    any_of: tuple[tuple[str, str], ...] = (CONFIGURATION,)
+    """(kind of entity, metric), one of which is enough; `CONFIGURATION` is one."""
+
+    def met(self, case: Case) -> bool:
+        """Whether a case has it."""
+        if CONFIGURATION in self.any_of and case.scenario is not None:
+            return True
+        return any(case.evidence.has(kind, metric) for kind, metric in self.any_of)
 
 
 @dataclass(frozen=True)
@@ -234,38 +209,40 @@ class Rule:
     says: str
     """What a finding means, in a sentence or two."""
     bands: tuple[Band, ...]
-    sources: tuple[Source, ...]
+    references: tuple[Reference, ...]
     needs: tuple[Need, ...]
-    find: Callable[[Case, Rule], Iterable[Finding]]
+    find: Callable[[Case], Iterable[Finding]]
 
     def lacks(self, case: Case) -> Iterator[str]:
         """What it needs and the case does not have."""
-        for need in self.needs:
-            by_configuration = not need.any_of or CONFIGURATION in need.any_of
-            measured = any(case.evidence.has(kind, metric) for kind, metric in need.any_of)
-            if not measured and not (by_configuration and case.scenario is not None):
-                yield need.words
+        return (need.words for need in self.needs if not need.met(case))
+
+    def about(
+        self,
+        subject: Subject,
+        *,
+        severity: Severity,
+        title: str,
+        figure: str,
+        text: str,
+        advice: str,
+        evidence: Iterable[Measure],
+    ) -> Finding:
+        """A finding of this rule."""
+        return Finding(self.code, severity, subject, title, figure, text, advice, list(evidence), self.references)
 
 
-# Documents that several rules are from.
-LARGE_DATABASES = Source(
-    '"Virtualizing large databases - VMware CPU capacity planning" (InterSystems community, 2017)',
-    "https://community.intersystems.com/post/virtualizing-large-databases-vmware-cpu-capacity-planning",
-)
-ESXTOP_THRESHOLDS = Source("Duncan Epping, esxtop thresholds (Yellow Bricks)", "https://www.yellow-bricks.com/esxtop/")
-ESXTOP_STATISTICS = Source(
-    'Broadcom KB 382249, "Using ESXTop and Interpreting ESXTop Statistics"',
-    "https://knowledge.broadcom.com/external/article/382249/using-esxtop-and-interpreting-esxtop-sta.html",
-)
-METRICS_IN_VMWARE = Source(
-    '"Common Performance Metrics and Issues in VMware vSphere Hosts and VMs" (Leaseweb, 2023)',
-    "https://blog.leaseweb.com/2023/01/10/performance-metrics-in-vmware/",
-)
-RIGHTSIZING = Source(
-    '"Virtual Machine vCPU and vNUMA Rightsizing - Rules of Thumb" (VMware VROOM! blog, 2017)',
-    "https://blogs.vmware.com/performance/2017/03/virtual-machine-vcpu-and-vnuma-rightsizing-rules-of-thumb.html",
-)
-READY_CONVERSION = Source(
-    'VMware KB 2002181, "Converting between CPU summation and CPU % ready values"',
-    "https://kb.vmware.com/s/article/2002181",
-)
+def rule(
+    code: str,
+    *,
+    title: str,
+    says: str,
+    bands: tuple[Band, ...] = (),
+    references: tuple[Reference, ...],
+    needs: tuple[Need, ...],
+) -> Callable[[Callable[[Case], Iterable[Finding]]], Rule]:
+    """Make a rule of the function below, which looks for findings.
+
+    The function's name is that of the rule from then on: `cpu_ready.about(...)` in its body makes a finding.
+    """
+    return lambda find: Rule(code, title, says, bands, references, needs, find)

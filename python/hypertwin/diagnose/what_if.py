@@ -13,16 +13,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from hypertwin import run, scenario, vnuma
-from hypertwin.diagnose.cures import CONTENTION, NEW_HOST, SLOWER, Change, Cure, Cures
+from hypertwin.diagnose.case import Case, expanded
+from hypertwin.diagnose.remedies import CONTENTION, NEW_HOST, SLOWER, Change, Remedies, Remedy
 from hypertwin.diagnose.rule import Finding
-from hypertwin.diagnose.subjects import Case, Machine, expanded
+from hypertwin.diagnose.subjects import Vm
 from hypertwin.errors import HypertwinError
 from hypertwin.frame import flatten
 from hypertwin.report import ready
 
 MOST_RUNS = 36
 """Clusters that are simulated in all, before and after changes; the worst finding of each code comes first."""
-MOST_MACHINES = 400
+MOST_VMS = 400
 """Machines of a cut that is simulated."""
 DURATION_S = 60
 """Longest measured time of a run; a scenario that asks for less is run for less."""
@@ -106,8 +107,8 @@ Point = Mapping[str, Any]
 class _Group:
     """Findings for which the same is tried."""
 
-    cure: Cure
-    findings: list[tuple[Finding, Cure]]
+    remedy: Remedy
+    findings: list[tuple[Finding, Remedy]]
 
 
 @dataclass(frozen=True)
@@ -129,18 +130,18 @@ def add(case: Case, findings: Sequence[Finding], progress: Progress | None = Non
     if case.scenario is None:
         return []
     chosen, left_out = _within_bounds(_groups(case, findings))
-    runs = sum(1 + len(group.cure.changes) for group in chosen)
+    runs = sum(1 + len(group.remedy.changes) for group in chosen)
     done = 0
     for group in chosen:
         if progress:
             progress("simulating what would help", done, runs)
-        done += 1 + len(group.cure.changes)
-        found = _simulate(case, group.cure)
-        for finding, cure in group.findings:
+        done += 1 + len(group.remedy.changes)
+        found = _simulate(case, group.remedy)
+        for finding, remedy in group.findings:
             if isinstance(found, str):
                 finding.no_what_if = found
             else:
-                _tell(case, finding, cure, found)
+                _tell(case, finding, remedy, found)
     late = [finding for group in left_out for finding, _ in group.findings]
     for finding in late:
         finding.no_what_if = f"not simulated: other findings came first, and no more than {MOST_RUNS} runs are made"
@@ -149,29 +150,29 @@ def add(case: Case, findings: Sequence[Finding], progress: Progress | None = Non
 
 def _groups(case: Case, findings: Sequence[Finding]) -> list[_Group]:
     """What to try, for the worst finding of each code first, then for the next ones."""
-    cures = Cures(case)
+    remedies = Remedies(case)
     groups: dict[tuple[object, ...], _Group] = {}
     rank: dict[tuple[object, ...], int] = {}
     seen: dict[str, int] = {}
     for finding in findings:
-        cure = cures.of(finding)
-        if isinstance(cure, str):
-            finding.no_what_if = cure
+        remedy = remedies.of(finding)
+        if isinstance(remedy, str):
+            finding.no_what_if = remedy
             continue
-        key = (cure.hosts, tuple(change.text for change in cure.changes))
-        group = groups.setdefault(key, _Group(cure, []))
+        key = (remedy.hosts, tuple(change.text for change in remedy.changes))
+        group = groups.setdefault(key, _Group(remedy, []))
         if not any(other.code == finding.code for other, _ in group.findings):
             place = seen.get(finding.code, 0)
             seen[finding.code] = place + 1
             rank[key] = min(rank.get(key, place), place)
-        group.findings.append((finding, cure))
+        group.findings.append((finding, remedy))
     return [groups[key] for key in sorted(groups, key=lambda key: rank[key])]
 
 
 def _within_bounds(groups: Sequence[_Group]) -> tuple[list[_Group], list[_Group]]:
     chosen, left_out, runs = [], [], 0
     for group in groups:
-        needs = 1 + len(group.cure.changes)
+        needs = 1 + len(group.remedy.changes)
         if runs + needs > MOST_RUNS:
             left_out.append(group)
         else:
@@ -196,24 +197,24 @@ def cut(case: Case, hosts: Sequence[str]) -> dict[str, Any] | str:
                 kept[name].pop("label", None)
     if whole:
         kept = data["hosts"]
-    machines: dict[str, Any] = {}
-    on = {each.key: each.layout["host"] for each in case.machines if each.key and each.layout}
+    kept_vms: dict[str, Any] = {}
+    on = {each.key: each.layout["host"] for each in case.vms if each.key and each.layout}
     for group, vm in data.get("vms", {}).items():
         for name in expanded(group, vm["count"]):
             if name in on and (whole or on[name] in hosts):
-                machines[name] = {**vm, "count": 1, "host": on[name]}
-                machines[name].pop("label", None)
-    if len(machines) > MOST_MACHINES:
-        return f"{len(machines)} machines are concerned, and more than {MOST_MACHINES} take too long"
-    data["hosts"], data["vms"] = kept, machines
-    used = {vm["workload"] for vm in machines.values()}
+                kept_vms[name] = {**vm, "count": 1, "host": on[name]}
+                kept_vms[name].pop("label", None)
+    if len(kept_vms) > MOST_VMS:
+        return f"{len(kept_vms)} machines are concerned, and more than {MOST_VMS} take too long"
+    data["hosts"], data["vms"] = kept, kept_vms
+    used = {vm["workload"] for vm in kept_vms.values()}
     data["workloads"] = {name: entry for name, entry in data.get("workloads", {}).items() if name in used}
     data["run"]["replications"] = min(data["run"]["replications"], REPLICATIONS)
     return dict(data)
 
 
-def _simulate(case: Case, cure: Cure) -> _Runs | str:
-    before = cut(case, cure.hosts)
+def _simulate(case: Case, remedy: Remedy) -> _Runs | str:
+    before = cut(case, remedy.hosts)
     if isinstance(before, str):
         return before
     try:
@@ -223,7 +224,7 @@ def _simulate(case: Case, cure: Cure) -> _Runs | str:
         return " ".join(str(error).split())
     after: list[Point | str] = []
     spread = [_spread(layouts)]
-    for change in cure.changes:
+    for change in remedy.changes:
         try:
             changed, layouts = _run(_changed(before, change))
         except HypertwinError as error:
@@ -283,16 +284,16 @@ def _spread(layouts: Mapping[str, Any]) -> dict[str, float]:
     return {name: float(max(layout["vpds"]) - min(layout["vpds"])) for name, layout in layouts.items()}
 
 
-def _figures(point: Point, cure: Cure, spread: Mapping[str, float]) -> dict[str, float]:
+def _figures(point: Point, remedy: Remedy, spread: Mapping[str, float]) -> dict[str, float]:
     """The figures of a point that a cure is judged and told by."""
     found: dict[str, float] = {}
-    if cure.machine is not None:
-        flat = flatten(point["vms"][cure.machine.key])
+    if remedy.vm is not None:
+        flat = flatten(point["vms"][remedy.vm.key])
         found = {name: flat[name] for name in FIGURES if flat.get(name) is not None}
-        found["node_spread_vcpus"] = spread.get(cure.machine.key or "", 0.0)
-    if cure.host in point["hosts"]:
-        found["host_usage_pct"] = point["hosts"][cure.host]["usage_pct"]
-        queue = (point.get("storage") or {}).get(f"{cure.host}-lun-depth")
+        found["node_spread_vcpus"] = spread.get(remedy.vm.key or "", 0.0)
+    if remedy.host_key in point["hosts"]:
+        found["host_usage_pct"] = point["hosts"][remedy.host_key]["usage_pct"]
+        queue = (point.get("storage") or {}).get(f"{remedy.host_key}-lun-depth")
         if queue:
             found["queue_wait_ms"] = queue["wait_ms"]
     found["waiting_vcpus"] = sum(
@@ -311,77 +312,77 @@ def _gain(name: str, before: Mapping[str, float], after: Mapping[str, float]) ->
     return -gain if name in MORE_IS_BETTER else gain
 
 
-def _choose(cure: Cure, before: Mapping[str, float], after: Mapping[int, Mapping[str, float]]) -> int:
+def _choose(remedy: Remedy, before: Mapping[str, float], after: Mapping[int, Mapping[str, float]]) -> int:
     """The change to tell: the first that is enough, else the smallest of those that gain most."""
-    if cure.enough is not None:
+    if remedy.enough is not None:
         for number, figures in after.items():
-            if cure.enough(before, figures):
+            if remedy.enough(before, figures):
                 return number
-    for name in cure.score:
+    for name in remedy.score:
         gains = {number: _gain(name, before, figures) for number, figures in after.items()}
         best = max(gains.values())
         if best > 0:
             as_good = [number for number, gain in gains.items() if gain >= AS_GOOD * best]
-            return min(as_good, key=lambda number: (cure.changes[number].steps, number))
-    return list(after)[cure.fallback]
+            return min(as_good, key=lambda number: (remedy.changes[number].steps, number))
+    return list(after)[remedy.fallback]
 
 
-def _tell(case: Case, finding: Finding, cure: Cure, runs: _Runs) -> None:
+def _tell(case: Case, finding: Finding, remedy: Remedy, runs: _Runs) -> None:
     """Set the what-if of a finding: the best change, by figures of its machine and host."""
-    before = _figures(runs.before, cure, runs.spread[0])
+    before = _figures(runs.before, remedy, runs.spread[0])
     after = {
-        number: _figures(point, cure, runs.spread[number + 1])
+        number: _figures(point, remedy, runs.spread[number + 1])
         for number, point in enumerate(runs.after)
         if not isinstance(point, str)
     }
     if not after:
-        finding.no_what_if = f"{cure.changes[0].text}: not simulated: {runs.after[0]}"
+        finding.no_what_if = f"{remedy.changes[0].text}: not simulated: {runs.after[0]}"
         return
-    best = _choose(cure, before, after)
-    change, becomes = cure.changes[best], after[best]
+    best = _choose(remedy, before, after)
+    change, becomes = remedy.changes[best], after[best]
     point = runs.after[best]
     assert not isinstance(point, str)
     parts = {
         name: part
         for name in TOLD[finding.code]
-        if name in before and name in becomes and (part := _part(case, cure, name, before, becomes))
+        if name in before and name in becomes and (part := _part(case, remedy, name, before, becomes))
     }
     verdict, helps = _verdict(finding, before, becomes)
-    machine = cure.machine
-    if machine is not None and machine.subject != finding.subject:
+    vm = remedy.vm
+    if vm is not None and vm.subject != finding.subject:
         own = next((name for name in parts if name in FIGURES), None)
-        parts |= {own: f"{machine.name} {parts[own]}"} if own else {}
+        parts |= {own: f"{vm.name} {parts[own]}"} if own else {}
     tried = f", best of {len(after)} tried" if len(after) > 1 else ""
     others = _others(change, runs.before, point)
     text = f"{change.text}: {', '.join(parts.values())}{verdict}"
-    text += f" [{runs.before['duration_s']:g} s simulated{tried}{_measured(case, machine, before)}]"
+    text += f" [{runs.before['duration_s']:g} s simulated{tried}{_measured(case, vm, before)}]"
     finding.what_if = {
         "change": change.text,
         "set": dict(change.sets),
-        "text": text + (f"; {others}" if others else "") + _alternative(cure, best, before, after),
-        "machine": machine.name if machine else None,
+        "text": text + (f"; {others}" if others else "") + _alternative(remedy, best, before, after),
+        "machine": vm.name if vm else None,
         "helps": helps,
         "before": before,
         "after": becomes,
         "tried": [
-            {"change": cure.changes[number].text, "set": dict(cure.changes[number].sets), "after": figures}
+            {"change": remedy.changes[number].text, "set": dict(remedy.changes[number].sets), "after": figures}
             for number, figures in after.items()
         ],
-        "hosts": [_host_name(case, host) for host in cure.hosts],
+        "hosts": [_host_name(case, host) for host in remedy.hosts],
         "replications": runs.before["replications"],
         "duration_s": runs.before["duration_s"],
     }
 
 
-def _part(case: Case, cure: Cure, name: str, before: Mapping[str, float], after: Mapping[str, float]) -> str:
+def _part(case: Case, remedy: Remedy, name: str, before: Mapping[str, float], after: Mapping[str, float]) -> str:
     """A figure before and after, in words."""
     word, unit = FIGURES.get(name) or OF_HOSTS[name]
     first, last = before[name], after[name]
     if max(abs(first), abs(last)) < NOTHING:
         return ""
-    told = f"{word.format(host=_host_name(case, cure.host))} {_value(first, unit)} → {_value(last, unit)}"
+    told = f"{word.format(host=_host_name(case, remedy.host_key))} {_value(first, unit)} → {_value(last, unit)}"
     if name in SUMMED:
-        vcpus = cure.machine.vcpus or 1 if cure.machine else 1
+        vcpus = remedy.vm.vcpus or 1 if remedy.vm else 1
         told += f" per vCPU ({ready.percent(first * vcpus)} → {ready.percent(last * vcpus)} summed)"
     return told
 
@@ -413,29 +414,31 @@ def _absent(finding: Finding, before: Mapping[str, float]) -> bool:
     return before[name] > limit if name in MORE_IS_BETTER else before[name] < limit
 
 
-def _alternative(cure: Cure, chosen: int, before: Mapping[str, float], after: Mapping[int, Mapping[str, float]]) -> str:
+def _alternative(
+    remedy: Remedy, chosen: int, before: Mapping[str, float], after: Mapping[int, Mapping[str, float]]
+) -> str:
     """Where a new host does best, what does best without one."""
-    others = {number: figures for number, figures in after.items() if cure.changes[number].steps < NEW_HOST}
-    if cure.changes[chosen].steps < NEW_HOST or not others:
+    others = {number: figures for number, figures in after.items() if remedy.changes[number].steps < NEW_HOST}
+    if remedy.changes[chosen].steps < NEW_HOST or not others:
         return ""
-    best = _choose(cure, before, others)
-    name = next((each for each in cure.score if _gain(each, before, others[best])), None)
+    best = _choose(remedy, before, others)
+    name = next((each for each in remedy.score if _gain(each, before, others[best])), None)
     if name is None:
         return "; without a new host nothing that was tried helps"
     word, unit = FIGURES.get(name) or OF_HOSTS[name]
     told = f"{_value(before[name], unit)} → {_value(others[best][name], unit)}"
     word = word.format(host="the host")
-    return f"; without a new host the best is to {cure.changes[best].text}: {word} {told}"
+    return f"; without a new host the best is to {remedy.changes[best].text}: {word} {told}"
 
 
-def _measured(case: Case, machine: Machine | None, figures: Mapping[str, float]) -> str:
+def _measured(case: Case, vm: Vm | None, figures: Mapping[str, float]) -> str:
     """What the twin's machine has otherwise than was measured: then its load, or its place, is not the measured one."""
-    if machine is None:
+    if vm is None:
         return ""
     told = ""
     for name, stat, whose in (
-        ("ready_pct", case.each(machine, "ready_sum_pct"), " per vCPU"),
-        ("numa_local_pct", case.evidence.stat(machine.entity, "numa_local_pct"), ""),
+        ("ready_pct", case.per_vcpu(vm, "ready_sum_pct"), " per vCPU"),
+        ("numa_local_pct", case.evidence.stat(vm.entity, "numa_local_pct"), ""),
     ):
         if stat is not None and name in figures and abs(stat.mean - figures[name]) > max(2.0, 0.5 * stat.mean):
             word, twin = FIGURES[name][0], ready.percent(figures[name])
@@ -458,7 +461,7 @@ def _others(change: Change, before: Mapping[str, Any], after: Mapping[str, Any])
 
 
 def _host_name(case: Case, key: str | None) -> str:
-    return next((server.name for server in case.servers if server.key == key), key or "")
+    return next((host.name for host in case.hosts if host.key == key), key or "")
 
 
 def _value(value: float, unit: str) -> str:

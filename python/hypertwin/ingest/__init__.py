@@ -1,1 +1,21 @@
-"""Other systems' formats in, one file per source."""
+"""What other systems say of a cluster, read: inventories become scenarios, measurements become one table.
+
+| file | what it is for |
+|---|---|
+| `inventory.py` | what every inventory source gives: hosts, VMs, datastores, rules |
+| `sources.py` | which reader reads which inventory |
+| `to_scenario/` | from an inventory to a scenario |
+| `telemetry.py` | the one table that all measurements become |
+| `formats.py` | which reader reads which telemetry |
+| `appliances.py` | storage appliances by their names |
+| `demand.py` | the measured demand of VMs |
+| `overview.py` | a table of telemetry in a few figures |
+| `parquet_table.py` | that table, read from a Parquet file |
+| `prometheus.py`, `prometheus_queries.py` | telemetry from a Prometheus server, and what it is asked |
+| `vmware/`, `kvm/`, `guests/`, `benchmarks/` | readers, by what is measured |
+| `outside.py` | bounded reading, safe numbers and names |
+| `text_log.py`, `json_stream.py` | what readers of text logs share; JSON that does not fit into memory |
+| `address.py` | addresses and passwords |
+
+Readers of a folder know only the files beside this one and those of their own folder.
+"""

@@ -1,7 +1,7 @@
-"""Addresses of systems that are asked over a network, and the credentials for them.
+"""Addresses of systems that are reached over a network, and the credentials for them.
 
-A password never stands in an address, on a command line, in a file that hypertwin writes, or in a message: it comes
-from the environment variable `HYPERTWIN_PASSWORD`, or is asked for at the terminal.
+A password is never part of an address, a command line, a file that hypertwin writes, or a message: it comes from the
+environment variable `HYPERTWIN_PASSWORD`, or is typed at the terminal.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PASSWORD_VARIABLE = "HYPERTWIN_PASSWORD"
 
 @dataclass(frozen=True)
 class Address:
-    """`scheme://user@host:port/path?query`, without a password. `str()` gives it back as it may be shown."""
+    """`scheme://user@host:port/path?query`, without a password. `str()` is safe to show."""
 
     scheme: str
     host: str
@@ -40,7 +40,7 @@ class Address:
 
 
 def parse(text: str, schemes: tuple[str, ...], allowed: str = "", local: bool = False) -> Address:
-    """An address of one of these schemes, which may be one without a host if `local`.
+    """An address of one of these schemes; with `local` it may lack a host.
 
     Raises SourceError, which says what is `allowed` and never shows a password.
     """
@@ -69,7 +69,7 @@ def is_address(source: str) -> bool:
 
 
 def shown(source: str) -> str:
-    """A source as it may be shown before it is understood: a file's name, of an address no more than its scheme."""
+    """A source as it may be shown before it is parsed: a file's name, but only the scheme of an address."""
     return f"{source.partition('://')[0]}://..." if is_address(source) else source
 
 

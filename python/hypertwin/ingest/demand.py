@@ -1,9 +1,9 @@
-"""What machines were measured to ask for, from telemetry: mean CPU demand in MHz and I/O operations per second.
+"""The measured demand of VMs, from telemetry: mean CPU demand in MHz and I/O operations per second.
 
-The counter that says it best is taken, machine by machine: `demand_mhz`; `used_mhz`; the time that vCPUs used (or ran),
-waited ready and were co-stopped, times the host's clock; the cores that a Linux machine's threads used, with the time
-that they waited; how busy the guest believed itself to be, times its vCPUs and the clock. Time spent ready or
-co-stopped counts as wanted: on a host without contention it is nothing, on one with it this is an upper estimate.
+For each VM the best counter that it has is used. In this order: `demand_mhz`; `used_mhz`; the time that its vCPUs used
+(or ran), were ready and were co-stopped, times the host's clock; on Linux the cores that its threads used, with the
+time that they waited; how busy the guest believed itself to be, times its vCPUs and the clock. Ready and co-stop time
+counts as demand: without contention it is nothing, with contention the result is an upper estimate.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class _Mean:
 def measured_demand(
     readings: Iterable[Reading], hosts: Sequence[Host] = (), vms: Sequence[Vm] = ()
 ) -> dict[str, Demand]:
-    """Demand by name of machine; one for which nothing can be said is left out. Uses the readings up.
+    """Demand by name of VM, without those that have no counter for it. Uses the readings up.
 
     `hosts` and `vms` give clock and vCPUs where the telemetry has none. Memory grows with entities, not with samples.
     Raises SourceError as the readings do.
     """
     means = _means(readings)
-    machines: dict[tuple[str, str], dict[str, _Mean]] = {}
+    wholes: dict[tuple[str, str], dict[str, _Mean]] = {}
     parts: dict[tuple[str, str], dict[tuple[str, str], _Mean]] = {}
     homes: dict[str, str] = {}
     clocks = {host.name: host.clock_hz / 1e6 for host in hosts if host.clock_hz}
@@ -65,19 +65,19 @@ def measured_demand(
         if "host" in named:
             homes[name] = named["host"]
         if kind in ("vm", "guest"):
-            of_machine = machines.setdefault((seen_from, name), {})
-            of_machine[metric] = of_machine.get(metric, _Mean()) + mean
+            whole = wholes.setdefault((seen_from, name), {})
+            whole[metric] = whole.get(metric, _Mean()) + mean
         elif kind in ("vcpu", "disk"):
             of_part = parts.setdefault((seen_from, name), {})
             key = (metric, f"{kind}/{named[kind]}")
             of_part[key] = of_part.get(key, _Mean()) + mean
     known = {vm.name: vm for vm in vms}
     found = {}
-    for name in sorted({name for _, name in (*machines, *parts)}):
+    for name in sorted({name for _, name in (*wholes, *parts)}):
         figures = {
             metric: mean
-            for key in (("guest", name), ("vm", name))  # what its host measured counts, where both did
-            for metric, mean in _with_parts(machines.get(key, {}), parts.get(key, {})).items()
+            for key in (("guest", name), ("vm", name))  # the host's figure wins over the guest's own
+            for metric, mean in _with_parts(wholes.get(key, {}), parts.get(key, {})).items()
         }
         vm = known.get(name)
         clock = clocks.get(homes.get(name) or (vm.host if vm is not None and vm.host else ""), _usual(clocks))
@@ -89,7 +89,7 @@ def measured_demand(
 
 
 def _means(readings: Iterable[Reading]) -> dict[tuple[str, str], _Mean]:
-    """Sum, samples and length of time by entity and metric, of the metrics that demand is made of."""
+    """The mean of each entity's metrics, of those that demand is computed from."""
     sums: dict[tuple[str, str], tuple[float, int, float, float]] = {}
     for reading in readings:
         for frame in reading.frames:
@@ -119,8 +119,8 @@ def _means(readings: Iterable[Reading]) -> dict[tuple[str, str], _Mean]:
     }
 
 
-def _with_parts(machine: Mapping[str, _Mean], parts: Mapping[tuple[str, str], _Mean]) -> dict[str, _Mean]:
-    """The machine's own figures; where it has none, the sum of its vCPUs' or disks' means."""
+def _with_parts(whole: Mapping[str, _Mean], parts: Mapping[tuple[str, str], _Mean]) -> dict[str, _Mean]:
+    """The VM's own figures; where it has none, the sum of the means of its vCPUs or disks."""
     sums: dict[str, list[_Mean]] = {}
     for (metric, _), mean in parts.items():
         sums.setdefault(metric, []).append(mean)
@@ -128,11 +128,11 @@ def _with_parts(machine: Mapping[str, _Mean], parts: Mapping[tuple[str, str], _M
         metric: _Mean(sum(mean.value for mean in means), 1, max(mean.seconds for mean in means))
         for metric, means in sums.items()
     }
-    return {**summed, **machine}
+    return {**summed, **whole}
 
 
 def _usual(clocks: Mapping[str, float]) -> float | None:
-    """The mean of the known clocks, for a machine whose host is not known."""
+    """The mean of the known clocks, for a VM whose host is not known."""
     return sum(clocks.values()) / len(clocks) if clocks else None
 
 

@@ -1,7 +1,7 @@
 """Which reader reads which telemetry: the list that `hypertwin telemetry` and `hypertwin diagnose` go by.
 
-A reader is one module of this folder with two functions: `recognises(head)` looks at the first bytes of a file,
-`read(path)` gives a `Reading`. Systems that are asked over a network have `read(address)` alone, by scheme.
+A reader is a module with two functions: `recognises(head)` looks at the first bytes of a file, `read(path)` gives a
+`Reading`. Systems that are reached over a network only have `read(address)`, found by scheme.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ FORMATS: tuple[Format, ...] = (
     Format("iostat -x", iostat.recognises, iostat.read),
     Format("vmstat", vmstat.recognises, vmstat.read),
 )
-"""In the order they are tried: strict ones first."""
+"""In the order in which they are tried: strict ones first."""
 REMOTE: Mapping[str, Callable[[str], Reading]] = MappingProxyType(
     {
         "vcenter": vcenter_counters.read,

@@ -1,8 +1,8 @@
-"""What every inventory source gives: hosts, machines, datastores and rules, in one vocabulary and plain units.
+"""What every inventory source gives: hosts, VMs, datastores and rules, in one vocabulary and plain units.
 
-A source fills this in and knows nothing of scenarios; `to_scenario` makes the scenario and knows no vendor. What a
-source does not say stays None, and is named in `gaps` with the findings that need it. A name is as its own system has
-it; `to_scenario` makes it fit a scenario's rules.
+A reader fills this in and knows nothing of scenarios; `to_scenario` makes the scenario and knows no vendor. What a
+source does not say stays None, and `gaps` names it with the findings that need it. Names are those of the source;
+`to_scenario` makes keys of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Assumption:
     """Something that a scenario needs and the source does not say."""
 
     subject: str
-    """Whose it is: a host, a machine, a group of them (`12 hosts`), or `all`."""
+    """What it is about: a host, a VM, several of them (`12 hosts`), or `all`."""
     text: str
     """What was assumed and why, one sentence."""
 
@@ -36,35 +36,35 @@ class Host:
     clock_hz: float | None = None
     """Nominal clock."""
     hypervisor: str | None = None
-    """As the source says it, for example `VMware ESXi 7.0.3 build-20328353`, `QEMU 7.2` or `Linux 6.12`."""
+    """In the source's words, for example `VMware ESXi 7.0.3 build-20328353`, `QEMU 7.2` or `Linux 6.12`."""
     numa_nodes: int | None = None
     cluster: str | None = None
     cpu_model: str | None = None
     usage_pct: float | None = None
-    """CPU used over nominal capacity, 0 to 100, when the source was read."""
+    """CPU used, in percent of nominal capacity, when the source was read."""
     in_maintenance: bool = False
 
 
 @dataclass(frozen=True)
 class VirtualDisk:
-    """A virtual disk of a machine."""
+    """A virtual disk of a VM."""
 
     capacity_bytes: int
     controller: str | None = None
-    """As a scenario calls it: `pvscsi`, `lsi-sas`, `virtio-scsi`, `virtio-blk`, `nvme`; None for others (IDE)."""
+    """By its name in scenarios: `pvscsi`, `lsi-sas`, `virtio-scsi`, `virtio-blk`, `nvme`; None for others (IDE)."""
     controller_number: int | None = None
     datastore: str | None = None
 
 
 @dataclass(frozen=True)
 class Demand:
-    """What a machine was measured to ask for, on average over some time."""
+    """The measured mean demand of a VM."""
 
     cpu_mhz: float
     """CPU that it used or wanted, in MHz of a whole core."""
     iops: float | None = None
     over: str = ""
-    """Of which time, and of what counter: `vCPU/Overall`, `20 s of cpu.usagemhz.average`."""
+    """Counter and length of the measurement: `vCPU/Overall`, `20 s of cpu.usagemhz.average`."""
 
 
 @dataclass(frozen=True)
@@ -75,15 +75,15 @@ class Vm:
     vcpus: int
     memory_bytes: int
     host: str | None = None
-    """Name of the host that it is on; None where it is off and has none."""
+    """Name of its host; None for a VM that is off and has none."""
     powered_on: bool = True
     is_template: bool = False
     cores_per_socket: int | None = None
     shares: str | int | None = None
-    """`low`, `normal`, `high`, or the number for the whole machine."""
+    """`low`, `normal`, `high`, or the number for the whole VM."""
     reservation_mhz: float | None = None
     limit_mhz: float | None = None
-    """None where there is none or it is not known; a source without the column says so in `gaps`."""
+    """None where there is none or it is not known; `gaps` says which."""
     cpu_hot_add: bool | None = None
     affinity: str | None = None
     """Logical CPUs, as `0-11,24`, numbered as scenarios number them: core by core, thread by thread."""
@@ -98,11 +98,11 @@ class Vm:
 
 @dataclass(frozen=True)
 class Datastore:
-    """Where virtual disks are."""
+    """Storage that holds virtual disks."""
 
     name: str
     kind: str
-    """As the source says it: VMFS, NFS, vsan, zfspool."""
+    """In the source's words: VMFS, NFS, vsan, zfspool."""
     capacity_bytes: int | None = None
     free_bytes: int | None = None
     hosts: tuple[str, ...] = ()
@@ -122,10 +122,10 @@ class Rule:
 
 @dataclass(frozen=True)
 class Inventory:
-    """All that one source tells of a cluster."""
+    """All that one source says about a cluster."""
 
     source: str
-    """What was read, as it may be shown: a file's name, an address without credentials."""
+    """What was read, safe to show: a file's name, an address without credentials."""
     kind: str
     """Which reader read it: `rvtools`, `vcenter`, `libvirt`, `proxmox`, `lscpu`."""
     hosts: Sequence[Host]
@@ -134,13 +134,13 @@ class Inventory:
     rules: Sequence[Rule] = ()
     gaps: Sequence[Gap] = ()
     assumptions: Sequence[Assumption] = ()
-    """What the reader itself had to assume; `to_scenario` adds its own."""
+    """The reader's own assumptions; `to_scenario` adds more."""
 
 
 def grouped(kind: str, assumptions: Iterable[Assumption]) -> list[Assumption]:
-    """Assumptions about a `kind` (`host`, `machine`), whose subjects are names, with those of one text made one.
+    """Assumptions about a `kind` (`host`, `machine`) with a name as subject; those with the same text become one.
 
-    Its subject becomes `machine db` or `12 machines (a, b, c ...)`.
+    Its subject is `machine db` or `12 machines (a, b, c ...)`.
     """
     names: dict[str, dict[str, None]] = {}
     for each in assumptions:

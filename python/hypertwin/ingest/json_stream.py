@@ -1,4 +1,4 @@
-"""JSON that is too long for memory, or has other text around it: one value of it at a time, each of bounded length."""
+"""JSON that does not fit into memory, or has other text around it: one value at a time, each of bounded length."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 
 
 class JsonStream:
-    """A text in which JSON values are found."""
+    """Text that holds JSON values."""
 
     def __init__(self, path: Path, stream: BinaryIO) -> None:
         """Read from `stream`; `path` is for messages."""
@@ -33,7 +33,7 @@ class JsonStream:
         self._ended = False
 
     def skip_to(self, marker: str) -> str | None:
-        """Go on to the marker, and return the first part of what was before it; None where there is no marker."""
+        """Skip to the marker and return the first part of what was skipped; None where there is no marker."""
         before = ""
         while (found := self._text.find(marker, self._at)) < 0:
             end = max(self._at, len(self._text) - len(marker) + 1)
@@ -46,7 +46,7 @@ class JsonStream:
         return before
 
     def value(self, opening: str = "") -> Any:
-        """The value that begins here, with `opening` put before it; None where the text ends within it."""
+        """The value that begins here, read as if `opening` stood before it; None where the text ends within it."""
         self._text, self._at = opening + self._text[self._at :], 0
         while True:
             self._skip_space()
@@ -61,7 +61,7 @@ class JsonStream:
                 return found
 
     def items(self) -> Iterator[Any]:
-        """The values of the array whose bracket comes next, one by one."""
+        """The values of the array that begins here, one by one."""
         if self.skip_to("[") is None:
             return
         self._at += 1
@@ -80,14 +80,14 @@ class JsonStream:
         self._at = _SPACE.match(self._text, self._at).end()  # type: ignore[union-attr]
 
     def _next(self) -> str:
-        """The next character that is no space; nothing at the end."""
+        """The next character that is not a space; empty at the end."""
         self._skip_space()
         while self._at >= len(self._text) and self._more(CHUNK_BYTES):
             self._skip_space()
         return self._text[self._at : self._at + 1]
 
     def _is_cut(self, error: json.JSONDecodeError) -> bool:
-        """Read on after an error that the end of the text made, and say whether the text really ends there."""
+        """After an error at the end of what was read: read on, and say whether the text really ends there."""
         at_end = error.pos + 100 > len(self._text) or error.msg.startswith("Unterminated")
         if not at_end:
             self._refuse(str(error))

@@ -1,7 +1,7 @@
 """What readers of other systems' files share: bounded reading, safe numbers, one way to refuse.
 
-Whatever comes from outside is hostile until it is read: sizes are bounded before memory is taken, numbers are finite,
-and whatever is wrong becomes one `SourceError` that names the file, the place, the value and what is allowed.
+Whatever comes from outside is hostile until it is checked: sizes are bounded before memory is taken, numbers are
+finite, and every fault becomes one `SourceError` that names the file, the place, the value and what is allowed.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from typing import Any, BinaryIO, NoReturn
 from hypertwin.errors import fail, short
 
 HEAD_BYTES = 65_536
-"""What is looked at to recognise a file."""
+"""Length of the beginning by which a file is recognised."""
 MOST_LINE_BYTES = 16 * 2**20
 """Longest line that is read: a header of 17,000 esxtop columns has 1.5 MB."""
 MOST_NAME = 256
 """Longest name of an entity; vCenter allows 80, RVTools and libvirt more."""
 GZIP_MAGIC = b"\x1f\x8b"
 MOST_RATIO = 200
-"""Bytes that gzip may unpack from one, beyond the first `FREE_UNPACKED`: logs have 5 to 50, a bomb up to 1,000."""
+"""Most unpacked bytes per byte of gzip, beyond the first `FREE_UNPACKED`: logs have 5 to 50, a bomb up to 1,000."""
 FREE_UNPACKED = 32 * 2**20
 _CHUNK = 2**18
 
@@ -37,7 +37,7 @@ class Gap:
     """Something that the source lacks: a column, a counter, a permission."""
 
     what: str
-    """The column or counter as its source calls it: `vHost/Speed`, `numa.vcpu.maxPerVirtualNode`."""
+    """The column or counter by its name in the source: `vHost/Speed`, `numa.vcpu.maxPerVirtualNode`."""
     costs: str
     """What cannot be said without it, in a few words: `limits`, `remote memory`."""
 
@@ -51,7 +51,7 @@ def refuse(
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """The bytes of a file, unpacked if it is gzip. Refuses what cannot be opened, and what breaks while it is read."""
+    """The bytes of a file, unpacked if it is gzip. Refuses a file that cannot be opened or read to its end."""
     allowed = "a file that can be read, plain or gzip"
     try:
         if path.is_dir():
@@ -74,7 +74,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 class _Unpacked(io.RawIOBase):
-    """What is in a gzip file, up to where it can only be a bomb."""
+    """The content of a gzip file, refused once it can only be a bomb."""
 
     def __init__(self, path: Path, packed: BinaryIO, unpacked: gzip.GzipFile) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ def head(path: Path) -> bytes:
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """All of a file that has at most `most` bytes, unpacked if it is gzip."""
+    """A whole file of at most `most` bytes, unpacked if it is gzip."""
     with opened(path) as stream:
         data = stream.read(most + 1)
     if len(data) > most:
@@ -111,7 +111,7 @@ def read_bytes(path: Path, most: int) -> bytes:
 
 
 def json_value(path: Path, most: int) -> Any:
-    """What is in a JSON file of at most `most` bytes. Refuses what is not strict JSON, `NaN` included.
+    """The value in a JSON file of at most `most` bytes. Refuses all but strict JSON: also `NaN`.
 
     Parsed values take up to 20 times the bytes of their text.
     """
@@ -133,7 +133,7 @@ def _no_number(text: str) -> NoReturn:
 
 
 def text_lines(path: Path) -> Iterator[str]:
-    """The lines of a text file of any length, one at a time, without line ends; what is no UTF-8 becomes U+FFFD."""
+    """The lines of a text file of any length, one at a time, without line ends; invalid UTF-8 becomes U+FFFD."""
     with opened(path) as stream:
         reader = io.BufferedReader(stream)  # type: ignore[type-var]
         number = 0
@@ -147,7 +147,7 @@ def text_lines(path: Path) -> Iterator[str]:
 
 
 def number(text: str) -> float | None:
-    """A finite number in ASCII digits, or None: for `nan`, `inf`, `1_000`, digits of other scripts, and text."""
+    """A finite number in ASCII digits; None for anything else: `nan`, `inf`, `1_000`, digits of other scripts, text."""
     text = text.strip()
     if not text or len(text) > 64 or not text.isascii() or "_" in text:
         return None
@@ -159,12 +159,12 @@ def number(text: str) -> float | None:
 
 
 def name(text: str) -> str:
-    """A name from outside as it may be kept: one line, no control characters, at most `MOST_NAME` characters."""
+    """A name from outside, made safe to keep: one line, no control characters, at most `MOST_NAME` characters."""
     cleaned = " ".join("".join(character if character.isprintable() else " " for character in text[:4096]).split())
     return cleaned[:MOST_NAME].rstrip()
 
 
 def told_apart(text: str, by: str) -> str:
-    """A name that others have too, with what tells it from them: `web (vm-42)`; as long as a name may be."""
+    """A name that others have too, made unique: `web (vm-42)`; cut to the length of a name."""
     behind = f"({name(by)[:64]})"
     return f"{text[: MOST_NAME - len(behind) - 1].rstrip()} {behind}".lstrip()

@@ -1,4 +1,4 @@
-"""What a table of telemetry holds, in a few figures: how much of what, over which time, and the longest ready times."""
+"""A table of telemetry in a few figures: how much of what, over which time, and the longest ready times."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from hypertwin.ingest import parquet_table, telemetry
 
 MOST_READY = 10
-"""Machines whose ready time is told, the longest first."""
+"""VMs whose ready time is listed, the longest first."""
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Ready:
-    """Ready time of one machine, on average."""
+    """Mean ready time of one VM."""
 
     entity: str
     summed_pct: float
     vcpus: float | None
     interval_s: float | None
-    """Of the samples; None where the source has no clock or there is only one."""
+    """Length of its samples; None where the source has no clock or there is only one sample."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ FROM samples GROUP BY ALL
 """
 
 _READY = f"""
-WITH machine AS (
+WITH vm AS (
   SELECT entity, avg(value) AS ready,
     (epoch(max(time)) - epoch(min(time))) / nullif(count(DISTINCT time) - 1, 0) AS apart
   FROM samples WHERE metric = 'ready_sum_pct' AND {_KIND} IN ('vm', 'guest') GROUP BY entity
@@ -76,8 +76,8 @@ WITH machine AS (
   SELECT entity, avg(value) AS interval_s FROM samples WHERE metric = 'interval_s' GROUP BY entity
 )
 SELECT entity, ready, coalesce(vcpus.vcpus, parts.vcpus) AS of_vcpus, coalesce(own.interval_s, host.interval_s, apart)
-FROM machine LEFT JOIN vcpus USING (entity) LEFT JOIN parts USING (entity) LEFT JOIN intervals AS own USING (entity)
-LEFT JOIN intervals AS host ON host.entity = regexp_replace(machine.entity, '/vm/[^/]*$', '')
+FROM vm LEFT JOIN vcpus USING (entity) LEFT JOIN parts USING (entity) LEFT JOIN intervals AS own USING (entity)
+LEFT JOIN intervals AS host ON host.entity = regexp_replace(vm.entity, '/vm/[^/]*$', '')
 ORDER BY ready / coalesce(of_vcpus, 1) DESC, entity LIMIT {MOST_READY}
 """
 

@@ -1,8 +1,7 @@
 """A Parquet file with the table of telemetry, as `hypertwin telemetry -o` writes it.
 
-DuckDB reads it, with a limit of memory and without a way to any other file, so that a page which unpacks to more than
-it should is refused before it takes memory. What is read is checked like any other source: columns, entities, units,
-numbers.
+DuckDB reads it, with a limit on memory and no access to any other file: a page that unpacks to more than it should is
+refused before it takes memory. The content is checked like that of any other source: columns, entities, units, numbers.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from hypertwin.ingest.telemetry import METRICS, SCHEMA, Reading
 
 MAGIC = b"PAR1"
 MOST_MEMORY = "512MB"
-"""What DuckDB may take for one file."""
+"""Memory that DuckDB may use for one file."""
 MOST_ENTITIES = 2_000_000
 MOST_ENTITY = 3 * (3 * outside.MOST_NAME + 16)
 """Longest path of an entity, in characters: three kinds with a name each, of which `/` and `%` take three."""
 MOST_ENTITY_CHARACTERS = 2**28
-"""Of all paths together."""
+"""Of all paths of entities together."""
 BATCH_ROWS = 65_536
 TYPES = {
     "time": "TIMESTAMP WITH TIME ZONE",
@@ -100,7 +99,7 @@ def _frames(path: Path, notes: list[str]) -> Iterator[pl.DataFrame]:
 
 
 class _Checks:
-    """What makes rows of a file those of the table; remembers which names it has seen."""
+    """Checks that the rows of a file are those of the table; remembers which names it has seen."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -110,7 +109,7 @@ class _Checks:
         self.unknown: set[str] = set()
 
     def checked(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """The part as frames of the table are; refuses what no reader would have written."""
+        """A part of the file as a frame of the table; refuses what no reader would have written."""
         if frame.select(pl.col("entity", "metric", "value", "unit").has_nulls()).row(0) != (False,) * 4:
             outside.refuse(self.path, "", "a row without entity, metric, value or unit", "rows that have them", _HINT)
         if not frame["value"].is_finite().all():

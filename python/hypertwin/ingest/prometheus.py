@@ -1,8 +1,8 @@
 """Telemetry from a Prometheus server, over its HTTP API: `prometheus://HOST:9090`, `prometheuss://` for HTTPS.
 
-What is asked is in `prometheus_queries.py`. The last hour is read, or what the address asks for:
+The queries are in `prometheus_queries.py`. The last hour is read, or what the address asks for:
 `?hours=24`, `?start=2026-01-01T08:00Z&end=...`, `&step=60s`, `&match=cluster="prod"` (label matchers of PromQL).
-`query_range` is asked for a bounded stretch of time at once; a server that answers more than it should is refused.
+Each `query_range` covers a bounded stretch of time; a server that answers more than it was asked is refused.
 API: https://prometheus.io/docs/prometheus/latest/querying/api/. VictoriaMetrics, Thanos and Mimir have the same.
 """
 
@@ -37,7 +37,7 @@ MOST_SERIES = 50_000
 """Most series in one answer."""
 MOST_ENTITIES = 200_000
 CHUNK_POINTS = 500
-"""Points of each series that are asked for at once, at first; Prometheus gives up to 11,000."""
+"""Points of each series in the first query; Prometheus gives up to 11,000."""
 LONGEST_DAYS = 400
 MOST_POINTS = 100_000
 """Points of each series in all."""
@@ -45,15 +45,15 @@ ANSWER_S = 120.0
 """How long one answer may take in all."""
 TIMEOUT = httpx.Timeout(60.0, connect=10.0)
 LOOKS = 10
-"""At how many times of the window it is looked which series there are."""
+"""Moments of the window at which the server is asked which series there are."""
 ASSUMED_INTERVAL_S = 60.0
-"""Taken where the samples do not say how far they are apart."""
+"""Interval of samples where they do not show it."""
 SAMPLES_OF_A_RATE = 2.5
-"""Intervals between samples that a rate is taken over: two samples lie in it, however they fall."""
+"""Length of a rate's window, in intervals of samples: two samples always lie in it."""
 _VIRTUAL = re.compile(
     r"qemu|kvm|vmware|virtualbox|bochs|xen|virtual machine|openstack|ovirt|rhev|google|amazon ec2|nutanix"
 )
-"""What a guest's firmware calls vendor and product, in small letters."""
+"""Vendor and product in a guest's firmware, in lower case."""
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h|d)?")
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, None: 1.0}
 
@@ -64,18 +64,18 @@ Series = tuple[Labels, list[float], list[float]]
 
 @dataclass(frozen=True)
 class Window:
-    """What time is asked for, and which series."""
+    """The time to read, and which series."""
 
     start: float
     end: float
     step: float | None
-    """Seconds between points; None where the samples decide."""
+    """Seconds between points; None: as the samples are."""
     match: str
     """Label matchers as PromQL writes them, with a comma at the end; empty for all."""
 
 
 def read(text: str) -> Reading:
-    """What a server has of the series that are known. Raises SourceError, UnreachableError."""
+    """The reading of the known series that a server has. Raises SourceError, UnreachableError."""
     where = address.parse(text, tuple(SCHEMES))
     window = _window(where)
     server = _Server(where)
@@ -110,10 +110,10 @@ class _Plan:
 
 @dataclass
 class _Systems:
-    """What the instances of node exporters are."""
+    """The systems behind the instances of node exporters."""
 
     names: dict[str, str] = field(default_factory=dict)
-    """By the host in `instance`: the system's own name."""
+    """The system's own name, by the host in `instance`."""
     guests: set[str] = field(default_factory=set)
 
     def name(self, instance: str) -> str:
@@ -154,7 +154,7 @@ def _bad(where: Address, what: str, allowed: str) -> NoReturn:
 
 
 def _time(where: Address, key: str, text: str) -> float:
-    """Seconds since 1970, from those or ISO 8601; without a zone it is UTC."""
+    """Seconds since 1970, from such a number or ISO 8601; without a zone the time is UTC."""
     seconds = outside.number(text)
     if seconds is None:
         try:
@@ -173,11 +173,11 @@ def _seconds(text: str) -> float | None:
 
 
 class _TooMuchError(Exception):
-    """The server's answer is too long, or too long for the server."""
+    """The answer is longer than is read here, or than the server is willing to give."""
 
 
 class _Server:
-    """One server and how it is asked; holds the credentials, and shows them nowhere."""
+    """One server and how to ask it; holds the credentials, and never shows them."""
 
     def __init__(self, where: Address) -> None:
         host = f"[{where.host}]" if ":" in where.host else where.host
@@ -196,20 +196,20 @@ class _Server:
 
     @property
     def tells_all(self) -> bool:
-        """Whether credentials go where others can read them."""
+        """Whether credentials would travel where others can read them."""
         return self._where.scheme == "prometheus" and (self._auth is not None or "Authorization" in self._headers)
 
     def client(self) -> httpx.Client:
         return httpx.Client(headers=self._headers, auth=self._auth, timeout=TIMEOUT)
 
     def over(self, client: httpx.Client, expression: str, start: float, end: float, step: float) -> list[Series]:
-        """The series of a `query_range`. Raises _TooMuchError where less time should be asked for."""
+        """The series of a `query_range`. Raises _TooMuchError if the time should be shorter."""
         points = math.floor((end - start) / step) + 1
         window = {"query": expression, "start": f"{start:.3f}", "end": f"{end:.3f}", "step": f"{step:.3f}"}
         return self._series(self._ask(client, "query_range", window), start - step, end + step, points + 1)
 
     def samples(self, client: httpx.Client, selector: str, seconds: int, at: float) -> list[Series]:
-        """The samples of these series in the time before `at`, as they were scraped."""
+        """The samples of these series in the time before `at`, as scraped."""
         query = {"query": f"{selector}[{seconds}s]", "time": f"{at:.3f}"}
         return self._series(self._ask(client, "query", query), at - seconds - 1, at + 1, 100_000)
 
@@ -255,7 +255,7 @@ class _Server:
         return answer.get("data")
 
     def _series(self, data: Any, earliest: float, latest: float, most: int) -> list[Series]:
-        """The series of an answer, checked: no more points than asked for, at the times asked for."""
+        """The series of an answer, checked: no more points than requested, at the times requested."""
         if not isinstance(data, dict) or data.get("resultType") != "matrix" or not isinstance(data.get("result"), list):
             self._refuse("an answer of another kind", "resultType matrix")
         if len(data["result"]) > MOST_SERIES:
@@ -282,7 +282,7 @@ class _Server:
         outside.refuse(str(self._where), "answer", value, allowed, hint, code)
 
     def refuse_size(self, what: str) -> NoReturn:
-        """Refuse more than any real server has of something."""
+        """Refuse an answer with more of something than any real server has."""
         self._refuse(
             what, f"answers of at most {MOST_BYTES} bytes about at most {MOST_ENTITIES} entities", "source-too-large"
         )
@@ -292,14 +292,14 @@ class _Server:
 
 
 def _labels(labels: Any) -> dict[str, str] | None:
-    """The labels of a series; None where that is something else."""
+    """The labels of a series; None for anything else."""
     if not isinstance(labels, dict) or len(labels) > 200:
         return None
     return labels if all(isinstance(value, str) and len(value) <= 4096 for value in labels.values()) else None
 
 
 def _point(point: Any) -> tuple[float | None, float | None]:
-    """Time and value of `[1767225600.5, "14"]`; no time where it is something else, no value where it is NaN."""
+    """Time and value of `[1767225600.5, "14"]`; no time for anything else, no value for NaN."""
     if not isinstance(point, list) or len(point) != 2 or not isinstance(point[1], str):
         return None, None
     when = point[0]
@@ -309,7 +309,7 @@ def _point(point: Any) -> tuple[float | None, float | None]:
 
 
 def _look(server: _Server, client: httpx.Client, window: Window, expression: str) -> list[Series]:
-    """What an expression gives at a few times of the window."""
+    """The series of an expression at a few times of the window."""
     try:
         step = max((window.end - window.start) / LOOKS, 0.1)
         return server.over(client, expression.replace("$m", window.match), window.start, window.end, step)
@@ -318,7 +318,7 @@ def _look(server: _Server, client: httpx.Client, window: Window, expression: str
 
 
 def _present(server: _Server, client: httpx.Client, window: Window) -> dict[str, float]:
-    """The known series that the server has in this time, and when it last had them."""
+    """The known series that the server has in this window, and when it last had them."""
     names = "|".join(
         sorted({query.series for each in EXPORTERS for query in each.queries} | {e.probe for e in EXPORTERS})
     )
@@ -334,7 +334,7 @@ def _plan(
     present: Mapping[str, float],
     notes: list[str],
 ) -> _Plan:
-    """What to ask of an exporter: what it has, in steps no shorter than it is scraped."""
+    """What to ask about an exporter: the series that it has, in steps no shorter than its scrape interval."""
     try:
         selector = f"{exporter.probe}{{{window.match}}}"
         found = server.samples(client, selector, 600, present[exporter.probe])
@@ -354,7 +354,7 @@ def _plan(
 
 
 def _systems(server: _Server, client: httpx.Client, window: Window, present: Mapping[str, float]) -> _Systems:
-    """Names of systems, and which of them are guests: by firmware, or because something was stolen from them."""
+    """Names of systems, and which of them are guests: by their firmware, or because they have steal time."""
     systems = _Systems()
     if NODE.probe not in present:
         return systems
@@ -379,7 +379,7 @@ def _in_nanoseconds(
 ) -> set[str]:
     """Instances that count a vCPU's nanoseconds under the name of seconds.
 
-    inovex/prometheus-libvirt-exporter did until its pull request 20. A vCPU runs at most a second in each.
+    inovex/prometheus-libvirt-exporter did until its pull request 20. A vCPU runs for at most a second per second.
     """
     series = "libvirt_domain_vcpu_time_seconds_total"
     if series not in present:
@@ -395,7 +395,7 @@ def _in_nanoseconds(
 def _frames(
     server: _Server, window: Window, plans: list[_Plan], systems: _Systems, nanoseconds: set[str]
 ) -> Iterator[pl.DataFrame]:
-    """All plans over the window, a stretch of time after the other."""
+    """All plans over the window, one stretch of time after the other."""
     entities: set[str] = set()
     stretch = min(plan.step for plan in plans) * CHUNK_POINTS
     points: dict[Query, int] = {}
@@ -429,7 +429,7 @@ def _frames(
 def _parts(
     query: Query, found: list[Series], plan: _Plan, systems: _Systems, nanoseconds: set[str]
 ) -> Iterator[pl.DataFrame]:
-    """An answer as parts of the table; ready comes with the interval that it is of."""
+    """An answer as parts of the table; ready time comes with its interval."""
     rows: dict[str, tuple[list[str], list[float], list[float]]] = {}
     for labels, times, values in found:
         path = _entity(query, labels, systems)
@@ -459,7 +459,7 @@ def _parts(
 
 
 def _entity(query: Query, labels: Labels, systems: _Systems) -> str | None:
-    """The path of what a series is of; None where its labels do not say."""
+    """The entity of a series; None where its labels do not say."""
     instance = labels.get("instance", "")
     if query.of in ("system", "disk"):
         name = outside.name(systems.name(instance))
@@ -478,7 +478,7 @@ def _entity(query: Query, labels: Labels, systems: _Systems) -> str | None:
 
 
 def _metric(name: str, path: str) -> str:
-    """The metric, where it depends on whether it was measured on a host or in a guest."""
+    """The metric's name, which for some depends on whether a host or a guest was measured."""
     in_guest = path.startswith("guest/")
     if name == "cpus":
         return "vcpus" if in_guest else "threads"

@@ -1,8 +1,8 @@
-"""What is asked of a Prometheus server: for each exporter its series, in PromQL, and the metrics that they are.
+"""The queries for a Prometheus server: for each exporter its series, in PromQL, and the metrics that they become.
 
-In an expression `$m` stands for the user's label matchers and `$r` for the length of time that a rate is taken over.
-Counters become rates on the server. Names after the exporters' own sources: prometheus/node_exporter 1.x; the libvirt
-exporters of Tinkoff, inovex and those derived from kumina's; pryorda/vmware_exporter 0.18.
+In an expression `$m` stands for the user's label matchers and `$r` for the window of a rate. Counters become rates on
+the server. Names are from the exporters' sources: prometheus/node_exporter 1.x; the libvirt exporters of Tinkoff,
+inovex and those derived from kumina's; pryorda/vmware_exporter 0.18.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ class Query:
 
     metric: str
     of: str
-    """Whose it is: `system`, `disk` (of a system), `vm`, `vcpu`, `vdisk`, `host`."""
+    """Kind of entity: `system`, `disk` (of a system), `vm`, `vcpu`, `vdisk`, `host`."""
     series: str
-    """The series without which there is no answer."""
+    """The series that the query needs."""
     expression: str
     costs: str
     """What cannot be said without it."""
     over_s: float | None = None
-    """Length of the interval that a value of a gauge is of; a rate is over `$r`."""
+    """Interval that a gauge's value covers; a rate covers `$r`."""
     in_vcpu_seconds: bool = False
-    """Whether it is made of a vCPU's seconds, which some exporters count in nanoseconds under the same name."""
+    """Whether it counts a vCPU's seconds, which some exporters give in nanoseconds under the same name."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Exporter:
 
     name: str
     probe: str
-    """A series that every one of them has, to find them and how often they are scraped."""
+    """A series that every exporter of this kind has: finds them, and how often they are scraped."""
     queries: tuple[Query, ...]
 
 

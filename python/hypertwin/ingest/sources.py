@@ -1,7 +1,7 @@
 """Which reader reads which inventory: the list that `hypertwin import` goes by.
 
-A reader is one module of this folder: `recognises(head)` looks at the first bytes of a file, `schemes` are the
-addresses that it takes, and `read(sources)` gives an `Inventory` from files or addresses of its kind.
+A reader is a module: `recognises(head)` looks at the first bytes of a file, `schemes` are the addresses that it takes,
+and `read(sources)` gives an `Inventory` from files or addresses of its kind.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from hypertwin.ingest.vmware import rvtools, vcenter
 
 
 @dataclass(frozen=True)
-class Source:
-    """A kind of inventory."""
+class Reader:
+    """The reader of a kind of inventory."""
 
     name: str
-    """What people call it: `RVTools .xlsx`, `vcenter://USER@HOST`."""
+    """What people call its inventories: `RVTools .xlsx`, `vcenter://USER@HOST`."""
     read: Callable[[Sequence[str]], Inventory]
     recognises: Callable[[bytes], bool] = lambda _head: False
     """Whether a file that begins with these bytes is of this kind."""
     schemes: tuple[str, ...] = ()
     recognises_folder: Callable[[Path], bool] = lambda _folder: False
-    """Whether a folder is of this kind, for sources that are one."""
+    """Whether a folder is of this kind, where folders may be."""
 
 
-SOURCES: tuple[Source, ...] = (
-    Source("RVTools .xlsx or .csv", rvtools.read, rvtools.recognises, recognises_folder=rvtools.recognises_folder),
-    Source("vcenter://USER@HOST", vcenter.read, schemes=("vcenter",)),
-    Source("libvirt URI (qemu:///system)", libvirt_uri.read, schemes=libvirt_uri.SCHEMES),
-    Source("Proxmox VE API dump", proxmox.read, proxmox.recognises, recognises_folder=proxmox.recognises_folder),
-    Source("lscpu -J", lscpu.read, lscpu.recognises),
+READERS: tuple[Reader, ...] = (
+    Reader("RVTools .xlsx or .csv", rvtools.read, rvtools.recognises, recognises_folder=rvtools.recognises_folder),
+    Reader("vcenter://USER@HOST", vcenter.read, schemes=("vcenter",)),
+    Reader("libvirt URI (qemu:///system)", libvirt_uri.read, schemes=libvirt_uri.SCHEMES),
+    Reader("Proxmox VE API dump", proxmox.read, proxmox.recognises, recognises_folder=proxmox.recognises_folder),
+    Reader("lscpu -J", lscpu.read, lscpu.recognises),
 )
-"""In the order they are tried."""
+"""In the order in which they are tried."""
 
 
 def read(sources: Sequence[str]) -> Inventory:
@@ -45,14 +45,14 @@ def read(sources: Sequence[str]) -> Inventory:
     first = sources[0]
     if address.is_address(first):
         scheme = first.partition("://")[0]
-        found = next((candidate for candidate in SOURCES if scheme in candidate.schemes), None)
+        found = next((candidate for candidate in READERS if scheme in candidate.schemes), None)
     elif Path(first).is_dir():
-        found = next((candidate for candidate in SOURCES if candidate.recognises_folder(Path(first))), None)
+        found = next((candidate for candidate in READERS if candidate.recognises_folder(Path(first))), None)
     else:
         head = outside.head(Path(first))
-        found = next((candidate for candidate in SOURCES if candidate.recognises(head)), None)
+        found = next((candidate for candidate in READERS if candidate.recognises(head)), None)
     if found is None:
-        known = ", ".join(candidate.name for candidate in SOURCES)
+        known = ", ".join(candidate.name for candidate in READERS)
         value = "a source that no reader recognises"
         outside.refuse(address.shown(first), "", value, f"one of: {known}", "is the file whole?", "unknown-source")
     for other in sources[1:]:

@@ -30,33 +30,33 @@ SCHEMA = MappingProxyType(
         "unit": pl.Categorical(),
     }
 )
-"""Columns of the table. `time` is the end of the interval that the value is of; null where the source has no clock."""
+"""Columns of the table. `time` is the end of the value's interval; null where the source has no clock."""
 
 LAST_TIME_US = 7_258_118_400_000_000
-"""The end of 2199, in microseconds since 1970: no measurement is later, or before 1970."""
+"""The end of 2199, in microseconds since 1970: measurements lie between 1970 and then."""
 
 KINDS = (
     *("host", "vm", "vcpu", "pcpu", "node", "device", "adapter", "datastore", "disk", "interface", "process"),
     *("guest", "benchmark", "series", "pool"),
 )
-"""Kinds of entities. A `series` is what a load generator reported while it ran, beside the summary of its whole run."""
+"""Kinds of entities. A `series` is what a load generator reports during its run, apart from its final summary."""
 
 
 @dataclass
 class Reading:
-    """What a reader makes of one source."""
+    """The measurements of one source."""
 
     source: str
-    """What is read, as it may be shown: a file's name, an address without credentials."""
+    """What is read, safe to show: a file's name, an address without credentials."""
     kind: str
     """Which reader: `esxtop`, `vmstat`, `prometheus` ..."""
     frames: Iterator[pl.DataFrame]
-    """Parts of the table, in the order of the source, which is that of time within a section; to be used up once.
+    """Parts of the table, to be iterated over once, in the order of the source: by time within a section.
 
-    May raise SourceError at any part.
+    Any part may raise SourceError.
     """
     gaps: list[Gap] = field(default_factory=list)
-    """Counters that this kind of source has and this one lacks; complete when `frames` is used up."""
+    """Counters that this source lacks and others of its kind have; complete when `frames` is used up."""
     notes: list[str] = field(default_factory=list)
     """What had to be assumed, such as the date of times without one; complete when `frames` is used up."""
 
@@ -94,7 +94,7 @@ METRICS = MappingProxyType(
         "cpu_pressure_pct": Metric("%", "time that some thread of a Linux system waited for a CPU (PSI, some)"),
         "io_pressure_pct": Metric("%", "time that some thread waited for I/O (PSI, some)"),
         "memory_pressure_pct": Metric("%", "time that some thread waited for memory (PSI, some)"),
-        # a machine or a vCPU on its host; `ready_sum_pct / vcpus` is what bands are of
+        # a VM or a vCPU on its host; bands judge `ready_sum_pct / vcpus`
         "vcpus": Metric("", "virtual CPUs of a machine"),
         "used_sum_pct": Metric("%", f"%USED: {_SUMMED}"),
         "run_sum_pct": Metric("%", f"%RUN: {_SUMMED}"),
@@ -143,7 +143,7 @@ METRICS = MappingProxyType(
         "disk_busy_pct": Metric("%", "time a disk of a Linux system had something to do (%util)"),
         "network_rx_bytes_per_s": Metric("B/s", "bytes received"),
         "network_tx_bytes_per_s": Metric("B/s", "bytes sent"),
-        # what users feel
+        # what users notice
         "throughput_per_s": Metric("1/s", "transactions, requests or units of work completed"),
         "glorefs_per_s": Metric("1/s", "database references of Caché and IRIS"),
         "database_reads_per_s": Metric("1/s", "blocks that a database read from disk (mgstat PhyRds)"),
@@ -170,7 +170,7 @@ def entity(*parts: str) -> str:
 
 
 def names(path: str) -> dict[str, str]:
-    """The names in an entity's path by kind: `host/esx1/vm/db` gives `{"host": "esx1", "vm": "db"}`."""
+    """The names in an entity's path, by kind: `host/esx1/vm/db` gives `{"host": "esx1", "vm": "db"}`."""
     parts = path.split("/")
     return {kind: unquote(name) for kind, name in zip(parts[::2], parts[1::2], strict=False)}
 
@@ -237,7 +237,7 @@ def gather(readings: Sequence[Reading], path: Path, progress: Callable[[str, int
 def write_csv(frames: Iterable[pl.DataFrame], path: Path) -> None:
     """Write frames one after another into a CSV file with a header line; times are UTC.
 
-    No cell can be a formula to a spreadsheet: an entity begins with its kind, and all else is hypertwin's.
+    A spreadsheet cannot take a cell for a formula: an entity begins with its kind, and all else is hypertwin's own.
     """
     with path.open("wb") as file:
         pl.DataFrame(schema=dict(SCHEMA)).write_csv(file)

@@ -1,6 +1,6 @@
-"""What readers of text logs share: rows on their way to the table, and dates and clocks that know no zone.
+"""What readers of text logs share: rows on their way to the table, and dates and clocks without a time zone.
 
-A line that cannot be read is left out and counted; a file of which nothing can be read is refused.
+Lines that cannot be read are left out and counted; a file without a readable line is refused.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from hypertwin.ingest import outside, telemetry
 from hypertwin.ingest.outside import Gap
 
 PART_ROWS = 50_000
-"""Rows of the table that are in memory at a time, and at most a few lines' more."""
+"""Rows of the table in memory at a time, give or take a few lines."""
 MOST_ENTITIES = 20_000
 """Disks, interfaces and jobs that a file may name; a large server has hundreds."""
 MOST_LINE = 65_536
-"""Longest line that is taken apart."""
+"""Longest line that is parsed."""
 NO_ZONE = "times have no zone: taken as UTC"
 
 MONTHS = {name: at for at, name in enumerate(month_abbr) if name}
-"""Numbers of the months, by the names that tools in English print."""
+"""Numbers of the months, by their English abbreviations."""
 
 _DATE = re.compile(r"([0-9]{1,4})([-/.])([0-9]{1,2})\2([0-9]{1,4})")
 _TIME = re.compile(r"([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[.,][0-9]{1,9})?")
@@ -37,23 +37,23 @@ _CPUS = re.compile(r"\(([0-9]{1,5}) CPU\)")
 
 
 class Rows:
-    """Measurements of one file, part by part, and what is to be said of the file."""
+    """Measurements of one file, part by part, with notes on the file."""
 
     def __init__(self, path: Path, root: tuple[str, ...]) -> None:
-        """`root` is whose the measurements are, as `("guest", "db")`; it may change while a file is read."""
+        """`root` is the entity that the file measures, such as `("guest", "db")`; it may change during the file."""
         self.path = path
         self.root = root
         self.gaps: list[Gap] = []
         self.notes: list[str] = []
         self.metrics: set[str] = set()
-        """Metrics that were measured."""
+        """Metrics found so far."""
         self.unreadable = 0
         """Lines and values that were left out."""
         self._rows: list[tuple[object, str, str, float]] = []
         self._paths: dict[tuple[str, ...], str] = {}
 
     def add(self, time: datetime | None, metric: str, value: float, *below: str) -> None:
-        """One measurement of the root, or of what is `below` it, as `"disk", "sda"`. What is not finite is left out."""
+        """Add a measurement of the root, or of what is `below` it, as `"disk", "sda"`; only finite values count."""
         if not math.isfinite(value):
             self.unreadable += 1
             return
@@ -69,12 +69,12 @@ class Rows:
         self._rows.append((time, path, metric, value))
 
     def note(self, text: str) -> None:
-        """Say something of the file, once."""
+        """Note something about the file, once."""
         if text not in self.notes and len(self.notes) < 100:
             self.notes.append(text)
 
     def decimal(self, cell: object) -> float | None:
-        """A number as text, with a point or a comma before its decimals, or as JSON has it; None for anything else."""
+        """A number from text, with a decimal point or comma, or from JSON; None for anything else."""
         if isinstance(cell, str):
             if _COMMA.fullmatch(cell):
                 self.note("numbers have a decimal comma")
@@ -83,7 +83,7 @@ class Rows:
         return json_number(cell)
 
     def full(self) -> bool:
-        """Whether a part is to be taken."""
+        """Whether a part is complete."""
         return len(self._rows) >= PART_ROWS
 
     def take(self) -> pl.DataFrame:
@@ -98,7 +98,7 @@ class Rows:
         finish: Callable[[], None],
         expected: Mapping[str, tuple[str, str]] = MappingProxyType({}),
     ) -> Iterator[pl.DataFrame]:
-        """Feed lines one by one, and give the table part by part; at the end name what of `expected` is lacking.
+        """Feed lines one by one and give the table part by part; at the end name what is missing of `expected`.
 
         Refuses a file without any measurement.
         """
@@ -111,7 +111,7 @@ class Rows:
         yield from self.rest()
 
     def rest(self) -> Iterator[pl.DataFrame]:
-        """The last part, and what was left out. Refuses a file without any measurement."""
+        """The last part; notes how much was left out. Refuses a file without any measurement."""
         if self.unreadable:
             self.note(f"{self.unreadable} lines or values that cannot be read are left out")
         if not self.metrics:
@@ -121,26 +121,26 @@ class Rows:
             yield self.take()
 
     def lacking(self, expected: Mapping[str, tuple[str, str]]) -> None:
-        """Name what was not measured, as a gap: `expected` has by metric what it is called here and what it costs."""
+        """Add a gap for each metric that is missing: `expected` has its name in the source, and what cannot be said."""
         self.gaps.extend(Gap(*said) for metric, said in expected.items() if metric not in self.metrics)
 
 
 class Dates:
     """Dates as logs write them: `2026-11-21`, `11/21/26`, `21.11.2026`.
 
-    With slashes the month comes first, as in English, unless it cannot, or another date of the file or the day `near`
-    which it must be say otherwise.
+    With slashes the month comes first, as in American English, unless that is impossible here or for another date of
+    the file, or far from the day `near`.
     """
 
     def __init__(self, rows: Rows, near: date | None = None) -> None:
-        """`rows` gets the note on dates that could be read in two ways."""
+        """`rows` gets a note on ambiguous dates."""
         self.rows = rows
         self.near = near
         self.day_first: bool | None = None
         self._last: tuple[str, date | None] = ("", None)
 
     def day(self, text: str) -> date | None:
-        """The date, or None for what is none."""
+        """The date; None for any other text."""
         if text != self._last[0]:
             self._last = (text, self._day(text))
         return self._last[1]
@@ -169,7 +169,7 @@ class Dates:
 
 
 class Clock:
-    """Times of day that only move on: puts days to them, one more after each midnight."""
+    """Adds the date to times of day: when the time goes back by more than half a day, the next day has begun."""
 
     def __init__(self, day: date | None) -> None:
         """Begin on this day."""
@@ -203,7 +203,7 @@ def epoch(seconds: object) -> datetime | None:
 
 
 def seconds_of_day(text: str, half: str = "") -> int | None:
-    """`20:15:31`, or `08:15:31` with `PM`, in seconds after midnight; fractions are dropped. None for what is none."""
+    """`20:15:31`, or `08:15:31` with `PM`, in whole seconds after midnight; None for any other text."""
     found = _TIME.fullmatch(text) if len(text) < 20 else None
     if found is None:
         return None
@@ -216,7 +216,7 @@ def seconds_of_day(text: str, half: str = "") -> int | None:
 
 
 def date_time(dates: Dates, tokens: list[str]) -> datetime | None:
-    """Tokens such as `11/21/26 08:15:31 PM` or `2026-11-21 20:15:31`, in UTC; None for what is no such time."""
+    """Tokens such as `11/21/26 08:15:31 PM` or `2026-11-21 20:15:31`, in UTC; None for anything else."""
     if len(tokens) < 2:
         return None
     day = dates.day(tokens[0])
@@ -245,10 +245,10 @@ def json_number(value: object) -> float | None:
 
 
 def stem(path: Path) -> str:
-    """A name for what a file is of, where it does not say: its own, without endings."""
+    """A name for what the file measures where it does not say: its own, without endings."""
     return path.name.removesuffix(".gz").removesuffix(".txt").removesuffix(".log") or path.name
 
 
 def first_lines(head: bytes, most: int = 200) -> list[str]:
-    """The first lines of a file's head, to recognise it by."""
+    """The first lines of a file, from its head, to recognise it."""
     return head.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()[:most]

@@ -35,8 +35,6 @@ CURVE_REPAIRS_S = tuple(3600 * 10 ** (step / 8) for step in range(28))
 """Repair times of a curve: an hour to about 100 days, eight per decade."""
 
 _PERCENT = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?)\s*%\s*")
-_COPIES = re.compile(r"[0-9]+(:[0-9]+)?")
-_FRAGMENTS = re.compile(r"[0-9]+\+[0-9]+")
 
 
 @dataclass(frozen=True)
@@ -46,14 +44,6 @@ class Repair:
     seconds: float
     text: str
     """Where the time comes from, in words."""
-
-
-def scheme_name(text: str) -> str:
-    """A scheme in the form of scenarios: `17+3` is `ec-17+3`, `3:2` is `replicas-3:2`; others stay as they are."""
-    text = text.strip()
-    if _FRAGMENTS.fullmatch(text):
-        return f"ec-{text}"
-    return f"replicas-{text}" if _COPIES.fullmatch(text) else text
 
 
 def failure_rate(text: str) -> float:
@@ -137,9 +127,7 @@ def assess(
     found: dict[str, dict[str, Any]] = {}
     for scheme in schemes:
         try:
-            text = _core.durability(
-                scheme_name(scheme), annual_failure_rate, repair_s, serial_repair, groups, usable_bytes
-            )
+            text = _core.durability(scheme, annual_failure_rate, repair_s, serial_repair, groups, usable_bytes)
         except _core.ScenarioMistakes as error:
             raise ScenarioError.of(Mistake(**entry) for entry in json.loads(error.args[0])) from None
         entry = json.loads(text)

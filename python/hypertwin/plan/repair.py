@@ -177,14 +177,13 @@ def _pool(scenario: Scenario, name: str | None) -> str:
 
 def _disk(scenario: Scenario, pool: str) -> str:
     """The first disk of the pool's first node, by the name that `failures` has for it."""
-    pools = scenario.data["storage"]
-    nodes = pools[pool]["nodes"]
-    first = min(name for name in pools if pools[name]["nodes"] == nodes)
+    spec = scenario.inventory.pool[pool]
+    first = next(each.name for each in scenario.inventory.pools if each.group == spec.group)
     if first != pool:
         hint = f"give {pool} nodes of its own, or leave {first} out"
-        fail("unknown-component", f"storage.{pool}.nodes", nodes, f"hosts whose disks are not those of {first}", hint)
-    host = nodes if int(scenario.data["hosts"][nodes]["count"]) == 1 else f"{nodes}-1"
-    return f"{host}/disk-1"
+        allowed = f"hosts whose disks are not those of {first}"
+        fail("unknown-component", f"storage.{pool}.nodes", spec.group, allowed, hint)
+    return f"{spec.hosts[0]}/disk-1"
 
 
 def _never_whole(pool: str, failed: str, found: Mapping[str, Any], report: Mapping[str, Any]) -> NoReturn:

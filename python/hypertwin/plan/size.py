@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hypertwin import _core, scenario, vnuma
+from hypertwin import _core, language, scenario, vnuma
 from hypertwin.errors import ScenarioError, fail
 from hypertwin.plan import snippets
 
@@ -57,9 +57,19 @@ class Host:
         return self.sockets * self.cores_per_socket
 
     @property
-    def is_linux(self) -> bool:
-        """Whether the guest's nodes are libvirt cells; on ESXi the hypervisor makes them."""
-        return self.hypervisor.startswith("linux")
+    def options(self) -> language.Hypervisor:
+        """What can be set on its hypervisor."""
+        return language.hypervisors()[self.hypervisor]
+
+    @property
+    def has_cells(self) -> bool:
+        """Whether the guest's nodes are libvirt cells, set by hand; on ESXi the hypervisor makes them."""
+        return "cells" in self.options.numa
+
+    @property
+    def sets_topology(self) -> bool:
+        """Whether it assigns the topology at each power-on, as ESXi 8.0 and later do."""
+        return "cores_per_node" in self.options.numa
 
     def layout(self, vcpus: int, memory: str, **settings: Any) -> dict[str, Any]:
         """What the model of virtual NUMA makes of a machine that is alone on this host. Raises ScenarioError."""
@@ -198,7 +208,7 @@ class Advice:
         self, name: str = snippets.PLACEHOLDER, *, bind: bool = False, only: str | None = None
     ) -> dict[str, str]:
         """The change as text by target: for the host's hypervisor, or for the target `only`. Raises ScenarioError."""
-        family = "linux" if self.host.is_linux else "esxi"
+        family = self.host.options.family
         if only is not None:
             family = next(family for family, targets in snippets.TARGETS.items() if only in targets)
         if bind and family == "esxi":
@@ -256,23 +266,24 @@ def find_host(text: str, *, hypervisor: str | None = None, node_memory: str | No
     for path, value in (("hypervisor", hypervisor), ("node_memory", node_memory)):
         if value is not None:
             fail("one-of", path, value, f"nothing: {file} has it", "leave it out, or describe the host as 2x12")
-    groups = scenario.load(file).data["hosts"]
+    members = scenario.load(file).inventory.hosts
+    groups = dict.fromkeys(host.group for host in members)
     if group not in groups:
         fail("unknown-reference", "host", group, f"a host group of {file}: {', '.join(groups)}", "choose one of these")
-    hosts = {
-        name: Host(
-            hypervisor=data["hypervisor"],
-            sockets=data["sockets"],
-            cores_per_socket=data["cores_per_socket"],
-            threads_per_core=data["threads_per_core"],
-            node_memory=data["memory_per_node"],
-            clock_hz=_core.frequency_hz(data["clock"]),
-            name=name,
+    hosts = [
+        Host(
+            hypervisor=host.hypervisor,
+            sockets=host.sockets,
+            cores_per_socket=host.cores_per_socket,
+            threads_per_core=host.threads_per_core,
+            node_memory=f"{host.memory_per_node_bytes} B",
+            clock_hz=host.clock_hz,
+            name=host.group,
         )
-        for name, data in groups.items()
-    }
-    others = [host for name, host in hosts.items() for _ in range(groups[name]["count"] - (name == group))]
-    return replace(hosts[group], others=tuple(others))
+        for host in members
+    ]
+    first = next(position for position, host in enumerate(hosts) if host.name == group)
+    return replace(hosts[first], others=(*hosts[:first], *hosts[first + 1 :]))
 
 
 def demand_in_cores(text: str, host: Host) -> float:
@@ -393,20 +404,15 @@ def _candidates(host: Host, vcpus: int, memory: str, most: int) -> Iterator[Cand
 def _settings(host: Host, nodes: Sequence[int]) -> Iterator[dict[str, Any]]:
     """Settings that could give the machine these virtual nodes, the plainest first."""
     sockets = {"cores_per_socket": nodes[0]}
-    if host.is_linux:
+    if host.has_cells:
         yield {**sockets, "cells": list(nodes)}
         return
     yield sockets
-    by_hand = "cores_per_node" if _automatic_topology(host) else "max_per_virtual_node"
+    by_hand = "cores_per_node" if host.sets_topology else "max_per_virtual_node"
     few = {"vcpu_min": sum(nodes)}
     yield {**sockets, **few}
     yield {**sockets, by_hand: nodes[0]}
     yield {**sockets, by_hand: nodes[0], **few}
-
-
-def _automatic_topology(host: Host) -> bool:
-    """Whether this ESXi assigns the topology at each power-on, as 8.0 and later do."""
-    return float(re.findall(r"[0-9]+\.[0-9]+", host.hypervisor)[0]) >= 8
 
 
 def _alternatives(host: Host, advised: Candidate, asked: int, memory: str) -> Iterator[Candidate]:
@@ -415,7 +421,7 @@ def _alternatives(host: Host, advised: Candidate, asked: int, memory: str) -> It
     naive: list[tuple[str, int, dict[str, Any]]] = []
     if asked != vcpus:
         naive.append(("as asked", asked, {"cores_per_socket": 1}))
-    if host.is_linux:
+    if host.has_cells:
         naive.append(("no virtual nodes", vcpus, {"cores_per_socket": advised.cores_per_socket}))
     else:
         naive.append(("one core per socket", vcpus, {"cores_per_socket": 1}))
@@ -443,11 +449,11 @@ def _notes(
     if host.node_memory is None:
         node = advised.layout["host_topology"]["memory_per_node_bytes"] / GIB
         yield f"Assumed {node:g} GiB of memory per node: give --node-memory to be sure that the machine fits."
-    if several and host.is_linux:
+    if several and host.has_cells:
         yield "Bind each virtual node to a host node (--bind), or the host may put its memory elsewhere."
     elif several:
         yield "CPU hot-add stays off: it would hide the virtual nodes from the guest."
-    if several and not host.is_linux and not _automatic_topology(host):
+    if several and not host.has_cells and not host.sets_topology:
         yield (
             "ESXi before 8.0 keeps the virtual nodes of the first power-on while the vCPU count stays: if it has run, "
             "remove numa.autosize.cookie and numa.autosize.vcpu.maxPerVirtualNode."

@@ -11,6 +11,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from hypertwin import language
 from hypertwin.report import pools
 from hypertwin.report.charts import GRID, INK, MAX_GROUPS, MAX_TIMELINES, PALETTE, axis_title, style
 from hypertwin.report.points import groups, varying_paths, where
@@ -81,8 +82,7 @@ def _work(point: Mapping[str, Any]) -> Iterator[tuple[str, list[float], list[flo
     """(group, its transactions per second, their mean response) at every sample."""
     timelines = point["timeline"].get("vms", {})
     for name, group in groups(point).items():
-        count = group.get("count", 1)
-        names = [name] if count == 1 else [f"{name}-{number}" for number in range(1, count + 1)]
+        names = language.member_names(name, group.get("count", 1))
         machines = [timelines[each] for each in names if each in timelines]
         if machines:
             rates = [list(sample) for sample in zip(*(each["throughput_per_s"] for each in machines), strict=True)]

@@ -150,12 +150,7 @@ def _names(scenario: Scenario, section: str) -> list[str] | None:
     if section == "pools":
         return list(scenario.data.get("storage", {}))
     if section == "hosts":
-        counts = {name: int(host["count"]) for name, host in scenario.data["hosts"].items()}
-        return [
-            name if count == 1 else f"{name}-{number}"
-            for name, count in counts.items()
-            for number in range(1, count + 1)
-        ]
+        return [host.name for host in scenario.inventory.hosts]
     return None
 
 

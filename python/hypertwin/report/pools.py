@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from hypertwin import language
 from hypertwin.report.points import short_path, varying_paths, where
 from hypertwin.report.table import fitted, titled
 from hypertwin.report.words import number
@@ -180,7 +181,7 @@ def _of_pool(pool: Mapping[str, Any]) -> Iterator[Sentence]:
 
 def incident_text(incident: Mapping[str, Any], redundancy: str) -> str:
     """A failure or return in one sentence: when, what, and what it meant for the pool's data."""
-    part = "fragment" if redundancy.startswith("ec-") else "copy"
+    part = "fragment" if language.redundancy(redundancy).is_erasure_code else "copy"
     told = []
     if incident["lost_gib"] > 0:
         told.append(f"{gibibytes(incident['lost_gib'])} are lost")

@@ -16,9 +16,10 @@ from rich.console import Console
 from tests.conftest import refused
 
 from hypertwin import scenario
-from hypertwin.diagnose import ALSO_READ, RULES, Diagnosis, diagnose
+from hypertwin.diagnose import ALSO_READ, Diagnosis, diagnose
 from hypertwin.diagnose.evidence import Evidence
 from hypertwin.diagnose.rule import OWN, Band, Finding
+from hypertwin.diagnose.rules import RULES
 from hypertwin.ingest import telemetry
 from hypertwin.report import diagnosis, diagnosis_page
 
@@ -157,7 +158,7 @@ def test_a_rule_keeps_to_its_bands(
     finding = only(found, code)
     assert (finding.severity, finding.subject.path) == (severity, HOST if code == "hci-overhead" else entity)
     assert finding.evidence[0].value == pytest.approx(value, abs=1.5 if code == "undersized-vm" else 0.01)
-    assert finding.sources
+    assert finding.references
     assert finding.advice
 
 
@@ -500,13 +501,13 @@ def test_rules_are_whole() -> None:
     listed = [rule.code for rule in RULES]
     assert len(listed) == len(set(listed))
     for rule in RULES:
-        assert rule.sources, rule.code
+        assert rule.references, rule.code
         assert rule.needs, rule.code
         for band in rule.bands:
             limits = [limit for _, limit in band.limits()]
             assert limits == sorted(limits, reverse=not band.below)
             assert band.own <= {severity for severity, _ in band.limits()} or band.own == OWN
-        for source in rule.sources:
+        for source in rule.references:
             assert source.title, rule.code
             assert not source.address or source.address.startswith("https://"), source.address
     for metric in ALSO_READ:

@@ -11,7 +11,7 @@ import pytest
 
 from hypertwin import scenario
 from hypertwin.diagnose import Diagnosis, diagnose, what_if
-from hypertwin.diagnose.cures import Change, Cure
+from hypertwin.diagnose.remedies import Change, Remedy
 from hypertwin.ingest import telemetry
 
 START = datetime.datetime(2026, 1, 1, 9, tzinfo=datetime.UTC)
@@ -143,14 +143,14 @@ def test_a_problem_that_the_twin_does_not_have_is_not_called_cured(tmp_path: Pat
 )
 def test_the_best_change_is_told_and_of_alike_ones_the_smallest(after: list[float], chosen: int) -> None:
     changes = tuple(Change(f"change {number}", {}, (), steps=number + 1) for number in range(3))
-    cure = Cure(changes, ("ready_pct",))
+    remedy = Remedy(changes, ("ready_pct",))
     figures = {number: {"ready_pct": value} for number, value in enumerate(after)}
-    assert what_if._choose(cure, {"ready_pct": 100.0}, figures) == chosen
+    assert what_if._choose(remedy, {"ready_pct": 100.0}, figures) == chosen
 
 
 def test_the_first_change_that_is_enough_is_told() -> None:
     changes = tuple(Change(f"change {number}", {}, ()) for number in range(3))
-    enough = Cure(changes, ("ready_pct",), enough=lambda _before, after: after["ready_pct"] < 30, fallback=-1)
+    enough = Remedy(changes, ("ready_pct",), enough=lambda _before, after: after["ready_pct"] < 30, fallback=-1)
     assert (
         what_if._choose(
             enough, {"ready_pct": 100.0}, {0: {"ready_pct": 40.0}, 1: {"ready_pct": 20.0}, 2: {"ready_pct": 0.0}}

@@ -1,1 +1,9 @@
-"""Load generators in: their jobs and their reports."""
+"""Readers of load generators' reports, and of fio's job files.
+
+| file | what it reads |
+|---|---|
+| `fio.py` | job files of fio, as workloads of a scenario |
+| `fio_output.py` | what fio prints |
+| `hcibench.py` | summaries and result folders of HCIBench |
+| `sysbench.py` | what sysbench prints |
+"""

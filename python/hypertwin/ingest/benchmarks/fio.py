@@ -1,7 +1,7 @@
 """fio job files as workloads: `workloads.NAME.fio: job.fio` in a scenario.
 
-One job of the file becomes one workload: every vdisk of the machine is a file of the job. `iodepth` x `numjobs` I/Os
-are outstanding on each, issued by `numjobs` workers. Format and meaning: fio's documentation,
+One job of the file becomes one workload: every vdisk of the VM is a file of the job. `iodepth` x `numjobs` I/Os are
+outstanding on each, issued by `numjobs` workers. Format and meaning: fio's documentation,
 https://fio.readthedocs.io/en/latest/fio_doc.html.
 """
 
@@ -19,7 +19,7 @@ from hypertwin.errors import fail, short
 MOST_CHARACTERS = 65_536
 """Longest job file that is read."""
 CPU_PER_IO = "2 us"
-"""CPU that fio itself takes for an I/O, where the scenario does not say [a default of this project]."""
+"""CPU that fio itself needs for an I/O, where the scenario does not say [a default of this project]."""
 
 ACCESS = {
     "read": (100, 0),
@@ -30,7 +30,7 @@ ACCESS = {
     "randwrite": (0, 100),
     "randrw": (50, 100),
 }
-"""Reads and random places of each `rw`, in per cent."""
+"""Percentages of reads and of random positions, by `rw`."""
 ASYNCHRONOUS = ("libaio", "io_uring", "posixaio", "windowsaio", "solarisaio")
 SYNCHRONOUS = ("sync", "psync", "vsync", "pvsync", "pvsync2")
 WITHOUT_EFFECT = frozenset(
@@ -41,16 +41,16 @@ WITHOUT_EFFECT = frozenset(
         *("thread", "time_based", "unlink", "write_bw_log", "write_iops_log", "write_lat_log"),
     )
 )
-"""Keys that say where, how long or how fio reports: nothing that changes a steady state."""
+"""Keys about where, for how long and how fio reports: they do not change a steady state."""
 
 _SIZE = re.compile(r"([0-9]{1,15})(?:([kmgt])(?:i?b)?|b)?\Z", re.IGNORECASE)
 _POWER = {"k": 10, "m": 20, "g": 30, "t": 40}
 
 
 def workload(reference: str, folder: Path) -> dict[str, Any]:
-    """The workload that a job of a file describes, as a scenario writes it.
+    """The workload of a job in a file, as a scenario writes it.
 
-    `reference` is the file, from `folder` if it is not absolute, with `#JOB` behind it where it has several jobs.
+    `reference` is the file, relative to `folder` or absolute, followed by `#JOB` if the file has several jobs.
     Raises ScenarioError, which names file, section and key.
     """
     name, _, wanted = reference.partition("#")
@@ -66,7 +66,7 @@ def workload(reference: str, folder: Path) -> dict[str, Any]:
         empty_lines_in_values=False,
     )
     try:
-        # fio takes an indented line for a line of its own, not for more of the one before
+        # to fio an indented line is a line of its own, not a continuation
         parser.read_string("\n".join(line.strip() for line in text.split("\n")), "the job file")
     except configparser.Error as error:
         said = short(" ".join(str(error).split()), 160)
@@ -84,7 +84,7 @@ def workload(reference: str, folder: Path) -> dict[str, Any]:
 
 
 class _Job:
-    """The options of one job, each with the section that it is in."""
+    """The options of one job, each with its section."""
 
     def __init__(self, path: Path, options: Mapping[str, tuple[str, str]]) -> None:
         self.path = path
@@ -130,7 +130,7 @@ class _Job:
         return made
 
     def value(self, *names: str, read: Callable[[str, str], Any], default: Any) -> Any:
-        """The value of the first of several spellings of a key that is there."""
+        """The value of a key, under the first of its spellings that the job has."""
         self.used.update(names)
         for name in names:
             if name in self.options:

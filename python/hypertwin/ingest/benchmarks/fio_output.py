@@ -22,7 +22,7 @@ from hypertwin.ingest.text_log import Rows, json_number
 
 MOST_JOBS = 2_000
 SAME_RUN_S = 5
-"""How far the starts of two reports of one run (`--status-interval`) may be apart: fio counts whole seconds."""
+"""How far apart the starts of two reports of one run (`--status-interval`) may be: fio counts whole seconds."""
 TERSE = re.compile(r"3;fio-[^;]{1,80};")
 TERSE_DIRECTION = 41
 """Fields of one direction in terse version 3."""
@@ -45,7 +45,7 @@ BYTES = {"": 1, "k": 1000, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi
 
 @dataclass
 class Direction:
-    """Reads, writes, or both of a job."""
+    """The reads, writes, or both, of a job."""
 
     iops: float
     bytes_per_s: float
@@ -61,11 +61,11 @@ class Job:
     time: datetime | None
     runtime_s: float | None
     directions: dict[str, Direction]
-    """By `read`, `write`, or `mixed` where fio was asked to tell them as one."""
+    """By `read` and `write`, or `mixed` where fio was told to report them as one."""
 
 
 def recognises(head: bytes) -> bool:
-    """Whether there is a report of fio in one of its three forms."""
+    """Whether it has a report of fio in one of its three forms."""
     lines = text_log.first_lines(head, 1000)
     return bool(re.search(rb'^\{\s*"fio version"', head, re.MULTILINE)) or any(
         TERSE.match(line) or (line.startswith("fio-") and len(line) < 60) or (len(line) < 1000 and JOB.match(line))
@@ -92,7 +92,7 @@ def _frames(rows: Rows, jobs: Iterator[Job]) -> Iterator[pl.DataFrame]:
 
 
 def write(rows: Rows, job: Job) -> None:
-    """The rows of a job, as those of the root."""
+    """Write a job as measurements of the root."""
     parts = [part for part in job.directions.values() if part.iops > 0]
     if not parts:
         rows.note(f"job {outside.name(job.name)} did no I/O")
@@ -118,9 +118,9 @@ def write(rows: Rows, job: Job) -> None:
 
 
 def json_jobs(path: Path, rows: Rows) -> Iterator[Job]:
-    """The jobs of every run in a file of JSON reports, whatever else stands between them.
+    """The jobs of every run in a file of JSON reports, with any other text between them.
 
-    Reports that a run makes before its end (`--status-interval`) are totals since its start: only the last one counts.
+    Reports before the end of a run (`--status-interval`) are totals since its start: only the last one counts.
     """
     kept: list[Job] = []
     started: float | None = None
@@ -198,7 +198,7 @@ def _json_direction(rows: Rows, value: object) -> Direction | None:
 
 
 def _together(rows: Rows, jobs: list[Job]) -> Job:
-    """The clones of a job (`numjobs`) as one; percentiles cannot be added up."""
+    """The clones of a job (`numjobs`) as one, without percentiles, which cannot be added up."""
     rows.note("clones of a job are added up, without percentiles: set group_reporting")
     directions = {}
     for key in {key: None for job in jobs for key in job.directions}:
@@ -225,7 +225,7 @@ def _text_jobs(path: Path, rows: Rows) -> Iterator[Job]:
 
 
 class _Text:
-    """Reads fio's text line by line. Its figures have three or four digits."""
+    """Reads fio's text, whose figures have three or four digits, line by line."""
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
@@ -234,7 +234,7 @@ class _Text:
         self.unit = "u"
 
     def jobs(self, line: str) -> Iterator[Job]:
-        """Read one line, and give the job that ends with it."""
+        """Read one line, and yield the job that it ends."""
         if TERSE.match(line):
             job = _terse(line.split(";"))
             self.rows.unreadable += job is None
@@ -253,7 +253,7 @@ class _Text:
             self._figures(self.part, line)
 
     def end(self) -> Iterator[Job]:
-        """Give the job that was read."""
+        """Yield the last job."""
         if self.job:
             self.rows.note("figures of fio's text are rounded: --output-format=json has them all")
             yield self.job
@@ -286,13 +286,13 @@ def _text_direction(text: str) -> Direction | None:
         return None
     factor = {"": 1, "k": 1000, "m": 10**6}[iops[2].lower()]
     unit = bandwidth[2].lower()
-    if unit and bandwidth[3] is None:  # fio 2, whose KB are of 1,024 bytes, and which has no second figure in brackets
+    if unit and bandwidth[3] is None:  # fio 2: its KB have 1,024 bytes, and it prints no second figure in brackets
         unit = f"{unit[0]}i"
     return Direction(rate * factor, amount * BYTES[unit])
 
 
 def _c_time(rows: Rows, text: str) -> datetime | None:
-    """`Sat Nov 21 20:15:37 2026`, as C's ctime has it."""
+    """`Sat Nov 21 20:15:37 2026`, as C's ctime prints it."""
     tokens = text.split()
     month = text_log.MONTHS.get(tokens[1]) if len(tokens) == 5 else None
     if month is None:

@@ -1,10 +1,10 @@
 """HCIBench: the summary of a test case (`CASE-res.txt`), or a folder of results with fio's reports of each VM.
 
-A summary of a test is `benchmark/CASE`, with datastore and job behind it where there are several. In a folder, each
-VM's own report is `benchmark/CASE/vm/NAME`. Layout and meaning are those of the programs that write them,
+A summary of a test is `benchmark/CASE`, followed by datastore and job if there are several. In a folder, each VM's own
+report is `benchmark/CASE/vm/NAME`. Layout and meaning are those of the programs that write them,
 https://github.com/vmware-labs/hci-benchmark-appliance (parseFioResult.rb, parseVdbResult.rb, rvc-util.rb): IOPS and
-throughput are sums over VMs, latencies and percentiles means over VMs; vdbench's percentile is mean + 1.645 standard
-deviations. Not read: vdbench's reports of each VM, and the table of hosts' usage, whose form is not public.
+throughput are sums over VMs, latencies and percentiles are means over VMs; vdbench's percentile is mean + 1.645
+standard deviations. Not read: vdbench's reports of each VM, and the table of hosts' usage, whose form is not public.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LABELS = {
     "95%tile_R_LAT": ("read_latency_ms_p95", 1),
     "95%tile_W_LAT": ("write_latency_ms_p95", 1),
 }
-"""Figures of a job; MB/s are of 2^20 bytes."""
+"""Figures of a job; a MB has 2^20 bytes."""
 USAGES = {"CPU USAGE": (), "vSAN PCPU USAGE": ("process", "vSAN")}
 USAGE = {"cpu.usage": "usage_pct", "cpu.utilization": "utilization_pct"}
 _PAIR = re.compile(r"([\w%][\w% ]{0,40}?)\s{0,40}[=:]\s{1,40}(\S.{0,500})")
@@ -53,12 +53,12 @@ def recognises(head: bytes) -> bool:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder has summaries in it, or is that of a test case with the summary beside it."""
+    """Whether a folder has summaries in it, or belongs to a test case whose summary is beside it."""
     return bool(_summaries(path))
 
 
 def read(path: Path) -> Reading:
-    """The summaries, and in a folder the reports of each VM."""
+    """The summaries and, in a folder, the reports of each VM."""
     rows = Rows(path, ("benchmark",))
     return Reading(path.name, "hcibench", _frames(path, rows), rows.gaps, rows.notes)
 
@@ -116,7 +116,7 @@ def _summary(rows: Rows, case: str, text: str) -> None:
 
 
 class _Summary:
-    """What the pairs of label and value in a summary say."""
+    """The pairs of label and value in a summary."""
 
     def __init__(self, rows: Rows, case: str) -> None:
         self.rows = rows
@@ -155,7 +155,7 @@ class _Summary:
 
 
 def _report(rows: Rows, case: str, path: Path) -> None:
-    """Read a JSON file of a test case: a VM's reports of fio, or the usage of the cluster's hosts."""
+    """Read a JSON file of a test case: fio's reports of a VM, or the usage of the cluster's hosts."""
     head = outside.head(path)
     if fio_output.recognises(head):
         rows.root = ("benchmark", case, "vm", path.stem)

@@ -1,8 +1,8 @@
 """sysbench 0.4, 0.5, 1.0 and 1.1: the lines it prints while it runs, and its summary.
 
 Form: https://github.com/akopytov/sysbench, src/sysbench.c, src/sb_timer.c and src/tests. The summary becomes
-`benchmark/NAME`, named for the file, and `benchmark/NAME#2` ... for more runs in it. What it reports in between becomes
-`benchmark/NAME/series/intervals`. sysbench knows no clock time.
+`benchmark/NAME`, named after the file; further runs in it become `benchmark/NAME#2` ... Intermediate reports become
+`benchmark/NAME/series/intervals`. sysbench prints no clock time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _RATES = (
     re.compile(rf"Total operations: [0-9]{{1,20}} \({_NUMBER} per second\)"),
     re.compile(rf"Operations performed: [0-9]{{1,20}} \({_NUMBER} ops/sec\)"),
 )
-"""What the tests call their throughput: databases, cpu, sysbench 1.1, fileio of 0.4, memory, memory of 0.4."""
+"""Names of the throughput: databases, cpu, sysbench 1.1, fileio of 0.4, memory, memory of 0.4."""
 EXPECTED = {
     f"response_ms_{name}": (f"sysbench --percentile={name[1:]}", f"{name[1:]}th percentile") for name in ("p95", "p99")
 }
@@ -52,7 +52,7 @@ _FIELD = re.compile(rf"({'|'.join(map(re.escape, _FIELDS))})\s{{1,60}}{_NUMBER}(
 
 
 def recognises(head: bytes) -> bool:
-    """Whether there is sysbench's first line, or its summary."""
+    """Whether it has sysbench's first line, or its summary."""
     return any(
         re.match(r"sysbench v?[0-9]\.", line) or line.startswith(("Threads fairness:", "OLTP test statistics:"))
         for line in text_log.first_lines(head, 1000)
@@ -76,7 +76,7 @@ class Lines:
         self.name = rows.root[1]
         self.runs = 0
         self.found: dict[str, float] = {}
-        """What the summary of this run said."""
+        """Figures of this run's summary."""
         self.rate_rank = len(_RATES)
         self.has_intervals = False
 
@@ -99,7 +99,7 @@ class Lines:
                     self.found["throughput_per_s"], self.rate_rank = float(rate[1]), rank
 
     def finish(self) -> None:
-        """Write the last run, and say what is to be said."""
+        """Write the last run; add the notes and gaps."""
         self._end()
         self.rows.note("no times: sysbench prints none")
 
@@ -120,7 +120,7 @@ class Lines:
             self.found[f"response_ms_{name}"] = value
 
     def _end(self) -> None:
-        """Write the summary of a run, and begin another."""
+        """Write the summary of a run, and begin the next one."""
         found, self.found, self.rate_rank, self.has_intervals = self.found, {}, len(_RATES), False
         total_s, events = found.pop("total_s", 0), found.pop("events", None)
         if events is not None and total_s > 0:

@@ -1,6 +1,6 @@
 """iostat of sysstat: `iostat -xt 5`, the devices of Linux.
 
-Columns are found by their names; those of versions since 2008 are known. Form and meaning: iostat(1),
+Columns are found by name; the names of all versions since 2008 are known. Form and meaning: iostat(1),
 https://man7.org/linux/man-pages/man1/iostat.1.html.
 """
 
@@ -36,7 +36,7 @@ _ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:Z|[+-][0-9]{4})")
 
 
 def recognises(head: bytes) -> bool:
-    """Whether there is iostat's first line and a header of devices."""
+    """Whether it has iostat's first line and a header of devices."""
     lines = text_log.first_lines(head)
     has_devices = any(line.startswith("Device") and _columns(line.split()) for line in lines)
     return has_devices and any(text_log.linux_header(line) for line in lines)
@@ -55,19 +55,19 @@ def _columns(tokens: list[str]) -> bool:
 
 
 class Lines:
-    """Reads iostat line by line, in a file of its own or as a part of another."""
+    """Reads iostat line by line, in a file of its own or inside another."""
 
     def __init__(self, rows: Rows, dates: Dates, name_from_header: bool = True) -> None:
-        """Write to `rows`; whether its root is named for the host of the first line."""
+        """Write to `rows`; `name_from_header`: whether its root gets the host's name from the first line."""
         self.rows = rows
         self.dates = dates
         self.name_from_header = name_from_header
         self.names: list[str] = []
         self.time: datetime | None = None
         self.reports = 0
-        """Reports begun since the program was: the first is the average since boot."""
+        """Reports since iostat started: the first is the average since boot."""
         self.has_cpu = False
-        """Whether the report that is read began with its `avg-cpu` lines."""
+        """Whether the current report began with `avg-cpu` lines."""
         self.in_cpu = False
 
     def feed(self, line: str) -> None:
@@ -91,13 +91,13 @@ class Lines:
             self._row(tokens)
 
     def finish(self) -> None:
-        """Say what is to be said."""
+        """Add the notes and gaps."""
         self.rows.note("iostat's first report is the average since boot: left out")
         if self.time is None:
             self.rows.gaps.append(outside.Gap("iostat -t", "times"))
 
     def _is_time(self, tokens: list[str]) -> bool:
-        """Whether the line is a time, which is then that of the report."""
+        """Whether the line is a time; it is kept as the report's."""
         if len(tokens) == 1 and _ISO.fullmatch(tokens[0][:40]):
             try:
                 self.time = datetime.fromisoformat(tokens[0]).astimezone(UTC)

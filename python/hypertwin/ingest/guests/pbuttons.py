@@ -1,10 +1,10 @@
 """pButtons and SystemPerformance reports of InterSystems Caché and IRIS: one HTML file with the output of many tools.
 
 Read are the sections mgstat, vmstat, iostat, sar-u, sar-d and free (Linux) and perfmon (Windows); a section begins with
-`<div id=NAME>` and ends with `</pre>`, its end comment or the next one. The HTML is searched for these marks and
-otherwise never interpreted. What two sections tell, the first one tells. The layout is that of the public extractors,
-https://github.com/murrayo/yape and https://github.com/murrayo/yaspe; mgstat's columns are of InterSystems' Monitoring
-Guide, "Monitoring Performance Using ^mgstat".
+`<div id=NAME>` and ends with `</pre>`, its end comment or the next section. The HTML is only searched for these marks,
+never interpreted. If two sections have the same metric, the first one counts. The layout is that of the public
+extractors, https://github.com/murrayo/yape and https://github.com/murrayo/yaspe; mgstat's columns are from the
+Monitoring Guide of InterSystems, "Monitoring Performance Using ^mgstat".
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ PERFMON = {
     ("physicaldisk", "avg. disk sec/write"): ("write_latency_ms", 1000),
     ("physicaldisk", "current disk queue length"): ("active_commands", 1),
 }
-"""Counters of Windows that are metrics, by object and counter in lower case."""
+"""Metrics by Windows' object and counter, in lower case."""
 EXPECTED = {
     "glorefs_per_s": ("mgstat", "work of the database"),
     "guest_cpu_pct": ("vmstat, sar-u or perfmon", "CPU inside the guest"),
@@ -64,7 +64,7 @@ EXPECTED = {
     "disk_busy_pct": ("iostat, sar-d", "busy time of disks"),
 }
 _MARK = re.compile(r"<div id=\"?([\w .-]{1,60})\"?\s?>|<!-- (beg|end)_([\w-]{1,40}) -->|(</pre>|Topofpage)")
-_MACHINE = re.compile(r"^\s{0,20}(?:<[^<>]{0,200}>)*\S{1,100} on machine ([^\s<]{1,256})", re.MULTILINE)
+_HOST = re.compile(r"^\s{0,20}(?:<[^<>]{0,200}>)*\S{1,100} on machine ([^\s<]{1,256})", re.MULTILINE)
 _RUN = re.compile(r"Profile run .{0,300} on ([A-Z][a-z]{2}) ([0-9]{1,2}),? ([0-9]{4}|[0-9]{2})\b")
 _CPUS = re.compile(r"numberofcpus=([0-9]{1,5})")
 _COUNTER = re.compile(r"(?:\\\\([^\\]{1,256}))?\\?([^\\(]{1,100})(?:\((.{1,300})\))?\\([^\\]{1,200})")
@@ -72,7 +72,7 @@ _BIAS = re.compile(r"\(PDH-CSV 4\.0\) \(.{0,100}\)\((-?[0-9]{1,4})\)")
 
 
 def recognises(head: bytes) -> bool:
-    """Whether it is such a report: HTML with the marks of its sections, or the line on its run."""
+    """Whether it is such a report: HTML with the marks of sections, or the line about the run."""
     text = head.lower()
     is_html = b"<html" in text or b"<div id=" in text
     return is_html and any(mark in text for mark in (b"profile run ", b"beg_mgstat", b"#mgstat", b"id=mgstat"))
@@ -81,10 +81,10 @@ def recognises(head: bytes) -> bool:
 def read(path: Path) -> Reading:
     """The measurements of `guest/HOST` and its disks, from the sections that are known."""
     head = outside.head(path).decode("utf-8", "replace")
-    machine, run = _MACHINE.search(head), _RUN.search(head)
-    rows = _OneSource(path, ("guest", machine[1] if machine else text_log.stem(path)))
+    host, run = _HOST.search(head), _RUN.search(head)
+    rows = _OneSource(path, ("guest", host[1] if host else text_log.stem(path)))
     near = _run_date(run) if run else None
-    document = _Document(rows, Dates(rows, near), named=machine is not None)
+    document = _Document(rows, Dates(rows, near), named=host is not None)
     frames = rows.frames(outside.text_lines(path), document.feed, document.finish, EXPECTED)
     return Reading(path.name, "pbuttons", frames, rows.gaps, rows.notes)
 
@@ -98,7 +98,7 @@ def _run_date(found: re.Match[str]) -> date | None:
 
 
 class _OneSource(Rows):
-    """Rows of several sections, of which the first that has a metric is the only one to give it."""
+    """Rows of several sections; only the first section with a metric gives it."""
 
     section = ""
 
@@ -107,7 +107,7 @@ class _OneSource(Rows):
         self.given: dict[tuple[str, tuple[str, ...]], str] = {}
 
     def add(self, time: datetime | None, metric: str, value: float, *below: str) -> None:
-        """One measurement, unless another section gives them."""
+        """Add a measurement, unless an earlier section has the metric."""
         if self.given.setdefault((metric, below[:1]), self.section) == self.section:
             super().add(time, metric, value, *below)
 
@@ -128,7 +128,7 @@ class _Document:
         self.section: _Section | None = None
 
     def feed(self, line: str) -> None:
-        """Read one line: marks begin and end sections, the rest is the section's."""
+        """Read one line: marks begin and end sections, other lines belong to the section."""
         if "<" in line and (found := list(_MARK.finditer(line[: text_log.MOST_LINE]))):
             if self.section and (before := line[: found[0].start()].strip()):
                 self._line(before)
@@ -184,7 +184,7 @@ class _Document:
 
 
 class _Csv:
-    """Lines of values between commas, the date and the time first: mgstat, free."""
+    """Comma-separated values that begin with date and time: mgstat, free."""
 
     def __init__(self, rows: Rows, dates: Dates, columns: Mapping[str, tuple[str, int]]) -> None:
         self.rows = rows
@@ -207,7 +207,7 @@ class _Csv:
             self._row(cells)
 
     def finish(self) -> None:
-        """Say what is to be said."""
+        """Add the notes and gaps."""
         if self.names:
             self.rows.note(text_log.NO_ZONE)
 
@@ -232,7 +232,7 @@ class _Csv:
 class _Perfmon:
     """Windows' counters: a header of paths, as `\\\\HOST\\PhysicalDisk(0 C:)\\Disk Reads/sec`, then a line per sample.
 
-    pButtons may have split the time into two columns and left the host out (its "processed" form).
+    pButtons may have split the time into two columns and left out the host (its "processed" form).
     """
 
     def __init__(self, rows: Rows, dates: Dates, named: bool) -> None:
@@ -240,10 +240,10 @@ class _Perfmon:
         self.dates = dates
         self.named = named
         self.columns: dict[int, tuple[str, int, tuple[str, ...]]] | None = None
-        """Metric, factor and disk by the place of the column."""
+        """Metric, factor and disk, by the column's index."""
         self.time_columns = 1
         self.behind = timedelta()
-        """What is to be added to times to make them UTC."""
+        """What to add to times for UTC."""
 
     def feed(self, line: str) -> None:
         """Read one line."""
@@ -261,7 +261,7 @@ class _Perfmon:
             self._row(self.columns, cells)
 
     def finish(self) -> None:
-        """Say what is to be said."""
+        """Add the notes and gaps."""
         if self.columns is not None and not self.columns:
             self.rows.gaps.append(Gap("perfmon counters in English", "CPU and disks inside the guest"))
 
@@ -300,5 +300,5 @@ class _Perfmon:
             cell = cells[at] if at < len(cells) else ""
             if (value := outside.number(cell)) is not None:
                 self.rows.add(time + self.behind, metric, value * factor, *below)
-            elif cell.strip():  # a blank is perfmon's way to say that it has no value yet
+            elif cell.strip():  # perfmon writes a blank until it has a value
                 self.rows.unreadable += 1

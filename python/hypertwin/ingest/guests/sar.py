@@ -1,7 +1,7 @@
 """sar and sadf of sysstat: the text of `sar -A`, `sadf -d` (semicolons) and `sadf -j` (JSON).
 
-Sections and columns are found by their names; those that no metric is of are passed over. Forms and meaning: sar(1) and
-sadf(1) of sysstat, https://man7.org/linux/man-pages/man1/sar.1.html.
+Sections and columns are found by name; those without a metric are skipped. Forms and meaning: sar(1) and sadf(1) of
+sysstat, https://man7.org/linux/man-pages/man1/sar.1.html.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from hypertwin.ingest.telemetry import Reading
 from hypertwin.ingest.text_log import Clock, Dates, Rows
 
 PAGE_BYTES = 4096
-"""What `pswpin/s` counts, on every machine that this project models."""
+"""The unit of `pswpin/s`, on all hardware that this project models."""
 MOST_SECTIONS = 1000
-"""Different rows of column names."""
+"""Distinct rows of column names."""
 DISK = {
     "tps": ("iops", 1),
     "rkB/s": ("read_bytes_per_s", 1024),
@@ -57,7 +57,7 @@ CPU = {
     "steal_pct": ("%steal",),
 }
 OTHER_KEYS = frozenset(("INTR", "TTY", "FILESYSTEM", "BUS", "FAN", "TEMP", "IN", "FCHOST", "PID", "UID", "BAT"))
-"""First columns of sections about other things."""
+"""First columns of sections that are skipped."""
 EXPECTED = {
     "guest_cpu_pct": ("sar -u", "CPU inside the guest"),
     "steal_pct": ("sar -u, %steal", "steal: CPU that the hypervisor did not give"),
@@ -72,7 +72,7 @@ _ZONE = re.compile(r"([0-9-]{10})[ T]([0-9:]{8})(?: ?(UTC|[A-Z]{2,5}))?")
 
 
 def recognises(head: bytes) -> bool:
-    """Whether it is the text of sar, or what sadf makes for other programs."""
+    """Whether it is text of sar, or output of sadf."""
     lines = text_log.first_lines(head, 50)
     if any(_SADF.match(line) for line in lines) or re.match(rb'\s*\{\s*"sysstat"', head):
         return True
@@ -97,16 +97,16 @@ def read(path: Path) -> Reading:
 
 
 class Record:
-    """Writes one row of sar, by its columns' names, whatever form it came in."""
+    """Writes rows of sar, by column name, from any of its forms."""
 
     def __init__(self, rows: Rows) -> None:
         """Write to `rows`."""
         self.rows = rows
         self.cpus: int | None = None
-        """Logical CPUs, until they are written."""
+        """Number of logical CPUs, until it is written."""
 
     def add(self, time: datetime | None, cells: Mapping[str, object], interval_s: float | None) -> None:
-        """Write a row; `interval_s` is the time that it is of, where that is known."""
+        """Write a row; `interval_s` is the length of its interval, if known."""
         if "DEV" in cells:
             is_idle = self.rows.decimal(cells.get("tps")) == 0
             columns = {name: to for name, to in DISK.items() if name != "await"} if is_idle else DISK
@@ -150,27 +150,27 @@ class Record:
         self.rows.add(time, "guest_cpu_pct", 100 - (shares["%idle"] or 0) - (shares.get("%iowait") or 0))
 
     def _memory(self, time: datetime | None, cells: Mapping[str, object]) -> None:
-        """Memory in use without buffers and cache, which older versions of sysstat count as used and newer do not."""
+        """Memory in use without buffers and cache, which only older versions of sysstat count as used."""
         names = ("kbmemused", "kbmemfree", "%memused", "kbbuffers", "kbcached")
         figures = [self.rows.decimal(cells.get(name)) for name in names]
         if any(figure is None for figure in figures):
             return
         used, free, share, buffers, cached = (figure or 0 for figure in figures)
         if share > 0:
-            neither = used / share * 100 - free - used  # of all memory, what is neither free nor "used"
+            neither = used / share * 100 - free - used  # memory that is neither free nor "used"
             if abs(neither) < abs(neither - buffers - cached):
                 used -= buffers + cached
         self.rows.add(time, "memory_used_bytes", max(used, 0) * 1024)
 
 
 class Lines:
-    """Reads the text of sar line by line, in a file of its own or as a part of another.
+    """Reads the text of sar line by line, in a file of its own or inside another.
 
-    Each section keeps its own clock: a file of `sar -A -f` has one section after the other, each of the whole day.
+    Each section has its own clock: a file of `sar -A -f` has one section after the other, each for the whole day.
     """
 
     def __init__(self, rows: Rows, dates: Dates, name_from_header: bool = True) -> None:
-        """Write to `rows`; whether its root is named for the host of the first line."""
+        """Write to `rows`; `name_from_header`: whether its root gets the host's name from the first line."""
         self.rows = rows
         self.dates = dates
         self.record = Record(rows)
@@ -195,7 +195,7 @@ class Lines:
         tokens = line.split()
         seconds = text_log.seconds_of_day(tokens[0], *tokens[1:2]) if tokens else None
         if seconds is None:
-            return  # empty, `Average:` in any language, or another system's
+            return  # empty, `Average:` in any language, or not sar's
         cells = tokens[2:] if tokens[1:2] and tokens[1].upper() in ("AM", "PM") else tokens[1:]
         if not cells or cells[0] in ("LINUX", "COM"):
             return
@@ -205,7 +205,7 @@ class Lines:
             self._row(seconds, cells)
 
     def finish(self) -> None:
-        """Say what is to be said."""
+        """Add the notes and gaps."""
         self.rows.note(text_log.NO_ZONE)
         if self.day is None:
             self.rows.note("no date in the first line: no times")
@@ -234,7 +234,7 @@ class Lines:
 
 
 class Separated:
-    """Reads what `sadf -d` makes, line by line."""
+    """Reads the output of `sadf -d`, line by line."""
 
     def __init__(self, rows: Rows) -> None:
         """Write to `rows`."""
@@ -256,7 +256,7 @@ class Separated:
             self._row(line.split(";"))
 
     def finish(self) -> None:
-        """Nothing is left to be said."""
+        """Nothing is left to do."""
 
     def _row(self, fields: list[str]) -> None:
         if len(fields) > 3 and fields[3].startswith(("LINUX-RESTART", "COM")):
@@ -271,7 +271,7 @@ class Separated:
         self.record.add(self._time(fields[2]), cells, outside.number(fields[1]))
 
     def _time(self, text: str) -> datetime | None:
-        """`2026-11-21 20:15:32 UTC`, without the zone for `sadf -t`, or seconds since 1970 for `sadf -U`."""
+        """`2026-11-21 20:15:32 UTC`; `sadf -t` leaves out the zone, `sadf -U` gives seconds since 1970."""
         found = _ZONE.fullmatch(text) if len(text) < 40 else None
         if found is None:
             return text_log.epoch(outside.number(text))
@@ -306,7 +306,7 @@ def _json_frames(path: Path, rows: Rows) -> Iterator[pl.DataFrame]:
 
 
 def _json_item(rows: Rows, record: Record, item: Mapping[str, object]) -> None:
-    """Write one sample of `sadf -j`, under the names that sar's columns have."""
+    """Write one sample of `sadf -j`, under the names of sar's columns."""
     stamp = _mapping(item.get("timestamp"))
     day, clock = str(stamp.get("date", ""))[:20], str(stamp.get("time", ""))[:20]
     time = text_log.date_time(Dates(rows), [day, clock])

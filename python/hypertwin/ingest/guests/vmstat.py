@@ -1,8 +1,8 @@
 """vmstat of Linux (procps): `vmstat 5`, with or without `-t`, `-w`, `-a`, `-S`.
 
-Columns are found by their names, so their number and width do not matter. Form and meaning: vmstat(8) of procps-ng,
-https://man7.org/linux/man-pages/man8/vmstat.8.html. The forms of AIX, Solaris and BSD, whose columns mean other things,
-are refused.
+Columns are found by name, so their number and width do not matter. Form and meaning: vmstat(8) of procps-ng,
+https://man7.org/linux/man-pages/man8/vmstat.8.html. The forms of AIX, Solaris and BSD are refused: their columns mean
+other things.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ KNOWN = frozenset(
 ELSEWHERE = frozenset(("avm", "fre", "swap", "w", "re", "pi", "po", "fr", "sr", "de", "mf", "flt", "cy", "pc", "ec"))
 """Columns of vmstat on AIX, Solaris, HP-UX or BSD."""
 SHORTEST_PAGE = 15
-"""Rows after which a header is repeated, at least (procps: a screen's height less 3). One that comes sooner is of a new
-run, whose first row is dropped, too."""
+"""Rows between two headers of one run, at least (procps: a screen's height less 3). A header that comes sooner begins a
+new run, whose first row is dropped too."""
 UNIT_ROWS = 8
-"""Rows that are looked at to tell the unit of memory."""
+"""Rows from which the unit of memory is derived."""
 EXPECTED = {
     "steal_pct": ("vmstat st", "steal: CPU that the hypervisor did not give"),
     "iowait_pct": ("vmstat wa", "time that waited for I/O"),
@@ -36,12 +36,12 @@ EXPECTED = {
 
 
 def recognises(head: bytes) -> bool:
-    """Whether there is a header of vmstat, of whatever system."""
+    """Whether it has a header of vmstat, of any system."""
     return any(_is_header(line.split()) for line in text_log.first_lines(head) if len(line) < 1000)
 
 
 def read(path: Path) -> Reading:
-    """The measurements of `guest/NAME`, named for the file: vmstat does not say the host."""
+    """The measurements of `guest/NAME`, named after the file: vmstat does not name the host."""
     rows = Rows(path, ("guest", text_log.stem(path)))
     lines = Lines(rows, Dates(rows))
     frames = rows.frames(outside.text_lines(path), lines.feed, lines.finish, EXPECTED)
@@ -53,7 +53,7 @@ def _is_header(tokens: list[str]) -> bool:
 
 
 class Lines:
-    """Reads vmstat line by line, in a file of its own or as a part of another."""
+    """Reads vmstat line by line, in a file of its own or inside another."""
 
     def __init__(self, rows: Rows, dates: Dates) -> None:
         """Write to `rows`."""
@@ -61,17 +61,17 @@ class Lines:
         self.dates = dates
         self.names: list[str] = []
         self.before = 0
-        """Tokens before the columns: a date and time that something put there."""
+        """Tokens before the columns: a date and time added by another program."""
         self.zone = ""
         self.page = 0
         """Rows since the last header."""
         self.fresh = True
-        """Whether the next row is the first of a run: the average since boot."""
+        """Whether the next row is the first of a run, which is the average since boot."""
         self.dropped = 0
         self.unit: float | None = None
         self.last: datetime | None = None
         self.kept: list[tuple[datetime | None, dict[str, float], bool]] = []
-        """Rows that wait until the unit is known."""
+        """Rows that wait for the unit of memory."""
 
     def feed(self, line: str) -> None:
         """Read one line."""
@@ -85,7 +85,7 @@ class Lines:
             self._row(tokens)
 
     def finish(self) -> None:
-        """Read what waits, and say what is to be said."""
+        """Write the waiting rows; add the notes and gaps."""
         self._flush()
         if self.dropped:
             self.rows.note(f"the first row of a run is the average since boot: {self.dropped} left out")
@@ -129,9 +129,9 @@ class Lines:
         self.kept = []
 
     def _unit(self) -> float:
-        """Bytes of one unit of memory: with `-S`, what is printed does not say which.
+        """Bytes of one unit of memory, which with `-S` the output does not name.
 
-        Linux counts pages of 4 KiB, so KiB, the default, are multiples of 4, and nothing else is for long.
+        Linux counts pages of 4 KiB: in KiB, the default, all values are multiples of 4; in other units not for long.
         """
         memory = ("swpd", "free", "buff", "cache", "inact", "active")
         cells = [cells[name] for _, cells, _ in self.kept for name in memory if name in cells]

@@ -1,1 +1,10 @@
-"""Linux/KVM in: libvirt, Proxmox VE, and what a host says of itself."""
+"""Readers of Linux/KVM hosts: libvirt, Proxmox VE, and what a host says about itself.
+
+| file | what it reads |
+|---|---|
+| `libvirt_uri.py` | hosts behind libvirt URIs: inventory and telemetry |
+| `libvirt_xml.py`, `libvirt_stats.py` | libvirt's XML; its statistics |
+| `proxmox.py` | saved answers of the Proxmox VE API |
+| `lscpu.py` | `lscpu -J` and `numactl -H` |
+| `linux_host.py` | what these share: lists of CPUs, their numbering, clocks, weights |
+"""

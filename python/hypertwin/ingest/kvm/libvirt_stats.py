@@ -2,8 +2,8 @@
 
 Format: libvirt.org/manpages/virsh.html, domstats (`virConnectGetAllDomainStats`). All are counters since the domain's
 start: `cpu.time`, `vcpu.N.time`, `vcpu.N.delay` and `block.N.*.times` in nanoseconds, balloon sizes in KiB. `delay` is
-how long a vCPU's thread could run and waited for a CPU (Linux, Documentation/scheduler/sched-stats.rst): what a guest
-sees as steal, and ESXi calls ready.
+how long a vCPU's thread was runnable but waited for a CPU (Linux, Documentation/scheduler/sched-stats.rst): what a
+guest sees as steal, and ESXi calls ready.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ COSTS = {
     "virNodeGetCPUStats": "utilization of the host",
     "virNodeGetMemoryStats": "free memory of the host",
 }
-"""Counters that a host may not have, and what cannot be said without them."""
+"""Counters that some hosts lack, and what cannot be said without them."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What a host's counters were at one moment."""
+    """A host's counters at one moment."""
 
     time: datetime
     """By this machine's clock, in UTC."""
@@ -51,7 +51,7 @@ class Sample:
 
 
 class Size(NamedTuple):
-    """What is constant of a host."""
+    """The constants of a host."""
 
     name: str
     cores: int
@@ -72,7 +72,7 @@ class Span:
         return _number(self.after.get(key))
 
     def grew(self, key: str) -> float | None:
-        """How much a counter grew; None where it is missing or went back, as when a domain was restarted."""
+        """How much a counter grew; None if it is missing or went back, as after a restart of the domain."""
         first, last = _number(self.before.get(key)), _number(self.after.get(key))
         return last - first if first is not None and last is not None and last >= first else None
 
@@ -83,7 +83,7 @@ class Span:
 
 
 def demand(before: Sample, after: Sample, domain: str, clock_hz: float) -> Demand | None:
-    """What a domain wanted between two samples: CPU that it used or waited for, and I/O operations of all its disks."""
+    """A domain's demand between two samples: CPU that it used or waited for, and I/O operations of all its disks."""
     span = _span(before, after, domain)
     cores = span.per_s("cpu.time", 1e9) if span else None
     if span is None or cores is None:
@@ -146,7 +146,7 @@ def _domains(before: Sample, after: Sample) -> Iterator[Value]:
 
 
 def _vcpus(vm: tuple[str, str], span: Span) -> Iterator[Value]:
-    """A thread runs, waits for a CPU or sleeps: what is neither run nor ready is wait."""
+    """A thread runs, waits for a CPU or sleeps: time that is neither run nor ready is wait."""
     runs, readies = [], []
     for number in _numbers(span.after, "vcpu", "time"):
         vcpu = (*vm, "vcpu", str(number))
@@ -223,7 +223,7 @@ def _numbers(stats: Stats, group: str, key: str) -> list[int]:
 
 
 def _sum(values: Sequence[float | None]) -> float | None:
-    """The sum of values that are all there; None for none."""
+    """The sum of the values; None if there are none, or one is missing."""
     there = [value for value in values if value is not None]
     return sum(there) if there and len(there) == len(values) else None
 

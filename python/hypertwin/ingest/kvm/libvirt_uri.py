@@ -1,8 +1,8 @@
-"""Hosts that libvirt manages, asked over their URIs with a read-only connection: what there is, and what it does.
+"""Hosts that libvirt manages, read over a read-only connection to their URIs: inventory and telemetry.
 
-The library is an optional one (`libvirt-python`, `hypertwin[libvirt]`): it is built against the system's libvirt. This
-file talks to it; `libvirt_xml` and `libvirt_stats` make sense of what it says. URIs: libvirt.org/uri.html. Two keys of
-a URI's query are hypertwin's own: `seconds`, how long to measure, and `interval` between samples.
+The library (`libvirt-python`, `hypertwin[libvirt]`) is optional, because it is built against the system's libvirt. This
+file talks to it; `libvirt_xml` and `libvirt_stats` interpret the answers. URIs: libvirt.org/uri.html. Two keys of a
+URI's query are hypertwin's own: `seconds`, how long to measure, and `interval` between samples.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Target:
-    """A URI, split into what is libvirt's and what is hypertwin's."""
+    """A URI, split into libvirt's part and hypertwin's own."""
 
     shown: str
-    """As it may be shown."""
+    """Safe to show."""
     uri: str
     address: Address
     seconds: float
@@ -56,7 +56,7 @@ class Target:
 
 @dataclass
 class Domain:
-    """A domain of a host, asked."""
+    """What a host answered about one of its domains."""
 
     name: str
     told: DomainTold
@@ -66,7 +66,7 @@ class Domain:
 
 @dataclass
 class Site:
-    """A host, asked."""
+    """What a host answered."""
 
     target: Target
     connection: Any
@@ -78,19 +78,19 @@ class Site:
     """Storage pools, and the folder of each."""
     gaps: list[Gap] = field(default_factory=list)
     assumed: list[Assumption] = field(default_factory=list)
-    """About its domains, by name; `_assumed` says what is assumed of the host."""
+    """About its domains, by name; `_assumed` has the assumptions about the host."""
     renamed: bool = False
 
     @property
     def size(self) -> Size:
-        """What telemetry says of it as constant."""
+        """Its constants, for telemetry."""
         cores = self.told.sockets * self.told.cores_per_socket
         clock = None if self.told.clock_hz is None else self.told.clock_hz / 1e6
         return Size(self.name, cores, cores * self.told.threads_per_core, clock)
 
 
 def read(sources: Sequence[str]) -> Inventory:
-    """The hosts behind these URIs, with their domains and what these use in a few seconds.
+    """The hosts behind these URIs, with their domains and the demand of these in a few seconds.
 
     Raises SourceError, UnreachableError, MissingLibraryError.
     """
@@ -121,7 +121,7 @@ def read(sources: Sequence[str]) -> Inventory:
 
 
 def read_telemetry(source: str) -> Reading:
-    """What the domains of a host do, sampled for some seconds from now on. Raises as `read` does."""
+    """Telemetry of a host and its domains, sampled from now on for some seconds. Raises as `read` does."""
     aim = target(source, TELEMETRY_SECONDS, TELEMETRY_INTERVAL)
     if aim.seconds <= 0:
         refuse(aim.shown, "seconds", f"{aim.seconds:g}", "more than 0", "leave it out", "bad-address")
@@ -155,7 +155,7 @@ def _frames(site: Site, aim: Target, reading: Reading, stack: ExitStack) -> Iter
 
 
 def target(text: str, seconds: float, interval: float) -> Target:
-    """A URI with what its query says of measuring, and these where it does not. Raises SourceError."""
+    """A URI, with `seconds` and `interval` where its query does not say. Raises SourceError."""
     parsed = address.parse(text, SCHEMES, ALLOWED, local=True)
     if not parsed.path:
         _refuse_uri(str(parsed), ALLOWED, "qemu:///system is this machine; test:///default is libvirt's example")
@@ -205,7 +205,7 @@ def connected(aim: Target) -> Iterator[Any]:
         try:
             for each in asked:
                 each[4] = aim.address.user if each[0] in names else address.password(aim.address)
-        except HypertwinError as error:  # cannot pass through libvirt
+        except HypertwinError as error:  # an exception cannot pass through libvirt
             trouble.append(error)
             return -1
         return 0
@@ -230,7 +230,7 @@ def _unreachable(aim: Target, error: Exception) -> UnreachableError:
 
 
 def _asked(site_gaps: list[Gap], gap: Gap, call: Callable[[], T], default: T) -> T:
-    """What a call answers; where the driver or the permissions lack it, `default` and a gap."""
+    """The answer of a call; `default` and a gap where driver or permissions do not allow it."""
     try:
         return call()
     except _library().libvirtError:
@@ -283,7 +283,7 @@ def _ask_pools(site: Site) -> None:
 
 
 def _two_samples(sites: Sequence[Site]) -> tuple[list[Sample], list[Sample]]:
-    """Samples of all hosts, some seconds apart: the longest that a URI asks for."""
+    """Two samples of all hosts, as many seconds apart as the URI that asks for most."""
     seconds = max(site.target.seconds for site in sites)
     before = [_sample(site.connection) for site in sites]
     if not any(sample.domains for sample in before) or seconds <= 0:
@@ -382,7 +382,7 @@ def _inventory(sites: Sequence[Site], before: Sequence[Sample], after: Sequence[
 
 
 def _assumed(site: Site, version: int) -> Iterator[str]:
-    """What was assumed of a host."""
+    """The assumptions about a host."""
     if site.renamed:
         yield "another host has the same name: this one got a number"
     yield from site.told.assumed
@@ -397,7 +397,7 @@ def _demand(first: Sample, last: Sample, domain: Domain, clock_hz: float) -> Dem
 
 
 def _vm(site: Site, domain: Domain, version: int, folders: dict[str, tuple[str, str]], last: Sample) -> Vm:
-    """The machine of a domain, with what is known of its host."""
+    """A domain as a VM, with the help of what is known about its host."""
     limit = None
     if domain.told.limit_cores is not None and site.told.clock_hz is not None:
         limit = domain.told.limit_cores * site.told.clock_hz / 1e6
@@ -412,7 +412,7 @@ def _vm(site: Site, domain: Domain, version: int, folders: dict[str, tuple[str, 
 
 
 def _disks(domain: Domain, folders: dict[str, tuple[str, str]], stats: libvirt_stats.Stats) -> tuple[VirtualDisk, ...]:
-    """Its disks with capacity and datastore, as far as the host tells."""
+    """A domain's disks, with capacity and datastore where the host says them."""
     capacities = {
         stats[f"block.{number}.name"]: stats[key]
         for key in stats
@@ -438,7 +438,7 @@ def _disks(domain: Domain, folders: dict[str, tuple[str, str]], stats: libvirt_s
 
 
 def _cgroup_version(site: Site) -> int:
-    """Which control groups the host has: a running domain without shares of its own tells the default weight."""
+    """The version of the host's control groups, shown by the weights of its running domains."""
     for domain in site.domains:
         if domain.told.weight is not None and domain.told.weight > 10_000:  # more than version 2 allows
             return 1

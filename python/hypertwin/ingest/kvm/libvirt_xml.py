@@ -1,4 +1,4 @@
-"""What libvirt's XML says of a host and its machines: text in, plain values out, no connection.
+"""What libvirt's XML says about a host and its domains: text in, plain values out, no connection.
 
 Formats: libvirt.org/formatcaps.html (capabilities), formatdomain.html (domains), formatstorage.html (pools), and
 docs/schemas there. All text is bounded, and parsed by defusedxml: no entities, nothing fetched.
@@ -21,29 +21,29 @@ from hypertwin.ingest.kvm.linux_host import Numbering, Place
 from hypertwin.ingest.outside import refuse
 
 MOST_BYTES = 4 * 2**20
-"""Text of one XML: capabilities of a host of 2,000 CPUs have 300 KB, a domain has 10."""
+"""Length of one document: capabilities of a host of 2,000 CPUs have 300 KB, a domain has 10 KB."""
 MOST_VCPUS = 4_096
 MOST_PINNED = 1_000_000
-"""CPUs in all different lists of a domain's pinning together."""
+"""CPUs in all different lists of a domain's pinning, added up."""
 MOST_CELLS = 1_024
 MOST_DISKS = 1_024
 UNLIMITED_QUOTA = 17_592_186_044_415
-"""From this on a quota means none (formatdomain.html, cputune)."""
+"""A quota of this or more means none (formatdomain.html, cputune)."""
 DEFAULT_PERIOD_US = 100_000
-"""Of a quota without a period (Linux, Documentation/scheduler/sched-bwc.rst)."""
+"""Period of a quota that has none (Linux, Documentation/scheduler/sched-bwc.rst)."""
 
 _UNITS = {
     **{"b": 1, "bytes": 1, "": 1024, "k": 2**10, "kib": 2**10, "m": 2**20, "mib": 2**20, "g": 2**30, "gib": 2**30},
     **{"t": 2**40, "tib": 2**40, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12},
 }
-"""Units of memory; KiB where there is none (formatdomain.html, memory allocation)."""
+"""Units of memory; KiB where none is given (formatdomain.html, memory allocation)."""
 _CONTROLLERS = {"virtio-scsi": "virtio-scsi", "vmpvscsi": "pvscsi", "lsisas1068": "lsi-sas", "lsisas1078": "lsi-sas"}
-"""SCSI controllers by libvirt's model, as a scenario calls them."""
+"""Names of SCSI controllers in scenarios, by libvirt's model."""
 
 
 @dataclass(frozen=True)
 class NodeInfo:
-    """What `virNodeGetInfo` tells of a host."""
+    """What `virNodeGetInfo` says about a host."""
 
     memory_bytes: int
     clock_mhz: int
@@ -56,7 +56,7 @@ class NodeInfo:
 
 @dataclass(frozen=True)
 class HostTold:
-    """A host, as its capabilities tell it."""
+    """A host, as its capabilities describe it."""
 
     sockets: int
     cores_per_socket: int
@@ -64,7 +64,7 @@ class HostTold:
     memory_bytes: int
     numbering: Numbering
     numa_nodes: int | None
-    """Nodes with CPUs; None where they are not told."""
+    """Nodes with CPUs; None where the capabilities do not say."""
     uuid: str = ""
     clock_hz: float | None = None
     cpu_model: str | None = None
@@ -73,10 +73,10 @@ class HostTold:
 
 @dataclass(frozen=True)
 class DiskTold:
-    """A disk of a domain, and what libvirt calls it."""
+    """A disk of a domain, and its names in libvirt."""
 
     target: str
-    """`vda`: how libvirt's statistics call it."""
+    """`vda`: its name in libvirt's statistics."""
     path: str
     """Its file or device, empty where it has none."""
     pool: str
@@ -86,7 +86,7 @@ class DiskTold:
 
 @dataclass(frozen=True)
 class DomainTold:
-    """A domain, as its definition tells it; what is measured of it is added by who has a connection."""
+    """A domain, as its definition describes it, without what is measured."""
 
     uuid: str
     vm: Vm
@@ -98,7 +98,7 @@ class DomainTold:
 
 
 def parsed(text: str, source: str, root: str) -> Element:
-    """The XML, whose outermost element must be `root`. Raises SourceError, which names `source`."""
+    """The parsed XML; its outermost element must be `root`. Raises SourceError, which names `source`."""
     allowed = f"XML of <{root}> of at most {MOST_BYTES} bytes"
     if len(text) > MOST_BYTES:
         refuse(source, root, f"{len(text)} characters", allowed, "is it what libvirt gave?", "source-too-large")
@@ -112,7 +112,7 @@ def parsed(text: str, source: str, root: str) -> Element:
 
 
 def host(capabilities: str, info: NodeInfo, sysinfo: str, source: str) -> HostTold:
-    """A host from its capabilities, `virNodeGetInfo` for what they lack, and its SMBIOS data (empty: none)."""
+    """A host from its capabilities, its SMBIOS data (may be empty), and `virNodeGetInfo` for what these lack."""
     tree = parsed(capabilities, source, "capabilities")
     places, memory, without_cpus, offline = _cells(tree, source)
     outside_nodes = linux_host.outside_nodes(info.memory_bytes, memory + without_cpus) if memory else None
@@ -178,7 +178,7 @@ def _cells(tree: Element, source: str) -> tuple[dict[int, Place], int, int, int]
                 offline += 1
                 continue
             _at_most(len(places) + 1, linux_host.MOST_CPUS, source, "logical CPUs of the host")
-            key = (socket, int(sibling[0]))  # not core_id, which two dies of a socket may have in common
+            key = (socket, int(sibling[0]))  # not by core_id, which two dies of a socket may have in common
             threads[key] = threads.get(key, -1) + 1
             places[number] = Place(socket, node, key[1], threads[key])
     return places, memory, without_cpus, offline
@@ -248,7 +248,7 @@ def domain(text: str, numbering: Numbering, source: str) -> DomainTold:
 
 
 def _plugged(tree: Element, most: int, now: int) -> list[int]:
-    """The numbers of the vCPUs that are there."""
+    """The numbers of the vCPUs that are plugged in."""
     told = {
         number
         for vcpu in tree.iterfind("vcpus/vcpu")
@@ -258,7 +258,7 @@ def _plugged(tree: Element, most: int, now: int) -> list[int]:
 
 
 def _pins(tree: Element, plugged: Sequence[int], source: str, place: str) -> dict[int, frozenset[int]]:
-    """The host CPUs of each vCPU that may not use all: of `vcpupin`, else of the `cpuset` of `vcpu`."""
+    """The host CPUs of each pinned vCPU: those of `vcpupin`, else of the `cpuset` of `vcpu`."""
     vcpu = tree.find("vcpu")
     common = vcpu.get("cpuset") if vcpu is not None and vcpu.get("placement") != "auto" else None
     texts: dict[int, str] = dict.fromkeys(plugged, common) if common else {}
@@ -282,10 +282,10 @@ def _pins(tree: Element, plugged: Sequence[int], source: str, place: str) -> dic
 def _numa(
     tree: Element, plugged: Sequence[int], pins: Mapping[int, frozenset[int]], numbering: Numbering, source: str
 ) -> tuple[dict[str, object], list[str]]:
-    """Keys of a scenario's `numa`, and what was assumed for them.
+    """Keys of a scenario's `numa`, and the assumptions behind them.
 
-    A cell is bound to a node where all its vCPUs are pinned to that node: its memory is there, too, whether a `memnode`
-    says so or not, because Linux takes memory from the node that first touches it.
+    A cell is bound to a node if all its vCPUs are pinned to that node. Its memory is then there too, with or without a
+    `memnode`, because Linux allocates memory on the node that first touches it.
     """
     there = set(plugged)
     cells: dict[int, list[int]] = {}
@@ -317,7 +317,7 @@ def _home(vcpus: Sequence[int], pins: Mapping[int, frozenset[int]], numbering: N
 
 
 def _limit_cores(tree: Element, vcpus: int) -> float | None:
-    """CPU that its vCPUs never exceed together: `quota` is each vCPU's, `global_quota` the whole domain's."""
+    """The limit of all its vCPUs together, in cores: `quota` is for each vCPU, `global_quota` for the whole domain."""
     limits = []
     for prefix, times in (("", vcpus), ("global_", 1)):
         quota = _whole(_text(tree, f"cputune/{prefix}quota"))  # -1 is no limit
@@ -329,7 +329,7 @@ def _limit_cores(tree: Element, vcpus: int) -> float | None:
 
 
 def _cores_per_socket(tree: Element, vcpus: int) -> int | None:
-    """vCPUs of one virtual socket, threads of virtual cores included; None where they do not divide the vCPUs."""
+    """vCPUs of one virtual socket, all threads counted; None if that does not divide the vCPUs."""
     topology = tree.find("cpu/topology")
     if topology is None:
         return None
@@ -341,7 +341,7 @@ def _cores_per_socket(tree: Element, vcpus: int) -> int | None:
 
 
 def _disks(tree: Element, source: str, place: str) -> Iterator[DiskTold]:
-    """Its disks, without CD-ROMs and floppies; capacities are not in a definition and are 0 here."""
+    """Its disks, without CD-ROMs and floppies. A definition has no capacities: they are 0 here."""
     models = {
         _whole(each.get("index")): each.get("model", "")
         for each in tree.iterfind("devices/controller")
@@ -377,7 +377,7 @@ def _guest_os(tree: Element) -> str | None:
 
 
 def pool(text: str, hosts: tuple[str, ...], source: str) -> tuple[Datastore, str]:
-    """A storage pool as a datastore, and the folder that its volumes are in (empty: none)."""
+    """A storage pool as a datastore, and the folder of its volumes (may be empty)."""
     tree = parsed(text, source, "pool")
     name = outside.name(_text(tree, "name")) or "pool"
     kind = outside.name(tree.get("type", ""))

@@ -1,7 +1,7 @@
 """What readers of Linux and KVM hosts share: lists of CPUs, how they are numbered, clocks, weights.
 
-Linux numbers the logical CPUs of a host as its firmware lists them, usually first one thread of every core, then the
-others. A scenario numbers them thread by thread, core by core, socket by socket; `Numbering` translates.
+Linux numbers the logical CPUs of a host as its firmware lists them: usually first one thread of every core, then the
+others. A scenario numbers them socket by socket, core by core, thread by thread; `Numbering` translates.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import NamedTuple
 MOST_CPUS = 16_384
 """Logical CPUs of a host: CONFIG_NR_CPUS of Linux goes to 8,192."""
 MOST_LIST = 20_000
-"""Characters of a list of CPUs: every other one of 8,192 takes 20,000."""
+"""Characters of a list of CPUs: every second one of 8,192 takes 20,000."""
 DEFAULT_SHARES = 1_000
-"""What a scenario calls a machine of the default weight: that of one vCPU of normal shares, a task of nice 0."""
+"""A scenario's shares for the default weight: those of one vCPU with normal shares, or of a task of nice 0."""
 DEFAULT_WEIGHTS = {1: 1024, 2: 100}
-"""Weight of a control group that was given none: `cpu.shares` of version 1, `cpu.weight` of version 2 (Linux,
+"""Default weight of a control group: `cpu.shares` of version 1, `cpu.weight` of version 2 (Linux,
 Documentation/admin-guide/cgroup-v2.rst, "Weights")."""
 USUAL = "Linux numbers its logical CPUs as usual, the first threads of all cores before the second ones: affinities"
-"""What is assumed where `Numbering.usual` is taken."""
+"""The assumption behind `Numbering.usual`."""
 
 
 NOTICEABLE = 0.05
@@ -44,14 +44,14 @@ class Numbering:
     """The numbers of a host's logical CPUs: Linux's and a scenario's."""
 
     in_scenario: Mapping[int, int]
-    """The number that a scenario has for each of Linux's."""
+    """A scenario's number, by Linux's."""
     node_of: Mapping[int, int]
-    """The position of the NUMA node of each CPU, by Linux's numbers; empty where it is not known."""
+    """The position of a CPU's NUMA node, by Linux's number; empty where it is not known."""
 
     @staticmethod
     def of(places: Mapping[int, Place], cores_per_socket: int, threads_per_core: int) -> Numbering:
-        """From where each CPU is. Nodes of a socket come one after the other, so that it does not matter whether a
-        scenario has them as one socket or as several."""
+        """The numbering of CPUs at these places. Nodes of a socket come one after the other, so that it does not matter
+        whether a scenario has them as one socket or as several."""
         sockets = {
             number: position for position, number in enumerate(sorted({place.socket for place in places.values()}))
         }
@@ -67,7 +67,7 @@ class Numbering:
 
     @staticmethod
     def usual(sockets: int, cores_per_socket: int, threads_per_core: int) -> Numbering:
-        """How Linux usually numbers: the first threads of all cores, socket by socket, then their siblings."""
+        """Linux's usual numbering: the first threads of all cores, socket by socket, then their siblings."""
         cores = sockets * cores_per_socket
         numbers = {
             thread * cores + core: core * threads_per_core + thread
@@ -77,7 +77,7 @@ class Numbering:
         return Numbering(numbers, {})
 
     def affinity(self, cpus: Collection[int]) -> str | None:
-        """An affinity as scenarios write it; None where the machine may use all CPUs, or none that there is."""
+        """An affinity as scenarios write it; None if it allows all CPUs, or none that the host has."""
         there = [self.in_scenario[cpu] for cpu in cpus if cpu in self.in_scenario]
         return written(there) if 0 < len(there) < len(self.in_scenario) else None
 
@@ -88,7 +88,7 @@ class Numbering:
 
 
 def cpu_list(text: str) -> list[int] | None:
-    """The numbers of a list as Linux and libvirt write it (`0-3,8,^2`), ascending; None for anything else."""
+    """The numbers in a list as Linux and libvirt write it (`0-3,8,^2`), ascending; None for anything else."""
     if len(text) > MOST_LIST:
         return None
     chosen: set[int] = set()
@@ -139,10 +139,9 @@ def clock_in_name(model: str) -> float | None:
 
 
 def shares(weight: float | None, version: int) -> int:
-    """What a scenario calls a control group's weight of this cgroup version; None is the default weight.
+    """A scenario's shares for the weight of a control group of this cgroup version; None is the default weight.
 
-    A machine has one weight, however many vCPUs it has: a wide machine gets no more than a narrow one when CPUs are
-    short.
+    A VM has one weight, however many vCPUs it has: when CPUs are short, a wide VM gets no more than a narrow one.
     """
     default = DEFAULT_WEIGHTS[version]
     scaled = DEFAULT_SHARES * (default if weight is None else weight) / default

@@ -1,7 +1,7 @@
-"""One Linux host, from `lscpu -J` and `numactl -H`: what there is to plan on before it has machines.
+"""One Linux host, from `lscpu -J` and `numactl -H`: hardware to plan on before it has VMs.
 
 Formats: util-linux, sys-utils/lscpu.c (fields in a flat list; nested in `children` where it prints a hierarchy), and
-numactl(8), numactl.c (`--hardware`). Names of fields are translated by the locale; only English ones are read.
+numactl(8), numactl.c (`--hardware`). The locale translates names of fields; only English ones are read.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ X86 = ("x86_64", "i686", "i586", "i386")
 
 @dataclass(frozen=True)
 class Nodes:
-    """The NUMA nodes of a host, as `numactl -H` tells them."""
+    """The NUMA nodes of a host, as `numactl -H` lists them."""
 
     with_cpus: int
     memory_bytes: int
     without_cpus_bytes: int
-    """Part of it that is on nodes without CPUs (CXL, persistent memory)."""
+    """The part of the memory on nodes without CPUs (CXL, persistent memory)."""
     host_bytes: int | None = None
-    """What `/proc/meminfo` says that the host has; None where the file does not have its `MemTotal`."""
+    """The host's memory by `/proc/meminfo`; None where the file does not have its `MemTotal`."""
 
 
 def recognises(head: bytes) -> bool:
@@ -51,9 +51,9 @@ def recognises(head: bytes) -> bool:
 
 
 def read(sources: Sequence[str]) -> Inventory:
-    """The hosts in outputs of `lscpu -J`, each with its `numactl -H`: in any order for one host, after it for several.
+    """The hosts in outputs of `lscpu -J`, each with its `numactl -H`: for several hosts, each right after its `lscpu`.
 
-    A host is named like its lscpu file. Raises SourceError.
+    A host is named after its lscpu file. Raises SourceError.
     """
     if len(sources) > 2 * MOST_HOSTS:
         refuse(
@@ -91,7 +91,7 @@ def read(sources: Sequence[str]) -> Inventory:
 
 
 def fields(answer: Any, path: Path) -> dict[str, str]:
-    """The fields of `lscpu -J` by name, without the colon, of whichever form; the first of a name counts."""
+    """The fields of `lscpu -J`, flat or nested, by name without the colon; the first of a name counts."""
     listed = answer.get("lscpu") if isinstance(answer, dict) else None
     if not isinstance(listed, list):
         refuse(path, "", "JSON without a list lscpu", "the output of lscpu -J", COMMANDS)
@@ -106,7 +106,7 @@ def fields(answer: Any, path: Path) -> dict[str, str]:
 
 
 def _flat(items: list[Any]) -> Iterator[dict[str, Any]]:
-    """Fields with their children after them, whatever the depth."""
+    """Fields, each followed by its children, at any depth."""
     waiting = [items]
     while waiting:
         for position, item in enumerate(current := waiting.pop()):
@@ -118,7 +118,7 @@ def _flat(items: list[Any]) -> Iterator[dict[str, Any]]:
 
 
 def nodes(path: Path) -> Nodes | None:
-    """What `numactl -H` tells; None where it says that the host has no NUMA."""
+    """The nodes in the output of `numactl -H`; None where it says that the host has no NUMA."""
     cpus: dict[int, int] = {}
     sizes: dict[int, int] = {}
     host: int | None = None
@@ -152,7 +152,7 @@ def _is_numactl(head: bytes) -> bool:
 
 
 def _host(lscpu: Path, numactl: Path | None, taken: set[str], number: int) -> tuple[Host, list[Gap], list[Assumption]]:
-    """One host, what is lacking and what was assumed."""
+    """One host, the gaps and the assumptions."""
     found = fields(outside.json_value(lscpu, MOST_BYTES), lscpu)
     name = outside.name(lscpu.stem.removeprefix("lscpu").lstrip("-_. ")) or "host"
     if name in taken:
@@ -231,7 +231,7 @@ def _topology(found: Mapping[str, str], path: Path) -> tuple[int, int, int]:
 
 
 def clock_hz(found: Mapping[str, str]) -> tuple[float | None, str]:
-    """The nominal clock, and how it was concluded where its name does not have it.
+    """The nominal clock, and how it was derived if it is not in the processor's name.
 
     On x86 BogoMIPS is twice the frequency of the time-stamp counter, which is the nominal clock (Linux,
     arch/x86/kernel/tsc.c: loops_per_jiffy is preset from tsc_khz). `CPU max MHz` is turbo.

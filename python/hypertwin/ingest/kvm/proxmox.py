@@ -1,8 +1,8 @@
-"""A Proxmox VE cluster, from answers of its API that were saved: what `pvesh get PATH --output-format json` prints.
+"""A Proxmox VE cluster, from saved answers of its API: what `pvesh get PATH --output-format json` prints.
 
-Fields: pve.proxmox.com/pve-docs/api-viewer, and for what they mean PVE/QemuServer.pm (`vmstatus`: `cpu` is the share of
-`maxcpu` CPUs that QEMU's process used; the schema of a machine's configuration), PVE/ProcFSTools.pm (`cpuinfo`: `cores`
-are those of all sockets, `mhz` is what the first CPU ran at) and PVE/HA/Rules. Containers are left out.
+Fields: pve.proxmox.com/pve-docs/api-viewer; their meaning: PVE/QemuServer.pm (`vmstatus`: `cpu` is the share of
+`maxcpu` CPUs that QEMU's process used; the schema of a VM's configuration), PVE/ProcFSTools.pm (`cpuinfo`: `cores` are
+those of all sockets, `mhz` is what the first CPU ran at) and PVE/HA/Rules. Containers are left out.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hypertwin.ingest.outside import Gap, refuse
 
 RESOURCES = "cluster/resources"
 MOST_BYTES = 16 * 2**20
-"""One file: a cluster of 1,000 machines has 3 MB in all."""
+"""Size of one file: all files of a cluster of 1,000 VMs have 3 MB."""
 MOST_FILES = 20_000
 MOST_ALL_BYTES = 64 * 2**20
 MOST_NODES = 1_000
@@ -35,18 +35,18 @@ _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _BUSES = re.compile("(ide|sata|scsi|virtio)([0-9]{1,2})")
 
 Answers = Mapping[str, Any]
-"""Answers by path of the API, without slashes at the ends."""
+"""Answers by path of the API, without leading and trailing slashes."""
 Fields = Mapping[str, Any]
 
 
 @dataclass
 class Told:
-    """What the reader says beside the inventory."""
+    """The reader's assumptions and gaps."""
 
     source: str
     gaps: dict[Gap, None] = field(default_factory=dict)
     of_nodes: list[Assumption] = field(default_factory=list)
-    of_machines: list[Assumption] = field(default_factory=list)
+    of_vms: list[Assumption] = field(default_factory=list)
     of_all: list[Assumption] = field(default_factory=list)
 
     def lacks(self, what: str, costs: str) -> None:
@@ -57,18 +57,18 @@ class Told:
         """Note an assumption about a node."""
         self.of_nodes.append(Assumption(name, text))
 
-    def of_machine(self, name: str, text: str) -> None:
-        """Note an assumption about a machine."""
-        self.of_machines.append(Assumption(name, text))
+    def of_vm(self, name: str, text: str) -> None:
+        """Note an assumption about a VM."""
+        self.of_vms.append(Assumption(name, text))
 
     @property
     def assumed(self) -> list[Assumption]:
-        """All assumptions, those of one text together."""
-        return [*self.of_all, *grouped("host", self.of_nodes), *grouped("machine", self.of_machines)]
+        """All assumptions, those with the same text as one."""
+        return [*self.of_all, *grouped("host", self.of_nodes), *grouped("machine", self.of_vms)]
 
 
 def recognises(head: bytes) -> bool:
-    """Whether it begins as one JSON object of answers by path does."""
+    """Whether it begins like one JSON object that has answers by path."""
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     return bool(re.match(rb'\{\s*"/?(api2/json/)?(cluster|nodes|version|storage|pools|access)[/"]', text))
 
@@ -79,7 +79,7 @@ def recognises_folder(folder: Path) -> bool:
 
 
 def read(sources: Sequence[str]) -> Inventory:
-    """The cluster whose answers are in a folder (`nodes/pve1/status.json`) or in one JSON object by path.
+    """The cluster whose answers are in a folder (`nodes/pve1/status.json`), or by path in one JSON object.
 
     Raises SourceError.
     """
@@ -128,7 +128,7 @@ def _key(path: str) -> str:
 
 
 def _unwrapped(answer: Any) -> Any:
-    """The answer itself: over HTTP it comes as `{"data": ...}`."""
+    """The answer itself, which over HTTP is wrapped in `{"data": ...}`."""
     return answer["data"] if isinstance(answer, dict) and "data" in answer and len(answer) <= 2 else answer
 
 
@@ -175,7 +175,7 @@ def inventory(answers: Answers, source: str) -> Inventory:
 
 
 def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -> Host | None:
-    """A node; None where nothing says how large it is, as when it is offline."""
+    """A node; None if its size is not known, as when it is offline."""
     name = _name(resource, "node")
     status = answers.get(f"nodes/{resource.get('node')}/status")
     status = status if isinstance(status, dict) else {}
@@ -238,7 +238,7 @@ def _hypervisor(status: Fields) -> str | None:
 
 
 def _unique_names(guests: Iterable[Fields]) -> dict[int, str]:
-    """The name of each machine by number; those that are not unique in the cluster get their number."""
+    """The names of VMs by number; a name that is not unique in the cluster gets the number added."""
     listed = {number: _name(each) or f"vm-{number}" for each in guests if (number := _whole(each.get("vmid")))}
     counts: dict[str, int] = {}
     for name in listed.values():
@@ -257,7 +257,7 @@ def _vm(
     stores: Mapping[str, Datastore],
     told: Told,
 ) -> Vm:
-    """A machine, from its configuration; without one from what the list of resources tells."""
+    """A VM, from its configuration; without one, from the list of resources."""
     number = _whole(resource.get("vmid")) or 0
     name, node = names[number], _name(resource, "node")
     config = answers.get(f"nodes/{resource.get('node')}/qemu/{number}/config")
@@ -275,7 +275,7 @@ def _vm(
         refuse(told.source, f"{name}/memory", _text(config.get("memory")) or "none", "a number of MiB", HINT)
     balloon = _whole(config.get("balloon"))
     if balloon is not None and 0 < balloon * 2**20 < memory:
-        told.of_machine(name, "may be ballooned down: taken with all its memory")
+        told.of_vm(name, "may be ballooned down: taken with all its memory")
 
     limit = _float(config.get("cpulimit"))
     clock_mhz = None if host is None or host.clock_hz is None else host.clock_hz / 1e6
@@ -333,7 +333,7 @@ def _affinity(config: Fields, host: Host | None, name: str, told: Told) -> str |
 def _numa(config: Fields, sockets: int, cores: int, vcpus: int, name: str, told: Told) -> dict[str, object]:
     """The guest's NUMA nodes: those of `numa0`, `numa1` ..., else with `numa` one for each virtual socket.
 
-    `hostnodes` binds memory only: vCPUs go where `affinity` lets them, so nodes are not taken as bound.
+    `hostnodes` only binds memory, while vCPUs run wherever `affinity` allows: such nodes do not count as bound.
     """
     if not _flag(config.get("numa")):
         return {}
@@ -347,7 +347,7 @@ def _numa(config: Fields, sockets: int, cores: int, vcpus: int, name: str, told:
             refuse(told.source, f"{name}/numa", options.get("cpus", "none"), "vCPUs such as 0-3;8", HINT)
         cells.append(sum(1 for cpu in cpus if cpu < vcpus))
     if any("hostnodes" in options for options in listed):
-        told.of_machine(name, "its memory is bound to host nodes, its vCPUs are not: taken as not bound")
+        told.of_vm(name, "its memory is bound to host nodes, its vCPUs are not: taken as not bound")
     if not listed:
         cells = [min(cores, vcpus - start) for start in range(0, min(sockets * cores, vcpus), cores)]
     cells = [cell for cell in cells if cell > 0]
@@ -357,7 +357,7 @@ def _numa(config: Fields, sockets: int, cores: int, vcpus: int, name: str, told:
 
 
 def _disks(config: Fields, node: str, stores: Mapping[str, Datastore], told: Told) -> Iterator[VirtualDisk]:
-    """Virtual disks, without CD-ROMs, EFI variables, TPM state and volumes that no bus has."""
+    """Virtual disks, without CD-ROMs, EFI variables, TPM state and unattached volumes."""
     scsi = _text(config.get("scsihw")) or "lsi"
     for key in sorted(config, key=_number_of):
         bus = _BUSES.fullmatch(key)
@@ -382,13 +382,13 @@ def _disks(config: Fields, node: str, stores: Mapping[str, Datastore], told: Tol
 
 
 def _options(text: str) -> dict[str, str]:
-    """A property string: `local:vm-1-disk-0,size=32G`; what has no key is `file`."""
+    """A property string: `local:vm-1-disk-0,size=32G`; a part without a key is `file`."""
     parts = (part.partition("=") for part in text[:4096].split(","))
     return {key if separator else "file": value if separator else key for key, separator, value in parts}
 
 
 def _stores(resources: Iterable[Fields]) -> dict[str, Datastore]:
-    """Storages for disks of machines: a shared one once, a local one for each node."""
+    """Storages for virtual disks: a shared one once, a local one for each node."""
     stores: dict[str, Datastore] = {}
     for each in resources:
         content = _text(each.get("content"))
@@ -419,7 +419,7 @@ def _rules(answers: Answers, names: Mapping[int, str]) -> Iterator[Rule]:
 
 
 def _groups(answers: Answers, names: Mapping[int, str]) -> Iterator[Rule]:
-    """HA groups, before Proxmox VE 9: machines name the group that they belong to."""
+    """HA groups, before Proxmox VE 9: VMs name the group that they belong to."""
     members: dict[str, list[str]] = {}
     for each in _objects(answers.get("cluster/ha/resources")):
         members.setdefault(_text(each.get("group")), []).extend(_members(_text(each.get("sid")), names))
@@ -431,13 +431,13 @@ def _groups(answers: Answers, names: Mapping[int, str]) -> Iterator[Rule]:
 
 
 def _members(text: str, names: Mapping[int, str]) -> tuple[str, ...]:
-    """The machines of `vm:100,ct:101`."""
+    """The names of the VMs in `vm:100,ct:101`."""
     numbers = (_whole(part.strip().removeprefix("vm:")) for part in text[:100_000].split(","))
     return tuple(names[number] for number in numbers if number is not None and number in names)
 
 
 def _nodes(rule: Fields, binding: str) -> tuple[str, ...]:
-    """The nodes of `pve1:2,pve2`: all where the rule is binding, else those of the highest priority."""
+    """The nodes of `pve1:2,pve2`: all of them if the rule is binding, else those of the highest priority."""
     parts = (part.strip().partition(":") for part in _text(rule.get("nodes"))[:100_000].split(","))
     ranked = [(_whole(priority) or 0, outside.name(node)) for node, _, priority in parts]
     top = max((rank for rank, _ in ranked), default=0)
@@ -454,7 +454,7 @@ def _name(fields: Fields, key: str = "name") -> str:
 
 
 def _text(value: Any) -> str:
-    """A string or number as text: the API has numbers in either form."""
+    """A string or number as text: the API gives numbers in both forms."""
     return str(value) if isinstance(value, (str, int, float)) and not isinstance(value, bool) else ""
 
 
@@ -463,7 +463,7 @@ def _float(value: Any) -> float | None:
 
 
 def _whole(value: Any) -> int | None:
-    """A whole number from 0, or None."""
+    """A whole number of at least 0, or None."""
     number = _float(value)
     return int(number) if number is not None and 0 <= number < 2**60 and number == int(number) else None
 
@@ -473,6 +473,6 @@ def _flag(value: Any) -> bool:
 
 
 def _number_of(key: str) -> tuple[str, int]:
-    """For sorting `scsi2` before `scsi10`."""
+    """A key that sorts `scsi2` before `scsi10`."""
     match = re.fullmatch(r"(\D*)([0-9]{1,9})", key)
     return (match[1], int(match[2])) if match else (key, -1)

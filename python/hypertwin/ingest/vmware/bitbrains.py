@@ -1,9 +1,9 @@
-"""A machine of the public trace GWA-T-12 Bitbrains: a file for each, a row every 300 s for a month, `;` between values.
+"""A VM of the public trace GWA-T-12 Bitbrains: one file each, a row every 300 s for a month, `;` between values.
 
-1,750 machines of a hosting provider, measured on vSphere: real demand to load a simulated cluster with. Source: the
-Grid Workloads Archive, http://gwa.ewi.tudelft.nl/datasets/gwa-t-12-bitbrains; S. Shen, V. van Beek, A. Iosup,
-"Statistical Characterization of Business-Critical Workloads Hosted in Cloud Datacenters", CCGrid 2015. The heading says
-that times are milliseconds; they are seconds since 1970.
+1,750 VMs of a hosting provider, measured on vSphere: real demand to load a simulated cluster with. Source: the Grid
+Workloads Archive, http://gwa.ewi.tudelft.nl/datasets/gwa-t-12-bitbrains; S. Shen, V. van Beek, A. Iosup, "Statistical
+Characterization of Business-Critical Workloads Hosted in Cloud Datacenters", CCGrid 2015. The heading says that times
+are in milliseconds; they are seconds since 1970.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def recognises(head: bytes) -> bool:
 
 
 def read(path: Path) -> Reading:
-    """The machine `vm/FILE`, named for the file, which does not say whose it is."""
+    """The measurements of `vm/FILE`, named after the file, which does not name the VM."""
     rows = Rows(path, ("vm", text_log.stem(path).removesuffix(".csv")))
     lines = _Lines(rows)
     frames = rows.frames(outside.text_lines(path), lines.feed, lambda: None, EXPECTED)

@@ -1,8 +1,8 @@
 """Reads what `esxtop -b -a` recorded: CSV of Performance Monitor, with thousands of columns and gigabytes of values.
 
-`esxtop_header` says which columns become rows; only these are looked at, some megabytes of text at a time. Quotes, NULs
-and what is not ASCII are taken out of the values before they are split, since numbers and times need none: no stray
-quote swallows rows.
+`esxtop_header` says which columns become rows; only these are parsed, some megabytes of text at a time. Quotes, NULs
+and other than ASCII characters are removed before a row is split, since numbers and times have none: so no stray quote
+can swallow rows.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from hypertwin.ingest.vmware import esxtop_counters, esxtop_header
 from hypertwin.ingest.vmware.esxtop_header import Plan
 
 BLOCK_BYTES = 8 * 2**20
-"""Text that is parsed at a time."""
+"""Length of text parsed at a time."""
 PART_VALUES = 2**20
 """Values in a part of the table, unless one row has more."""
 PAUSE_INTERVALS = 3.0
-"""A time without samples this many intervals long is an interruption, not a longer interval."""
+"""A gap of this many intervals without a sample is an interruption, not a longer interval."""
 
 MOST_VCPUS = 1024
-"""More than a machine can have: 768 in vSphere 8."""
+"""More than a VM can have: 768 in vSphere 8."""
 _NEEDED_STATES = ("run_sum_pct", "ready_sum_pct", "idle_sum_pct")
 _STATES = (*_NEEDED_STATES, "costop_sum_pct", "vm_wait_sum_pct")
-"""What a vCPU does at any time."""
+"""The states of a vCPU: at any time it is in one of them."""
 
 _TIME_FORMATS = (esxtop_counters.TIME_FORMAT, f"{esxtop_counters.TIME_FORMAT}%.f", "%m/%d/%Y %H:%M")
-"""As esxtop writes it, as other tools of Performance Monitor do, and as spreadsheets save it."""
+"""Times as esxtop writes them, as other tools of Performance Monitor do, and as spreadsheets save them."""
 
 Times = npt.NDArray[np.int64]
 """Microseconds since 1970, UTC."""
@@ -50,10 +50,10 @@ recognises = esxtop_header.recognises
 
 
 def read(path: Path) -> Reading:
-    """The reading of a batch file, plain or gzip. Raises SourceError for other languages and what is no such file.
+    """The reading of a batch file, plain or gzip. Raises SourceError for other files and for other languages.
 
-    Values under zero mean that there is none. Rows that are broken are left out, and a note says so; as is a last row
-    that is not whole, as in a file that is still being written.
+    A value below zero means that there is none. Broken rows are left out, and a note says so; so is an incomplete last
+    row, as in a file that is still being written.
     """
     with outside.opened(path) as stream:
         plan = esxtop_header.read(stream.readline(outside.MOST_LINE_BYTES + 1), path)
@@ -70,12 +70,12 @@ class _Left:
     cut: bool = False
 
     def skip(self, _row: object) -> str:
-        """Count a row that is left out; says so to the CSV reader."""
+        """Count a row that is left out; the CSV reader's handler of invalid rows."""
         self.ragged += 1
         return "skip"
 
     def notes(self) -> Iterator[str]:
-        """A sentence each."""
+        """One sentence for each kind."""
         if self.cut:
             yield "the last row is not whole (is the file still being written?) and was left out"
         if self.ragged:
@@ -113,23 +113,23 @@ def _frames(path: Path, plan: Plan) -> Iterator[pl.DataFrame]:
 
 
 def _sizes(plan: Plan, values: Values) -> list[tuple[str, str, float]]:
-    """The number of vCPUs of machines without worlds: Run + Ready + CoStop + Idle + VmWait is 100 % of each vCPU."""
+    """The number of vCPUs of VMs without worlds: Run + Ready + CoStop + Idle + VmWait is 100 % of each vCPU."""
     places = {key: place for place, key in enumerate(plan.series)}
     sizes: list[tuple[str, str, float]] = []
-    for machine in plan.unsized:
-        if all((machine, metric) in places for metric in _NEEDED_STATES):
-            several = [places[machine, metric] for metric in _STATES if (machine, metric) in places]
+    for vm in plan.unsized:
+        if all((vm, metric) in places for metric in _NEEDED_STATES):
+            several = [places[vm, metric] for metric in _STATES if (vm, metric) in places]
             times = values[:, several].sum(axis=1)
             times = times[np.isfinite(times)]
             if times.size and 50 <= np.median(times) < MOST_VCPUS * 100:
-                sizes.append((machine, "vcpus", float(np.round(np.median(times) / 100))))
+                sizes.append((vm, "vcpus", float(np.round(np.median(times) / 100))))
     if sizes:
         plan.notes.append("the number of vCPUs is that of Run + Ready + CoStop + Idle + VmWait, 100 % for each")
     return sizes
 
 
 def _samples(path: Path, plan: Plan, left: _Left) -> Iterator[tuple[Times, Values]]:
-    """Times, and values by time and series with NaN where there is none, of one block after another."""
+    """Block by block: times, and values by time and series (NaN where there is none)."""
     wanted = sorted({index for indices in plan.series.values() for index in indices})
     place = {index: position for position, index in enumerate(wanted)}
     places = [[place[index] for index in indices] for indices in plan.series.values()]
@@ -155,7 +155,7 @@ def _samples(path: Path, plan: Plan, left: _Left) -> Iterator[tuple[Times, Value
 
 
 def _blocks(path: Path, plan: Plan, left: _Left) -> Iterator[bytes]:
-    """Whole lines after the header without quotes and NULs, `BLOCK_BYTES` and the rest of a line at a time."""
+    """The lines after the header, without quotes and NULs: `BLOCK_BYTES` at a time, up to the end of a line."""
     with outside.opened(path) as stream:
         reader = io.BufferedReader(stream, 2**20)  # type: ignore[type-var]
         reader.readline(outside.MOST_LINE_BYTES + 1)
@@ -168,7 +168,7 @@ def _blocks(path: Path, plan: Plan, left: _Left) -> Iterator[bytes]:
             if not block.endswith(b"\n"):
                 start = block.rfind(b"\n") + 1
                 last = block[start:].rstrip(b"\0\r ")
-                # a last value that has no quote after it may have lost digits
+                # a last value without a closing quote may have lost digits
                 if last and (last.count(b",") < plan.last or not last.rstrip(b",").endswith(b'"')):
                     left.cut = True
                     block = block[:start]
@@ -180,9 +180,9 @@ def _blocks(path: Path, plan: Plan, left: _Left) -> Iterator[bytes]:
 
 
 def _width(block: bytes, plan: Plan) -> int:
-    """Values per row: as most of the first rows have, if it is near what the header says.
+    """Values per row: as many as most of the first rows have, if that is close to what the header says.
 
-    A name of blanks and a dash ends the header, and rows end with an empty value, a comma, or nothing for it.
+    The header ends with a name of blanks and a dash, for which rows have an empty value, a comma, or nothing.
     """
     lines = (line for line in io.BytesIO(block) if line.strip())
     width = Tally(line.count(b",") + 1 for line in itertools.islice(lines, 16)).most_common(1)[0][0]
@@ -195,7 +195,7 @@ class _Table:
     def __init__(self, width: int, wanted: list[int], left: _Left) -> None:
         self._names = [str(index) for index in range(width)]
         self._left = left
-        # not a method of this table: Arrow would keep both for ever, since the table keeps the options
+        # not a method of this table: the table holds the options, so Arrow would keep both for ever
         self._parse_options = arrow_csv.ParseOptions(quote_char=False, invalid_row_handler=left.skip)
         kept = [self._names[index] for index in [0, *wanted]]
         self._numbers, self._texts = (
@@ -209,14 +209,14 @@ class _Table:
         )
 
     def parse(self, block: bytes) -> tuple[pl.Series, Values]:
-        """Texts of the first column, and the values of the others by row and column: NaN for what is no number."""
+        """The first column as text, and the others as numbers by row and column: NaN for anything else."""
         ragged = self._left.ragged
         try:
             table = self._read(block, self._numbers)
             batches = table.drop_columns("0").combine_chunks().to_batches()
             values = batches[0].to_tensor(null_to_nan=True, row_major=False).to_numpy() if batches else np.empty((0, 0))
         except pa.ArrowInvalid:
-            # some value is no number: once more as text, all columns as one, since a call per column would take minutes
+            # some value is not a number: parse again as text, all columns as one, since one call each takes minutes
             self._left.ragged = ragged
             table = self._read(block, self._texts)
             texts = pl.Series(pa.chunked_array([chunk for column in table.columns[1:] for chunk in column.chunks]))
@@ -230,7 +230,7 @@ class _Table:
 
 
 def _times(texts: pl.Series, bias_minutes: int) -> npt.NDArray[np.datetime64]:
-    """Times in UTC; NaT for what is none, or none of a measurement."""
+    """Times in UTC; NaT for other text, and for times when nothing can have been measured."""
     stripped = texts.str.strip_chars()
     times = pl.Series([None] * len(texts), dtype=pl.Datetime("us"))
     for form in _TIME_FORMATS:
@@ -248,10 +248,10 @@ class _Intervals:
         self._left = left
         self._before: int | None = None
         self.typical: float | None = None
-        """Median length in the first part that has one, in s."""
+        """Median interval in the first part that has one, in s."""
 
     def __call__(self, times: Times) -> Values:
-        """Seconds since the sample before; the typical length for the first and after a pause, NaN if not known."""
+        """Seconds since the previous sample; for the first, and after a pause, the typical length, or NaN."""
         lengths = np.diff(times, prepend=times[0] if self._before is None else self._before) / 1e6
         self._before = int(times[-1])
         lengths[lengths <= 0] = np.nan
@@ -280,10 +280,10 @@ class _Assembler:
             "unit": _dictionary([telemetry.METRICS[metric].unit for _, metric in keys]),
         }
         self.values = 0
-        """How many there were so far, apart from intervals and constants."""
+        """Number of values so far, without intervals and constants."""
 
     def __call__(self, samples: list[tuple[Times, Values]]) -> pl.DataFrame:
-        """The part of these samples; the first part also has what the header itself tells."""
+        """The part of these samples; the first one also has the constants from the header."""
         times = np.concatenate([times for times, _ in samples])
         by_series = np.concatenate([values for _, values in samples]).T
         constants, self._constants = self._constants, self._constants[:0]
@@ -307,6 +307,6 @@ class _Assembler:
 
 
 def _dictionary(texts: list[str]) -> tuple[list[str], npt.NDArray[np.uint32]]:
-    """The different texts, and the place of each text among them."""
+    """The distinct texts, and for each text its index among them."""
     places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
     return list(places), np.array([places[text] for text in texts], dtype=np.uint32)

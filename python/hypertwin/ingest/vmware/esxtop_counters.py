@@ -3,23 +3,23 @@
 A column of `esxtop -b` is named as in Windows' Performance Monitor: `\\\\host\\Object(instance)\\counter`. Only columns
 in `COUNTERS` become rows; everything else in a file is skipped before its values are looked at.
 
-Names and meanings are from public files and programs that read them, since VMware publishes the meaning of the
-screens' columns (%RDY, DAVG) but no list of the names in batch files:
+VMware publishes the meaning of the columns on screen (%RDY, DAVG) but no list of the names in batch files. Names and
+meanings are from public files, and from programs that read them:
 
 - VMware, "Interpreting esxtop Statistics" (communities.vmware.com DOC-9279, DOC-11812, Broadcom KB 382249): meaning;
-- vPivot, "Processor Utilization Calculations" (vpivot.com, 2010): how batch files call the PCPU and CORE rows;
+- vPivot, "Processor Utilization Calculations" (vpivot.com, 2010): names of the PCPU and CORE rows in batch files;
 - github.com/akshaykalia-chd/esxtopdrillv2 `c_map.csv`, written at VMware support: Vcpu, Group Memory with its NUMA and
   balloon counters, disks, ports;
 - github.com/iceiilin/elk `esxtop_parser`: Group Cpu, Group Memory and Network Port of ESXi 6;
 - github.com/rach-sharp/esxtopd: Group Memory, Virtual Disk and forms of Network Port of ESXi 6.5;
 - github.com/gsliu/VisualEsxtopOnline `origincsvfile.csv`: Physical Cpu and Memory of ESXi 5.5, a real file;
 - "Plot Esxtop Data With gnuplot" (virtuallyhyper.com, 2013): head of a real file of ESXi 5, NFS volumes, and virtual
-  disks of machines with brackets in their names;
+  disks of VMs with brackets in their names;
 - github.com/mu853/esxtop2report: VSAN; github.com/cesirx/vSphere-esxtop-parser: names of vCPU worlds in 6.5.
 
 No public file shows `Memctl MBytes`, `Numa Local MBytes`, `Numa Remote MBytes`, the counters of Numa Node and VSAN's
-`Reads/sec`: their names follow their neighbours (`Memctl Max MBytes`, `Numa % Local`), and a file that calls them
-otherwise has a gap. Where versions differ, the first name is the newest and is written; comparing ignores case.
+`Reads/sec`: their names are modelled on their neighbours (`Memctl Max MBytes`, `Numa % Local`), and a file with other
+names has a gap. Where versions differ, the first name is the newest, which is written; case is ignored.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MIB = 2**20
-"""Bytes in what esxtop calls MBytes."""
+"""Bytes of an MByte in esxtop."""
 MBIT_BYTES = 1e6 / 8
-"""Bytes in what esxtop calls MBits, on the network."""
+"""Bytes of an MBit in esxtop, on the network."""
 TIME_COLUMN = "(PDH-CSV 4.0) (UTC)(0)"
 """Name of the first column; its values are `MM/DD/YYYY HH:MM:SS` in UTC."""
 TIME_FORMAT = "%m/%d/%Y %H:%M:%S"
 TOTAL = "_Total"
 """Instance of Physical Cpu that is the mean over all logical CPUs."""
 
-# Objects of columns that the reader treats in a special way
+# Objects whose columns the reader treats in a special way
 PHYSICAL_CPU = "Physical Cpu"
 GROUP_CPU = "Group Cpu"
 VCPU = "Vcpu"
@@ -63,11 +63,11 @@ class Counter:
     metric: str
     """Key of `telemetry.METRICS`."""
     scale: float = 1.0
-    """What a value is multiplied by to be in the metric's unit."""
+    """Factor from the counter's unit to the metric's."""
 
     @property
     def name(self) -> str:
-        """The newest name, which is written."""
+        """The newest name, which the writer uses."""
         return self.names[0]
 
 
@@ -102,8 +102,8 @@ _QUEUE = """
 """
 
 COUNTERS: tuple[Counter, ...] = (
-    # `% Processor Time` is PCPU USED(%). On a core with two threads both of which are busy each is charged half, so the
-    # mean over threads is half of what a host's usage over cores is: see `usage_scale`.
+    # `% Processor Time` is PCPU USED(%). When both threads of a core are busy, each is charged half, so the mean over
+    # threads is half of the host's usage over cores: see `usage_scale`.
     *_counters(
         PHYSICAL_CPU,
         """
@@ -112,9 +112,9 @@ COUNTERS: tuple[Counter, ...] = (
         % Core Util Time = core_utilization_pct
         """,
     ),
-    # a machine: sums over its worlds. `% Wait` of a group holds its helper worlds, which wait all the time, so a
-    # machine's is summed over its vCPUs; `% Idle` and `% VmWait` are of vCPUs alone and tell how many there are
-    # where a file has no worlds
+    # a VM: sums over its worlds. `% Wait` of a group includes its helper worlds, which wait all the time, so a VM's is
+    # summed over its vCPUs; `% Idle` and `% VmWait` only count vCPUs, and show how many there are where a file has no
+    # worlds
     *_counters(
         GROUP_CPU,
         """
@@ -192,7 +192,7 @@ COUNTERS: tuple[Counter, ...] = (
     *_counters(ADAPTER, _DISK + "Average Guest MilliSec/Command = latency_ms" + _LATENCY_PARTS + _QUEUE.strip("\n")),
     *_counters(ADAPTER, _DISK_BYTES, MIB),
     *_counters(ADAPTER, "Adapter Q Depth = queue_depth"),
-    # an adapter's queue depth kept the object's old name: `Physical Disk(vmhba2)\\Adapter Q Depth`
+    # an adapter's queue depth has kept the old name of its object: `Physical Disk(vmhba2)\\Adapter Q Depth`
     *_counters(PHYSICAL_DISK, "Adapter Q Depth = queue_depth"),
     *_counters(VIRTUAL_DISK, _DISK),
     *_counters(VIRTUAL_DISK, _DISK_BYTES, MIB),
@@ -221,7 +221,7 @@ COUNTERS: tuple[Counter, ...] = (
         """,
     ),
 )
-"""Every counter that is read; the writer writes those of what it knows."""
+"""Every counter that is read; the writer writes those that the twin knows."""
 
 BY_NAME = {(counter.object.lower(), name.lower()): counter for counter in COUNTERS for name in counter.names}
 """Counters by object and name in lower case, each under all of its names."""
@@ -230,10 +230,10 @@ BY_METRIC = {(counter.object, counter.metric): counter for counter in COUNTERS}
 
 
 def usage_scale(threads: int, cores: int) -> float:
-    """What the mean of `% Processor Time` over logical CPUs is multiplied by to be the host's usage over its cores.
+    """Factor from the mean of `% Processor Time` over logical CPUs to the host's usage over its cores.
 
     Source: vPivot (above): two busy threads of a core show 50 % each. The writer divides by it. A file does not say how
-    many cores there are: `% Core Util Time` is there where a core has two threads, else threads are cores.
+    many cores there are: where cores have two threads it has `% Core Util Time`, else threads are cores.
     """
     return threads / cores
 
@@ -245,15 +245,15 @@ def column(host: str, counter: Counter, instance: str = "") -> str:
 
 
 def group_instance(group_id: int, name: str) -> str:
-    """Instance of Group Cpu and Group Memory: a machine or a system group."""
+    """Instance of Group Cpu and Group Memory: a VM or a system group."""
     return f"{group_id}:{name}"
 
 
 def vcpu_instance(group_id: int, name: str, world_id: int, vcpu: int) -> str:
-    """Instance of Vcpu for a machine's vCPU, as ESXi 6.5 and later name its world."""
+    """Instance of Vcpu for a VM's vCPU, as ESXi 6.5 and later name its world."""
     return f"{group_id}:{name}:{world_id}:vmx-vcpu-{vcpu}:{name}"
 
 
 def disk_instance(vm: str, disk: str = "") -> str:
-    """Instance of Virtual Disk: `db:scsi0:0`, or the machine itself for its sum."""
+    """Instance of Virtual Disk: `db:scsi0:0`, or the VM itself for the sum over its disks."""
     return f"{vm}:{disk}" if disk else vm

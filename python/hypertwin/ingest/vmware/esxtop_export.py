@@ -1,8 +1,8 @@
-"""Writes what a simulated cluster's hosts show as `esxtop -b` would record it: one batch CSV for each host.
+"""Writes what `esxtop -b` would record on the hosts of a simulated cluster: one batch CSV for each host.
 
-The samples are those of `hypertwin._core.SampledRun`. Only counters of `esxtop_counters` are written, those that the
-twin knows; memory is never reclaimed in it, so balloon and swap are 0. Commands in a queue are means over the
-interval, where esxtop shows the moment. There are no processes but the services of storage pools.
+The samples are those of `hypertwin._core.SampledRun`. Written are those counters of `esxtop_counters` that the twin
+knows. It never reclaims memory, so balloon and swap are 0. Commands in a queue are means over the interval, where
+esxtop shows the moment. The only processes are the services of storage pools.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from hypertwin.errors import HypertwinError
 from hypertwin.ingest.vmware import esxtop_counters as counters
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-"""When measuring begins: always the same, so that the same run gives the same bytes."""
+"""Start of the measurement: always the same, so that the same run gives the same bytes."""
 _FIRST_GROUP = 10_000
-"""Number of the first group; those of its worlds begin with it."""
+"""Number of the first group; the numbers of its worlds begin with it."""
 _WORLDS_PER_GROUP = 1_000
 _RESERVED_UNIT = 7
 """SCSI number of the controller itself, which no disk has."""
@@ -44,10 +44,10 @@ class Block:
 
 
 def write(samples: Iterable[Mapping[str, Any]], folder: Path) -> list[Path]:
-    """Write `FOLDER/HOST.csv` of every host, a row for each sample; return the files, in the order of the hosts.
+    """Write `FOLDER/HOST.csv` for every host, with a row for each sample; return the files, in the order of the hosts.
 
-    A file appears when it is whole. Raises ExportError for intervals that are no whole seconds, which the format's
-    clock has, and where a file cannot be written.
+    A file appears when it is complete. Raises ExportError if an interval is not in whole seconds, as the format's clock
+    is, or a file cannot be written.
     """
     parts: dict[str, Path] = {}
     try:
@@ -101,13 +101,13 @@ def _row(time: str, blocks: Sequence[Block]) -> str:
 
 
 def _blocks(host: Mapping[str, Any]) -> Iterator[Block]:
-    """Everything of one host in one sample. What is there, and its order, is the same in every sample."""
+    """Everything about one host in one sample. Every sample has the same blocks in the same order."""
     yield Block(counters.MEMORY, "", _memory(host))
     yield from _processors(host)
     for node, (total, free) in enumerate(zip(host["node_memory_mb"], host["node_free_mb"], strict=True)):
         yield Block(counters.NUMA_NODE, str(node), {"memory_bytes": total, "memory_free_bytes": free})
     for number, vm in enumerate(host["vms"]):
-        yield from _machine(_FIRST_GROUP + number, vm)
+        yield from _vm(_FIRST_GROUP + number, vm)
     for number, service in enumerate(host["services"], _FIRST_GROUP + len(host["vms"])):
         instance = counters.group_instance(number, f"storage-{service['pool']}")
         yield Block(counters.GROUP_CPU, instance, _sums(service["worlds"], 0.0))
@@ -141,7 +141,7 @@ def _processors(host: Mapping[str, Any]) -> Iterator[Block]:
     yield Block(counters.PHYSICAL_CPU, counters.TOTAL, total)
 
 
-def _machine(group: int, vm: Mapping[str, Any]) -> Iterator[Block]:
+def _vm(group: int, vm: Mapping[str, Any]) -> Iterator[Block]:
     name, worlds, vcpus = vm["name"], vm["worlds"], vm["vcpus"]
     instance = counters.group_instance(group, name)
     yield Block(counters.GROUP_CPU, instance, _sums(worlds, vm["system_pct"]))
@@ -151,14 +151,14 @@ def _machine(group: int, vm: Mapping[str, Any]) -> Iterator[Block]:
             counters.VCPU,
             world,
             {
-                # interrupts are handled where they strike; esxtop shows them for the machine
+                # interrupts are handled on any CPU; esxtop shows them for the VM as a whole
                 "used_sum_pct": worlds["used_pct"][vcpu],
                 "run_sum_pct": worlds["run_pct"][vcpu],
                 "ready_sum_pct": worlds["ready_pct"][vcpu],
                 "costop_sum_pct": worlds["costop_pct"][vcpu],
                 "limited_sum_pct": worlds["limited_pct"][vcpu],
                 "wait_sum_pct": worlds["wait_pct"][vcpu],
-                # a vCPU of the twin waits for nothing but work
+                # a vCPU of the twin only waits for work
                 "idle_sum_pct": worlds["wait_pct"][vcpu],
             },
         )
@@ -190,7 +190,7 @@ def _machine(group: int, vm: Mapping[str, Any]) -> Iterator[Block]:
 
 
 def _sums(worlds: Mapping[str, Sequence[float]], system_pct: float) -> dict[str, float]:
-    """Counters of a group: sums over all of its worlds, helpers of the hypervisor included."""
+    """Counters of a group: sums over all of its worlds, including helpers of the hypervisor."""
     return {
         "used_sum_pct": sum(worlds["used_pct"]) + system_pct,
         "run_sum_pct": sum(worlds["run_pct"]),
@@ -214,7 +214,7 @@ def _disk(disk: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _latency(device: Mapping[str, Any]) -> dict[str, float]:
-    """DAVG, KAVG and QAVG; 0 without commands, as esxtop has it."""
+    """DAVG, KAVG and QAVG; 0 without commands, as in esxtop."""
     driver, kernel, queue = (device[part] or 0.0 for part in ("device_ms", "kernel_ms", "queue_ms"))
     return {
         "latency_ms": driver + kernel,

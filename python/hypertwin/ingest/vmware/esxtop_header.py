@@ -1,7 +1,7 @@
-"""What the columns of an esxtop batch file are: the first line read, and which columns become which rows of the table.
+"""The first line of an esxtop batch file: which columns become which rows of the table.
 
-A machine is a group that has vCPU worlds. Where a file has no worlds (recorded without -a), it is a group that owns
-virtual disks, or is not named like a process: those have a name of their own or end in the number of their cartel,
+A group is a VM if it has vCPU worlds. In a file without worlds (recorded without -a) it is a VM if it owns virtual
+disks or is not named like a process: processes have well-known names, or end in the number of their cartel,
 `hostd.2098765`.
 """
 
@@ -23,7 +23,7 @@ from hypertwin.ingest.vmware.esxtop_counters import Counter
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 MOST_COLUMNS = 200_000
-"""Four times the largest file described in public (github.com/vfedotovs/esxtop-batch-data-visualizer)."""
+"""Four times those of the largest file described in public (github.com/vfedotovs/esxtop-batch-data-visualizer)."""
 
 _TIME = re.compile(r"\(PDH-CSV 4\.0\)\s*(?:\([^()]*\)\((?P<bias>-?\d{1,4})\))?")
 _PATH = re.compile(r"\\\\(?P<host>[^\\]*)\\(?P<object>.*)\\(?P<counter>[^\\]*)", re.DOTALL)
@@ -35,7 +35,7 @@ _CARTEL = re.compile(r"\.\d{4,}$")
 _SYSTEM = re.compile(
     r"(?:host|idle|init|vim|user|kernel|vmkernel|minfree|iofilters|plugins)|[A-Za-z][\w.-]*\.\d{4,}", re.IGNORECASE
 )
-"""Names of groups that are neither a machine nor told of."""
+"""Names of groups that are not VMs and are left out."""
 _SERVICE = re.compile(
     r"(?:system|helper|drivers|ft|vmotion|"
     r"(?:vsan|cmmds|clomd|osfs|vvol|nfs|iscsi|swapobj|storage|hbr|vdfs|zdfs|epd|lsud)[\w-]*)(?:\.\d{4,})?",
@@ -45,10 +45,10 @@ _SERVICE = re.compile(
 _SERVICE_METRICS = frozenset(("used_sum_pct", "run_sum_pct", "ready_sum_pct", "system_pct"))
 _NAMELESS = frozenset(("", "local", "localhost"))
 _SUMS_OF_VCPUS = frozenset(("wait_sum_pct", "idle_sum_pct"))
-"""Metrics that a machine has as sums over its vCPU worlds, and of which vCPUs have no rows of their own."""
+"""Metrics of a VM that are summed over its vCPU worlds, without rows for each vCPU."""
 
 _OF_VCPUS = frozenset(("idle_sum_pct", "vm_wait_sum_pct"))
-"""Metrics of a group that are taken where it has no worlds: with the time that it wants they make 100 % x vCPUs."""
+"""Metrics that are only read from a group without worlds: with the CPU time that it wants they are 100 % x vCPUs."""
 
 _COSTS = (
     (counters.PHYSICAL_CPU, "usage_pct", "host usage: saturation that guests do not see"),
@@ -67,12 +67,12 @@ _COSTS = (
     (counters.DEVICE, "device_latency_ms", "latency of devices"),
     (counters.VIRTUAL_DISK, "read_latency_ms", "latency as machines see it"),
 )
-"""Counters whose lack is a gap, and what cannot be said without them."""
+"""Counters whose absence is a gap, and what cannot be said without them."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a known counter, its name taken apart."""
+    """A column of a known counter, with its name parsed."""
 
     index: int
     host: str
@@ -86,17 +86,17 @@ class Plan:
     """Which columns become which rows."""
 
     bias_minutes: int
-    """To be added to the file's times for UTC."""
+    """Minutes to add to the file's times for UTC."""
     last: int
-    """Index of the last column that is a counter of whatever kind; what follows is padding."""
+    """Index of the last column that is a counter of any kind; what follows is padding."""
     series: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     """Columns by entity and metric; the values of several are summed."""
     scales: list[float] = field(default_factory=list)
-    """What values are multiplied by, by series."""
+    """Factor for the values of each series."""
     constants: list[tuple[str, str, float]] = field(default_factory=list)
-    """What the names themselves tell: entity, metric, value."""
+    """What the names of columns say: entity, metric, value."""
     unsized: list[str] = field(default_factory=list)
-    """Machines whose number of vCPUs no name tells."""
+    """VMs whose number of vCPUs cannot be seen from names."""
     hosts: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
@@ -109,18 +109,18 @@ class _Row:
     entity: str
     scale: float = 1.0
     summed: bool = False
-    """Whether columns of the same entity and metric are added up; else the first counts."""
+    """Whether columns of the same entity and metric are added up; otherwise the first one counts."""
 
 
 def recognises(head: bytes) -> bool:
-    """Whether a file that begins like this is Performance Monitor CSV, in whatever language and encoding."""
+    """Whether a file that begins like this is Performance Monitor CSV, in any language and encoding."""
     if head[:2] in UTF_16_MARKS:
         return "(PDH-CSV" in head[:64].decode("utf-16", "replace")
     return head.removeprefix(BYTE_ORDER_MARK).lstrip(b'"').startswith(b"(PDH-CSV")
 
 
 def read(line: bytes, path: Path) -> Plan:
-    """The plan for a file with this first line. Raises SourceError where there is nothing in it that can be told of."""
+    """The plan for a file with this first line. Raises SourceError if it has no counter that is read."""
     fields = _fields(line, path)
     time = _TIME.match(fields[0].strip()) if fields else None
     if time is None:
@@ -188,7 +188,7 @@ def _columns(fields: list[str]) -> tuple[list[Column], int]:
 
 
 def _hosts(names: Iterable[str], path: Path, plan: Plan) -> dict[str, str]:
-    """Name to show by name in the file. A host that does not know its name gets the file's."""
+    """Name to show, by name in the file. A host that does not know its name gets the file's."""
     hosts = {}
     for host in names:
         hosts[host] = outside.name(host)
@@ -219,24 +219,22 @@ def _plan_host(plan: Plan, columns: list[Column], entity: str) -> None:
 
 
 class _Host:
-    """What one host's columns are about."""
+    """The columns of one host, and the rows that they become."""
 
     def __init__(self, plan: Plan, columns: list[Column], entity: str) -> None:
         self._entity = entity
         self._groups = _groups(columns)
         self._vcpus = _vcpus(columns, self._groups)
-        shown = self._machines(plan, columns)
-        self._machine = {group: f"{entity}/{telemetry.entity('vm', name)}" for group, name in shown.items()}
-        # disks and ports have their machine's name but not its group: of two of one name nobody knows whose they are
-        times = Tally(self._groups[group] for group in self._machine)
-        self._by_name = {
-            self._groups[group]: machine for group, machine in self._machine.items() if times[self._groups[group]] == 1
-        }
+        shown = self._vms(plan, columns)
+        self._vm = {group: f"{entity}/{telemetry.entity('vm', name)}" for group, name in shown.items()}
+        # disks and ports show their VM's name but not its group: if two VMs have that name, the owner is not known
+        times = Tally(self._groups[group] for group in self._vm)
+        self._by_name = {self._groups[group]: vm for group, vm in self._vm.items() if times[self._groups[group]] == 1}
         self._usage_scale = self._processors(plan, columns)
         for group, count in Tally(group for group, _ in set(self._vcpus.values())).items():
-            plan.constants.append((self._machine[group], "vcpus", count))
+            plan.constants.append((self._vm[group], "vcpus", count))
         if not self._vcpus:
-            plan.unsized += self._machine.values()
+            plan.unsized += self._vm.values()
         self._rows: dict[str, Callable[[Column], _Row | None]] = {
             counters.PHYSICAL_CPU: self._physical_cpu,
             counters.GROUP_CPU: self._group,
@@ -254,11 +252,11 @@ class _Host:
         }
 
     def row(self, column: Column) -> _Row | None:
-        """Where a column belongs; None where it is of something that is not told of."""
+        """Where a column belongs; None if it is left out."""
         return self._rows[column.object](column)
 
-    def _machines(self, plan: Plan, columns: list[Column]) -> dict[str, str]:
-        """Name to show of each group that is a machine; two of one name have their group's number in it."""
+    def _vms(self, plan: Plan, columns: list[Column]) -> dict[str, str]:
+        """Name to show for each group that is a VM; if several have one name, the group's number is added."""
         found = {group for group, _ in self._vcpus.values()}
         if not found:
             owners = {_owner(column.instance) for column in columns if column.object == counters.VIRTUAL_DISK}
@@ -279,7 +277,7 @@ class _Host:
         return {group: outside.told_apart(text, group) if times[text] > 1 else text for group, text in shown.items()}
 
     def _processors(self, plan: Plan, columns: list[Column]) -> float:
-        """Counts logical CPUs and cores; what `% Processor Time` is multiplied by for usage of the host's cores."""
+        """Count logical CPUs and cores; the factor from `% Processor Time` to usage of the host's cores."""
         each = [column for column in columns if column.object == counters.PHYSICAL_CPU and column.instance.isdecimal()]
         threads = len({column.instance for column in each})
         if threads == 0:
@@ -303,8 +301,8 @@ class _Host:
 
     def _group(self, column: Column) -> _Row | None:
         group = _group_id(column.instance)
-        if group in self._machine:
-            return None if self._vcpus and column.counter.metric in _OF_VCPUS else _Row(self._machine[group])
+        if group in self._vm:
+            return None if self._vcpus and column.counter.metric in _OF_VCPUS else _Row(self._vm[group])
         name = self._groups.get(group, "")
         told = column.object == counters.GROUP_CPU and column.counter.metric in _SERVICE_METRICS
         if not told or not _SERVICE.fullmatch(name):
@@ -317,8 +315,8 @@ class _Host:
             return None
         group, vcpu = self._vcpus[column.instance]
         if column.counter.metric in _SUMS_OF_VCPUS:
-            return _Row(self._machine[group], summed=True)
-        return _Row(f"{self._machine[group]}/{telemetry.entity('vcpu', vcpu)}")
+            return _Row(self._vm[group], summed=True)
+        return _Row(f"{self._vm[group]}/{telemetry.entity('vcpu', vcpu)}")
 
     def _adapter(self, column: Column) -> _Row | None:
         # Physical Disk(vmhba2:C0:T0:L0) is a path of it
@@ -328,21 +326,21 @@ class _Host:
         owner = column.instance if column.instance in self._by_name else _owner(column.instance)
         if not outside.name(owner):
             return None
-        machine = self._by_name.get(owner) or f"{self._entity}/{telemetry.entity('vm', outside.name(owner))}"
+        vm = self._by_name.get(owner) or f"{self._entity}/{telemetry.entity('vm', outside.name(owner))}"
         disk = outside.name(column.instance.removeprefix(owner).removeprefix(":"))
-        return _Row(f"{machine}/{telemetry.entity('disk', disk)}" if disk else machine)
+        return _Row(f"{vm}/{telemetry.entity('disk', disk)}" if disk else vm)
 
     def _port(self, column: Column) -> _Row | None:
-        # switch:port:name or switch:port:world:name, and the name of a machine's second port is db.eth1
+        # switch:port:name or switch:port:world:name; a VM's second port is named db.eth1
         last = column.instance.split(":", 3)[-1]
         if re.fullmatch(r"vmnic\d{1,4}", last):
             return self._part("adapter", last)
-        machine = self._by_name.get(last) or self._by_name.get(re.sub(r"\.eth\d{1,4}$", "", last))
-        return _Row(machine, summed=True) if machine else None
+        vm = self._by_name.get(last) or self._by_name.get(re.sub(r"\.eth\d{1,4}$", "", last))
+        return _Row(vm, summed=True) if vm else None
 
 
 def _groups(columns: Iterable[Column]) -> dict[str, str]:
-    """Name of each group by its number."""
+    """The names of groups, by number."""
     groups: dict[str, str] = {}
     for column in columns:
         if column.object in (counters.GROUP_CPU, counters.GROUP_MEMORY) and column.instance:
@@ -352,13 +350,13 @@ def _groups(columns: Iterable[Column]) -> dict[str, str]:
 
 
 def _group_id(instance: str) -> str:
-    """The number of a group; of one without a number its name."""
+    """The number of a group, or its name if it has no number."""
     parsed = _GROUP.fullmatch(instance)
     return parsed["id"] if parsed else instance
 
 
 def _vcpus(columns: Iterable[Column], groups: dict[str, str]) -> dict[str, tuple[str, str]]:
-    """Group and number of the vCPU by instance of Vcpu, for vCPU worlds. Adds groups that only have worlds."""
+    """Group and vCPU number of each vCPU world, by instance of Vcpu. Adds groups that appear only there."""
     vcpus = {}
     for instance in dict.fromkeys(column.instance for column in columns if column.object == counters.VCPU):
         group, _, rest = instance.partition(":")
@@ -374,6 +372,6 @@ def _vcpus(columns: Iterable[Column], groups: dict[str, str]) -> dict[str, tuple
 
 
 def _owner(instance: str) -> str:
-    """The machine of a virtual disk: `db` of `db:scsi0:0`."""
+    """The VM of a virtual disk: `db` of `db:scsi0:0`."""
     parsed = _DISK.fullmatch(instance)
     return parsed["vm"] if parsed else instance

@@ -1,9 +1,9 @@
 """Counters that PowerCLI exported: `Get-Stat ... | Export-Csv FILE`, with `Select-Object` or without.
 
 Columns are the properties of PowerCLI's samples, in any order: MetricId (`cpu.ready.summation`), Timestamp, Value and
-Entity are needed; EntityId (`VirtualMachine-vm-42`) tells machines from hosts, Instance parts from the whole, and
-IntervalSecs is what a sum of milliseconds is divided by. Per cents are per cents here, not hundredths. Numbers and
-times are in the form of the exporting machine's culture, times in its zone.
+Entity are needed; EntityId (`VirtualMachine-vm-42`) tells VMs from hosts, Instance parts from the whole, and
+IntervalSecs is what a sum of milliseconds is divided by. Percentages are in percent here, not in hundredths. Numbers
+and times are in the culture of the Windows that exported them, times in its time zone.
 
 Sources: PowerCLI cmdlet reference, `Get-Stat`; PowerShell, `Export-Csv` (the `#TYPE` line, `-UseCulture`).
 """
@@ -53,7 +53,7 @@ _COUNTERS: Mapping[bool, Mapping[str, Counter]] = MappingProxyType(
         False: {**vsphere_counters.HOST_COUNTERS, **vsphere_counters.HOST_PART_COUNTERS},
     }
 )
-"""What is read, by whether it is of a machine."""
+"""Counters that are read, by whether they are a VM's."""
 
 
 def recognises(head: bytes) -> bool:
@@ -71,7 +71,7 @@ def read(path: Path) -> Reading:
 
 
 def _dialect(header: str) -> tuple[str, dict[str, int]] | None:
-    """The separator and the place of each column; None where a needed one is missing."""
+    """The separator and the place of each column; None if a needed one is missing."""
     for separator in ",;\t":
         names = [name.strip().strip('"').lower() for name in header[:10_000].split(separator)]
         if all(name in names for name in NEEDED) and len(names) <= MOST_COLUMNS:
@@ -101,7 +101,7 @@ class _File:
         self.bare_sums: set[str] = set()
 
     def frames(self) -> Iterator[pl.DataFrame]:
-        """The table, a part at a time, each in the order of time."""
+        """The table, part by part, each in the order of time."""
         self._learn_dates()
         rows = (made for row in self._rows() for made in self._measured(row))
         while part := list(itertools.islice(rows, ROWS_PER_FRAME)):
@@ -109,7 +109,7 @@ class _File:
         self._tell()
 
     def _tell(self) -> None:
-        """What is missing, and what was assumed."""
+        """Add gaps and notes: what is missing, and what was assumed."""
         for name, costs in OPTIONAL.items():
             if name not in self.columns and name != "intervalsecs":
                 self.reading.gaps.append(Gap(name, costs))
@@ -153,7 +153,7 @@ class _File:
             yield _Row(at, metric, time, value, entity, identity, instance, interval)
 
     def _learn_dates(self) -> None:
-        """Whether the month or the day comes first, from a date that can only be one of them."""
+        """Find out whether the month or the day comes first, from a date that allows only one of them."""
         for row in itertools.islice(self._rows(), ROWS_TO_LEARN_DATES):
             match = _TIME.fullmatch(row.time)
             if match is None:
@@ -194,7 +194,7 @@ class _File:
             yield time, entity, "interval_s", seconds
 
     def _number(self, text: str) -> float | None:
-        """A number with a point or a comma before its fraction: PowerShell groups no thousands."""
+        """A number with a decimal point or comma: PowerShell does not group thousands."""
         return outside.number(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)
 
     def _time(self, row: _Row) -> datetime:
@@ -222,6 +222,6 @@ class _File:
 
 
 def _ordered(first: str, second: str, year: str, month_first: bool | None) -> Sequence[str]:
-    """Year, month and day; the month comes first unless the file shows that it does not."""
+    """Year, month and day; the month comes first unless the file shows otherwise."""
     month, day = (second, first) if month_first is False else (first, second)
     return (year, month, day)

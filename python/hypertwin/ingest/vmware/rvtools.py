@@ -1,10 +1,9 @@
 """RVTools exports: the `.xlsx` workbook, or the `.csv` files that `ExportAll2csv` writes into a folder.
 
-Tabs and columns are those of the exports that people have published, among them the one in tests/data. Columns are
-found by name, whatever their case and order; exports by command line call them by their internal names (`vInfoVMName`
-for `VM`), older ones say `MB` for `MiB`. CPU is in MHz, memory in MiB. `vCPU/Overall` is the CPU that a machine used
-when the export was made (`quickStats.overallCpuUsage` of the vSphere API). Formulas and links are never followed: what
-a cell shows is what it is.
+Tabs and columns are those of published exports, among them the one in tests/data. Columns are found by name, in any
+case and order; exports from the command line use internal names (`vInfoVMName` for `VM`), older ones say `MB` for
+`MiB`. CPU is in MHz, memory in MiB. `vCPU/Overall` is the CPU that a VM used when the export was made
+(`quickStats.overallCpuUsage` of the vSphere API). Formulas and links are never followed: only what a cell shows counts.
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ from hypertwin.ingest.inventory import Assumption, Datastore, Demand, Host, Inve
 from hypertwin.ingest.outside import Gap
 
 MOST_BYTES = 128 * 2**20
-"""Largest workbook; one of 800 machines has about 3 MB."""
+"""Largest workbook; one of 800 VMs has about 3 MB."""
 MOST_INFLATED = 512 * 2**20
-"""Bytes of all parts of a workbook, unpacked; one of 800 machines has about 40 MB."""
+"""Bytes of all parts of a workbook, unpacked; one of 800 VMs has about 40 MB."""
 MOST_OTHER_INFLATED = 64 * 2**20
-"""Bytes of a part that is no sheet, unpacked: shared texts, styles."""
+"""Bytes of any other part than a sheet, unpacked: shared texts, styles."""
 MOST_BETWEEN_ROWS = 4 * 2**20
-"""Bytes of one row of a sheet, or of what stands before or after the rows: they are in memory as a whole."""
+"""Bytes of one row of a sheet, or of what is before or after the rows: each is in memory as a whole."""
 MOST_CELLS = 10_000_000
-"""Cells of a sheet; a tab of 10,000 machines has a million."""
+"""Cells of a sheet; a tab of 10,000 VMs has a million."""
 MOST_TEXT = 1_024
 """Characters of a cell that are kept; of a datastore's list of hosts more."""
 MOST_PARTS = 2_000
@@ -47,7 +46,7 @@ MOST_NUMBER = 1e15
 _SHEET_ROWS = 2**20
 _CHUNK = 2**20
 _MARK = 8
-"""Bytes that hold the beginning of a row, with those of the last chunk."""
+"""Bytes of the last chunk that are searched again: a row's beginning may be split between chunks."""
 
 TABS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "vHost": {
@@ -113,8 +112,8 @@ TABS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "vRP": {"name": ("resourcepoolname", "name"), "limit": ("cpulimit",), "level": ("cpulevel",)},
 }
-"""Columns that are read, by tab: what they are called in capitals or not, without blanks, `#` as num, `%` as pct, and
-without the tab's name in front."""
+"""Columns that are read, by tab, with their names: in lower case, without blanks and the tab's name in front, `#` as
+num, `%` as pct."""
 
 COSTS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "vHost": {
@@ -137,7 +136,7 @@ COSTS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "vDisk": {"controller": ("Controller", "virtual storage controllers")},
     "vDatastore": {},
 }
-"""What a tab's column is called, and what cannot be said without it."""
+"""Columns by tab: the name in RVTools, and what cannot be said without it."""
 TAB_COSTS = {
     "vCPU": "measured demand, virtual sockets, shares, reservations, limits and hot-add",
     "vMemory": "memory sizes beside vInfo's",
@@ -164,7 +163,7 @@ Tables = Mapping[str, list[Row]]
 
 
 def recognises(head: bytes) -> bool:
-    """An Office workbook, or a CSV file of RVTools' with a header that only its tabs have."""
+    """Whether it is an Office workbook, or a CSV file with a header that only tabs of RVTools have."""
     if head.startswith(b"PK\x03\x04"):
         return b"[Content_Types].xml" in head or b"xl/" in head
     first = head.split(b"\n", 1)[0].decode("utf-8", "replace")
@@ -173,12 +172,12 @@ def recognises(head: bytes) -> bool:
 
 
 def recognises_folder(folder: Path) -> bool:
-    """A folder with the CSV files of at least one tab."""
+    """Whether a folder has the CSV file of at least one tab."""
     return bool(_csv_files(folder))
 
 
 def read(sources: Sequence[str]) -> Inventory:
-    """The inventory in workbooks, folders and CSV files; each workbook or folder is an export of its own."""
+    """The inventory in workbooks, folders and CSV files; each workbook or folder is one export."""
     exports: list[tuple[str, dict[str, _Table]]] = []
     single: dict[str, _Table] = {}
     for source in sources:
@@ -211,14 +210,14 @@ def read(sources: Sequence[str]) -> Inventory:
 
 @dataclass(frozen=True)
 class _Table:
-    """A tab: the columns that it has, and its rows by these."""
+    """A tab: the columns that it has, and its rows by column."""
 
     columns: frozenset[str]
     rows: list[Row]
 
 
 class _Export:
-    """What the tabs of one export say."""
+    """The tabs of one export, and the inventory in them."""
 
     def __init__(self, source: str, tables: Mapping[str, _Table]) -> None:
         self.source = source
@@ -310,7 +309,7 @@ class _Export:
             hosts=tuple(outside.name(name) for name in str(row.get("hosts") or "")[:65_536].split(",") if name.strip()),
         )
 
-    # machines
+    # VMs
 
     def read_vms(self) -> list[Vm]:
         cpu, memory = self.beside("vCPU"), self.beside("vMemory")
@@ -338,12 +337,12 @@ class _Export:
         return vms
 
     def key(self, tab: str) -> Callable[[Row], str]:
-        """What tells machines apart in vInfo and this tab: their UUID where both have it, else their name."""
+        """What identifies VMs in vInfo and this tab: their UUID if both have it, else their name."""
         has_uuid = all("uuid" in self.tables[each].columns for each in ("vInfo", tab) if each in self.tables)
         return lambda row: (has_uuid and _text(row.get("uuid"))) or _text(row.get("name"))
 
     def beside(self, tab: str) -> Callable[[Row], Row]:
-        """For each row of vInfo, in order, the machine's row of another tab: of several of one name the next."""
+        """Finds the VM's row in another tab, for rows of vInfo in order: of several with one name, the next."""
         key = self.key(tab)
         by_key: dict[str, list[Row]] = defaultdict(list)
         for row in self.rows(tab):
@@ -403,7 +402,7 @@ def _text(value: object) -> str:
 
 
 def _shown(value: object) -> str:
-    """A number that Excel made of a name (`4711.0`) as it was."""
+    """A name that Excel took for a number (`4711.0`) as it was."""
     return (
         f"{value:.0f}" if isinstance(value, float) and value == value // 1 and abs(value) < MOST_NUMBER else str(value)
     )
@@ -420,7 +419,7 @@ def _flag(value: object) -> bool | None:
 
 
 def _number(value: object) -> float | None:
-    """A number as a cell or a text has it: `12`, `1,024`, `1.024`, `1 024`, `12,5`, `2295 MHz`. None for all else."""
+    """A number in a cell or in text: `12`, `1,024`, `1.024`, `1 024`, `12,5`, `2295 MHz`. None for anything else."""
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float):
@@ -446,7 +445,7 @@ def _integer(value: object) -> int:
 
 
 def _mebibytes(value: object) -> int:
-    """Bytes of a size in MiB. Some exports have `vHostMemorySize` in bytes, which as MiB would be pebibytes."""
+    """Bytes of a size in MiB. Some exports have `vHostMemorySize` in bytes: read as MiB it would be pebibytes."""
     number = max(_number(value) or 0, 0)
     return int(number) if number > 1e9 else int(number * 2**20)
 
@@ -455,20 +454,20 @@ def _mebibytes(value: object) -> int:
 
 
 def _column(cell: object, tab: str) -> str:
-    """A column's name as `TABS` has it."""
+    """A column's name in the form of `TABS`."""
     text = str(cell if cell is not None else "")[:200].lower().replace("#", "num").replace("%", "pct")
     name = re.sub(r"[^a-z0-9]", "", text)
     return name.removeprefix(tab.lower()) or name if tab else name
 
 
 def _tab(name: str) -> str | None:
-    """The tab that a sheet or file of this name is: `vInfo`, `tabvInfo`, `RVTools_tabvInfo`."""
+    """The tab in a sheet or file of this name: `vInfo`, `tabvInfo`, `RVTools_tabvInfo`."""
     plain = re.sub(r"^(?:rvtools)?[_ -]*(?:tab)?", "", name.strip().lower())
     return next((tab for tab in TABS if tab.lower() == plain), None)
 
 
 def _table(tab: str, rows: Iterable[Sequence[Any]], where: str | Path) -> _Table:
-    """The known columns of a tab, from rows of which the first that is not empty has their names."""
+    """The known columns of a tab; the first row that is not empty has their names."""
     found: dict[str, int] = {}
     kept: list[Row] = []
     for row in rows:
@@ -540,7 +539,7 @@ def _workbook(path: Path) -> dict[str, _Table]:
 
 
 def _sheet_rows(rows: Iterable[Sequence[Any]], path: Path, tab: str) -> Iterator[Sequence[Any]]:
-    """Rows that are not empty; openpyxl makes up the missing ones, of which there may be any number."""
+    """Rows that are not empty; openpyxl adds the missing ones, in any number."""
     for number, row in enumerate(rows):
         if number >= _SHEET_ROWS:
             allowed = f"at most {_SHEET_ROWS} rows"
@@ -550,7 +549,7 @@ def _sheet_rows(rows: Iterable[Sequence[Any]], path: Path, tab: str) -> Iterator
 
 
 def _check_parts(path: Path, data: bytes) -> None:
-    """Refuse a workbook whose parts do not fit into memory unpacked: counted, for their headers may say anything."""
+    """Refuse a workbook whose parts do not fit into memory: unpacked and counted, since headers can say anything."""
     with zipfile.ZipFile(io.BytesIO(data)) as parts:
         entries = parts.infolist()
         if len(entries) > MOST_PARTS:
@@ -564,7 +563,7 @@ def _check_parts(path: Path, data: bytes) -> None:
 
 
 def _check_part(path: Path, name: str, stream: IO[bytes], most: int, is_sheet: bool) -> int:
-    """The size of one part, of at most `most` bytes; of a sheet, rows and their length are bounded as well."""
+    """The size of one part, of at most `most` bytes; the rows of a sheet and their length are bounded as well."""
     size = since_row = rows = cells = 0
     tail = b""
     while chunk := stream.read(_CHUNK):
@@ -595,7 +594,7 @@ def _too_large(path: Path, where: str, value: str, allowed: str) -> None:
 
 @contextmanager
 def _as_source_error(path: Path) -> Iterator[None]:
-    """Whatever a broken workbook makes zipfile and openpyxl raise, as one error."""
+    """Turns whatever zipfile and openpyxl raise for a broken workbook into one error."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # openpyxl on styles and extensions that nobody needs here

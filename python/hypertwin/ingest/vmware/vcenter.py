@@ -1,8 +1,8 @@
 """The inventory of a vCenter Server or a single ESXi host: `vcenter://USER@HOST[:PORT][/DATACENTER[/CLUSTER]]`.
 
 Only the properties that are used are read, by path, in pages; the read-only role is enough. What may not be read, or
-is not there (a machine whose files cannot be reached, a host that is not connected), is named and left out. Nothing
-goes by a label, so the server's language does not matter.
+is missing (the files of a VM cannot be reached, a host is not connected), is named and left out. No label is used, so
+the server's language does not matter.
 
 Properties: vSphere Web Services API, `HostSystem`, `VirtualMachine`, `Datastore`, `ClusterComputeResource`.
 """
@@ -72,7 +72,7 @@ VM = MappingProxyType(
         "config.hardware.device": "virtual disks and their controllers",
     }
 )
-"""Properties of a machine, and what cannot be said without them; nothing is missed where most machines have none."""
+"""Properties of a VM, and what cannot be said without them; empty for those that most VMs do not have."""
 LARGE = ("config.extraConfig", "config.hardware.device")
 _COSTS: Mapping[str, Mapping[str, str]] = MappingProxyType({"HostSystem": HOST, "VirtualMachine": VM})
 VIRTUAL_NUMA = "config.numaInfo"
@@ -89,7 +89,7 @@ NUMA_SETTINGS: Mapping[str, str] = MappingProxyType(
         "numa.vcpu.maxpervirtualnode": "max_per_virtual_node",
     }
 )
-"""Advanced settings of a machine, in lower case, by the key of a scenario that says the same."""
+"""Advanced settings of a VM, in lower case, by the key of a scenario with the same meaning."""
 
 
 def read(sources: Sequence[str]) -> Inventory:
@@ -102,10 +102,10 @@ def read(sources: Sequence[str]) -> Inventory:
 
 
 class Reader:
-    """One reading of a session: what was found, and what it lacks."""
+    """One reading of a session: what was found, and what is missing."""
 
     def __init__(self, session: Session, *, devices: bool = True) -> None:
-        """`devices`: whether disks and advanced settings are read, which are most of the bytes."""
+        """`devices`: whether to read disks and advanced settings, which are most of the bytes."""
         from pyVmomi import vim
 
         self.vim = vim
@@ -118,7 +118,7 @@ class Reader:
         self.store_names: dict[str, str] = {}
 
     def inventory(self) -> Inventory:
-        """All of it; `host_names` and `vm_names` say which object has which name."""
+        """The whole inventory; afterwards `host_names` and `vm_names` have the names of objects."""
         vim, session = self.vim, self.session
         root = session.content.rootFolder
         found_hosts = self._all(vim.HostSystem, tuple(HOST))
@@ -160,7 +160,7 @@ class Reader:
         return sorted(found, key=lambda one: one[0])
 
     def _note_absent(self, kind: str, paths: Mapping[str, str], found: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
-        """A gap for each property that no object has, and whose absence costs something."""
+        """Add a gap for each property that no object has and that is needed for something."""
         for path, costs in paths.items():
             if costs and found and not any(path in values for _, values in found):
                 self.gaps[f"{kind}.{path}"] = Gap(f"{kind}.{path}", costs)
@@ -265,7 +265,7 @@ class Reader:
             keys = [vsphere.moid(_get(mount, "key")) for mount in mounts] if isinstance(mounts, list) else []
             hosts = sorted(self.host_names[key] for key in keys if key in self.host_names)
             if keys and not hosts:
-                continue  # of another datacenter or cluster than the address names
+                continue  # in another datacenter or cluster than the address names
             yield Datastore(
                 name=self.store_names[moid],
                 kind=_text(values.get("summary.type")) or "unknown",
@@ -309,7 +309,7 @@ def _names(found: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, str]:
 
 
 def _thin(values: dict[str, Any]) -> dict[str, Any]:
-    """The properties of a machine, its devices and settings cut down to what is used: they are most of its bytes."""
+    """The properties of a VM without those devices and settings that are not used, which are most of its bytes."""
     settings = values.pop("config.extraConfig", None)
     if isinstance(settings, list):
         values["config.extraConfig"] = {
@@ -324,7 +324,7 @@ def _thin(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _disks(devices: Sequence[Any]) -> list[tuple[int, str | None, int | None, str]]:
-    """Capacity, kind and bus number of the controller, and identity of the datastore of each virtual disk."""
+    """Of each virtual disk: capacity, kind and bus number of its controller, identity of its datastore."""
     from pyVmomi import vim
 
     kinds = {
@@ -349,7 +349,7 @@ def _disks(devices: Sequence[Any]) -> list[tuple[int, str | None, int | None, st
 
 
 def _numa(values: Mapping[str, Any], vcpus: int) -> dict[str, object]:
-    """Keys of `vms.NAME.numa` from a machine's advanced settings and, since 8.0, its virtual topology."""
+    """Keys of `vms.NAME.numa` from a VM's advanced settings and, since 8.0, its virtual topology."""
     numa: dict[str, object] = {}
     for key, text in values.get("config.extraConfig", {}).items():
         setting = NUMA_SETTINGS[key]
@@ -368,7 +368,7 @@ def _numa(values: Mapping[str, Any], vcpus: int) -> dict[str, object]:
 
 
 def _demand(values: Mapping[str, Any]) -> Demand | None:
-    """What a machine wanted of late; where the server does not say it, what it used."""
+    """What a VM recently wanted; if the server does not say, what it used."""
     wanted = _whole(values.get("summary.quickStats.overallCpuDemand"), 0, MOST_MHZ)
     used = _whole(values.get("summary.quickStats.overallCpuUsage"), 0, MOST_MHZ)
     if wanted:
@@ -384,7 +384,7 @@ def _shares(shares: Any) -> str | int | None:
 
 
 def _ranges(cpus: Any) -> str | None:
-    """Logical CPUs as `0-11,24`; None where there is no affinity."""
+    """Logical CPUs as `0-11,24`; None without affinity."""
     listed = sorted({cpu for cpu in cpus if _whole(cpu, 0, MOST_PROCESSORS) is not None}) if cpus else []
     runs: list[list[int]] = []
     for cpu in listed:

@@ -1,13 +1,12 @@
 """Performance counters of a vCenter Server or ESXi host as telemetry: `vcenter://USER@HOST[/DATACENTER]?hours=24`.
 
-Real-time samples are of 20 s and kept for an hour; a vCenter Server keeps samples of 300 s for a day, of 1,800 s for a
-week, and so on, each at a statistics level that says which counters. The sample's own interval, which the server sends
-with it, turns sums of milliseconds into per cent.
+Real-time samples are 20 s long and kept for an hour; a vCenter Server keeps samples of 300 s for a day, of 1,800 s for
+a week, and so on, with the counters of the statistics level that is set for each. Sums of milliseconds become percent
+by the interval that the server sends with each sample.
 
-Series are asked for in CSV: in the normal format a server may leave out zeros, after which values and times no longer
-match (govmomi's simulator does), and a row of values that does not match its times is refused. -1 is a sample that is
-missing (pyvmomi issue 191). Source: vSphere Web Services API, `PerformanceManager.QueryPerf`, `QuerySpec`,
-`EntityMetricCSV`.
+Series are requested in CSV: in the normal format a server may leave out zeros (govmomi's simulator does), after which
+values and times no longer match. A row of values that does not match its times is refused. -1 is a missing sample
+(pyvmomi issue 191). Source: vSphere Web Services API, `PerformanceManager.QueryPerf`, `QuerySpec`, `EntityMetricCSV`.
 """
 
 from __future__ import annotations
@@ -33,22 +32,22 @@ from hypertwin.ingest.vmware.vsphere_counters import Counter, Values
 REAL_TIME_S = 20
 REAL_TIME_HOURS = 1.0
 KEPT = ((24.0, 300), (24.0 * 7, 1800), (24.0 * 31, 7200), (24.0 * 366, 86_400))
-"""How many hours vCenter keeps samples of how many seconds, unless it is set up otherwise."""
+"""For how many hours vCenter keeps samples of how many seconds, by default."""
 MOST_SAMPLES = 10_000
 """Of one series."""
 VALUES_PER_QUERY = 200_000
-"""How many values a query is made to give at most, about 2 MB."""
+"""Values that one query asks for at most: about 2 MB."""
 METRICS_PER_QUERY = 64
-"""Of past intervals: vCenter refuses more by default (`config.vpxd.stats.maxQueryMetrics`, VMware KB 2107096)."""
+"""For past intervals: vCenter refuses more by default (`config.vpxd.stats.maxQueryMetrics`, VMware KB 2107096)."""
 VM_PARTS = MappingProxyType({**vsphere_counters.VCPU_COUNTERS, **vsphere_counters.VM_PART_COUNTERS})
 BOTH = vsphere_counters.VCPU_COUNTERS
 ALL_OF_A_VM = MappingProxyType({**vsphere_counters.VM_COUNTERS, **VM_PARTS})
 ALL_OF_A_HOST = MappingProxyType({**vsphere_counters.HOST_COUNTERS, **vsphere_counters.HOST_PART_COUNTERS})
-DISKS_OF_A_MACHINE = 4
+DISKS_OF_A_VM = 4
 PARTS_OF_A_HOST = 40
-"""Parts that are taken to be there when the size of an answer is estimated."""
+"""Numbers of parts by which the size of an answer is estimated."""
 ABOUT_THE_COUNTERS = ("InvalidArgument", "RestrictedByAdministrator")
-"""Faults of a query that one for fewer counters may not have."""
+"""Faults of a query that may go away with fewer counters."""
 
 _Times = np.ndarray[tuple[int], np.dtype[np.datetime64]]
 
@@ -64,19 +63,19 @@ class Definition:
 
 @dataclass(frozen=True)
 class Subject:
-    """A host or machine whose counters are read."""
+    """A host or VM whose counters are read."""
 
     reference: Any
     path: tuple[str, ...]
     """Parts of its entity: `("host", "esx1", "vm", "db")`."""
     parts: int
-    """vCPUs and disks, or devices, that it has or is taken to have."""
+    """vCPUs and disks, or devices; in part an estimate."""
     known: Mapping[str, float] = field(default_factory=dict)
     """Metrics that do not change, from the inventory."""
 
     @property
     def is_vm(self) -> bool:
-        """Whether it is a machine."""
+        """Whether it is a VM."""
         return "vm" in self.path
 
 
@@ -97,7 +96,7 @@ def _frames(text: str, reading: Reading) -> Iterator[pl.DataFrame]:
 
 
 def interval_of(hours: float) -> int:
-    """The finest samples that are kept for so long, in seconds."""
+    """Length of the finest samples that are kept for this long, in seconds."""
     if hours <= REAL_TIME_HOURS:
         return REAL_TIME_S
     return next((seconds for kept, seconds in KEPT if hours <= kept), KEPT[-1][1])
@@ -157,7 +156,7 @@ class _Reader:
             yield "the server's certificate was taken unseen"
 
     def _define(self) -> None:
-        """What this server calls its counters: `PerformanceManager.perfCounter`."""
+        """Learn the numbers and units of this server's counters: `PerformanceManager.perfCounter`."""
         listed = self.session.call("counters", lambda: self.manager.perfCounter) or []
         for one in listed:
             group, name, unit = (getattr(info, "key", None) for info in (one.groupInfo, one.nameInfo, one.unitInfo))
@@ -170,7 +169,7 @@ class _Reader:
             self.session.refuse("PerformanceManager.perfCounter", "nothing", "counters", hint, "source-lacks")
 
     def _subjects(self) -> tuple[list[Subject], list[Subject]]:
-        """Hosts and machines that are on, with what the inventory says of them."""
+        """Hosts and VMs that are on, with what the inventory says about them."""
         from pyVmomi import vim
 
         session = self.session
@@ -199,15 +198,15 @@ class _Reader:
             if vm.powered_on and not vm.is_template:
                 above = ("host", vm.host) if vm.host else ()
                 figures = {"vcpus": vm.vcpus, "memory_bytes": vm.memory_bytes}
-                machine = vim.VirtualMachine(of_vm[vm.name], stub)
-                vms.append(Subject(machine, (*above, "vm", vm.name), vm.vcpus + DISKS_OF_A_MACHINE, figures))
+                handle = vim.VirtualMachine(of_vm[vm.name], stub)
+                vms.append(Subject(handle, (*above, "vm", vm.name), vm.vcpus + DISKS_OF_A_VM, figures))
         return hosts, vms
 
     def _wanted(self, is_vm: bool) -> list[str]:
         return [name for name in _counters(is_vm) if name in self.definitions and (is_vm, name) not in self.unsupported]
 
     def _batches(self, subjects: Sequence[Subject]) -> Iterator[list[Subject]]:
-        """Subjects of one kind in groups whose answers have some `VALUES_PER_QUERY` values."""
+        """Subjects of one kind, in groups whose answers have about `VALUES_PER_QUERY` values."""
         batch: list[Subject] = []
         values = metrics = 0
         for subject in subjects:
@@ -224,7 +223,7 @@ class _Reader:
             yield batch
 
     def _metrics(self, is_vm: bool, names: Sequence[str]) -> list[tuple[str, str]]:
-        """Counters with the instances to ask for: the whole, all parts, or both for a machine and its vCPUs.
+        """Counters with the instances to ask for: the whole, all parts, or both for a VM and its vCPUs.
 
         A server gives the whole for `*` too; simulators do not.
         """
@@ -239,7 +238,7 @@ class _Reader:
     def _query(
         self, subjects: Sequence[Subject], names: Sequence[str], start: datetime, end: datetime
     ) -> Iterator[pl.DataFrame]:
-        """The samples of subjects of one kind; on a fault, of half of them or of half of the counters at a time."""
+        """The samples of subjects of one kind; after a fault half of them, or half of the counters, at a time."""
         from pyVmomi import vim
 
         if not names:
@@ -297,7 +296,7 @@ class _Reader:
             self.faults[fault.kind].add(subjects[0].path)
 
     def _frame(self, subject: Subject, answer: Any) -> pl.DataFrame | None:
-        """The samples of one host or machine, in the order of time; None where there are none."""
+        """The samples of one host or VM, in the order of time; None if there are none."""
         from pyVmomi import vim
 
         where = f"QueryPerf of {subject.path[-1]}"
@@ -335,7 +334,7 @@ class _Reader:
         return _table(rows)
 
     def _path(self, subject: Subject, name: str, instance: str) -> str | None:
-        """The entity that a series is of; None for an instance that is not asked for."""
+        """The entity of a series; None for an instance that is not read."""
         if not instance:
             return telemetry.entity(*subject.path)
         part = vsphere_counters.part_of(name, instance)
@@ -370,7 +369,7 @@ class _Reader:
         return self.sample_info[1:]
 
     def _values(self, where: str, text: str, samples: int) -> Values:
-        """One value for each sample, NaN where there is none: blank, or -1."""
+        """One value for each sample; NaN for a missing one, which is blank or -1."""
         parts = pl.Series(text.split(","), dtype=pl.String).str.strip_chars()
         hint = "values no longer match their times: ask for a shorter time"
         if len(parts) != samples:
@@ -387,7 +386,7 @@ def _counters(is_vm: bool) -> Mapping[str, Counter]:
 
 
 def _table(rows: Sequence[tuple[str, str, Values, _Times]]) -> pl.DataFrame:
-    """The table of series, each with entity, metric, values and times; samples without a value are left out."""
+    """Series, each with entity, metric, values and times, as a frame of the table without missing samples."""
     lengths = [len(values) for _, _, values, _ in rows]
     which = np.repeat(np.arange(len(rows)), lengths)
     names = {

@@ -1,9 +1,8 @@
 """A session with vCenter Server or ESXi through pyVmomi: log in, read properties in pages, log out.
 
-The server is not trusted. Every answer is bounded in bytes, elements and time before it becomes objects, compressed
-answers and document types are refused, and whatever goes wrong is one `UnreachableError` or `SourceError` without the
-server's own words: these are in its language, and could repeat what it was sent. The password is in no other frame than
-the one that logs in.
+The server is not trusted. Every answer is bounded in bytes, elements and time before it becomes objects; compressed
+answers and document types are refused; every fault becomes one `UnreachableError` or `SourceError` without the server's
+own words, which are in its language and could repeat what it was sent. Only the frame that logs in has the password.
 
 Interfaces: vSphere Web Services API, `SessionManager.Login`, `PropertyCollector.RetrievePropertiesEx`,
 `ViewManager.CreateContainerView` (developer.broadcom.com, Virtual Infrastructure JSON and SOAP API).
@@ -30,23 +29,23 @@ from hypertwin.ingest.address import Address
 
 SCHEME = "vcenter"
 TIMEOUT_S = 60.0
-"""Without a byte from the server."""
+"""Longest time without a byte from the server."""
 ANSWER_TIMEOUT_S = 300.0
-"""For one whole answer."""
+"""Longest time for one whole answer."""
 MOST_ANSWER_BYTES = 16 * 2**20
 MOST_ANSWER_TAGS = 1_000_000
-"""Opening and closing tags of one answer; a page of machines has some 100,000."""
+"""Opening and closing tags of one answer; a page of VMs has some 100,000."""
 MOST_OBJECTS = 50_000
-"""Of one kind; a vCenter Server has at most 45,000 machines (VMware Configuration Maximums, vSphere 8.0)."""
+"""Objects of one kind; a vCenter Server has at most 45,000 VMs (VMware Configuration Maximums, vSphere 8.0)."""
 PAGE = 50
-"""Objects asked for at a time."""
+"""Objects in one request."""
 VERSIONS = (
     ((8, 0, 0, 1), "vim.version.v8_0_0_1"),
     ((6, 5), "vim.version.version11"),
     ((5, 0), "vim.version.version7"),
 )
-"""Versions of the interface that are spoken, newest first: 8.0.0.1 has virtual NUMA, 6.5 NVMe, 5.0 cores per socket.
-A server speaks all that are older than itself."""
+"""Versions of the interface that this client speaks, newest first: 8.0.0.1 has virtual NUMA, 6.5 NVMe, 5.0 cores per
+socket. A server speaks all versions up to its own."""
 _PROLOG = re.compile(rb"""(\xef\xbb\xbf)?\s*(<\?xml(?P<declared>[^>]{0,200})\?>)?\s*<[A-Za-z_]""")
 _ENCODING = re.compile(rb"""encoding\s*=\s*["']([^"']*)["']""", re.IGNORECASE)
 _ESCAPED = re.compile(r"%(?:25|2[fF]|5[cC])")
@@ -58,23 +57,23 @@ class FaultError(Exception):
     """The server refused a call; `kind` is the name of its fault: `NoPermission`, `InvalidArgument`."""
 
     def __init__(self, kind: str) -> None:
-        """Keep the name alone: a message of the server's is in its language and is not shown."""
+        """Keep only the name: the server's message is in its language and is not shown."""
         super().__init__(kind)
         self.kind = kind
 
 
 @dataclass(frozen=True)
 class Options:
-    """What follows the `?` of an address."""
+    """The options after the `?` of an address."""
 
     insecure: bool = False
-    """Whether the server's certificate is taken unseen (`insecure=1`)."""
+    """Whether the server's certificate is accepted unchecked (`insecure=1`)."""
     ca: Path | None = None
     """Certificates to trust instead of the system's (`ca=FILE.pem`)."""
     hours: float = 1.0
     """How far back counters are read (`hours=24`)."""
     interval_s: int | None = None
-    """Length of the samples of counters (`interval=300`); None: the finest that is kept for so long."""
+    """Length of the samples of counters (`interval=300`); None: the finest that are kept for so many hours."""
 
 
 @dataclass
@@ -95,23 +94,23 @@ class Session:
 
     @property
     def name(self) -> str:
-        """The address as it may be shown."""
+        """The address, safe to show."""
         return str(self.address)
 
     def refuse(self, where: str, value: str, allowed: str, hint: str, code: str = "bad-source") -> None:
-        """Raise the SourceError of something that the server said."""
+        """Raise a SourceError about something that the server said."""
         outside.refuse(self.name, where, outside.name(value), allowed, hint, code)
 
     def call(self, what: str, method: Callable[..., T], *arguments: Any, **named: Any) -> T:
-        """`method(...)`, with whatever can go wrong as FaultError, UnreachableError or SourceError."""
+        """Call `method(...)`. Raises FaultError, UnreachableError or SourceError, whatever goes wrong."""
         return _call(self.name, what, method, *arguments, **named)
 
     def objects(
         self, kind: type[Any], paths: Sequence[str], root: Any = None, page: int = PAGE
     ) -> Iterator[tuple[Any, dict[str, Any]]]:
-        """All objects of a kind under `root` with those of the properties that they have.
+        """All objects of a kind under `root`, each with those of the properties that it has.
 
-        A property that may not be read is counted in `missing`; one that is unset is left out.
+        Properties that may not be read are counted in `missing`; unset ones are left out.
         """
         from pyVmomi import vmodl
 
@@ -187,7 +186,7 @@ def read_address(text: str) -> tuple[Address, Options]:
 
 
 def refuse_address(value: str, allowed: str, hint: str) -> None:
-    """Raise the SourceError of this value."""
+    """Raise a SourceError for this value."""
     outside.refuse("", "", value, allowed, hint, "bad-address")
 
 
@@ -221,7 +220,7 @@ def _interval(text: str) -> int:
 
 @contextmanager
 def connected(text: str) -> Iterator[Session]:
-    """A session at the address; it is logged out whatever happens."""
+    """A session at the address, logged out at the end in any case."""
     address, options = read_address(text)
     from pyVmomi import vim
 
@@ -246,7 +245,7 @@ def connected(text: str) -> Iterator[Session]:
     except FaultError as fault:
         raise UnreachableError(f"{shown}: refused by the server ({fault.kind})") from None
     except (AttributeError, LookupError, TypeError, ValueError, ArithmeticError) as error:
-        # pyVmomi checks neither the type of a result nor that of a list's elements
+        # pyVmomi checks neither the type of a result nor the types of a list's elements
         allowed, hint = "an answer of the vSphere API", "is it a vCenter Server or ESXi?"
         outside.refuse(shown, "", f"an answer of another form ({type(error).__name__})", allowed, hint)
     finally:
@@ -335,7 +334,7 @@ def _call(shown: str, what: str, method: Callable[..., T], *arguments: Any, **na
         raise UnreachableError(f"{shown}: no valid HTTP answer ({type(error).__name__}, {what})") from None
     except (KeyboardInterrupt, SystemExit):
         raise
-    except Exception as error:  # pyVmomi raises whatever an unexpected element makes it stumble over
+    except Exception as error:  # an unexpected element can make pyVmomi raise anything
         allowed, hint = "an answer of the vSphere API", "is it a vCenter Server or ESXi?"
         outside.refuse(shown, what, f"an answer that cannot be read ({type(error).__name__})", allowed, hint)
 
@@ -346,12 +345,12 @@ def moid(reference: Any) -> str:
 
 
 def plain_name(text: object) -> str:
-    """A name of an inventory object without vCenter's escapes (`%2f`, `%5c`, `%25`), as it may be kept."""
+    """A name of an inventory object without vCenter's escapes (`%2f`, `%5c`, `%25`), made safe to keep."""
     return outside.name(_ESCAPED.sub(lambda match: unquote(match[0]), str(text)))
 
 
 def distinct(names: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Names by identity; where several objects have one name, its identity is added to each: `web (vm-42)`."""
+    """Names by identity; if several objects share a name, each gets its identity added: `web (vm-42)`."""
     listed = list(names)
     often = Counter(name for _, name in listed)
     return {
@@ -368,7 +367,7 @@ class _RefusedAnswerError(HTTPException):
 
 
 class _Answer(HTTPResponse):
-    """An answer that is read within bounds: plain XML in UTF-8 without a document type."""
+    """An answer of bounded size: plain XML in UTF-8 without a document type."""
 
     def begin(self) -> None:
         self.end_time = time.monotonic() + ANSWER_TIMEOUT_S
@@ -381,7 +380,7 @@ class _Answer(HTTPResponse):
     def read(self, amt: int | None = None) -> bytes:
         data = self.read1(65_536 if amt is None else amt)
         if not data:
-            return super().read()  # closes the answer, so that its connection can be used again
+            return super().read()  # also closes the answer, so that its connection can be used again
         if self.taken == 0:
             while len(data) < 300 and amt is not None and len(data) < amt and (more := self.read1(amt - len(data))):
                 data += more
@@ -404,7 +403,7 @@ def _check_prolog(head: bytes) -> None:
 
 
 class BoundedConnection(HTTPConnection):
-    """A connection whose answers are bounded, and end with it."""
+    """A connection whose answers are bounded, and are closed with it."""
 
     response_class = _Answer
     answer: HTTPResponse | None = None
@@ -415,7 +414,7 @@ class BoundedConnection(HTTPConnection):
         return self.answer
 
     def close(self) -> None:
-        """Close the answer too: pyVmomi leaves one that it cannot read as it is."""
+        """Close the answer too: pyVmomi leaves it open if it cannot read it."""
         super().close()
         if self.answer is not None:
             self.answer.close()

@@ -1,11 +1,11 @@
-"""vSphere's performance counters by name, the metrics that they are, and their units.
+"""vSphere's performance counters by name, the metrics that they become, and their units.
 
 A counter is named `group.name.rollup` (`cpu.ready.summation`): names are the same on every server and in every
 language, numbers and labels are not. A summation is over the sample's own interval: 2,000 ms of ready in 20 s are 10 %,
 the same 2,000 ms in a sample of 300 s are 0.7 %.
 
 Sources: vSphere Web Services API, `PerformanceManager` (counter groups), `PerformanceManager.PerfCounterInfo`,
-`PerformanceManager.Unit` (percent: hundredths of a per cent); VMware KB 2002181 (summation to per cent).
+`PerformanceManager.Unit` (percent: hundredths of a percent); VMware KB 2002181 (summation to percent).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ VCPU_COUNTERS: Mapping[str, Counter] = MappingProxyType(
         "cpu.system.summation": Counter("system_pct", "system time of machines"),
     }
 )
-"""Of a machine (the sum over its vCPUs) and of each vCPU."""
+"""Counters of a VM (sums over its vCPUs) and of each vCPU."""
 _MEMORY = {
     "mem.consumed.average": Counter("memory_used_bytes", "memory in use"),
     "mem.active.average": Counter("memory_active_bytes", "active memory"),
@@ -63,7 +63,7 @@ VM_COUNTERS: Mapping[str, Counter] = MappingProxyType(
         "mem.swapped.average": Counter("swapped_bytes", "swapped memory"),
     }
 )
-"""Of a machine as a whole."""
+"""Counters of a VM as a whole."""
 HOST_COUNTERS: Mapping[str, Counter] = MappingProxyType(
     {
         "cpu.usage.average": Counter("usage_pct", "usage of hosts"),
@@ -73,7 +73,7 @@ HOST_COUNTERS: Mapping[str, Counter] = MappingProxyType(
         "mem.swapused.average": Counter("swapped_bytes", "swapped memory of hosts"),
     }
 )
-"""Of a host as a whole."""
+"""Counters of a host as a whole."""
 
 
 def _storage(group: str, what: str, *, latencies: bool = True) -> dict[str, Counter]:
@@ -90,7 +90,7 @@ def _storage(group: str, what: str, *, latencies: bool = True) -> dict[str, Coun
 
 
 VM_PART_COUNTERS: Mapping[str, Counter] = MappingProxyType(_storage("virtualDisk", "virtual disks"))
-"""Of each virtual disk of a machine."""
+"""Counters of each virtual disk of a VM."""
 HOST_PART_COUNTERS: Mapping[str, Counter] = MappingProxyType(
     {
         **_storage("disk", "devices", latencies=False),
@@ -108,12 +108,12 @@ HOST_PART_COUNTERS: Mapping[str, Counter] = MappingProxyType(
         **_storage("datastore", "datastores"),
     }
 )
-"""Of each device, adapter and datastore of a host."""
+"""Counters of each device, adapter and datastore of a host."""
 
 PARTS: Mapping[str, str] = MappingProxyType(
     {"cpu": "vcpu", "virtualDisk": "disk", "disk": "device", "storageAdapter": "adapter", "datastore": "datastore"}
 )
-"""What an instance of a counter is, by the counter's group: a kind of `telemetry.KINDS`."""
+"""The kind (of `telemetry.KINDS`) of a counter's instances, by the counter's group."""
 
 _Conversion = Callable[[Values, Values], Values]
 
@@ -139,17 +139,17 @@ CONVERSIONS: Mapping[tuple[str, str, str], _Conversion] = MappingProxyType(
         ("number", "*", ""): _times(1.0),
     }
 )
-"""Values in a unit of vSphere's, of a roll-up type (`*`: of any), over intervals in s, in a metric's unit."""
+"""Conversions to a metric's unit, by vSphere's unit and roll-up type (`*`: any); intervals are in s."""
 
 
 def conversion(unit: str, rollup: str, metric: str) -> _Conversion | None:
-    """How values in `unit` become values of the metric; None for a unit that its counter should not have."""
+    """How values in `unit` become values of the metric; None for a unit that the counter should not have."""
     wanted = telemetry.METRICS[metric].unit
     return CONVERSIONS.get((unit, rollup, wanted)) or CONVERSIONS.get((unit, "*", wanted))
 
 
 def part_of(counter: str, instance: str) -> tuple[str, str] | None:
-    """Kind and name of what an instance of a counter is of: `("vcpu", "0")`; None for another kind of instance."""
+    """Kind and name of the part that a counter's instance measures: `("vcpu", "0")`; None for other instances."""
     kind = PARTS.get(counter.partition(".")[0])
     if kind is None or (kind == "vcpu" and not (instance.isascii() and instance.isdigit())):
         return None

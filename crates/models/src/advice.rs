@@ -1,0 +1,232 @@
+//! What about a VM's place on the NUMA nodes of its host costs performance, and what to do about it. Each code is explained
+//! in docs/models/vnuma.md.
+
+use crate::vnuma::{Topology, usable_bytes};
+use hypertwin_cluster::{HostGroup, VmGroup};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Something about a layout that costs performance.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Warning {
+    /// Stable name of the kind of warning.
+    pub code: &'static str,
+    /// What it is and why it matters, in words.
+    pub text: String,
+}
+
+impl Warning {
+    /// The warning, if it applies.
+    fn when(applies: bool, code: &'static str, text: impl FnOnce() -> String) -> Option<Self> {
+        applies.then(|| Self { code, text: text() })
+    }
+}
+
+/// A VM whose clients have their homes.
+pub struct PlacedVm<'a> {
+    /// Its host.
+    pub host: &'a HostGroup,
+    /// What it is.
+    pub vm: &'a VmGroup,
+    /// Its virtual NUMA.
+    pub topology: &'a Topology,
+    /// Home node of each client at power-on.
+    pub homes: &'a [usize],
+    /// Home node of each client once the rebalancer has settled.
+    pub settled_homes: &'a [usize],
+    /// Whether the hypervisor has such a rebalancer.
+    pub homes_move: bool,
+    /// Memory that is not on the home node of its client.
+    pub remote_bytes: u64,
+    /// The hypervisor's remedy for a guest that sees one node although its vCPUs take several.
+    pub remedy_for_hidden_nodes: &'a str,
+}
+
+impl PlacedVm<'_> {
+    /// Whether all clients settle on one node although the VM is wider than a node.
+    pub fn collapsed(&self) -> bool {
+        let one_node = self.settled_homes.iter().all(|home| *home == self.settled_homes[0]);
+        self.clients() > 1 && one_node && self.wide()
+    }
+
+    fn clients(&self) -> usize {
+        self.topology.ppds.len()
+    }
+
+    /// Whether it has more vCPUs than a node has room for.
+    fn wide(&self) -> bool {
+        self.vm.vcpus > self.topology.nodes.room
+    }
+
+    /// Nodes that its vCPUs need.
+    fn nodes_needed(&self) -> usize {
+        let nodes = self.topology.nodes;
+        self.vm.vcpus.div_ceil(nodes.room).min(nodes.count) as usize
+    }
+
+    /// Whether its guest sees the nodes of another host than the present one.
+    fn moved(&self) -> bool {
+        let topology = self.topology;
+        topology.from_first_power_on && topology.exposed && topology.vpds != topology.ppds
+    }
+}
+
+/// What is wrong with the place of a VM, in the order in which it is reported.
+pub fn warnings(placed: &PlacedVm) -> Vec<Warning> {
+    let checks: [fn(&PlacedVm) -> Option<Warning>; 10] = [
+        more_vcpus_than_cores,
+        odd_wide,
+        hot_add_wide,
+        stale_topology,
+        hidden_numa,
+        cores_per_socket_splits,
+        imbalance,
+        collapse,
+        proximity_domains,
+        memory_spill,
+    ];
+    checks.iter().filter_map(|check| check(placed)).collect()
+}
+
+fn more_vcpus_than_cores(placed: &PlacedVm) -> Option<Warning> {
+    let (vcpus, cores) = (placed.vm.vcpus, placed.host.cores());
+    Warning::when(vcpus > cores, "more-vcpus-than-cores", || {
+        format!(
+            "{vcpus} vCPUs on {cores} cores: vCPUs share cores, and a hyper-thread adds about a quarter of a core, not a core"
+        )
+    })
+}
+
+fn odd_wide(placed: &PlacedVm) -> Option<Warning> {
+    let (vcpus, room) = (placed.vm.vcpus, placed.topology.nodes.room);
+    Warning::when(placed.wide() && vcpus % 2 == 1, "odd-wide", || {
+        format!("{vcpus} vCPUs are wider than a node ({room}) and odd: they cannot be split evenly; use an even number")
+    })
+}
+
+fn hot_add_wide(placed: &PlacedVm) -> Option<Warning> {
+    let hidden = placed.topology.hidden_by_hot_add && placed.topology.interleaved();
+    Warning::when(hidden, "hot-add-wide", || {
+        format!(
+            "CPU hot-add hides virtual NUMA: the guest sees one node while its memory is interleaved over those of \
+             {} clients, so most of it is remote; turn CPU hot-add off",
+            placed.clients()
+        )
+    })
+}
+
+fn stale_topology(placed: &PlacedVm) -> Option<Warning> {
+    Warning::when(placed.moved(), "stale-topology", || {
+        format!(
+            "the guest sees the nodes of the host of its first power-on ({}), while {} are placed here: some of its \
+             local memory is remote; power it on anew with numa.autosize.once = FALSE, or change its vCPUs",
+            sum_of(&placed.topology.vpds),
+            sum_of(&placed.topology.ppds)
+        )
+    })
+}
+
+fn hidden_numa(placed: &PlacedVm) -> Option<Warning> {
+    let topology = placed.topology;
+    let hidden = topology.interleaved() && !topology.hidden_by_hot_add && !placed.moved();
+    Warning::when(hidden, "hidden-numa", || {
+        format!(
+            "the guest sees one node, while its {} vCPUs take {}; {}",
+            placed.vm.vcpus,
+            placed.nodes_needed(),
+            placed.remedy_for_hidden_nodes
+        )
+    })
+}
+
+fn cores_per_socket_splits(placed: &PlacedVm) -> Option<Warning> {
+    let (vm, topology) = (placed.vm, placed.topology);
+    if !topology.shaped_by_sockets || placed.moved() {
+        return None;
+    }
+    // Fewer nodes that hold vCPUs and memory, over which the vCPUs split evenly.
+    let for_memory = vm.memory.bytes().div_ceil(usable_bytes(placed.host).max(1)) as usize;
+    let least = placed.nodes_needed().max(for_memory);
+    let fewer = (least..topology.vpds.len()).find(|nodes| (vm.vcpus as usize).is_multiple_of(*nodes))?;
+    Some(Warning {
+        code: "cores-per-socket-splits",
+        text: format!(
+            "sockets of {} cores split the machine into {} virtual nodes where {fewer} would do; let a socket hold the vCPUs of \
+             one node",
+            topology.cores_per_socket,
+            topology.vpds.len()
+        ),
+    })
+}
+
+fn imbalance(placed: &PlacedVm) -> Option<Warning> {
+    let topology = placed.topology;
+    let mut by_node: BTreeMap<usize, u32> = BTreeMap::new();
+    for (home, vcpus) in placed.homes.iter().zip(&topology.ppds) {
+        *by_node.entry(*home).or_default() += vcpus;
+    }
+    let on_nodes: Vec<u32> = by_node.into_values().collect();
+    let uneven = is_uneven(&topology.vpds) || placed.wide() && is_uneven(&on_nodes);
+    Warning::when(uneven, "imbalance", || {
+        format!(
+            "virtual nodes of {} vCPUs, {} on the physical nodes: the fullest limits the others",
+            sum_of(&topology.vpds),
+            sum_of(&on_nodes)
+        )
+    })
+}
+
+fn collapse(placed: &PlacedVm) -> Option<Warning> {
+    let nodes = placed.topology.nodes;
+    Warning::when(placed.collapsed(), "collapse", || {
+        let why = if placed.homes_move {
+            format!(
+                "{} clients cannot balance {} nodes, so the rebalancer brings them together",
+                placed.clients(),
+                nodes.count
+            )
+        } else {
+            "its cells are bound to it".to_owned()
+        };
+        format!(
+            "all {} vCPUs end up on node {}, which has room for {}, with the memory bandwidth of one node: {why}",
+            placed.vm.vcpus, placed.settled_homes[0], nodes.room
+        )
+    })
+}
+
+fn proximity_domains(placed: &PlacedVm) -> Option<Warning> {
+    let (nodes, with_memory) = (placed.topology.vpds.len(), placed.topology.domains_with_memory);
+    Warning::when(nodes > with_memory, "proximity-domains", || {
+        format!(
+            "{nodes} virtual nodes, of which only {with_memory} have memory of their own (Numa.MaxProximityDomains): the \
+             others use the first one's"
+        )
+    })
+}
+
+fn memory_spill(placed: &PlacedVm) -> Option<Warning> {
+    let spilled = placed.remote_bytes > 0 && !placed.topology.interleaved();
+    Warning::when(spilled, "memory-spill", || {
+        format!(
+            "{} of {} does not fit the home nodes, and is remote; give the machine less memory, or more nodes",
+            gibibytes(placed.remote_bytes),
+            gibibytes(placed.vm.memory.bytes())
+        )
+    })
+}
+
+/// Whether the largest part exceeds the smallest by more than one.
+fn is_uneven(parts: &[u32]) -> bool {
+    let extremes = parts.iter().max().zip(parts.iter().min());
+    extremes.is_some_and(|(most, least)| most - least > 1)
+}
+
+/// Such as `8 + 8 + 8`.
+fn sum_of(parts: &[u32]) -> String {
+    parts.iter().map(u32::to_string).collect::<Vec<_>>().join(" + ")
+}
+
+fn gibibytes(bytes: u64) -> String {
+    format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
+}

@@ -1,0 +1,40 @@
+//! VMware ESXi.
+
+pub mod scheduler;
+pub mod vnuma;
+
+use super::interface::HypervisorModel;
+use crate::numa;
+use crate::scheduler::CpuScheduler;
+use crate::vnuma::Topology;
+use hypertwin_cluster::{HostGroup, VmGroup};
+
+/// VMware ESXi, all versions.
+pub struct Esxi;
+
+impl HypervisorModel for Esxi {
+    fn cpu_scheduler(&self, host: &HostGroup) -> Box<dyn CpuScheduler> {
+        Box::new(scheduler::EsxiScheduler::new(host))
+    }
+
+    /// VMware, "The CPU Scheduler in VMware vSphere 5.1" (2013).
+    fn shared_core_charge(&self) -> f64 {
+        0.625
+    }
+
+    fn home_rules(&self, host: &HostGroup) -> Option<numa::Rules> {
+        Some(vnuma::home_rules(host.hypervisor, &host.scheduler))
+    }
+
+    fn virtual_numa(&self, host: &HostGroup, vm: &VmGroup) -> Topology {
+        vnuma::topology(host, vm)
+    }
+
+    fn remedy_for_hidden_nodes(&self, exposed: bool) -> &'static str {
+        if exposed {
+            "use virtual sockets, or virtual nodes, that fit a node"
+        } else {
+            "lower numa.vcpu.min"
+        }
+    }
+}

@@ -1,0 +1,729 @@
+//! The CPU scheduler of VMware ESXi: proportional share per NUMA node, with reservations, whole-core preference,
+//! hyper-threading-aware charging, home nodes and relaxed co-scheduling.
+//!
+//! **Mechanism.** Every vCPU has a virtual time that advances by the time it is charged (Used) over its shares; the
+//! ready world with the least virtual time runs first. A VM's shares are divided among those of its vCPUs that are not
+//! idle. A reservation is a second clock (as in mClock): while a VM has received less than it reserved, its worlds come
+//! before all others. A vCPU runs for at most one quantum while others wait. A world that wakes takes a whole idle core
+//! of its home node, then an idle thread; a helper world of the VMkernel may displace what runs on its last CPU.
+//! A vCPU that shares its core and has fallen behind its sibling by more than `HTWholeCoreThreshold` claims the core.
+//!
+//! **Sources.** VMware, "The CPU Scheduler in VMware vSphere 5.1" (2013); ESXi advanced options `Cpu.*` and `Numa.*` as
+//! listed by `esxcli system settings advanced list` of the versions; Gulati et al., "mClock" (OSDI 2010) for the
+//! two-clock reservation.
+//!
+//! **Assumptions.** Idle logical CPUs take ready worlds of their node at once, so the L2, L3 and package periods of
+//! ESXi have nothing to do here; virtual time is kept per node. A vCPU that becomes
+//! ready displaces what runs on its own last CPU, or what has used up its quantum elsewhere, if that has had more of its
+//! entitlement. Home nodes and their moves are in [`crate::numa`]; while a node's clients want more than its cores and
+//! another node has room, their vCPUs run anywhere (VMware, "Architecting a vSphere Compute Platform": under contention
+//! vCPUs may move to other nodes), and their home, with their memory, stays.
+//!
+//! **Valid** for versions 5.0 to 9.0 and hosts with one or two threads per core.
+
+use super::vnuma::home_rules;
+use crate::cpu_set::CpuSet;
+use crate::numa;
+use crate::scheduler::{
+    BalancePeriods, CoschedulingThresholds, CpuScheduler, GroupSpec, Placement, SliceEnd, WorldSpec,
+};
+use crate::topology::{Domain, Occupancy, Topology, WorldId};
+use hypertwin_cluster::{HostGroup, Hypervisor, SchedulerOptions};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// The advanced options that the model uses. Times in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EsxiParameters {
+    /// `Cpu.Quantum`.
+    pub quantum_ns: u64,
+    /// `Cpu.CoschedCostopThreshold`.
+    pub costop_ns: u64,
+    /// `Cpu.CoschedCostartThreshold`.
+    pub costart_ns: u64,
+    /// `Cpu.CoschedPollUsec`.
+    pub poll_ns: u64,
+    /// `Cpu.HTWholeCoreThreshold`.
+    pub whole_core_ns: u64,
+    /// `Cpu.HTRebalancePeriod`.
+    pub ht_rebalance_ns: u64,
+    /// `Numa.RebalancePeriod`.
+    pub numa_rebalance_ns: u64,
+    /// When NUMA clients move.
+    pub numa: numa::Rules,
+}
+
+const MS: u64 = 1_000_000;
+
+/// Defaults by the first version that has them: quantum, whole-core threshold. The others are the same in all versions.
+const BY_VERSION: [(Hypervisor, u64, u64); 2] = [
+    (Hypervisor::Esxi50, 50 * MS, 200 * MS),
+    (Hypervisor::Esxi65, 200 * MS, 800 * MS),
+];
+
+/// How far behind, in virtual time, a world may fall while nobody has to wait: with different shares they drift apart.
+const CREDIT_HORIZON_NS: u64 = 1_000 * MS;
+/// Rebalance periods for which a moved client stays where it is (the effect of `Numa.MigThrashThreshold`).
+const NUMA_SETTLE_PERIODS: u64 = 5;
+
+impl EsxiParameters {
+    /// The defaults of a version.
+    pub fn of(version: Hypervisor) -> Self {
+        let (_, quantum_ns, whole_core_ns) = BY_VERSION
+            .into_iter()
+            .rev()
+            .find(|(first, ..)| *first <= version)
+            .unwrap_or(BY_VERSION[0]);
+        let options = SchedulerOptions::default();
+        Self {
+            quantum_ns,
+            whole_core_ns,
+            costop_ns: options.costop_threshold().nanos(),
+            costart_ns: options.costart_threshold().nanos(),
+            poll_ns: MS,
+            ht_rebalance_ns: 5 * MS,
+            numa_rebalance_ns: 2_000 * MS,
+            numa: home_rules(version, &options),
+        }
+    }
+
+    /// The defaults of the host's version with the host's overrides.
+    pub fn for_host(host: &HostGroup) -> Self {
+        let mut p = Self::of(host.hypervisor);
+        let options = &host.scheduler;
+        for (target, option) in [
+            (&mut p.quantum_ns, options.quantum),
+            (&mut p.costop_ns, options.costop_threshold),
+            (&mut p.costart_ns, options.costart_threshold),
+            (&mut p.poll_ns, options.cosched_poll),
+            (&mut p.whole_core_ns, options.ht_whole_core_threshold),
+            (&mut p.ht_rebalance_ns, options.ht_rebalance_period),
+            (&mut p.numa_rebalance_ns, options.numa_rebalance_period),
+        ] {
+            if let Some(value) = option {
+                *target = value.nanos();
+            }
+        }
+        p.numa = home_rules(host.hypervisor, options);
+        p
+    }
+}
+
+struct Group {
+    spec: GroupSpec,
+    awake: u32,
+    /// For each of its vCPUs that is still to come, the client that it belongs to.
+    to_come: VecDeque<usize>,
+}
+
+/// A NUMA client.
+struct Client {
+    group: usize,
+    vcpus: usize,
+    home: usize,
+    /// Its vCPUs run anywhere, because its home node is short of cores.
+    roams: bool,
+    settled_after_ns: u64,
+}
+
+struct World {
+    group: usize,
+    client: Option<usize>,
+    domain: Domain,
+    queue: usize,
+    last: usize,
+    helper: bool,
+    awake: bool,
+    queued: bool,
+    stamp: u32,
+    /// Charged time over shares, in nanoseconds of a world with 1,000 shares.
+    virtual_ns: u64,
+    /// By how much its virtual time was behind its companions' when it went to sleep.
+    owed_ns: u64,
+    asleep_since_ns: u64,
+    /// Real time from which the world is behind its reservation.
+    reserved_from_ns: f64,
+}
+
+#[derive(Default)]
+struct ReadyQueue {
+    by_virtual_time: BinaryHeap<Reverse<(u64, u64, WorldId, u32)>>,
+    by_reservation: BinaryHeap<Reverse<(u64, u64, WorldId, u32)>>,
+    /// Virtual time of the queue (start-time fair queueing): that of the world that was last served by its shares. A world
+    /// that wakes joins here, less what it was owed when it went to sleep, which sleep uses up.
+    clock_ns: u64,
+    waiting: usize,
+}
+
+/// See the module's description.
+pub struct EsxiScheduler {
+    parameters: EsxiParameters,
+    topology: Topology,
+    groups: Vec<Group>,
+    clients: Vec<Client>,
+    worlds: Vec<World>,
+    queues: Vec<ReadyQueue>,
+    masks: Vec<Domain>,
+    /// CPUs whose world has used up its quantum and goes on only because nobody waited.
+    expired: CpuSet,
+    sequence: u64,
+}
+
+/// Shares per world for which virtual time equals charged time.
+const UNIT_SHARES: f64 = 1000.0;
+
+impl EsxiScheduler {
+    /// A scheduler for `host`, with no world.
+    pub fn new(host: &HostGroup) -> Self {
+        Self::with(EsxiParameters::for_host(host), Topology::of(host))
+    }
+
+    fn with(parameters: EsxiParameters, topology: Topology) -> Self {
+        Self {
+            parameters,
+            topology,
+            groups: Vec::new(),
+            clients: Vec::new(),
+            worlds: Vec::new(),
+            queues: (0..=topology.sockets).map(|_| ReadyQueue::default()).collect(),
+            masks: Vec::new(),
+            expired: CpuSet::new(topology.cpus()),
+            sequence: 0,
+        }
+    }
+
+    fn queue_of(&mut self, domain: &Domain) -> usize {
+        match domain {
+            Domain::Node(node) => *node,
+            Domain::Any | Domain::Roaming(_) => self.topology.sockets,
+            Domain::Mask(_) => {
+                let known = self.masks.iter().position(|mask| mask == domain).unwrap_or_else(|| {
+                    self.masks.push(domain.clone());
+                    self.queues.push(ReadyQueue::default());
+                    self.masks.len() - 1
+                });
+                self.topology.sockets + 1 + known
+            }
+        }
+    }
+
+    /// Shares of one awake world of the group.
+    fn shares(&self, world: WorldId) -> f64 {
+        let group = &self.groups[self.worlds[world as usize].group];
+        group.spec.shares / f64::from(group.awake.max(1))
+    }
+
+    fn enqueue(&mut self, world: WorldId) {
+        self.sequence += 1;
+        let sequence = self.sequence;
+        let entry = &mut self.worlds[world as usize];
+        entry.queued = true;
+        entry.stamp += 1;
+        let (stamp, queue) = (entry.stamp, entry.queue);
+        let queue = &mut self.queues[queue];
+        queue
+            .by_virtual_time
+            .push(Reverse((entry.virtual_ns, sequence, world, stamp)));
+        if self.groups[entry.group].spec.reservation_cores > 0.0 {
+            queue
+                .by_reservation
+                .push(Reverse((entry.reserved_from_ns as u64, sequence, world, stamp)));
+        }
+        queue.waiting += 1;
+    }
+
+    /// Best waiting world for `cpu`: `(not reserved, key, sequence, world)`, least first.
+    fn best(&mut self, cpu: usize, now_ns: u64) -> Option<(bool, u64, u64, WorldId)> {
+        let mut best = None;
+        let mut queue = self.topology.node_of(cpu);
+        let mut masks = 0;
+        loop {
+            let worlds = &self.worlds;
+            let valid = |entry: &Reverse<(u64, u64, WorldId, u32)>| {
+                let world = &worlds[entry.0.2 as usize];
+                world.queued && world.stamp == entry.0.3
+            };
+            let ready = &mut self.queues[queue];
+            while ready.by_virtual_time.peek().is_some_and(|entry| !valid(entry)) {
+                ready.by_virtual_time.pop();
+            }
+            while ready.by_reservation.peek().is_some_and(|entry| !valid(entry)) {
+                ready.by_reservation.pop();
+            }
+            let reserved = ready
+                .by_reservation
+                .peek()
+                .filter(|entry| entry.0.0 <= now_ns)
+                .map(|e| (false, e.0));
+            let shared = ready.by_virtual_time.peek().map(|entry| (true, entry.0));
+            for (by_shares, (key, sequence, world, _)) in [reserved, shared].into_iter().flatten() {
+                let candidate = (by_shares, key, sequence, world);
+                if best.is_none_or(|known| candidate < known) {
+                    best = Some(candidate);
+                }
+            }
+            if queue < self.topology.sockets {
+                queue = self.topology.sockets;
+                continue;
+            }
+            while masks < self.masks.len() && !self.masks[masks].allows(&self.topology, cpu) {
+                masks += 1;
+            }
+            if masks == self.masks.len() {
+                return best;
+            }
+            queue = self.topology.sockets + 1 + masks;
+            masks += 1;
+        }
+    }
+
+    fn wake(&mut self, world: WorldId, now_ns: u64) {
+        let entry = &mut self.worlds[world as usize];
+        let queue = &mut self.queues[entry.queue];
+        entry.awake = true;
+        let owed = entry.owed_ns.saturating_sub(now_ns - entry.asleep_since_ns);
+        entry.virtual_ns = entry.virtual_ns.max(queue.clock_ns.saturating_sub(owed));
+        entry.reserved_from_ns = entry.reserved_from_ns.max(now_ns as f64);
+        self.groups[entry.group].awake += 1;
+    }
+
+    /// Gives a world another domain, and keeps it as far from its new companions' virtual time as it was from its old ones'.
+    fn send(&mut self, world: WorldId, domain: Domain) {
+        let queue = self.queue_of(&domain);
+        let entry = &mut self.worlds[world as usize];
+        let ahead = i128::from(entry.virtual_ns) - i128::from(self.queues[entry.queue].clock_ns);
+        entry.virtual_ns = (i128::from(self.queues[queue].clock_ns) + ahead).max(0) as u64;
+        if std::mem::take(&mut entry.queued) {
+            self.queues[entry.queue].waiting -= 1;
+        }
+        entry.domain = domain;
+        entry.queue = queue;
+    }
+
+    /// Whether `world`, for which no CPU is idle, takes `cpu` from what runs there: a helper world from a vCPU, and a
+    /// vCPU from one that has had more of its entitlement.
+    fn displaces(&self, world: WorldId, cpu: usize, now_ns: u64, cpus: &Occupancy) -> bool {
+        let Some(other) = cpus.running(cpu) else { return false };
+        let (mine, theirs) = (&self.worlds[world as usize], &self.worlds[other as usize]);
+        let reserved = self.groups[theirs.group].spec.reservation_cores > 0.0;
+        let behind = reserved && theirs.reserved_from_ns <= now_ns as f64;
+        !theirs.helper && (mine.helper || mine.queue == theirs.queue && mine.virtual_ns < theirs.virtual_ns && !behind)
+    }
+
+    /// The world runs although nobody had to wait: virtual time goes on with it, and nobody falls far behind.
+    fn uncontended(&mut self, world: WorldId) {
+        let entry = &mut self.worlds[world as usize];
+        let queue = &mut self.queues[entry.queue];
+        if queue.waiting == 0 && self.groups[entry.group].spec.reservation_cores == 0.0 {
+            queue.clock_ns = queue.clock_ns.max(entry.virtual_ns);
+            entry.virtual_ns = entry.virtual_ns.max(queue.clock_ns.saturating_sub(CREDIT_HORIZON_NS));
+        }
+    }
+}
+
+impl CpuScheduler for EsxiScheduler {
+    fn add_group(&mut self, spec: GroupSpec) {
+        let group = self.groups.len();
+        let mut to_come = VecDeque::new();
+        for client in &spec.clients {
+            to_come.extend(std::iter::repeat_n(self.clients.len(), client.vcpus));
+            self.clients.push(Client {
+                group,
+                vcpus: client.vcpus,
+                home: client.home,
+                roams: false,
+                settled_after_ns: 0,
+            });
+        }
+        self.groups.push(Group {
+            spec,
+            awake: 0,
+            to_come,
+        });
+    }
+
+    fn add_world(&mut self, spec: WorldSpec) {
+        let client = self.groups[spec.group].to_come.pop_front();
+        let domain = client.map_or(spec.domain, |client| Domain::Node(self.clients[client].home));
+        let last = match &domain {
+            Domain::Node(node) => {
+                let cpus = self.topology.node_cpus(*node);
+                cpus.start + spec.first_cpu % cpus.len()
+            }
+            Domain::Mask(mask) => mask.first_round(spec.first_cpu).unwrap_or(spec.first_cpu),
+            Domain::Any | Domain::Roaming(_) => spec.first_cpu % self.topology.cpus(),
+        };
+        let queue = self.queue_of(&domain);
+        self.worlds.push(World {
+            group: spec.group,
+            client,
+            domain,
+            queue,
+            last,
+            helper: spec.helper,
+            awake: false,
+            queued: false,
+            stamp: 0,
+            virtual_ns: 0,
+            owed_ns: 0,
+            asleep_since_ns: 0,
+            reserved_from_ns: 0.0,
+        });
+    }
+
+    fn remove_world(&mut self, world: WorldId) {
+        self.withdraw(world);
+        let entry = &mut self.worlds[world as usize];
+        if std::mem::take(&mut entry.awake) {
+            self.groups[entry.group].awake -= 1;
+        }
+        if let Some(client) = entry.client.take() {
+            self.clients[client].vcpus -= 1;
+        }
+    }
+
+    fn domain(&self, world: WorldId) -> &Domain {
+        &self.worlds[world as usize].domain
+    }
+
+    fn home(&self, world: WorldId) -> Option<usize> {
+        self.worlds[world as usize]
+            .client
+            .map(|client| self.clients[client].home)
+    }
+
+    fn place(&mut self, world: WorldId, woken: bool, now_ns: u64, cpus: &Occupancy) -> Placement {
+        if woken {
+            self.wake(world, now_ns);
+        }
+        let entry = &self.worlds[world as usize];
+        let last = entry.last;
+        if let Some(cpu) = cpus.find_idle(&entry.domain, last) {
+            self.worlds[world as usize].last = cpu;
+            self.expired.remove(cpu);
+            self.uncontended(world);
+            return Placement::Run(cpu);
+        }
+        let domain = &entry.domain;
+        let displaces = |cpu: usize| domain.allows(&self.topology, cpu) && self.displaces(world, cpu, now_ns, cpus);
+        let victim = Some(last)
+            .filter(|&cpu| displaces(cpu))
+            .or_else(|| self.expired.iter().find(|&cpu| displaces(cpu)));
+        if let Some(cpu) = victim {
+            self.expired.remove(cpu);
+            self.worlds[world as usize].last = cpu;
+            return Placement::Preempt(cpu);
+        }
+        self.enqueue(world);
+        Placement::Queue
+    }
+
+    fn next(&mut self, cpu: usize, now_ns: u64) -> Option<WorldId> {
+        let (by_shares, _, _, world) = self.best(cpu, now_ns)?;
+        let entry = &mut self.worlds[world as usize];
+        entry.queued = false;
+        entry.last = cpu;
+        self.expired.remove(cpu);
+        let queue = &mut self.queues[entry.queue];
+        queue.waiting -= 1;
+        if by_shares {
+            queue.clock_ns = queue.clock_ns.max(entry.virtual_ns);
+        }
+        Some(world)
+    }
+
+    fn put_back(&mut self, world: WorldId, _cpu: usize) {
+        self.enqueue(world);
+    }
+
+    fn withdraw(&mut self, world: WorldId) {
+        let entry = &mut self.worlds[world as usize];
+        if std::mem::take(&mut entry.queued) {
+            self.queues[entry.queue].waiting -= 1;
+        }
+    }
+
+    fn migrate(&mut self, world: WorldId, to_cpu: usize) {
+        self.worlds[world as usize].last = to_cpu;
+    }
+
+    fn sleep(&mut self, world: WorldId, now_ns: u64) {
+        let entry = &mut self.worlds[world as usize];
+        entry.awake = false;
+        self.groups[entry.group].awake -= 1;
+        entry.asleep_since_ns = now_ns;
+        entry.owed_ns = self.queues[entry.queue].clock_ns.saturating_sub(entry.virtual_ns);
+    }
+
+    fn charge(&mut self, world: WorldId, _cpu: usize, _run_ns: u64, used_ns: f64) {
+        let shares = self.shares(world);
+        let entry = &mut self.worlds[world as usize];
+        let advance_ns = (used_ns * UNIT_SHARES / shares).round() as u64;
+        entry.virtual_ns += advance_ns;
+        let group = &self.groups[entry.group];
+        if group.spec.reservation_cores > 0.0 {
+            entry.reserved_from_ns += used_ns * f64::from(group.awake.max(1)) / group.spec.reservation_cores;
+        }
+    }
+
+    fn slice_ns(&self, _world: WorldId, _now_ns: u64) -> u64 {
+        self.parameters.quantum_ns
+    }
+
+    fn slice_end(&mut self, world: WorldId, cpu: usize, now_ns: u64, cpus: &Occupancy) -> SliceEnd {
+        let claimed = self.topology.sibling(cpu).is_some_and(|other| cpus.is_withheld(other));
+        let Some((by_shares, key, _, _)) = self.best(cpu, now_ns) else {
+            self.uncontended(world);
+            self.expired.insert(cpu);
+            return if claimed {
+                SliceEnd::ReleaseCore
+            } else {
+                self.claim(world, cpu, cpus)
+            };
+        };
+        let entry = &self.worlds[world as usize];
+        let reserved = self.groups[entry.group].spec.reservation_cores > 0.0;
+        let behind = reserved && entry.reserved_from_ns <= now_ns as f64;
+        let gives_way = match (by_shares, behind) {
+            (true, true) => false,
+            (true, false) => key < entry.virtual_ns,
+            (false, true) => (key as f64) < entry.reserved_from_ns,
+            (false, false) => true,
+        };
+        match (gives_way, claimed) {
+            (true, true) => SliceEnd::ReleaseCore,
+            (true, false) => SliceEnd::Yield,
+            (false, true) => SliceEnd::Continue,
+            (false, false) => self.claim(world, cpu, cpus),
+        }
+    }
+
+    fn coscheduling(&self) -> Option<CoschedulingThresholds> {
+        let p = &self.parameters;
+        Some(CoschedulingThresholds {
+            costop_ns: p.costop_ns,
+            costart_ns: p.costart_ns,
+            poll_ns: p.poll_ns,
+        })
+    }
+
+    fn periods(&self) -> BalancePeriods {
+        BalancePeriods {
+            threads_ns: self.parameters.ht_rebalance_ns,
+            host_ns: self.parameters.numa_rebalance_ns,
+            only_while_queued: false,
+        }
+    }
+
+    fn balance(&mut self, now_ns: u64, busy_ns: &[u64], moved: &mut Vec<WorldId>) {
+        let (nodes, cores) = (self.topology.sockets, self.topology.cores_per_socket);
+        let mut clients: Vec<numa::Client> = self
+            .clients
+            .iter()
+            .map(|client| numa::Client {
+                vm: client.group,
+                home: client.home,
+                vcpus: client.vcpus,
+                load: 0.0,
+            })
+            .collect();
+        for (world, busy) in self.worlds.iter().zip(busy_ns) {
+            if let Some(client) = world.client {
+                clients[client].load += *busy as f64 / self.parameters.numa_rebalance_ns as f64;
+            }
+        }
+        let settled = |client: usize| now_ns >= self.clients[client].settled_after_ns;
+        let mut changed = vec![false; clients.len()];
+        if let Some((client, to)) = numa::next_move(&clients, cores, nodes, &self.parameters.numa, settled) {
+            clients[client].home = to;
+            self.clients[client].home = to;
+            self.clients[client].settled_after_ns = now_ns + NUMA_SETTLE_PERIODS * self.parameters.numa_rebalance_ns;
+            changed[client] = true;
+        }
+        let short = numa::short_of_cores(&clients, cores, nodes);
+        for (client, changed) in self.clients.iter_mut().zip(&mut changed) {
+            *changed |= client.roams != short[client.home];
+            client.roams = short[client.home];
+        }
+        for world in 0..self.worlds.len() as WorldId {
+            let entry = &self.worlds[world as usize];
+            let Some(client) = entry.client.filter(|client| changed[*client]) else {
+                continue;
+            };
+            if entry.awake {
+                moved.push(world);
+            }
+            let client = &self.clients[client];
+            let domain = if client.roams {
+                Domain::Roaming(client.home)
+            } else {
+                Domain::Node(client.home)
+            };
+            self.send(world, domain);
+        }
+    }
+
+    fn charges_used(&self) -> bool {
+        true
+    }
+}
+
+impl EsxiScheduler {
+    /// Whether `world` has fallen so far behind the world on the sibling thread that it takes the whole core.
+    fn claim(&mut self, world: WorldId, cpu: usize, cpus: &Occupancy) -> SliceEnd {
+        let Some(rival) = self.topology.sibling(cpu).and_then(|other| cpus.running(other)) else {
+            return SliceEnd::Continue;
+        };
+        let (mine, theirs) = (&self.worlds[world as usize], &self.worlds[rival as usize]);
+        if mine.helper || theirs.helper || mine.queue != theirs.queue {
+            return SliceEnd::Continue;
+        }
+        let lead_ns = theirs.virtual_ns.saturating_sub(mine.virtual_ns) as f64 * self.shares(world) / UNIT_SHARES;
+        if lead_ns <= self.parameters.whole_core_ns as f64 {
+            return SliceEnd::Continue;
+        }
+        SliceEnd::ClaimCore
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheduler::NumaClient;
+
+    #[test]
+    fn parameters_follow_the_version() {
+        let quantum = |version| EsxiParameters::of(version).quantum_ns / MS;
+        let whole_core = |version| EsxiParameters::of(version).whole_core_ns / MS;
+        for (version, expected) in [
+            (Hypervisor::Esxi55, (50, 200)),
+            (Hypervisor::Esxi60, (50, 200)),
+            (Hypervisor::Esxi65, (200, 800)),
+            (Hypervisor::Esxi70u2, (200, 800)),
+            (Hypervisor::Esxi90, (200, 800)),
+        ] {
+            assert_eq!((quantum(version), whole_core(version)), expected, "{version}");
+        }
+        let p = EsxiParameters::of(Hypervisor::Esxi60);
+        assert_eq!((p.costop_ns, p.costart_ns, p.poll_ns), (3 * MS, 2 * MS, MS));
+        assert_eq!(
+            (p.ht_rebalance_ns, p.numa_rebalance_ns, p.numa.imbalance),
+            (5 * MS, 2000 * MS, 0.10)
+        );
+    }
+
+    fn scheduler(sockets: usize, cores_per_socket: usize) -> (EsxiScheduler, Occupancy) {
+        let topology = Topology {
+            sockets,
+            cores_per_socket,
+            threads_per_core: 1,
+        };
+        (
+            EsxiScheduler::with(EsxiParameters::of(Hypervisor::Esxi60), topology),
+            Occupancy::new(topology),
+        )
+    }
+
+    /// A VM with NUMA clients of these vCPUs and homes.
+    fn add_vm(scheduler: &mut EsxiScheduler, clients: &[(usize, usize)], shares: f64) {
+        let group = scheduler.groups.len();
+        let clients: Vec<NumaClient> = clients
+            .iter()
+            .map(|&(vcpus, home)| NumaClient { vcpus, home })
+            .collect();
+        let vcpus = clients.iter().map(|client| client.vcpus).sum();
+        scheduler.add_group(GroupSpec {
+            shares,
+            reservation_cores: 0.0,
+            clients,
+        });
+        for first_cpu in 0..vcpus {
+            scheduler.add_world(WorldSpec {
+                group,
+                domain: Domain::Any,
+                first_cpu,
+                helper: false,
+            });
+        }
+    }
+
+    #[test]
+    fn the_vcpus_of_a_client_run_on_its_home_node() {
+        let (mut scheduler, _) = scheduler(2, 4);
+        add_vm(&mut scheduler, &[(3, 1), (2, 0)], 5000.0);
+        let homes: Vec<_> = (0..5).map(|world| scheduler.home(world)).collect();
+        assert_eq!(homes, [1, 1, 1, 0, 0].map(Some));
+        assert!((0..3).all(|world| *scheduler.domain(world) == Domain::Node(1)));
+    }
+
+    #[test]
+    fn vcpus_run_anywhere_while_their_home_is_short_of_cores() {
+        let (mut scheduler, cpus) = scheduler(2, 2);
+        add_vm(&mut scheduler, &[(2, 0), (2, 0)], 4000.0);
+        for world in 0..4 {
+            scheduler.place(world, true, 0, &cpus);
+        }
+        let period = 2000 * MS;
+        let mut moved = Vec::new();
+        scheduler.balance(period, &[period; 4], &mut moved);
+        assert_eq!(
+            moved,
+            [0, 1, 2, 3],
+            "siblings stay together, and both nodes' cores are used"
+        );
+        assert!((0..4).all(|world| *scheduler.domain(world) == Domain::Roaming(0)));
+        assert!((0..4).all(|world| scheduler.home(world) == Some(0)));
+        moved.clear();
+        scheduler.balance(2 * period, &[period / 4; 4], &mut moved);
+        assert_eq!(moved, [0, 1, 2, 3], "and return when the node suffices");
+        assert!((0..4).all(|world| *scheduler.domain(world) == Domain::Node(0)));
+    }
+
+    #[test]
+    fn the_world_with_the_least_use_per_share_runs_first() {
+        let (mut scheduler, mut cpus) = scheduler(1, 1);
+        for shares in [1000.0, 1000.0, 2000.0] {
+            add_vm(&mut scheduler, &[(1, 0)], shares);
+        }
+        assert_eq!(scheduler.place(0, true, 0, &cpus), Placement::Run(0));
+        cpus.occupy(0, 0);
+        assert_eq!(scheduler.place(1, true, 0, &cpus), Placement::Queue);
+        assert_eq!(scheduler.place(2, true, 0, &cpus), Placement::Queue);
+        scheduler.charge(0, 0, 50 * MS, 50e6);
+        assert_eq!(scheduler.slice_end(0, 0, 50 * MS, &cpus), SliceEnd::Yield);
+        scheduler.put_back(0, 0);
+        let order: Vec<_> = (0..4)
+            .map(|_| {
+                let next = scheduler.next(0, 50 * MS).expect("worlds wait");
+                scheduler.charge(next, 0, 50 * MS, 50e6);
+                scheduler.put_back(next, 0);
+                next
+            })
+            .collect();
+        assert_eq!(order, [1, 2, 2, 0], "twice the shares, twice the turns");
+    }
+
+    #[test]
+    fn a_client_moves_to_the_idle_node_once_the_imbalance_is_worth_it() {
+        let (mut scheduler, cpus) = scheduler(2, 2);
+        for home in [0, 1, 0] {
+            add_vm(&mut scheduler, &[(2, home)], 2000.0);
+        }
+        // VMs 0 and 2 are at home on node 0, VM 1 on node 1, and VM 1 is idle.
+        assert_eq!(
+            (scheduler.domain(0), scheduler.domain(4)),
+            (&Domain::Node(0), &Domain::Node(0))
+        );
+        for world in [0, 1, 4, 5] {
+            scheduler.place(world, true, 0, &cpus);
+        }
+        let period = 2000 * MS;
+        let mut moved = Vec::new();
+        scheduler.balance(period, &[period, period, 0, 0, period, period], &mut moved);
+        assert_eq!(moved, [0, 1]);
+        assert_eq!(scheduler.domain(0), &Domain::Node(1));
+        moved.clear();
+        scheduler.balance(2 * period, &[period; 6].map(|busy| busy / 50), &mut moved);
+        assert!(moved.is_empty(), "a small imbalance moves nobody");
+    }
+}

@@ -1,0 +1,37 @@
+//! Linux with KVM.
+
+pub mod scheduler;
+pub mod vnuma;
+
+use super::interface::HypervisorModel;
+use crate::numa;
+use crate::scheduler::CpuScheduler;
+use crate::vnuma::Topology;
+use hypertwin_cluster::{HostGroup, VmGroup};
+
+/// Linux with KVM, all kernels.
+pub struct Linux;
+
+impl HypervisorModel for Linux {
+    fn cpu_scheduler(&self, host: &HostGroup) -> Box<dyn CpuScheduler> {
+        Box::new(scheduler::LinuxScheduler::new(host))
+    }
+
+    /// Linux accounts the time on a CPU as it is.
+    fn shared_core_charge(&self) -> f64 {
+        1.0
+    }
+
+    /// Threads move freely.
+    fn home_rules(&self, _host: &HostGroup) -> Option<numa::Rules> {
+        None
+    }
+
+    fn virtual_numa(&self, host: &HostGroup, vm: &VmGroup) -> Topology {
+        vnuma::topology(host, vm)
+    }
+
+    fn remedy_for_hidden_nodes(&self, _exposed: bool) -> &'static str {
+        "give it cells (libvirt <numa>) bound to nodes"
+    }
+}

@@ -1,0 +1,617 @@
+//! The fair scheduler of Linux since 6.6: EEVDF, one run queue for each logical CPU, for hosts that run KVM.
+//!
+//! **Mechanism.** Each task has a weight and a virtual run time; a task is eligible while its virtual run time is at
+//! most the weighted mean of its queue (it is owed service). Among the eligible, the one with the earliest virtual
+//! deadline (virtual run time at the start of its slice plus slice over weight) runs, and runs to the end of its slice.
+//! The kernel notices the end at a tick, or when a task wakes on that CPU. A task that wakes and would be the choice
+//! takes the CPU of one that has had more than its share so far, before the end of the slice.
+//! A task that is owed service keeps its lag when it sleeps; one that is ahead stays in its queue's time until the queue
+//! has caught up with it. A task that wakes looks for an idle core, then an idle thread, first in the
+//! last-level cache of its last CPU (the socket), then elsewhere; else it queues on its last CPU. A CPU that becomes
+//! idle pulls a waiting task, from its own socket first; a periodic balancer evens out queue lengths. A VM's weight is
+//! divided among those of its vCPU threads that are not idle, as a CPU cgroup does.
+//!
+//! **Sources.** Stoica and Abdel-Wahab, "Earliest Eligible Virtual Deadline First" (1995); Linux `kernel/sched/fair.c`
+//! 6.12 and later (`pick_eevdf`, `update_deadline`, `check_preempt_wakeup_fair`, `place_entity`, `update_entity_lag`, the
+//! features RUN_TO_PARITY, PLACE_LAG, PLACE_REL_DEADLINE, DELAY_DEQUEUE and DELAY_ZERO); base slice 0.70 ms x (1 +
+//! ilog2(min(CPUs, 8))).
+//!
+//! **Assumptions.** Group scheduling is flattened to per-thread weights; a task gets its weight when it joins a queue, and
+//! keeps it there while others of its group wake and sleep. All tasks have the same slice. Ticks of all CPUs come at the
+//! same time. Waking tasks search all sockets, so no CPU stays idle while a task waits that may run there.
+//!
+//! **Valid** for fair-class tasks on 6.6 and later; no real-time class, no core scheduling.
+
+use crate::cpu_set::CpuSet;
+use crate::scheduler::{
+    BalancePeriods, CoschedulingThresholds, CpuScheduler, GroupSpec, Placement, SliceEnd, WorldSpec,
+};
+use crate::topology::{Domain, Occupancy, Topology, WorldId};
+use hypertwin_cluster::HostGroup;
+
+/// Tick of a 250 Hz kernel (`CONFIG_HZ`, the default of the kernel and of Debian).
+const TICK_NS: u64 = 4_000_000;
+/// One tick, the least interval of balancing.
+const BALANCE_NS: u64 = 4_000_000;
+/// Weight of a task of nice 0, here the weight that a VM with normal shares gives each vCPU.
+const UNIT_SHARES: f64 = 1000.0;
+
+/// Base slice of a host with `cpus` logical CPUs.
+fn default_slice_ns(cpus: usize) -> u64 {
+    700_000 * u64::from(1 + cpus.min(8).ilog2())
+}
+
+#[derive(Clone, Debug)]
+struct Task {
+    group: usize,
+    domain: Domain,
+    cpu: usize,
+    /// It is not asleep.
+    awake: bool,
+    queued: bool,
+    /// Weight at which it entered its queue.
+    weight: f64,
+    virtual_ns: f64,
+    deadline_ns: f64,
+    /// Service owed when it left its queue, in virtual nanoseconds.
+    lag_ns: f64,
+    /// Set when it goes to sleep ahead of its queue: how often the queue has been empty so far. It stays ahead until the
+    /// queue's clock passes its virtual run time, or the queue is empty again.
+    ahead_since: Option<u64>,
+}
+
+/// One CPU's queue: the tasks that wait, and the one that runs. The sums include both.
+#[derive(Clone, Debug, Default)]
+struct RunQueue {
+    waiting: Vec<WorldId>,
+    running: Option<WorldId>,
+    weight: f64,
+    weighted_virtual: f64,
+    idle_clock_ns: f64,
+    /// Times that it became empty.
+    emptied: u64,
+}
+
+impl RunQueue {
+    fn clock_ns(&self) -> f64 {
+        if self.weight > 0.0 {
+            self.weighted_virtual / self.weight
+        } else {
+            self.idle_clock_ns
+        }
+    }
+}
+
+/// See the module's description.
+pub struct LinuxScheduler {
+    topology: Topology,
+    slice_ns: u64,
+    tick_ns: u64,
+    balance_ns: u64,
+    groups: Vec<(GroupSpec, u32)>,
+    tasks: Vec<Task>,
+    queues: Vec<RunQueue>,
+    crowded: CpuSet,
+}
+
+impl LinuxScheduler {
+    /// A scheduler for `host`, with no task.
+    pub fn new(host: &HostGroup) -> Self {
+        let topology = Topology::of(host);
+        let slice_ns = host
+            .scheduler
+            .base_slice
+            .map_or_else(|| default_slice_ns(topology.cpus()), |slice| slice.nanos());
+        let balance_ns = host
+            .scheduler
+            .balance_interval
+            .map_or(BALANCE_NS, |interval| interval.nanos());
+        let tick_ns = host.scheduler.tick.map_or(TICK_NS, |tick| tick.nanos());
+        Self::with(topology, slice_ns, tick_ns, balance_ns)
+    }
+
+    fn with(topology: Topology, slice_ns: u64, tick_ns: u64, balance_ns: u64) -> Self {
+        Self {
+            topology,
+            slice_ns,
+            tick_ns,
+            balance_ns,
+            groups: Vec::new(),
+            tasks: Vec::new(),
+            queues: vec![RunQueue::default(); topology.cpus()],
+            crowded: CpuSet::new(topology.cpus()),
+        }
+    }
+
+    /// The weight of each awake task of a group.
+    fn weight(&self, group: usize) -> f64 {
+        let (spec, awake) = &self.groups[group];
+        spec.shares / f64::from((*awake).max(1)) / UNIT_SHARES
+    }
+
+    /// Whether a task waits or runs.
+    fn is_on_queue(&self, world: WorldId) -> bool {
+        let task = &self.tasks[world as usize];
+        task.queued || self.queues[task.cpu].running == Some(world)
+    }
+
+    /// Puts a task on the queue of `cpu`, as far from the queue's mean as its lag says.
+    fn join(&mut self, world: WorldId, cpu: usize) {
+        let weight = self.weight(self.tasks[world as usize].group);
+        let task = &mut self.tasks[world as usize];
+        let queue = &mut self.queues[cpu];
+        task.weight = weight;
+        let clock = queue.clock_ns();
+        let still_ahead = task
+            .ahead_since
+            .take()
+            .filter(|&emptied| task.cpu == cpu && emptied == queue.emptied && task.virtual_ns > clock);
+        if still_ahead.is_none() {
+            // The newcomer shifts the mean towards itself: its lag is enlarged first, so that afterwards it is as intended.
+            let lag = if queue.weight > 0.0 {
+                task.lag_ns * (queue.weight + weight) / queue.weight
+            } else {
+                0.0
+            };
+            task.virtual_ns = clock - lag;
+        }
+        task.deadline_ns = task.virtual_ns + self.slice_ns as f64 / weight;
+        task.cpu = cpu;
+        queue.weight += weight;
+        queue.weighted_virtual += weight * task.virtual_ns;
+    }
+
+    fn leave(&mut self, world: WorldId) {
+        let task = &mut self.tasks[world as usize];
+        let queue = &mut self.queues[task.cpu];
+        // update_entity_lag: at most two slices or a tick
+        let limit = (2 * self.slice_ns).max(self.tick_ns) as f64 / task.weight;
+        task.lag_ns = (queue.clock_ns() - task.virtual_ns).clamp(-limit, limit);
+        queue.idle_clock_ns = queue.clock_ns();
+        queue.weight -= task.weight;
+        queue.weighted_virtual -= task.weight * task.virtual_ns;
+        if queue.waiting.is_empty() && queue.running.is_none() {
+            queue.weight = 0.0;
+            queue.weighted_virtual = 0.0;
+            queue.emptied += 1;
+        }
+    }
+
+    /// Gives a task on a queue the present weight of its group (`reweight_entity`): the service that it is owed and what
+    /// is left of its slice stay the same, and so does the queue's mean.
+    fn reweigh(&mut self, world: WorldId) {
+        let weight = self.weight(self.tasks[world as usize].group);
+        let task = &mut self.tasks[world as usize];
+        let queue = &mut self.queues[task.cpu];
+        let ratio = task.weight / weight;
+        let clock = queue.clock_ns();
+        let left = task.deadline_ns - task.virtual_ns;
+        queue.weight += weight - task.weight;
+        queue.weighted_virtual -= task.weight * task.virtual_ns;
+        task.weight = weight;
+        task.virtual_ns = clock + (task.virtual_ns - clock) * ratio;
+        task.deadline_ns = task.virtual_ns + left * ratio;
+        queue.weighted_virtual += weight * task.virtual_ns;
+    }
+
+    fn start_waiting(&mut self, world: WorldId) {
+        let task = &mut self.tasks[world as usize];
+        task.queued = true;
+        let cpu = task.cpu;
+        self.queues[cpu].waiting.push(world);
+        self.crowded.insert(cpu);
+    }
+
+    fn stop_waiting(&mut self, world: WorldId) {
+        let task = &mut self.tasks[world as usize];
+        task.queued = false;
+        let cpu = task.cpu;
+        let waiting = &mut self.queues[cpu].waiting;
+        waiting.retain(|&other| other != world);
+        if waiting.is_empty() {
+            self.crowded.remove(cpu);
+        }
+    }
+
+    fn eligible(&self, world: WorldId) -> bool {
+        let task = &self.tasks[world as usize];
+        // One nanosecond of tolerance for rounding in the mean.
+        task.virtual_ns <= self.queues[task.cpu].clock_ns() + 1.0
+    }
+
+    /// Moves a waiting task to another queue, as far from its deadline as it was.
+    fn transfer(&mut self, world: WorldId, cpu: usize) {
+        let task = &self.tasks[world as usize];
+        let left = task.deadline_ns - task.virtual_ns;
+        self.leave(world);
+        self.join(world, cpu);
+        let task = &mut self.tasks[world as usize];
+        task.deadline_ns = task.virtual_ns + left;
+    }
+
+    /// EEVDF's choice among the waiting tasks of a CPU that `cpu` may run.
+    fn pick(&self, queue: usize, cpu: usize) -> Option<WorldId> {
+        let key = |world: WorldId| (!self.eligible(world), self.tasks[world as usize].deadline_ns, world);
+        let allowed = |world: &WorldId| self.tasks[*world as usize].domain.allows(&self.topology, cpu);
+        self.queues[queue]
+            .waiting
+            .iter()
+            .copied()
+            .filter(allowed)
+            .min_by(|&a, &b| {
+                let (a, b) = (key(a), key(b));
+                a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2))
+            })
+    }
+
+    /// A waiting task for `cpu` from another queue, its own socket first.
+    fn pull(&self, cpu: usize) -> Option<WorldId> {
+        let near = self.topology.node_cpus(self.topology.node_of(cpu));
+        let order = |from: usize, to: usize| {
+            let mut next = from;
+            std::iter::from_fn(move || {
+                let found = self.crowded.first_in(next, to)?;
+                next = found + 1;
+                Some(found)
+            })
+        };
+        order(near.start, near.end)
+            .chain(order(0, near.start))
+            .chain(order(near.end, self.topology.cpus()))
+            .find_map(|queue| self.pick(queue, cpu))
+    }
+
+    fn run(&mut self, world: WorldId, cpu: usize) {
+        self.queues[cpu].running = Some(world);
+        let slice = self.slice_ns as f64;
+        let task = &mut self.tasks[world as usize];
+        if task.virtual_ns >= task.deadline_ns {
+            task.deadline_ns = task.virtual_ns + slice / task.weight;
+        }
+    }
+}
+
+impl CpuScheduler for LinuxScheduler {
+    fn add_group(&mut self, spec: GroupSpec) {
+        self.groups.push((spec, 0));
+    }
+
+    fn add_world(&mut self, spec: WorldSpec) {
+        let cpu = match &spec.domain {
+            Domain::Mask(mask) => mask.first_round(spec.first_cpu).unwrap_or(spec.first_cpu),
+            _ => spec.first_cpu % self.topology.cpus(),
+        };
+        self.tasks.push(Task {
+            group: spec.group,
+            domain: spec.domain,
+            cpu,
+            awake: false,
+            queued: false,
+            weight: 1.0,
+            virtual_ns: 0.0,
+            deadline_ns: 0.0,
+            lag_ns: 0.0,
+            ahead_since: None,
+        });
+    }
+
+    fn remove_world(&mut self, world: WorldId) {
+        if self.is_on_queue(world) {
+            self.withdraw(world);
+        }
+        let task = &mut self.tasks[world as usize];
+        let group = task.group;
+        if std::mem::take(&mut task.awake) {
+            self.groups[group].1 -= 1;
+        }
+        for other in 0..self.tasks.len() as WorldId {
+            if self.tasks[other as usize].group == group && self.is_on_queue(other) {
+                self.reweigh(other);
+            }
+        }
+    }
+
+    fn domain(&self, world: WorldId) -> &Domain {
+        &self.tasks[world as usize].domain
+    }
+
+    fn home(&self, _world: WorldId) -> Option<usize> {
+        None
+    }
+
+    fn consults(&self, world: WorldId) -> Option<usize> {
+        Some(self.tasks[world as usize].cpu)
+    }
+
+    fn place(&mut self, world: WorldId, woken: bool, _now_ns: u64, cpus: &Occupancy) -> Placement {
+        if woken {
+            let task = &mut self.tasks[world as usize];
+            task.awake = true;
+            self.groups[task.group].1 += 1;
+        }
+        let task = &self.tasks[world as usize];
+        if let Some(cpu) = cpus.find_idle(&task.domain, task.cpu) {
+            self.join(world, cpu);
+            self.run(world, cpu);
+            return Placement::Run(cpu);
+        }
+        let cpu = task.cpu;
+        self.join(world, cpu);
+        self.start_waiting(world);
+        let Some(running) = self.queues[cpu].running else {
+            return Placement::Queue;
+        };
+        let task = &self.tasks[running as usize];
+        let over = task.virtual_ns >= task.deadline_ns;
+        if over || !self.eligible(running) && self.pick(cpu, cpu) == Some(world) {
+            return Placement::QueueAndReview(cpu);
+        }
+        Placement::Queue
+    }
+
+    fn next(&mut self, cpu: usize, _now_ns: u64) -> Option<WorldId> {
+        let world = self.pick(cpu, cpu).or_else(|| self.pull(cpu))?;
+        self.stop_waiting(world);
+        if self.tasks[world as usize].cpu != cpu {
+            self.transfer(world, cpu);
+        }
+        self.run(world, cpu);
+        Some(world)
+    }
+
+    fn put_back(&mut self, world: WorldId, cpu: usize) {
+        self.queues[cpu].running = None;
+        self.start_waiting(world);
+    }
+
+    fn withdraw(&mut self, world: WorldId) {
+        let cpu = self.tasks[world as usize].cpu;
+        if self.queues[cpu].running == Some(world) {
+            self.queues[cpu].running = None;
+        } else {
+            self.stop_waiting(world);
+        }
+        self.leave(world);
+    }
+
+    fn migrate(&mut self, world: WorldId, to_cpu: usize) {
+        self.withdraw(world);
+        self.join(world, to_cpu);
+        self.run(world, to_cpu);
+    }
+
+    fn sleep(&mut self, world: WorldId, _now_ns: u64) {
+        self.withdraw(world);
+        let task = &mut self.tasks[world as usize];
+        if task.lag_ns < 0.0 {
+            task.ahead_since = Some(self.queues[task.cpu].emptied);
+            // DELAY_ZERO: on another queue it begins even
+            task.lag_ns = 0.0;
+        }
+        task.awake = false;
+        self.groups[task.group].1 -= 1;
+    }
+
+    fn charge(&mut self, world: WorldId, cpu: usize, run_ns: u64, _used_ns: f64) {
+        let task = &mut self.tasks[world as usize];
+        task.virtual_ns += run_ns as f64 / task.weight;
+        self.queues[cpu].weighted_virtual += run_ns as f64;
+    }
+
+    /// To the first tick at which the slice is over.
+    fn slice_ns(&self, world: WorldId, now_ns: u64) -> u64 {
+        let task = &self.tasks[world as usize];
+        let left_ns = ((task.deadline_ns - task.virtual_ns) * task.weight).max(1.0) as u64;
+        (now_ns + left_ns).max(now_ns + 1).div_ceil(self.tick_ns) * self.tick_ns - now_ns
+    }
+
+    fn slice_end(&mut self, world: WorldId, cpu: usize, _now_ns: u64, _cpus: &Occupancy) -> SliceEnd {
+        let slice = self.slice_ns as f64;
+        let task = &mut self.tasks[world as usize];
+        if task.virtual_ns >= task.deadline_ns {
+            task.deadline_ns = task.virtual_ns + slice / task.weight;
+        }
+        let deadline = task.deadline_ns;
+        let Some(rival) = self.pick(cpu, cpu) else {
+            return SliceEnd::Continue;
+        };
+        if self.eligible(rival) && (!self.eligible(world) || self.tasks[rival as usize].deadline_ns < deadline) {
+            SliceEnd::Yield
+        } else {
+            SliceEnd::Continue
+        }
+    }
+
+    fn coscheduling(&self) -> Option<CoschedulingThresholds> {
+        None
+    }
+
+    fn periods(&self) -> BalancePeriods {
+        BalancePeriods {
+            threads_ns: self.balance_ns,
+            host_ns: self.balance_ns,
+            only_while_queued: true,
+        }
+    }
+
+    fn balance(&mut self, _now_ns: u64, _busy_ns: &[u64], _moved: &mut Vec<WorldId>) {
+        let length = |queue: &RunQueue| queue.waiting.len() + usize::from(queue.running.is_some());
+        let Some((busiest, longest)) = self
+            .queues
+            .iter()
+            .map(length)
+            .enumerate()
+            .max_by_key(|&(cpu, n)| (n, std::cmp::Reverse(cpu)))
+        else {
+            return;
+        };
+        let Some((idlest, shortest)) = self
+            .queues
+            .iter()
+            .map(length)
+            .enumerate()
+            .min_by_key(|&(cpu, n)| (n, cpu))
+        else {
+            return;
+        };
+        if longest < shortest + 2 {
+            return;
+        }
+        if let Some(world) = self.pick(busiest, idlest) {
+            self.stop_waiting(world);
+            self.transfer(world, idlest);
+            self.start_waiting(world);
+        }
+    }
+
+    fn charges_used(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SLICE_NS: u64 = 2_800_000;
+
+    fn scheduler(cpus: usize) -> (LinuxScheduler, Occupancy) {
+        let topology = Topology {
+            sockets: 1,
+            cores_per_socket: cpus,
+            threads_per_core: 1,
+        };
+        (
+            LinuxScheduler::with(topology, SLICE_NS, TICK_NS, BALANCE_NS),
+            Occupancy::new(topology),
+        )
+    }
+
+    fn add_vm(scheduler: &mut LinuxScheduler, shares: f64, domain: Domain) {
+        let group = scheduler.groups.len();
+        scheduler.add_group(GroupSpec {
+            shares,
+            reservation_cores: 0.0,
+            clients: Vec::new(),
+        });
+        scheduler.add_world(WorldSpec {
+            group,
+            domain,
+            first_cpu: 0,
+            helper: false,
+        });
+    }
+
+    #[test]
+    fn the_default_slice_grows_with_the_cpus() {
+        for (cpus, slice_us) in [(1, 700), (2, 1400), (4, 2100), (8, 2800), (128, 2800)] {
+            assert_eq!(default_slice_ns(cpus), slice_us * 1000, "{cpus} CPUs");
+        }
+    }
+
+    #[test]
+    fn turns_follow_weights() {
+        let (mut scheduler, mut cpus) = scheduler(1);
+        add_vm(&mut scheduler, 1000.0, Domain::Any);
+        add_vm(&mut scheduler, 3000.0, Domain::Any);
+        assert_eq!(scheduler.place(0, true, 0, &cpus), Placement::Run(0));
+        cpus.occupy(0, 0);
+        assert_eq!(scheduler.place(1, true, 0, &cpus), Placement::Queue);
+        let (mut running, mut turns) = (0, [0u32; 2]);
+        for _ in 0..400 {
+            turns[running as usize] += 1;
+            scheduler.charge(running, 0, SLICE_NS, SLICE_NS as f64);
+            if scheduler.slice_end(running, 0, 0, &cpus) == SliceEnd::Yield {
+                scheduler.put_back(running, 0);
+                running = scheduler.next(0, 0).expect("the other waits");
+            }
+        }
+        assert_eq!(turns, [100, 300]);
+    }
+
+    #[test]
+    fn slices_end_at_ticks() {
+        let (mut scheduler, cpus) = scheduler(1);
+        add_vm(&mut scheduler, 1000.0, Domain::Any);
+        assert_eq!(scheduler.place(0, true, 0, &cpus), Placement::Run(0));
+        // 2.8 ms from 1 ms on are over at the tick at 4 ms, from 2 ms on at that at 8 ms
+        assert_eq!(scheduler.slice_ns(0, 1_000_000), 3_000_000);
+        assert_eq!(scheduler.slice_ns(0, 2_000_000), 6_000_000);
+        // it goes on with what is left of its slice
+        scheduler.charge(0, 0, 2_000_000, 2e6);
+        assert_eq!(scheduler.slice_ns(0, 2_000_000), 2_000_000);
+    }
+
+    /// Task 0 has run for 1 ms beside task 1, which waits: 0 is half a millisecond ahead, 1 is owed as much.
+    fn one_ahead() -> (LinuxScheduler, Occupancy) {
+        let (mut scheduler, mut cpus) = scheduler(1);
+        add_vm(&mut scheduler, 1000.0, Domain::Any);
+        add_vm(&mut scheduler, 1000.0, Domain::Any);
+        assert_eq!(scheduler.place(0, true, 0, &cpus), Placement::Run(0));
+        cpus.occupy(0, 0);
+        assert_eq!(scheduler.place(1, true, 0, &cpus), Placement::Queue);
+        scheduler.charge(0, 0, 1_000_000, 1e6);
+        (scheduler, cpus)
+    }
+
+    #[test]
+    fn a_waking_task_that_is_owed_service_ends_the_slice_of_one_that_is_ahead() {
+        let (mut scheduler, cpus) = one_ahead();
+        scheduler.sleep(1, 1_000_000);
+        scheduler.charge(0, 0, 100_000, 1e5);
+        assert_eq!(scheduler.place(1, true, 1_100_000, &cpus), Placement::QueueAndReview(0));
+        assert_eq!(scheduler.slice_end(0, 0, 1_100_000, &cpus), SliceEnd::Yield);
+    }
+
+    #[test]
+    fn a_waking_task_waits_for_the_slice_of_one_that_is_not_ahead() {
+        let (mut scheduler, mut cpus) = scheduler(1);
+        add_vm(&mut scheduler, 1000.0, Domain::Any);
+        add_vm(&mut scheduler, 1000.0, Domain::Any);
+        assert_eq!(scheduler.place(0, true, 0, &cpus), Placement::Run(0));
+        cpus.occupy(0, 0);
+        scheduler.charge(0, 0, 1_000_000, 1e6);
+        assert_eq!(scheduler.place(1, true, 1_000_000, &cpus), Placement::Queue);
+        // the slice was over before the next tick, which this wake-up finds
+        scheduler.charge(0, 0, 2_000_000, 2e6);
+        add_vm(&mut scheduler, 1000.0, Domain::Any);
+        assert_eq!(scheduler.place(2, true, 3_000_000, &cpus), Placement::QueueAndReview(0));
+    }
+
+    #[test]
+    fn a_sleeper_stays_ahead_until_its_queue_has_caught_up() {
+        for (other_ran_ns, virtual_ns) in [(400_000, 1e6), (1_400_000, 1.4e6)] {
+            let (mut scheduler, mut cpus) = one_ahead();
+            scheduler.sleep(0, 1_000_000);
+            cpus.vacate(0);
+            assert_eq!(scheduler.next(0, 1_000_000), Some(1));
+            cpus.occupy(0, 1);
+            scheduler.charge(1, 0, other_ran_ns, other_ran_ns as f64);
+            scheduler.place(0, true, 1_000_000 + other_ran_ns, &cpus);
+            assert_eq!(scheduler.tasks[0].virtual_ns, virtual_ns);
+        }
+        // an empty queue forgets
+        let (mut scheduler, mut cpus) = one_ahead();
+        scheduler.sleep(0, 1_000_000);
+        cpus.vacate(0);
+        assert_eq!(scheduler.next(0, 1_000_000), Some(1));
+        scheduler.sleep(1, 1_000_000);
+        assert_eq!(scheduler.place(0, true, 2_000_000, &cpus), Placement::Run(0));
+        assert_eq!(scheduler.tasks[0].virtual_ns, scheduler.queues[0].clock_ns());
+    }
+
+    #[test]
+    fn an_idle_cpu_pulls_only_what_may_run_there() {
+        let (mut scheduler, mut cpus) = scheduler(2);
+        add_vm(&mut scheduler, 1000.0, Domain::Any);
+        add_vm(&mut scheduler, 1000.0, Domain::Mask([0].into_iter().collect()));
+        add_vm(&mut scheduler, 1000.0, Domain::Any);
+        assert_eq!(scheduler.place(0, true, 0, &cpus), Placement::Run(0));
+        cpus.occupy(0, 0);
+        assert_eq!(scheduler.place(1, true, 0, &cpus), Placement::Queue);
+        assert_eq!(scheduler.next(1, 0), None, "the waiting task is bound to CPU 0");
+        cpus.occupy(1, 99);
+        assert_eq!(scheduler.place(2, true, 0, &cpus), Placement::Queue);
+        assert_eq!(scheduler.next(1, 0), Some(2));
+    }
+}

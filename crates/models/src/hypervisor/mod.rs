@@ -1,0 +1,17 @@
+//! What the families of hypervisors decide differently, one folder each. [`model`] is the only place of this crate that
+//! asks for the family; everything else asks the object that it returns.
+
+pub mod esxi;
+pub mod interface;
+pub mod linux;
+
+use hypertwin_cluster::{Family, Hypervisor};
+use interface::HypervisorModel;
+
+/// The model of a hypervisor: that of its family, which knows its versions.
+pub fn model(hypervisor: Hypervisor) -> &'static dyn HypervisorModel {
+    match hypervisor.family() {
+        Family::Esxi => &esxi::Esxi,
+        Family::Linux => &linux::Linux,
+    }
+}

@@ -1,0 +1,348 @@
+"""What is looked at: hosts, VMs and guests, as the telemetry and the cluster file describe them together.
+
+A host or VM of the cluster file is the one of the telemetry when its `label`, or its name where it has none, is the
+same, whatever the case; of several VMs of one name, that on the same host. Where both give a size or a topology, the
+cluster file's is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from hypertwin import vnuma
+from hypertwin.diagnose.evidence import Evidence, Read, Stat
+from hypertwin.diagnose.subjects import Busy, Host, Vm
+from hypertwin.diagnose.words import some
+from hypertwin.ingest import telemetry
+from hypertwin.ingest.appliances import is_storage_appliance
+from hypertwin.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class PlacementRule:
+    """A placement rule, about single machines and hosts by their names in the scenario."""
+
+    kind: str
+    vms: frozenset[str]
+    hosts: frozenset[str]
+
+    def allows(self, vm: str, host: str, there: frozenset[str]) -> bool:
+        """Whether a machine may move to a host where other machines are."""
+        others = self.vms - {vm}
+        return vm not in self.vms or {
+            "run-on": host in self.hosts,
+            "not-on": host not in self.hosts,
+            "keep-apart": not others & there,
+            "keep-together": others <= there,
+        }.get(self.kind, True)
+
+
+@dataclass
+class Case:
+    """Everything that rules look at."""
+
+    evidence: Evidence
+    scenario: Scenario | None
+    hosts: list[Host]
+    vms: list[Vm]
+    guests: list[str]
+    """Paths of guests that belong to no machine that is known."""
+    notes: list[str]
+
+    @staticmethod
+    def of(evidence: Evidence, scenario: Scenario | None) -> Case:
+        """Bring telemetry and cluster file together."""
+        hosts, vms = _of_scenario(scenario) if scenario else ([], [])
+        _measured_hosts(evidence, hosts)
+        missing = _measured_vms(evidence, hosts, vms)
+        guests = _measured_guests(evidence, vms)
+        notes = _other_cluster(hosts, vms, guests) if scenario else []
+        if scenario and missing and not notes:
+            notes.append(f"not in the cluster file, so without its configuration: {some(missing)}")
+        if guests and vms:
+            names = [telemetry.names(path)["guest"] for path in guests]
+            notes.append(f"measured inside, and of no machine that is known by that name: {some(names)}")
+        notes += _extents(evidence)
+        for vm in vms:
+            if vm.host:
+                vm.host.vms.append(vm)
+            vm.appliance = vm.appliance or is_storage_appliance(vm.name)
+        hosts.sort(key=lambda host: host.subject.path)
+        vms.sort(key=lambda vm: vm.subject.path)
+        return Case(evidence, scenario, hosts, vms, guests, notes)
+
+    @cached_property
+    def placed(self) -> dict[str, list[Vm]]:
+        """Machines by the host's name in the scenario, as the scenario places them."""
+        found: dict[str, list[Vm]] = {}
+        for vm in self.vms:
+            if vm.key and vm.layout:
+                found.setdefault(vm.layout["host"], []).append(vm)
+        return found
+
+    @cached_property
+    def rules(self) -> list[PlacementRule]:
+        """Placement rules of the scenario."""
+        data: Mapping[str, Any] = self.scenario.data if self.scenario else {}
+
+        def members(section: str, names: Sequence[str]) -> frozenset[str]:
+            groups = data.get(section, {})
+            return frozenset(
+                member
+                for name in names
+                for member in (expanded(name, groups[name]["count"]) if name in groups else [name])
+            )
+
+        return [
+            PlacementRule(rule["kind"], members("vms", rule["vms"]), members("hosts", rule.get("hosts", ())))
+            for rule in data.get("rules", ())
+        ]
+
+    def per_vcpu(self, vm: Vm, metric: str) -> Stat | None:
+        """A metric that is summed over the vCPUs of a machine, per vCPU; None without it or without their number."""
+        stat = self.evidence.stat(vm.entity, metric)
+        return stat.over(vm.vcpus) if stat and vm.vcpus else None
+
+    def busy(self, vm: Vm) -> Busy | None:
+        """How busy a machine is as its guest sees it, per cent of a vCPU: the best figure that there is of it."""
+        if not vm.vcpus:
+            return None
+        for entity in (vm.guest, vm.entity):
+            stat = self.evidence.stat(entity, "guest_cpu_pct")
+            if stat and entity:
+                return Busy(stat, stat.most, "guest_cpu_pct", entity, 1)
+        run = self.per_vcpu(vm, "run_sum_pct")
+        if run and vm.entity:
+            waiting = [self.per_vcpu(vm, metric) for metric in ("ready_sum_pct", "costop_sum_pct")]
+            more = sum(stat.mean for stat in waiting if stat)
+            most = run.most + sum(stat.most for stat in waiting if stat)
+            # a guest believes that a vCPU which waits for a CPU is busy
+            return Busy(_raised(run, more), min(most, 100.0), "run_sum_pct", vm.entity, vm.vcpus, more)
+        cores = self.per_vcpu(vm, "cpu_cores")
+        if cores and vm.entity:
+            stat = cores.over(1 / 100)
+            return Busy(stat, stat.most, "cpu_cores", vm.entity, vm.vcpus / 100)
+        clock = vm.host.clock_mhz if vm.host else None
+        for metric in ("demand_mhz", "used_mhz"):
+            used = self.per_vcpu(vm, metric)
+            if used and clock and vm.entity:
+                stat = used.over(clock / 100)
+                return Busy(stat, stat.most, metric, vm.entity, vm.vcpus * clock / 100)
+        return None
+
+
+def _raised(stat: Stat, by: float) -> Stat:
+    raised = {
+        name: min(getattr(stat, name) + by, 100.0)
+        for name in ("mean", "least", "most", "low", "seldom", "median", "often", "high")
+    }
+    return Stat(count=stat.count, first_us=stat.first_us, last_us=stat.last_us, **raised)
+
+
+def _of_scenario(scenario: Scenario) -> tuple[list[Host], list[Vm]]:
+    data = scenario.data
+    hosts: dict[str, Host] = {}
+    for group, entry in data["hosts"].items():
+        for name in expanded(group, entry["count"]):
+            cores = entry["sockets"] * entry["cores_per_socket"]
+            hosts[name] = Host(
+                name=_label(entry, name),
+                key=name,
+                cores=cores,
+                threads=cores * entry["threads_per_core"],
+                nodes=entry["sockets"],
+                clock_mhz=_mhz(entry["clock"]),
+                memory_bytes=_bytes(entry["memory_per_node"]) * entry["sockets"],
+            )
+    vms = []
+    layouts = vnuma.layouts(scenario)
+    for group, entry in data.get("vms", {}).items():
+        for name in expanded(group, entry["count"]):
+            layout = layouts.get(name)
+            vms.append(
+                Vm(
+                    name=_label(entry, name),
+                    key=name,
+                    host=hosts.get(layout["host"]) if layout else None,
+                    vcpus=entry["vcpus"],
+                    memory_bytes=layout["memory_bytes"] if layout else None,
+                    layout=layout,
+                    appliance=bool(entry.get("storage_appliance")),
+                )
+            )
+    return list(hosts.values()), vms
+
+
+def expanded(group: str, count: int) -> list[str]:
+    """Names of the members of a group of a scenario."""
+    return [group] if count == 1 else [f"{group}-{number}" for number in range(1, count + 1)]
+
+
+def _label(entry: Mapping[str, Any], name: str) -> str:
+    return str(entry["label"]) if entry.get("label") and entry["count"] == 1 else name
+
+
+_BYTES = {
+    **{unit: 1024.0**power for power, unit in enumerate(("B", "KiB", "MiB", "GiB", "TiB", "PiB"))},
+    **{unit: 1000.0**power for power, unit in enumerate(("kB", "MB", "GB", "TB", "PB"), start=1)},
+}
+
+
+def _bytes(size: str) -> float:
+    """A size in its canonical form."""
+    number, unit = size.split()
+    return float(number) * _BYTES[unit]
+
+
+_MHZ = {"Hz": 1e-6, "kHz": 1e-3, "MHz": 1.0, "GHz": 1e3, "THz": 1e6}
+
+
+def _mhz(clock: str) -> float:
+    """A frequency in its canonical form."""
+    number, unit = clock.split()
+    return float(number) * _MHZ[unit]
+
+
+def _measured_hosts(evidence: Evidence, hosts: list[Host]) -> None:
+    by_name = {host.name.casefold(): host for host in hosts}
+    short: dict[str, list[Host]] = {}
+    for host in hosts:
+        short.setdefault(host.name.casefold().partition(".")[0], []).append(host)
+    for path in _prefixes(evidence, "host"):
+        name = telemetry.names(path)["host"]
+        alike = short.get(name.casefold().partition(".")[0], [])
+        found = by_name.get(name.casefold()) or (alike[0] if len(alike) == 1 else None)
+        if found is None or found.entity is not None:
+            found = Host(name)
+            hosts.append(found)
+        found.entity = path
+        found.name = name
+        found.cores = found.cores or _count(evidence.stat(path, "cores"))
+        found.threads = found.threads or _count(evidence.stat(path, "threads"))
+        found.nodes = found.nodes or _children(evidence, "node", path)
+        clock, memory = evidence.stat(path, "clock_mhz"), evidence.stat(path, "memory_bytes")
+        found.clock_mhz = found.clock_mhz or (clock.median if clock else None)
+        found.memory_bytes = found.memory_bytes or (memory.median if memory else None)
+
+
+def _measured_vms(evidence: Evidence, hosts: Sequence[Host], vms: list[Vm]) -> list[str]:
+    """Give machines their telemetry, and add those that the cluster file has not; returns the names of these."""
+    by_entity = {host.entity: host for host in hosts}
+    by_name: dict[str, list[Vm]] = {}
+    for vm in vms:
+        by_name.setdefault(vm.name.casefold(), []).append(vm)
+    missing = []
+    for path in _prefixes(evidence, "vm"):
+        name = telemetry.names(path)["vm"]
+        host = by_entity.get(path.rpartition("/vm/")[0])
+        alike = [vm for vm in by_name.get(name.casefold(), []) if vm.entity is None]
+        here = [vm for vm in alike if host is None or vm.host is host]
+        if here or alike:
+            found = (here or alike)[0]
+        else:
+            found = Vm(name)
+            vms.append(found)
+            missing.append(name)
+        found.entity = path
+        found.name = name
+        found.host = host or found.host
+        found.vcpus = found.vcpus or _count(evidence.stat(path, "vcpus"))
+        memory = evidence.stat(path, "memory_bytes")
+        found.memory_bytes = found.memory_bytes or (memory.median if memory else None)
+    return missing
+
+
+def _measured_guests(evidence: Evidence, vms: Sequence[Vm]) -> list[str]:
+    """Give machines what was measured inside them, by name, or by the name without its domain where that is unique."""
+    by_name: dict[str, list[Vm]] = {}
+    short: dict[str, list[Vm]] = {}
+    for vm in vms:
+        for name in {vm.name.casefold(), (vm.key or vm.name).casefold()}:
+            by_name.setdefault(name, []).append(vm)
+        short.setdefault(vm.name.casefold().partition(".")[0], []).append(vm)
+    alone = []
+    for path in _prefixes(evidence, "guest"):
+        name = telemetry.names(path)["guest"].casefold()
+        found = by_name.get(name) or short.get(name.partition(".")[0], [])
+        if len(found) == 1 and found[0].guest is None:
+            found[0].guest = path
+        else:
+            alone.append(path)
+    return alone
+
+
+def _other_cluster(hosts: Sequence[Host], vms: Sequence[Vm], guests: Sequence[str]) -> list[str]:
+    """That telemetry and cluster file have nothing in common, and what each has."""
+    both: list[Host | Vm] = [*hosts, *vms]
+    measured = [each for each in both if each.entity]
+    if not (measured or guests) or any(each.key and (each.entity or _inside(each)) for each in both):
+        return []
+    names = [each.name for each in measured] + [telemetry.names(path)["guest"] for path in guests]
+    return [
+        "telemetry and cluster file have no host and no machine in common by name, so each is judged by itself: "
+        f"telemetry of {some(names)}; the cluster file has {some([each.name for each in both if each.key])}"
+    ]
+
+
+def _inside(entry: Host | Vm) -> bool:
+    return isinstance(entry, Vm) and entry.guest is not None
+
+
+def _extents(evidence: Evidence) -> list[str]:
+    """What is odd about hosts and times of the sources: one host twice, other times, single samples."""
+    notes = []
+    by_host: dict[str, list[Read]] = {}
+    for read in evidence.reads:
+        for host in read.hosts:
+            by_host.setdefault(host, []).append(read)
+    twice: dict[tuple[str, ...], list[str]] = {}
+    for host, reads in sorted(by_host.items()):
+        if len(reads) > 1:
+            twice.setdefault(tuple(read.source for read in reads), []).append(telemetry.names(host)["host"])
+    for sources, hosts in twice.items():
+        reads = [read for read in evidence.reads if read.source in sources]
+        again = (
+            "of the same times, so what both have counts twice"
+            if _common(reads)
+            else "of different times, told together"
+        )
+        notes.append(f"{some(sources)} are of the same host{'s' * (len(hosts) > 1)} {some(hosts)}, {again}")
+    timed = [read for read in evidence.reads if read.first_us is not None]
+    apart = next((read for read in timed if not _common([timed[0], read]) and not timed[0].hosts & read.hosts), None)
+    if apart is not None:
+        shift = abs((apart.first_us or 0) - (timed[0].first_us or 0))
+        hours = round(shift / 3.6e9)
+        zone = (
+            f" They begin {hours} h apart: perhaps a time zone." if hours and abs(shift - hours * 3.6e9) < 3e8 else ""
+        )
+        notes.append(
+            f"{apart.source} ({apart.span} UTC) and {timed[0].source} ({timed[0].span} UTC) are not of the same time, "
+            f"or their clocks differ: what one shows says nothing of the other.{zone}"
+        )
+    single = [next(iter(telemetry.names(path).values())) for path, count in evidence.samples.items() if count == 1]
+    if single:
+        notes.append(f"of a single sample, so nobody knows whether it lasts: {some(sorted(single))}")
+    return notes
+
+
+def _common(reads: Sequence[Read]) -> bool:
+    """Whether sources have a time in common."""
+    first, last = (read.first_us for read in reads), (read.last_us for read in reads)
+    return max(each or 0 for each in first) <= min(each or 0 for each in last)
+
+
+def _prefixes(evidence: Evidence, kind: str) -> list[str]:
+    """Paths that end in a name of this kind, of entities and of what they are in."""
+    return [path for path in evidence.paths if path.split("/")[-2:-1] == [kind]]
+
+
+def _children(evidence: Evidence, kind: str, path: str) -> int | None:
+    count = sum(entity.rpartition(f"/{kind}/")[0] == path for entity in evidence.entities(kind))
+    return count or None
+
+
+def _count(stat: Stat | None) -> int | None:
+    return round(stat.median) or None if stat and 0.5 <= stat.median < 1e6 else None

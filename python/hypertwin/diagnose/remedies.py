@@ -1,0 +1,460 @@
+"""What might cure a finding: a few changes of the cluster file to try on the twin, or the reason why there is none.
+
+Placement rules of the cluster file, and memory and width of its hosts, are kept: no move is proposed that breaks one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from hypertwin.diagnose.case import Case, expanded
+from hypertwin.diagnose.moves import Loads, Move
+from hypertwin.diagnose.rule import Finding
+from hypertwin.diagnose.rules.sizing import FEWEST_VCPUS, PEAK, needed
+from hypertwin.diagnose.subjects import Host, Vm
+from hypertwin.diagnose.words import GIB, some
+
+MOST_CHANGES = 3
+"""Changes that are tried for one finding."""
+SLOWER = 1.1
+"""Growth of p95 up to which a machine that gets fewer vCPUs has lost nothing."""
+SAME = 1.02
+"""Growth of p95 that is no difference."""
+NEW_HOST = 1000
+"""Steps of a change that takes a new host: whatever does as well without one is better."""
+CALM = 0.1
+"""Share of the waiting that may be left when a change is enough."""
+CALM_USAGE_PCT = 90
+"""Usage of a host that has room again, where nobody waited."""
+DEEPER = 4
+"""Times the depth of a queue that is tried, at least the default of `adapters`."""
+DEFAULT_DEPTH = 64
+DEEPEST_LUN = 256
+"""Commands on a LUN: what drivers of adapters take at most."""
+DEEPEST_DSNRO = 256
+FILLED = 0.9
+"""Share of a node's memory that a machine may have: the hypervisor has some of it."""
+DEFAULT_VCPU_MIN = 9
+"""ESXi's numa.vcpu.min."""
+NOWHERE_LOCAL = "no shape of it fits the nodes of its host better, and no other host that holds it has room"
+
+Figures = Mapping[str, float]
+Enough = Callable[[Figures, Figures], bool]
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something to do, as values by path of the cluster file; None takes a key away."""
+
+    text: str
+    sets: Mapping[str, Any]
+    hosts: tuple[str, ...]
+    """Names in the scenario of the hosts that it is about."""
+    moved: Mapping[str, str] = field(default_factory=dict)
+    """Machines that move, and where to."""
+    steps: int = 1
+    """How much of a change it is: of changes that do as well the smallest is taken."""
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What is tried for a finding, and how it is chosen and told."""
+
+    changes: tuple[Change, ...]
+    score: tuple[str, ...]
+    """Figures that decide which change is best: the first one that any change makes better."""
+    vm: Vm | None = None
+    """Whose figures are told."""
+    host_key: str | None = None
+    """Name in the scenario of the host whose figures are told."""
+    enough: Enough | None = None
+    """Whether a change will do, from figures before and after: then the first that will is taken."""
+    fallback: int = 0
+    """The change that is told when none helps."""
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """All hosts that its changes are about, so that all are tried on the same cut."""
+        return tuple(dict.fromkeys(host for change in self.changes for host in change.hosts))
+
+
+NOT_MODELLED = {
+    "swap-wait": "the twin has all memory always in use, and does not swap: it cannot say what more memory would do",
+    "memory-reclaim": "the twin has all memory always in use, and no balloon: it cannot say what more memory would do",
+    "no-failover-capacity": "nothing runs differently until a host fails; `hypertwin simulate` has `failures`",
+}
+"""Findings that the twin has nothing to say about, and why."""
+
+CONTENTION = ("cpu-ready", "co-stop", "hidden-host-saturation", "unbalanced-monsters")
+
+
+class Remedies:
+    """Changes for findings of one case; those of a host are looked for once."""
+
+    def __init__(self, case: Case) -> None:
+        """Without looking for anything yet."""
+        self.case = case
+        self._of_host: dict[str, tuple[Change, ...]] = {}
+
+    @cached_property
+    def _loads(self) -> Loads:
+        return Loads(self.case)
+
+    @cached_property
+    def _data(self) -> Mapping[str, Any]:
+        data: Mapping[str, Any] = json.loads(self.case.scenario.json) if self.case.scenario else {}
+        return data
+
+    def of(self, finding: Finding) -> Remedy | str:
+        """What to try for a finding, or why nothing."""
+        subject = finding.subject
+        vm = next((each for each in self.case.vms if each.subject == subject or each.guest == subject.path), None)
+        host = next((each for each in self.case.hosts if each.name == finding.subject.host and each.key), None)
+        if vm is not None and not vm.layout:
+            vm = None
+        if finding.code in NOT_MODELLED:
+            return NOT_MODELLED[finding.code]
+        if subject.kind in ("vm", "guest") and vm is None:
+            return f"{subject.name} is not in the cluster file"
+        if host is None and (vm is None or finding.code in CONTENTION):
+            return f"{finding.subject.host or f'the host of {subject.name}'} is not in the cluster file"
+        return self._found(finding, vm, host)
+
+    def _found(self, finding: Finding, vm: Vm | None, host: Host | None) -> Remedy | str:
+        if host is not None and finding.code in CONTENTION:
+            return self._contention(finding, vm, host)
+        if host is not None and finding.subject.kind == "device":
+            return self._storage(finding, host)
+        if host is not None and vm is None:
+            return self._pool(host)
+        return self._resized(finding, vm) if vm else "it is about no machine of the cluster file"
+
+    # contention for CPU: somebody has to go
+
+    def _contention(self, finding: Finding, vm: Vm | None, host: Host) -> Remedy | str:
+        key = host.key or ""
+        if key not in self._of_host:
+            found = [_moved(host, moves) for moves in self._loads.moves(host)]
+            # one move, as many as it takes, and what else there is: another host, or another machine
+            last = [each for each in (self._one_more_host(host), *found[1:-1]) if each]
+            self._of_host[key] = _first([*found[:1], *found[-1:], *last])
+        changes = self._of_host[key]
+        if finding.code == "co-stop" and vm is not None:
+            move = self._loads.move_of(vm, host)
+            own = _Shape(self.case, vm).fits() + ([_moved(host, [move])] if move else [])
+            changes = _first([*own, *changes[1:2], *changes[:1]])
+        if not changes:
+            return (
+                f"no machine of {host.name} can go: no other host of the cluster file has room, or its rules forbid "
+                "it, and it would be no better on another host: take vCPUs away"
+            )
+        told = vm or next((each for each in self.case.vms if each.key in changes[0].moved), None)
+        return Remedy(changes, ("waiting_vcpus", "host_usage_pct", "response_ms_p95"), told, key, enough=_calm)
+
+    def _one_more_host(self, host: Host) -> Change | None:
+        """A host like this one beside it, for half of what its machines ask for."""
+        vms = self._loads.half_of(host)
+        if not vms:
+            return None
+        key = f"{host.key}-more"
+        settings = {
+            name: value for name, value in _entry(self._data["hosts"], host.key or "").items() if name != "label"
+        }
+        moved = {vm.key or "": key for vm in vms}
+        sets = {f"hosts.{key}": {**settings, "count": 1}, **{f"vms.{name}.host": key for name in moved}}
+        text = f"add a host like {host.name}, for {len(moved)} of its machines"
+        return Change(text, sets, (host.key or "",), moved, steps=NEW_HOST)
+
+    # storage in the hypervisor: deeper queues, more of them
+
+    def _storage(self, finding: Finding, host: Host) -> Remedy | str:
+        data = self._data
+        measured = {measure.metric for measure in finding.evidence}
+        if not measured & {"queued_commands", "kernel_latency_ms"}:
+            return "the wait is in the array or on the way to it, not in the hypervisor: no setting of a host cures it"
+        vm = self._busiest(finding, host)
+        if vm is None:
+            return (
+                f"the cluster file has no array behind the machines of {host.name} (`vms.NAME.array`), so the twin "
+                "has no queue there"
+            )
+        adapters = _entry(data["hosts"], host.key or "")["adapters"]
+        entry = _entry(data["vms"], vm.key or "")
+        hosts, path = (host.key or "",), f"hosts.{host.key}.adapters"
+        lun, dsnro = (
+            min(max(DEEPER * adapters[key], DEFAULT_DEPTH), most)
+            for key, most in (("lun_depth", DEEPEST_LUN), ("dsnro", DEEPEST_DSNRO))
+        )
+        deeper = {f"{path}.lun_depth": lun, f"{path}.dsnro": dsnro}
+        disks = entry.get("vdisks") or 10 * entry["controllers"]
+        more = {
+            f"vms.{vm.key}.vdisks": min(max(DEEPER * disks, 4), 15 * 4),
+            f"vms.{vm.key}.controllers": 4,
+            f"vms.{vm.key}.shared_luns": False,
+        }
+        count = more[f"vms.{vm.key}.vdisks"]
+        spread = f"spread {vm.name} over {count} disks with LUNs of their own, on 4 controllers"
+        deep = f"queues of {lun} commands per LUN on {host.name} (DSNRO {dsnro})"
+        changes = (
+            Change(deep, deeper, hosts),
+            Change(spread, more, hosts, steps=2),
+            Change(f"{deep}, and {spread}", {**deeper, **more}, hosts, steps=3),
+        )
+        return Remedy(changes, ("io_latency_ms_mean", "queue_wait_ms"), vm, host.key)
+
+    def _busiest(self, finding: Finding, host: Host) -> Vm | None:
+        """The machine of a host whose disks do what a device does, or most; only one that has an array."""
+        there = [
+            each
+            for each in self.case.placed.get(host.key or "", [])
+            if _entry(self._data["vms"], each.key or "").get("array")
+        ]
+        device = self.case.evidence.stat(finding.subject.path, "iops") if "/device/" in finding.subject.path else None
+        ranked = []
+        for vm in there:
+            rates = [
+                stat.mean
+                for path in self.case.evidence.entities("disk")
+                if vm.entity and path.startswith(f"{vm.entity}/") and (stat := self.case.evidence.stat(path, "iops"))
+            ]
+            nearest = min((abs(rate - device.mean) for rate in rates), default=float("inf")) if device else 0.0
+            ranked.append((nearest, -sum(rates), vm.name, vm))
+        return min(ranked, key=lambda each: each[:3])[3] if ranked else None
+
+    # storage that takes the host's CPU: hosts of its own
+
+    def _pool(self, host: Host) -> Remedy | str:
+        data = self._data
+        pools = {name: pool for name, pool in data.get("storage", {}).items() if pool["deployment"] != "two-layer"}
+        pools = {
+            name: pool
+            for name, pool in pools.items()
+            if host.key in expanded(pool["nodes"], data["hosts"].get(pool["nodes"], {"count": 1})["count"])
+        }
+        if not pools:
+            return (
+                f"the cluster file has no distributed storage (`storage`) on {host.name}: what its services cost "
+                "elsewhere, the twin cannot say"
+            )
+        (name, pool), *_ = pools.items()
+        nodes = data["hosts"][pool["nodes"]]
+        changes = []
+        for count in dict.fromkeys((max(nodes["count"] // 2, _members(pool["redundancy"])), nodes["count"])):
+            own = f"{name}-nodes"
+            sets = {
+                f"hosts.{own}": {**{key: value for key, value in nodes.items() if key != "label"}, "count": count},
+                f"storage.{name}.nodes": own,
+                f"storage.{name}.deployment": "two-layer",
+            }
+            text = f"put {name} on {count} more hosts of its own (two layers)"
+            changes.append(Change(text, sets, (host.key or "",), steps=count))
+        large = max(
+            self.case.placed.get(host.key or "", []), key=lambda each: (each.vcpus or 0, each.name), default=None
+        )
+        return Remedy(tuple(changes), ("host_usage_pct", "response_ms_p95"), large, host.key)
+
+    # the shape of one machine
+
+    def _resized(self, finding: Finding, vm: Vm) -> Remedy | str:
+        if finding.code == "remote-numa-memory":
+            return self._local(vm)
+        shape = _Shape(self.case, vm)
+        found = _RESHAPED[finding.code](shape) if finding.code in _RESHAPED else None
+        if isinstance(found, Remedy) and not found.changes:
+            found = None
+        return found or "its CPU was not measured, or it has nearly as many vCPUs as its host has cores"
+
+    def _local(self, vm: Vm) -> Remedy | str:
+        """Shapes and places with which memory is where the vCPUs are."""
+        shape = _Shape(self.case, vm)
+        layout, vcpus, memory = shape.layout, shape.vcpus, vm.memory_bytes or 0.0
+        nodes, node = layout["host_topology"]["sockets"], layout["host_topology"]["memory_per_node_bytes"]
+        tried = []
+        if any(warning["code"] == "hot-add-wide" for warning in layout["warnings"]):
+            tried.append(shape.set(f"turn CPU hot-add of {vm.name} off", {"cpu_hot_add": False}))
+        spread = next((each for each in range(2, nodes + 1) if vcpus % each == 0 and memory <= each * node), None)
+        if memory > node and spread and not shape.linux:
+            part = vcpus // spread
+            numa = {"max_per_virtual_node": part, "vcpu_min": min(vcpus, DEFAULT_VCPU_MIN)}
+            text = f"spread {vm.name} over {spread} NUMA nodes (numa.vcpu.maxPerVirtualNode {part})"
+            tried.append(shape.set(text, {"numa": numa, "cores_per_socket": part, "cpu_hot_add": False}))
+        tried += shape.fits()
+        larger = [
+            each
+            for each in self.case.hosts
+            if each.key and each.nodes and (each.memory_bytes or 0) / each.nodes >= memory
+            if (each.cores or 0) // each.nodes >= vcpus
+        ]
+        move = self._loads.move_of(vm, vm.host, larger) if vm.host else None
+        tried += [_moved(vm.host, [move])] if move and vm.host else []
+        if memory > node:
+            less = int(FILLED * node / GIB)
+            text = f"give {vm.name} {less} GiB, if it needs no more"
+            tried.append(shape.set(text, {"memory": f"{less} GiB"}, steps=2))
+        return shape.remedy(tried, "numa_local_pct", "response_ms_p95") if tried else NOWHERE_LOCAL
+
+
+class _Shape:
+    """A machine that may be given another shape."""
+
+    def __init__(self, case: Case, vm: Vm) -> None:
+        self.vm = vm
+        self.layout: Mapping[str, Any] = vm.layout or {}
+        topology = self.layout["host_topology"]
+        self.vcpus = vm.vcpus or 1
+        self.room = topology["cores_per_socket"]
+        self.cores = topology["sockets"] * self.room
+        self.linux = str(self.layout["hypervisor"]).startswith("linux")
+        self.busy = case.busy(vm)
+        self.peak = max(needed(self.vcpus, self.busy.most), FEWEST_VCPUS) if self.busy else None
+
+    def set(self, text: str, sets: Mapping[str, Any], steps: int = 1) -> Change:
+        """A change of keys of the machine."""
+        changes = {f"vms.{self.vm.key}.{key}": value for key, value in sets.items()}
+        return Change(text, changes, (self.layout["host"],), steps=steps)
+
+    def counts(self, *wanted: int) -> list[Change]:
+        """Other numbers of vCPUs, as far as the host has cores for them, in even sockets."""
+        return [
+            self.set(
+                f"give {self.vm.name} {count} vCPUs",
+                {"vcpus": count, "cores_per_socket": even_sockets(self.layout, count), "numa": None},
+                steps=abs(count - self.vcpus),
+            )
+            for count in dict.fromkeys(wanted)
+            if 0 < count <= self.cores and count != self.vcpus
+        ]
+
+    def fits(self) -> list[Change]:
+        """As many vCPUs as carry its peak, where it has more and these fit a node."""
+        return self.counts(self.peak) if self.peak and self.peak <= self.room and self.peak < self.vcpus else []
+
+    def remedy(self, changes: Sequence[Change], *score: str, enough: Enough | None = None, fallback: int = 0) -> Remedy:
+        """What is tried, told by the figures of this machine."""
+        return Remedy(_first(changes), score, self.vm, self.layout["host"], enough, fallback)
+
+
+def _without_limit(shape: _Shape) -> Remedy:
+    return shape.remedy([shape.set(f"remove the limit of {shape.vm.name}", {"limit": None})], "limited_pct")
+
+
+def _even(shape: _Shape) -> Remedy:
+    def level(before: Figures, after: Figures) -> bool:
+        slower = after.get("response_ms_p95", 0.0) > SAME * before.get("response_ms_p95", 0.0)
+        return after["node_spread_vcpus"] < before["node_spread_vcpus"] and not slower
+
+    tried = shape.counts(shape.vcpus - 1, shape.vcpus + 1) + shape.fits()
+    return shape.remedy(tried, "response_ms_p95", "node_spread_vcpus", enough=level)
+
+
+def _without_hot_add(shape: _Shape) -> Remedy:
+    off = shape.set(f"turn CPU hot-add of {shape.vm.name} off", {"cpu_hot_add": False})
+    return shape.remedy([off, *shape.fits()], "numa_local_pct", "response_ms_p95")
+
+
+def _evenly_split(shape: _Shape) -> Remedy | str:
+    if shape.linux:
+        return "cells of a Linux machine are set by hand: `hypertwin size` gives the XML to paste"
+    size = even_sockets(shape.layout, shape.vcpus)
+    sets = {"cores_per_socket": size, "numa": None, "cpu_hot_add": False}
+    split = shape.set(f"give {shape.vm.name} sockets of {size} cores", sets)
+    return shape.remedy([split, *shape.fits()], "numa_local_pct", "response_ms_p95")
+
+
+def _within_cores(shape: _Shape) -> Remedy:
+    return shape.remedy(
+        shape.counts(shape.cores, shape.room, shape.peak or shape.room), "waiting_vcpus", "response_ms_p95"
+    )
+
+
+def _smaller(shape: _Shape) -> Remedy | None:
+    if shape.peak is None:
+        return None
+
+    def unharmed(before: Figures, after: Figures) -> bool:
+        return after.get("response_ms_p95", 0.0) <= SLOWER * before.get("response_ms_p95", 0.0)
+
+    between = (shape.peak + shape.vcpus) // 2
+    wanted = sorted({shape.peak, 2 * shape.peak, between + between % 2})
+    return shape.remedy(
+        shape.counts(*(count for count in wanted if count < shape.vcpus)),
+        "response_ms_p95",
+        enough=unharmed,
+        fallback=-1,
+    )
+
+
+def _larger(shape: _Shape) -> Remedy | None:
+    if shape.busy is None:
+        return None
+
+    def roomy(_before: Figures, after: Figures) -> bool:
+        return after["guest_cpu_pct"] <= 100 * PEAK
+
+    # a guest that is full may want more than it can show: half as many more at least
+    half = shape.vcpus + max(1, shape.vcpus // 2)
+    wanted = (max(needed(shape.vcpus, shape.busy.stat.often), half + half % 2), 2 * shape.vcpus, 4 * shape.vcpus)
+    most = int(PEAK * shape.cores)
+    counts = sorted({min(count, most - most % 2) for count in wanted})
+    return shape.remedy(shape.counts(*(each for each in counts if each > shape.vcpus)), "response_ms_p95", enough=roomy)
+
+
+_RESHAPED: Mapping[str, Callable[[_Shape], Remedy | str | None]] = {
+    "cpu-limit": _without_limit,
+    "odd-wide-vm": _even,
+    "hot-add-wide-vm": _without_hot_add,
+    "wider-than-node-badly-split": _evenly_split,
+    "more-vcpus-than-cores": _within_cores,
+    "oversized-vm": _smaller,
+    "undersized-vm": _larger,
+}
+
+
+def _first(changes: Sequence[Change]) -> tuple[Change, ...]:
+    """As many different ones as are tried."""
+    return tuple({change.text: change for change in changes}.values())[:MOST_CHANGES]
+
+
+def _calm(before: Figures, after: Figures) -> bool:
+    """Whether hardly anybody waits any more, where many did; else, whether the host has room again."""
+    if before["waiting_vcpus"] > 1:
+        return after["waiting_vcpus"] <= CALM * before["waiting_vcpus"]
+    return after["host_usage_pct"] <= min(CALM_USAGE_PCT, before["host_usage_pct"] - 5)
+
+
+def even_sockets(layout: Mapping[str, Any], vcpus: int) -> int:
+    """Cores of a virtual socket so that the machine is split evenly over the fewest nodes that hold it."""
+    topology = layout["host_topology"]
+    room, nodes = topology["cores_per_socket"], topology["sockets"]
+    for count in range(-(-vcpus // room), nodes + 1):
+        if count and vcpus % count == 0:
+            return int(vcpus // count)
+    return 1
+
+
+def _entry(section: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """The group of a scenario that a host or machine is of."""
+    found: Mapping[str, Any] = section[name] if name in section else section[name.rpartition("-")[0]]
+    return found
+
+
+def _members(redundancy: str) -> int:
+    """Hosts that a scheme needs at least: `replicas-3:2` has 3, `ec-4+2` has 6."""
+    kind, _, numbers = redundancy.partition("-")
+    parts = [int(each) for each in numbers.partition(":")[0].split("+")]
+    return sum(parts) if kind == "ec" else parts[0]
+
+
+def _moved(host: Host, moves: Sequence[Move]) -> Change:
+    moved = {vm.key or "": target.key or "" for vm, target in moves}
+    targets = dict.fromkeys(target.name for _, target in moves)
+    text = f"move {moves[0][0].name} to {moves[0][1].name}"
+    if len(moves) > 1:
+        names = [vm.name for vm, _ in moves]
+        text = f"move {len(moves)} machines to {', '.join(targets)} ({some(names, 4)})"
+    sets = {f"vms.{name}.host": target for name, target in moved.items()}
+    return Change(text, sets, tuple(dict.fromkeys([host.key or "", *moved.values()])), moved, len(moves))

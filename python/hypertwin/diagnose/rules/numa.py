@@ -1,0 +1,181 @@
+"""Shapes of VMs that cannot run well on their host's NUMA nodes.
+
+The core's model of virtual NUMA says what is wrong with a shape (docs/models/vnuma.md), and simulates it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hypertwin.diagnose.case import Case
+from hypertwin.diagnose.rule import Band, Finding, Measure, Reference, rule
+from hypertwin.diagnose.rules.shared import BY_CLUSTER, HOST_CORES, LARGE_DATABASES, RIGHTSIZING, VCPUS
+from hypertwin.diagnose.subjects import Vm
+
+VCPUS_PER_CORE = Band("vcpus", "", "vCPUs of a machine over cores of its host", warning=1)
+WIDE = Band("vcpus", "", "vCPUs of a machine over cores of a NUMA node", warning=1)
+
+HOT_ADD = Reference(
+    'VMware KB 2040375, "vNUMA is disabled if vCPU hotplug is enabled"',
+    "https://kb.vmware.com/kb/2040375",
+)
+DEEP_DIVE = Reference(
+    "Frank Denneman, NUMA Deep Dive", "https://frankdenneman.nl/2016/07/06/introduction-2016-numa-deep-dive-series/"
+)
+
+SPLITS = ("stale-topology", "hidden-numa", "cores-per-socket-splits", "imbalance", "collapse", "proximity-domains")
+"""Warnings of the model that are one finding."""
+
+
+@rule(
+    "odd-wide-vm",
+    title="A machine wider than a NUMA node has an odd number of vCPUs",
+    says="It cannot be split evenly over nodes.",
+    bands=(WIDE,),
+    references=(RIGHTSIZING, LARGE_DATABASES),
+    needs=(BY_CLUSTER,),
+)
+def odd_wide_vm(case: Case) -> Iterator[Finding]:
+    """VMs that cannot be split evenly."""
+    for vm in case.vms:
+        if "odd-wide" not in _warnings(vm) or not vm.vcpus:
+            continue
+        yield odd_wide_vm.about(
+            vm.subject,
+            severity="warning",
+            title=f"{vm.name} is wider than a NUMA node and has an odd number of vCPUs ({vm.vcpus})",
+            figure=f"{vm.vcpus} vCPUs, {_parts(vm)}",
+            text=(
+                f"The {vm.vcpus} vCPUs of {vm.name} take more than one node{_of(vm)}, and cannot be "
+                f"split evenly: one node has more of them to serve, {_parts(vm)}, and the guest's scheduler "
+                "assumes that all are alike."
+            ),
+            advice=f"Use an even number: {vm.vcpus - 1} or {vm.vcpus + 1}.",
+            evidence=[_wide(vm)],
+        )
+
+
+@rule(
+    "hot-add-wide-vm",
+    title="CPU hot-add hides NUMA from a wide machine",
+    says="With CPU hot-add ESXi shows the guest one node, wherever its vCPUs and memory are.",
+    bands=(WIDE,),
+    references=(HOT_ADD, LARGE_DATABASES),
+    needs=(BY_CLUSTER,),
+)
+def hot_add_wide_vm(case: Case) -> Iterator[Finding]:
+    """Wide VMs with CPU hot-add."""
+    for vm in case.vms:
+        if "hot-add-wide" not in _warnings(vm):
+            continue
+        yield hot_add_wide_vm.about(
+            vm.subject,
+            severity="warning",
+            title=f"CPU hot-add hides NUMA from {vm.name}",
+            figure=f"{vm.vcpus} vCPUs, {_parts(vm)}",
+            text=(
+                f"{vm.name} has {vm.vcpus} vCPUs, more than a node{_of(vm)}. With CPU hot-add on, ESXi "
+                "shows its guest one node; operating system and database cannot keep memory near the CPU that uses "
+                "it, so about half of all accesses or more are remote."
+            ),
+            advice="Turn CPU hot-add off while the machine is off. Memory hot-add may stay.",
+            evidence=[_wide(vm)],
+        )
+
+
+@rule(
+    "wider-than-node-badly-split",
+    title="A machine is badly split over NUMA nodes",
+    says=(
+        "More virtual nodes than needed, nodes of different sizes, all on one physical node, or nodes that the "
+        "guest does not see: the warnings of the [virtual NUMA model](../models/vnuma.md)."
+    ),
+    bands=(WIDE,),
+    references=(RIGHTSIZING, DEEP_DIVE),
+    needs=(BY_CLUSTER,),
+)
+def wider_than_node_badly_split(case: Case) -> Iterator[Finding]:
+    """VMs with any of the model's warnings about the split, but for those that are only odd."""
+    for vm in case.vms:
+        warnings = _warnings(vm)
+        found = [warnings[code] for code in SPLITS if code in warnings]
+        if "odd-wide" in warnings and "imbalance" in warnings and len(found) == 1:
+            continue
+        if not found:
+            continue
+        yield wider_than_node_badly_split.about(
+            vm.subject,
+            severity="warning",
+            title=f"{vm.name} is badly split over NUMA nodes",
+            figure=f"{vm.vcpus} vCPUs, {_parts(vm)}",
+            text=(
+                f"{vm.name}: {vm.vcpus} vCPUs{_sockets(vm)}, {_parts(vm)}. "
+                + " ".join(f"{text[0].upper()}{text[1:]}." for text in found)
+            ),
+            advice=(
+                "Spread it evenly over the fewest nodes that hold its vCPUs and its memory, one virtual socket for "
+                "each; `hypertwin size` gives the change to paste."
+            ),
+            evidence=[_wide(vm)],
+        )
+
+
+@rule(
+    "more-vcpus-than-cores",
+    title="A machine has more vCPUs than its host has cores",
+    says="Hyper-threads are counted as cores. A second thread adds 20 to 25 % of a core.",
+    bands=(VCPUS_PER_CORE,),
+    references=(LARGE_DATABASES,),
+    needs=(VCPUS, HOST_CORES),
+)
+def more_vcpus_than_cores(case: Case) -> Iterator[Finding]:
+    """VMs that are wider than their host."""
+    for vm in case.vms:
+        cores = vm.host.cores if vm.host else None
+        if not cores or not vm.vcpus or VCPUS_PER_CORE.severity(vm.vcpus / cores) is None:
+            continue
+        what = f"vCPUs of {vm.name} per core of {vm.host_name}"
+        yield more_vcpus_than_cores.about(
+            vm.subject,
+            severity="warning",
+            title=f"{vm.name} has {vm.vcpus} vCPUs on the {cores} cores of {vm.host_name}",
+            figure=f"{vm.vcpus} vCPUs on {cores} cores",
+            text=(
+                f"{vm.name} counts hyper-threads as cores: {vm.vcpus} vCPUs for {cores} cores. Busy vCPUs "
+                "share cores then, each at about 60 % of its speed, the host's own work has no core left, and co-stop "
+                "follows. Its guest looks less busy, and is not faster."
+            ),
+            advice=f"One vCPU per physical core at most: {cores} or fewer, an even number per node.",
+            evidence=[VCPUS_PER_CORE.measure(what, round(vm.vcpus / cores, 3))],
+        )
+
+
+def _warnings(vm: Vm) -> dict[str, str]:
+    return {warning["code"]: warning["text"] for warning in vm.layout["warnings"]} if vm.layout else {}
+
+
+def _wide(vm: Vm) -> Measure:
+    layout = vm.layout or {}
+    room = layout["host_topology"]["cores_per_socket"]
+    return WIDE.measure(
+        f"vCPUs of {vm.name} per core of a NUMA node of {vm.host_name}", round((vm.vcpus or 0) / room, 3)
+    )
+
+
+def _of(vm: Vm) -> str:
+    layout = vm.layout or {}
+    return f" of {vm.host_name} ({layout['host_topology']['cores_per_socket']} cores)"
+
+
+def _parts(vm: Vm) -> str:
+    layout = vm.layout or {}
+    seen, placed = (" + ".join(map(str, layout[key])) for key in ("vpds", "ppds"))
+    return f"its guest sees {seen}" + (f", placed as {placed}" if seen != placed else "")
+
+
+def _sockets(vm: Vm) -> str:
+    cores = (vm.layout or {}).get("cores_per_socket")
+    return f" in sockets of {cores}" if cores else ""
+
+
+RULES = (odd_wide_vm, hot_add_wide_vm, wider_than_node_badly_split, more_vcpus_than_cores)

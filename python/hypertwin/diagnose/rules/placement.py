@@ -1,0 +1,257 @@
+"""Which VM is on which host: monsters together, storage that eats its host, and no room for a failure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from hypertwin.diagnose.case import Case
+from hypertwin.diagnose.evidence import Stat
+from hypertwin.diagnose.rule import OWN, Band, Finding, Measure, Need, Reference, rule
+from hypertwin.diagnose.rules.shared import BY_CLUSTER, HOST_CORES, LARGE_DATABASES, VCPUS, contended
+from hypertwin.diagnose.subjects import Host, Vm
+from hypertwin.diagnose.words import OFTEN, size, some
+from hypertwin.ingest import telemetry
+from hypertwin.report import ready
+
+MONSTER = 0.5
+"""Share of its host's cores from which a VM counts as a monster: a NUMA node of a host with two sockets."""
+CALM_PCT = 50
+"""Usage under which nothing is wrong with several monsters on a host."""
+FULL_PCT = 80
+"""Usage up to which another host is filled: the rule of planning for peaks at 80 %."""
+MOST_NAMES = 4
+"""VMs or services that a text lists."""
+
+MONSTERS = Band("vcpus", "", "vCPUs of large machines on one host over its cores", warning=1, own=OWN)
+HCI = Band(
+    "used_sum_pct", "%", "storage services' part of a host's cores", info=10, warning=20, own=frozenset({"warning"})
+)
+
+HCI_SIZING = Reference(
+    '"VMware vRealize Operations Performance and Capacity Management" (Packt), chapter 3: hypervisor and vSAN take '
+    "about 10 % of a host",
+    "https://packtpub.com/en-no/product/vmware-vrealize-operations-performance-and-capacity-management-9781783551682/"
+    "chapter/3-mastering-the-key-counters-in-sddc-3/section/network?chapterId=3",
+)
+SERVICES = re.compile(
+    r"(?i)vsan|cmmds|clom|lsom|plog|osfs|vdfs|zdfs|storage|ceph|osd|scini|\bsds|gluster|drbd|chunk|\b(?:mds|csd)\b"
+)
+"""Names of processes that serve storage."""
+
+
+@rule(
+    "unbalanced-monsters",
+    title="Large machines share a host while another has room",
+    says=(
+        "Two or more machines of half a host's cores or more are together on one host and have more vCPUs than it "
+        "has cores, while another host could take one. Not said while their host is less than half used."
+    ),
+    bands=(MONSTERS,),
+    references=(LARGE_DATABASES,),
+    needs=(VCPUS, HOST_CORES),
+)
+def unbalanced_monsters(case: Case) -> Iterator[Finding]:
+    """Hosts with several large VMs, one of which another host could take."""
+    for host in case.hosts:
+        large = _large(host)
+        total = sum(vm.vcpus or 0 for vm in large)
+        if len(large) < 2 or not host.cores or MONSTERS.severity(total / host.cores) is None:
+            continue
+        usage = case.evidence.stat(host.entity, "usage_pct")
+        # nothing is wrong with two monsters that sleep
+        if usage and usage.high < CALM_PCT:
+            continue
+        target = _room(case, host, min(large, key=lambda vm: (vm.vcpus or 0, vm.name)))
+        if target is None:
+            continue
+        other = case.evidence.stat(target.entity, "usage_pct")
+        hurt = any(contended(case, vm) for vm in large)
+        listed = ", ".join(f"{vm.name} ({vm.vcpus} vCPUs)" for vm in large)
+        used = f", used {ready.percent(usage.mean)} on average" if usage else ""
+        idle = f", used {ready.percent(other.mean)} on average" if other else ""
+        crowd = f"vCPUs of large machines per core of {host.name}"
+        yield unbalanced_monsters.about(
+            host.subject,
+            severity="critical" if hurt else "warning",
+            title=f"{len(large)} large machines share {host.name} while {target.name} has room",
+            figure=f"{total} vCPUs of {len(large)} large machines on {host.cores} cores",
+            text=(
+                f"{listed} are together on {host.name}: {total} vCPUs for {host.cores} cores{used}. {target.name} "
+                f"has {target.cores} cores for {target.vcpus} vCPUs{idle}. "
+                + ("They pay for it with ready or co-stop." if hurt else "When both are busy, neither finds its cores.")
+            ),
+            advice=(
+                "Move one of them, and keep them apart by a rule; look at the affinity rules that brought them "
+                "together."
+            ),
+            evidence=[
+                MONSTERS.measure(crowd, round(total / host.cores, 3)),
+                *(
+                    Measure(
+                        "usage_pct", f"usage of {each.name}, mean", stat.mean, "%", None, each.entity, 1, stat.count
+                    )
+                    for each, stat in ((host, usage), (target, other))
+                    if stat
+                ),
+            ],
+        )
+
+
+def _large(host: Host) -> list[Vm]:
+    cores = host.cores
+    return [vm for vm in host.vms if cores and (vm.vcpus or 0) >= max(MONSTER * cores, 2)]
+
+
+def _room(case: Case, host: Host, vm: Vm) -> Host | None:
+    """The emptiest other host on which a large VM finds its cores: by what is used there, or by vCPUs."""
+    vcpus = vm.vcpus or 0
+    busy = case.busy(vm)
+    fitting: list[tuple[float, str, Host]] = []
+    for other in case.hosts:
+        if other is host or not other.cores or vcpus > other.cores or _large(other):
+            continue
+        usage = case.evidence.stat(other.entity, "usage_pct")
+        measured = usage is not None and busy is not None
+        wanted = vcpus * busy.stat.mean / other.cores if busy else 0.0
+        full = usage.mean + wanted if usage and measured else 100 * (other.vcpus + vcpus) / other.cores
+        if full <= (FULL_PCT if measured else 100):
+            fitting.append((full, other.name, other))
+    return min(fitting, key=lambda place: place[:2])[2] if fitting else None
+
+
+@rule(
+    "hci-overhead",
+    title="Storage services take a large part of a host",
+    says=(
+        "On a hyperconverged host its storage (processes such as vSAN's, or an appliance such as a Nutanix CVM) "
+        "uses more CPU than is usually planned for it. Subtract it before machines are sized."
+    ),
+    bands=(HCI,),
+    references=(HCI_SIZING, LARGE_DATABASES),
+    needs=(
+        Need(
+            "CPU of storage processes or appliances",
+            (
+                ("process", "used_sum_pct"),
+                ("process", "run_sum_pct"),
+                ("process", "cpu_cores"),
+                ("vm", "used_sum_pct"),
+                ("vm", "run_sum_pct"),
+            ),
+        ),
+        HOST_CORES,
+    ),
+)
+def hci_overhead(case: Case) -> Iterator[Finding]:
+    """Hosts whose storage services use many cores."""
+    for host in case.hosts:
+        if not host.entity or not host.cores:
+            continue
+        used = _services(case, host)
+        cores = sum(stat.often for *_, stat in used) / 100
+        share = round(100 * cores / host.cores, 2)
+        severity = HCI.severity(share)
+        if severity is None:
+            continue
+        listed = ", ".join(f"{name} {stat.often / 100:.1f}" for name, _, _, stat in used[:MOST_NAMES])
+        usage = case.evidence.stat(host.entity, "usage_pct")
+        leaves = f" {host.name} is used {ready.percent(usage.often)} in all." if usage else ""
+        yield hci_overhead.about(
+            host.subject,
+            severity=severity,
+            title=f"Storage takes {ready.percent(share)} of the CPU of {host.name}",
+            figure=f"{cores:.1f} of {host.cores} cores for storage",
+            text=(
+                f"Services of the hyperconverged storage use {cores:.1f} of the {host.cores} cores of {host.name} "
+                f"({OFTEN}): {listed}.{leaves} Machines get what is left, and storage wants most when they do."
+            ),
+            advice=(
+                f"Plan {host.name} with {max(host.cores - round(cores), 0)} cores for machines, not "
+                f"{host.cores}. Fewer or larger I/Os, or storage on hosts of its own, give cores back."
+            ),
+            evidence=[
+                HCI.measure(f"storage services' part of the cores of {host.name}, {OFTEN}", share),
+                *(
+                    Measure(metric, f"cores that {name} uses, {OFTEN}", each, "cores", None, path, 100, stat.count)
+                    for name, path, metric, stat in used[:MOST_NAMES]
+                    for each in (round(stat.often / 100, 3),)
+                ),
+            ],
+        )
+
+
+def _services(case: Case, host: Host) -> list[tuple[str, str, str, Stat]]:
+    """(name, path, metric, per cent of a core) of what serves storage on a host, the largest first."""
+    named = [(vm.name, vm.entity) for vm in host.vms if vm.appliance and vm.entity]
+    named += [
+        (name, path)
+        for path in case.evidence.entities("process")
+        if path.startswith(f"{host.entity}/process/") and SERVICES.search(name := telemetry.names(path)["process"])
+    ]
+    used = [(name, path, *found) for name, path in named if (found := _used(case, path))]
+    return sorted(used, key=lambda each: (-each[3].often, each[0]))
+
+
+def _used(case: Case, path: str) -> tuple[str, Stat] | None:
+    for metric in ("used_sum_pct", "run_sum_pct"):
+        stat = case.evidence.stat(path, metric)
+        if stat:
+            return metric, stat
+    cores = case.evidence.stat(path, "cpu_cores")
+    return ("cpu_cores", cores.over(1 / 100)) if cores else None
+
+
+@rule(
+    "no-failover-capacity",
+    title="Machines have nowhere to go when their host fails",
+    says="By configured memory, and one vCPU per core: each machine of a host is put on the others, largest first.",
+    references=(LARGE_DATABASES,),
+    needs=(BY_CLUSTER,),
+)
+def no_failover_capacity(case: Case) -> Iterator[Finding]:
+    """Hosts with VMs that no other host could take: too wide, or too large for the memory that the others have free."""
+    hosts = [host for host in case.hosts if host.cores and host.memory_bytes]
+    if len(hosts) < 2:
+        return
+    free = [(host, (host.memory_bytes or 0) - sum(vm.memory_bytes or 0 for vm in host.vms)) for host in hosts]
+    for host in hosts:
+        stuck = _stuck(host, [place for place in free if place[0] is not host])
+        if not stuck:
+            continue
+        memory = sum(vm.memory_bytes or 0 for vm in stuck)
+        listed = some([vm.name for vm in stuck], MOST_NAMES)
+        verb = "have" if len(stuck) > 1 else "has"
+        yield no_failover_capacity.about(
+            host.subject,
+            severity="info",
+            title=f"If {host.name} fails, {listed} {verb} nowhere to go",
+            figure=f"{len(stuck)} machine{'s' * (len(stuck) > 1)} with {size(memory)} of memory",
+            text=(
+                f"{listed} ({size(memory)} of memory) {verb} no place on the other {len(hosts) - 1} hosts when "
+                f"{host.name} fails: too many vCPUs for their cores, or too little memory free, counting all that "
+                "machines are configured with."
+            ),
+            advice="Keep as much free as the largest host holds, or make the machines fit the smallest host.",
+            evidence=[Measure("memory_bytes", f"memory without a place when {host.name} fails", memory, "B")],
+        )
+
+
+def _stuck(host: Host, free: list[tuple[Host, float]]) -> list[Vm]:
+    """VMs of a host that do not fit when all are put, the largest first, on the others with this memory free."""
+    stuck = []
+    for vm in sorted(host.vms, key=lambda vm: (-(vm.memory_bytes or 0), vm.name)):
+        if vm.appliance:
+            continue
+        wide, memory = vm.vcpus or 0, vm.memory_bytes or 0
+        fits = [
+            place
+            for place, (other, room) in enumerate(free)
+            if wide <= ((other.cores if wide <= (host.cores or 0) else other.threads) or 0) and memory <= room
+        ]
+        if not fits:
+            stuck.append(vm)
+            continue
+        best = max(fits, key=lambda place: free[place][1])
+        free[best] = (free[best][0], free[best][1] - memory)
+    return stuck

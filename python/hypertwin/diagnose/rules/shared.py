@@ -1,0 +1,66 @@
+"""What rules of more than one subject use: bands of contention, needs, references, and figures of a guest's CPU."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypertwin.diagnose.case import Case
+from hypertwin.diagnose.rule import CONFIGURATION, OWN, Band, Measure, Need, Reference
+from hypertwin.diagnose.subjects import Busy, Vm
+
+READY = Band("ready_sum_pct", "%", "ready per vCPU, limited time not counted", 2.5, 5, 10, own=frozenset({"info"}))
+COSTOP = Band("costop_sum_pct", "%", "co-stop per vCPU", info=1, critical=3, own=frozenset({"info"}))
+LIMITED = Band(
+    "limited_sum_pct",
+    "%",
+    "limited time (%MLMTD) per vCPU",
+    warning=1,
+    critical=10,
+    own=OWN,
+)
+
+VCPUS = Need("vCPUs of machines, or their configuration (--cluster)", (("vm", "vcpus"), CONFIGURATION))
+"""Without which nothing can be said per vCPU."""
+HOST_CORES = Need("cores of hosts, or their configuration (--cluster)", (("host", "cores"), CONFIGURATION))
+BY_CLUSTER = Need("configuration of machines and hosts (--cluster)")
+
+
+def vcpus_unless(*any_of: tuple[str, str]) -> Need:
+    """`VCPUS`, for a rule that can judge by one of these metrics instead."""
+    return replace(VCPUS, any_of=(*VCPUS.any_of, *any_of))
+
+
+def contended(case: Case, vm: Vm) -> bool:
+    """Whether a VM has more ready or co-stop than is healthy."""
+    return any(
+        band.severity(stat.high) is not None for band in (READY, COSTOP) if (stat := case.per_vcpu(vm, band.metric))
+    )
+
+
+def guest_cpu(busy: Busy, band: Band, name: str, value: float, word: str) -> Measure:
+    """How busy a VM or guest believes its CPUs are, judged by a band."""
+    what = f"CPU of {name} as its guest sees it, {word}"
+    return Measure(
+        busy.metric, what, value, "%", band, busy.entity, busy.divisor, samples=busy.stat.count, added=busy.added
+    )
+
+
+LARGE_DATABASES = Reference(
+    '"Virtualizing large databases - VMware CPU capacity planning" (InterSystems community, 2017)',
+    "https://community.intersystems.com/post/virtualizing-large-databases-vmware-cpu-capacity-planning",
+)
+ESXTOP_THRESHOLDS = Reference(
+    "Duncan Epping, esxtop thresholds (Yellow Bricks)", "https://www.yellow-bricks.com/esxtop/"
+)
+ESXTOP_STATISTICS = Reference(
+    'Broadcom KB 382249, "Using ESXTop and Interpreting ESXTop Statistics"',
+    "https://knowledge.broadcom.com/external/article/382249/using-esxtop-and-interpreting-esxtop-sta.html",
+)
+METRICS_IN_VMWARE = Reference(
+    '"Common Performance Metrics and Issues in VMware vSphere Hosts and VMs" (Leaseweb, 2023)',
+    "https://blog.leaseweb.com/2023/01/10/performance-metrics-in-vmware/",
+)
+RIGHTSIZING = Reference(
+    '"Virtual Machine vCPU and vNUMA Rightsizing - Rules of Thumb" (VMware VROOM! blog, 2017)',
+    "https://blogs.vmware.com/performance/2017/03/virtual-machine-vcpu-and-vnuma-rightsizing-rules-of-thumb.html",
+)

@@ -1,0 +1,200 @@
+"""VMs with more vCPUs than they use, and with fewer than they need."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from hypertwin.diagnose.case import Case
+from hypertwin.diagnose.rule import OWN, Band, Finding, Measure, Need, rule
+from hypertwin.diagnose.rules.shared import (
+    LARGE_DATABASES,
+    LIMITED,
+    METRICS_IN_VMWARE,
+    VCPUS,
+    contended,
+    guest_cpu,
+    vcpus_unless,
+)
+from hypertwin.diagnose.subjects import Busy, Subject
+from hypertwin.diagnose.words import MIB, OFTEN, size
+from hypertwin.report import ready
+
+PEAK = 0.8
+"""Share of its vCPUs that a VM may use at its peak."""
+SPARE_VCPUS = 4
+"""vCPUs that a VM must have too many before it is mentioned."""
+FEWEST_VCPUS = 2
+"""Nobody is told to take a VM to one vCPU."""
+FEWEST_SAMPLES = 3
+IDLE_PCT = 1
+"""Peak below which a VM does nothing but its own housekeeping."""
+
+OVER = Band("guest_cpu_pct", "%", "peak use of all vCPUs, at least 4 of them to spare", info=40, below=True, own=OWN)
+UNDER = Band("guest_cpu_pct", "%", "CPU as the guest sees it", warning=90)
+GUEST_SWAP = Band(
+    "swap_in_bytes_per_s", "B/s", "memory that a guest reads back from its own swap", warning=MIB, own=OWN
+)
+
+CPU = Need(
+    "CPU of machines (%RUN, cpu.run, cpu.usagemhz) or of guests",
+    (
+        ("vm", "run_sum_pct"),
+        ("vm", "cpu_cores"),
+        ("vm", "used_mhz"),
+        ("vm", "demand_mhz"),
+        ("vm", "guest_cpu_pct"),
+        ("guest", "guest_cpu_pct"),
+    ),
+)
+
+
+def needed(vcpus: int, peak_pct: float) -> int:
+    """vCPUs that carry a peak at 80 % of them; even, where it is more than one."""
+    count = max(1, math.ceil(round(vcpus * peak_pct / 100 / PEAK, 6)))
+    return count + (count > 1 and count % 2)
+
+
+@rule(
+    "oversized-vm",
+    title="A machine has more vCPUs than it uses",
+    says=(
+        "Even its peak would fit half of its vCPUs, with four or more to spare. Judged by the highest sample; "
+        "published is less than 40 % most of the time. Info; a warning where the machine pays for it with ready or "
+        "co-stop."
+    ),
+    bands=(OVER,),
+    references=(LARGE_DATABASES, METRICS_IN_VMWARE),
+    needs=(CPU, VCPUS),
+)
+def oversized_vm(case: Case) -> Iterator[Finding]:
+    """VMs whose peak would fit half of their vCPUs."""
+    for vm in case.vms:
+        busy = case.busy(vm)
+        if vm.appliance or busy is None or not vm.vcpus or busy.stat.count < FEWEST_SAMPLES:
+            continue
+        enough = max(needed(vm.vcpus, busy.most), FEWEST_VCPUS)
+        if OVER.severity(busy.most) is None or vm.vcpus - enough < SPARE_VCPUS:
+            continue
+        hurts = contended(case, vm)
+        spared = vm.vcpus - enough
+        idle = busy.most < IDLE_PCT
+        uses = "is idle" if idle else f"uses {vm.vcpus * busy.most / 100:.1f}"
+        yield oversized_vm.about(
+            vm.subject,
+            severity="warning" if hurts else "info",
+            title=f"{vm.name} has {vm.vcpus} vCPUs and {uses}",
+            figure=f"{vm.vcpus} vCPUs, {uses} at its peak",
+            text=(
+                f"At its peak, over {_span(busy)}, {vm.name} used {ready.percent(busy.most)} of its "
+                f"{vm.vcpus} vCPUs ({ready.percent(busy.stat.mean)} on average). {enough} vCPUs would carry that "
+                f"peak at 80 %; the other {spared} ({ready.percent(100 * spared / vm.vcpus)}) only have to be "
+                "scheduled" + (", which it already pays for with ready or co-stop." if hurts else ".")
+            ),
+            advice=(
+                ("Ask whether anybody needs it, and turn it off. Else take" if idle else "Take")
+                + f" it to {enough} vCPUs, after a look at a whole business cycle (month end, backups): this is only "
+                "what was recorded."
+            ),
+            evidence=[guest_cpu(busy, OVER, vm.name, busy.most, "peak")],
+        )
+
+
+@rule(
+    "undersized-vm",
+    title="A machine uses up its vCPUs, or its memory",
+    says=(
+        "The guest is busy nearly all of the time and the host lets it run: it lacks vCPUs. Left out where the "
+        "host or a limit holds it back. In a guest that swaps, memory. Published is more than 80 or even 90 % on "
+        "average; here a fifth of the samples must be beyond 90 %."
+    ),
+    bands=(UNDER, GUEST_SWAP),
+    references=(LARGE_DATABASES, METRICS_IN_VMWARE),
+    needs=(CPU, vcpus_unless(("guest", "guest_cpu_pct"))),
+)
+def undersized_vm(case: Case) -> Iterator[Finding]:
+    """VMs and guests that are always busy, and guests that swap."""
+    for vm in case.vms:
+        busy = case.busy(vm)
+        if vm.appliance or busy is None or not vm.vcpus or UNDER.severity(busy.stat.often) is None:
+            continue
+        limited = case.per_vcpu(vm, LIMITED.metric)
+        run = case.per_vcpu(vm, "run_sum_pct")
+        held = limited is not None and LIMITED.severity(limited.high)
+        # a guest that only waits for its host is not too small
+        if not held and (run is None or run.often >= 100 * PEAK):
+            yield _too_small(case, vm.subject, vm.guest, busy, vm.vcpus)
+    for path in case.guests:
+        stat = case.evidence.stat(path, "guest_cpu_pct")
+        if stat and UNDER.severity(stat.often):
+            vcpus = case.evidence.stat(path, "vcpus")
+            count = round(vcpus.median) if vcpus else None
+            busy = Busy(stat, stat.most, "guest_cpu_pct", path, 1)
+            yield _too_small(case, Subject.of_guest(path), path, busy, count)
+    yield from _swapping(case)
+
+
+def _swapping(case: Case) -> Iterator[Finding]:
+    for path in case.evidence.entities("guest"):
+        swap = case.evidence.stat(path, GUEST_SWAP.metric)
+        severity = GUEST_SWAP.severity(swap.often) if swap else None
+        if not swap or severity is None:
+            continue
+        subject = Subject.of_guest(path)
+        what = f"memory that {subject.name} reads back from swap, {OFTEN}"
+        yield undersized_vm.about(
+            subject,
+            severity=severity,
+            title=f"{subject.name} has too little memory: it swaps",
+            figure=f"{size(swap.often)}/s read back from its own swap",
+            text=(
+                f"{subject.name} reads {size(swap.often)}/s back from its own swap ({OFTEN}; {size(swap.mean)}/s on "
+                "average). Its processes need more memory than it has, or a balloon takes it away: that can only "
+                "be seen on the host."
+            ),
+            advice="Give the guest more memory, or let it do less; look at the balloon on its host first.",
+            evidence=[GUEST_SWAP.measure(what, swap.often, path, samples=swap.count)],
+        )
+
+
+def _too_small(case: Case, subject: Subject, guest: str | None, busy: Busy, vcpus: int | None) -> Finding:
+    queue = case.evidence.stat(guest, "run_queue")
+    evidence = [guest_cpu(busy, UNDER, subject.name, busy.stat.often, OFTEN)]
+    told = ""
+    if queue:
+        each = f" on {vcpus} CPUs" if vcpus else ""
+        told = f" {queue.mean:.1f} processes run or want to, on average{each}."
+        what = f"run queue of {subject.name}, mean"
+        evidence.append(Measure("run_queue", what, queue.mean, "processes", entity=guest))
+    has = f"its {vcpus} vCPU{'s' if vcpus != 1 else ''}" if vcpus else "its CPUs"
+    return undersized_vm.about(
+        subject,
+        severity="warning",
+        title=f"{subject.name} uses up {has}",
+        figure=f"{has} {ready.percent(busy.stat.often)} busy",
+        text=(
+            f"{subject.name} keeps {has} {ready.percent(busy.stat.often)} busy ({OFTEN}; "
+            f"{ready.percent(busy.stat.mean)} on average, over {_span(busy)}).{told} Processes queue in its guest; "
+            "every peak is felt at once."
+        ),
+        advice=(
+            "If the work cannot be made less, give it more vCPUs, as long as there are free cores on its host: size "
+            "for peaks at 80 %, and stay within a NUMA node or split evenly."
+        ),
+        evidence=evidence,
+    )
+
+
+def _span(busy: Busy) -> str:
+    """The time that samples are of, in words."""
+    first, last = busy.stat.first_us, busy.stat.last_us
+    if first is None or last is None or last <= first:
+        return f"{busy.stat.count} samples"
+    seconds = (last - first) / 1e6
+    for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 1.5 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} seconds"
+
+
+RULES = (oversized_vm, undersized_vm)

@@ -1,0 +1,29 @@
+"""Words and units that texts of findings share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+MIB = 2**20
+GIB = 2**30
+
+SUSTAINED = "reached in 5 % of the samples or more"
+OFTEN = "reached in a fifth of the samples or more"
+
+
+def size(count: float) -> str:
+    """Bytes as people read memory sizes."""
+    for unit, bytes_ in (("TiB", 2**40), ("GiB", GIB), ("MiB", MIB), ("KiB", 1024)):
+        if count >= bytes_:
+            return f"{count / bytes_:.3g} {unit}"
+    return f"{count:.0f} B"
+
+
+def milliseconds(value: float) -> str:
+    """Milliseconds, with a decimal below 10."""
+    return f"{value:.0f} ms" if value >= 10 else f"{value:.1f} ms"
+
+
+def some(names: Sequence[str], most: int = 5) -> str:
+    """The first names, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -1,0 +1,97 @@
+"""What the core says a scenario means, with types."""
+
+import dataclasses
+import json
+
+import pytest
+
+from hypertwin import _core, language, scenario
+
+TEXT = """
+name: members
+hosts:
+  esx: {count: 2, label: esx.example.com, sockets: 2, cores_per_socket: 4, clock: 2.5 GHz, memory_per_node: 64 GiB,
+        hypervisor: esxi-7.0u2}
+  kvm: {sockets: 1, cores_per_socket: 4, threads_per_core: 1, clock: 3 GHz, memory_per_node: 32 GiB,
+        hypervisor: linux-6.12}
+  node: {count: 3, sockets: 1, cores_per_socket: 4, clock: 3 GHz, memory_per_node: 32 GiB, hypervisor: linux-6.12}
+vms:
+  db: {count: 2, vcpus: 4, memory: 8 GiB, workload: w, host: esx, label: DB}
+  gone: {count: 0, vcpus: 4, memory: 8 GiB, workload: w}
+  svm: {vcpus: 2, memory: 4 GiB, workload: w, storage: pool, controllers: 2, storage_appliance: true, label: SVM 1}
+workloads:
+  w: {arrivals: {closed: {population: 1}}, cpu: {mean: 1 ms}}
+storage:
+  pool: {kind: chunk-store, nodes: node, devices: {kind: nvme, per_node: 2, capacity: 1 TiB}, stored: 1 GiB}
+"""
+
+
+def test_the_members_of_a_scenario_are_resolved() -> None:
+    found = scenario.loads(TEXT).inventory
+    assert [host.name for host in found.hosts] == ["esx-1", "esx-2", "kvm", "node-1", "node-2", "node-3"]
+    assert found.host["esx-2"] == language.Host(
+        name="esx-2",
+        group="esx",
+        label="esx.example.com-2",
+        hypervisor="esxi-7.0u2",
+        family="esxi",
+        sockets=2,
+        cores_per_socket=4,
+        threads_per_core=2,
+        cores=8,
+        threads=16,
+        clock_hz=2_500_000_000,
+        memory_bytes=128 * 2**30,
+        memory_per_node_bytes=64 * 2**30,
+    )
+    assert [(vm.name, vm.group, vm.label, vm.host) for vm in found.vms] == [
+        ("db-1", "db", "DB-1", "esx-1"),
+        ("db-2", "db", "DB-2", "esx-2"),
+        ("svm", "svm", "SVM 1", "node-1"),
+    ]
+    svm = found.vm["svm"]
+    assert (svm.memory_bytes, svm.vdisks, svm.pool, svm.array, svm.storage_appliance) == (
+        *(4 * 2**30, 20, "pool", None),
+        True,
+    )
+    pool = found.pool["pool"]
+    assert (pool.group, pool.hosts, pool.vms_on_nodes) == ("node", ("node-1", "node-2", "node-3"), True)
+    assert pool.redundancy == language.redundancy("replicas-3:2")
+
+
+def test_members_are_numbered_where_there_are_several() -> None:
+    assert [language.member_names("db", count) for count in (0, 1, 2)] == [[], ["db"], ["db-1", "db-2"]]
+
+
+def test_versions_compare_as_numbers_and_know_their_options() -> None:
+    found = language.hypervisors()
+    assert found["esxi-7.0u2"].version == (7, 0, 2)
+    assert found["linux-6.12"].version == (6, 12, 0) > found["linux-6.6"].version
+    for family in ("esxi", "linux"):
+        versions = [each.version for each in found.values() if each.family == family]
+        assert versions == sorted(versions)
+    assert "sized_on" in found["esxi-7.0u2"].numa - found["esxi-8.0"].numa
+    assert "cores_per_node" in found["esxi-8.0"].numa - found["esxi-7.0u2"].numa
+    assert found["linux-6.6"].numa == {"cells", "nodes"}
+    assert "tick" in found["linux-6.6"].scheduler - found["esxi-9.0"].scheduler
+    assert [name for name, each in found.items() if each.vm != {"cpu_hot_add"}] == ["linux-6.6", "linux-6.12"]
+    assert [each.reservations for each in found.values()] == [each.family == "esxi" for each in found.values()]
+
+
+def test_a_redundancy_says_what_it_needs_and_survives() -> None:
+    code = language.redundancy("ec-4+2")
+    assert (code.width, code.needed, code.survives, code.minimum, code.is_erasure_code) == (6, 4, 2, 4, True)
+    copies = language.redundancy("replicas-3:2")
+    assert (copies.width, copies.needed, copies.survives, copies.minimum, copies.is_erasure_code) == (3, 1, 2, 2, False)
+    with pytest.raises(ValueError, match="99 data fragments"):
+        language.redundancy("ec-99+2")
+
+
+def test_limits_are_those_that_validation_keeps() -> None:
+    limits = language.limits()
+    assert all(value > 0 for value in dataclasses.asdict(limits).values())
+    assert (limits.sockets, limits.clock_hz, limits.memory_bytes) == (16, 20 * 10**9, 2**50)
+    data = json.loads(scenario.loads(TEXT).json)
+    data["hosts"]["esx"]["sockets"] = limits.sockets + 1
+    with pytest.raises(_core.ScenarioMistakes, match="from 1 to 16"):
+        _core.inventory(json.dumps(data))
