@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     import polars
 
 Progress = Callable[[int, int], None]
-"""Called with (runs finished, runs in all), from the calling thread."""
-
+"""Called with (runs or steps finished, those in all), from the calling thread."""
+LabelledProgress = Callable[[str, int, int], None]
+"""As `Progress`, with what is under way in front."""
 
 AUTO = "auto"
 """A warm-up that is found for each point: the transient that MSER-5 finds in a pilot run."""

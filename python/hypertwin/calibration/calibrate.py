@@ -11,7 +11,7 @@ import math
 import random
 import re
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -21,13 +21,11 @@ from hypertwin.calibration import measurements, parameters
 from hypertwin.calibration.measurements import Cell, Row
 from hypertwin.calibration.parameters import Parameter
 from hypertwin.errors import Mistake, ScenarioError, fail
+from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Scenario, load
 
 if TYPE_CHECKING:  # numpy and scipy take a second to import, which only a fit is worth
     from hypertwin.calibration.least_squares import Array, Data, Direction, Fit
-
-Progress = Callable[[str, int, int], None]
-"""Called with (what is under way, runs finished, runs in all), from the calling thread."""
 
 EVALUATIONS = 200
 """Sets of parameters that are tried at most, unless something else is asked for."""
@@ -305,7 +303,7 @@ def calibrate(
     duration: float | str | None = None,
     warmup: float | str | None = None,
     jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: LabelledProgress | None = None,
 ) -> Calibration:
     """Fit the parameters `free` of a scenario to the points in the CSV file `measured`.
 
@@ -436,7 +434,7 @@ class _Twin:
         rows: Sequence[Row],
         free: Sequence[Parameter],
         jobs: int | None,
-        progress: Progress | None,
+        progress: LabelledProgress | None,
         find_warmup: bool = False,
     ) -> None:
         self.rows, self.free, self.jobs, self.progress, self.find_warmup = rows, free, jobs, progress, find_warmup

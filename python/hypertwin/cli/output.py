@@ -91,7 +91,7 @@ def working(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def labelled_progress_bar(unit: str = "runs") -> Iterator[Callable[[str, int, int], None] | None]:
+def labelled_progress_bar(unit: str = "runs") -> Iterator[run.LabelledProgress | None]:
     """As `progress_bar`, with a label that may change: called with (label, runs done, runs in all)."""
     if not sys.stderr.isatty():
         yield None

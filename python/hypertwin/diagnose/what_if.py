@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from hypertwin.diagnose.subjects import Vm
 from hypertwin.errors import HypertwinError
 from hypertwin.frame import flatten
 from hypertwin.report import ready
+from hypertwin.run import LabelledProgress
 
 MOST_RUNS = 36
 """Clusters that are simulated in all, before and after changes; the worst finding of each code comes first."""
@@ -35,8 +36,6 @@ WORK = 600_000
 REPLICATIONS = 2
 
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
-
-Progress = Callable[[str, int, int], None]
 
 FIGURES = {
     "ready_pct": ("ready", "%"),
@@ -122,7 +121,7 @@ class _Runs:
     """vCPUs that each machine's largest node has more than its smallest: before, then after each change."""
 
 
-def add(case: Case, findings: Sequence[Finding], progress: Progress | None = None) -> list[str]:
+def add(case: Case, findings: Sequence[Finding], progress: LabelledProgress | None = None) -> list[str]:
     """Set `what_if` of the findings that a change may cure, and `no_what_if` of the others.
 
     Returns what is to be said about those for which there was no time.

@@ -24,9 +24,7 @@ import yaml
 from hypertwin import _core, run, scenario, writing, yaml_file
 from hypertwin.errors import HypertwinError, Mistake, ScenarioError, fail
 from hypertwin.lab import control_groups, system
-
-Progress = Callable[[str, int, int], None]
-"""Called with (what is done, steps finished, steps in all)."""
+from hypertwin.run import LabelledProgress
 
 PROMISED = {"throughput_pct": 5.0, "response_mean_pct": 10.0, "response_p95_pct": 15.0, "wait_points": 4.0}
 """Largest medians over experiments of the absolute errors, on a quiet machine."""
@@ -495,7 +493,7 @@ def experiments(
     out: Path,
     seconds: float = 10.0,
     repeat: int = 3,
-    progress: Progress | None = None,
+    progress: LabelledProgress | None = None,
 ) -> dict[str, Any]:
     """Predict `chosen`, then measure them; files go to `out`, and the result is what `lab cpu --format json` prints."""
     tree, reason = control_groups.find()

@@ -24,6 +24,7 @@ from hypertwin import _core
 from hypertwin.errors import HypertwinError, fail
 from hypertwin.lab.isal import ALIGNMENT, MOST_FRAGMENTS, Isal, Pointers, pointers
 from hypertwin.lab.machine import Machine, available_bytes, machine, pinned
+from hypertwin.run import Progress
 
 SCHEMES = ("3+1", "3+2", "5+2", "7+2", "17+3", "4+2", "8+3")
 """Schemes that are measured where none are named: a chunk store's five, and two that are common elsewhere."""
@@ -56,7 +57,6 @@ LOSSES = 25
 BATCH_NS = 1_000_000
 """Calls between two looks at the clock take at least about this long."""
 
-Progress = Callable[[int, int], None]
 Call = Callable[[], object]
 
 

@@ -24,10 +24,8 @@ from hypertwin.errors import ScenarioError, fail
 from hypertwin.plan import objective
 from hypertwin.plan.objective import Objective
 from hypertwin.report.ready import summed
+from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Scenario, load
-
-Progress = Callable[[str, int, int], None]
-"""Called with (the counts under test, runs finished, runs in all), from the calling thread."""
 
 LEAST_REPLICATIONS = 3
 """Replications of a scenario that says fewer: one run has no confidence."""
@@ -319,7 +317,7 @@ def density(
     duration: float | str | None = None,
     warmup: float | str | None = None,
     jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: LabelledProgress | None = None,
 ) -> Density:
     """The largest count of machines of the group `vm`, from `minimum` to `maximum`, that meets all objectives `slo`.
 
@@ -442,7 +440,7 @@ class Measure:
         replications: int,
         find_warmup: bool = False,
         jobs: int | None = None,
-        progress: Progress | None = None,
+        progress: LabelledProgress | None = None,
     ) -> None:
         """Counts of the group `vm` of a scenario."""
         self.base, self.vm, self.objectives = base, vm, objectives
