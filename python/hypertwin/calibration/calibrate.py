@@ -28,31 +28,31 @@ if TYPE_CHECKING:  # numpy and scipy take a second to import, which only a fit i
     from hypertwin.calibration.least_squares import Array, Data, Direction, Fit
 
 EVALUATIONS = 200
-"""Sets of parameters that are tried at most, unless something else is asked for."""
+"""Default of the most sets of parameters that are tried."""
 
 LEAST_REPLICATIONS = 3
-"""Replications of a scenario that says fewer: the twin's own chance is judged from them."""
+"""Replications where the scenario has fewer: the twin's own noise is estimated from them."""
 
 SMALL_PART = 0.1
-"""A value below this part of the largest of its column is judged as if it were that large."""
+"""Errors are relative to the value, but at least to this part of the largest in its column."""
 
 SMALL_PERCENTAGE = 10.0
-"""A percentage below this many points is judged as if it were that large."""
+"""Errors of percentages are relative to at least this many points."""
 
 LIKE = 0.15
-"""How near a combination's exponents must be to those of a product, ratio or sum to be called so."""
+"""How near a combination's exponents must be to those of a product, ratio or sum to be called one."""
 
 SHOWN_CHANGE = 0.1
 """Relative change by which a combination is illustrated."""
 
 SYSTEMATIC_ROWS, SYSTEMATIC_PCT = 4, 3.0
-"""Values of one metric, and their mean error, from which errors of one sign are reported."""
+"""Fewest values of a metric, and least mean error, for which errors of one sign are reported."""
 
 MAX_TEXT = 10_000
-"""Characters of `calibrated_on` that a scenario may have."""
+"""Most characters of `calibrated_on` in a scenario."""
 
 _SEED_BITS = (1 << 53) - 1
-"""A scenario's seed stays a number that every JSON reader keeps."""
+"""Seeds stay below this, so that every JSON reader keeps them exactly."""
 
 _PERCENT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*\Z")
 
@@ -66,7 +66,7 @@ class Fitted:
     interval: tuple[float, float] | None
     """95 % confidence, in the parameter's unit; None where the data do not bound it."""
     identified: bool
-    """Whether the data tell it from the others."""
+    """Whether the data can tell it apart from the others."""
     at_bound: bool
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,19 +88,19 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Compared:
-    """One measured value beside the twin's."""
+    """One measured value next to the twin's."""
 
     row: Row
     cell: Cell
     base: float
-    """What errors are relative to: the measured value, or where that is small what stands for it."""
+    """What errors are relative to: the measured value, or a floor where that is small."""
     before: float | None
-    """The twin's with the parameters that the search started from; None for a row that was held out."""
+    """The twin's value with the parameters at the start of the search; None for a row that was held out."""
     twin: float
     twin_error: float | None
     """Standard error of the twin's mean over replications."""
     left_out: float | None
-    """What the other rows predict; None where they do not determine the parameters."""
+    """The prediction of a fit to the other rows; None where they do not determine the parameters."""
     held_out: bool
 
     def error_pct(self, value: float | None) -> float | None:
@@ -131,7 +131,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Fitted parameters of a scenario, how well they meet what was measured, and what the data cannot tell."""
+    """Fitted parameters of a scenario, how well they match the measurements, and what the data cannot tell apart."""
 
     version: str
     scenario: str
@@ -145,9 +145,9 @@ class Calibration:
     fit: Fit
     errors_known: bool
     changes: Mapping[str, Any]
-    """What was set for all rows, the fitted parameters aside."""
+    """What was set for all rows, except the fitted parameters."""
     previous: str | None
-    """What the scenario says that it was calibrated on."""
+    """What the scenario itself was calibrated on, as it says."""
     runs: int
 
     @property
@@ -157,7 +157,7 @@ class Calibration:
 
     @property
     def overrides(self) -> dict[str, Any]:
-        """`settings`, and what reports then say of the calibration."""
+        """`settings`, and what reports then say about the calibration."""
         return {**self.settings, "calibrated_on": self.calibrated_on}
 
     @property
@@ -172,7 +172,7 @@ class Calibration:
 
     @property
     def inseparable(self) -> tuple[tuple[tuple[str, ...], str], ...]:
-        """Parameters that the data cannot tell, each group with a sentence that says so."""
+        """Parameters that the data cannot tell apart, each group with a sentence that says so."""
         return tuple(
             (
                 tuple(self.fitted[index].parameter.path for index in direction.members),
@@ -183,7 +183,7 @@ class Calibration:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader must know beside the figures, in sentences."""
+        """What a reader must know besides the figures, in sentences."""
         return list(self._notes())
 
     def _notes(self) -> Iterator[str]:
@@ -220,7 +220,7 @@ class Calibration:
             yield "Without any one row the others do not determine the parameters: no leave-one-out errors."
 
     def _systematic(self) -> Iterator[str]:
-        """Metrics that the twin has too high, or too low, in every row: no parameter that was free explains them."""
+        """Metrics that the twin has too high, or too low, in every row: no free parameter explains them."""
         for text in dict.fromkeys(each.cell.metric.text for each in self.compared):
             used = [each for each in self.compared if each.cell.metric.text == text and not each.held_out]
             errors = [each.error_pct(each.twin) or 0.0 for each in used]
@@ -238,7 +238,7 @@ class Calibration:
                 )
 
     def metrics(self) -> list[dict[str, Any]]:
-        """Mean absolute error of each metric in per cent: before, fitted, with its row left out, and held out."""
+        """Mean absolute error of each metric in per cent: before the fit, fitted, with its row left out, held out."""
         found = []
         for text in dict.fromkeys(each.cell.metric.text for each in self.compared):
             same = [each for each in self.compared if each.cell.metric.text == text]
@@ -310,11 +310,11 @@ def calibrate(
     `free` lists paths, each with bounds or without (`workloads.web.cpu.mean=5ms..20ms`); the columns of the file are
     explained in `hypertwin.calibration.measurements`. `holdout` keeps rows out of the fit, to be predicted: a share
     (`20%`, drawn by the seed) or numbers of rows (`3,7`). `error` is the relative standard deviation of measured values
-    without one in the file (`2%`); without either the residuals say how large it is. At most `evaluations` sets of
+    without one in the file (`2%`); without either the residuals show how large it is. At most `evaluations` sets of
     parameters are tried. The other arguments are those of `hypertwin.simulate`.
 
     Raises ScenarioError for mistakes in the scenario, the file or the arguments, and RunError when a run fails that the
-    search cannot do without.
+    search needs.
     """
     import numpy as np
 
@@ -381,7 +381,7 @@ def calibrate(
 
 
 def describe(direction: Direction, fitted: Sequence[Fitted]) -> str:
-    """A sentence on parameters that the data cannot tell: which, and in which combination they matter."""
+    """A sentence on parameters that the data cannot tell apart: which, and in which combination they matter."""
     members = [fitted[index] for index in direction.members]
     names = [each.parameter.path for each in members]
     if len(members) == 1:
@@ -426,7 +426,7 @@ def _move(fitted: Fitted, change: float) -> str:
 
 
 class _Twin:
-    """The function that is fitted: parameter values to every cell's value in every replication."""
+    """The function that is fitted: from parameter values to the value of every cell in every replication."""
 
     def __init__(
         self,
@@ -441,7 +441,7 @@ class _Twin:
         self.replications = int(base.data["run"]["replications"])
         self.evaluations = self.runs = 0
         self.failure: Exception | None = None
-        """Why the function had no value last."""
+        """Why the function had no value the last time."""
         seed = int(base.data["run"]["seed"])
         self.scenarios = [self._of_row(base, row, seed) for row in rows]
         if find_warmup:
@@ -449,7 +449,7 @@ class _Twin:
             self.scenarios = [point.scenario for point in run.with_found_warmup(points, jobs, None)]
 
     def _of_row(self, base: Scenario, row: Row, seed: int) -> Scenario:
-        # rows share no random numbers: what is high by chance in one should not be high in all
+        # rows share no random numbers: a value that is high by chance in one should not be high in all
         own = {"run.seed": _core.replication_seed(seed, row.number) & _SEED_BITS}
         try:
             return load(base, {**row.settings, **own})
@@ -517,7 +517,7 @@ class _Twin:
         return np.array(replications)
 
     def explain(self) -> NoReturn:
-        """Raise what kept the function from having a value."""
+        """Raise the error that left the function without a value."""
         raise self.failure or RuntimeError("no value, and no reason for it")
 
     def _progress(self) -> run.Progress | None:
@@ -543,7 +543,7 @@ def _check(
     used: Sequence[Row],
     evaluations: int,
 ) -> None:
-    """Refuse what cannot be fitted, before anything is simulated."""
+    """Refuse what cannot be fitted before anything is simulated."""
     if replications is not None and replications < 2:
         hint = "one run says nothing about chance; leave it out for the scenario's own number, or 3"
         fail("out-of-range", "", str(replications), "2 or more", hint, "--replications")
@@ -572,7 +572,7 @@ def _check(
 
 
 def _divided(rows: Sequence[Row], holdout: str | None, seed: int, file: str) -> tuple[list[Row], list[Row]]:
-    """The rows that are fitted, and those that are held out; rows without values are neither."""
+    """The rows to fit and the rows to hold out; rows without values are in neither."""
     full = [row for row in rows if row.cells]
     if holdout is None:
         return full, []

@@ -21,11 +21,11 @@ KEYS = ("scenario", "hypertwin", "seed", "calibrated_on", "set", "intervals", "n
 """Keys of a calibration file."""
 
 UNBOUNDED = "unbounded"
-"""Stands for the interval of a parameter that the data do not bound."""
+"""Written for the interval of a parameter that the data do not bound."""
 
 
 def render(found: Mapping[str, Any]) -> str:
-    """The file for what `Calibration.to_dict` says. The same calibration gives the same text."""
+    """The text of the file for what `Calibration.to_dict` gives. The same calibration gives the same text."""
     settings, intervals = {}, {}
     for each in found["parameters"]:
         unit = each["unit"]

@@ -31,11 +31,11 @@ from hypertwin.scenario import Scenario
 ERROR = ".error"
 NAME = "name"
 ALMOST = 0.85
-"""Likeness of a name to a path into the scenario from which that is what was meant."""
+"""Similarity from which a name is taken for a misspelt path into the scenario."""
 
 MAX_ROWS = 1_000
 MAX_BYTES = 4 << 20
-"""Far more than anyone measures by hand, and than a fit by simulation could use."""
+"""Far more than anyone measures by hand, or a fit by simulation could use."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Cell:
     metric: MetricPath
     value: float
     error: float | None
-    """Standard deviation of its error; None where the file does not say."""
+    """Standard deviation of its error; None where the file does not give it."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Row:
     """One measured point."""
 
     number: int
-    """From 1, remarks and the head not counted: what `--holdout` counts."""
+    """From 1, without remarks and the head, as for `--holdout`."""
     name: str
     settings: Mapping[str, Any]
     cells: tuple[Cell, ...]
@@ -63,7 +63,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Measurements:
-    """What a file says."""
+    """The contents of a file."""
 
     file: str
     rows: tuple[Row, ...]
@@ -138,7 +138,7 @@ def _column(name: str, location: str, scenario: Scenario) -> _Column:
 
 
 def _paths(scenario: Scenario) -> list[str]:
-    """Paths of a scenario's values, and the names that reports can have, for guessing what was meant."""
+    """Paths of a scenario's values and names of figures in reports, for hints on misspelt names."""
 
     def below(value: Any, path: str) -> list[str]:
         if isinstance(value, Mapping):
@@ -184,7 +184,7 @@ def _row(number: int, record: Sequence[str], columns: Sequence[_Column], locatio
 
 
 def _named(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """The rows; one without a name is called by what was set there and not everywhere."""
+    """The rows; one without a name is called by what was set in it and not in all."""
     paths = dict.fromkeys(path for row in rows for path in row.settings)
     varying = [path for path in paths if len({repr(row.settings.get(path)) for row in rows}) > 1]
     named = []

@@ -1,4 +1,4 @@
-"""Parameters that are fitted: what `--free PATH[=LOW..HIGH]` means for a scenario.
+"""Parameters to fit: what `--free PATH[=LOW..HIGH]` means for a scenario.
 
 The schema says what a path holds: a plain number, or a quantity. A fitted quantity keeps the unit in which the scenario
 has it. Without bounds a parameter may be a FACTOR-th to FACTOR times its present value, as far as the schema allows.
@@ -24,7 +24,7 @@ FACTOR = 5.0
 """Default bounds: the present value divided and multiplied by this."""
 
 DIGITS = 7
-"""Significant digits of a fitted value; far more than any fit knows."""
+"""Significant digits of a fitted value; far more than any fit determines."""
 
 _QUANTITY = re.compile(r"\s*([+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*(\S*)\s*\Z")
 _FORM = "PATH or PATH=LOW..HIGH, such as workloads.web.cpu.mean=5ms..20ms"
@@ -32,13 +32,13 @@ _FORM = "PATH or PATH=LOW..HIGH, such as workloads.web.cpu.mean=5ms..20ms"
 
 @dataclass(frozen=True)
 class Parameter:
-    """A place in the scenario that holds a number, and where that number may be."""
+    """A place in the scenario that holds a number, and the bounds of that number."""
 
     path: str
     unit: str
     """Unit of the numbers below; empty for a plain number."""
     start: float
-    """Where the search starts: its value in the scenario, or the middle of bounds that do not hold that."""
+    """Where the search starts: its value in the scenario, or the middle of the bounds if that is outside them."""
     low: float
     high: float
 
@@ -68,7 +68,7 @@ def parse(items: Sequence[str], scenario: Scenario) -> tuple[Parameter, ...]:
 
 
 def schema_node(path: str) -> Mapping[str, Any] | None:
-    """What the schema says of the place that a path names; None where there is no such place."""
+    """What the schema says about the place that a path names; None where there is no such place."""
     node: Mapping[str, Any] = _resolved(_schema())
     for key in path.split("."):
         if key in node.get("properties", {}):
@@ -196,7 +196,7 @@ _BASES: Mapping[str, Callable[[str], float]] = {
     "bandwidth": _core.bandwidth_bytes_per_s,
     "rate": _per_second,
 }
-"""How a quantity of each kind becomes a number."""
+"""How to convert a quantity of each kind to a number."""
 
 
 def _range(path: str, text: str, least: float, most: float, unit: str, location: str) -> NoReturn:
@@ -211,7 +211,7 @@ def _schema() -> dict[str, Any]:
 
 
 def _resolved(node: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema with what it refers to; its own keywords win."""
+    """A schema with `$ref` resolved; its own keywords win."""
     return {key: value for part in reversed(list(_chain(node))) for key, value in part.items()}
 
 

@@ -416,7 +416,7 @@ def _experiment(job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _merged(machines: Sequence[Mapping[str, Any]], measured_s: float) -> dict[str, float]:
-    """The figures of a group from those of its machines, whose loops are alike."""
+    """The figures of a group of VMs, whose loops are all alike."""
     transactions = sum(found["transactions"] for found in machines)
 
     def mean(what: str) -> float:

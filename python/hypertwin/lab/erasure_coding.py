@@ -378,7 +378,7 @@ def _rate(work: _Work, batch: Sequence[Call], seconds: float) -> float:
 
 
 def _call_ns(isal: Isal, buffer: Buffer) -> float:
-    """What calling the library takes by itself."""
+    """The cost of the call alone."""
     nothing = _Work(None, "", 0, "", 0, 0, 1, [_bind(isal.crc32c, buffer.address, 0, 0)] * 1000)
     return 1e9 / statistics.median(_rates([nothing], 0.05)[0])
 

@@ -43,10 +43,10 @@ class NotAKernelError(HypertwinError):
 
 @dataclass(frozen=True)
 class Session:
-    """What one session of a guest does, over and over: think, then compute."""
+    """The cycle of one session of a guest: think, then compute."""
 
     think_ms: tuple[int, ...]
-    """Think time before each burst, whole milliseconds: what the shell can wait for."""
+    """Think time before each burst, in whole milliseconds, since the shell cannot wait for less."""
     burst_share: tuple[int, ...]
     """Each burst, in thousandths of the mean burst."""
 

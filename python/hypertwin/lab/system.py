@@ -1,4 +1,4 @@
-"""What Linux tells of this machine: CPUs, caches, memory, kernel, and how much others use it meanwhile."""
+"""What Linux says about this machine: CPUs, caches, memory, kernel, and how much others use it meanwhile."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ BOOT_S = 120.0
 SETTLE_S = 2.0
 """How long sessions run before their measurement begins."""
 PATIENCE_S = 40.0
-"""How long a guest may take to say what it says every second."""
+"""Time that a guest may take for its report, which is due every second."""
 SIZING_STEPS, SIZING_S = 1000, 3.5
 """Loop passes of a burst in the short run that finds out how long a pass takes, and how long that run is."""
 ALONE_S = (4.0, 20.0)
@@ -60,7 +60,7 @@ class FolderError(HypertwinError):
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be measured."""
+    """What to measure."""
 
     guests: int = 3
     vcpus: int = 1
@@ -87,7 +87,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What one guest alone on the host CPUs showed."""
+    """The figures of one guest alone on the host CPUs."""
 
     burst_ms: float
     """Host CPU time of a mean burst, with the guest's own overhead: vCPU run time over work done."""
@@ -108,7 +108,7 @@ class Calibration:
 
 @dataclass(frozen=True)
 class View:
-    """What a guest and the host said of a guest between two moments."""
+    """What a guest, and the host about it, said between two moments."""
 
     cpu_pct: float
     """As the guest accounts it: time not idle, of all its vCPUs."""
@@ -539,7 +539,7 @@ def _check(plan: Plan) -> list[int]:
 
 
 def _cpu_list(text: str) -> list[int]:
-    """CPU numbers of a list such as `0-2,5`; nothing for another text."""
+    """CPU numbers in a list such as `0-2,5`; none for other text."""
     try:
         return sorted(set(system.cpu_list(text)))
     except ValueError:
