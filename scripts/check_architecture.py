@@ -42,7 +42,7 @@ MODULES: dict[str, set[str]] = {
     "scenario": {"language", "yaml_file", "errors", "ingest", "_core"},
     "docs": {"_core"},
     "run": {"documents", "scenario", "frame", "errors", "_core"},
-    "validation": {"documents", "scenario", "run", "plan", "errors"},
+    "studies": {"documents", "scenario", "run", "plan", "errors"},
     "vnuma": {"documents", "scenario", "errors", "_core"},
     "report": {"documents", "frame", "errors", "scenario", "language"},
     "ingest": {"yaml_file", "writing", "errors", "language", "_core"},
@@ -51,7 +51,7 @@ MODULES: dict[str, set[str]] = {
     "plan": {"documents", "scenario", "language", "run", "vnuma", "report", "errors", "frame", "_core"},
     "lab": {"documents", "scenario", "run", "report", "ingest", "yaml_file", "writing", "errors", "frame", "_core"},
     "cli": {
-        *("documents", "scenario", "run", "vnuma", "frame", "errors", "writing", "validation", "report", "_core"),
+        *("documents", "scenario", "run", "vnuma", "frame", "errors", "writing", "studies", "report", "_core"),
         *("ingest", "diagnose", "calibration", "plan", "lab"),
     },
     "": {"scenario", "run", "calibration", "plan", "errors"},  # hypertwin/__init__.py: the public API

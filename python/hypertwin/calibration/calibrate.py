@@ -11,7 +11,7 @@ import math
 import random
 import re
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, overload
@@ -21,14 +21,12 @@ from hypertwin.calibration import measurements, parameters
 from hypertwin.calibration.measurements import Cell, Row
 from hypertwin.calibration.parameters import Parameter
 from hypertwin.documents import calibration as documents
-from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.errors import Mistake, ScenarioError, fail
+from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Scenario, load
 
 if TYPE_CHECKING:  # numpy and scipy take a second to import, which only a fit is worth
     from hypertwin.calibration.least_squares import Array, Data, Direction, Fit
-
-Progress = Callable[[str, int, int], None]
-"""Called with (label of the stage, runs finished, runs in all), from the calling thread."""
 
 EVALUATIONS = 200
 """Default of the most sets of parameters that are tried."""
@@ -310,7 +308,7 @@ def calibrate(
     duration: float | str | None = None,
     warmup: float | str | None = None,
     jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: LabelledProgress | None = None,
 ) -> Calibration:
     """Fit the parameters `free` of a scenario to the points in the CSV file `measured`.
 
@@ -441,7 +439,7 @@ class _Twin:
         rows: Sequence[Row],
         free: Sequence[Parameter],
         jobs: int | None,
-        progress: Progress | None,
+        progress: LabelledProgress | None,
         find_warmup: bool = False,
     ) -> None:
         self.rows, self.free, self.jobs, self.progress, self.find_warmup = rows, free, jobs, progress, find_warmup
@@ -553,16 +551,16 @@ def _check(
     """Refuse what cannot be fitted before anything is simulated."""
     if replications is not None and replications < 2:
         hint = "one run says nothing about chance; leave it out for the scenario's own number, or 3"
-        _fail("out-of-range", str(replications), "2 or more", hint, "--replications")
+        fail("out-of-range", "", str(replications), "2 or more", hint, "--replications")
     least = 2 + 2 * len(free)
     if evaluations < least:
         hint = f"a search takes about {10 * (1 + 2 * len(free))}"
-        _fail("out-of-range", str(evaluations), f"{least} or more for these parameters", hint, "--evaluations")
+        fail("out-of-range", "", str(evaluations), f"{least} or more for these parameters", hint, "--evaluations")
     for each in free:
         for row in read.rows:
             if each.path in row.settings:
                 hint = "free something else, or remove the column"
-                _fail("duplicate-key", each.path, "a path that is either set or fitted", hint, row.location)
+                fail("duplicate-key", "", each.path, "a path that is either set or fitted", hint, row.location)
         for end in (each.low, each.high):
             try:
                 load(base, {each.path: each.setting(end)})
@@ -573,7 +571,9 @@ def _check(
     values = sum(len(row.cells) for row in used)
     if values < len(free):
         hint = "measure more points or metrics, or free fewer parameters"
-        _fail("too-few-values", f"{values} for {len(free)} parameters", "at least one per parameter", hint, read.file)
+        fail(
+            "too-few-values", "", f"{values} for {len(free)} parameters", "at least one per parameter", hint, read.file
+        )
 
 
 def _divided(rows: Sequence[Row], holdout: str | None, seed: int, file: str) -> tuple[list[Row], list[Row]]:
@@ -587,27 +587,32 @@ def _divided(rows: Sequence[Row], holdout: str | None, seed: int, file: str) -> 
         count = round(share * len(full))
         if not 0 < count < len(full):
             allowed = f"a share that leaves out 1 to {len(full) - 1} of {len(full)} rows"
-            _fail("out-of-range", holdout, allowed, "for example 20%, or numbers of rows: 3,7", "--holdout")
+            fail("out-of-range", "", holdout, allowed, "for example 20%, or numbers of rows: 3,7", "--holdout")
         drawn = set(random.Random(seed).sample(range(len(full)), count))
         return [row for index, row in enumerate(full) if index not in drawn], [full[index] for index in sorted(drawn)]
     parts = [part.strip() for part in text.split(",")]
     numbers = {int(part) for part in parts if part.isdecimal()}
     if not all(part.isdecimal() for part in parts):
-        _fail("bad-override", holdout, "a share or numbers of rows", "for example 20%, or 3,7", "--holdout")
+        fail("bad-override", "", holdout, "a share or numbers of rows", "for example 20%, or 3,7", "--holdout")
     known = {row.number for row in full}
     if numbers - known:
         allowed = f"rows of {file} with values: {', '.join(map(str, sorted(known)[:20]))}"
-        _fail("out-of-range", str(min(numbers - known)), allowed, "rows count from 1, below the names", "--holdout")
+        fail("out-of-range", "", str(min(numbers - known)), allowed, "rows count from 1, below the names", "--holdout")
     if numbers == known:
-        _fail("out-of-range", holdout, "fewer than all rows", "leave some to fit", "--holdout")
+        fail("out-of-range", "", holdout, "fewer than all rows", "leave some to fit", "--holdout")
     return [row for row in full if row.number not in numbers], [row for row in full if row.number in numbers]
 
 
 def _share(text: str, option: str, example: str) -> float:
     found = _PERCENT.match(text)
     if found is None or not 0 < float(found[1]) <= 100:
-        _fail(
-            "bad-quantity", text or "nothing", "a percentage above 0 %, up to 100 %", f"for example {example}", option
+        fail(
+            "bad-quantity",
+            "",
+            text or "nothing",
+            "a percentage above 0 %, up to 100 %",
+            f"for example {example}",
+            option,
         )
     return float(found[1]) / 100
 
@@ -640,7 +645,7 @@ def _data(rows: Sequence[Row], bases: Mapping[int, float], relative: float | Non
         allowed = "an error for every measured value, or for none"
         hint = "fill the cell, or say what holds for all others: --error 2%"
         where = f"{row.location}: column {cell.metric.text}{measurements.ERROR}"
-        _fail("missing-key", "(missing)", allowed, hint, where)
+        fail("missing-key", "", "(missing)", allowed, hint, where)
     factor = relative or 1.0
     return Data(
         measured=np.array([cell.value for _, cell in cells]),
@@ -686,7 +691,3 @@ def _finite(value: float) -> float | None:
 def _mean_size(errors: Iterator[float | None]) -> float | None:
     known = [abs(each) for each in errors if each is not None]
     return statistics.fmean(known) if known else None
-
-
-def _fail(code: str, value: str, allowed: str, hint: str, location: str) -> NoReturn:
-    raise ScenarioError.of([Mistake(code, "", value, allowed, hint, location)])

@@ -33,7 +33,7 @@ Row = TypedDict(
         "note": str,
     },
 )
-"""A published figure with the twin's; see `hypertwin.validation.validate`.
+"""A published figure with the twin's; see `hypertwin.studies.judge.validate`.
 
 `published`, `twin`, `error` and `tolerance` are in `unit`; `kind` is `calibrated` or `predicted`; `pass` is None where
 physics cannot give the figure.

@@ -33,14 +33,12 @@ class GuestPartMissingError(HypertwinError):
     """A program or file that a guest is made of is not on this machine, or cannot be read."""
 
     code = "guest-part-missing"
-    exit_code = 1
 
 
 class NotAKernelError(HypertwinError):
     """The file that was named is not a kernel that can be read."""
 
     code = "not-a-kernel"
-    exit_code = 2
 
 
 @dataclass(frozen=True)

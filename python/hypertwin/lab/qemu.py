@@ -50,14 +50,12 @@ class GuestError(HypertwinError):
     """A guest did not start, or stopped answering."""
 
     code = "guest-failed"
-    exit_code = 1
 
 
 class NoPermissionError(HypertwinError):
     """The system refuses something that the measurement needs."""
 
     code = "no-permission"
-    exit_code = 1
 
 
 @dataclass(frozen=True)

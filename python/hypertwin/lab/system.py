@@ -22,7 +22,6 @@ class MachineUnknownError(HypertwinError):
     """The system does not tell what the lab needs to know."""
 
     code = "machine-unknown"
-    exit_code = 1
 
 
 def topology(root: Path = ROOT) -> list[dict[str, int]]:

@@ -16,7 +16,7 @@ import json
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -31,9 +31,7 @@ from hypertwin.ingest.kvm.linux_host import written
 from hypertwin.lab import guest as parts
 from hypertwin.lab import qemu, system
 from hypertwin.lab.qemu import Account, Guest, GuestError, Line
-
-Progress = Callable[[str, int, int], None]
-"""Called with (what is done, steps finished, steps in all)."""
+from hypertwin.run import LabelledProgress
 
 BOOT_S = 120.0
 """How long a guest may take to boot; an emulated one on a busy machine takes tens of seconds."""
@@ -60,7 +58,6 @@ class FolderError(HypertwinError):
     """The folder for prediction and result cannot be written."""
 
     code = "output-unwritable"
-    exit_code = 2
 
 
 @dataclass(frozen=True)
@@ -142,7 +139,7 @@ class View:
         return statistics.fmean(vcpu["wait_pct"] for vcpu in self.vcpus)
 
 
-def measure(plan: Plan, out: Path, progress: Progress | None = None) -> documents.Guests:
+def measure(plan: Plan, out: Path, progress: LabelledProgress | None = None) -> documents.Guests:
     """Calibrate, predict, measure; return the result as JSON carries it, and leave it with the prediction in `out`.
 
     Raises ScenarioError for a plan with mistakes, FolderError, and for what the machine lacks GuestPartMissingError,
