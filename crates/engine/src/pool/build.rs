@@ -171,7 +171,7 @@ impl Simulation {
             incidents: Vec::new(),
             degraded_since: None,
             longest_degraded_ns: 0,
-            raw_capacity: spec.raw_capacity(group).bytes(),
+            raw_capacity: spec.raw_capacity(group.count).bytes(),
             count: Counters::default(),
         };
         for (node, &host) in node_hosts.iter().enumerate() {
