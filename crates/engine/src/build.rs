@@ -4,14 +4,14 @@ use crate::RunError;
 use crate::clock::{Clock, Event};
 use crate::dispatch::LIMIT_CHECK_NS;
 use crate::dispatch::LIMIT_CHECKS_PER_PERIOD;
-use crate::ids::{HostId, Id, Table, VmId};
-use crate::io::IoPath;
+use crate::ids::{ControllerId, HostId, Id, PoolId, Table, VmId, WorldId};
 use crate::memory::{HostMemory, VmMemory};
 use crate::parallel::Parallel;
 use crate::power::Power;
 use crate::recorder::Recorder;
 use crate::simulation::{Simulation, sessions};
 use crate::state::{Cpu, Host, Kind, Limit, Measured, Process, Responses, Source, Streams, Vm, World};
+use crate::storage::{Site, SiteVm, Storage, nodes_of, service_threads};
 use hypertwin_cluster::{Arrivals, HostGroup, Scenario, VmGroup, Workload};
 use hypertwin_kernel::{Draw, Histogram, Stream, TimeAverage};
 use hypertwin_models::accounting::{Account, ProcessorTime, State};
@@ -47,10 +47,6 @@ impl Host {
             groups: 0,
             balancing_threads: false,
             balancing_host: false,
-            ports: 0..0,
-            port_depths: 0,
-            nics: 0..0,
-            message_ns: 0,
             failures: 0,
             link_failures: 0,
             gone: 0,
@@ -68,6 +64,9 @@ impl Host {
         smt::speed(sibling_busy, self.smt_yield, self.clock_ratio, 0.0)
     }
 }
+
+/// CPU shares of one thread of a pool's service: those of a vCPU with normal shares.
+const SHARES_PER_THREAD: f64 = 1_000.0;
 
 /// With more VMs than this only groups keep a distribution of response times: it takes about 100 KiB.
 const MOST_DISTRIBUTIONS: usize = 256;
@@ -89,8 +88,7 @@ pub(crate) fn build(scenario: &Scenario, seed: u64) -> Result<Simulation, RunErr
         worlds: Vec::new(),
         vms: Vec::new(),
         processes: Table::new(),
-        io: IoPath::default(),
-        pools: Vec::new(),
+        storage: Storage::empty(host_specs.len()),
         schedule: Vec::new(),
         decisions: Decisions::default(),
         recorder: Recorder::new(scenario),
@@ -98,7 +96,9 @@ pub(crate) fn build(scenario: &Scenario, seed: u64) -> Result<Simulation, RunErr
         bandwidth_matters: false,
     };
     let keep_distributions = vm_specs.len() <= MOST_DISTRIBUTIONS;
+    let mut site_vms = Vec::with_capacity(vm_specs.len());
     for (position, (name, spec)) in vm_specs.iter().enumerate() {
+        let first_process = simulation.processes.next_id();
         let workload = scenario.workloads.get(&spec.workload).ok_or(RunError::NoPlacement)?;
         let host = placement[position];
         let group = groups
@@ -115,9 +115,28 @@ pub(crate) fn build(scenario: &Scenario, seed: u64) -> Result<Simulation, RunErr
             seed,
             keep_distributions,
         );
+        let vm = &simulation.vms[position];
+        let controllers = vm.first_helper + vm.idle_helpers.len()..vm.first_helper + vm.helpers;
+        site_vms.push(SiteVm {
+            name,
+            spec,
+            group,
+            host: HostId::new(host),
+            controllers: controllers.map(WorldId::new).collect(),
+            first_process,
+        });
     }
-    simulation.add_pools(scenario, seed);
-    simulation.connect(scenario, seed, keep_distributions);
+    let services = simulation.add_services(scenario, &host_specs);
+    simulation.storage = Storage::new(&Site {
+        scenario,
+        seed,
+        hosts: &host_specs,
+        vms: &site_vms,
+        services: &services,
+        keep_distributions,
+    });
+    simulation.schedule_failures(scenario);
+    simulation.storage.start(&mut simulation.clock);
     for host in 0..simulation.hosts.len() {
         let periods = simulation.hosts[host].scheduler.periods();
         let nodes = simulation.hosts[host].occupancy.topology.sockets;
@@ -193,7 +212,14 @@ impl Simulation {
             self.add_world(host_index, Kind::Helper { vm: index }, Domain::Any, helper, true);
         }
         if spec.has_disks() {
-            self.add_controllers(index, host_index, host_spec, spec);
+            let last = self.worlds.iter().rev().find_map(|world| match world.kind {
+                Kind::Controller { index } => Some(index.index() + 1),
+                _ => None,
+            });
+            for controller in 0..spec.controllers as usize {
+                let index = ControllerId::new(last.unwrap_or(0) + controller);
+                self.add_world(host_index, Kind::Controller { index }, Domain::Any, controller, true);
+            }
         }
 
         let bursts = f64::from(workload.bursts);
@@ -286,7 +312,6 @@ impl Simulation {
             helper_work_ns: io_work_ns * (1.0 - interrupt_share),
             helper_activity: host_spec.overhead.activity_pct / 100.0,
             interrupt_ns: io_work_ns * interrupt_share,
-            io: None,
             limit,
             throttled: false,
             cosched: self.hosts[host_index].scheduler.coscheduling(),
@@ -360,6 +385,31 @@ impl Simulation {
             committed[home] += f64::from(vcpus);
         }
         homes
+    }
+
+    /// The worlds of the services of all pools.
+    fn add_services(&mut self, scenario: &Scenario, hosts: &[(String, &HostGroup)]) -> Vec<Vec<WorldId>> {
+        let pools = scenario.storage.values().enumerate();
+        pools
+            .map(|(pool, spec)| {
+                let (queues, threads) = service_threads(spec);
+                let first = self.worlds.len();
+                for host in nodes_of(spec, scenario, hosts) {
+                    self.hosts[host.index()].add_group(GroupSpec {
+                        shares: SHARES_PER_THREAD * (queues * threads) as f64,
+                        reservation_cores: 0.0,
+                        clients: Vec::new(),
+                    });
+                    for _ in 0..queues * threads {
+                        let thread = self.worlds.len() - first;
+                        let pool = PoolId::new(pool);
+                        let kind = Kind::Service { pool, thread };
+                        self.add_world(host.index(), kind, Domain::Any, thread, spec.service.in_kernel);
+                    }
+                }
+                (first..self.worlds.len()).map(WorldId::new).collect()
+            })
+            .collect()
     }
 
     pub fn add_world(&mut self, host_index: usize, kind: Kind, domain: Domain, position: usize, helper: bool) {

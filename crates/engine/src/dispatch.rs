@@ -331,16 +331,26 @@ impl Simulation {
             }
             Kind::Controller { index } => {
                 let done = self.worlds[world_index].remaining_ns <= 0.5 && slot.interrupt_ns == 0;
-                if done && !self.next_on_controller(index) {
-                    self.sleep(world_index);
-                    return;
+                if done {
+                    let work_ns = self.storage.next_on_controller(index, &mut self.clock);
+                    self.act_on_replies();
+                    let Some(work_ns) = work_ns else {
+                        self.sleep(world_index);
+                        return;
+                    };
+                    self.worlds[world_index].remaining_ns = work_ns;
                 }
             }
             Kind::Service { pool, thread } => {
                 let done = self.worlds[world_index].remaining_ns <= 0.5 && slot.interrupt_ns == 0;
-                if done && !self.next_on_service(pool, thread) {
-                    self.sleep(world_index);
-                    return;
+                if done {
+                    let work_ns = self.storage.next_on_service(pool, thread, &mut self.clock);
+                    self.act_on_replies();
+                    let Some(work_ns) = work_ns else {
+                        self.sleep(world_index);
+                        return;
+                    };
+                    self.worlds[world_index].remaining_ns = work_ns;
                 }
             }
         }

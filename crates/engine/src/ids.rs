@@ -40,6 +40,16 @@ ids! {
     ProcessId
     /// A storage pool.
     PoolId
+    /// A virtual disk.
+    VdiskId
+    /// A queue depth on the way to storage.
+    DepthId
+    /// A virtual controller.
+    ControllerId
+    /// A worker of a generator of I/Os.
+    WorkerId
+    /// A disk of an array or a pool.
+    DiskId
 }
 
 /// An I/O or a part of one.
@@ -69,6 +79,12 @@ impl<I: Id> Span<I> {
     pub fn at(self, position: usize) -> I {
         debug_assert!(position < self.len(), "beyond the span");
         I::new(self.first.index() + position)
+    }
+
+    /// The position of an entry; `None` for one outside.
+    pub fn position(self, id: I) -> Option<usize> {
+        let position = id.index().checked_sub(self.first.index())?;
+        (position < self.len()).then_some(position)
     }
 
     pub fn iter(self) -> impl ExactSizeIterator<Item = I> + DoubleEndedIterator + Clone {

@@ -6,11 +6,10 @@
 mod build;
 mod clock;
 mod dispatch;
+mod faults;
 mod ids;
-mod io;
 mod memory;
 mod parallel;
-mod pool;
 mod power;
 mod recorder;
 mod report;
@@ -19,6 +18,7 @@ mod samples;
 mod simulation;
 mod state;
 mod stations;
+mod storage;
 mod view;
 
 pub use hypertwin_kernel::{half_width_95, replication_seed};
@@ -26,12 +26,12 @@ pub use hypertwin_models::accounting::{Account, State};
 pub use hypertwin_models::layout::layouts;
 pub use hypertwin_models::storage::durability;
 pub use hypertwin_models::topology::{Domain, Topology};
-pub use pool::{Counters, IncidentReport, PoolReport, PoolResult, PoolTimeline};
 pub use report::{HostReport, LatencyReport, PointReport, ResponseReport, TimelineReport, VmReport, aggregate};
 pub use results::{HostResult, HostTimeline, IoResult, Replication, Timeline, VmResult, VmTimeline};
 pub use samples::{DeviceSample, DiskSample, HostSample, Sample, SampledRun, ServiceSample, VmSample, WorldSamples};
-pub use stations::{BottleneckReport, StationReport, StationResult};
-pub use view::{MemberView, View, WorldView};
+pub use stations::{BottleneckReport, StationReport};
+pub use storage::{Counters, IncidentReport, MemberView, PoolReport, PoolResult, PoolTimeline, StationResult};
+pub use view::{View, WorldView};
 
 use hypertwin_cluster::Scenario;
 

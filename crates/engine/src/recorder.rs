@@ -1,10 +1,11 @@
 //! Measuring: totals of a window, the timeline, and the series that output analysis looks at.
 
 use crate::clock::Event;
-use crate::pool::PoolTimeline;
+use crate::ids::{Id, VmId};
 use crate::results::{HostResult, IoResult, Timeline, VmResult};
 use crate::simulation::Simulation;
 use crate::state::Responses;
+use crate::storage::{Pool, PoolTimeline};
 use crate::{Replication, results::HostTimeline, results::VmTimeline};
 use hypertwin_cluster::Scenario;
 use hypertwin_kernel::{Histogram, Nanos};
@@ -34,8 +35,6 @@ pub(crate) struct Recorder {
     groups: Vec<String>,
     /// Per group: response times of the VMs that keep no distribution of their own.
     pub distributions: Vec<Histogram>,
-    /// Per group: latencies of the I/Os of such VMs; empty without arrays.
-    pub io_distributions: Vec<Histogram>,
     units: Vec<(String, f64)>,
     calibrated_on: Option<String>,
     sample_ns: Nanos,
@@ -57,11 +56,6 @@ impl Recorder {
         Self {
             groups: scenario.vms.keys().cloned().collect(),
             distributions: vec![Histogram::new(); scenario.vms.len()],
-            io_distributions: if scenario.arrays.is_empty() && scenario.storage.is_empty() {
-                Vec::new()
-            } else {
-                vec![Histogram::new(); scenario.vms.len()]
-            },
             units: scenario
                 .vms
                 .values()
@@ -141,15 +135,11 @@ impl Simulation {
             vm.measured.local.reset(self.clock.now);
             vm.measured.sample = Responses::default();
             vm.measured.observation = Responses::default();
-            if let Some(io) = &mut vm.io {
-                io.reset();
-            }
         }
-        self.reset_stations();
+        self.storage.reset(self.clock.now);
         let (hosts, vms) = (self.hosts.len(), self.vms.len());
         let recorder = &mut self.recorder;
         recorder.distributions.iter_mut().for_each(Histogram::reset);
-        recorder.io_distributions.iter_mut().for_each(Histogram::reset);
         recorder.measuring_since = Some(self.clock.now);
         recorder.vms_at_sample = vec![VmTotals::default(); vms];
         recorder.vms_at_observation = vec![VmTotals::default(); vms];
@@ -161,7 +151,7 @@ impl Simulation {
             time_s: Vec::new(),
             hosts: vec![HostTimeline::default(); hosts],
             vms: vec![VmTimeline::default(); vms],
-            pools: vec![PoolTimeline::default(); self.pools.len()],
+            pools: vec![PoolTimeline::default(); self.storage.pools().len()],
         };
         let (sample, observe) = (
             self.clock.now + recorder.sample_ns,
@@ -208,12 +198,10 @@ impl Simulation {
             totals[vm.host].used_ns += self.used_by(vm.first_world..vm.first_world + vm.vcpus) + helpers;
             totals[vm.host].overhead_ns += helpers;
         }
-        for pool in &self.pools {
-            for thread in &pool.threads {
-                let world = &self.worlds[thread.world];
-                totals[world.host].used_ns += world.account.used_ns;
-                totals[world.host].overhead_ns += world.account.used_ns;
-            }
+        for world in self.storage.pools().iter().flat_map(Pool::worlds) {
+            let world = &self.worlds[world.index()];
+            totals[world.host].used_ns += world.account.used_ns;
+            totals[world.host].overhead_ns += world.account.used_ns;
         }
         totals
     }
@@ -287,7 +275,7 @@ impl Simulation {
             line.response_ms_mean
                 .push((responses.count > 0).then(|| responses.mean_ms()));
         }
-        for (pool, line) in self.pools.iter().zip(&mut self.recorder.timeline.pools) {
+        for (pool, line) in self.storage.pools().iter().zip(&mut self.recorder.timeline.pools) {
             pool.sample(line);
         }
         let next = self.clock.now + self.recorder.sample_ns;
@@ -339,14 +327,14 @@ impl Simulation {
             });
         let hosts = hosts.collect();
         let stations = self.station_results(&self.recorder.groups, duration_ns);
-        let pools = self.pool_results(duration_ns);
+        let pools = self.storage.pool_results(self.clock.now, duration_ns);
         let helpers: Vec<f64> = self
             .vms
             .iter()
             .map(|vm| self.used_by(vm.first_helper..vm.first_helper + vm.helpers))
             .collect();
         let mut group_responses = std::mem::take(&mut self.recorder.distributions);
-        let mut group_io = std::mem::take(&mut self.recorder.io_distributions);
+        let mut group_io = self.storage.take_distributions();
         let mut vms = Vec::with_capacity(self.vms.len());
         for (index, (vm, totals)) in self.vms.into_iter().zip(totals).enumerate() {
             let host = &self.hosts[vm.host];
@@ -361,19 +349,20 @@ impl Simulation {
             }
             let memory_mb = vm.memory.total_bytes() as f64 / (1 << 20) as f64;
             let local = vm.measured.local.mean(self.clock.now);
-            let io = vm.io.map(|io| {
-                if let Some(latency) = &io.latency {
+            let io = self.storage.path().vm(VmId::new(index)).map(|io| {
+                if let Some(latency) = &io.measured.distribution {
                     group_io[vm.group].merge(latency);
                 }
                 let cycles = (used_ns + helpers[index]) / 1e9 * host.nominal_mhz * 1e6;
                 IoResult {
-                    latency_mean_ms: io.all.mean_ms(),
-                    count: io.all.count,
-                    latency: io.latency,
-                    mb_per_s: io.bytes / duration_ns * 1e3,
+                    latency_mean_ms: io.measured.latencies.mean_ms(),
+                    count: io.measured.latencies.count,
+                    latency: io.measured.distribution.clone(),
+                    mb_per_s: io.measured.bytes / duration_ns * 1e3,
                     cpu_cycles: cycles,
                 }
             });
+            let ios = vm.measured.ios + io.as_ref().map_or(0.0, |io| io.count as f64);
             let throughput_per_s = vm.measured.all.count as f64 / duration_ns * 1e9;
             vms.push(VmResult {
                 name: vm.name,
@@ -397,7 +386,7 @@ impl Simulation {
                 throughput_units_per_s: throughput_per_s * self.recorder.units[vm.group].1,
                 response_mean_ms: vm.measured.all.mean_ms(),
                 response_count: vm.measured.all.count,
-                iops: vm.measured.ios / duration_ns * 1e9,
+                iops: ios / duration_ns * 1e9,
                 numa_local_pct: 100.0 * local,
                 numa_local_mb: memory_mb * local,
                 numa_remote_mb: memory_mb * (1.0 - local),

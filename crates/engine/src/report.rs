@@ -1,8 +1,8 @@
 //! From the replications of one point to what is reported: means, confidence, distributions, steady state.
 
-use crate::pool::{self, PoolReport, PoolResult, PoolTimeline};
 use crate::results::{HostTimeline, IoResult, Replication, VmResult, VmTimeline};
-use crate::stations::{self, BottleneckReport, StationReport, StationResult};
+use crate::stations::{self, BottleneckReport, StationReport};
+use crate::storage::{self, PoolReport, PoolResult, PoolTimeline, StationResult};
 use hypertwin_kernel::{Histogram, batch_means, half_width_95, mser5};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -303,7 +303,7 @@ pub fn aggregate(replications: &[&Replication]) -> PointReport {
         vms,
         groups,
         storage,
-        pools: pool::summarise(&pools),
+        pools: storage::summarise(&pools),
         bottleneck,
         timeline,
         events: replications.iter().map(|replication| replication.events).sum(),

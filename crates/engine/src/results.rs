@@ -1,7 +1,6 @@
 //! The results of one replication, as plain data.
 
-use crate::pool::{PoolResult, PoolTimeline};
-use crate::stations::StationResult;
+use crate::storage::{PoolResult, PoolTimeline, StationResult};
 use hypertwin_kernel::Histogram;
 use serde::Serialize;
 

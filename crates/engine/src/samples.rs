@@ -7,14 +7,14 @@
 use crate::RunError;
 use crate::build::build;
 use crate::clock::Event;
-use crate::io::{Meter, Passages, Target};
+use crate::ids::{DepthId, HostId, Id, Span, VdiskId, VmId};
 use crate::recorder::difference;
 use crate::simulation::Simulation;
+use crate::storage::{Passages, Pool, Target};
 use hypertwin_cluster::Scenario;
 use hypertwin_models::accounting::{Account, ProcessorTime};
 use serde::Serialize;
-use std::collections::BTreeMap;
-use std::ops::Range;
+use std::collections::{BTreeMap, BTreeSet};
 
 const MB: f64 = (1_u64 << 20) as f64;
 
@@ -152,11 +152,11 @@ pub struct SampledRun {
     /// Memory of each host in bytes, and of each of its nodes.
     memory: Vec<(u64, u64)>,
     /// Per host: its LUNs, and the virtual disks on each.
-    luns: Vec<BTreeMap<Lun, Vec<usize>>>,
+    luns: Vec<BTreeMap<Lun, Vec<VdiskId>>>,
 }
 
 /// A LUN by array and number; those that machines share have numbers of their own.
-type Lun = (u32, bool, u32);
+type Lun = (usize, bool, u32);
 
 /// Everything that is counted, at the end of an interval.
 #[derive(Clone, Default)]
@@ -193,13 +193,16 @@ impl SampledRun {
     /// As [`crate::run`].
     pub fn new(scenario: &Scenario, seed: u64) -> Result<Self, RunError> {
         let mut simulation = build(scenario, seed)?;
-        simulation.io.meter = Some(Meter::new(simulation.io.vdisks.len()));
+        simulation.storage.start_meter();
+        let path = simulation.storage.path();
         let shared: Vec<bool> = scenario.vm_names().iter().map(|(_, vm)| vm.shared_luns).collect();
-        let mut luns = vec![BTreeMap::<Lun, Vec<usize>>::new(); simulation.hosts.len()];
-        for (vm, shared) in simulation.vms.iter().zip(shared) {
-            for vdisk in vm.io.iter().flat_map(|io| io.vdisks.clone()) {
-                if let Target::Array { array, lun, .. } = simulation.io.vdisks[vdisk].target {
-                    luns[vm.host].entry((array, shared, lun)).or_default().push(vdisk);
+        let mut luns = vec![BTreeMap::<Lun, Vec<VdiskId>>::new(); simulation.hosts.len()];
+        for (index, shared) in shared.into_iter().enumerate() {
+            let Some(vm) = path.vm(VmId::new(index)) else { continue };
+            for vdisk in vm.vdisks.iter() {
+                if let Target::Array { array, lun, .. } = path.vdisk(vdisk).target {
+                    let vdisks = luns[vm.host.index()].entry((array, shared, lun.number));
+                    vdisks.or_default().push(vdisk);
                 }
             }
         }
@@ -278,13 +281,12 @@ impl SampledRun {
             node_free_mb: host.memory.free.iter().map(|&bytes| bytes as f64 / MB).collect(),
             vms: vms.map(|vm| self.vm(now, vm)).collect(),
             services: simulation
-                .pools
+                .storage
+                .pools()
                 .iter()
                 .filter_map(|pool| {
-                    let threads = pool.threads.iter().map(|thread| thread.world);
-                    let here: Vec<usize> = threads
-                        .filter(|&world| simulation.worlds[world].host == index)
-                        .collect();
+                    let worlds = pool.worlds().map(Id::index);
+                    let here: Vec<usize> = worlds.filter(|&world| simulation.worlds[world].host == index).collect();
                     (!here.is_empty()).then(|| ServiceSample {
                         pool: pool.name.clone(),
                         worlds: self.worlds(now, here.into_iter()),
@@ -318,18 +320,19 @@ impl SampledRun {
         let vcpus = vm.first_world..vm.first_world + vm.vcpus;
         let helpers = vm.first_helper..vm.first_helper + vm.helpers;
         let per_s = 1e9 / self.interval_ns();
-        let disk = |number: usize, vdisk: usize| {
-            let (count, before) = (&now.vdisks[vdisk], &self.before.vdisks[vdisk]);
+        let io = self.simulation.storage.path().vm(VmId::new(index));
+        let disk = |number: usize, vdisk: VdiskId| {
+            let (count, before) = (&now.vdisks[vdisk.index()], &self.before.vdisks[vdisk.index()]);
             let both = |get: fn(&Passages) -> &[u64; 2]| [0, 1].map(|way| get(count)[way] - get(before)[way]);
             let (ios, guest_ns) = (both(|count| &count.ios), both(|count| &count.guest_ns));
             DiskSample {
-                controller: number % vm.io.as_ref().map_or(1, |io| io.controllers.len()),
+                controller: number % io.map_or(1, |io| io.controllers.len()),
                 iops: ios.map(|ios| ios as f64 * per_s),
                 mb_per_s: both(|count| &count.bytes).map(|bytes| bytes as f64 / MB * per_s),
                 latency_ms: [0, 1].map(|way| mean_ms(guest_ns[way], ios[way])),
             }
         };
-        let vdisks: Range<usize> = vm.io.as_ref().map_or(0..0, |io| io.vdisks.clone());
+        let vdisks = io.into_iter().flat_map(|io| Span::iter(io.vdisks));
         VmSample {
             name: vm.name.clone(),
             vcpus: vm.vcpus,
@@ -343,50 +346,56 @@ impl SampledRun {
     }
 
     fn luns<'s>(&'s self, now: &'s Totals, host: usize) -> impl Iterator<Item = DeviceSample> + 's {
-        let path = &self.simulation.io;
+        let (storage, path) = (&self.simulation.storage, self.simulation.storage.path());
         self.luns[host].iter().map(move |((array, shared, number), vdisks)| {
             let mut sample = self.commands(now, vdisks);
             // behind the hypervisor's own limit on machines that share it, the depth of the device itself
-            let mut places: Vec<u32> = vdisks
-                .iter()
-                .flat_map(|&vdisk| path.vdisks[vdisk].lun_depths())
+            let luns = vdisks.iter().filter_map(|&vdisk| match path.vdisk(vdisk).target {
+                Target::Array { lun, .. } => Some(lun),
+                Target::Pool { .. } => None,
+            });
+            let depths: BTreeSet<DepthId> = luns
+                .clone()
+                .flat_map(|lun| lun.shared_limit.into_iter().chain([lun.queue]))
                 .collect();
-            places.sort_unstable();
-            places.dedup();
-            sample.queued = places.iter().map(|&depth| self.mean_of_depth(now, depth, 1)).sum();
-            let device = path.vdisks[vdisks[0]].lun_depth();
+            sample.queued = depths.iter().map(|&depth| self.mean_of_depth(now, depth, 1)).sum();
+            let device = luns
+                .map(|lun| lun.queue)
+                .next()
+                .expect("every LUN here has a virtual disk");
             sample.active = self.mean_of_depth(now, device, 0);
-            sample.queue_depth = path.depths[device as usize].places;
+            sample.queue_depth = path.depths()[device].slots;
             let kind = if *shared { "shared-lun" } else { "lun" };
-            sample.name = format!("{}-{kind}-{number}", path.arrays[*array as usize].name);
+            sample.name = format!("{}-{kind}-{number}", storage.array_name(*array));
             sample
         })
     }
 
     fn adapters<'s>(&'s self, now: &'s Totals, host: usize) -> impl Iterator<Item = DeviceSample> + 's {
-        let (path, host_state) = (&self.simulation.io, &self.simulation.hosts[host]);
-        host_state.ports.clone().enumerate().map(move |(number, port)| {
-            let through = |vdisk: &usize| matches!(path.vdisks[*vdisk].target, Target::Array { port: own, .. } if own as usize == port);
-            let vdisks: Vec<usize> = self.luns[host].values().flatten().copied().filter(through).collect();
-            let depth = (host_state.port_depths + number) as u32;
+        let path = self.simulation.storage.path();
+        let adapters = path.adapters(HostId::new(host)).into_iter();
+        let ports = adapters.flat_map(|adapters| adapters.ports.clone().zip(adapters.depths.iter()));
+        ports.enumerate().map(move |(number, (port, depth))| {
+            let through = |vdisk: &VdiskId| matches!(path.vdisk(*vdisk).target, Target::Array { path, .. } if path.host_port as usize == port);
+            let vdisks: Vec<VdiskId> = self.luns[host].values().flatten().copied().filter(through).collect();
             let mut sample = self.commands(now, &vdisks);
             sample.active = self.mean_of_depth(now, depth, 0);
             sample.queued = self.mean_of_depth(now, depth, 1);
-            sample.queue_depth = path.depths[depth as usize].places;
+            sample.queue_depth = path.depths()[depth].slots;
             sample.name = format!("vmhba{number}");
             sample
         })
     }
 
-    fn mean_of_depth(&self, now: &Totals, depth: u32, which: usize) -> f64 {
-        let depth = depth as usize;
+    fn mean_of_depth(&self, now: &Totals, depth: DepthId, which: usize) -> f64 {
+        let depth = depth.index();
         (now.depths[depth][which] - self.before.depths[depth][which]) / self.interval_ns()
     }
 
     /// The commands of some virtual disks.
-    fn commands(&self, now: &Totals, vdisks: &[usize]) -> DeviceSample {
+    fn commands(&self, now: &Totals, vdisks: &[VdiskId]) -> DeviceSample {
         let sum = |get: &dyn Fn(&Passages) -> u64| -> u64 {
-            let one = |&vdisk: &usize| get(&now.vdisks[vdisk]) - get(&self.before.vdisks[vdisk]);
+            let one = |&vdisk: &VdiskId| get(&now.vdisks[vdisk.index()]) - get(&self.before.vdisks[vdisk.index()]);
             vdisks.iter().map(one).sum()
         };
         let per_s = 1e9 / self.interval_ns();
@@ -408,21 +417,17 @@ impl SampledRun {
 
     /// Devices of pools in a host. How long an operation was there follows from how many were (Little's law).
     fn pool_devices<'s>(&'s self, now: &'s Totals, host: usize) -> impl Iterator<Item = DeviceSample> + 's {
-        let path = &self.simulation.io;
-        self.simulation.pools.iter().flat_map(move |pool| {
-            let per_node = pool.devices.len() / pool.nodes.len();
-            let nodes = pool.nodes.iter().enumerate().filter(move |(_, node)| node.host == host);
-            let disks = nodes.flat_map(move |(node, _)| (0..per_node).map(move |number| (node, number)));
-            disks.map(move |(node, number)| {
-                let disk = pool.devices.start + node * per_node + number;
-                let (totals, before) = (now.disks[disk], self.before.disks[disk]);
+        let storage = &self.simulation.storage;
+        storage.pools().iter().flat_map(move |pool: &Pool| {
+            pool.devices_on(HostId::new(host)).map(move |(device, disk)| {
+                let (totals, before) = (now.disks[disk.index()], self.before.disks[disk.index()]);
                 let passed = totals.passed - before.passed;
                 let (busy, queue) = (totals.busy - before.busy, totals.queue - before.queue);
                 let mean = |integral: f64| (passed > 0).then(|| integral / passed as f64 / 1e6);
                 let bytes = [0, 1].map(|way| totals.bytes[way] - before.bytes[way]);
                 DeviceSample {
-                    name: format!("{}-disk-{}", pool.name, disk - pool.devices.start),
-                    queue_depth: path.disk_sets[path.disks[disk].set as usize].depth,
+                    name: format!("{}-disk-{device}", pool.name),
+                    queue_depth: storage.disk_depth(disk),
                     active: busy / self.interval_ns(),
                     queued: queue / self.interval_ns(),
                     commands_per_s: passed as f64 * 1e9 / self.interval_ns(),
@@ -443,7 +448,7 @@ fn mean_ms(sum_ns: u64, count: u64) -> Option<f64> {
 
 impl Totals {
     fn of(simulation: &Simulation) -> Self {
-        let (now, path) = (simulation.clock.now, &simulation.io);
+        let (now, storage) = (simulation.clock.now, &simulation.storage);
         Self {
             worlds: simulation.worlds.iter().map(|world| world.account).collect(),
             cpus: simulation
@@ -459,24 +464,30 @@ impl Totals {
             vms: simulation
                 .vms
                 .iter()
-                .map(|vm| VmTotals {
+                .enumerate()
+                .map(|(index, vm)| VmTotals {
                     system_ns: vm.measured.system_ns,
-                    ios: vm.measured.ios,
+                    ios: vm.measured.ios
+                        + storage
+                            .path()
+                            .vm(VmId::new(index))
+                            .map_or(0.0, |io| io.measured.latencies.count as f64),
                     local: vm.measured.local.integral(now),
                 })
                 .collect(),
-            vdisks: path.meter.as_ref().map_or_else(Vec::new, |meter| meter.vdisks.clone()),
-            depths: path
-                .depths
+            vdisks: storage.path().passages().to_vec(),
+            depths: storage
+                .path()
+                .depths()
                 .iter()
-                .map(|depth| [depth.busy.integral(now), depth.queue.integral(now)])
+                .map(|depth| [depth.busy.integral(now), depth.queue.length.integral(now)])
                 .collect(),
-            disks: path
-                .disks
+            disks: storage
+                .disks()
                 .iter()
                 .map(|disk| DiskTotals {
                     busy: disk.busy.integral(now),
-                    queue: disk.queue.integral(now),
+                    queue: disk.queued.integral(now),
                     passed: disk.waits.passed,
                     bytes: disk.bytes,
                 })

@@ -1,10 +1,10 @@
 //! The event loop, and what a process does: compute, ask the hypervisor, wait, think.
 
 use crate::clock::{Clock, Event, Signal};
+use crate::faults::Schedule;
 use crate::ids::{Id, ProcessId, Table, VmId, WorldId};
-use crate::io::IoPath;
-use crate::pool::{Pool, Schedule};
 use crate::state::{Host, Kind, Phase, Process, Request, Source, Vm, World};
+use crate::storage::{Reply, Storage};
 use crate::{Replication, RunError};
 use hypertwin_kernel::Nanos;
 use hypertwin_models::accounting::State;
@@ -21,8 +21,7 @@ pub(crate) struct Simulation {
     pub worlds: Vec<World>,
     pub vms: Vec<Vm>,
     pub processes: Table<ProcessId, Process>,
-    pub io: IoPath,
-    pub pools: Vec<Pool>,
+    pub storage: Storage,
     pub schedule: Schedule,
     /// Kept between co-scheduling checks, so that they allocate nothing.
     pub decisions: Decisions,
@@ -71,7 +70,10 @@ impl Simulation {
         match event {
             Event::Cpu { host, cpu } => self.on_cpu(host.index(), cpu as usize),
             Event::Process(process) => self.on_process(process),
-            Event::Io(io) => self.on_io(io),
+            Event::Io(io) => {
+                self.storage.on_io(io, &mut self.clock);
+                self.act_on_replies();
+            }
             Event::Arrival(vm) => self.on_arrival(vm.index()),
             Event::Cosched(vm) => self.on_cosched(vm.index()),
             Event::Limit(vm) => self.on_limit(vm.index()),
@@ -79,7 +81,10 @@ impl Simulation {
             Event::BalanceHost(host) => self.on_balance_host(host.index()),
             Event::LoadStep { vm, step } => self.on_load_step(vm.index(), step as usize),
             Event::Failure(index) => self.on_failure(index as usize),
-            Event::Detect(pool) => self.on_detect(pool.index()),
+            Event::Detect(pool) => {
+                self.storage.on_detect(pool, &mut self.clock);
+                self.act_on_replies();
+            }
             Event::StartMeasuring => self.start_measuring(),
             Event::Sample => self.sample(),
             Event::Observe => self.observe(),
@@ -91,7 +96,7 @@ impl Simulation {
         match event {
             Event::Cpu { host, .. } | Event::BalanceThreads(host) | Event::BalanceHost(host) => Some(host.index()),
             Event::Process(process) => Some(self.vms[self.processes[process].vm as usize].host),
-            Event::Io(io) => (self.pools.is_empty()).then(|| self.vms[self.io.vm_of(io)].host),
+            Event::Io(io) => self.storage.host_of(io).map(Id::index),
             Event::Arrival(vm) | Event::Cosched(vm) | Event::Limit(vm) | Event::LoadStep { vm, .. } => {
                 Some(self.vms[vm.index()].host)
             }
@@ -125,12 +130,24 @@ impl Simulation {
         }
         match vm.source {
             Source::Parallel(_) => return self.join(process),
-            Source::Io => return self.start_worker(process),
+            Source::Io => {
+                let (vm, session) = (VmId::new(entry.vm as usize), entry.session);
+                if self.storage.start_worker(vm, session) {
+                    self.start_worker(process);
+                }
+                return;
+            }
             Source::Closed { .. } | Source::Open { .. } => {}
         }
         entry.started = self.clock.now;
         entry.bursts_left = vm.bursts;
         vm.in_progress += 1;
+        self.begin_burst(process);
+    }
+
+    /// A worker has an I/O to handle.
+    fn start_worker(&mut self, process: ProcessId) {
+        self.vms[self.processes[process].vm as usize].in_progress += 1;
         self.begin_burst(process);
     }
 
@@ -141,13 +158,13 @@ impl Simulation {
 
     /// The next CPU burst of `process` is this long.
     pub fn draw_burst(&mut self, process: ProcessId) {
-        let vm = &mut self.vms[self.processes[process].vm as usize];
-        let burst_ns = match vm.source {
-            Source::Io => self.take_io(process),
-            _ => vm.cpu_burst.sample(&mut vm.streams.cpu) as f64,
-        };
         let entry = &mut self.processes[process];
         let vm = &mut self.vms[entry.vm as usize];
+        let io_ns = match vm.source {
+            Source::Io => self.storage.take_io(VmId::new(entry.vm as usize), entry.session),
+            _ => 0.0,
+        };
+        let burst_ns = io_ns + vm.cpu_burst.sample(&mut vm.streams.cpu) as f64;
         entry.phase = Phase::Compute;
         entry.burst_ns = burst_ns;
         entry.remaining_ns = entry.burst_ns;
@@ -242,7 +259,10 @@ impl Simulation {
     pub fn begin_delay(&mut self, process: ProcessId) {
         let vm = &mut self.vms[self.processes[process].vm as usize];
         vm.measured.ios += vm.ios_per_burst;
-        if vm.io.is_none() || !self.begin_ios(process) {
+        let vm = VmId::new(self.processes[process].vm as usize);
+        if self.storage.begin_burst(vm, process, &mut self.clock) {
+            self.act_on_replies();
+        } else {
             self.wait_out_delay(process);
         }
     }
@@ -404,6 +424,34 @@ impl Simulation {
         next.is_some()
     }
 
+    /// A worker has computed for its I/O, which begins; whether it takes another one.
+    fn issue(&mut self, process: ProcessId) -> bool {
+        let Process { vm, session, .. } = self.processes[process];
+        let goes_on = self.storage.issue(VmId::new(vm as usize), session, &mut self.clock);
+        self.act_on_replies();
+        goes_on
+    }
+
+    /// Does what storage has replied.
+    pub fn act_on_replies(&mut self) {
+        while let Some(reply) = self.storage.reply() {
+            match reply {
+                Reply::Run { world, work_ns } => {
+                    self.worlds[world.index()].remaining_ns = work_ns;
+                    self.clock.run(world);
+                }
+                Reply::WorkerReady(process) => self.start_worker(process),
+                Reply::Responded { vm, latency_ns } => self.record_response(vm.index(), latency_ns),
+                Reply::Completed(process) => self.wait_out_delay(process),
+                Reply::Deferred { host, io } => self.hosts[host.index()].put_off.push(Event::Io(io)),
+                Reply::Overloaded { vm, in_progress } => {
+                    let vm = self.vms[vm.index()].name.clone();
+                    self.failure = Some(RunError::Overloaded { vm, in_progress });
+                }
+            }
+        }
+    }
+
     pub fn vcpu_of(&self, world: usize) -> Option<(usize, usize)> {
         match self.worlds[world].kind {
             Kind::Vcpu { vm, index } => Some((vm, index)),
@@ -434,7 +482,6 @@ impl Process {
             remaining_ns: 0.0,
             burst_ns: 0.0,
             session,
-            ios_left: 0,
         }
     }
 }

@@ -1,8 +1,7 @@
 //! What the engine keeps of hosts, worlds, virtual machines and processes while it simulates.
 
 use crate::clock::Event;
-use crate::ids::ProcessId;
-use crate::io::VmIo;
+use crate::ids::{ControllerId, PoolId, ProcessId};
 use crate::memory::{HostMemory, VmMemory};
 use crate::parallel::Parallel;
 use crate::power::Power;
@@ -74,12 +73,6 @@ pub struct Host {
     pub groups: usize,
     pub balancing_threads: bool,
     pub balancing_host: bool,
-    /// Its ports to arrays, and the first of their depths; empty where no VM uses them.
-    pub ports: std::ops::Range<usize>,
-    pub port_depths: usize,
-    /// Its ports for the traffic of pools, and the time of a message without its transfer.
-    pub nics: std::ops::Range<usize>,
-    pub message_ns: Nanos,
     /// Failures at present: of itself and of its network; and how many of its own will never end.
     pub failures: u32,
     pub link_failures: u32,
@@ -97,11 +90,6 @@ impl Host {
             sum
         })
     }
-
-    /// Whether a machine on it cannot reach a node, which may be the host itself.
-    pub fn cut_off(&self, is_local: bool) -> bool {
-        self.link_failures > 0 && !is_local
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,11 +103,11 @@ pub enum Kind {
     },
     /// Works for a virtual controller.
     Controller {
-        index: usize,
+        index: ControllerId,
     },
     /// Serves devices of a pool.
     Service {
-        pool: usize,
+        pool: PoolId,
         thread: usize,
     },
 }
@@ -222,8 +210,6 @@ pub struct Vm {
     pub helper_work_ns: f64,
     pub helper_activity: f64,
     pub interrupt_ns: f64,
-    /// Its part of the I/O path, where it has an array.
-    pub io: Option<VmIo>,
     pub limit: Option<Limit>,
     pub throttled: bool,
     pub cosched: Option<CoschedulingThresholds>,
@@ -302,6 +288,4 @@ pub struct Process {
     pub burst_ns: f64,
     /// Number of the session in its VM.
     pub session: u32,
-    /// I/Os of this burst that are not back yet.
-    pub ios_left: u32,
 }

@@ -1,9 +1,10 @@
 //! What an observer sees of a running simulation after each event: states and accounts, nothing that can be changed.
 //! Checkers of invariants are written against this.
 
-use crate::pool::Counters;
+use crate::ids::{Id, PoolId};
 use crate::simulation::Simulation;
 use crate::state::{Kind, Phase};
+use crate::storage::{Counters, MemberView, Pool};
 use hypertwin_kernel::Nanos;
 use hypertwin_models::accounting::{Account, State};
 use hypertwin_models::topology::{Domain, Topology};
@@ -32,21 +33,6 @@ pub struct WorldView<'s> {
     pub domain: &'s Domain,
     /// Accounted time.
     pub account: &'s Account,
-}
-
-/// A copy or fragment of a placement group as an observer sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MemberView {
-    /// Its group.
-    pub group: usize,
-    /// The device that it is on, by its number in the pool: the devices of one node after those of another.
-    pub device: usize,
-    /// Whether that device can be used.
-    pub up: bool,
-    /// Bytes that it lacks.
-    pub due: u64,
-    /// Bytes that it has when it lacks nothing.
-    pub bytes: u64,
 }
 
 impl<'s> View<'s> {
@@ -116,26 +102,29 @@ impl<'s> View<'s> {
         (self.simulation.vms[vm].work_begun_ns, left)
     }
 
+    fn of(&self, pool: usize) -> &'s Pool {
+        &self.simulation.storage.pools()[PoolId::new(pool)]
+    }
+
     /// What has passed through a pool, what its members lack at present, and how many of its groups are not whole.
     pub fn pool(&self, pool: usize) -> (Counters, u64, usize) {
-        let pool = &self.simulation.pools[pool];
-        (pool.count, pool.due(), pool.degraded())
+        let pool = self.of(pool);
+        (pool.counters(), pool.data().due(), pool.data().degraded)
     }
 
     /// What has passed through a pool.
     pub fn counters(&self, pool: usize) -> Counters {
-        self.simulation.pools[pool].count
+        self.of(pool).counters()
     }
 
     /// All copies or fragments in a pool, group after group.
     pub fn members(&self, pool: usize) -> impl Iterator<Item = MemberView> + use<'s> {
-        let pool = &self.simulation.pools[pool];
-        pool.all_members()
+        self.of(pool).data().view()
     }
 
     /// I/Os of a pool that wait until enough members are there.
     pub fn suspended(&self, pool: usize) -> usize {
-        self.simulation.pools[pool].suspended_ios()
+        self.of(pool).suspended() as usize
     }
 
     /// vCPUs that the guest of a VM sees busy.

@@ -6,14 +6,14 @@ pub enum LabError {
     /// There is no code for this operating system.
     #[error("the lab measures Linux machines only")]
     NotLinux,
-    /// A parameter that cannot be measured with.
+    /// A parameter with a value that is not allowed.
     #[error("{name} is {value}; allowed: {allowed}")]
     Parameter {
-        /// Which parameter.
+        /// Its name.
         name: &'static str,
-        /// What it was.
+        /// Its value.
         value: String,
-        /// What it may be.
+        /// The values that are allowed.
         allowed: &'static str,
     },
     /// The system refused something.

@@ -1,9 +1,9 @@
-//! Contention for CPUs, for real: groups of threads, each a closed loop of think time and CPU burst, stand for virtual
-//! machines with one thread per vCPU.
+//! Real contention for CPUs: groups of threads, each a closed loop of think time and CPU burst, stand for VMs with one
+//! thread per vCPU.
 //!
 //! A thread sleeps until its think time is over, works a burst of [`crate::spin`], notes the response and begins again.
 //! In its loop it allocates nothing, takes no lock and does no input or output, so that threads meet on nothing but
-//! the CPUs. Durations come from the named streams and the distributions of the simulation. What the kernel says of
+//! the CPUs. Durations come from the named streams and the distributions of the simulation. What the kernel reports about
 //! each thread is read from outside, when the measured window begins and ends.
 
 use crate::LabError;
@@ -17,17 +17,17 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// What is run.
+/// An experiment.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
-    /// Start of every random stream.
+    /// Seed of every random stream.
     pub seed: u64,
     /// Time before the measured window.
     pub warmup_s: f64,
     /// The measured window.
     pub measured_s: f64,
-    /// Speed of the spin kernel: what makes a burst's length work.
+    /// Speed of the spin kernel, which turns the length of a burst into work.
     pub spin_units_per_s: f64,
     /// The groups.
     pub groups: Vec<Group>,
@@ -56,7 +56,7 @@ pub struct Group {
     pub tasks_file: Option<String>,
 }
 
-/// What was measured.
+/// The measurements of an experiment.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measured {
     /// The measured window as it really was.
@@ -143,7 +143,7 @@ impl Experiment {
 ///
 /// # Errors
 /// When a parameter is out of its range, a thread cannot be started, pinned or put into its control group, or `/proc`
-/// does not tell what is needed.
+/// lacks what is needed.
 pub fn run(experiment: &Experiment) -> Result<Measured, LabError> {
     experiment.check()?;
     let threads: usize = experiment.groups.iter().map(|group| group.threads).sum();
@@ -151,7 +151,7 @@ pub fn run(experiment: &Experiment) -> Result<Measured, LabError> {
     let (ready, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
     // when the loops begin and end; none if they must not begin
     let span: OnceLock<Option<(u64, u64)>> = OnceLock::new();
-    // threads outlive the last look at their accounts
+    // set after the accounts have been read for the last time: the threads live until then
     let read: OnceLock<()> = OnceLock::new();
     let seconds = |s: f64| (s * 1e9) as u64;
     std::thread::scope(|scope| {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// What several measurements of one thing say.
+/// Summary of several measurements of one thing.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Figure {
     /// Middle value.

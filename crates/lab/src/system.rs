@@ -1,4 +1,4 @@
-//! What the measurements need of Linux: clocks, pinning, sleeping, and the kernel's accounts of threads.
+//! What the measurements need from Linux: clocks, pinning, sleeping, and the kernel's accounts of threads.
 
 use crate::LabError;
 use rustix::thread::{CpuSet, sched_setaffinity};

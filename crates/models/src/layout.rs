@@ -45,7 +45,7 @@ pub struct ClientLayout {
     pub vcpus: u32,
     /// Its home node at power-on.
     pub home: usize,
-    /// Where its share of the machine's memory is, by node.
+    /// Where its share of the VM's memory is, by node.
     pub memory: Vec<NodeMemory>,
     /// Memory on its home node.
     pub local_bytes: u64,

@@ -1,9 +1,9 @@
-//! The memory system of a host: what the threads of a node get of the bandwidth of each node's memory.
+//! The memory system of a host: how much of each node's memory bandwidth the threads of a node get.
 //!
-//! **Mechanism.** The memory of a node delivers what is asked of it while that is little, and saturates smoothly at the
-//! node's bandwidth. Accesses to another node's memory take longer, and cross a link that carries so much in each
-//! direction and no more. What is scarce is divided max-min fairly among flows; a flow is what one virtual machine's threads
-//! on one node draw, and within a flow all threads are slowed alike.
+//! **Mechanism.** The memory of a node delivers what is asked of it while demand is low, and saturates smoothly at the
+//! node's bandwidth. Accesses to another node's memory take longer, and cross a link of limited bandwidth in each
+//! direction. What is scarce is divided max-min fairly among flows; a flow is what one VM's threads on one node draw, and
+//! within a flow all threads are slowed alike.
 //!
 //! **Sources.** Saturation: load bandwidth of a Xeon E5-2695 v3 socket by cores (Hofmann, "Memory Bandwidth on Haswell-EP"),
 //! to which the exponent of the curve is fitted once for all hosts. Max-min fairness: Bertsekas and Gallager, "Data

@@ -1,8 +1,8 @@
 //! The NUMA scheduler of ESXi: the home node of each NUMA client at power-on, and its moves afterwards.
 //!
-//! **Mechanism.** A virtual machine consists of NUMA clients (physical proximity domains), each with a home node. At
-//! power-on a machine whose clients together fit the cores of one node is placed there whole; otherwise each client goes
-//! to the node with the least load at that moment. Once a period, nodes are compared: while the most and the least loaded
+//! **Mechanism.** A VM consists of NUMA clients (physical proximity domains), each with a home node. At power-on a VM whose
+//! clients together fit the cores of one node is placed there whole; otherwise each client goes to the node with the
+//! least load at that moment. Once a period, nodes are compared: while the most and the least loaded
 //! differ by more than `Numa.MigImbalanceThreshold`, a client may move between them. Clients that belong together attract
 //! each other (action affinity, `Numa.LocalityWeightActionAffinity`): by default this outweighs balance, so clients that
 //! cannot be spread evenly end up on one node, and clients that can stay apart.
@@ -17,7 +17,7 @@
 /// A NUMA client as the rebalancer sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Client {
-    /// The virtual machine that it belongs to.
+    /// The VM that it belongs to.
     pub vm: usize,
     /// Its home node.
     pub home: usize,
@@ -34,7 +34,7 @@ pub struct Rules {
     pub imbalance: f64,
     /// `Numa.MigThreshold` as a fraction of a node's cores: least gain in balance for which a client moves.
     pub least_gain: f64,
-    /// Whether the attraction between the clients of a machine outweighs balance.
+    /// Whether the attraction between the clients of a VM outweighs balance.
     pub action_affinity: bool,
     /// Whether nodes are compared only when the load of one exceeds its cores.
     pub only_overcommitted: bool,
@@ -43,9 +43,9 @@ pub struct Rules {
 /// The weight of balance between nodes, against which that of action affinity is compared (assumed).
 pub const BALANCE_WEIGHT: u32 = 100;
 
-/// Home nodes of a machine's clients, in order, when it is powered on.
+/// Home nodes of a VM's clients, in order, when it is powered on.
 ///
-/// `clients` are their vCPUs; `load` tells the load of a node in cores, without this machine, each time it is looked at.
+/// `clients` are their vCPUs; `load` gives the load of a node in cores, without this VM, each time it is asked.
 pub fn home_nodes(
     clients: &[u32],
     cores_per_node: usize,
@@ -72,7 +72,7 @@ pub fn home_nodes(
 
 /// The client that moves next, and where to; `None` while the nodes are balanced or no move is worth it.
 ///
-/// `movable` tells whether a client may move at present.
+/// `movable` says whether a client may move at present.
 pub fn next_move(
     clients: &[Client],
     cores_per_node: usize,
@@ -146,7 +146,7 @@ fn loads(clients: &[Client], cores_per_node: usize, nodes: usize) -> Vec<f64> {
     load
 }
 
-/// Home nodes of one machine alone on its host after the rebalancer has settled, with every vCPU busy.
+/// Home nodes of one VM alone on its host after the rebalancer has settled, with every vCPU busy.
 pub fn settled(clients: &[u32], homes: &[usize], cores_per_node: usize, nodes: usize, rules: &Rules) -> Vec<usize> {
     let mut state: Vec<Client> = clients
         .iter()

@@ -24,7 +24,7 @@ pub struct NumaClient {
     pub home: usize,
 }
 
-/// What a scheduler is told of a world when it is added.
+/// A world as it is added to a scheduler.
 #[derive(Clone, Debug)]
 pub struct WorldSpec {
     /// Index of the world's group, in the order in which groups were added.

@@ -138,7 +138,7 @@ fn durability(
     json(&found.map_err(|mistake| mistakes(&[mistake]))?)
 }
 
-/// Virtual NUMA of every machine of a scenario, as a JSON object {"vms": {NAME: layout}}.
+/// Virtual NUMA of every VM of a scenario, as a JSON object {"vms": {NAME: layout}}.
 #[pyfunction]
 fn vnuma(scenario_json: &str) -> PyResult<String> {
     let layouts = hypertwin_engine::layouts(&parse(scenario_json)?);

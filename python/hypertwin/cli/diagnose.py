@@ -14,6 +14,7 @@ from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
 from hypertwin.errors import HypertwinError
 from hypertwin.report import diagnosis, diagnosis_page, files
+from hypertwin.report.findings import Document
 
 
 class Format(enum.StrEnum):
@@ -66,7 +67,7 @@ def command(
         found = diagnose.diagnose(
             sources or [], cluster=cluster, charts=report is not None, simulate=what_if, progress=progress
         )
-    result = {"version": _core.version(), **found.to_dict()}
+    result: Document = {"version": _core.version(), **found.to_dict()}
     if report is not None:
         writing.write_atomically(
             report, diagnosis_page.page(result, [finding.charts for finding in found.findings]).html()

@@ -25,14 +25,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from hypertwin import scenario as scenarios
 from hypertwin.diagnose import causes, what_if
 from hypertwin.diagnose.case import Case
 from hypertwin.diagnose.evidence import Evidence, Read
-from hypertwin.diagnose.rule import SEVERITIES, Finding
+from hypertwin.diagnose.rule import Finding
 from hypertwin.diagnose.rules import RULES
+from hypertwin.report import findings as documents
+from hypertwin.report.findings import SEVERITIES
 from hypertwin.scenario import Scenario
 
 ALSO_READ = (
@@ -66,7 +67,7 @@ class NotChecked:
     code: str
     needs: str
 
-    def to_dict(self) -> dict[str, str]:
+    def to_dict(self) -> documents.NotChecked:
         """As JSON has it."""
         return {"code": self.code, "needs": self.needs}
 
@@ -85,7 +86,7 @@ class Diagnosis:
     hosts: int
     vms: int
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> documents.Findings:
         """As `hypertwin diagnose --format json` prints it."""
         return {
             "cluster": self.cluster,

@@ -7,12 +7,11 @@ cluster file's is taken.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-from hypertwin import vnuma
+from hypertwin import language, vnuma
 from hypertwin.diagnose.evidence import Evidence, Read, Stat
 from hypertwin.diagnose.subjects import Busy, Host, Vm
 from hypertwin.diagnose.words import some
@@ -86,19 +85,20 @@ class Case:
     @cached_property
     def rules(self) -> list[PlacementRule]:
         """Placement rules of the scenario."""
-        data: Mapping[str, Any] = self.scenario.data if self.scenario else {}
+        if self.scenario is None:
+            return []
+        inventory = self.scenario.inventory
 
-        def members(section: str, names: Sequence[str]) -> frozenset[str]:
-            groups = data.get(section, {})
-            return frozenset(
-                member
-                for name in names
-                for member in (expanded(name, groups[name]["count"]) if name in groups else [name])
-            )
+        def members(of: Sequence[language.Host | language.Vm], names: Sequence[str]) -> frozenset[str]:
+            return frozenset(each.name for each in of if each.name in names or each.group in names)
 
         return [
-            PlacementRule(rule["kind"], members("vms", rule["vms"]), members("hosts", rule.get("hosts", ())))
-            for rule in data.get("rules", ())
+            PlacementRule(
+                kind=rule["kind"],
+                vms=members(inventory.vms, rule["vms"]),
+                hosts=members(inventory.hosts, rule.get("hosts", ())),
+            )
+            for rule in self.scenario.data.get("rules", ())
         ]
 
     def per_vcpu(self, vm: Vm, metric: str) -> Stat | None:
@@ -143,67 +143,32 @@ def _raised(stat: Stat, by: float) -> Stat:
 
 
 def _of_scenario(scenario: Scenario) -> tuple[list[Host], list[Vm]]:
-    data = scenario.data
-    hosts: dict[str, Host] = {}
-    for group, entry in data["hosts"].items():
-        for name in expanded(group, entry["count"]):
-            cores = entry["sockets"] * entry["cores_per_socket"]
-            hosts[name] = Host(
-                name=_label(entry, name),
-                key=name,
-                cores=cores,
-                threads=cores * entry["threads_per_core"],
-                nodes=entry["sockets"],
-                clock_mhz=_mhz(entry["clock"]),
-                memory_bytes=_bytes(entry["memory_per_node"]) * entry["sockets"],
-            )
-    vms = []
+    hosts = {
+        each.name: Host(
+            name=each.label or each.name,
+            key=each.name,
+            cores=each.cores,
+            threads=each.threads,
+            nodes=each.sockets,
+            clock_mhz=each.clock_hz / 1e6,
+            memory_bytes=each.memory_bytes,
+        )
+        for each in scenario.inventory.hosts
+    }
     layouts = vnuma.layouts(scenario)
-    for group, entry in data.get("vms", {}).items():
-        for name in expanded(group, entry["count"]):
-            layout = layouts.get(name)
-            vms.append(
-                Vm(
-                    name=_label(entry, name),
-                    key=name,
-                    host=hosts.get(layout["host"]) if layout else None,
-                    vcpus=entry["vcpus"],
-                    memory_bytes=layout["memory_bytes"] if layout else None,
-                    layout=layout,
-                    appliance=bool(entry.get("storage_appliance")),
-                )
-            )
+    vms = [
+        Vm(
+            name=each.label or each.name,
+            key=each.name,
+            host=hosts[each.host],
+            vcpus=each.vcpus,
+            memory_bytes=each.memory_bytes,
+            layout=layouts[each.name],
+            appliance=each.storage_appliance,
+        )
+        for each in scenario.inventory.vms
+    ]
     return list(hosts.values()), vms
-
-
-def expanded(group: str, count: int) -> list[str]:
-    """Names of the members of a group of a scenario."""
-    return [group] if count == 1 else [f"{group}-{number}" for number in range(1, count + 1)]
-
-
-def _label(entry: Mapping[str, Any], name: str) -> str:
-    return str(entry["label"]) if entry.get("label") and entry["count"] == 1 else name
-
-
-_BYTES = {
-    **{unit: 1024.0**power for power, unit in enumerate(("B", "KiB", "MiB", "GiB", "TiB", "PiB"))},
-    **{unit: 1000.0**power for power, unit in enumerate(("kB", "MB", "GB", "TB", "PB"), start=1)},
-}
-
-
-def _bytes(size: str) -> float:
-    """A size in its canonical form."""
-    number, unit = size.split()
-    return float(number) * _BYTES[unit]
-
-
-_MHZ = {"Hz": 1e-6, "kHz": 1e-3, "MHz": 1.0, "GHz": 1e3, "THz": 1e6}
-
-
-def _mhz(clock: str) -> float:
-    """A frequency in its canonical form."""
-    number, unit = clock.split()
-    return float(number) * _MHZ[unit]
 
 
 def _measured_hosts(evidence: Evidence, hosts: list[Host]) -> None:

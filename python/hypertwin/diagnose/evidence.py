@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ import polars as pl
 
 from hypertwin.ingest import formats, outside, telemetry
 from hypertwin.ingest.outside import Gap
+from hypertwin.report import findings
 
 if TYPE_CHECKING:
     import duckdb
@@ -77,9 +78,9 @@ class When:
     last: str | None
     worst: str | None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> findings.Beyond:
         """As JSON has it."""
-        return asdict(self)
+        return {"share_pct": self.share_pct, "first": self.first, "last": self.last, "worst": self.worst}
 
 
 @dataclass(frozen=True)
@@ -102,9 +103,9 @@ class Read:
         """Its times in words."""
         return f"{_time(self.first_us or 0)} to {_time(self.last_us or 0)}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> findings.Read:
         """As JSON has it."""
-        gaps = [{"what": gap.what, "costs": gap.costs} for gap in self.gaps]
+        gaps: list[findings.Gap] = [{"what": gap.what, "costs": gap.costs} for gap in self.gaps]
         return {"source": self.source, "kind": self.kind, "rows": self.rows, "gaps": gaps, "notes": list(self.notes)}
 
 

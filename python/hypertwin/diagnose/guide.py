@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from hypertwin.diagnose.rule import SEVERITIES, Band, Rule
+from hypertwin.diagnose.rule import Band, Rule
 from hypertwin.diagnose.rules import RULES
 from hypertwin.report.diagnosis import amount
+from hypertwin.report.findings import SEVERITIES
 
 _HEAD = """# Findings of `hypertwin diagnose`
 

@@ -41,7 +41,7 @@ class Loads:
         placed = [vm for each in self.hosts for vm in case.placed.get(each.key or "", [])]
         shares = {each.key: busy.stat.mean / 100 for each in placed if measured and (busy := case.busy(each))}
         usual = sum(shares.values()) / len(shares) if shares else 1.0
-        self.work = {each.key or "": (each.vcpus or 0) * shares.get(each.key, usual) for each in placed}
+        self.work = {key: (each.vcpus or 0) * shares.get(key, usual) for key, each in self.by_key.items()}
         self.full: dict[str, float] = {}
         self.most = FULL_PCT if measured else float("inf")
         """How full a host may become by several moves; of vCPUs per core nobody knows how many are too many."""

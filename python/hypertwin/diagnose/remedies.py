@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from hypertwin.diagnose.case import Case, expanded
+from hypertwin import language
+from hypertwin.diagnose.case import Case
 from hypertwin.diagnose.moves import Loads, Move
 from hypertwin.diagnose.rule import Finding
 from hypertwin.diagnose.rules.sizing import FEWEST_VCPUS, PEAK, needed
 from hypertwin.diagnose.subjects import Host, Vm
 from hypertwin.diagnose.words import GIB, some
+from hypertwin.scenario import Scenario
 
 MOST_CHANGES = 3
 """Changes that are tried for one finding."""
@@ -32,14 +34,10 @@ CALM_USAGE_PCT = 90
 """Usage of a host that has room again, where nobody waited."""
 DEEPER = 4
 """Times the depth of a queue that is tried, at least the default of `adapters`."""
-DEFAULT_DEPTH = 64
 DEEPEST_LUN = 256
 """Commands on a LUN: what drivers of adapters take at most."""
-DEEPEST_DSNRO = 256
 FILLED = 0.9
 """Share of a node's memory that a machine may have: the hypervisor has some of it."""
-DEFAULT_VCPU_MIN = 9
-"""ESXi's numa.vcpu.min."""
 NOWHERE_LOCAL = "no shape of it fits the nodes of its host better, and no other host that holds it has room"
 
 Figures = Mapping[str, float]
@@ -95,19 +93,16 @@ CONTENTION = ("cpu-ready", "co-stop", "hidden-host-saturation", "unbalanced-mons
 class Remedies:
     """Changes for findings of one case; those of a host are looked for once."""
 
-    def __init__(self, case: Case) -> None:
-        """Without looking for anything yet."""
+    def __init__(self, case: Case, scenario: Scenario) -> None:
+        """Without looking for anything yet; `scenario` is the cluster file of the case."""
         self.case = case
+        self.inventory = scenario.inventory
+        self._data: Mapping[str, Any] = json.loads(scenario.json)
         self._of_host: dict[str, tuple[Change, ...]] = {}
 
     @cached_property
     def _loads(self) -> Loads:
         return Loads(self.case)
-
-    @cached_property
-    def _data(self) -> Mapping[str, Any]:
-        data: Mapping[str, Any] = json.loads(self.case.scenario.json) if self.case.scenario else {}
-        return data
 
     def of(self, finding: Finding) -> Remedy | str:
         """What to try for a finding, or why nothing."""
@@ -161,18 +156,14 @@ class Remedies:
         if not vms:
             return None
         key = f"{host.key}-more"
-        settings = {
-            name: value for name, value in _entry(self._data["hosts"], host.key or "").items() if name != "label"
-        }
         moved = {vm.key or "": key for vm in vms}
-        sets = {f"hosts.{key}": {**settings, "count": 1}, **{f"vms.{name}.host": key for name in moved}}
+        sets = {f"hosts.{key}": unlabelled(self._group_of(host), 1), **{f"vms.{name}.host": key for name in moved}}
         text = f"add a host like {host.name}, for {len(moved)} of its machines"
         return Change(text, sets, (host.key or "",), moved, steps=NEW_HOST)
 
     # storage in the hypervisor: deeper queues, more of them
 
     def _storage(self, finding: Finding, host: Host) -> Remedy | str:
-        data = self._data
         measured = {measure.metric for measure in finding.evidence}
         if not measured & {"queued_commands", "kernel_latency_ms"}:
             return "the wait is in the array or on the way to it, not in the hypervisor: no setting of a host cures it"
@@ -182,22 +173,22 @@ class Remedies:
                 f"the cluster file has no array behind the machines of {host.name} (`vms.NAME.array`), so the twin "
                 "has no queue there"
             )
-        adapters = _entry(data["hosts"], host.key or "")["adapters"]
-        entry = _entry(data["vms"], vm.key or "")
+        adapters = self._group_of(host)["adapters"]
+        limits = language.limits()
         hosts, path = (host.key or "",), f"hosts.{host.key}.adapters"
         lun, dsnro = (
-            min(max(DEEPER * adapters[key], DEFAULT_DEPTH), most)
-            for key, most in (("lun_depth", DEEPEST_LUN), ("dsnro", DEEPEST_DSNRO))
+            min(max(DEEPER * adapters[key], limits.default_lun_depth), most)
+            for key, most in (("lun_depth", DEEPEST_LUN), ("dsnro", limits.dsnro))
         )
         deeper = {f"{path}.lun_depth": lun, f"{path}.dsnro": dsnro}
-        disks = entry.get("vdisks") or 10 * entry["controllers"]
+        most_disks = limits.controllers * limits.vdisks_per_controller
+        disks = min(max(DEEPER * self.inventory.vm[vm.key or ""].vdisks, limits.controllers), most_disks)
         more = {
-            f"vms.{vm.key}.vdisks": min(max(DEEPER * disks, 4), 15 * 4),
-            f"vms.{vm.key}.controllers": 4,
+            f"vms.{vm.key}.vdisks": disks,
+            f"vms.{vm.key}.controllers": limits.controllers,
             f"vms.{vm.key}.shared_luns": False,
         }
-        count = more[f"vms.{vm.key}.vdisks"]
-        spread = f"spread {vm.name} over {count} disks with LUNs of their own, on 4 controllers"
+        spread = f"spread {vm.name} over {disks} disks with LUNs of their own, on {limits.controllers} controllers"
         deep = f"queues of {lun} commands per LUN on {host.name} (DSNRO {dsnro})"
         changes = (
             Change(deep, deeper, hosts),
@@ -207,12 +198,8 @@ class Remedies:
         return Remedy(changes, ("io_latency_ms_mean", "queue_wait_ms"), vm, host.key)
 
     def _busiest(self, finding: Finding, host: Host) -> Vm | None:
-        """The machine of a host whose disks do what a device does, or most; only one that has an array."""
-        there = [
-            each
-            for each in self.case.placed.get(host.key or "", [])
-            if _entry(self._data["vms"], each.key or "").get("array")
-        ]
+        """The VM of a host whose disks do what a device does, or most; only one that has an array."""
+        there = [each for each in self.case.placed.get(host.key or "", []) if self.inventory.vm[each.key or ""].array]
         device = self.case.evidence.stat(finding.subject.path, "iops") if "/device/" in finding.subject.path else None
         ranked = []
         for vm in there:
@@ -228,36 +215,33 @@ class Remedies:
     # storage that takes the host's CPU: hosts of its own
 
     def _pool(self, host: Host) -> Remedy | str:
-        data = self._data
-        pools = {name: pool for name, pool in data.get("storage", {}).items() if pool["deployment"] != "two-layer"}
-        pools = {
-            name: pool
-            for name, pool in pools.items()
-            if host.key in expanded(pool["nodes"], data["hosts"].get(pool["nodes"], {"count": 1})["count"])
-        }
-        if not pools:
+        pool = next((each for each in self.inventory.pools if each.vms_on_nodes and host.key in each.hosts), None)
+        if pool is None:
             return (
                 f"the cluster file has no distributed storage (`storage`) on {host.name}: what its services cost "
                 "elsewhere, the twin cannot say"
             )
-        (name, pool), *_ = pools.items()
-        nodes = data["hosts"][pool["nodes"]]
         changes = []
-        for count in dict.fromkeys((max(nodes["count"] // 2, _members(pool["redundancy"])), nodes["count"])):
-            own = f"{name}-nodes"
+        for count in dict.fromkeys((max(len(pool.hosts) // 2, pool.redundancy.width), len(pool.hosts))):
+            own = f"{pool.name}-nodes"
             sets = {
-                f"hosts.{own}": {**{key: value for key, value in nodes.items() if key != "label"}, "count": count},
-                f"storage.{name}.nodes": own,
-                f"storage.{name}.deployment": "two-layer",
+                f"hosts.{own}": unlabelled(self._data["hosts"][pool.group], count),
+                f"storage.{pool.name}.nodes": own,
+                f"storage.{pool.name}.deployment": "two-layer",
             }
-            text = f"put {name} on {count} more hosts of its own (two layers)"
+            text = f"put {pool.name} on {count} more hosts of its own (two layers)"
             changes.append(Change(text, sets, (host.key or "",), steps=count))
         large = max(
             self.case.placed.get(host.key or "", []), key=lambda each: (each.vcpus or 0, each.name), default=None
         )
         return Remedy(tuple(changes), ("host_usage_pct", "response_ms_p95"), large, host.key)
 
-    # the shape of one machine
+    def _group_of(self, host: Host) -> Mapping[str, Any]:
+        """The keys of a host in the cluster file."""
+        group: Mapping[str, Any] = self._data["hosts"][self.inventory.host[host.key or ""].group]
+        return group
+
+    # the shape of one VM
 
     def _resized(self, finding: Finding, vm: Vm) -> Remedy | str:
         if finding.code == "remote-numa-memory":
@@ -279,7 +263,7 @@ class Remedies:
         spread = next((each for each in range(2, nodes + 1) if vcpus % each == 0 and memory <= each * node), None)
         if memory > node and spread and not shape.linux:
             part = vcpus // spread
-            numa = {"max_per_virtual_node": part, "vcpu_min": min(vcpus, DEFAULT_VCPU_MIN)}
+            numa = {"max_per_virtual_node": part, "vcpu_min": min(vcpus, language.limits().default_numa_vcpu_min)}
             text = f"spread {vm.name} over {spread} NUMA nodes (numa.vcpu.maxPerVirtualNode {part})"
             tried.append(shape.set(text, {"numa": numa, "cores_per_socket": part, "cpu_hot_add": False}))
         tried += shape.fits()
@@ -308,7 +292,7 @@ class _Shape:
         self.vcpus = vm.vcpus or 1
         self.room = topology["cores_per_socket"]
         self.cores = topology["sockets"] * self.room
-        self.linux = str(self.layout["hypervisor"]).startswith("linux")
+        self.linux = language.hypervisors()[self.layout["hypervisor"]].family == "linux"
         self.busy = case.busy(vm)
         self.peak = max(needed(self.vcpus, self.busy.most), FEWEST_VCPUS) if self.busy else None
 
@@ -436,17 +420,9 @@ def even_sockets(layout: Mapping[str, Any], vcpus: int) -> int:
     return 1
 
 
-def _entry(section: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """The group of a scenario that a host or machine is of."""
-    found: Mapping[str, Any] = section[name] if name in section else section[name.rpartition("-")[0]]
-    return found
-
-
-def _members(redundancy: str) -> int:
-    """Hosts that a scheme needs at least: `replicas-3:2` has 3, `ec-4+2` has 6."""
-    kind, _, numbers = redundancy.partition("-")
-    parts = [int(each) for each in numbers.partition(":")[0].split("+")]
-    return sum(parts) if kind == "ec" else parts[0]
+def unlabelled(group: Mapping[str, Any], count: int) -> dict[str, Any]:
+    """A group of the cluster file with this count, and without its label, which its members have already."""
+    return {**{key: value for key, value in group.items() if key != "label"}, "count": count}
 
 
 def _moved(host: Host, moves: Sequence[Move]) -> Change:

@@ -6,16 +6,15 @@ two of them, reach; `Stat.often` what a fifth of them do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
 
 from hypertwin.diagnose.case import Case
 from hypertwin.diagnose.evidence import When
 from hypertwin.diagnose.subjects import Subject
-
-SEVERITIES = ("critical", "warning", "info")
-"""Worst first. Info: beyond what is called healthy. Warning: look at it. Critical: what the reference calls trouble."""
+from hypertwin.report import findings
+from hypertwin.report.findings import SEVERITIES, Severity
 
 OWN = frozenset(SEVERITIES)
 """Of a band none of whose limits is published."""
@@ -35,12 +34,12 @@ class Band:
     critical: float | None = None
     below: bool = False
     """Whether small values are the bad ones."""
-    own: frozenset[str] = frozenset()
+    own: frozenset[Severity] = frozenset()
     """Severities whose limit is hypertwin's own choice; the others are published by a reference of the rule."""
 
-    def limits(self) -> list[tuple[str, float]]:
+    def limits(self) -> list[tuple[Severity, float]]:
         """(severity, limit), worst first."""
-        found = (("critical", self.critical), ("warning", self.warning), ("info", self.info))
+        found = zip(SEVERITIES, (self.critical, self.warning, self.info), strict=True)
         return [(severity, limit) for severity, limit in found if limit is not None]
 
     @property
@@ -48,14 +47,14 @@ class Band:
         """The limit at which a finding begins."""
         return self.limits()[-1][1]
 
-    def severity(self, value: float) -> str | None:
+    def severity(self, value: float) -> Severity | None:
         """How bad a value is; None for one within bounds. A value at its limit is within."""
         for severity, limit in self.limits():
             if value < limit if self.below else value > limit:
                 return severity
         return None
 
-    def source(self, value: float) -> str:
+    def source(self, value: float) -> Literal["published", "own"]:
         """`published` or `own`: the origin of the limit that a value is judged by, the worst one that it is beyond."""
         return "own" if (self.severity(value) or self.limits()[-1][0]) in self.own else "published"
 
@@ -70,10 +69,12 @@ class Band:
         """A figure of this band's metric that is judged by it."""
         return Measure(self.metric, what, value, self.unit, self, entity, divisor, samples)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> findings.Band:
         """The band as JSON has it."""
-        limits = dict(reversed(self.limits()))
-        own = [severity for severity in limits if severity in self.own]
+        limits: findings.Limits = {}
+        for severity, limit in reversed(self.limits()):
+            limits[severity] = limit
+        own = [severity for severity, _ in reversed(self.limits()) if severity in self.own]
         return {"direction": "below" if self.below else "above", **limits, "own": own}
 
 
@@ -95,7 +96,7 @@ class Measure:
     """What is added to the telemetry's figure after the division."""
     when: When | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> findings.Figure:
         """The figure as JSON has it."""
         return {
             "metric": self.metric,
@@ -128,7 +129,7 @@ class Finding:
     """Something that is wrong, or will be."""
 
     code: str
-    severity: str
+    severity: Severity
     subject: Subject
     title: str
     figure: str
@@ -138,12 +139,12 @@ class Finding:
     advice: str
     evidence: list[Measure]
     references: tuple[Reference, ...]
-    what_if: Mapping[str, Any] | None = None
+    what_if: findings.WhatIf | None = None
     no_what_if: str | None = None
     """Why there is none, where a cluster file was given."""
     cause: tuple[str, str] | None = None
     """(code, entity) of the finding that explains this one."""
-    charts: list[Mapping[str, Any]] = field(default_factory=list)
+    charts: list[findings.Series] = field(default_factory=list)
 
     @property
     def key(self) -> tuple[str, str]:
@@ -156,7 +157,7 @@ class Finding:
         first = self.evidence[0] if self.evidence else None
         return first.band.excess(first.value) if first and first.band else 0.0
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> findings.Finding:
         """The finding as JSON has it."""
         return {
             "code": self.code,
@@ -170,10 +171,10 @@ class Finding:
             "text": self.text,
             "evidence": [measure.to_dict() for measure in self.evidence],
             "source": "; ".join(map(str, self.references)),
-            "sources": [asdict(reference) for reference in self.references],
+            "sources": [{"title": each.title, "address": each.address} for each in self.references],
             "advice": self.advice,
             "cause": {"code": self.cause[0], "entity": self.cause[1]} if self.cause else None,
-            "what_if": dict(self.what_if) if self.what_if else None,
+            "what_if": self.what_if,
             "no_what_if": self.no_what_if,
         }
 
@@ -220,7 +221,7 @@ class Rule:
         self,
         subject: Subject,
         *,
-        severity: str,
+        severity: Severity,
         title: str,
         figure: str,
         text: str,

@@ -12,14 +12,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hypertwin import run, scenario, vnuma
-from hypertwin.diagnose.case import Case, expanded
-from hypertwin.diagnose.remedies import CONTENTION, NEW_HOST, SLOWER, Change, Remedies, Remedy
+from hypertwin import _core, language, run, vnuma
+from hypertwin import scenario as scenarios
+from hypertwin.diagnose.case import Case
+from hypertwin.diagnose.remedies import CONTENTION, NEW_HOST, SLOWER, Change, Remedies, Remedy, unlabelled
 from hypertwin.diagnose.rule import Finding
 from hypertwin.diagnose.subjects import Vm
 from hypertwin.errors import HypertwinError
 from hypertwin.frame import flatten
 from hypertwin.report import ready
+from hypertwin.scenario import Scenario
 
 MOST_RUNS = 36
 """Clusters that are simulated in all, before and after changes; the worst finding of each code comes first."""
@@ -33,8 +35,6 @@ PILOT_S = 1
 WORK = 600_000
 """Transactions, I/Os and (a hundred a second) vCPUs that a run has at most: what takes it less than a second."""
 REPLICATIONS = 2
-
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 
 Progress = Callable[[str, int, int], None]
 
@@ -129,7 +129,7 @@ def add(case: Case, findings: Sequence[Finding], progress: Progress | None = Non
     """
     if case.scenario is None:
         return []
-    chosen, left_out = _within_bounds(_groups(case, findings))
+    chosen, left_out = _within_bounds(_groups(case, case.scenario, findings))
     runs = sum(1 + len(group.remedy.changes) for group in chosen)
     done = 0
     for group in chosen:
@@ -148,9 +148,9 @@ def add(case: Case, findings: Sequence[Finding], progress: Progress | None = Non
     return [f"what-ifs of {len(late)} more findings were not simulated: only {MOST_RUNS} runs are made"] if late else []
 
 
-def _groups(case: Case, findings: Sequence[Finding]) -> list[_Group]:
+def _groups(case: Case, scenario: Scenario, findings: Sequence[Finding]) -> list[_Group]:
     """What to try, for the worst finding of each code first, then for the next ones."""
-    remedies = Remedies(case)
+    remedies = Remedies(case, scenario)
     groups: dict[tuple[object, ...], _Group] = {}
     rank: dict[tuple[object, ...], int] = {}
     seen: dict[str, int] = {}
@@ -189,21 +189,11 @@ def cut(case: Case, hosts: Sequence[str]) -> dict[str, Any] | str:
     data.pop("failures", None)
     data.pop("rules", None)
     whole = bool(data.get("storage"))  # a pool is on more hosts than those
-    kept: dict[str, Any] = {}
-    for group, host in data["hosts"].items():
-        for name in expanded(group, host["count"]):
-            if name in hosts or whole:
-                kept[name] = {**host, "count": 1}
-                kept[name].pop("label", None)
-    if whole:
-        kept = data["hosts"]
-    kept_vms: dict[str, Any] = {}
-    on = {each.key: each.layout["host"] for each in case.vms if each.key and each.layout}
-    for group, vm in data.get("vms", {}).items():
-        for name in expanded(group, vm["count"]):
-            if name in on and (whole or on[name] in hosts):
-                kept_vms[name] = {**vm, "count": 1, "host": on[name]}
-                kept_vms[name].pop("label", None)
+    inventory = case.scenario.inventory
+    kept = data["hosts"] if whole else _alone(data["hosts"], [each for each in inventory.hosts if each.name in hosts])
+    kept_vms = _alone(data["vms"], [each for each in inventory.vms if whole or each.host in hosts])
+    for name, entry in kept_vms.items():
+        entry["host"] = inventory.vm[name].host
     if len(kept_vms) > MOST_VMS:
         return f"{len(kept_vms)} machines are concerned, and more than {MOST_VMS} take too long"
     data["hosts"], data["vms"] = kept, kept_vms
@@ -211,6 +201,13 @@ def cut(case: Case, hosts: Sequence[str]) -> dict[str, Any] | str:
     data["workloads"] = {name: entry for name, entry in data.get("workloads", {}).items() if name in used}
     data["run"]["replications"] = min(data["run"]["replications"], REPLICATIONS)
     return dict(data)
+
+
+def _alone(
+    groups: Mapping[str, Mapping[str, Any]], members: Sequence[language.Host | language.Vm]
+) -> dict[str, dict[str, Any]]:
+    """Members as groups of their own."""
+    return {each.name: unlabelled(groups[each.group], 1) for each in members}
 
 
 def _simulate(case: Case, remedy: Remedy) -> _Runs | str:
@@ -237,7 +234,7 @@ def _simulate(case: Case, remedy: Remedy) -> _Runs | str:
 
 
 def _run(data: Mapping[str, Any]) -> tuple[Point, Mapping[str, Any]]:
-    loaded = scenario.loads(json.dumps(data), file="the cluster file, changed")
+    loaded = scenarios.loads(json.dumps(data), file="the cluster file, changed")
     return run.simulate(loaded).to_dict()["points"][0], vnuma.layouts(loaded)
 
 
@@ -255,20 +252,15 @@ def _changed(before: Mapping[str, Any], change: Change) -> dict[str, Any]:
     return after
 
 
-def _seconds(text: str) -> float:
-    number, unit = text.split()
-    return float(number) * _SECONDS[unit]
-
-
 def _set_times(data: dict[str, Any], seconds: float) -> None:
     settings = data["run"]
-    settings["warmup"] = f"{min(_seconds(settings['warmup']), seconds / 2):g} s"
+    settings["warmup"] = f"{min(_core.duration_s(settings['warmup']), seconds / 2):g} s"
     settings["duration"] = settings["sample_interval"] = f"{seconds:g} s"
 
 
 def _seconds_of(data: Mapping[str, Any]) -> float:
     """For how long a cut is simulated: as its scenario asks, less where much happens in a second."""
-    asked = min(_seconds(data["run"]["duration"]), DURATION_S)
+    asked = min(_core.duration_s(data["run"]["duration"]), DURATION_S)
     pilot = copy.deepcopy(dict(data))
     _set_times(pilot, min(asked, PILOT_S))
     pilot["run"]["replications"] = 1

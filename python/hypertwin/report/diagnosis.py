@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rich.console import Group as Lines
 from rich.console import RenderableType
@@ -12,8 +11,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from hypertwin.errors import printable
+from hypertwin.report.findings import SEVERITIES, Beyond, Figure, Finding, Findings, Gap, Read
 
-SEVERITIES = ("critical", "warning", "info")
 STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "bold blue"}
 MOST_ALIKE = 3
 """Stories of one code that are told in full, the worst; of more, their names."""
@@ -25,12 +24,12 @@ class Group:
     """All findings of one code that stand at one place: as first causes, or as what follows from those of one code."""
 
     code: str
-    findings: tuple[Mapping[str, Any], ...]
+    findings: tuple[Finding, ...]
     """Worst first."""
     follows: tuple[Group, ...] = ()
 
     @property
-    def worst(self) -> Mapping[str, Any]:
+    def worst(self) -> Finding:
         """The worst finding."""
         return self.findings[0]
 
@@ -48,9 +47,9 @@ class Group:
         return f"{whose}: {self.worst['figure']}"
 
 
-def by_code(findings: Iterable[Mapping[str, Any]]) -> tuple[Group, ...]:
+def by_code(findings: Iterable[Finding]) -> tuple[Group, ...]:
     """Findings as groups of one code each, the worst group first."""
-    found: dict[str, list[Mapping[str, Any]]] = {}
+    found: dict[str, list[Finding]] = {}
     for finding in findings:
         found.setdefault(finding["code"], []).append(finding)
     return tuple(Group(code, tuple(each)) for code, each in found.items())
@@ -60,12 +59,12 @@ def _severity(group: Group) -> int:
     return SEVERITIES.index(group.worst["severity"])
 
 
-def groups(found: Mapping[str, Any]) -> tuple[Group, ...]:
+def groups(found: Findings) -> tuple[Group, ...]:
     """All findings in as many lines as there are codes: first causes by code, and under each what follows, by code."""
     told = stories(found)
     place = {id(finding): number for number, finding in enumerate(found["findings"])}
     heads = by_code(sorted((story[0] for story in told), key=lambda finding: place[id(finding)]))
-    follows: dict[str, list[Mapping[str, Any]]] = {}
+    follows: dict[str, list[Finding]] = {}
     for story in told:
         follows.setdefault(story[0]["code"], []).extend(story[1:])
     whole = [
@@ -75,11 +74,11 @@ def groups(found: Mapping[str, Any]) -> tuple[Group, ...]:
     return tuple(sorted(whole, key=lambda group: min(map(_severity, (group, *group.follows)))))
 
 
-def stories(found: Mapping[str, Any]) -> list[list[Mapping[str, Any]]]:
+def stories(found: Findings) -> list[list[Finding]]:
     """Findings by their first cause, which stands first in each list; the worst story first."""
     findings = found["findings"]
     by_key = {(finding["code"], finding["entity"]): finding for finding in findings}
-    told: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    told: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         root = finding
         while root["cause"] is not None:
@@ -91,14 +90,14 @@ def stories(found: Mapping[str, Any]) -> list[list[Mapping[str, Any]]]:
     return sorted(ordered, key=lambda story: min(SEVERITIES.index(finding["severity"]) for finding in story))
 
 
-def summary(found: Mapping[str, Any]) -> str:
+def summary(found: Findings) -> str:
     """How much was found, in a sentence."""
     counts = dict.fromkeys(SEVERITIES, 0)
     for finding in found["findings"]:
         counts[finding["severity"]] += 1
     looked = ", ".join(
-        f"{found[key]} {word if found[key] != 1 else word[:-1]}"
-        for key, word in (("hosts", "hosts"), ("machines", "machines"))
+        f"{count} {word}{'s' * (count != 1)}"
+        for count, word in ((found["hosts"], "host"), (found["machines"], "machine"))
     )
     if not found["findings"]:
         limits = " in what could be checked" if found["not_checked"] else ""
@@ -110,7 +109,7 @@ def summary(found: Mapping[str, Any]) -> str:
     return f"{len(found['findings'])} finding{'s' if several else ''}{causes}: {told} ({looked})."
 
 
-def facts(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+def facts(found: Findings) -> list[tuple[str, str]]:
     """What was looked at, as (name, value)."""
     read = found["read"]
     values = sum(each["rows"] for each in read)
@@ -125,12 +124,12 @@ def facts(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def rule(finding: Mapping[str, Any]) -> str:
+def rule(finding: Finding) -> str:
     """The sources of a finding's rule, without their addresses."""
     return "; ".join(source["title"] for source in finding["sources"])
 
 
-def not_checked(found: Mapping[str, Any]) -> list[str]:
+def not_checked(found: Findings) -> list[str]:
     """What could not be checked, a line for each thing that is missing."""
     codes: dict[str, list[str]] = {}
     for each in found["not_checked"]:
@@ -138,7 +137,7 @@ def not_checked(found: Mapping[str, Any]) -> list[str]:
     return [f"{', '.join(names)}: needs {needs}" for needs, names in codes.items()]
 
 
-def remarks(found: Mapping[str, Any]) -> list[str]:
+def remarks(found: Findings) -> list[str]:
     """Notes and gaps of what was read, and of the diagnosis."""
     lines = list(found["notes"])
     for each in found["read"]:
@@ -146,11 +145,11 @@ def remarks(found: Mapping[str, Any]) -> list[str]:
     return lines + _lacking(found["read"])
 
 
-def _lacking(read: Sequence[Mapping[str, Any]]) -> list[str]:
+def _lacking(read: Sequence[Read]) -> list[str]:
     """What files lack: a line for each family of counters, such as an object of esxtop's, and files that lack it."""
     files: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for each in read:
-        families: dict[str, list[Mapping[str, str]]] = {}
+        families: dict[str, list[Gap]] = {}
         for gap in each["gaps"]:
             family, _, name = gap["what"].rpartition("\\")
             families.setdefault(family or name, []).append(gap)
@@ -170,7 +169,7 @@ def some(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def evidence(measure: Mapping[str, Any]) -> str:
+def evidence(measure: Figure) -> str:
     """A figure in words: value, band, share of the samples and when."""
     unit = f" {measure['unit']}" if measure["unit"] else ""
     text = f"{measure['what']}: {amount(measure['value'], measure['unit'])}"
@@ -188,12 +187,12 @@ def evidence(measure: Mapping[str, Any]) -> str:
     return text
 
 
-def _share(beyond: Mapping[str, Any]) -> str:
+def _share(beyond: Beyond) -> str:
     share = f"{beyond['share_pct']:.3g} % of the samples"
     if not (beyond["first"] and beyond["last"] and beyond["worst"]):
         return share
     day = beyond["first"][:10]
-    until, worst = (beyond[key].removeprefix(f"{day} ") for key in ("last", "worst"))
+    until, worst = (time.removeprefix(f"{day} ") for time in (beyond["last"], beyond["worst"]))
     return f"{share}, {beyond['first']} to {until}, worst at {worst} UTC"
 
 
@@ -208,7 +207,7 @@ def amount(value: float, unit: str) -> str:
     return f"{number.rstrip('0').rstrip('.') if '.' in number else number}{f' {unit}' if unit else ''}"
 
 
-def table(found: Mapping[str, Any]) -> RenderableType:
+def table(found: Findings) -> RenderableType:
     """The diagnosis for a terminal: all codes at a glance, then stories, worst first, then what was not checked."""
     parts: list[RenderableType] = [Text(summary(found), style="bold"), Text("")]
     if len(found["findings"]) > 1:
@@ -246,7 +245,7 @@ def _group(group: Group, sign: str) -> Text:
     return line.append(printable(group.text))
 
 
-def _story(story: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
+def _story(story: Sequence[Finding]) -> Iterator[RenderableType]:
     first, *others = story
     head = Text.assemble((f"{first['severity'].upper()} ", STYLES[first["severity"]]), (f"{first['code']}  ", "dim"))
     head.append(printable(first["title"]), style="bold")

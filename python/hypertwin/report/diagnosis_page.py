@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
 
 import plotly.graph_objects as go
 
 from hypertwin.report import diagnosis
 from hypertwin.report.charts import GRID, MUTED, PALETTE, Chart, style
+from hypertwin.report.findings import SEVERITIES, Document, Finding, Series
 from hypertwin.report.page import Page, badge, grid, hint, items, scrolling
 
 COLOURS = {"critical": "#c8382f", "warning": "#e0a100", "info": "#0f6fc6"}
 BADGES = {"critical": "fail", "warning": "open", "info": "note-badge"}
 
-Series = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
+SeriesByFinding = Mapping[tuple[str, str], Sequence[Series]]
 """What the charts of a finding show, by its code and entity."""
 
 
-def page(found: Mapping[str, Any], series: Sequence[Sequence[Mapping[str, Any]]]) -> Page:
+def page(found: Document, series: Sequence[Sequence[Series]]) -> Page:
     """The page of what `hypertwin diagnose --format json` prints; `series` are those of the findings' charts."""
     made = Page("Diagnosis" + (f" of {found['cluster']}" if found["cluster"] else ""))
     by_key = {
@@ -66,7 +66,7 @@ def _glance(group: diagnosis.Group, depth: int) -> str:
     )
 
 
-def _story(page: Page, story: Sequence[Mapping[str, Any]], series: Series) -> str:
+def _story(page: Page, story: Sequence[Finding], series: SeriesByFinding) -> str:
     """A first cause, and what follows from it by code."""
     markup = _finding(page, story[0], series, "h2")
     if len(story) > 1:
@@ -75,7 +75,7 @@ def _story(page: Page, story: Sequence[Mapping[str, Any]], series: Series) -> st
     return f'<section class="story">{markup}</section>'
 
 
-def _follows(page: Page, group: diagnosis.Group, series: Series) -> str:
+def _follows(page: Page, group: diagnosis.Group, series: SeriesByFinding) -> str:
     """What follows from a cause, of one code: one finding open, several behind a line."""
     panels = "".join(f'<div class="panel">{_finding(page, each, series, "h4")}</div>' for each in group.findings)
     if len(group.findings) == 1:
@@ -84,14 +84,14 @@ def _follows(page: Page, group: diagnosis.Group, series: Series) -> str:
     return f'<details class="more"><summary>{summary}</summary>{grid(panels, "stack")}</details>'
 
 
-def _severity(finding: Mapping[str, Any]) -> str:
+def _severity(finding: Finding) -> str:
     return badge(BADGES[finding["severity"]], finding["severity"])
 
 
 def _finding(
     page: Page,
-    finding: Mapping[str, Any],
-    series: Series,
+    finding: Finding,
+    series: SeriesByFinding,
     heading: str,
 ) -> str:
     """A finding: what, by which figures, by which rule, what to do, what the twin says, and charts."""
@@ -117,7 +117,7 @@ def _finding(
     )
 
 
-def charts(series: Sequence[Mapping[str, Any]]) -> list[Chart]:
+def charts(series: Sequence[Series]) -> list[Chart]:
     """A chart for each figure of a finding that there are samples of, with its band drawn."""
     return [Chart(_titled(each["what"]), "", _chart(each)) for each in series]
 
@@ -126,10 +126,10 @@ def _titled(what: str) -> str:
     return what.partition(", ")[0]
 
 
-def _chart(series: Mapping[str, Any]) -> go.Figure:
-    unit, band = str(series["unit"]), series["band"]
+def _chart(series: Series) -> go.Figure:
+    unit, band = series["unit"], series["band"]
     scale, shown_unit = _scale(max(series["most"], default=0.0), unit)
-    mean, most = ([value / scale for value in series[key]] for key in ("mean", "most"))
+    mean, most = ([value / scale for value in values] for values in (series["mean"], series["most"]))
     figure = go.Figure()
     hover = f"%{{y:.4~g}} {shown_unit}"
     if most != mean:
@@ -155,11 +155,11 @@ def _chart(series: Mapping[str, Any]) -> go.Figure:
     figure.update_layout(margin={"l": 58, "r": 84 if band else 14, "t": 28, "b": 40})
     highest = max([*most, 0.0])
     top = highest * 1.12
-    limits = [(name, band[name] / scale) for name in diagnosis.SEVERITIES if band and name in band]
+    limits = [(name, band[name] / scale) for name in SEVERITIES if band and name in band]
     if limits:
         nearest = min(limit for _, limit in limits)
         top = max(top, nearest * 1.25)
-        _draw_band(figure, limits, bool(band["direction"] == "below"), top)
+        _draw_band(figure, limits, band is not None and band["direction"] == "below", top)
     if unit == "%" and not limits:
         top = max(top, 105)  # a share of a whole, drawn as one
     figure.update_yaxes(range=[0, top or 1], gridcolor=GRID)

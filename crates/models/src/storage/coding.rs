@@ -8,7 +8,7 @@
 //!
 //! **Sources.** The form: the API reference of Intel ISA-L (`ec_encode_data`, `ec_encode_data_update`). The numbers: the command
 //! `hypertwin lab erasure-coding` with fragments of 1 MiB in memory, ISA-L 2.30 (AVX-512) on an AMD EPYC of family
-//! 25, model 17 (Zen 4), a virtual machine with a nominal clock of 2.596 GHz, on 2026-11-21. See
+//! 25, model 17 (Zen 4), in a VM with a nominal clock of 2.596 GHz, on 2026-11-21. See
 //! docs/models/erasure-coding.md for the figures themselves.
 //!
 //! **Validity.** Encoding and rebuilding of 3+1 to 17+3, each within 13 % of what was measured. Cycles are of the nominal
@@ -66,7 +66,7 @@ mod tests {
 
     const MIB: f64 = 1024.0 * 1024.0;
 
-    /// Nominal clock of the machine that was measured.
+    /// Nominal clock of the computer that was measured.
     const HZ: f64 = 2.596145e9;
 
     /// (data, parity, GB/s of user data encoded, rebuilt after one loss, after as many as parity, GB/s overwritten),

@@ -5,9 +5,9 @@
 //! is 1 / (n + 1) of the stroke and seek time grows with the root of the distance (Ruemmler and Wilkes, "An introduction to
 //! disk drive modeling", IEEE Computer 27(3), 1994), so seeks shrink by sqrt(2 / (n + 1)); rotation stays. A
 //! sequential operation costs its transfer only. Flash has channels, and an operation works on the one that its place is on, after
-//! what that channel was given before. A write is acknowledged from the device's buffer, and then keeps its channel busy, for
-//! long when its place is random, as the device has to collect what others left valid. So reads slow down beside
-//! writes, the more the closer these come to what the device takes for long.
+//! what that channel was given before. A write is acknowledged from the device's buffer, and then keeps its channel busy; a
+//! random write does so for longer, as the device has to collect what is still valid in the blocks that it erases. So reads
+//! slow down beside writes, and more so as these come close to the rate that the device sustains.
 //!
 //! **Sources.** Seek and rotation give the published rates of random I/O at depth 1: 15,000 revolutions 185 per second,
 //! 10,000 133, 7,200 79. Flash: round figures of data sheets of the years around 2015 (SATA 90,000 reads and 30,000 writes per
@@ -59,14 +59,14 @@ pub struct Flash {
     sequential_ns: f64,
 }
 
-/// What a disk is asked to do, and what else it has to do.
+/// An operation for a disk, and what waits behind it.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
     /// Bytes to transfer.
     pub bytes: u64,
     /// A write.
     pub write: bool,
-    /// Its place follows the operation before it.
+    /// It begins where the operation before it ended.
     pub sequential: bool,
     /// Operations waiting behind it.
     pub waiting: u32,
@@ -103,7 +103,7 @@ impl Disk {
         }
     }
 
-    /// The same disk, which takes this much of small random writes for long, if it is flash.
+    /// The same disk, which sustains this rate of small random writes, if it is flash.
     #[must_use]
     pub fn with_random_write(mut self, bytes_per_s: f64) -> Self {
         if let Times::Flash(flash) = &mut self.times {

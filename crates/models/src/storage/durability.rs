@@ -132,7 +132,7 @@ impl Group {
     }
 }
 
-/// A square matrix of probabilities: products and sums of what is not negative lose no digits.
+/// A square matrix of probabilities: products and sums of numbers that are not negative lose no digits.
 struct Matrix {
     size: usize,
     values: Vec<f64>,
@@ -240,14 +240,14 @@ impl Overhead {
     }
 }
 
-/// What durability depends on beside the scheme.
+/// What durability depends on besides the scheme.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Assumptions {
     /// Failures of one disk per year, as a fraction: 0.00405 is 0.405 %.
     pub annual_failure_rate: f64,
     /// Time from a failure until the fragment is there again, in seconds: detection and rebuild.
     pub repair_s: f64,
-    /// How many fragments of a group are rebuilt at a time. Backblaze's model does not know it.
+    /// How many fragments of a group are rebuilt at a time. Backblaze's model has no such parameter.
     pub repair: Repair,
     /// Groups in the pool, each of which may lose its data; they are taken as independent.
     pub groups: u64,

@@ -17,7 +17,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// A link of so much payload, that any command occupies for `command_ns` at least.
+    /// A link with this payload bandwidth, which any command occupies for `command_ns` at least.
     pub fn new(bytes_per_s: f64, command_ns: u64) -> Self {
         Self {
             bytes_per_ns: bytes_per_s / 1e9,
@@ -32,7 +32,7 @@ impl Link {
         self.occupy(now_ns, (bytes as f64 / self.bytes_per_ns).ceil() as u64)
     }
 
-    /// What comes at `now_ns` takes `service_ns`: how long it waits, and when it has passed.
+    /// A command that takes `service_ns` comes at `now_ns`: how long it waits, and when it has passed.
     pub fn occupy(&mut self, now_ns: u64, service_ns: u64) -> (u64, u64) {
         let service_ns = self.command_ns.max(service_ns);
         let start_ns = self.free_at_ns.max(now_ns);

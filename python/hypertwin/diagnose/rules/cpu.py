@@ -24,6 +24,7 @@ from hypertwin.diagnose.subjects import Host, Subject, Vm
 from hypertwin.diagnose.words import OFTEN, SUSTAINED
 from hypertwin.ingest import telemetry
 from hypertwin.report import ready
+from hypertwin.report.findings import Severity
 
 FAR = 3
 """Times the mean of its VM from which a single vCPU beyond the critical limit makes a finding."""
@@ -192,7 +193,7 @@ class _Vcpu:
     samples: int
 
 
-def _judged(case: Case, vm: Vm, band: Band, each: Stat, of_limit: float = 0.0) -> tuple[str | None, _Vcpu | None]:
+def _judged(case: Case, vm: Vm, band: Band, each: Stat, of_limit: float = 0.0) -> tuple[Severity | None, _Vcpu | None]:
     """How bad a VM is, and its worst vCPU where that one decides: it is far worse than the mean."""
     severity = band.severity(each.high - of_limit)
     worst = _worst_vcpu(case, vm, band)

@@ -15,7 +15,7 @@
 //! **Assumptions.** Idle logical CPUs take ready worlds of their node at once, so the L2, L3 and package periods of
 //! ESXi have nothing to do here; virtual time is kept per node. A vCPU that becomes
 //! ready displaces what runs on its own last CPU, or what has used up its quantum elsewhere, if that has had more of its
-//! entitlement. Home nodes and their moves are [`crate::numa`]'s; while a node's clients want more than its cores and
+//! entitlement. Home nodes and their moves are in [`crate::numa`]; while a node's clients want more than its cores and
 //! another node has room, their vCPUs run anywhere (VMware, "Architecting a vSphere Compute Platform": under contention
 //! vCPUs may move to other nodes), and their home, with their memory, stays.
 //!

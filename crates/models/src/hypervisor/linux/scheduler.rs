@@ -55,8 +55,8 @@ struct Task {
     deadline_ns: f64,
     /// Service owed when it left its queue, in virtual nanoseconds.
     lag_ns: f64,
-    /// It went to sleep ahead of its queue, which had been empty this many times: it is ahead until the queue's clock
-    /// passes its virtual run time, or the queue is empty again.
+    /// Set when it goes to sleep ahead of its queue: how often the queue has been empty so far. It stays ahead until the
+    /// queue's clock passes its virtual run time, or the queue is empty again.
     ahead_since: Option<u64>,
 }
 
@@ -147,7 +147,7 @@ impl LinuxScheduler {
             .take()
             .filter(|&emptied| task.cpu == cpu && emptied == queue.emptied && task.virtual_ns > clock);
         if still_ahead.is_none() {
-            // The newcomer shifts the mean towards itself: its lag is enlarged so that it is what it was afterwards.
+            // The newcomer shifts the mean towards itself: its lag is enlarged first, so that afterwards it is as intended.
             let lag = if queue.weight > 0.0 {
                 task.lag_ns * (queue.weight + weight) / queue.weight
             } else {

@@ -1,0 +1,51 @@
+//! From a scenario to its arrays.
+
+use super::Array;
+use crate::storage::disk::{DiskOwner, DiskSet};
+use crate::storage::port::Port;
+use crate::storage::queue::Queue;
+use crate::storage::shared::Shared;
+use crate::storage::site::Site;
+use hypertwin_cluster::StorageArray;
+use hypertwin_kernel::Stream;
+use hypertwin_models::storage::array::hit_ratio;
+use hypertwin_models::storage::disk::Disk;
+
+/// The arrays of a scenario, with their disks and ports.
+pub fn build(site: &Site, shared: &mut Shared) -> Vec<Array> {
+    let specs = site.scenario.arrays.iter().enumerate();
+    specs
+        .map(|(index, (name, spec))| array(index, name, spec, site, shared))
+        .collect()
+}
+
+fn array(index: usize, name: &str, spec: &StorageArray, site: &Site, shared: &mut Shared) -> Array {
+    let disk = Disk::new(spec.disks.kind);
+    let set = DiskSet {
+        owner: DiskOwner::Array(index),
+        disk,
+        depth: disk.depth,
+        stream: Stream::named(site.seed, &format!("array/{name}")),
+    };
+    let disks = shared.disks.add(set, spec.disks.count as usize);
+    let port = || Port::new(spec.port_bandwidth.bytes_per_s(), spec.port_command.nanos());
+    let ports = &mut shared.fabric.array_ports;
+    let first_port = ports.len();
+    ports.extend((0..spec.front_end_ports).map(|_| port()));
+    let working_sets = site.working_sets(|vm| vm.spec.array.as_deref() == Some(name));
+    Array {
+        name: name.to_owned(),
+        ports: first_port..ports.len(),
+        hit_ratio: hit_ratio(spec.cache.size.bytes(), working_sets),
+        latency_ns: spec.cache.latency.nanos(),
+        raid: spec.raid,
+        disks,
+        write_back: spec.cache.write_back && spec.cache.size.bytes() > 0,
+        most_pending_bytes: spec.cache.write_pending.bytes(),
+        pending: 0,
+        pending_bytes: 0,
+        queue: Queue::new(),
+        reads: 0,
+        hits: 0,
+    }
+}

@@ -1,0 +1,189 @@
+//! Storage arrays: their cache, and what a write costs their disks.
+//!
+//! **Boundary.** An array takes an I/O that has crossed the fabric, and sends it back across it. It knows no VM and no host.
+//! **Invariant.** A write that is acknowledged is counted as pending until its last disk operation is done.
+//!
+//! | file | |
+//! |---|---|
+//! | `mod.rs` | reads and writes at an array |
+//! | `build.rs` | from a scenario to its arrays |
+
+mod build;
+
+pub use build::build;
+
+use super::queue::Queue;
+use super::request::{NONE, Requests, Role, Step};
+use super::shared::Shared;
+use super::stations::{StationResult, Sums};
+use crate::clock::Clock;
+use crate::ids::{DiskId, IoId, Span};
+use hypertwin_cluster::Raid;
+use hypertwin_kernel::Nanos;
+use hypertwin_models::storage::array::write_operations;
+use std::ops::Range;
+
+/// Writes that an array keeps for its disks, whatever their size.
+const MOST_PENDING: u32 = 65_536;
+
+/// An array.
+pub struct Array {
+    pub name: String,
+    /// Its ports, by their numbers in the fabric.
+    pub ports: Range<usize>,
+    hit_ratio: f64,
+    latency_ns: Nanos,
+    raid: Raid,
+    disks: Span<DiskId>,
+    write_back: bool,
+    most_pending_bytes: u64,
+    /// Writes that are acknowledged and not on disk.
+    pending: u32,
+    pending_bytes: u64,
+    /// Writes that wait for room.
+    queue: Queue,
+    reads: u64,
+    hits: u64,
+}
+
+impl Array {
+    /// An I/O leaves its host for the array.
+    pub fn send(&self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+        let io = &shared.requests[id];
+        let mut leaves = clock.now;
+        if io.write {
+            leaves = shared.fabric.send_to_array(id, io.bytes, clock.now);
+        }
+        let time = leaves + shared.fabric.one_way_latency_ns(id) + self.latency_ns;
+        shared.requests.at(id, Step::Array, time, clock);
+    }
+
+    /// The array has looked at an I/O.
+    pub fn receive(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+        let io = &shared.requests[id];
+        if !io.write {
+            self.reads += 1;
+            let stream = shared.disks.stream(self.disks.at(0));
+            if self.hit_ratio >= 1.0 || stream.uniform() < self.hit_ratio {
+                self.hits += 1;
+                send_back(id, shared, clock);
+            } else {
+                self.queue_on_disk(id, shared, clock);
+            }
+        } else if !self.write_back {
+            self.write_disks(id, shared, clock);
+        } else if self.queue.is_empty() && self.has_room(io.bytes) {
+            self.queue.waits.add(0);
+            self.accept(id, shared, clock);
+        } else {
+            self.queue.push(clock.now, &mut shared.requests, id);
+        }
+    }
+
+    /// The cache takes a write.
+    fn accept(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+        let destage = shared.requests.part_of(id, Role::Destage);
+        self.pending += 1;
+        self.pending_bytes += u64::from(shared.requests[id].bytes);
+        self.write_disks(destage, shared, clock);
+        acknowledge(id, shared, clock);
+    }
+
+    /// Disk operations for a write.
+    fn write_disks(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+        let io = &mut shared.requests[id];
+        let (reads, writes) = write_operations(self.raid, io.sequential);
+        io.parts = reads + writes;
+        for number in 0..reads + writes {
+            let operation = shared.requests.part_of(id, Role::Operation);
+            shared.requests[operation].write = number >= reads;
+            self.queue_on_disk(operation, shared, clock);
+        }
+    }
+
+    fn queue_on_disk(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+        let stream = shared.disks.stream(self.disks.at(0));
+        let disk = self.disks.at(stream.below(self.disks.len() as u64) as usize);
+        let parent = shared.requests[id].parent;
+        let background = parent != NONE && shared.requests[parent].role == Role::Destage;
+        shared.disks.queue(disk, id, background, &mut shared.requests, clock);
+    }
+
+    /// A disk is done with an operation.
+    pub fn disk_done(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+        let io = &shared.requests[id];
+        if io.role != Role::Operation {
+            send_back(id, shared, clock);
+            return;
+        }
+        let write = io.parent;
+        shared.requests.release(id);
+        if shared.requests.part_done(write) {
+            self.written(write, shared, clock);
+        }
+    }
+
+    /// Every disk operation of a write is done.
+    fn written(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+        let io = &shared.requests[id];
+        if io.role != Role::Destage {
+            acknowledge(id, shared, clock);
+            return;
+        }
+        self.pending -= 1;
+        self.pending_bytes -= u64::from(io.bytes);
+        shared.requests.release(id);
+        while let Some(first) = self.first_that_fits(&shared.requests) {
+            self.queue.pop(clock.now, &shared.requests);
+            self.accept(first, shared, clock);
+        }
+    }
+
+    /// Whether writes wait for room.
+    pub fn is_full(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    fn has_room(&self, bytes: u32) -> bool {
+        let fits = self.pending_bytes + u64::from(bytes) <= self.most_pending_bytes;
+        self.pending == 0 || fits && self.pending < MOST_PENDING
+    }
+
+    fn first_that_fits(&self, requests: &Requests) -> Option<IoId> {
+        self.queue.first().filter(|&first| self.has_room(requests[first].bytes))
+    }
+
+    // ---- what was measured
+
+    /// Measures from now.
+    pub fn reset(&mut self, now: Nanos) {
+        self.queue.reset(now);
+        (self.reads, self.hits) = (0, 0);
+    }
+
+    /// Its ports, its cache and its disks.
+    pub fn stations(&self, shared: &Shared, now: Nanos, duration_ns: f64) -> [StationResult; 3] {
+        let named = |what: &str| format!("{}-{what}", self.name);
+        let ports = shared.fabric.array_ports[self.ports.clone()].iter();
+        let ports = Sums::of_ports(ports, now, duration_ns).result(named("front-end"), false, duration_ns);
+        let filled = self.pending_bytes as f64 / self.most_pending_bytes.max(1) as f64;
+        let cache = Sums::of([(filled, self.queue.length.mean(now), self.queue.waits)]);
+        let mut cache = cache.result(named("cache"), true, duration_ns);
+        cache.hit_pct = (self.reads > 0).then(|| 100.0 * self.hits as f64 / self.reads as f64);
+        let disks = Sums::of_disks(shared.disks.span(self.disks), now, duration_ns);
+        [ports, cache, disks.result(named("disks"), false, duration_ns)]
+    }
+}
+
+/// Data go back to the host.
+fn send_back(id: IoId, shared: &mut Shared, clock: &mut Clock) {
+    let end = shared.fabric.send_to_host(id, shared.requests[id].bytes, clock.now);
+    let time = end + shared.fabric.one_way_latency_ns(id);
+    shared.requests.at(id, Step::Host, time, clock);
+}
+
+/// The reply to a write goes back.
+fn acknowledge(id: IoId, shared: &mut Shared, clock: &mut Clock) {
+    let time = clock.now + shared.fabric.one_way_latency_ns(id);
+    shared.requests.at(id, Step::Host, time, clock);
+}

@@ -1,0 +1,237 @@
+//! Disks of arrays and pools: operations wait in a queue, and take as long as the kind of disk says.
+
+use super::queue::{Fifo, Waits};
+use super::request::{Requests, Step};
+use crate::clock::Clock;
+use crate::ids::{DiskId, IoId, PoolId, Span, Table};
+use hypertwin_kernel::{Nanos, Stream, TimeAverage};
+use hypertwin_models::storage::disk::{Disk, Operation};
+use hypertwin_models::storage::link::Link;
+
+/// Who uses a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiskOwner {
+    /// An array, by its number.
+    Array(usize),
+    Pool(PoolId),
+}
+
+/// Disks of one kind in one array or pool.
+pub struct DiskSet {
+    pub owner: DiskOwner,
+    pub disk: Disk,
+    /// Operations that one of them works on at a time.
+    pub depth: u32,
+    pub stream: Stream,
+}
+
+/// One disk.
+pub struct DiskState {
+    set: usize,
+    used: u32,
+    queue: Fifo,
+    /// Operations that nobody waits for: the others go first.
+    background: Fifo,
+    /// Flash: its channels, and the transfers beside them.
+    channels: Vec<Link>,
+    link: Link,
+    /// It has failed. What it works on ends nevertheless, and its owner looks at this.
+    pub has_failed: bool,
+    /// Operations at work, and in the queues.
+    pub busy: TimeAverage,
+    pub queued: TimeAverage,
+    pub waits: Waits,
+    /// Read and written since measuring began.
+    pub bytes: [u64; 2],
+}
+
+/// All disks.
+pub struct Disks {
+    disks: Table<DiskId, DiskState>,
+    sets: Vec<DiskSet>,
+}
+
+impl Disks {
+    pub fn new() -> Self {
+        Self {
+            disks: Table::new(),
+            sets: Vec::new(),
+        }
+    }
+
+    /// `count` new disks of a set.
+    pub fn add(&mut self, set: DiskSet, count: usize) -> Span<DiskId> {
+        let (first, link) = (self.disks.next_id(), Link::new(set.disk.bytes_per_s, 0));
+        let channels = set.disk.flash().map_or(0, |flash| flash.channels as usize);
+        for _ in 0..count {
+            self.disks.push(DiskState {
+                set: self.sets.len(),
+                used: 0,
+                queue: Fifo::default(),
+                background: Fifo::default(),
+                channels: vec![Link::new(f64::INFINITY, 0); channels],
+                link,
+                has_failed: false,
+                busy: TimeAverage::new(),
+                queued: TimeAverage::new(),
+                waits: Waits::default(),
+                bytes: [0; 2],
+            });
+        }
+        self.sets.push(set);
+        Span::new(first, count)
+    }
+
+    pub fn all(&self) -> &[DiskState] {
+        &self.disks
+    }
+
+    pub fn span(&self, disks: Span<DiskId>) -> &[DiskState] {
+        &self.disks[disks]
+    }
+
+    pub fn get(&self, disk: DiskId) -> &DiskState {
+        &self.disks[disk]
+    }
+
+    /// Who uses a disk.
+    pub fn owner(&self, disk: DiskId) -> DiskOwner {
+        self.sets[self.disks[disk].set].owner
+    }
+
+    /// Random numbers of the set that a disk is in.
+    pub fn stream(&mut self, disk: DiskId) -> &mut Stream {
+        &mut self.sets[self.disks[disk].set].stream
+    }
+
+    /// Operations that a disk works on at a time.
+    pub fn depth(&self, disk: DiskId) -> u32 {
+        self.sets[self.disks[disk].set].depth
+    }
+
+    /// A disk fails or works again.
+    pub fn set_failed(&mut self, disk: DiskId, has_failed: bool) {
+        self.disks[disk].has_failed = has_failed;
+    }
+
+    /// An operation goes to a disk; `background` if nobody waits for it.
+    pub fn queue(&mut self, disk: DiskId, id: IoId, background: bool, requests: &mut Requests, clock: &mut Clock) {
+        let io = &mut requests[id];
+        io.disk = disk;
+        io.since = clock.now;
+        let state = &mut self.disks[disk];
+        if state.used < self.sets[state.set].depth {
+            state.waits.add(0);
+            self.start(id, requests, clock);
+            return;
+        }
+        let queue = if background {
+            &mut state.background
+        } else {
+            &mut state.queue
+        };
+        queue.push(requests, id);
+        state.queued.set(clock.now, f64::from(state.waiting()));
+    }
+
+    fn start(&mut self, id: IoId, requests: &mut Requests, clock: &mut Clock) {
+        let io = &requests[id];
+        let state = &mut self.disks[io.disk];
+        let set = &mut self.sets[state.set];
+        let operation = Operation {
+            bytes: u64::from(io.bytes),
+            write: io.write,
+            sequential: io.sequential,
+            waiting: state.waiting(),
+        };
+        let now = clock.now;
+        let end = match set.disk.flash() {
+            None => {
+                let (seek, rotation) = (set.stream.uniform(), set.stream.uniform());
+                now + set.disk.service_ns(operation, seek, rotation)
+            }
+            Some(flash) => {
+                let (count, busy_ns) = flash.work(operation);
+                let first = set.stream.below(state.channels.len() as u64) as usize;
+                let mut busy_until = 0;
+                for number in 0..count as usize {
+                    let channel = (first + number) % state.channels.len();
+                    busy_until = busy_until.max(state.channels[channel].occupy(now, busy_ns).1);
+                }
+                let transferred = state.link.pass(now, operation.bytes).1;
+                match operation.write {
+                    true => flash.acknowledged_ns(transferred, busy_until),
+                    false => transferred.max(busy_until),
+                }
+            }
+        };
+        state.used += 1;
+        state.busy.set(now, f64::from(state.used));
+        requests.at(id, Step::Disk, end, clock);
+    }
+
+    /// A disk is done with an operation, and takes the next: background operations first if `background_first`.
+    pub fn finish(&mut self, id: IoId, background_first: bool, requests: &mut Requests, clock: &mut Clock) {
+        let io = &requests[id];
+        let state = &mut self.disks[io.disk];
+        debug_assert!(state.used > 0, "a disk works on what it finishes");
+        state.used -= 1;
+        state.busy.set(clock.now, f64::from(state.used));
+        if !state.has_failed {
+            state.bytes[usize::from(io.write)] += u64::from(io.bytes);
+        }
+        let (first, second) = match background_first {
+            true => (&mut state.background, &mut state.queue),
+            false => (&mut state.queue, &mut state.background),
+        };
+        if let Some(next) = first.pop(requests).or_else(|| second.pop(requests)) {
+            state.waits.add(clock.now - requests[next].since);
+            state.queued.set(clock.now, f64::from(state.waiting()));
+            self.start(next, requests, clock);
+        }
+    }
+
+    /// Whether the first background operation of a disk has waited for longer than any other.
+    pub fn background_is_older(&self, disk: DiskId, requests: &Requests) -> bool {
+        let since = |queue: &Fifo| queue.first().map(|id| requests[id].since);
+        let state = &self.disks[disk];
+        match (since(&state.background), since(&state.queue)) {
+            (Some(background), Some(other)) => background < other,
+            (background, _) => background.is_some(),
+        }
+    }
+
+    /// Takes out all operations that wait for a disk, which go no further.
+    pub fn drain(&mut self, disk: DiskId, requests: &Requests, dropped: &mut Vec<IoId>, now: Nanos) {
+        let state = &mut self.disks[disk];
+        dropped.extend(std::iter::from_fn(|| state.queue.pop(requests)));
+        dropped.extend(std::iter::from_fn(|| state.background.pop(requests)));
+        state.queued.set(now, 0.0);
+    }
+
+    /// Measures from now.
+    pub fn reset(&mut self, now: Nanos) {
+        for disk in self.disks.iter_mut() {
+            disk.busy.reset(now);
+            disk.queued.reset(now);
+            disk.waits = Waits::default();
+            disk.bytes = [0; 2];
+            disk.channels.iter_mut().for_each(|channel| channel.reset(now));
+        }
+    }
+}
+
+impl DiskState {
+    fn waiting(&self) -> u32 {
+        self.queue.len() + self.background.len()
+    }
+
+    /// The fraction of `duration_ns`, which ends now, in which it was busy.
+    pub fn utilization(&self, now: Nanos, duration_ns: f64) -> f64 {
+        if self.channels.is_empty() {
+            return self.busy.mean(now);
+        }
+        let busy_ns: u64 = self.channels.iter().map(|channel| channel.busy_ns(now)).sum();
+        busy_ns as f64 / self.channels.len() as f64 / duration_ns
+    }
+}

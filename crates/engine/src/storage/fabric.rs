@@ -1,0 +1,82 @@
+//! The fabric between hosts and arrays: the ports at both of its ends, and the path that each I/O takes between them.
+//!
+//! A path is chosen when an I/O leaves its host and kept until it is back. Today every virtual disk has one
+//! of its own; a multipathing policy would choose here, I/O by I/O.
+
+use super::port::Port;
+use super::request::PerIo;
+use crate::ids::IoId;
+use hypertwin_kernel::Nanos;
+
+/// A path from a host to an array.
+#[derive(Clone, Copy, Debug)]
+pub struct ArrayPath {
+    /// The host's port and the array's, by their numbers in the fabric.
+    pub host_port: u32,
+    pub array_port: u32,
+    pub one_way_latency_ns: Nanos,
+}
+
+/// Ports of all hosts and arrays.
+pub struct Fabric {
+    pub host_ports: Vec<Port>,
+    pub array_ports: Vec<Port>,
+    paths: PerIo<ArrayPath>,
+}
+
+impl Fabric {
+    pub fn new() -> Self {
+        Self {
+            host_ports: Vec::new(),
+            array_ports: Vec::new(),
+            paths: PerIo::new(),
+        }
+    }
+
+    /// An I/O goes to its array by this path, and comes back by it.
+    pub fn choose(&mut self, id: IoId, path: ArrayPath) {
+        self.paths.set(id, path);
+    }
+
+    /// One way of an I/O, without its data.
+    pub fn one_way_latency_ns(&self, id: IoId) -> Nanos {
+        self.paths[id].one_way_latency_ns
+    }
+
+    /// Data pass both ports on the way to the array; frames follow each other, so it takes as long as the slower one.
+    pub fn send_to_array(&mut self, id: IoId, bytes: u32, now: Nanos) -> Nanos {
+        self.ends(id)
+            .map(|port| port.send_up(now, bytes))
+            .into_iter()
+            .fold(0, Nanos::max)
+    }
+
+    /// Data pass both ports on the way to the host.
+    pub fn send_to_host(&mut self, id: IoId, bytes: u32, now: Nanos) -> Nanos {
+        self.ends(id)
+            .map(|port| port.send_down(now, bytes))
+            .into_iter()
+            .fold(0, Nanos::max)
+    }
+
+    /// The payload of a complete I/O is counted at both ports.
+    pub fn count(&mut self, id: IoId, bytes: u32, write: bool) {
+        for port in self.ends(id) {
+            port.bytes[usize::from(!write)] += u64::from(bytes);
+        }
+    }
+
+    fn ends(&mut self, id: IoId) -> [&mut Port; 2] {
+        let path = self.paths[id];
+        [
+            &mut self.host_ports[path.host_port as usize],
+            &mut self.array_ports[path.array_port as usize],
+        ]
+    }
+
+    /// Measures from now.
+    pub fn reset(&mut self, now: Nanos) {
+        let ports = self.host_ports.iter_mut().chain(&mut self.array_ports);
+        ports.for_each(|port| port.reset(now));
+    }
+}

@@ -1,0 +1,394 @@
+//! Storage: the way of an I/O from a guest's driver to a disk and back.
+//!
+//! A VM's I/O follows the route of its virtual disk to the edge of the host, crosses a fabric to an array or a network to
+//! the nodes of a pool, waits for disks, and comes back to the guest. Links need no event of their own, so an I/O which
+//! hits the array's cache costs four: its worker, its controller's world, the array's answer, the way back. A miss adds
+//! the disk.
+//!
+//! **Boundary.** [`Storage`] is told of I/Os to begin, of events, of work done by its worlds, and of hosts and devices that
+//! fail. It answers with work for its worlds and with [`Reply`]s; it sees no world, no process and no recorder. Its parts
+//! know only what is below them: path, arrays and pools never meet, and [`Storage`] hands an I/O from one to another.
+//! **Invariant.** An I/O is in one place at a time: in one queue, at work in one place, or in the calendar.
+//!
+//! | file | |
+//! |---|---|
+//! | `mod.rs` | [`Storage`]: its interface, and the wire between its parts |
+//! | `path/` | the guest's side: virtual disks, queue depths, controllers, workers |
+//! | `array/` | storage arrays |
+//! | `pool/` | distributed storage |
+//! | `disk.rs` | disks of arrays and pools |
+//! | `fabric.rs` | ports of hosts and arrays, and the path that an I/O takes between them |
+//! | `network.rs` | ports of hosts for pools, and which hosts can be reached |
+//! | `shared.rs` | what path, arrays and pools all work with; replies |
+//! | `request.rs` | records of I/Os |
+//! | `queue.rs` | queues and queue depths |
+//! | `port.rs`, `work.rs` | a port; CPU work for an I/O |
+//! | `meter.rs` | what passes through each virtual disk, for samples |
+//! | `stations.rs` | what each station of the report was asked to do |
+//! | `site.rs` | what storage is built from |
+
+mod array;
+mod disk;
+mod fabric;
+mod meter;
+mod network;
+mod path;
+mod pool;
+mod port;
+mod queue;
+mod request;
+mod shared;
+mod site;
+mod stations;
+mod work;
+
+pub use disk::DiskState;
+pub use meter::Passages;
+pub use network::HostState;
+pub use path::{Path, Target};
+pub use pool::{Counters, IncidentReport, MemberView, Pool, PoolReport, PoolResult, PoolTimeline, What, summarise};
+pub use queue::Waits;
+pub use shared::Reply;
+pub use site::{Site, SiteVm, nodes_of, service_threads};
+pub use stations::{Station, StationResult, Sums};
+
+use crate::clock::Clock;
+use crate::ids::{ControllerId, DiskId, HostId, IoId, PoolId, ProcessId, Table, VmId, WorldId};
+use array::Array;
+use disk::{DiskOwner, Disks};
+use fabric::Fabric;
+use hypertwin_kernel::{Histogram, Nanos};
+use network::{Network, NetworkHost};
+use path::PathBuilder;
+use pool::Outcome;
+use request::{Requests, Role, Step};
+use shared::Shared;
+use std::collections::VecDeque;
+
+/// Records of I/Os and their parts beyond which a run is given up.
+const MOST_RECORDS: usize = 16_000_000;
+
+/// The storage of a cluster.
+pub struct Storage {
+    path: Path,
+    arrays: Vec<Array>,
+    pools: Table<PoolId, Pool>,
+    shared: Shared,
+}
+
+impl Storage {
+    /// The storage of a scenario; [`Self::start`] sets it going.
+    pub fn new(site: &Site) -> Self {
+        let mut storage = Self::empty(site.hosts.len());
+        let shared = &mut storage.shared;
+        storage.pools = pool::build(site, shared);
+        storage.arrays = array::build(site, shared);
+        storage.path = PathBuilder::new(site, &storage.arrays, &storage.pools, &mut shared.fabric).build();
+        storage
+    }
+
+    /// The storage of hosts without VMs.
+    pub fn empty(hosts: usize) -> Self {
+        Self {
+            path: Path::empty(),
+            arrays: Vec::new(),
+            pools: Table::new(),
+            shared: Shared {
+                requests: Requests::default(),
+                disks: Disks::new(),
+                fabric: Fabric::new(),
+                network: Network {
+                    hosts: (0..hosts).map(|_| NetworkHost::new()).collect(),
+                },
+                replies: VecDeque::new(),
+            },
+        }
+    }
+
+    /// Deals the I/Os that generators keep outstanding to their workers.
+    pub fn start(&mut self, clock: &mut Clock) {
+        self.path.fill_workers(&mut self.shared, clock);
+    }
+
+    // ---- from the guest
+
+    /// The I/Os of a burst of `process` begin; `false` if there are none. When all are back: [`Reply::Completed`].
+    pub fn begin_burst(&mut self, vm: VmId, process: ProcessId, clock: &mut Clock) -> bool {
+        let due = self.path.begin_burst(vm, process);
+        for _ in 0..due {
+            let id = self.path.next_of_burst(vm, process, &mut self.shared.requests);
+            self.submit(id, clock);
+        }
+        due > 0
+    }
+
+    /// A worker of a generator is idle: whether it has something to do.
+    pub fn start_worker(&mut self, vm: VmId, session: u32) -> bool {
+        self.path.start_worker(vm, session).is_some()
+    }
+
+    /// A worker takes its next I/O: its work for that and for interrupts, in nanoseconds alone on a core at the reference
+    /// clock, beside the work of the workload itself.
+    pub fn take_io(&mut self, vm: VmId, session: u32) -> f64 {
+        self.path.take_io(vm, session, &self.shared.requests)
+    }
+
+    /// A worker has computed for its I/O, which begins; whether the worker takes another one.
+    pub fn issue(&mut self, vm: VmId, session: u32, clock: &mut Clock) -> bool {
+        let id = self.path.issue(vm, session);
+        self.submit(id, clock);
+        self.path.goes_on(vm, session)
+    }
+
+    // ---- from the processors
+
+    /// The world of a controller is done with a request: its work for the next, or `None` if it is idle.
+    pub fn next_on_controller(&mut self, controller: ControllerId, clock: &mut Clock) -> Option<f64> {
+        let id = self
+            .path
+            .finish_on_controller(controller, clock.now, &self.shared.requests);
+        self.advance(id, clock);
+        self.path
+            .start_on_controller(controller, clock.now, &self.shared.requests)
+    }
+
+    /// A thread of a pool's service is done with an operation: its work for the next, or `None` if it is idle.
+    pub fn next_on_service(&mut self, pool: PoolId, thread: usize, clock: &mut Clock) -> Option<f64> {
+        self.pools[pool].next_on_service(thread, &mut self.shared, clock)
+    }
+
+    // ---- events
+
+    /// Something happens to an I/O.
+    pub fn on_io(&mut self, id: IoId, clock: &mut Clock) {
+        let shared = &mut self.shared;
+        match shared.requests[id].step {
+            Step::Issue => self.path.on_issue(id, shared),
+            Step::Array => {
+                let array = self.path.array_of(&shared.requests[id]);
+                self.arrays[array].receive(id, shared, clock);
+            }
+            Step::Disk => self.disk_done(id, clock),
+            Step::Host => self.complete(id, clock),
+            Step::Arrive(pool) => self.pools[pool].arrive(id, shared, clock),
+            Step::Back(pool) => {
+                let outcome = self.pools[pool].leg_back(id, shared, clock);
+                self.follow(pool, outcome, clock);
+            }
+            Step::Retry(pool) => {
+                let outcome = self.pools[pool].retry(id, shared, clock);
+                self.follow(pool, outcome, clock);
+            }
+        }
+    }
+
+    /// A pool replaces what has been away for long enough.
+    pub fn on_detect(&mut self, pool: PoolId, clock: &mut Clock) {
+        let outcome = self.pools[pool].detect(&mut self.shared, clock);
+        self.follow(pool, outcome, clock);
+    }
+
+    /// The next reply of storage.
+    #[inline]
+    pub fn reply(&mut self) -> Option<Reply> {
+        self.shared.replies.pop_front()
+    }
+
+    // ---- failures
+
+    /// What works of a host has changed. Pools find out by [`Self::reassess`].
+    pub fn set_host(&mut self, host: HostId, state: HostState) {
+        self.shared.network.hosts[host].state = state;
+    }
+
+    /// A device of a pool, by its number there, fails or returns.
+    pub fn change_device(&mut self, pool: PoolId, device: usize, fails: bool, is_forever: bool) {
+        let (disk, has_failed) = self.pools[pool].change_device(device, fails, is_forever);
+        self.shared.disks.set_failed(disk, has_failed);
+    }
+
+    /// A metadata server of a pool fails or returns.
+    pub fn change_metadata_server(&mut self, pool: PoolId, server: usize, fails: bool) {
+        self.pools[pool].change_metadata_server(server, fails);
+    }
+
+    /// Something that a pool depends on has changed: what that means for its data.
+    pub fn reassess(&mut self, pool: PoolId, what: What, clock: &mut Clock) {
+        let lost_before = self.pools[pool].lost_bytes();
+        let outcome = self.pools[pool].reassess(&mut self.shared, clock);
+        self.follow(pool, outcome, clock);
+        self.pools[pool].record(what, lost_before, &self.shared.network, clock.now);
+    }
+
+    // ---- between the parts
+
+    /// The guest's driver takes an I/O.
+    fn submit(&mut self, id: IoId, clock: &mut Clock) {
+        let Shared { requests, replies, .. } = &mut self.shared;
+        if requests.len() > MOST_RECORDS {
+            replies.push_back(Reply::Overloaded {
+                vm: self.path.vm_of(&requests[id]),
+                in_progress: requests.len(),
+            });
+        }
+        let parts = self.path.begin(id, clock.now, requests);
+        if parts == 1 {
+            self.advance(id, clock);
+            return;
+        }
+        for part in 0..parts {
+            let child = self.path.split(id, part, &mut self.shared.requests);
+            self.advance(child, clock);
+        }
+    }
+
+    /// Takes an I/O along its route until it has to wait or leaves the host.
+    fn advance(&mut self, id: IoId, clock: &mut Clock) {
+        let shared = &mut self.shared;
+        if !self.path.advance(id, shared, clock.now) {
+            return;
+        }
+        match *self.path.leave(id, clock.now, &shared.requests) {
+            Target::Array { array, path, .. } => {
+                shared.fabric.choose(id, path);
+                self.arrays[array].send(id, shared, clock);
+            }
+            Target::Pool { pool, .. } => {
+                let address = self.path.address(&shared.requests[id]);
+                let outcome = self.pools[pool].begin(id, address, shared, clock);
+                self.follow(pool, outcome, clock);
+            }
+        }
+    }
+
+    /// A disk is done with an operation, and takes the next. What somebody waits for goes first, except while writes
+    /// wait for background operations to make room.
+    fn disk_done(&mut self, id: IoId, clock: &mut Clock) {
+        let shared = &mut self.shared;
+        let disk = shared.requests[id].disk;
+        match shared.disks.owner(disk) {
+            DiskOwner::Array(array) => {
+                let array = &mut self.arrays[array];
+                shared.disks.finish(id, array.is_full(), &mut shared.requests, clock);
+                array.disk_done(id, shared, clock);
+            }
+            DiskOwner::Pool(index) => {
+                let pool = &mut self.pools[index];
+                // in turn, so that writes without end leave something for reads and for rebuilding
+                let background_first =
+                    pool.journal_is_full(disk) && shared.disks.background_is_older(disk, &shared.requests);
+                shared.disks.finish(id, background_first, &mut shared.requests, clock);
+                let outcome = pool.disk_done(id, shared, clock);
+                self.follow(index, outcome, clock);
+            }
+        }
+    }
+
+    /// Acts on what a pool has done.
+    fn follow(&mut self, pool: PoolId, outcome: Outcome, clock: &mut Clock) {
+        match outcome {
+            Outcome::Pending => {}
+            Outcome::Complete(id) => self.complete(id, clock),
+            Outcome::Resume => {
+                let mut suspended = self.pools[pool].take_suspended();
+                while let Some(id) = suspended.pop(&self.shared.requests) {
+                    let outcome = self.pools[pool].attempt(id, &mut self.shared, clock);
+                    self.follow(pool, outcome, clock);
+                }
+            }
+        }
+    }
+
+    /// An I/O is back at its host: its slots go to those that wait, and the guest hears of it now or with a later one.
+    fn complete(&mut self, id: IoId, clock: &mut Clock) {
+        if !self.path.reaches_vm(id, &mut self.shared, clock.now) {
+            return;
+        }
+        for depth in self.path.route(&self.shared.requests[id]).depths_backwards() {
+            if let Some(next) = self.path.free_slot(depth, clock.now, &self.shared.requests) {
+                self.advance(next, clock);
+            }
+        }
+        self.path.interrupt(id, &mut self.shared, clock);
+    }
+
+    // ---- for reading
+
+    /// Host of the VM that an I/O is of; `None` where an I/O may concern several hosts.
+    pub fn host_of(&self, id: IoId) -> Option<HostId> {
+        let io = &self.shared.requests[id];
+        debug_assert!(io.role != Role::Leg || !self.pools.is_empty(), "only pools have legs");
+        self.pools.is_empty().then(|| self.path.host_of(io))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn pools(&self) -> &Table<PoolId, Pool> {
+        &self.pools
+    }
+
+    /// Name of an array.
+    pub fn array_name(&self, array: usize) -> &str {
+        &self.arrays[array].name
+    }
+
+    /// All disks, and how many operations one works on at a time.
+    pub fn disks(&self) -> &[DiskState] {
+        self.shared.disks.all()
+    }
+
+    /// Operations that a disk works on at a time.
+    pub fn disk_depth(&self, disk: DiskId) -> u32 {
+        self.shared.disks.depth(disk)
+    }
+
+    // ---- measuring
+
+    /// Counts from now what passes through each virtual disk: see [`Path::passages`].
+    pub fn start_meter(&mut self) {
+        self.path.start_meter();
+    }
+
+    /// Measures from now.
+    pub fn reset(&mut self, now: Nanos) {
+        self.path.reset(now);
+        self.arrays.iter_mut().for_each(|array| array.reset(now));
+        self.pools.iter_mut().for_each(|pool| pool.reset(now));
+        self.shared.disks.reset(now);
+        self.shared.fabric.reset(now);
+        self.shared.network.reset(now);
+    }
+
+    /// What was measured of every pool in `duration_ns`.
+    pub fn pool_results(&self, now: Nanos, duration_ns: f64) -> Vec<PoolResult> {
+        let pools = self.pools.iter();
+        pools.map(|pool| pool.result(&self.shared, now, duration_ns)).collect()
+    }
+
+    /// Per group: latencies of VMs that keep no distribution of their own; empty without arrays and pools.
+    pub fn take_distributions(&mut self) -> Vec<Histogram> {
+        self.path.take_distributions()
+    }
+
+    /// What was measured in `duration_ns` of the ports of a host to arrays.
+    pub fn ports_station(&self, host: HostId, now: Nanos, duration_ns: f64) -> Option<Sums> {
+        let ports = self.path.adapters(host)?.ports.clone();
+        let ports = self.shared.fabric.host_ports[ports].iter();
+        Some(Sums::of_ports(ports, now, duration_ns))
+    }
+
+    /// What was measured of arrays and pools in `duration_ns`; `run` is the fraction of time that a world ran.
+    pub fn target_stations(
+        &self,
+        run: &impl Fn(WorldId) -> f64,
+        now: Nanos,
+        duration_ns: f64,
+    ) -> impl Iterator<Item = StationResult> {
+        let arrays = self.arrays.iter();
+        let arrays = arrays.flat_map(move |array| array.stations(&self.shared, now, duration_ns));
+        let pools = self.pools.iter();
+        arrays.chain(pools.flat_map(move |pool| pool.stations(&self.shared, run, now, duration_ns)))
+    }
+}

@@ -1,0 +1,87 @@
+//! The network that pools use: the ports of hosts, and which hosts can be reached.
+
+use super::port::Port;
+use crate::ids::{HostId, Id, Table};
+use hypertwin_kernel::Nanos;
+
+/// What works of a host at present.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostState {
+    pub is_up: bool,
+    /// Whether its network works.
+    pub is_linked: bool,
+    /// It will never return.
+    pub is_gone: bool,
+}
+
+impl HostState {
+    /// Whether other hosts can reach it.
+    pub fn is_reachable(self) -> bool {
+        self.is_up && self.is_linked
+    }
+}
+
+/// A host as the network sees it.
+pub struct NetworkHost {
+    pub state: HostState,
+    /// Its ports; none where no pool is used or carried.
+    pub ports: Vec<Port>,
+    /// Time of a message without its transfer.
+    pub message_ns: Nanos,
+}
+
+impl NetworkHost {
+    /// A host that takes no part.
+    pub fn new() -> Self {
+        Self {
+            state: HostState {
+                is_up: true,
+                is_linked: true,
+                is_gone: false,
+            },
+            ports: Vec::new(),
+            message_ns: 0,
+        }
+    }
+
+    fn port_for(&mut self, peer: HostId) -> &mut Port {
+        let number = peer.index() % self.ports.len();
+        &mut self.ports[number]
+    }
+}
+
+/// All hosts.
+pub struct Network {
+    pub hosts: Table<HostId, NetworkHost>,
+}
+
+impl Network {
+    /// What works of a host.
+    pub fn state(&self, host: HostId) -> HostState {
+        self.hosts[host].state
+    }
+
+    /// Time of a message between two hosts, without its transfer.
+    pub fn message_ns(&self, from: HostId, to: HostId) -> Nanos {
+        self.hosts[from].message_ns.max(self.hosts[to].message_ns)
+    }
+
+    /// When data that leave a host now have passed its port and that of another.
+    pub fn transmit(&mut self, from: HostId, to: HostId, bytes: u32, now: Nanos) -> Nanos {
+        if from == to {
+            return now;
+        }
+        let out = self.hosts[from].port_for(to);
+        out.bytes[0] += u64::from(bytes);
+        let left = out.send_up(now, bytes);
+        let into = self.hosts[to].port_for(from);
+        into.bytes[1] += u64::from(bytes);
+        left.max(into.send_down(now, bytes))
+    }
+
+    /// Measures from now.
+    pub fn reset(&mut self, now: Nanos) {
+        let ports = self.hosts.iter_mut().flat_map(|host| &mut host.ports);
+        ports.for_each(|port| port.reset(now));
+    }
+}

@@ -1,0 +1,72 @@
+//! Virtual controllers: the world of each works on one request after another, and coalesces interrupts.
+
+use crate::ids::{DepthId, IoId, WorldId};
+use crate::storage::queue::{Fifo, Queue};
+use crate::storage::request::{NONE, Requests};
+use hypertwin_kernel::Nanos;
+use hypertwin_models::storage::virtual_controller::Coalescing;
+
+/// A virtual controller and the world that works for it.
+pub struct Controller {
+    pub world: WorldId,
+    /// Its ring of requests.
+    pub ring: DepthId,
+    /// Work of the world for a request, in nanoseconds alone on a core at nominal clock.
+    pub work_ns: f64,
+    /// What waits for the world.
+    pub queue: Queue,
+    current: IoId,
+    /// The world has no work and waits.
+    is_idle: bool,
+    /// Complete I/Os that wait for an interrupt.
+    completed: Fifo,
+    coalescing: Coalescing,
+}
+
+impl Controller {
+    pub fn new(world: WorldId, ring: DepthId, work_ns: f64) -> Self {
+        Self {
+            world,
+            ring,
+            work_ns,
+            queue: Queue::new(),
+            current: NONE,
+            is_idle: true,
+            completed: Fifo::default(),
+            coalescing: Coalescing::default(),
+        }
+    }
+
+    /// Whether the world waits for something to do. While it goes from one request to the next, it does not.
+    pub fn is_idle(&self) -> bool {
+        self.is_idle
+    }
+
+    /// Gives the world its next request; without one it is idle from now on.
+    pub fn start(&mut self, now: Nanos, requests: &Requests) -> Option<IoId> {
+        let next = self.queue.pop(now, requests);
+        self.is_idle = next.is_none();
+        self.current = next.unwrap_or(NONE);
+        next
+    }
+
+    /// The request that the world is done with.
+    pub fn finish(&mut self) -> IoId {
+        debug_assert!(
+            self.current != NONE,
+            "the world of a controller runs only for a request"
+        );
+        std::mem::replace(&mut self.current, NONE)
+    }
+
+    /// An I/O is complete; whether the guest is interrupted for it and all that were before.
+    pub fn complete(&mut self, id: IoId, in_flight: u32, now: Nanos, requests: &mut Requests) -> bool {
+        self.completed.push(requests, id);
+        self.coalescing.interrupts(now, in_flight)
+    }
+
+    /// The next I/O that the guest hears of.
+    pub fn next_completed(&mut self, requests: &Requests) -> Option<IoId> {
+        self.completed.pop(requests)
+    }
+}

@@ -1,0 +1,479 @@
+//! The guest's side of storage: from the guest's driver to the edge of the host, and back to the guest.
+//!
+//! An I/O follows the [`Route`] of its virtual disk. It takes a slot in one queue depth after another, waits where there
+//! is none, and is worked on by the world of its virtual controller. At the end of its route it leaves for its
+//! [`Target`]; when it is back, it gives all slots back, and the guest hears of it by the next interrupt.
+//!
+//! **Boundary.** Knows no array and no pool beyond the target's number: [`super::Storage`] hands an I/O over that leaves.
+//! **Invariant.** An I/O holds exactly one slot of each depth that it has passed, until it completes.
+//!
+//! | file | |
+//! |---|---|
+//! | `mod.rs` | an I/O's way along its route, and its completion |
+//! | `vm.rs` | a VM: what its I/Os are like, and what is measured |
+//! | `vdisk.rs` | a virtual disk, its route and its target: what to extend for another transport |
+//! | `worker.rs` | threads of a generator |
+//! | `controller.rs` | a virtual controller, its world and its interrupts |
+//! | `build.rs` | from a scenario to all of these: which depths a route has, and which path a LUN is reached by |
+
+mod build;
+mod controller;
+mod vdisk;
+mod vm;
+mod worker;
+
+pub use build::PathBuilder;
+pub use vdisk::{Target, Vdisk};
+pub use vm::VmIo;
+
+use super::meter::{Meter, Passages};
+use super::pool::Address;
+use super::queue::QueueDepth;
+use super::request::{Io, Issuer, NONE, Requests, Role, Step};
+use super::shared::{Reply, Shared};
+use super::stations::{Station, StationResult, Sums};
+use crate::clock::Clock;
+use crate::ids::{ControllerId, DepthId, HostId, Id, IoId, ProcessId, Span, Table, VdiskId, VmId, WorkerId, WorldId};
+use controller::Controller;
+use hypertwin_kernel::{Histogram, Nanos};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use vdisk::{Route, Stage};
+use vm::Vms;
+use worker::Worker;
+
+/// The path of all VMs.
+pub struct Path {
+    vms: Vms,
+    vdisks: Table<VdiskId, Vdisk>,
+    depths: Table<DepthId, QueueDepth>,
+    controllers: Table<ControllerId, Controller>,
+    workers: Table<WorkerId, Worker>,
+    /// Ports of hosts to arrays, of those that use them.
+    adapters: BTreeMap<HostId, Adapters>,
+    /// Per process: I/Os of its burst that are not back.
+    outstanding: Vec<u32>,
+    /// Per group: latencies of VMs that keep no distribution of their own; empty without virtual disks.
+    distributions: Vec<Histogram>,
+    /// Stations of the report, with their positions in [`QueueDepth::station`].
+    stations: BTreeMap<Station, usize>,
+    /// Where somebody looks at a run sample by sample.
+    meter: Option<Meter>,
+}
+
+/// Ports of one host to arrays, by their numbers in the fabric, and the depth of each.
+pub struct Adapters {
+    pub ports: Range<usize>,
+    pub depths: Span<DepthId>,
+}
+
+impl Path {
+    /// A path of no VMs.
+    pub fn empty() -> Self {
+        Self {
+            vms: Vms::new(),
+            vdisks: Table::new(),
+            depths: Table::new(),
+            controllers: Table::new(),
+            workers: Table::new(),
+            adapters: BTreeMap::new(),
+            outstanding: Vec::new(),
+            distributions: Vec::new(),
+            stations: BTreeMap::new(),
+            meter: None,
+        }
+    }
+
+    // ---- from the guest
+
+    /// I/Os that a burst of a transaction of `process` begins with.
+    pub fn begin_burst(&mut self, vm: VmId, process: ProcessId) -> u32 {
+        if self.vms.get(vm).is_none() {
+            return 0;
+        }
+        let due = self.vms[vm].due();
+        if self.outstanding.len() <= process.index() {
+            self.outstanding.resize(process.index() + 1, 0);
+        }
+        self.outstanding[process.index()] = due;
+        due
+    }
+
+    /// The next I/O of a burst.
+    pub fn next_of_burst(&mut self, vm: VmId, process: ProcessId, requests: &mut Requests) -> IoId {
+        let vdisk = self.vms[vm].next_vdisk();
+        requests.allocate(Issuer::Process(process), vdisk)
+    }
+
+    /// The guest's driver takes an I/O; in how many parts it goes on, 1 if it is not split.
+    pub fn begin(&mut self, id: IoId, now: Nanos, requests: &mut Requests) -> u32 {
+        let io = &mut requests[id];
+        let vm = &mut self.vms[self.vdisks[io.vdisk].vm];
+        vm.draw(io);
+        io.issued = now;
+        io.stage = 0;
+        if io.bytes <= vm.largest {
+            return 1;
+        }
+        io.parts = io.bytes.div_ceil(vm.largest);
+        io.parts
+    }
+
+    /// One part of an I/O that is split.
+    pub fn split(&self, id: IoId, part: u32, requests: &mut Requests) -> IoId {
+        let whole = &requests[id];
+        let (bytes, largest) = (whole.bytes, self.vms[self.vdisks[whole.vdisk].vm].largest);
+        let child = requests.part_of(id, Role::Request);
+        requests[child].bytes = largest.min(bytes - part * largest);
+        child
+    }
+
+    fn worker_of(&self, vm: VmId, session: u32) -> WorkerId {
+        self.vms[vm].workers.at(session as usize)
+    }
+
+    /// The process of a worker that is idle and has something to do: it has to be started.
+    pub fn start_worker(&mut self, vm: VmId, session: u32) -> Option<ProcessId> {
+        let worker = self.worker_of(vm, session);
+        self.workers[worker].start()
+    }
+
+    /// A worker takes its next I/O: its work for it, without that of the workload itself.
+    pub fn take_io(&mut self, vm: VmId, session: u32, requests: &Requests) -> f64 {
+        let worker = self.worker_of(vm, session);
+        self.workers[worker].take(requests) + self.vms[vm].guest_ns
+    }
+
+    /// The I/O that a worker has computed for.
+    pub fn issue(&mut self, vm: VmId, session: u32) -> IoId {
+        let worker = self.worker_of(vm, session);
+        self.workers[worker].issue()
+    }
+
+    /// Whether a worker goes on with another I/O.
+    pub fn goes_on(&mut self, vm: VmId, session: u32) -> bool {
+        let worker = self.worker_of(vm, session);
+        self.workers[worker].goes_on()
+    }
+
+    /// An I/O of a generator goes to its worker now, or when the rate allows it.
+    fn reissue(&mut self, id: IoId, worker: WorkerId, shared: &mut Shared, clock: &mut Clock) {
+        if !self.is_throttled(id, &mut shared.requests, clock) {
+            self.hand_to_worker(id, worker, shared);
+        }
+    }
+
+    /// Whether the rate does not allow an I/O yet. It comes when it does.
+    fn is_throttled(&mut self, id: IoId, requests: &mut Requests, clock: &mut Clock) -> bool {
+        let time = self.vms[self.vdisks[requests[id].vdisk].vm].next_issue(clock.now);
+        let is_throttled = time > clock.now;
+        if is_throttled {
+            requests.at(id, Step::Issue, time, clock);
+        }
+        is_throttled
+    }
+
+    fn hand_to_worker(&mut self, id: IoId, worker: WorkerId, shared: &mut Shared) {
+        let worker = &mut self.workers[worker];
+        worker.push(&mut shared.requests, id);
+        if let Some(process) = worker.start() {
+            shared.replies.push_back(Reply::WorkerReady(process));
+        }
+    }
+
+    /// The rate allows an I/O.
+    pub fn on_issue(&mut self, id: IoId, shared: &mut Shared) {
+        let Issuer::Worker(worker) = shared.requests[id].issuer else {
+            unreachable!("only generators have a rate");
+        };
+        self.hand_to_worker(id, worker, shared);
+    }
+
+    /// Deals the I/Os that generators keep outstanding to their workers, who begin when their processes do.
+    pub fn fill_workers(&mut self, shared: &mut Shared, clock: &mut Clock) {
+        let generators = self.vms.iter().filter(|(_, vm)| vm.outstanding > 0);
+        let generators: Vec<_> = generators
+            .map(|(_, vm)| (vm.outstanding, vm.vdisks, vm.workers))
+            .collect();
+        for (outstanding, vdisks, workers) in generators {
+            for number in 0..outstanding {
+                let worker = workers.at(number % workers.len());
+                let vdisk = vdisks.at(number % vdisks.len());
+                let id = shared.requests.allocate(Issuer::Worker(worker), vdisk);
+                if !self.is_throttled(id, &mut shared.requests, clock) {
+                    self.workers[worker].push(&mut shared.requests, id);
+                }
+            }
+        }
+    }
+
+    // ---- along the route
+
+    /// Takes an I/O along its route until it has to wait; `true` if it leaves the host.
+    pub fn advance(&mut self, id: IoId, shared: &mut Shared, now: Nanos) -> bool {
+        loop {
+            let io = &mut shared.requests[id];
+            let stage = self.vdisks[io.vdisk].route.stage(io.stage);
+            io.stage += 1;
+            match stage {
+                Stage::Depth(depth) => {
+                    if !self.depths[depth].enter(now, &mut shared.requests, id) {
+                        return false;
+                    }
+                }
+                Stage::Controller => {
+                    self.queue_on_controller(id, shared, now);
+                    return false;
+                }
+                Stage::Out => return true,
+            }
+        }
+    }
+
+    fn queue_on_controller(&mut self, id: IoId, shared: &mut Shared, now: Nanos) {
+        let index = self.vdisks[shared.requests[id].vdisk].controller;
+        if let Some(meter) = &mut self.meter {
+            meter.enter(id, now);
+        }
+        let controller = &mut self.controllers[index];
+        controller.queue.push(now, &mut shared.requests, id);
+        if controller.is_idle() {
+            let world = controller.world;
+            let work_ns = self.start_on_controller(index, now, &shared.requests);
+            let work_ns = work_ns.expect("the controller has something in its queue");
+            shared.replies.push_back(Reply::Run { world, work_ns });
+        }
+    }
+
+    /// Gives a controller's world its next request, and returns its work for it; `None` if there is none.
+    pub fn start_on_controller(&mut self, index: ControllerId, now: Nanos, requests: &Requests) -> Option<f64> {
+        let controller = &mut self.controllers[index];
+        let io = &requests[controller.start(now, requests)?];
+        Some(controller.work_ns + self.vdisks[io.vdisk].driver.of(io))
+    }
+
+    /// The request that a controller's world is done with.
+    pub fn finish_on_controller(&mut self, index: ControllerId, now: Nanos, requests: &Requests) -> IoId {
+        let id = self.controllers[index].finish();
+        if let Some(meter) = &mut self.meter {
+            meter.handled(id, requests[id].vdisk, now);
+        }
+        id
+    }
+
+    /// An I/O leaves the host: where it goes.
+    pub fn leave(&mut self, id: IoId, now: Nanos, requests: &Requests) -> &Target {
+        let vdisk = requests[id].vdisk;
+        if let Some(meter) = &mut self.meter {
+            meter.send(id, vdisk, now);
+        }
+        &self.vdisks[vdisk].target
+    }
+
+    /// The array that an I/O has reached.
+    pub fn array_of(&self, io: &Io) -> usize {
+        match self.vdisks[io.vdisk].target {
+            Target::Array { array, .. } => array,
+            Target::Pool { .. } => unreachable!("only an I/O for an array reaches one"),
+        }
+    }
+
+    /// Where in its pool the data of an I/O are.
+    pub fn address(&mut self, io: &Io) -> Address {
+        let Vdisk { vm, target, .. } = &mut self.vdisks[io.vdisk];
+        let Target::Pool { offset, key, .. } = target else {
+            unreachable!("only the I/Os of a pool have an address there");
+        };
+        let vm = &mut self.vms[*vm];
+        let bytes = u64::from(io.bytes);
+        let place = if io.sequential {
+            let place = *offset;
+            *offset = (place + bytes) % vm.working_set;
+            place
+        } else {
+            vm.stream.below((vm.working_set / bytes).max(1)) * bytes
+        };
+        Address {
+            client: vm.host,
+            key: *key,
+            place,
+            is_cached: !io.write && !io.sequential && vm.cached > 0.0 && vm.stream.uniform() < vm.cached,
+        }
+    }
+
+    // ---- back to the guest
+
+    /// Whether a complete I/O reaches its VM. While the host is off it waits.
+    pub fn reaches_vm(&mut self, id: IoId, shared: &mut Shared, now: Nanos) -> bool {
+        let io = &mut shared.requests[id];
+        let vdisk = &self.vdisks[io.vdisk];
+        let host = self.vms[vdisk.vm].host;
+        if !shared.network.state(host).is_up {
+            io.step = Step::Host;
+            shared.replies.push_back(Reply::Deferred { host, io: id });
+            return false;
+        }
+        if let Some(meter) = &mut self.meter {
+            meter.answer(id, io.vdisk, io.write, now);
+        }
+        if let Target::Array { .. } = vdisk.target {
+            shared.fabric.count(id, io.bytes, io.write);
+        }
+        true
+    }
+
+    /// The route that an I/O took.
+    pub fn route(&self, io: &Io) -> Route {
+        self.vdisks[io.vdisk].route
+    }
+
+    /// A slot is free again: the I/O that gets it.
+    pub fn free_slot(&mut self, depth: DepthId, now: Nanos, requests: &Requests) -> Option<IoId> {
+        self.depths[depth].leave(now, requests)
+    }
+
+    /// The guest hears of a complete I/O, now or by a later interrupt.
+    pub fn interrupt(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+        let index = self.vdisks[shared.requests[id].vdisk].controller;
+        let controller = &mut self.controllers[index];
+        let in_flight = self.depths[controller.ring].used();
+        if !controller.complete(id, in_flight, clock.now, &mut shared.requests) {
+            return;
+        }
+        let mut is_first = true;
+        while let Some(id) = self.controllers[index].next_completed(&shared.requests) {
+            self.deliver(id, std::mem::take(&mut is_first), shared, clock);
+        }
+    }
+
+    /// The guest hears of an I/O; the first one of an interrupt costs the interrupt's work.
+    fn deliver(&mut self, id: IoId, is_first: bool, shared: &mut Shared, clock: &mut Clock) {
+        let io = &shared.requests[id];
+        if is_first && let Issuer::Worker(worker) = io.issuer {
+            self.workers[worker].interrupt_ns += self.vms[self.vdisks[io.vdisk].vm].interrupt_ns;
+        }
+        let parent = io.parent;
+        if parent == NONE {
+            self.end(id, shared, clock);
+            return;
+        }
+        shared.requests.release(id);
+        if shared.requests.part_done(parent) {
+            self.end(parent, shared, clock);
+        }
+    }
+
+    /// An I/O of the guest is back.
+    fn end(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+        let io = &shared.requests[id];
+        let latency_ns = clock.now - io.issued;
+        if let Some(meter) = &mut self.meter {
+            meter.end(io.vdisk, io.write, io.bytes, latency_ns);
+        }
+        let vm_id = self.vdisks[io.vdisk].vm;
+        let vm = &mut self.vms[vm_id];
+        vm.measured.bytes += f64::from(io.bytes);
+        vm.measured.latencies.add(latency_ns);
+        match &mut vm.measured.distribution {
+            Some(distribution) => distribution.record(latency_ns),
+            None => self.distributions[vm.group].record(latency_ns),
+        }
+        match io.issuer {
+            Issuer::Worker(worker) => {
+                shared.replies.push_back(Reply::Responded { vm: vm_id, latency_ns });
+                self.reissue(id, worker, shared, clock);
+            }
+            Issuer::Process(process) => {
+                shared.requests.release(id);
+                let left = &mut self.outstanding[process.index()];
+                *left -= 1;
+                if *left == 0 {
+                    shared.replies.push_back(Reply::Completed(process));
+                }
+            }
+            Issuer::Pool => unreachable!("what a pool does of itself reaches no guest"),
+        }
+    }
+
+    // ---- what was measured
+
+    /// Counts from now what passes through each virtual disk.
+    pub fn start_meter(&mut self) {
+        self.meter = Some(Meter::new(self.vdisks.len()));
+    }
+
+    /// What has passed through each virtual disk; nothing without a meter.
+    pub fn passages(&self) -> &[Passages] {
+        self.meter.as_ref().map_or(&[], Meter::vdisks)
+    }
+
+    /// The VM that an I/O is of.
+    pub fn host_of(&self, io: &Io) -> HostId {
+        self.vms[self.vdisks[io.vdisk].vm].host
+    }
+
+    /// The VM that an I/O is of.
+    pub fn vm_of(&self, io: &Io) -> VmId {
+        self.vdisks[io.vdisk].vm
+    }
+
+    /// A VM, if it has virtual disks.
+    pub fn vm(&self, vm: VmId) -> Option<&VmIo> {
+        self.vms.get(vm)
+    }
+
+    pub fn vdisk(&self, vdisk: VdiskId) -> &Vdisk {
+        &self.vdisks[vdisk]
+    }
+
+    pub fn depths(&self) -> &Table<DepthId, QueueDepth> {
+        &self.depths
+    }
+
+    /// Ports of a host to arrays.
+    pub fn adapters(&self, host: HostId) -> Option<&Adapters> {
+        self.adapters.get(&host)
+    }
+
+    /// Per group: latencies of VMs that keep no distribution of their own.
+    pub fn take_distributions(&mut self) -> Vec<Histogram> {
+        std::mem::take(&mut self.distributions)
+    }
+
+    /// Measures from now.
+    pub fn reset(&mut self, now: Nanos) {
+        self.depths.iter_mut().for_each(|depth| depth.reset(now));
+        let controllers = self.controllers.iter_mut();
+        controllers.for_each(|controller| controller.queue.reset(now));
+        self.vms.iter_mut().for_each(|vm| vm.measured.reset());
+        self.distributions.iter_mut().for_each(Histogram::reset);
+    }
+
+    /// The controllers of some VMs as one station; `run` is the fraction of time that a world ran.
+    pub fn controllers_station(&self, vms: &[VmId], run: &impl Fn(WorldId) -> f64, now: Nanos) -> Sums {
+        let controllers = vms.iter().flat_map(|&vm| &self.controllers[self.vms[vm].controllers]);
+        Sums::of(controllers.map(|one| (run(one.world), one.queue.length.mean(now), one.queue.waits)))
+    }
+
+    /// VMs with virtual disks by their group.
+    pub fn vms_by_group(&self) -> BTreeMap<usize, Vec<VmId>> {
+        let mut groups: BTreeMap<usize, Vec<VmId>> = BTreeMap::new();
+        for (id, vm) in self.vms.iter() {
+            groups.entry(vm.group).or_default().push(id);
+        }
+        groups
+    }
+
+    /// The queue depths, by kind and by VM group or host.
+    pub fn depth_stations(&self, name: impl Fn(Station) -> String, now: Nanos, duration_ns: f64) -> Vec<StationResult> {
+        let mut sums = vec![Sums::default(); self.stations.len()];
+        for depth in self.depths.iter() {
+            let busy = depth.busy.mean(now) / f64::from(depth.slots);
+            sums[depth.station].add(busy, depth.queue.length.mean(now), depth.queue.waits);
+        }
+        let stations = self.stations.iter().filter(|(_, index)| sums[**index].members > 0);
+        stations
+            .map(|(&station, &index)| sums[index].result(name(station), true, duration_ns))
+            .collect()
+    }
+}

@@ -1,0 +1,149 @@
+//! A VM with virtual disks: what its I/Os are like, how fast they may come, and what is measured of them.
+
+use crate::ids::{ControllerId, HostId, Span, Table, VdiskId, VmId, WorkerId};
+use crate::state::Responses;
+use crate::storage::request::Io;
+use hypertwin_kernel::{Histogram, Nanos, Stream};
+use std::ops::{Index, IndexMut};
+
+/// A VM's part of the path.
+pub struct VmIo {
+    pub host: HostId,
+    pub group: usize,
+    pub vdisks: Span<VdiskId>,
+    pub controllers: Span<ControllerId>,
+    pub workers: Span<WorkerId>,
+    /// Sizes with the cumulative probability of each; the last one's is 1.
+    pub blocks: Vec<(f64, u32)>,
+    /// The largest I/O that is not split.
+    pub largest: u32,
+    /// Fractions of the I/Os that are reads, and at random.
+    pub read: f64,
+    pub random: f64,
+    /// Bytes that the I/Os of one virtual disk are spread over.
+    pub working_set: u64,
+    /// Fraction of random reads that hit a pool's cache on the host.
+    pub cached: f64,
+    /// Work of the guest for an I/O and for an interrupt, in nanoseconds alone on a core at the reference clock.
+    pub guest_ns: f64,
+    pub interrupt_ns: f64,
+    /// Time between I/Os that the rate allows, 0 for any rate; and when the next one may go.
+    pub gap_ns: f64,
+    pub next_issue_ns: f64,
+    /// I/Os that a generator keeps outstanding.
+    pub outstanding: usize,
+    /// I/Os of a burst of a transaction, and the fraction that is left over for the next.
+    pub per_burst: f64,
+    pub carry: f64,
+    /// The virtual disk whose turn is next.
+    pub next_vdisk: usize,
+    pub stream: Stream,
+    pub measured: IoMeasured,
+}
+
+/// What is measured of the I/Os of one VM.
+pub struct IoMeasured {
+    /// Distribution of latencies; `None` in scenarios of very many VMs, where only groups keep one.
+    pub distribution: Option<Histogram>,
+    /// All latencies.
+    pub latencies: Responses,
+    pub bytes: f64,
+}
+
+impl VmIo {
+    /// Draws what an I/O is: its size, its direction, and whether it follows the one before.
+    pub fn draw(&mut self, io: &mut Io) {
+        io.bytes = match self.blocks.as_slice() {
+            [(_, bytes)] => *bytes,
+            blocks => {
+                let drawn = self.stream.uniform();
+                blocks
+                    .iter()
+                    .find(|(upto, _)| drawn < *upto)
+                    .unwrap_or(&blocks[blocks.len() - 1])
+                    .1
+            }
+        };
+        io.write = self.read < 1.0 && self.stream.uniform() >= self.read;
+        io.sequential = self.random < 1.0 && self.stream.uniform() >= self.random;
+    }
+
+    /// When the next I/O may go, at the earliest `now`.
+    pub fn next_issue(&mut self, now: Nanos) -> Nanos {
+        if self.gap_ns <= 0.0 {
+            return now;
+        }
+        let time = self.next_issue_ns.max(now as f64);
+        self.next_issue_ns = time + self.gap_ns;
+        time as Nanos
+    }
+
+    /// I/Os that the next burst of a transaction begins with.
+    pub fn due(&mut self) -> u32 {
+        let due = self.per_burst + self.carry;
+        self.carry = due.fract();
+        due as u32
+    }
+
+    /// The virtual disk of the next I/O: they take turns.
+    pub fn next_vdisk(&mut self) -> VdiskId {
+        let vdisk = self.vdisks.at(self.next_vdisk);
+        self.next_vdisk = (self.next_vdisk + 1) % self.vdisks.len();
+        vdisk
+    }
+}
+
+impl IoMeasured {
+    /// Measures from now.
+    pub fn reset(&mut self) {
+        if let Some(distribution) = &mut self.distribution {
+            distribution.reset();
+        }
+        self.latencies = Responses::default();
+        self.bytes = 0.0;
+    }
+}
+
+/// All VMs of the cluster, those without virtual disks as gaps.
+pub struct Vms(Table<VmId, Option<VmIo>>);
+
+impl Vms {
+    pub fn new() -> Self {
+        Self(Table::new())
+    }
+
+    pub fn push(&mut self, vm: Option<VmIo>) {
+        self.0.push(vm);
+    }
+
+    /// A VM, if it has virtual disks.
+    pub fn get(&self, vm: VmId) -> Option<&VmIo> {
+        self.0[vm].as_ref()
+    }
+
+    /// All with virtual disks.
+    pub fn iter(&self) -> impl Iterator<Item = (VmId, &VmIo)> {
+        self.0
+            .ids()
+            .zip(self.0.iter())
+            .filter_map(|(id, vm)| Some((id, vm.as_ref()?)))
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut VmIo> {
+        self.0.iter_mut().flatten()
+    }
+}
+
+impl Index<VmId> for Vms {
+    type Output = VmIo;
+
+    fn index(&self, vm: VmId) -> &VmIo {
+        self.0[vm].as_ref().expect("only a VM with virtual disks does I/O")
+    }
+}
+
+impl IndexMut<VmId> for Vms {
+    fn index_mut(&mut self, vm: VmId) -> &mut VmIo {
+        self.0[vm].as_mut().expect("only a VM with virtual disks does I/O")
+    }
+}

@@ -1,0 +1,60 @@
+//! Workers: threads of a guest that keep I/Os outstanding.
+
+use crate::ids::{IoId, ProcessId};
+use crate::storage::queue::Fifo;
+use crate::storage::request::{NONE, Requests};
+
+/// A worker: the I/Os that it has to handle, and the one that it handles now.
+pub struct Worker {
+    process: ProcessId,
+    queue: Fifo,
+    current: IoId,
+    /// Its process has nothing to compute.
+    is_idle: bool,
+    /// Work of interrupts that it has not done yet.
+    pub interrupt_ns: f64,
+}
+
+impl Worker {
+    pub fn new(process: ProcessId) -> Self {
+        Self {
+            process,
+            queue: Fifo::default(),
+            current: NONE,
+            is_idle: true,
+            interrupt_ns: 0.0,
+        }
+    }
+
+    /// Gives the worker an I/O to handle. It stays idle until [`Self::start`].
+    pub fn push(&mut self, requests: &mut Requests, id: IoId) {
+        self.queue.push(requests, id);
+    }
+
+    /// The process that has to be started now: the worker was idle and has something to do.
+    pub fn start(&mut self) -> Option<ProcessId> {
+        let starts = self.is_idle && !self.queue.is_empty();
+        self.is_idle &= !starts;
+        starts.then_some(self.process)
+    }
+
+    /// The worker takes its next I/O; returns its outstanding work for interrupts.
+    pub fn take(&mut self, requests: &Requests) -> f64 {
+        let next = self.queue.pop(requests);
+        debug_assert!(next.is_some(), "a worker computes only for an I/O");
+        self.current = next.unwrap_or(NONE);
+        std::mem::take(&mut self.interrupt_ns)
+    }
+
+    /// The I/O that the worker has computed for.
+    pub fn issue(&mut self) -> IoId {
+        debug_assert!(self.current != NONE, "a worker issues what it took");
+        std::mem::replace(&mut self.current, NONE)
+    }
+
+    /// Whether the worker goes on with another I/O; without one it is idle.
+    pub fn goes_on(&mut self) -> bool {
+        self.is_idle = self.queue.is_empty();
+        !self.is_idle
+    }
+}

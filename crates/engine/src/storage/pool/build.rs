@@ -1,0 +1,219 @@
+//! From a scenario to its pools.
+
+use super::data_placement::DataPlacement;
+use super::device::Devices;
+use super::history::History;
+use super::journal::Flash;
+use super::rebuild_queue::RebuildQueue;
+use super::service::Services;
+use super::{Counters, Node, Pool};
+use crate::ids::{DiskId, HostId, Id, PoolId, Span, Table};
+use crate::storage::disk::{DiskOwner, DiskSet};
+use crate::storage::port::Port;
+use crate::storage::queue::Fifo;
+use crate::storage::request::PerIo;
+use crate::storage::shared::Shared;
+use crate::storage::site::{Site, nodes_of, service_threads};
+use crate::storage::work::{Cost, DriverWork};
+use hypertwin_cluster::{Bandwidth, DiskKind, FailureDomain, HostGroup, Redundancy, StoragePool};
+use hypertwin_kernel::Stream;
+use hypertwin_models::storage::coding;
+use hypertwin_models::storage::disk::Disk;
+use hypertwin_models::storage::link::Link;
+use hypertwin_models::storage::placement::{GROUPS_PER_DEVICE, deal};
+use std::collections::BTreeSet;
+
+/// Groups of the largest pools.
+const MOST_GROUPS: usize = 200_000;
+
+/// The pools of a scenario, with their disks, and the network of all hosts that take part.
+pub fn build(site: &Site, shared: &mut Shared) -> Table<PoolId, Pool> {
+    let mut pools = Table::new();
+    for (name, spec) in &site.scenario.storage {
+        let id = pools.next_id();
+        pools.push(pool(id, name, spec, site, shared));
+    }
+    let clients = site.vms.iter().filter(|vm| vm.spec.storage.is_some()).map(|vm| vm.host);
+    let taking_part: BTreeSet<HostId> = pools.iter().flat_map(Pool::hosts).chain(clients).collect();
+    for host in taking_part {
+        let spec = &site.host(host).network;
+        let state = &mut shared.network.hosts[host];
+        let port = || Port::new(spec.bandwidth.bytes_per_s(), 0);
+        state.ports = (0..spec.ports).map(|_| port()).collect();
+        state.message_ns = spec.latency.nanos();
+    }
+    pools
+}
+
+fn pool(id: PoolId, name: &str, spec: &StoragePool, site: &Site, shared: &mut Shared) -> Pool {
+    let group = &site.scenario.hosts[&spec.nodes];
+    let hosts = nodes_of(spec, site.scenario, site.hosts);
+    let mut stream = Stream::named(site.seed, &format!("storage/{name}"));
+    let disks = DiskSets { id, name, site, shared };
+    let (mut devices, flash) = disks.add(spec, hosts.len());
+    let redundancy = spec.redundancy();
+    let span = spec.chunk().bytes().saturating_mul(u64::from(redundancy.needed()));
+    let stored = spec.stored.map_or_else(
+        || site.working_sets(|vm| vm.spec.storage.as_deref() == Some(name)),
+        |stored| stored.bytes(),
+    );
+    let data = data_placement(spec, span, stored, devices.states.len(), &mut stream);
+    for member in &data.members {
+        devices.states[member.device as usize].groups += 1;
+    }
+    let mut node_of = vec![None; site.hosts.len()];
+    for (node, host) in hosts.iter().enumerate() {
+        node_of[host.index()] = Some(node as u32);
+    }
+    let ns_per_byte = 1e9 / spec.service.core_bandwidth.bytes_per_s();
+    let cost = |io_ns: u64| Cost {
+        io_ns: io_ns as f64,
+        ns_per_byte,
+    };
+    let coding = Coding::of(spec, group);
+    let mut services = Services::new(cost(spec.service.cpu_per_io.nanos()), coding.rebuild_ns_per_byte);
+    let nodes = nodes(id, spec, &hosts, site, &mut services);
+    Pool {
+        name: name.to_owned(),
+        id,
+        kind: spec.kind,
+        redundancy,
+        write_path: spec.write_path,
+        fragment: spec.fragment.bytes(),
+        span,
+        nodes,
+        node_of,
+        devices,
+        data,
+        flash,
+        services,
+        driver: DriverWork {
+            cost: cost(spec.client.cpu_per_io.nanos()),
+            stripe_ns_per_byte: coding.stripe_ns_per_byte,
+            update_ns_per_byte: coding.update_ns_per_byte,
+            stripe_bytes: spec.fragment.bytes() * u64::from(redundancy.needed()),
+        },
+        layer_ns: spec.layer_latency.nanos() / 2,
+        timeout_ns: spec.client.timeout.nanos(),
+        metadata: vec![0; spec.metadata_servers(group.count) as usize],
+        suspended: Fifo::default(),
+        rebuild: RebuildQueue::new(&spec.rebuild, hosts.len()),
+        stream,
+        history: History::default(),
+        raw_capacity: spec.raw_capacity(group.count).bytes(),
+        count: Counters::default(),
+        requests: PerIo::new(),
+        tasks: PerIo::new(),
+        pieces: PerIo::new(),
+    }
+}
+
+/// Adds the disks of one pool.
+struct DiskSets<'s> {
+    id: PoolId,
+    name: &'s str,
+    site: &'s Site<'s>,
+    shared: &'s mut Shared,
+}
+
+impl DiskSets<'_> {
+    /// The devices of all nodes, and the flash in front of them.
+    fn add(mut self, spec: &StoragePool, nodes: usize) -> (Devices, Option<Flash>) {
+        let per_node = spec.devices.per_node as usize;
+        let device = disk(spec.devices.kind, spec.devices.random_write);
+        let depth = spec.devices.depth.map_or(device.depth, |depth| depth.min(device.depth));
+        let disks = self.set(device, depth, "devices", nodes * per_node);
+        let flash = spec.flash.as_ref().map(|flash| {
+            let disk = disk(flash.kind, flash.random_write);
+            let per_node = flash.per_node as usize;
+            let disks = self.set(disk, disk.depth, "flash", nodes * per_node);
+            Flash::new(disks, per_node, flash.journal.bytes(), flash.read_cache.bytes())
+        });
+        (Devices::new(disks, per_node), flash)
+    }
+
+    fn set(&mut self, disk: Disk, depth: u32, purpose: &str, count: usize) -> Span<DiskId> {
+        let set = DiskSet {
+            owner: DiskOwner::Pool(self.id),
+            disk,
+            depth,
+            stream: Stream::named(self.site.seed, &format!("storage/{}/{purpose}", self.name)),
+        };
+        self.shared.disks.add(set, count)
+    }
+}
+
+fn disk(kind: DiskKind, random_write: Option<Bandwidth>) -> Disk {
+    let disk = Disk::new(kind);
+    random_write.map_or(disk, |rate| disk.with_random_write(rate.bytes_per_s()))
+}
+
+/// Deals the groups of `stored` bytes to `devices`, which are numbered node after node.
+fn data_placement(spec: &StoragePool, span: u64, stored: u64, devices: usize, stream: &mut Stream) -> DataPlacement {
+    let redundancy = spec.redundancy();
+    let node_of = |device: usize| device as u32 / spec.devices.per_node;
+    let domain_of: Vec<u32> = (0..devices)
+        .map(|device| match spec.failure_domain {
+            FailureDomain::Disk => device as u32,
+            FailureDomain::Host => node_of(device),
+            FailureDomain::Rack => node_of(device) % spec.racks,
+        })
+        .collect();
+    let width = redundancy.width() as usize;
+    let chunks = stored.div_ceil(span).clamp(1, MOST_GROUPS as u64) as usize;
+    let groups = chunks.min((devices * GROUPS_PER_DEVICE).div_ceil(width));
+    let dealt = deal(&domain_of, groups, width, |n| stream.below(n));
+    DataPlacement::new(redundancy, dealt, stored, domain_of)
+}
+
+/// The nodes of a pool, with the queues of their services.
+fn nodes(id: PoolId, spec: &StoragePool, hosts: &[HostId], site: &Site, services: &mut Services) -> Vec<Node> {
+    let (queues, threads) = service_threads(spec);
+    let mut worlds = site.services[id.index()].chunks(threads);
+    let rebuild_link = || Link::new(spec.rebuild.node_bandwidth.bytes_per_s(), 0);
+    let node = |(number, &host): (usize, &HostId)| {
+        let first = number * queues;
+        for _ in 0..queues {
+            let worlds = worlds.next().expect("there is a world for each thread of each node");
+            services.add_queue(worlds);
+        }
+        Node {
+            host,
+            rack: number as u32 % spec.racks,
+            queues: first..first + queues,
+            rebuild_read: rebuild_link(),
+            rebuild_write: rebuild_link(),
+        }
+    };
+    hosts.iter().enumerate().map(node).collect()
+}
+
+/// Work of erasure coding, in nanoseconds alone on a core at nominal clock.
+struct Coding {
+    /// For a byte of a client's write: of whole stripes, and of less.
+    stripe_ns_per_byte: f64,
+    update_ns_per_byte: f64,
+    /// For a byte that is rebuilt.
+    rebuild_ns_per_byte: f64,
+}
+
+impl Coding {
+    /// As ISA-L was measured to do on one core, or in proportion to the scenario's own rate.
+    fn of(spec: &StoragePool, nodes: &HostGroup) -> Self {
+        let Redundancy::Erasure { data, parity } = spec.redundancy() else {
+            return Self {
+                stripe_ns_per_byte: 0.0,
+                update_ns_per_byte: 0.0,
+                rebuild_ns_per_byte: 0.0,
+            };
+        };
+        let hz = nodes.clock.hz();
+        let measured = coding::encode_ns(1.0, data, parity, hz);
+        let factor = spec.coding.map_or(1.0, |rate| 1e9 / rate.bytes_per_s() / measured);
+        Self {
+            stripe_ns_per_byte: factor * measured,
+            update_ns_per_byte: factor * coding::update_ns(1.0, parity, hz),
+            rebuild_ns_per_byte: factor * coding::decode_ns(f64::from(data), data, 1, hz),
+        }
+    }
+}

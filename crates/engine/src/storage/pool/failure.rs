@@ -1,0 +1,143 @@
+//! What a failure or a return means for the data of a pool.
+
+use super::history::{Incident, What};
+use super::{Outcome, Pool};
+use crate::clock::Clock;
+use crate::ids::DiskId;
+use crate::storage::network::Network;
+use crate::storage::queue::Fifo;
+use crate::storage::shared::Shared;
+use hypertwin_cluster::PoolKind;
+use hypertwin_kernel::Nanos;
+
+impl Pool {
+    /// A device itself fails or returns: its disk, and whether that has failed now.
+    pub fn change_device(&mut self, device: usize, fails: bool, is_forever: bool) -> (DiskId, bool) {
+        let has_failed = self.devices.change(device, fails, is_forever);
+        (self.devices.disk(device as u32), has_failed)
+    }
+
+    /// A metadata server fails or returns.
+    pub fn change_metadata_server(&mut self, server: usize, fails: bool) {
+        // a scenario may name more servers than a small pool has
+        if let Some(failures) = self.metadata.get_mut(server) {
+            *failures = match fails {
+                true => *failures + 1,
+                false => failures.saturating_sub(1),
+            };
+        }
+    }
+
+    /// Finds out which devices are available, and what that means for the data.
+    pub fn reassess(&mut self, shared: &mut Shared, clock: &mut Clock) -> Outcome {
+        let went = self.find_available(&shared.network, clock.now);
+        for member in &mut self.data.members {
+            member.is_up = self.devices.is_available(member.device);
+        }
+        self.count_degraded(clock.now);
+        self.find_losses(&shared.network);
+        self.rebuild.queue_all(&self.data);
+        if !went.is_empty() {
+            self.fail_operations_of(&went, shared, clock);
+        }
+        self.detect_from(clock.now, clock);
+        self.start_rebuilding(shared, clock);
+        Outcome::Resume
+    }
+
+    /// Finds out which devices are available; returns those that just became unavailable.
+    fn find_available(&mut self, network: &Network, now: Nanos) -> Vec<u32> {
+        let mut went = Vec::new();
+        for device in 0..self.devices.states.len() as u32 {
+            let host = network.state(self.host_of(device));
+            let state = &mut self.devices.states[device as usize];
+            let is_available = state.failures == 0 && host.is_reachable();
+            let was_available = std::mem::replace(&mut state.is_available, is_available);
+            if was_available && !is_available {
+                state.away_since = now;
+                went.push(device);
+            }
+        }
+        went
+    }
+
+    /// Counts the groups that are not whole.
+    pub(super) fn count_degraded(&mut self, now: Nanos) {
+        self.data.count_degraded();
+        self.history.note(self.data.degraded, now);
+    }
+
+    /// Finds groups of which too little is left or will come back.
+    fn find_losses(&mut self, network: &Network) {
+        for group in 0..self.data.groups {
+            let members = self.data.of_group(group).iter();
+            let left = members.filter(|member| {
+                let is_gone = self.devices.states[member.device as usize].gone > 0;
+                member.due == 0 && !is_gone && !network.state(self.host_of(member.device)).is_gone
+            });
+            if left.count() < self.data.needed && !self.data.lost[group] {
+                self.data.lost[group] = true;
+                self.count.lost += self.data.member_bytes * self.data.needed as u64;
+            }
+        }
+    }
+
+    /// Fails the operations in flight on devices that just became unavailable.
+    fn fail_operations_of(&mut self, went: &[u32], shared: &mut Shared, clock: &mut Clock) {
+        let mut dropped = Vec::new();
+        for &device in went {
+            let (disk, node) = (self.devices.disk(device), self.devices.node_of(device));
+            if shared.disks.get(disk).has_failed {
+                shared.disks.drain(disk, &shared.requests, &mut dropped, clock.now);
+            }
+            let node_state = &self.nodes[node];
+            if !shared.network.state(node_state.host).is_up {
+                let queues = node_state.queues.clone();
+                self.services
+                    .drop_all(queues, &mut dropped, &shared.requests, clock.now);
+                if let Some(flash) = &mut self.flash {
+                    flash.drain(node, &shared.requests, &mut dropped);
+                }
+            }
+        }
+        for id in dropped {
+            self.fail_operation(id, shared, clock);
+        }
+    }
+
+    /// Takes out all suspended requests, which are tried again one by one.
+    pub fn take_suspended(&mut self) -> Fifo {
+        std::mem::take(&mut self.suspended)
+    }
+
+    /// User's bytes lost so far.
+    pub fn lost_bytes(&self) -> u64 {
+        self.count.lost
+    }
+
+    /// Keeps a failure or return that was reassessed; `lost_before` are the bytes lost before it.
+    pub fn record(&mut self, what: What, lost_before: u64, network: &Network, now: Nanos) {
+        let stands_still = self.kind == PoolKind::ChunkStore && !self.has_majority(network);
+        let incident = Incident {
+            at: now,
+            what: what.parts.to_owned(),
+            fails: what.fails,
+            degraded: self.data.degraded,
+            suspended: match stands_still {
+                true => self.data.groups,
+                false => self.data.groups_below_minimum(),
+            },
+            stands_still,
+            lost_bytes: self.count.lost - lost_before,
+            whole_at: (self.data.degraded == 0).then_some(now),
+        };
+        self.history.incidents.push(incident);
+    }
+
+    /// Whether more than half of the metadata servers work.
+    pub(super) fn has_majority(&self, network: &Network) -> bool {
+        let servers = self.metadata.iter().zip(&self.nodes);
+        let up = servers.filter(|(failures, node)| **failures == 0 && network.state(node.host).is_reachable());
+        2 * up.count() > self.metadata.len()
+    }
+}

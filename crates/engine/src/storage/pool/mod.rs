@@ -1,0 +1,296 @@
+//! Distributed storage: nodes with devices and services, and the placement groups that data are in.
+//!
+//! A request becomes one leg for each device that works on it. A leg crosses the network, waits for a thread of its node's
+//! service, which the host's scheduler has to place like anything else, waits for its device, and replies.
+//!
+//! **Boundary.** A pool takes a request with the [`Address`] of its data, and says by its [`Outcome`] when it is complete. It
+//! knows hosts, no VMs.
+//! **Invariant.** A write is acknowledged when every member that is up has it, and those are at least the minimum. What a
+//! member lacks is counted in its `due` bytes; it is whole when it is up and nothing is due.
+//!
+//! | file | |
+//! |---|---|
+//! | `mod.rs` | a pool and its nodes; which device serves what |
+//! | `legs.rs` | the way of a request: legs to devices, and back |
+//! | `data_placement.rs` | placement groups: members, what they lack, which data are lost |
+//! | `device.rs` | devices: where each is, and whether it is available |
+//! | `journal.rs` | flash in front of the devices: journals and read caches |
+//! | `service.rs` | queues and threads of the nodes' services |
+//! | `rebuild.rs` | reads what a member lacks from others, and writes it |
+//! | `rebuild_queue.rs` | which member's turn it is |
+//! | `failure.rs` | what a failure or return means for data |
+//! | `history.rs` | incidents, and how long not everything was whole |
+//! | `report.rs` | what the report says about a pool |
+//! | `build.rs` | from a scenario to its pools |
+
+mod build;
+mod data_placement;
+mod device;
+mod failure;
+mod history;
+mod journal;
+mod legs;
+mod rebuild;
+mod rebuild_queue;
+mod report;
+mod service;
+
+pub use build::build;
+pub use data_placement::MemberView;
+pub use history::What;
+pub use report::{IncidentReport, PoolReport, PoolResult, PoolTimeline, summarise};
+
+use super::network::Network;
+use super::queue::Fifo;
+use super::request::PerIo;
+use super::work::DriverWork;
+use crate::ids::{DiskId, HostId, Id, IoId, PoolId, WorldId};
+use data_placement::DataPlacement;
+use device::Devices;
+use history::History;
+use hypertwin_cluster::{PoolKind, Redundancy, WritePath};
+use hypertwin_kernel::{Nanos, Stream};
+use hypertwin_models::storage::array::hit_ratio;
+use hypertwin_models::storage::link::Link;
+use journal::Flash;
+use rebuild_queue::RebuildQueue;
+use service::Services;
+use std::ops::Range;
+
+/// One pool.
+pub struct Pool {
+    pub name: String,
+    id: PoolId,
+    kind: PoolKind,
+    redundancy: Redundancy,
+    write_path: WritePath,
+    /// Bytes of one fragment, and of all that one chunk of each data member holds.
+    fragment: u64,
+    span: u64,
+    nodes: Vec<Node>,
+    /// Per host: the node that it is.
+    node_of: Vec<Option<u32>>,
+    devices: Devices,
+    data: DataPlacement,
+    flash: Option<Flash>,
+    services: Services,
+    /// Work of the clients' driver.
+    driver: DriverWork,
+    /// One way between a client that is no node and a node, beside the network.
+    layer_ns: Nanos,
+    timeout_ns: Nanos,
+    /// Per metadata server: its failures at present.
+    metadata: Vec<u32>,
+    /// Requests that wait until enough members are whole again.
+    suspended: Fifo,
+    rebuild: RebuildQueue,
+    stream: Stream,
+    history: History,
+    raw_capacity: u64,
+    count: Counters,
+    requests: PerIo<Request>,
+    tasks: PerIo<Task>,
+    pieces: PerIo<Piece>,
+}
+
+/// A node: a host with devices.
+struct Node {
+    host: HostId,
+    rack: u32,
+    /// The queues of its service.
+    queues: Range<usize>,
+    /// What its devices may read and write for rebuilding.
+    rebuild_read: Link,
+    rebuild_write: Link,
+}
+
+/// Where the data of a request are.
+#[derive(Clone, Copy, Debug)]
+pub struct Address {
+    /// Host of the VM.
+    pub client: HostId,
+    /// A number of the virtual disk, and the request's first byte there.
+    pub key: u64,
+    pub place: u64,
+    /// A node's cache on the same host has them.
+    pub is_cached: bool,
+}
+
+/// What follows for others from what a pool has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Outcome {
+    /// Nothing yet.
+    Pending,
+    /// A request is complete.
+    Complete(IoId),
+    /// Suspended requests may go on: see [`Pool::take_suspended`].
+    Resume,
+}
+
+/// What a pool keeps of a client's request.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    client: HostId,
+    /// Its placement group, and the member whose turn it is to be read first.
+    group: u32,
+    first: u8,
+    /// Some leg of it failed.
+    has_failed: bool,
+    /// Its reads are done or not needed: the writes are under way.
+    is_writing: bool,
+    place: u64,
+    /// Bytes that devices have written for it.
+    written: u64,
+}
+
+/// What a pool keeps of an operation of one device.
+#[derive(Clone, Copy, Debug)]
+struct Task {
+    device: u32,
+    /// The leg that its node passes on.
+    chain: IoId,
+    /// How long its reply is on its way, without the transfer.
+    back_ns: Nanos,
+}
+
+/// What a pool keeps of a piece that is rebuilt.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    /// The member that lacks it.
+    member: u32,
+    has_failed: bool,
+}
+
+/// What has passed: I/O since measuring began, the rest since the start of the run. In bytes, or I/Os.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counters {
+    /// Bytes that clients read, and had written: acknowledged.
+    pub client: [u64; 2],
+    /// Bytes that devices or journals wrote for clients, failed attempts included.
+    pub written: u64,
+    /// The part of `written` that was for attempts that failed.
+    pub wasted: u64,
+    /// Bytes that members came to lack.
+    pub due: u64,
+    /// Bytes of those that were rebuilt.
+    pub rebuilt: u64,
+    /// Bytes of those that were given up because their device was replaced too.
+    pub abandoned: u64,
+    /// Bytes that devices read for rebuilding.
+    pub rebuild_read: u64,
+    /// Reads from the cache.
+    pub cache_hits: u64,
+    /// All reads.
+    pub reads: u64,
+    /// I/Os that were tried again.
+    pub retries: u64,
+    /// I/Os that asked for lost data.
+    pub errors: u64,
+    /// User's bytes lost.
+    pub lost: u64,
+    /// Writes that were acknowledged by fewer members than the minimum: always 0.
+    pub below_minimum: u64,
+}
+
+impl Pool {
+    pub fn id(&self) -> PoolId {
+        self.id
+    }
+
+    /// Work of the driver that a host uses the pool with.
+    pub fn driver_work(&self) -> DriverWork {
+        self.driver
+    }
+
+    /// Probability that a random read of a VM on `host` hits the node's cache, by all working sets there.
+    pub fn cached(&self, host: HostId, working_sets: u64) -> f64 {
+        match (&self.flash, self.node_of[host.index()]) {
+            (Some(flash), Some(_)) => hit_ratio(flash.read_cache(), working_sets),
+            _ => 0.0,
+        }
+    }
+
+    /// Whether a host is one of its nodes.
+    pub fn has_node(&self, host: HostId) -> bool {
+        self.node_of[host.index()].is_some()
+    }
+
+    /// Hosts of its nodes.
+    pub fn hosts(&self) -> impl Iterator<Item = HostId> {
+        self.nodes.iter().map(|node| node.host)
+    }
+
+    /// Hosts of its nodes in a rack.
+    pub fn hosts_in_rack(&self, rack: u32) -> impl Iterator<Item = HostId> {
+        self.nodes
+            .iter()
+            .filter(move |node| node.rack == rack)
+            .map(|node| node.host)
+    }
+
+    /// The number of a device that is in a host, by its number there.
+    pub fn device_in(&self, host: HostId, number: usize) -> Option<usize> {
+        let node = self.node_of[host.index()]? as usize;
+        (number < self.devices.per_node()).then(|| node * self.devices.per_node() + number)
+    }
+
+    /// Host of a device.
+    fn host_of(&self, device: u32) -> HostId {
+        self.nodes[self.devices.node_of(device)].host
+    }
+
+    /// The queue of a device's service.
+    fn queue_of(&self, device: u32) -> usize {
+        let queues = &self.nodes[self.devices.node_of(device)].queues;
+        queues.start + device as usize % queues.len()
+    }
+
+    /// Whether a disk is one that holds no data for good.
+    fn is_flash(&self, disk: DiskId) -> bool {
+        self.flash.as_ref().is_some_and(|flash| flash.contains(disk))
+    }
+
+    /// Whether writes wait for the journal of the node that a disk is in.
+    pub fn journal_is_full(&self, disk: DiskId) -> bool {
+        match (&self.flash, self.devices.at_disk(disk)) {
+            (Some(flash), Some(device)) => flash.is_full(self.devices.node_of(device)),
+            _ => false,
+        }
+    }
+
+    /// Time of a message between two hosts, without its transfer.
+    fn message_ns(&self, network: &Network, from: HostId, to: HostId) -> Nanos {
+        if from == to {
+            return 0;
+        }
+        let crosses = self.has_node(from) != self.has_node(to);
+        network.message_ns(from, to) + if crosses { self.layer_ns } else { 0 }
+    }
+
+    /// What has passed.
+    pub fn counters(&self) -> Counters {
+        self.count
+    }
+
+    /// Placement groups and members.
+    pub fn data(&self) -> &DataPlacement {
+        &self.data
+    }
+
+    /// Requests that wait until enough members are whole.
+    pub fn suspended(&self) -> u32 {
+        self.suspended.len()
+    }
+
+    /// Disks of its devices on a host, with their numbers in the pool.
+    pub fn devices_on(&self, host: HostId) -> impl Iterator<Item = (usize, DiskId)> {
+        let nodes = self.nodes.iter().enumerate().filter(move |(_, node)| node.host == host);
+        nodes.flat_map(|(node, _)| self.devices.of_node(node))
+    }
+
+    /// Worlds of its services' threads.
+    pub fn worlds(&self) -> impl Iterator<Item = WorldId> {
+        self.services.worlds()
+    }
+}

@@ -1,0 +1,198 @@
+//! Rebuilding: what a member lacks is read from others and written, piece by piece, many to many.
+
+use super::{Outcome, Piece, Pool, Task};
+use crate::clock::{Clock, Event};
+use crate::ids::{Id, IoId, VdiskId};
+use crate::storage::request::{Issuer, NONE, Role, Step};
+use crate::storage::shared::Shared;
+use hypertwin_kernel::Nanos;
+use hypertwin_models::storage::placement::replacement;
+
+impl Pool {
+    /// Replaces the members of devices that have been away for the delay, if there is a majority to decide it. Without one
+    /// this waits until there is.
+    pub fn detect(&mut self, shared: &mut Shared, clock: &mut Clock) -> Outcome {
+        if !self.has_majority(&shared.network) {
+            return Outcome::Pending;
+        }
+        let mut load: Vec<u32> = self.devices.states.iter().map(|state| state.groups).collect();
+        for member in 0..self.data.members.len() {
+            let state = &self.devices.states[self.data.members[member].device as usize];
+            let is_awaited = state.is_available || clock.now < state.away_since.saturating_add(self.rebuild.delay_ns);
+            if !is_awaited && !self.data.lost[self.data.group_of(member)] {
+                self.replace(member, &mut load);
+            }
+        }
+        self.count_degraded(clock.now);
+        self.rebuild.queue_all(&self.data);
+        self.detect_from(clock.now + 1, clock);
+        self.start_rebuilding(shared, clock);
+        Outcome::Resume
+    }
+
+    /// Moves a member to another device, where it lacks everything; it stays where it is if there is none.
+    fn replace(&mut self, member: usize, load: &mut [u32]) {
+        let data = &mut self.data;
+        let first = data.group_of(member) * data.width;
+        let others: Vec<u32> = (first..first + data.width)
+            .filter(|&other| other != member)
+            .map(|other| data.members[other].device)
+            .collect();
+        let states = &mut self.devices.states;
+        let is_usable = |device: usize| states[device].is_available;
+        let stream = &mut self.stream;
+        let Some(device) = replacement(&data.domain_of, &others, is_usable, load, |n| stream.below(n)) else {
+            return;
+        };
+        let old = data.members[member];
+        for (device, change) in [(old.device, -1), (device, 1)] {
+            let groups = &mut states[device as usize].groups;
+            *groups = groups.strict_add_signed(change);
+            load[device as usize] = load[device as usize].strict_add_signed(change);
+        }
+        self.count.abandoned += old.due;
+        self.count.due += data.member_bytes;
+        let state = &mut data.members[member];
+        (state.device, state.is_up, state.due) = (device, true, data.member_bytes);
+    }
+
+    /// Schedules the next look for devices that have been away for the delay, from a time on.
+    pub(super) fn detect_from(&mut self, from: Nanos, clock: &mut Clock) {
+        let states = self.devices.states.iter();
+        let away = states.filter(|state| !state.is_available && state.groups > 0);
+        let ends = away.map(|state| state.away_since.saturating_add(self.rebuild.delay_ns));
+        // of what has been away for longer, `detect` could replace nothing, until something else changes
+        let next = match from > clock.now {
+            true => ends.filter(|end| *end >= from).min(),
+            false => ends.map(|end| end.max(from)).min(),
+        };
+        if let Some(at) = next {
+            clock.at(at, Event::Detect(self.id));
+        }
+    }
+
+    /// Rebuilds as many members as may be at a time, of groups that have enough whole members to read from.
+    pub(super) fn start_rebuilding(&mut self, shared: &mut Shared, clock: &mut Clock) {
+        if !self.has_majority(&shared.network) {
+            return;
+        }
+        while let Some(member) = self.rebuild.start(self.data.needed) {
+            self.next_piece(member, shared, clock);
+        }
+        self.rebuild.note(clock.now);
+    }
+
+    /// The next piece of what a member lacks, when the throttles of its node and of those that it is read from allow.
+    fn next_piece(&mut self, member: usize, shared: &mut Shared, clock: &mut Clock) {
+        let id = shared.requests.allocate(Issuer::Pool, VdiskId::new(NONE as usize));
+        let state = self.data.members[member];
+        let bytes = state.due.min(self.rebuild.unit);
+        let io = &mut shared.requests[id];
+        (io.role, io.bytes, io.write) = (Role::Rebuild, bytes as u32, true);
+        let piece = Piece {
+            member: member as u32,
+            has_failed: false,
+        };
+        let task = Task {
+            device: state.device,
+            chain: NONE,
+            back_ns: 0,
+        };
+        self.pieces.set(id, piece);
+        self.tasks.set(id, task);
+        let node = self.devices.node_of(state.device);
+        let mut turn = self.nodes[node].rebuild_write.pass(clock.now, bytes).1.max(clock.now);
+        for source in self.data.sources(member) {
+            let node = self.devices.node_of(self.data.members[source].device);
+            turn = turn.max(self.nodes[node].rebuild_read.pass(clock.now, bytes).1);
+        }
+        // its turn comes when what was before it has passed, and its own bytes are on their way
+        let own_ns = (bytes as f64 * 1e9 / self.rebuild.bytes_per_s) as Nanos;
+        let at = turn.saturating_sub(own_ns).max(clock.now);
+        shared.requests.at(id, Step::Retry(self.id), at, clock);
+    }
+
+    /// A piece is read from the devices that have it.
+    pub(super) fn begin_rebuild(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+        let (member, task) = (self.pieces[id].member as usize, self.tasks[id]);
+        let sources = self.data.sources(member);
+        let state = self.data.members[member];
+        if sources.len() < self.data.needed || !state.is_up || state.device != task.device {
+            self.stop_rebuilding(id, shared, clock);
+            return;
+        }
+        shared.requests[id].parts = sources.len() as u32;
+        for source in sources {
+            let device = self.data.members[source].device;
+            let read = shared.requests.part_of(id, Role::RebuildRead);
+            shared.requests[read].write = false;
+            self.tasks.set(read, Task { device, ..task });
+            self.services.enqueue(self.queue_of(device), read, shared, clock.now);
+        }
+    }
+
+    /// A device has read its part of a piece, which goes to the node that writes it.
+    pub(super) fn send_rebuild_part(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+        let io = shared.requests[id];
+        self.count.rebuild_read += u64::from(io.bytes);
+        let from = self.host_of(self.tasks[id].device);
+        let to = self.host_of(self.tasks[io.parent].device);
+        let passed = shared.network.transmit(from, to, io.bytes, clock.now);
+        let at = passed + self.message_ns(&shared.network, from, to);
+        shared.requests.at(id, Step::Arrive(self.id), at, clock);
+    }
+
+    /// A part of a piece has reached the node that writes it, or never will.
+    pub(super) fn rebuild_part_arrived(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+        let piece = shared.requests[id].parent;
+        shared.requests.release(id);
+        if !shared.requests.part_done(piece) {
+            return;
+        }
+        let device = self.tasks[piece].device;
+        if self.pieces[piece].has_failed || !self.devices.is_available(device) {
+            self.stop_rebuilding(piece, shared, clock);
+            return;
+        }
+        self.services.enqueue(self.queue_of(device), piece, shared, clock.now);
+    }
+
+    /// A piece is written.
+    pub(super) fn rebuilt(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) -> Outcome {
+        let bytes = u64::from(shared.requests[id].bytes);
+        let member = self.pieces[id].member as usize;
+        if self.data.members[member].device != self.tasks[id].device {
+            self.stop_rebuilding(id, shared, clock);
+            return Outcome::Pending;
+        }
+        shared.requests.release(id);
+        self.count.rebuilt += bytes;
+        self.data.members[member].due -= bytes;
+        if self.data.members[member].due > 0 {
+            self.next_piece(member, shared, clock);
+            return Outcome::Pending;
+        }
+        self.rebuild.stop(member);
+        let (group, width) = (self.data.group_of(member), self.data.width);
+        let whole = self.data.whole(group);
+        if whole == width {
+            self.data.degraded -= 1;
+            self.history.note(self.data.degraded, clock.now);
+        }
+        self.rebuild.promote(group * width..(group + 1) * width, whole);
+        let may_resume = whole == self.data.needed || whole == self.data.minimum;
+        let resumes = !self.suspended.is_empty() && may_resume;
+        self.start_rebuilding(shared, clock);
+        if resumes { Outcome::Resume } else { Outcome::Pending }
+    }
+
+    /// A piece cannot be rebuilt at present: its member waits for another turn.
+    pub(super) fn stop_rebuilding(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+        shared.requests.release(id);
+        let member = self.pieces[id].member as usize;
+        self.rebuild.stop(member);
+        self.rebuild.queue(member, &self.data);
+        self.rebuild.note(clock.now);
+        self.start_rebuilding(shared, clock);
+    }
+}

@@ -1,0 +1,249 @@
+//! What the report says about a pool: what it carried, what failed, and how it was made whole again.
+
+use super::history::Incident;
+use super::{Counters, Pool};
+use crate::ids::{HostId, Id, WorldId};
+use crate::storage::port::Port;
+use crate::storage::shared::Shared;
+use crate::storage::stations::{StationResult, Sums};
+use hypertwin_kernel::Nanos;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+const GIB: f64 = (1_u64 << 30) as f64;
+
+/// What a replication measured of a pool.
+#[derive(Clone, Debug)]
+pub struct PoolResult {
+    /// Its name.
+    pub name: String,
+    /// What the report says about it.
+    pub report: PoolReport,
+    /// What has passed, for those who check sums.
+    pub count: Counters,
+}
+
+/// A failure or return.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs, reason = "as in `PointReport`")]
+pub struct IncidentReport {
+    pub time_s: f64,
+    pub what: String,
+    pub fails: bool,
+    pub degraded_pct: f64,
+    pub suspended_pct: f64,
+    pub stands_still: bool,
+    pub lost_gib: f64,
+    pub whole_after_s: Option<f64>,
+}
+
+/// Timeline of a pool.
+#[derive(Clone, Debug, Default, Serialize)]
+#[allow(missing_docs, reason = "as in `PoolReport`")]
+pub struct PoolTimeline {
+    pub degraded_pct: Vec<f64>,
+    pub due_gib: Vec<f64>,
+    pub rebuilt_gib: Vec<f64>,
+    pub suspended_ios: Vec<u64>,
+}
+
+/// A pool in a report.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs, reason = "as in `PointReport`")]
+pub struct PoolReport {
+    pub redundancy: String,
+    pub placement_groups: usize,
+    pub raw_gib: f64,
+    pub usable_gib: f64,
+    pub stored_gib: f64,
+    pub read_mb_per_s: f64,
+    pub write_mb_per_s: f64,
+    pub device_read_mb_per_s: f64,
+    pub device_write_mb_per_s: f64,
+    pub amplification: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_hit_pct: Option<f64>,
+    pub degraded_pct: f64,
+    pub due_gib: f64,
+    pub rebuilt_gib: f64,
+    pub rebuild_mb_per_s: f64,
+    pub time_to_whole_s: Option<f64>,
+    pub lost_gib: f64,
+    pub suspended_ios: f64,
+    pub retries: f64,
+    pub errors: f64,
+    pub incidents: Vec<IncidentReport>,
+}
+
+impl Pool {
+    /// Adds the present state to the timeline.
+    pub fn sample(&self, line: &mut PoolTimeline) {
+        line.degraded_pct.push(self.data.degraded_pct());
+        line.due_gib.push(self.data.due_here() as f64 / GIB);
+        line.rebuilt_gib.push(self.count.rebuilt as f64 / GIB);
+        line.suspended_ios.push(u64::from(self.suspended.len()));
+    }
+
+    /// Counts from now; what concerns the state of the data goes on.
+    pub fn reset(&mut self, now: Nanos) {
+        self.services.reset(now);
+        self.count = Counters {
+            due: self.count.due,
+            rebuilt: self.count.rebuilt,
+            abandoned: self.count.abandoned,
+            rebuild_read: self.count.rebuild_read,
+            lost: self.count.lost,
+            below_minimum: self.count.below_minimum,
+            ..Counters::default()
+        };
+    }
+
+    /// What was measured in the `duration_ns` until now.
+    pub fn result(&self, shared: &Shared, now: Nanos, duration_ns: f64) -> PoolResult {
+        let count = self.count;
+        let mb_per_s = |bytes: u64| bytes as f64 / duration_ns * 1e3;
+        let disks = shared.disks.span(self.devices.disks);
+        let device = |direction: usize| -> u64 { disks.iter().map(|disk| disk.bytes[direction]).sum() };
+        let amplification = self.redundancy.amplification();
+        let stored = self.data.member_bytes * self.data.members.len() as u64;
+        let has_cache = self.flash.as_ref().is_some_and(|flash| flash.read_cache() > 0);
+        let rebuild_rate = count.rebuilt as f64 / self.rebuild.busy_ns(now).max(1) as f64;
+        let report = PoolReport {
+            redundancy: self.redundancy.to_string(),
+            placement_groups: self.data.groups,
+            raw_gib: self.raw_capacity as f64 / GIB,
+            usable_gib: self.raw_capacity as f64 / amplification / GIB,
+            stored_gib: stored as f64 / amplification / GIB,
+            read_mb_per_s: mb_per_s(count.client[0]),
+            write_mb_per_s: mb_per_s(count.client[1]),
+            device_read_mb_per_s: mb_per_s(device(0)),
+            device_write_mb_per_s: mb_per_s(device(1)),
+            amplification: (count.written - count.wasted) as f64 / (count.client[1].max(1)) as f64,
+            cache_hit_pct: (has_cache && count.reads > 0).then(|| 100.0 * count.cache_hits as f64 / count.reads as f64),
+            degraded_pct: self.data.degraded_pct(),
+            due_gib: self.data.due_here() as f64 / GIB,
+            rebuilt_gib: count.rebuilt as f64 / GIB,
+            rebuild_mb_per_s: rebuild_rate * 1e3,
+            time_to_whole_s: self.time_to_whole_s(rebuild_rate, now),
+            lost_gib: count.lost as f64 / GIB,
+            suspended_ios: f64::from(self.suspended.len()),
+            retries: count.retries as f64,
+            errors: count.errors as f64,
+            incidents: self.history.incidents.iter().map(|one| self.incident(one)).collect(),
+        };
+        PoolResult {
+            name: self.name.clone(),
+            report,
+            count,
+        }
+    }
+
+    /// The longest time that not everything was whole; while it is not, how long it will take at the rate so far, in
+    /// bytes per nanosecond.
+    fn time_to_whole_s(&self, rebuild_rate: f64, now: Nanos) -> Option<f64> {
+        let (longest, due) = (self.history.longest_degraded_ns, self.data.due_here());
+        match self.history.degraded_since {
+            None => (longest > 0).then(|| seconds(longest)),
+            Some(_) if self.count.lost > 0 || due == 0 || rebuild_rate <= 0.0 => None,
+            Some(since) => Some(seconds(longest).max(seconds(now - since) + due as f64 / rebuild_rate / 1e9)),
+        }
+    }
+
+    fn incident(&self, incident: &Incident) -> IncidentReport {
+        let share = |groups: usize| 100.0 * groups as f64 / self.data.groups as f64;
+        IncidentReport {
+            time_s: seconds(incident.at),
+            what: incident.what.clone(),
+            fails: incident.fails,
+            degraded_pct: share(incident.degraded),
+            suspended_pct: share(incident.suspended),
+            stands_still: incident.stands_still,
+            lost_gib: incident.lost_bytes as f64 / GIB,
+            whole_after_s: incident.whole_at.map(|whole| seconds(whole - incident.at)),
+        }
+    }
+
+    /// Its services, devices and network; `run` is the fraction of time that a world ran.
+    pub fn stations(
+        &self,
+        shared: &Shared,
+        run: &impl Fn(WorldId) -> f64,
+        now: Nanos,
+        duration_ns: f64,
+    ) -> Vec<StationResult> {
+        let result = |sums: Sums, what: &str| sums.result(format!("{}-{what}", self.name), false, duration_ns);
+        let disks = |disks| Sums::of_disks(shared.disks.span(disks), now, duration_ns);
+        let services = Sums::of(self.services.measured(run, now));
+        let mut stations = vec![
+            result(services, "services"),
+            result(disks(self.devices.disks), "devices"),
+        ];
+        stations.extend(self.flash.as_ref().map(|flash| result(disks(flash.disks), "flash")));
+        for (are_nodes, what) in [(true, "network"), (false, "client-network")] {
+            let ports = self.ports(shared, are_nodes);
+            if !ports.is_empty() {
+                stations.push(result(Sums::of_ports(ports.into_iter(), now, duration_ns), what));
+            }
+        }
+        stations
+    }
+
+    /// Network ports of its nodes, or of the other hosts that use or carry pools.
+    fn ports<'s>(&self, shared: &'s Shared, are_nodes: bool) -> Vec<&'s Port> {
+        let hosts = shared.network.hosts.iter().enumerate();
+        hosts
+            .filter(|(host, _)| self.has_node(HostId::new(*host)) == are_nodes)
+            .flat_map(|(_, host)| &host.ports)
+            .collect()
+    }
+}
+
+fn seconds(ns: Nanos) -> f64 {
+    ns as f64 / 1e9
+}
+
+impl PoolReport {
+    /// The figures of which a mean makes sense.
+    fn figures(&mut self) -> [&mut f64; 13] {
+        [
+            &mut self.read_mb_per_s,
+            &mut self.write_mb_per_s,
+            &mut self.device_read_mb_per_s,
+            &mut self.device_write_mb_per_s,
+            &mut self.amplification,
+            &mut self.degraded_pct,
+            &mut self.due_gib,
+            &mut self.rebuilt_gib,
+            &mut self.rebuild_mb_per_s,
+            &mut self.lost_gib,
+            &mut self.suspended_ios,
+            &mut self.retries,
+            &mut self.errors,
+        ]
+    }
+}
+
+/// The means of the pools of several replications; incidents are those of the first. A figure that one of them lacks has no
+/// mean.
+pub fn summarise(replications: &[&[PoolResult]]) -> BTreeMap<String, PoolReport> {
+    let count = replications.len() as f64;
+    let of = |(index, first): (usize, &PoolResult)| {
+        let reports: Vec<&PoolReport> = replications.iter().map(|pools| &pools[index].report).collect();
+        let mean = |get: fn(&PoolReport) -> Option<f64>| -> Option<f64> {
+            let values: Option<Vec<f64>> = reports.iter().map(|report| get(report)).collect();
+            values.map(|values| values.iter().sum::<f64>() / count)
+        };
+        let mut sum = first.report.clone();
+        for other in &reports[1..] {
+            let mut other = (*other).clone();
+            for (figure, more) in sum.figures().into_iter().zip(other.figures()) {
+                *figure += *more;
+            }
+        }
+        sum.figures().into_iter().for_each(|figure| *figure /= count);
+        sum.cache_hit_pct = mean(|report| report.cache_hit_pct);
+        sum.time_to_whole_s = mean(|report| report.time_to_whole_s);
+        (first.name.clone(), sum)
+    };
+    replications[0].iter().enumerate().map(of).collect()
+}

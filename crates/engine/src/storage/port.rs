@@ -1,0 +1,49 @@
+//! Ports of hosts and arrays.
+
+use super::queue::Waits;
+use hypertwin_kernel::Nanos;
+use hypertwin_models::storage::link::Link;
+
+/// A port, with a link in each direction.
+pub struct Port {
+    /// Away from the client, or out of the host.
+    pub up: Link,
+    /// The other way.
+    pub down: Link,
+    pub waits: Waits,
+    /// Bytes delivered in each direction.
+    pub bytes: [u64; 2],
+}
+
+impl Port {
+    pub fn new(bytes_per_s: f64, command_ns: Nanos) -> Self {
+        Self {
+            up: Link::new(bytes_per_s, command_ns),
+            down: Link::new(bytes_per_s, command_ns),
+            waits: Waits::default(),
+            bytes: [0; 2],
+        }
+    }
+
+    /// Sends bytes up from `now` on; when the last has passed.
+    pub fn send_up(&mut self, now: Nanos, bytes: u32) -> Nanos {
+        let (wait, end) = self.up.pass(now, u64::from(bytes));
+        self.waits.add(wait);
+        end
+    }
+
+    /// Sends bytes down from `now` on; when the last has passed.
+    pub fn send_down(&mut self, now: Nanos, bytes: u32) -> Nanos {
+        let (wait, end) = self.down.pass(now, u64::from(bytes));
+        self.waits.add(wait);
+        end
+    }
+
+    /// Measures from now.
+    pub fn reset(&mut self, now: Nanos) {
+        self.up.reset(now);
+        self.down.reset(now);
+        self.waits = Waits::default();
+        self.bytes = [0; 2];
+    }
+}

@@ -1,0 +1,186 @@
+//! Where I/Os wait: plain queues, queues whose length and waits are measured, and queue depths.
+
+use super::request::{NONE, Requests};
+use crate::ids::IoId;
+use hypertwin_kernel::{Nanos, TimeAverage};
+
+/// I/Os in order of arrival, linked through [`super::request::Io::next`]: an I/O is in one queue at a time.
+#[derive(Clone, Copy, Debug)]
+pub struct Fifo {
+    head: IoId,
+    tail: IoId,
+    length: u32,
+}
+
+impl Default for Fifo {
+    fn default() -> Self {
+        Self {
+            head: NONE,
+            tail: NONE,
+            length: 0,
+        }
+    }
+}
+
+impl Fifo {
+    pub fn push(&mut self, requests: &mut Requests, id: IoId) {
+        requests[id].next = NONE;
+        match self.tail {
+            NONE => self.head = id,
+            tail => requests[tail].next = id,
+        }
+        self.tail = id;
+        self.length += 1;
+    }
+
+    pub fn pop(&mut self, requests: &Requests) -> Option<IoId> {
+        let id = self.first()?;
+        self.head = requests[id].next;
+        if self.head == NONE {
+            self.tail = NONE;
+        }
+        self.length -= 1;
+        Some(id)
+    }
+
+    pub fn first(&self) -> Option<IoId> {
+        (self.head != NONE).then_some(self.head)
+    }
+
+    pub fn len(&self) -> u32 {
+        self.length
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+}
+
+/// I/Os that passed, those of them that waited, and for how long.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Waits {
+    pub passed: u64,
+    pub waited: u64,
+    pub wait_ns: u64,
+}
+
+impl Waits {
+    pub fn add(&mut self, wait_ns: Nanos) {
+        self.passed += 1;
+        self.waited += u64::from(wait_ns > 0);
+        self.wait_ns += wait_ns;
+    }
+}
+
+/// A queue whose length and waits are measured.
+pub struct Queue {
+    fifo: Fifo,
+    pub length: TimeAverage,
+    pub waits: Waits,
+}
+
+impl Queue {
+    pub fn new() -> Self {
+        Self {
+            fifo: Fifo::default(),
+            length: TimeAverage::new(),
+            waits: Waits::default(),
+        }
+    }
+
+    /// An I/O joins the queue.
+    pub fn push(&mut self, now: Nanos, requests: &mut Requests, id: IoId) {
+        requests[id].since = now;
+        self.fifo.push(requests, id);
+        self.note(now);
+    }
+
+    /// The first one has waited for long enough.
+    pub fn pop(&mut self, now: Nanos, requests: &Requests) -> Option<IoId> {
+        let id = self.fifo.pop(requests)?;
+        self.waits.add(now - requests[id].since);
+        self.note(now);
+        Some(id)
+    }
+
+    /// Takes all I/Os out, which go no further.
+    pub fn drain(&mut self, now: Nanos, requests: &Requests, dropped: &mut Vec<IoId>) {
+        dropped.extend(std::iter::from_fn(|| self.fifo.pop(requests)));
+        self.note(now);
+    }
+
+    pub fn first(&self) -> Option<IoId> {
+        self.fifo.first()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.fifo.is_empty()
+    }
+
+    fn note(&mut self, now: Nanos) {
+        self.length.set(now, f64::from(self.fifo.len()));
+    }
+
+    /// Measures from now.
+    pub fn reset(&mut self, now: Nanos) {
+        self.length.reset(now);
+        self.waits = Waits::default();
+    }
+}
+
+/// A limit on the I/Os between here and their completion: each holds a slot, and those without one wait.
+pub struct QueueDepth {
+    pub slots: u32,
+    used: u32,
+    pub queue: Queue,
+    /// Slots that are taken.
+    pub busy: TimeAverage,
+    /// Which station of the report it belongs to.
+    pub station: usize,
+}
+
+impl QueueDepth {
+    pub fn new(slots: u32, station: usize) -> Self {
+        Self {
+            slots,
+            used: 0,
+            queue: Queue::new(),
+            busy: TimeAverage::new(),
+            station,
+        }
+    }
+
+    /// Slots that are taken at present.
+    pub fn used(&self) -> u32 {
+        self.used
+    }
+
+    /// Takes a slot, or joins the queue and returns `false`.
+    pub fn enter(&mut self, now: Nanos, requests: &mut Requests, id: IoId) -> bool {
+        if self.used == self.slots {
+            self.queue.push(now, requests, id);
+            return false;
+        }
+        self.used += 1;
+        self.busy.set(now, f64::from(self.used));
+        self.queue.waits.add(0);
+        true
+    }
+
+    /// Gives a slot back, to the first in the queue if there is one.
+    pub fn leave(&mut self, now: Nanos, requests: &Requests) -> Option<IoId> {
+        debug_assert!(self.used > 0, "what leaves has entered");
+        let next = self.queue.pop(now, requests);
+        if next.is_none() {
+            self.used -= 1;
+            self.busy.set(now, f64::from(self.used));
+        }
+        next
+    }
+
+    /// Measures from now.
+    pub fn reset(&mut self, now: Nanos) {
+        self.busy.reset(now);
+        self.queue.reset(now);
+    }
+}

@@ -1,0 +1,74 @@
+//! What storage is built from.
+
+use crate::ids::{HostId, Id, ProcessId, VmId, WorldId};
+use hypertwin_cluster::{HostGroup, Scenario, StoragePool, VmGroup, Workload};
+
+/// A scenario with the worlds and processes that others have made for storage.
+pub struct Site<'s> {
+    pub scenario: &'s Scenario,
+    /// Of the random streams.
+    pub seed: u64,
+    /// Names and groups of all hosts.
+    pub hosts: &'s [(String, &'s HostGroup)],
+    /// All VMs.
+    pub vms: &'s [SiteVm<'s>],
+    /// Per pool: the worlds of its services' threads, node after node.
+    pub services: &'s [Vec<WorldId>],
+    /// Whether each VM keeps a distribution of its latencies.
+    pub keep_distributions: bool,
+}
+
+/// A VM.
+pub struct SiteVm<'s> {
+    pub name: &'s str,
+    pub spec: &'s VmGroup,
+    pub group: usize,
+    pub host: HostId,
+    /// Worlds of its controllers.
+    pub controllers: Vec<WorldId>,
+    /// Its first process: a generator's workers are the processes from there on.
+    pub first_process: ProcessId,
+}
+
+impl<'s> Site<'s> {
+    /// Workload of a VM group.
+    pub fn workload(&self, spec: &VmGroup) -> &'s Workload {
+        &self.scenario.workloads[&spec.workload]
+    }
+
+    /// Host that a VM is on.
+    pub fn host(&self, host: HostId) -> &'s HostGroup {
+        self.hosts[host.index()].1
+    }
+
+    /// All VMs with their numbers.
+    pub fn vms(&self) -> impl Iterator<Item = (VmId, &SiteVm<'s>)> {
+        self.vms.iter().enumerate().map(|(index, vm)| (VmId::new(index), vm))
+    }
+
+    /// Working sets of all virtual disks of the VMs that `uses` chooses.
+    pub fn working_sets(&self, uses: impl Fn(&SiteVm) -> bool) -> u64 {
+        let users = self.vms.iter().filter(|vm| uses(vm));
+        users
+            .map(|vm| {
+                let each = self.workload(vm.spec).working_set.bytes();
+                each.saturating_mul(u64::from(vm.spec.all_vdisks()))
+            })
+            .fold(0, u64::saturating_add)
+    }
+}
+
+/// Queues that the service of a pool has on each node, and threads of each queue.
+pub fn service_threads(spec: &StoragePool) -> (usize, usize) {
+    match spec.service.threads {
+        Some(threads) => (1, threads as usize),
+        None => (spec.devices.per_node as usize, 1),
+    }
+}
+
+/// Hosts that are the nodes of a pool.
+pub fn nodes_of<'s>(spec: &'s StoragePool, scenario: &'s Scenario, hosts: &'s [(String, &HostGroup)]) -> Vec<HostId> {
+    let group = &scenario.hosts[&spec.nodes];
+    let nodes = (0..hosts.len()).filter(|&host| std::ptr::eq(hosts[host].1, group));
+    nodes.map(HostId::new).collect()
+}

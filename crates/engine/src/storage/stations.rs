@@ -1,0 +1,113 @@
+//! Stations of storage: what each was asked to do, summed over its members.
+
+use super::disk::DiskState;
+use super::port::Port;
+use super::queue::Waits;
+use crate::ids::HostId;
+use hypertwin_kernel::Nanos;
+
+/// A kind of queue depth of one group of VMs or one host, whose members are summed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Station {
+    VdiskDepth { group: usize },
+    Ring { group: usize },
+    Dsnro { group: usize },
+    LunDepth { host: HostId },
+    PortDepth { host: HostId },
+}
+
+/// What a replication measured of a station, over all of its members.
+#[derive(Clone, Debug)]
+pub struct StationResult {
+    /// Its name: that of a VM group, host, array or pool, and which part of it.
+    pub name: String,
+    /// Whether it limits I/Os rather than works on them.
+    pub is_depth: bool,
+    /// Ports, controllers, disks and so on that it stands for.
+    pub members: usize,
+    /// Busy time, or slots taken, of the mean member, in per cent.
+    pub utilization_pct: f64,
+    /// The same of the busiest member.
+    pub utilization_max_pct: f64,
+    /// I/Os in the queues of all members together.
+    pub queue: f64,
+    /// Mean time in the queue of those that passed.
+    pub wait_ms: f64,
+    /// Of those that passed, how many had to wait.
+    pub waited_pct: f64,
+    /// How many passed.
+    pub throughput_per_s: f64,
+    /// Payload that passed; `None` where it is not counted.
+    pub mb_per_s: Option<f64>,
+    /// Reads that the cache answered; `None` for what is not a cache.
+    pub hit_pct: Option<f64>,
+}
+
+/// Sums over the members of a station.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sums {
+    pub members: usize,
+    busy: f64,
+    busiest: f64,
+    queue: f64,
+    pub waits: Waits,
+    bytes: Option<u64>,
+}
+
+impl Sums {
+    /// Adds a member that was busy for this fraction of the time, with so many in its queue on average.
+    pub fn add(&mut self, busy: f64, queue: f64, waits: Waits) {
+        self.members += 1;
+        self.busy += busy;
+        self.busiest = self.busiest.max(busy);
+        self.queue += queue;
+        self.waits.passed += waits.passed;
+        self.waits.waited += waits.waited;
+        self.waits.wait_ns += waits.wait_ns;
+    }
+
+    /// Sums over `members`: see [`Self::add`].
+    pub fn of(members: impl IntoIterator<Item = (f64, f64, Waits)>) -> Self {
+        let mut sums = Self::default();
+        members
+            .into_iter()
+            .for_each(|(busy, queue, waits)| sums.add(busy, queue, waits));
+        sums
+    }
+
+    /// Disks of an array or a pool.
+    pub fn of_disks(disks: &[DiskState], now: Nanos, duration_ns: f64) -> Self {
+        let member = |disk: &DiskState| (disk.utilization(now, duration_ns), disk.queued.mean(now), disk.waits);
+        let mut sums = Self::of(disks.iter().map(member));
+        sums.bytes = Some(disks.iter().flat_map(|disk| disk.bytes).sum());
+        sums
+    }
+
+    /// Ports of a host or an array: the busier direction of each counts.
+    pub fn of_ports<'p>(ports: impl Iterator<Item = &'p Port> + Clone, now: Nanos, duration_ns: f64) -> Self {
+        let mut sums = Self::of(ports.clone().map(|port| {
+            let busy = port.up.busy_ns(now).max(port.down.busy_ns(now)) as f64 / duration_ns;
+            (busy, port.waits.wait_ns as f64 / duration_ns, port.waits)
+        }));
+        sums.bytes = Some(ports.flat_map(|port| port.bytes).sum());
+        sums
+    }
+
+    /// The station `name` with these members.
+    pub fn result(self, name: String, is_depth: bool, duration_ns: f64) -> StationResult {
+        let passed = (self.waits.passed as f64).max(1.0);
+        StationResult {
+            name,
+            is_depth,
+            members: self.members,
+            utilization_pct: 100.0 * self.busy / self.members.max(1) as f64,
+            utilization_max_pct: 100.0 * self.busiest,
+            queue: self.queue,
+            wait_ms: self.waits.wait_ns as f64 / passed / 1e6,
+            waited_pct: 100.0 * self.waits.waited as f64 / passed,
+            throughput_per_s: self.waits.passed as f64 / duration_ns * 1e9,
+            mb_per_s: self.bytes.map(|bytes| bytes as f64 / duration_ns * 1e3),
+            hit_pct: None,
+        }
+    }
+}

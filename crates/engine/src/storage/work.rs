@@ -1,0 +1,39 @@
+//! CPU work for I/Os, in nanoseconds alone on a core at nominal clock.
+
+use super::request::Io;
+
+/// Work for an I/O and for each of its bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cost {
+    pub io_ns: f64,
+    pub ns_per_byte: f64,
+}
+
+impl Cost {
+    pub fn of(&self, bytes: u32) -> f64 {
+        self.io_ns + self.ns_per_byte * f64::from(bytes)
+    }
+}
+
+/// Work of the driver that a host uses a pool with; none for arrays.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DriverWork {
+    pub cost: Cost,
+    /// Work of erasure coding for a byte of a write: of whole stripes, and of less.
+    pub stripe_ns_per_byte: f64,
+    pub update_ns_per_byte: f64,
+    /// Bytes of data in a stripe.
+    pub stripe_bytes: u64,
+}
+
+impl DriverWork {
+    pub fn of(&self, io: &Io) -> f64 {
+        let is_stripe = io.sequential || u64::from(io.bytes) >= self.stripe_bytes;
+        let coding_ns_per_byte = match (io.write, is_stripe) {
+            (false, _) => 0.0,
+            (true, true) => self.stripe_ns_per_byte,
+            (true, false) => self.update_ns_per_byte,
+        };
+        self.cost.of(io.bytes) + coding_ns_per_byte * f64::from(io.bytes)
+    }
+}
