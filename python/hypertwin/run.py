@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hypertwin import _core, frame
+from hypertwin.documents import simulation as documents
 from hypertwin.errors import HypertwinError
 from hypertwin.scenario import Scenario, load
 
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
     import polars
 
 Progress = Callable[[int, int], None]
-"""Called with (runs finished, runs in all), from the calling thread."""
-
+"""Called with (runs or steps finished, those in all), from the calling thread."""
+LabelledProgress = Callable[[str, int, int], None]
+"""As `Progress`, with what is under way in front."""
 
 AUTO = "auto"
 """A warm-up that is found for each point: the transient that MSER-5 finds in a pilot run."""
@@ -35,7 +37,6 @@ class RunError(HypertwinError):
     """A valid scenario could not be simulated. The message names the point and the seed that reproduce it."""
 
     code = "run-failed"
-    exit_code = 1
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,11 @@ class Result:
     version: str
     scenario: str
     seed: int
-    points: tuple[dict[str, Any], ...]
+    points: tuple[documents.Point, ...]
     first_scenario: Scenario = field(repr=False, compare=False)
     """The scenario of the first point as it ran, with what was set and swept."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> documents.Simulation:
         """Return {"version", "scenario", "seed", "points": [...]}, ready for `json.dumps`."""
         return {"version": self.version, "scenario": self.scenario, "seed": self.seed, "points": list(self.points)}
 
@@ -138,12 +139,12 @@ def run_points(points: Sequence[Point], *, jobs: int | None = None, progress: Pr
     replications = [range(int(point.scenario.data["run"]["replications"])) for point in points]
     tasks = [(index, k) for index, ks in enumerate(replications) for k in ks]
     finished: list[dict[int, _core.Replication]] = [{} for _ in points]
-    reports: list[dict[str, Any] | None] = [None] * len(points)
+    reports: list[documents.Point | None] = [None] * len(points)
 
     def done(index: int, k: int, replication: _core.Replication) -> None:
         finished[index][k] = replication
         if len(finished[index]) == len(replications[index]):
-            report = json.loads(_core.aggregate([finished[index][k] for k in replications[index]]))
+            report: documents.Point = json.loads(_core.aggregate([finished[index][k] for k in replications[index]]))
             reports[index] = {**report, "set": dict(points[index].changes)}
             finished[index].clear()
 

@@ -11,23 +11,22 @@ import math
 import random
 import re
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from hypertwin import _core, run
 from hypertwin.calibration import measurements, parameters
 from hypertwin.calibration.measurements import Cell, Row
 from hypertwin.calibration.parameters import Parameter
-from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.documents import calibration as documents
+from hypertwin.errors import Mistake, ScenarioError, fail
+from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Scenario, load
 
 if TYPE_CHECKING:  # numpy and scipy take a second to import, which only a fit is worth
     from hypertwin.calibration.least_squares import Array, Data, Direction, Fit
-
-Progress = Callable[[str, int, int], None]
-"""Called with (label of the stage, runs finished, runs in all), from the calling thread."""
 
 EVALUATIONS = 200
 """Default of the most sets of parameters that are tried."""
@@ -71,7 +70,7 @@ class Fitted:
     """Whether the data can tell it apart from the others."""
     at_bound: bool
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> documents.Parameter:
         """As JSON carries it."""
         each = self.parameter
         return {
@@ -105,11 +104,15 @@ class Compared:
     """The prediction of a fit to the other rows; None where they do not determine the parameters."""
     held_out: bool
 
+    @overload
+    def error_pct(self, value: float) -> float: ...
+    @overload
+    def error_pct(self, value: float | None) -> float | None: ...
     def error_pct(self, value: float | None) -> float | None:
         """Error of a prediction, in per cent of the base."""
         return None if value is None else 100 * (value - self.cell.value) / self.base
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> documents.Value:
         """As JSON carries it."""
         return {
             "row": self.row.number,
@@ -225,7 +228,7 @@ class Calibration:
         """Metrics that the twin has too high, or too low, in every row: no free parameter explains them."""
         for text in dict.fromkeys(each.cell.metric.text for each in self.compared):
             used = [each for each in self.compared if each.cell.metric.text == text and not each.held_out]
-            errors = [each.error_pct(each.twin) or 0.0 for each in used]
+            errors = [each.error_pct(each.twin) for each in used]
             mean = statistics.fmean(errors) if errors else 0.0
             if (
                 len(errors) >= SYSTEMATIC_ROWS
@@ -239,9 +242,9 @@ class Calibration:
                     "not freed, and no interval covers that."
                 )
 
-    def metrics(self) -> list[dict[str, Any]]:
+    def metrics(self) -> list[documents.MetricErrors]:
         """Mean absolute error of each metric in per cent: before the fit, fitted, with its row left out, held out."""
-        found = []
+        found: list[documents.MetricErrors] = []
         for text in dict.fromkeys(each.cell.metric.text for each in self.compared):
             same = [each for each in self.compared if each.cell.metric.text == text]
             used = [each for each in same if not each.held_out]
@@ -258,7 +261,7 @@ class Calibration:
             )
         return found
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> documents.Calibration:
         """As JSON carries it: {"version", "scenario", "parameters", "metrics", "points", "calibrated_on", ...}."""
         return {
             "version": self.version,
@@ -305,7 +308,7 @@ def calibrate(
     duration: float | str | None = None,
     warmup: float | str | None = None,
     jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: LabelledProgress | None = None,
 ) -> Calibration:
     """Fit the parameters `free` of a scenario to the points in the CSV file `measured`.
 
@@ -436,7 +439,7 @@ class _Twin:
         rows: Sequence[Row],
         free: Sequence[Parameter],
         jobs: int | None,
-        progress: Progress | None,
+        progress: LabelledProgress | None,
         find_warmup: bool = False,
     ) -> None:
         self.rows, self.free, self.jobs, self.progress, self.find_warmup = rows, free, jobs, progress, find_warmup
@@ -548,16 +551,16 @@ def _check(
     """Refuse what cannot be fitted before anything is simulated."""
     if replications is not None and replications < 2:
         hint = "one run says nothing about chance; leave it out for the scenario's own number, or 3"
-        _fail("out-of-range", str(replications), "2 or more", hint, "--replications")
+        fail("out-of-range", "", str(replications), "2 or more", hint, "--replications")
     least = 2 + 2 * len(free)
     if evaluations < least:
         hint = f"a search takes about {10 * (1 + 2 * len(free))}"
-        _fail("out-of-range", str(evaluations), f"{least} or more for these parameters", hint, "--evaluations")
+        fail("out-of-range", "", str(evaluations), f"{least} or more for these parameters", hint, "--evaluations")
     for each in free:
         for row in read.rows:
             if each.path in row.settings:
                 hint = "free something else, or remove the column"
-                _fail("duplicate-key", each.path, "a path that is either set or fitted", hint, row.location)
+                fail("duplicate-key", "", each.path, "a path that is either set or fitted", hint, row.location)
         for end in (each.low, each.high):
             try:
                 load(base, {each.path: each.setting(end)})
@@ -568,7 +571,9 @@ def _check(
     values = sum(len(row.cells) for row in used)
     if values < len(free):
         hint = "measure more points or metrics, or free fewer parameters"
-        _fail("too-few-values", f"{values} for {len(free)} parameters", "at least one per parameter", hint, read.file)
+        fail(
+            "too-few-values", "", f"{values} for {len(free)} parameters", "at least one per parameter", hint, read.file
+        )
 
 
 def _divided(rows: Sequence[Row], holdout: str | None, seed: int, file: str) -> tuple[list[Row], list[Row]]:
@@ -582,27 +587,32 @@ def _divided(rows: Sequence[Row], holdout: str | None, seed: int, file: str) -> 
         count = round(share * len(full))
         if not 0 < count < len(full):
             allowed = f"a share that leaves out 1 to {len(full) - 1} of {len(full)} rows"
-            _fail("out-of-range", holdout, allowed, "for example 20%, or numbers of rows: 3,7", "--holdout")
+            fail("out-of-range", "", holdout, allowed, "for example 20%, or numbers of rows: 3,7", "--holdout")
         drawn = set(random.Random(seed).sample(range(len(full)), count))
         return [row for index, row in enumerate(full) if index not in drawn], [full[index] for index in sorted(drawn)]
     parts = [part.strip() for part in text.split(",")]
     numbers = {int(part) for part in parts if part.isdecimal()}
     if not all(part.isdecimal() for part in parts):
-        _fail("bad-override", holdout, "a share or numbers of rows", "for example 20%, or 3,7", "--holdout")
+        fail("bad-override", "", holdout, "a share or numbers of rows", "for example 20%, or 3,7", "--holdout")
     known = {row.number for row in full}
     if numbers - known:
         allowed = f"rows of {file} with values: {', '.join(map(str, sorted(known)[:20]))}"
-        _fail("out-of-range", str(min(numbers - known)), allowed, "rows count from 1, below the names", "--holdout")
+        fail("out-of-range", "", str(min(numbers - known)), allowed, "rows count from 1, below the names", "--holdout")
     if numbers == known:
-        _fail("out-of-range", holdout, "fewer than all rows", "leave some to fit", "--holdout")
+        fail("out-of-range", "", holdout, "fewer than all rows", "leave some to fit", "--holdout")
     return [row for row in full if row.number not in numbers], [row for row in full if row.number in numbers]
 
 
 def _share(text: str, option: str, example: str) -> float:
     found = _PERCENT.match(text)
     if found is None or not 0 < float(found[1]) <= 100:
-        _fail(
-            "bad-quantity", text or "nothing", "a percentage above 0 %, up to 100 %", f"for example {example}", option
+        fail(
+            "bad-quantity",
+            "",
+            text or "nothing",
+            "a percentage above 0 %, up to 100 %",
+            f"for example {example}",
+            option,
         )
     return float(found[1]) / 100
 
@@ -635,7 +645,7 @@ def _data(rows: Sequence[Row], bases: Mapping[int, float], relative: float | Non
         allowed = "an error for every measured value, or for none"
         hint = "fill the cell, or say what holds for all others: --error 2%"
         where = f"{row.location}: column {cell.metric.text}{measurements.ERROR}"
-        _fail("missing-key", "(missing)", allowed, hint, where)
+        fail("missing-key", "", "(missing)", allowed, hint, where)
     factor = relative or 1.0
     return Data(
         measured=np.array([cell.value for _, cell in cells]),
@@ -681,7 +691,3 @@ def _finite(value: float) -> float | None:
 def _mean_size(errors: Iterator[float | None]) -> float | None:
     known = [abs(each) for each in errors if each is not None]
     return statistics.fmean(known) if known else None
-
-
-def _fail(code: str, value: str, allowed: str, hint: str, location: str) -> NoReturn:
-    raise ScenarioError.of([Mistake(code, "", value, allowed, hint, location)])

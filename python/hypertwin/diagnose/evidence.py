@@ -7,7 +7,7 @@ memory. Percentiles are exact, so the same files give the same findings.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from hypertwin.documents import diagnosis as findings
+from hypertwin.documents import telemetry as sources
 from hypertwin.ingest import formats, outside, telemetry
 from hypertwin.ingest.outside import Gap
-from hypertwin.report import findings
+from hypertwin.run import LabelledProgress
 
 if TYPE_CHECKING:
     import duckdb
@@ -36,8 +38,6 @@ SIGNIFICANT = 9
 
 _LAST_TIME_US = 253_402_300_799_000_000
 """End of the year 9999."""
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -103,9 +103,9 @@ class Read:
         """Its times in words."""
         return f"{_time(self.first_us or 0)} to {_time(self.last_us or 0)}"
 
-    def to_dict(self) -> findings.Read:
+    def to_dict(self) -> sources.Read:
         """As JSON has it."""
-        gaps: list[findings.Gap] = [{"what": gap.what, "costs": gap.costs} for gap in self.gaps]
+        gaps: list[sources.Gap] = [{"what": gap.what, "costs": gap.costs} for gap in self.gaps]
         return {"source": self.source, "kind": self.kind, "rows": self.rows, "gaps": gaps, "notes": list(self.notes)}
 
 
@@ -140,7 +140,10 @@ class Evidence:
     @staticmethod
     @contextmanager
     def of(
-        sources: Sequence[str], metrics: Iterable[str], progress: Progress | None = None, folder: Path | None = None
+        sources: Sequence[str],
+        metrics: Iterable[str],
+        progress: LabelledProgress | None = None,
+        folder: Path | None = None,
     ) -> Iterator[Evidence]:
         """Read sources and aggregate these metrics. The samples are gone when the block ends. Raises SourceError."""
         if not sources:
@@ -233,7 +236,7 @@ class Series:
     most: list[float]
 
 
-def _write(sources: Sequence[str], path: Path, progress: Progress | None) -> list[Read]:
+def _write(sources: Sequence[str], path: Path, progress: LabelledProgress | None) -> list[Read]:
     readings = [formats.read(source) for source in sources]
     extents = [_Extent() for _ in readings]
     for reading, extent in zip(readings, extents, strict=True):
@@ -336,7 +339,7 @@ from (
 
 
 def _aggregate(
-    path: Path, metrics: Sequence[str], progress: Progress | None, source: str
+    path: Path, metrics: Sequence[str], progress: LabelledProgress | None, source: str
 ) -> dict[tuple[str, str], Stat]:
     import duckdb
 

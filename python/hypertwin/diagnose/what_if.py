@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from hypertwin.diagnose.subjects import Vm
 from hypertwin.errors import HypertwinError
 from hypertwin.frame import flatten
 from hypertwin.report import ready
+from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Scenario
 
 MOST_RUNS = 36
@@ -35,8 +36,6 @@ PILOT_S = 1
 WORK = 600_000
 """Most work of a run, so that it takes less than a second: 1 for a transaction or an I/O, 100 for a vCPU and second."""
 REPLICATIONS = 2
-
-Progress = Callable[[str, int, int], None]
 
 FIGURES = {
     "ready_pct": ("ready", "%"),
@@ -122,7 +121,7 @@ class _Runs:
     """By how many vCPUs the largest virtual node of each VM exceeds its smallest: before, then after each change."""
 
 
-def add(case: Case, findings: Sequence[Finding], progress: Progress | None = None) -> list[str]:
+def add(case: Case, findings: Sequence[Finding], progress: LabelledProgress | None = None) -> list[str]:
     """Set `what_if` of the findings that have a remedy, and `no_what_if` of the others.
 
     Returns notes about those that exceed the number of runs.

@@ -18,12 +18,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from hypertwin import _core
-from hypertwin.errors import HypertwinError, Mistake, ScenarioError
+from hypertwin.documents.lab import Coding, CodingRow, Fit
+from hypertwin.errors import HypertwinError, fail
 from hypertwin.lab.isal import ALIGNMENT, MOST_FRAGMENTS, Isal, Pointers, pointers
 from hypertwin.lab.machine import Machine, available_bytes, machine, pinned
+from hypertwin.run import Progress
 
 SCHEMES = ("3+1", "3+2", "5+2", "7+2", "17+3", "4+2", "8+3")
 """Schemes that are measured where none are named: a chunk store's five, and two that are common elsewhere."""
@@ -56,7 +58,6 @@ LOSSES = 25
 BATCH_NS = 1_000_000
 """Calls between two looks at the clock take at least about this long."""
 
-Progress = Callable[[int, int], None]
 Call = Callable[[], object]
 
 
@@ -64,14 +65,12 @@ class WrongResultError(HypertwinError):
     """The library did not give back what was lost."""
 
     code = "coding-wrong"
-    exit_code = 1
 
 
 class TooLittleMemoryError(HypertwinError):
     """The stripes do not fit into what memory is free."""
 
     code = "too-little-memory"
-    exit_code = 1
 
 
 @dataclass(frozen=True)
@@ -96,10 +95,10 @@ class Scheme:
         allowed = f"DATA+PARITY, at least 1+1 and at most {MOST_FRAGMENTS} in all"
         found = re.fullmatch(r"([0-9]{1,3})\+([0-9]{1,3})", text.strip())
         if not found:
-            _fail("bad-redundancy", "scheme", text, allowed, "for example 3+2")
+            fail("bad-redundancy", "scheme", text, allowed, "for example 3+2")
         scheme = Scheme(int(found[1]), int(found[2]))
         if not (scheme.data and scheme.parity and scheme.fragments <= MOST_FRAGMENTS):
-            _fail("out-of-range", "scheme", text, allowed, "for example 3+2")
+            fail("out-of-range", "scheme", text, allowed, "for example 3+2")
         return scheme
 
 
@@ -125,7 +124,7 @@ def measure(
     clock: str | None = None,
     library: Path | None = None,
     progress: Progress | None = None,
-) -> dict[str, Any]:
+) -> Coding:
     """Measure on this machine; the keys are described in docs/models/erasure-coding.md.
 
     `seconds` is the CPU time of each figure; `clock` the nominal clock where the system does not tell it; `library` a
@@ -135,7 +134,7 @@ def measure(
     wanted = list(dict.fromkeys(Scheme.parse(text) for text in schemes))
     fragment_bytes = _fragment_bytes(fragment)
     if not SECONDS[0] <= seconds <= SECONDS[1]:
-        _fail("out-of-range", "seconds", f"{seconds:g}", f"{SECONDS[0]:g} to {SECONDS[1]:g}", "for example 1")
+        fail("out-of-range", "seconds", f"{seconds:g}", f"{SECONDS[0]:g} to {SECONDS[1]:g}", "for example 1")
     clock_hz = _clock_hz(clock)
     isal = Isal(library)
     here = machine(clock_hz)
@@ -175,7 +174,7 @@ def measure(
         "rows": rows,
         "fits": _fits(rows),
         "scenario": {
-            row["scheme"]: f"coding: {row['gb_per_s']['median']:.3g} GB/s"
+            str(row["scheme"]): f"coding: {row['gb_per_s']['median']:.3g} GB/s"
             for row in rows
             if (row["operation"], row["working_set"]) == ("encode", "memory")
         },
@@ -380,12 +379,12 @@ def _rate(work: _Work, batch: Sequence[Call], seconds: float) -> float:
 
 
 def _call_ns(isal: Isal, buffer: Buffer) -> float:
-    """What calling the library takes by itself."""
+    """The cost of the call alone."""
     nothing = _Work(None, "", 0, "", 0, 0, 1, [_bind(isal.crc32c, buffer.address, 0, 0)] * 1000)
     return 1e9 / statistics.median(_rates([nothing], 0.05)[0])
 
 
-def _row(work: _Work, rates: Sequence[float], clock_hz: float) -> dict[str, Any]:
+def _row(work: _Work, rates: Sequence[float], clock_hz: float) -> CodingRow:
     median = statistics.median(rates)
     return {
         "scheme": str(work.scheme) if work.scheme else None,
@@ -401,7 +400,7 @@ def _row(work: _Work, rates: Sequence[float], clock_hz: float) -> dict[str, Any]
     }
 
 
-def _fits(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _fits(rows: Sequence[CodingRow]) -> list[Fit]:
     """The cost as a straight line, where enough different schemes were measured.
 
     Encoding: cycles per byte = a + b outputs + c max(0, streams - STREAMS). Rebuilding has the lost fragments as
@@ -425,8 +424,8 @@ def _fits(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _fit(
-    operation: str, working_set: str, line: tuple[float, float], per_stream: float, rows: Sequence[dict[str, Any]]
-) -> dict[str, Any]:
+    operation: str, working_set: str, line: tuple[float, float], per_stream: float, rows: Sequence[CodingRow]
+) -> Fit:
     errors = [
         100 * ((_on(line, row) + per_stream * _extra_streams(row)) / row["cycles_per_byte"] - 1)
         for row in rows
@@ -444,7 +443,7 @@ def _fit(
     }
 
 
-def _line(rows: Sequence[dict[str, Any]]) -> tuple[float, float] | None:
+def _line(rows: Sequence[CodingRow]) -> tuple[float, float] | None:
     """(intercept, slope) of cycles over outputs by least squares; None where any line would fit."""
     outputs = [_outputs(row) for row in rows]
     if len(set(outputs)) < 2 or len(rows) < 3:
@@ -453,17 +452,17 @@ def _line(rows: Sequence[dict[str, Any]]) -> tuple[float, float] | None:
     return intercept, slope
 
 
-def _on(line: tuple[float, float], row: dict[str, Any]) -> float:
+def _on(line: tuple[float, float], row: CodingRow) -> float:
     return line[0] + line[1] * _outputs(row)
 
 
-def _outputs(row: dict[str, Any]) -> int:
+def _outputs(row: CodingRow) -> int:
     """Fragments that are computed."""
-    return int(row["lost"] or row["parity"])
+    return row["lost"] or row["parity"] or 0
 
 
-def _extra_streams(row: dict[str, Any]) -> int:
-    return max(0, int(row["data"]) + _outputs(row) - STREAMS)
+def _extra_streams(row: CodingRow) -> int:
+    return max(0, (row["data"] or 0) + _outputs(row) - STREAMS)
 
 
 def _fragment_bytes(text: str) -> int:
@@ -472,9 +471,9 @@ def _fragment_bytes(text: str) -> int:
     try:
         size = _core.size_bytes(text)
     except ValueError as error:
-        _fail("bad-quantity", "fragment", text, allowed, f"it {error}")
+        fail("bad-quantity", "fragment", text, allowed, f"it {error}")
     if not smallest <= size <= largest or size % ALIGNMENT:
-        _fail("out-of-range", "fragment", text, allowed, "for example 1 MiB")
+        fail("out-of-range", "fragment", text, allowed, "for example 1 MiB")
     return size
 
 
@@ -484,11 +483,7 @@ def _clock_hz(text: str | None) -> float | None:
     try:
         hertz = _core.frequency_hz(text)
     except ValueError as error:
-        _fail("bad-quantity", "clock", text, "a frequency, such as 2.6 GHz", f"it {error}")
+        fail("bad-quantity", "clock", text, "a frequency, such as 2.6 GHz", f"it {error}")
     if not hertz:
-        _fail("out-of-range", "clock", text, "more than 0 Hz", "for example 2.6 GHz")
+        fail("out-of-range", "clock", text, "more than 0 Hz", "for example 2.6 GHz")
     return float(hertz)
-
-
-def _fail(code: str, path: str, value: str, allowed: str, hint: str) -> NoReturn:
-    raise ScenarioError.of([Mistake(code, path, value, allowed, hint)])

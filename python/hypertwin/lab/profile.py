@@ -14,10 +14,11 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from hypertwin import _core
-from hypertwin.errors import HypertwinError, Mistake, ScenarioError
+from hypertwin.documents.lab import Processor, Profile, ProfiledCoding
+from hypertwin.errors import HypertwinError, Mistake, ScenarioError, fail
 from hypertwin.lab import erasure_coding, system
 from hypertwin.lab.isal import LibraryMissingError
 
@@ -33,14 +34,12 @@ class ProfileError(HypertwinError):
     """The machine could not be measured."""
 
     code = "lab-profile"
-    exit_code = 1
 
 
 class BadMachineError(HypertwinError):
     """A file that is no machine.json."""
 
     code = "bad-machine"
-    exit_code = 2
 
 
 def profile(
@@ -52,14 +51,14 @@ def profile(
     coding: bool = True,
     array_bytes: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> dict[str, Any]:
+) -> Profile:
     """Measure this machine; `seconds` is about the time of each part, `folder` where disk I/O goes.
 
     Raises ProfileError when the system refuses a measurement, ScenarioError for a parameter that is out of range.
     """
     if not LEAST_S <= seconds <= MOST_S:
         allowed = f"{LEAST_S:g} to {MOST_S:g} seconds"
-        raise ScenarioError.of([Mistake("out-of-range", "", f"{seconds:g}", allowed, "2 is usual", "--seconds")])
+        fail("out-of-range", "", f"{seconds:g}", allowed, "2 is usual", "--seconds")
     if folder is not None and not folder.is_dir():
         raise ScenarioError.of(
             [Mistake("not-a-file", "", str(folder), "a folder on the disk to measure", "create it first", "--dir")]
@@ -109,7 +108,7 @@ def profile(
         "spin_spread_pct": found["spin"]["spread_pct"],
         "lost_pct": found["spin"]["lost_pct"],
     }
-    return found
+    return cast(Profile, found)
 
 
 def spin(cpus: Sequence[int], seconds: float) -> dict[str, Any]:
@@ -170,14 +169,14 @@ def bandwidth(
     ]
 
 
-def coding_figures(processor: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+def coding_figures(processor: Processor, seconds: float) -> ProfiledCoding:
     """What `hypertwin lab erasure-coding` measures, for one scheme; where ISA-L is missing, why it was skipped."""
     clock = None if processor["clock_hz"] is None else f"{processor['clock_hz'] / 1e6:.3f} MHz"
     try:
         found = erasure_coding.measure(["3+2"], seconds=max(LEAST_S, min(1.0, seconds / 4)), clock=clock)
     except LibraryMissingError as error:
         return {"skipped": str(error)}
-    return dict(found)
+    return cast(ProfiledCoding, found)
 
 
 def disk_figures(folder: Path | None, seconds: float) -> dict[str, Any]:

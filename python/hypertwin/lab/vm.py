@@ -16,29 +16,29 @@ import json
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import yaml
 
 from hypertwin import run, scenario, writing
+from hypertwin.documents import lab as documents
+from hypertwin.documents.simulation import Vm
 from hypertwin.errors import HypertwinError, Mistake, ScenarioError
 from hypertwin.ingest.kvm.linux_host import written
 from hypertwin.lab import guest as parts
 from hypertwin.lab import qemu, system
 from hypertwin.lab.qemu import Account, Guest, GuestError, Line
-
-Progress = Callable[[str, int, int], None]
-"""Called with (what is done, steps finished, steps in all)."""
+from hypertwin.run import LabelledProgress
 
 BOOT_S = 120.0
 """How long a guest may take to boot; an emulated one on a busy machine takes tens of seconds."""
 SETTLE_S = 2.0
 """How long sessions run before their measurement begins."""
 PATIENCE_S = 40.0
-"""How long a guest may take to say what it says every second."""
+"""Time that a guest may take for its report, which is due every second."""
 SIZING_STEPS, SIZING_S = 1000, 3.5
 """Loop passes of a burst in the short run that finds out how long a pass takes, and how long that run is."""
 ALONE_S = (4.0, 20.0)
@@ -58,12 +58,11 @@ class FolderError(HypertwinError):
     """The folder for prediction and result cannot be written."""
 
     code = "output-unwritable"
-    exit_code = 2
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be measured."""
+    """What to measure."""
 
     guests: int = 3
     vcpus: int = 1
@@ -90,7 +89,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What one guest alone on the host CPUs showed."""
+    """The figures of one guest alone on the host CPUs."""
 
     burst_ms: float
     """Host CPU time of a mean burst, with the guest's own overhead: vCPU run time over work done."""
@@ -111,7 +110,7 @@ class Calibration:
 
 @dataclass(frozen=True)
 class View:
-    """What a guest and the host said of a guest between two moments."""
+    """What a guest, and the host about it, said between two moments."""
 
     cpu_pct: float
     """As the guest accounts it: time not idle, of all its vCPUs."""
@@ -140,7 +139,7 @@ class View:
         return statistics.fmean(vcpu["wait_pct"] for vcpu in self.vcpus)
 
 
-def measure(plan: Plan, out: Path, progress: Progress | None = None) -> dict[str, Any]:
+def measure(plan: Plan, out: Path, progress: LabelledProgress | None = None) -> documents.Guests:
     """Calibrate, predict, measure; return the result as JSON carries it, and leave it with the prediction in `out`.
 
     Raises ScenarioError for a plan with mistakes, FolderError, and for what the machine lacks GuestPartMissingError,
@@ -180,6 +179,10 @@ def measure(plan: Plan, out: Path, progress: Progress | None = None) -> dict[str
             tell(f"measuring for {plan.seconds:g} s", 4, STEPS)
             started, views, noise = _together(guests, plan, cpus, tables, alone.steps)
     tell("comparing", 5, STEPS)
+    compared = [
+        {**_compare(each.name, seen, predicted["guests"][each.name], accelerator), "series": over_time}
+        for each, seen, over_time in views
+    ]
     result = {
         "version": predicted["version"],
         "accelerator": accelerator,
@@ -189,15 +192,12 @@ def measure(plan: Plan, out: Path, progress: Progress | None = None) -> dict[str
         "calibration": asdict(alone),
         "prediction": {key: predicted[key] for key in ("scenario_file", "scenario_sha256", "written_at")},
         "measurement": {"started_at": started, "seconds": plan.seconds, **noise},
-        "guests": [
-            {**_compare(each.name, seen, predicted["guests"][each.name], accelerator), "series": over_time}
-            for each, seen, over_time in views
-        ],
+        "guests": compared,
+        "errors": _errors(compared),
     }
-    result["errors"] = _errors(result["guests"])
     _write_json(out / RESULT, result)
     tell("done", STEPS, STEPS)
-    return result
+    return cast(documents.Guests, result)
 
 
 def calibrate(guest: Guest, plan: Plan, sessions: Sequence[parts.Session]) -> Calibration:
@@ -252,25 +252,23 @@ def predict(plan: Plan, cpus: Sequence[int], accelerator: str, alone: Calibratio
         "written_at": _now(),
         "calibration": asdict(alone),
         "steady": point["steady"],
-        "guests": {
-            name: {
-                "cpu_pct": vm["guest_cpu_pct"],
-                "run_queue": vm["run_queue"],
-                # only KVM tells a guest what it waits for the host
-                "steal_pct": vm["ready_pct"] if accelerator == "kvm" else 0.0,
-                "run_pct": vm["run_pct"],
-                "wait_pct": vm["ready_pct"],
-                "throughput_per_s": vm["throughput_per_s"],
-                "response_ms": vm["response_ms"]["mean"],
-            }
-            for name, vm in point["vms"].items()
-        },
+        "guests": {name: _predicted(vm, accelerator) for name, vm in point["vms"].items()},
     }
-    if accelerator == "kvm":
-        for each in predicted["guests"].values():
-            each["cpu_pct"] = max(0.0, each["cpu_pct"] - each["steal_pct"])  # top's CPU % leaves steal out
     _write_json(out / PREDICTION, predicted)
     return predicted
+
+
+def _predicted(vm: Vm, accelerator: str) -> dict[str, float | None]:
+    steal_pct = vm["ready_pct"] if accelerator == "kvm" else 0.0  # only KVM tells a guest what it waits for the host
+    return {
+        "cpu_pct": max(0.0, vm["guest_cpu_pct"] - steal_pct),  # top's CPU % leaves steal out
+        "run_queue": vm["run_queue"],
+        "steal_pct": steal_pct,
+        "run_pct": vm["run_pct"],
+        "wait_pct": vm["ready_pct"],
+        "throughput_per_s": vm["throughput_per_s"],
+        "response_ms": vm["response_ms"]["mean"],
+    }
 
 
 def describe(plan: Plan, cpus: Sequence[int], accelerator: str, alone: Calibration) -> dict[str, Any]:
@@ -542,7 +540,7 @@ def _check(plan: Plan) -> list[int]:
 
 
 def _cpu_list(text: str) -> list[int]:
-    """CPU numbers of a list such as `0-2,5`; nothing for another text."""
+    """CPU numbers in a list such as `0-2,5`; none for other text."""
     try:
         return sorted(set(system.cpu_list(text)))
     except ValueError:

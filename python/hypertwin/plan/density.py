@@ -17,17 +17,16 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from hypertwin import _core, run, vnuma
-from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.documents import plan as documents
+from hypertwin.errors import ScenarioError, fail
 from hypertwin.plan import objective
 from hypertwin.plan.objective import Objective
 from hypertwin.report.ready import summed
+from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Scenario, load
-
-Progress = Callable[[str, int, int], None]
-"""Called with (the counts under test, runs finished, runs in all), from the calling thread."""
 
 LEAST_REPLICATIONS = 3
 """Replications where the scenario has fewer: a single run gives no confidence."""
@@ -129,7 +128,7 @@ class Point:
             (ends := self.figure(each).ends()) is None or not any(map(each.meets, ends)) for each in self.objectives
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> documents.DensityPoint:
         """As JSON carries it; what could not be simulated has a `reason` and no figures."""
         group = self.report.get("groups", {}).get(self.group, {})
         usage = _fullest(self.report, "usage_pct")
@@ -274,7 +273,7 @@ class Density:
         if answer is not None and not answer.report.get("steady"):
             yield f"At {self.count} the runs did not reach a steady state: longer ones may say something else."
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> documents.Density:
         """As JSON carries it: {"version", "scenario", "vm", "slo", "answer", "points", "set", ...}."""
         return {
             "version": self.version,
@@ -319,7 +318,7 @@ def density(
     duration: float | str | None = None,
     warmup: float | str | None = None,
     jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: LabelledProgress | None = None,
 ) -> Density:
     """The largest count of VMs of the group `vm`, from `minimum` to `maximum`, that meets all objectives `slo`.
 
@@ -333,18 +332,23 @@ def density(
     path = f"vms.{vm}.count"
     if path in fixed:
         hint = "leave it out: the count is what is searched; --min and --max bound it"
-        _fail("bad-override", str(fixed[path]), "other paths", hint, f"--set {path}")
+        fail("bad-override", "", str(fixed[path]), "other paths", hint, f"--set {path}")
     if not 1 <= minimum <= maximum:
-        _fail("out-of-range", str(minimum), f"1 to {maximum}, the value of --max", "choose --min <= --max", "--min")
+        fail("out-of-range", "", str(minimum), f"1 to {maximum}, the value of --max", "choose --min <= --max", "--min")
     if replications is not None and replications < 2:
         hint = "one run says nothing about chance; leave it out for the scenario's own number, or 3"
-        _fail("out-of-range", str(replications), "2 or more", hint, "--replications")
+        fail("out-of-range", "", str(replications), "2 or more", hint, "--replications")
     settings = run.run_settings(seed=seed, replications=replications, duration=duration, warmup=warmup)
     base = load(scenario, {**fixed, **settings})
     groups = base.data["vms"]
     if vm not in groups:
-        _fail(
-            "unknown-reference", vm, f"a VM group of the scenario: {', '.join(groups)}", "choose one of these", "--vm"
+        fail(
+            "unknown-reference",
+            "",
+            vm,
+            f"a VM group of the scenario: {', '.join(groups)}",
+            "choose one of these",
+            "--vm",
         )
     objectives = objective.parse(slo, base, vm)
     load(base, {path: 0})  # a mistake without any VM of the group is one with every count
@@ -437,7 +441,7 @@ class Measure:
         replications: int,
         find_warmup: bool = False,
         jobs: int | None = None,
-        progress: Progress | None = None,
+        progress: LabelledProgress | None = None,
     ) -> None:
         """Counts of the group `vm` of a scenario."""
         self.base, self.vm, self.objectives = base, vm, objectives
@@ -579,7 +583,3 @@ def _written(figure: Figure, unit: str) -> str:
 
 def _vms(count: int, group: str) -> str:
     return f"{count} VM{'' if count == 1 else 's'} of {group}"
-
-
-def _fail(code: str, value: str, allowed: str, hint: str, location: str) -> NoReturn:
-    raise ScenarioError.of([Mistake(code, "", value, allowed, hint, location)])

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import Any
 
 from hypertwin import _core
-from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.documents import plan as documents
+from hypertwin.errors import Mistake, ScenarioError, fail
 
 USUAL_SCHEMES = (
     *("replicas-2", "replicas-3:2"),
@@ -51,7 +52,7 @@ def failure_rate(text: str) -> float:
     found = _PERCENT.fullmatch(text)
     if not found:
         hint = "write the failures of a hundred disks in a year, for example 1.5%"
-        _fail("bad-quantity", "annual_failure_rate", text, "a percentage, such as 0.405%", hint)
+        fail("bad-quantity", "annual_failure_rate", text, "a percentage, such as 0.405%", hint)
     # decimal, so that 0.405 % is 0.00405 and not the next floating-point number
     return float(Decimal(found[1]) / 100)
 
@@ -74,11 +75,11 @@ def repair_time(
         return Repair(_seconds("repair", text), text)
     if repair is not None:
         hint = f"leave out --repair, or {' and '.join(f'--{name}' for name in given)}"
-        _fail("one-of", "repair", repair, "a repair time, or a disk and its rebuild bandwidth", hint)
+        fail("one-of", "repair", repair, "a repair time, or a disk and its rebuild bandwidth", hint)
     for name, example in (("disk", "10TB"), ("rebuild", "50MB/s")):
         if name not in given:
             hint = f"add it, for example --{name} {example}"
-            _fail("missing-key", name, "(missing)", "a disk and its rebuild bandwidth, both", hint)
+            fail("missing-key", name, "(missing)", "a disk and its rebuild bandwidth, both", hint)
     size = _quantity("disk", given["disk"], _core.size_bytes, "a size, such as 10TB")
     bandwidth = _quantity("rebuild", given["rebuild"], _core.bandwidth_bytes_per_s, "a bandwidth, such as 50MB/s")
     waited = given.get("detection", DETECTION)
@@ -86,7 +87,7 @@ def repair_time(
     longest = 365 * DAY_S
     if not 1 <= seconds <= longest:
         value = f"{given['rebuild']} rebuilds {given['disk']} in {seconds / DAY_S:.4g} d"
-        _fail("out-of-range", "rebuild", value, "a repair of 1 s to 365 d", "check the units of disk and bandwidth")
+        fail("out-of-range", "rebuild", value, "a repair of 1 s to 365 d", "check the units of disk and bandwidth")
     return Repair(seconds, f"{waited} to detect, then {given['disk']} at {given['rebuild']}")
 
 
@@ -110,7 +111,7 @@ def assess(
     groups: int = 1,
     usable_bytes: int | None = None,
     serial_repair: bool = False,
-) -> list[dict[str, Any]]:
+) -> list[documents.Scheme]:
     """Cost and durability of each scheme, without repetitions, in the order given.
 
     `annual_failure_rate` is failures per disk and year as a fraction, `repair_s` the seconds until a lost copy or
@@ -123,14 +124,14 @@ def assess(
     """
     for path, value, low in (("groups", groups, 1), ("usable_bytes", usable_bytes, 0)):
         if value is not None and not low <= value < 2**64:
-            _fail("out-of-range", path, str(value), f"{low} to 2^64 - 1", "count what the pool has")
-    found: dict[str, dict[str, Any]] = {}
+            fail("out-of-range", path, str(value), f"{low} to 2^64 - 1", "count what the pool has")
+    found: dict[str, documents.Scheme] = {}
     for scheme in schemes:
         try:
             text = _core.durability(scheme, annual_failure_rate, repair_s, serial_repair, groups, usable_bytes)
         except _core.ScenarioMistakes as error:
             raise ScenarioError.of(Mistake(**entry) for entry in json.loads(error.args[0])) from None
-        entry = json.loads(text)
+        entry: documents.Scheme = json.loads(text)
         found.setdefault(entry["scheme"], entry)
     return list(found.values())
 
@@ -143,7 +144,7 @@ def compare(
     groups: int = 1,
     usable_bytes: int | None = None,
     serial_repair: bool = False,
-) -> dict[str, Any]:
+) -> documents.Durability:
     """What `hypertwin durability --format json` prints: `schemes` as `assess` finds them, and what they hold for."""
     found = assess(
         schemes,
@@ -163,10 +164,10 @@ def compare(
 
 
 def curves(
-    result: Mapping[str, Any], repairs_s: Sequence[float] = CURVE_REPAIRS_S
-) -> dict[str, list[dict[str, float]]]:
+    result: documents.Durability, repairs_s: Sequence[float] = CURVE_REPAIRS_S
+) -> dict[str, list[documents.LossAt]]:
     """For each scheme of a comparison, the pool's annual loss by both models over `repair_s`."""
-    lines: dict[str, list[dict[str, float]]] = {}
+    lines: dict[str, list[documents.LossAt]] = {}
     for repair_s in repairs_s:
         for entry in assess(
             (entry["scheme"] for entry in result["schemes"]),
@@ -175,8 +176,13 @@ def curves(
             groups=result["groups"],
             serial_repair=result["repair"]["serial"],
         ):
-            losses = {model: entry[model]["pool_annual_loss"] for model in ("backblaze", "markov")}
-            lines.setdefault(entry["scheme"], []).append({"repair_s": repair_s, **losses})
+            lines.setdefault(entry["scheme"], []).append(
+                {
+                    "repair_s": repair_s,
+                    "backblaze": entry["backblaze"]["pool_annual_loss"],
+                    "markov": entry["markov"]["pool_annual_loss"],
+                }
+            )
     return lines
 
 
@@ -188,11 +194,7 @@ def _quantity(path: str, text: str, read: Any, allowed: str, *, zero: bool = Fal
     try:
         value: float = read(text)
     except ValueError as error:
-        _fail("bad-quantity", path, text, allowed, f"it {error}")
+        fail("bad-quantity", path, text, allowed, f"it {error}")
     if not (value or zero) or not math.isfinite(value):
-        _fail("out-of-range", path, text, f"{allowed}, more than 0", "give what the storage really has")
+        fail("out-of-range", path, text, f"{allowed}, more than 0", "give what the storage really has")
     return value
-
-
-def _fail(code: str, path: str, value: str, allowed: str, hint: str) -> NoReturn:
-    raise ScenarioError.of([Mistake(code, path, value, allowed, hint)])

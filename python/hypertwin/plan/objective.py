@@ -13,8 +13,9 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
+from hypertwin.errors import fail
 from hypertwin.report import metric_path
 from hypertwin.report.metric_path import MetricPath
 from hypertwin.scenario import Scenario
@@ -102,21 +103,23 @@ def parse(texts: str | Sequence[str], scenario: Scenario, group: str) -> tuple[O
     """
     listed = [texts] if isinstance(texts, str) else list(texts)
     if not listed:
-        _fail("bad-objective", "nothing", _EXAMPLE, "say what must hold with --slo", "--slo")
+        fail("bad-objective", "", "nothing", _EXAMPLE, "say what must hold with --slo", "--slo")
     return tuple(_parse(text, scenario, group) for text in listed)
 
 
 def _parse(text: str, scenario: Scenario, group: str) -> Objective:
     form = _FORM.fullmatch(text.strip())
     if form is None:
-        _fail("bad-objective", text.strip() or "nothing", _EXAMPLE, "quote it, or the shell takes < and >", _of(text))
+        fail(
+            "bad-objective", "", text.strip() or "nothing", _EXAMPLE, "quote it, or the shell takes < and >", _of(text)
+        )
     metric, sign, limit = form.groups()
     per_vm = metric.startswith(PER_VM)
     path = metric_path.parse(metric.removeprefix(PER_VM), scenario, _of(text), group)
     if per_vm and (path.section != "groups" or path.key not in SUMS):
         allowed = f"per_vm. before a sum over a group's machines: {', '.join(sorted(SUMS))}"
         hint = f"leave per_vm. out: {metric.removeprefix(PER_VM)} is not a sum over machines"
-        _fail("unknown-metric", metric, allowed, hint, _of(text))
+        fail("unknown-metric", "", metric, allowed, hint, _of(text))
     return Objective(
         text=text.strip(),
         metric=metric,
@@ -130,7 +133,3 @@ def _parse(text: str, scenario: Scenario, group: str) -> Objective:
 
 def _of(text: str) -> str:
     return f"--slo {text!r}"
-
-
-def _fail(code: str, value: str, allowed: str, hint: str, location: str) -> NoReturn:
-    metric_path.fail(code, "", value, allowed, hint, location)

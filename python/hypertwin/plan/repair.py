@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from hypertwin import run
-from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.documents import plan as documents
+from hypertwin.errors import fail
 from hypertwin.plan import durability
 from hypertwin.scenario import Scenario, load
 
@@ -72,9 +73,9 @@ class Measured:
         """The user's data in the pool."""
         return round(self.stored_gib * GIB)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> documents.FailedDisk:
         """As JSON carries it."""
-        return asdict(self)
+        return cast(documents.FailedDisk, asdict(self))
 
 
 def measure(
@@ -138,7 +139,7 @@ def measure(
     )
 
 
-def assess(measured: Measured, *, annual_failure_rate: float, serial_repair: bool = False) -> dict[str, Any]:
+def assess(measured: Measured, *, annual_failure_rate: float, serial_repair: bool = False) -> documents.Durability:
     """What `durability.compare` says about the pool, and under `twin` what was simulated."""
     return {
         **durability.compare(
@@ -165,13 +166,13 @@ def _pool(scenario: Scenario, name: str | None) -> str:
     pools = scenario.data.get("storage", {})
     if not pools:
         hint = "give a scenario with storage, or no scenario and --repair or --disk and --rebuild"
-        _fail("missing-key", "storage", "(missing)", "a scenario with a pool of distributed storage", hint)
+        fail("missing-key", "storage", "(missing)", "a scenario with a pool of distributed storage", hint)
     if name is None:
         if len(pools) > 1:
-            _fail("missing-key", "storage", "(missing)", f"one of {', '.join(pools)}", "say which pool is meant")
+            fail("missing-key", "storage", "(missing)", f"one of {', '.join(pools)}", "say which pool is meant")
         return str(next(iter(pools)))
     if name not in pools:
-        _fail("unknown-reference", "storage", name, f"a key of storage: {', '.join(pools)}", "choose one of these")
+        fail("unknown-reference", "storage", name, f"a key of storage: {', '.join(pools)}", "choose one of these")
     return name
 
 
@@ -182,7 +183,7 @@ def _disk(scenario: Scenario, pool: str) -> str:
     if first != pool:
         hint = f"give {pool} nodes of its own, or leave {first} out"
         allowed = f"hosts whose disks are not those of {first}"
-        _fail("unknown-component", f"storage.{pool}.nodes", spec.group, allowed, hint)
+        fail("unknown-component", f"storage.{pool}.nodes", spec.group, allowed, hint)
     return f"{spec.hosts[0]}/disk-1"
 
 
@@ -191,17 +192,13 @@ def _never_whole(pool: str, failed: str, found: Mapping[str, Any], report: Mappi
     path = f"storage.{pool}.redundancy"
     if found["lost_gib"] > 0:
         hint = f"without {failed} {found['lost_gib']:.3g} GiB are lost: choose more copies or parity"
-        _fail("no-repair", path, redundancy, "copies or parity that survive the failure of a disk", hint)
+        fail("no-repair", path, redundancy, "copies or parity that survive the failure of a disk", hint)
     if not found["incidents"] or found["incidents"][0]["degraded_pct"] == 0:
         hint = "raise it, or the machines' working sets"
-        _fail("no-repair", f"storage.{pool}.stored", f"{failed} holds nothing", "data on every disk", hint)
+        fail("no-repair", f"storage.{pool}.stored", f"{failed} holds nothing", "data on every disk", hint)
     if found["due_gib"] > 0:
         hint = f"give the twin more time with --duration (it had {report['duration_s']:g} s)"
-        _fail("no-repair", "run.duration", "nothing was rebuilt", "a run in which the rebuild gets somewhere", hint)
+        fail("no-repair", "run.duration", "nothing was rebuilt", "a run in which the rebuild gets somewhere", hint)
     value = f"{redundancy}: without {failed}, {found['degraded_pct']:.3g} % of the groups find no other place"
     hint = "add nodes or disks, or choose a smaller failure_domain or fewer copies or fragments"
-    _fail("no-repair", path, value, "more failure domains than copies or fragments", hint)
-
-
-def _fail(code: str, path: str, value: str, allowed: str, hint: str) -> NoReturn:
-    raise ScenarioError.of([Mistake(code, path, value, allowed, hint)])
+    fail("no-repair", path, value, "more failure domains than copies or fragments", hint)

@@ -14,10 +14,12 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any
 
 from hypertwin import _core, language, scenario, vnuma
-from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.documents import plan as documents
+from hypertwin.documents.vnuma import Layout, LayoutWarning
+from hypertwin.errors import ScenarioError, fail
 from hypertwin.plan import snippets
 
 PEAK_UTILIZATION = 0.8
@@ -71,7 +73,7 @@ class Host:
         """Whether it assigns the topology at each power-on, as ESXi 8.0 and later do."""
         return "cores_per_node" in self.options.numa
 
-    def layout(self, vcpus: int, memory: str, **settings: Any) -> dict[str, Any]:
+    def layout(self, vcpus: int, memory: str, **settings: Any) -> Layout:
         """The virtual NUMA of a VM that is alone on this host. Raises ScenarioError."""
         try:
             return vnuma.layout(
@@ -101,7 +103,7 @@ class Candidate:
     """`advised`, or the name of a naive choice: `one core per socket`, `odd count`, ..."""
     settings: Mapping[str, Any]
     """Arguments of `hypertwin.vnuma.layout` for this topology, besides vCPUs and memory."""
-    layout: Mapping[str, Any]
+    layout: Layout
     """What `hypertwin.vnuma.layout` returned."""
 
     @property
@@ -135,11 +137,11 @@ class Candidate:
         return len(set(self.layout["settled_homes"]))
 
     @property
-    def warnings(self) -> list[dict[str, str]]:
+    def warnings(self) -> list[LayoutWarning]:
         """The warnings of the model, as `code` and `text`."""
         return list(self.layout["warnings"])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> documents.Candidate:
         """As JSON carries it."""
         return {
             "name": self.name,
@@ -182,7 +184,7 @@ class Advice:
         """
         if not snippets.NAME.fullmatch(name):
             hint = "take the name that the hypervisor shows, or its number for qm"
-            _fail(
+            fail(
                 "bad-name", "name", name, "letters, digits, space, . _ - ( ), at most 80, first a letter or digit", hint
             )
         layout, cpus, threads = self.advised.layout, self.host.cores_per_socket, self.host.threads_per_core
@@ -212,7 +214,7 @@ class Advice:
         if only is not None:
             family = next(family for family, targets in snippets.TARGETS.items() if only in targets)
         if bind and family == "esxi":
-            _fail(
+            fail(
                 "wrong-hypervisor",
                 "bind",
                 "ESXi",
@@ -220,11 +222,11 @@ class Advice:
                 "leave it out: ESXi places its clients itself",
             )
         if only == "qm" and not name.isdecimal():
-            _fail("bad-name", "name", name, "a number", "qm knows machines by their number, for example 105")
+            fail("bad-name", "name", name, "a number", "qm knows machines by their number, for example 105")
         machine = self.machine(name, bind=bind)
         return {target: write(machine) for target, write in snippets.TARGETS[family].items() if only in (None, target)}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> documents.Sizing:
         """As JSON carries it; `advice` is what `advise_topology` returns."""
         return {
             "host": {
@@ -262,14 +264,14 @@ def find_host(text: str, *, hypervisor: str | None = None, node_memory: str | No
         )
     file, colon, group = text.rpartition(":")
     if not colon or not file:
-        _fail("bad-host", "host", text, _HOST_FORMS, "write the sockets, an x, and the cores of one socket")
+        fail("bad-host", "host", text, _HOST_FORMS, "write the sockets, an x, and the cores of one socket")
     for path, value in (("hypervisor", hypervisor), ("node_memory", node_memory)):
         if value is not None:
-            _fail("one-of", path, value, f"nothing: {file} has it", "leave it out, or describe the host as 2x12")
+            fail("one-of", path, value, f"nothing: {file} has it", "leave it out, or describe the host as 2x12")
     members = scenario.load(file).inventory.hosts
     groups = dict.fromkeys(host.group for host in members)
     if group not in groups:
-        _fail("unknown-reference", "host", group, f"a host group of {file}: {', '.join(groups)}", "choose one of these")
+        fail("unknown-reference", "host", group, f"a host group of {file}: {', '.join(groups)}", "choose one of these")
     hosts = [
         Host(
             hypervisor=host.hypervisor,
@@ -291,12 +293,12 @@ def demand_in_cores(text: str, host: Host) -> float:
     if _CORES.fullmatch(text):
         cores = float(text)
         if not cores:
-            _fail("out-of-range", "demand", text, "more than 0", "give the CPU that the machine needs at its peak")
+            fail("out-of-range", "demand", text, "more than 0", "give the CPU that the machine needs at its peak")
         return cores
     hertz = _frequency_hz("demand", text)
     if host.clock_hz is None:
         hint = "give the clock with the host, such as 2x12@2.5GHz, or the demand in cores"
-        _fail("missing-key", "demand", text, "cores, such as 10; GHz where the host's clock is known", hint)
+        fail("missing-key", "demand", text, "cores, such as 10; GHz where the host's clock is known", hint)
     return hertz / host.clock_hz
 
 
@@ -319,7 +321,7 @@ def advise(
     host.layout(1, memory)
     if not 0 <= reserved_cores < host.cores:
         allowed = f"0 to {host.cores - 1}, less than the host's cores"
-        _fail("out-of-range", "reserved_cores", str(reserved_cores), allowed, "leave cores to the machine")
+        fail("out-of-range", "reserved_cores", str(reserved_cores), allowed, "leave cores to the machine")
     demand_cores = None
     if demand is not None:
         demand_cores = demand_in_cores(demand, host)
@@ -329,14 +331,14 @@ def advise(
         wanted = vcpus
     else:
         hint = "say how many vCPUs it has, or what CPU it needs at its peak"
-        _fail("one-of", "vcpus", "(missing)", "vcpus, demand, or both", hint)
+        fail("one-of", "vcpus", "(missing)", "vcpus, demand, or both", hint)
     most = host.cores - reserved_cores
     if wanted > most:
         path, value = ("vcpus", str(vcpus)) if demand is None else ("demand", f"{demand} takes {wanted} vCPUs at 80 %")
         free = f", less {reserved_cores} reserved" if reserved_cores else ""
         allowed = f"up to {most} vCPUs: the {host.cores} physical cores of the host{free}"
         hint = f"choose at most {most}, or a larger host: hyper-threads are no room for a busy machine"
-        _fail("more-vcpus-than-cores", path, value, allowed, hint)
+        fail("more-vcpus-than-cores", path, value, allowed, hint)
     host.layout(wanted, memory)
     advised = _best(host, wanted, memory, most)
     return Advice(
@@ -349,7 +351,7 @@ def advise(
     )
 
 
-def advise_topology(**arguments: Any) -> dict[str, Any]:
+def advise_topology(**arguments: Any) -> documents.TopologyAdvice:
     """The advice for a VM and host given as arguments of `hypertwin.vnuma.layout`.
 
     Keys: `sockets`, `cores_per_socket`, `vcpus`, `vpds`, `fits_node`, `settings` and `text`. More vCPUs than cores
@@ -484,10 +486,17 @@ def _fits(host: Host, advised: Candidate, memory: str) -> bool:
     return True
 
 
-def _brief(advised: Candidate) -> dict[str, Any]:
+def _brief(advised: Candidate) -> documents.TopologyAdvice:
     found = advised.to_dict()
-    keys = ("sockets", "cores_per_socket", "vcpus", "vpds", "fits_node", "settings")
-    return {**{key: found[key] for key in keys}, "text": _sentence(advised)}
+    return {
+        "sockets": found["sockets"],
+        "cores_per_socket": found["cores_per_socket"],
+        "vcpus": found["vcpus"],
+        "vpds": found["vpds"],
+        "fits_node": found["fits_node"],
+        "settings": found["settings"],
+        "text": _sentence(advised),
+    }
 
 
 def _sentence(advised: Candidate) -> str:
@@ -510,11 +519,7 @@ def _frequency_hz(path: str, text: str) -> int:
     try:
         hertz = _core.frequency_hz(text)
     except ValueError as error:
-        _fail("bad-quantity", path, text, "a frequency, such as 2.5 GHz", f"it {error}")
+        fail("bad-quantity", path, text, "a frequency, such as 2.5 GHz", f"it {error}")
     if not hertz:
-        _fail("out-of-range", path, text, "more than 0 Hz", "for example 2.5 GHz")
+        fail("out-of-range", path, text, "more than 0 Hz", "for example 2.5 GHz")
     return hertz
-
-
-def _fail(code: str, path: str, value: str, allowed: str, hint: str) -> NoReturn:
-    raise ScenarioError.of([Mistake(code, path, value, allowed, hint)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
@@ -15,13 +15,11 @@ import plotly.graph_objects as go
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from hypertwin.documents.validation import Row
 from hypertwin.report.charts import INK, MUTED, PALETTE, Chart, style
 from hypertwin.report.page import Page, badge, grid, hint, scrolling
 from hypertwin.report.table import titled
 from hypertwin.report.words import number
-
-Row = Mapping[str, Any]
-"""A published figure with the twin's, as `hypertwin validate --format json` has it."""
 
 FEW = 3
 """Figures of one unit that are worth axes of their own; those of rarer units share one chart."""

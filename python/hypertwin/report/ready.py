@@ -7,7 +7,8 @@ Tools show the sum over a machine's vCPUs (esxtop's %RDY) or milliseconds of an 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+
+from hypertwin.frame import numeric
 
 VCENTER_INTERVAL_S = 20.0
 """Interval of vCenter's real-time charts; longer ones for charts of days and weeks."""
@@ -36,10 +37,10 @@ def note(duration_s: float | None) -> str:
     return f"Ready is per vCPU, ready sum over a VM's vCPUs (esxtop){measured}; 10 % per vCPU is {example} (vCenter)."
 
 
-def summed(group: Mapping[str, Any], key: str) -> float | None:
+def summed(group: Mapping[str, object], key: str) -> float | None:
     """A percentage per vCPU of a VM, or of the VMs of a group, summed over the vCPUs of one VM as esxtop shows it."""
-    value, vcpus = group.get(key), group.get("vcpus")
-    return None if value is None or vcpus is None else float(value * vcpus / group.get("count", 1))
+    value, vcpus = numeric(group, key), numeric(group, "vcpus")
+    return None if value is None or vcpus is None else float(value * vcpus / (numeric(group, "count") or 1))
 
 
 def percent(value: float) -> str:

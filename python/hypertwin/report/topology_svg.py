@@ -8,8 +8,8 @@ import textwrap
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
 
+from hypertwin.documents.vnuma import Layout
 from hypertwin.report.page import grid, hint
 from hypertwin.report.topology import (
     ALERT_INK,
@@ -47,7 +47,7 @@ LEAST_WIDTH, LEAST_NODE, MOST_WIDTH = 584, 252, 1150
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 
 
-def svg(layout: Mapping[str, Any], name: str = "") -> str:
+def svg(layout: Layout, name: str = "") -> str:
     """The drawing as one SVG element that needs nothing else; `name` stands before its heading.
 
     The same layout gives the same bytes.
@@ -55,7 +55,7 @@ def svg(layout: Mapping[str, Any], name: str = "") -> str:
     return ET.tostring(_Drawing(layout, name).root, encoding="unicode") + "\n"
 
 
-def drawings(layouts: Mapping[str, Mapping[str, Any]], points: int) -> str:
+def drawings(layouts: Mapping[str, Layout], points: int) -> str:
     """The layouts of VMs, by name, for a page: one drawing for those that differ by no more than the host's name.
 
     `points` is how many points the simulation has; the layouts are those of the first.
@@ -85,7 +85,7 @@ def drawings(layouts: Mapping[str, Mapping[str, Any]], points: int) -> str:
 class _Drawing:
     """Draws from top to bottom; `y` is where the next thing begins."""
 
-    def __init__(self, layout: Mapping[str, Any], name: str) -> None:
+    def __init__(self, layout: Layout, name: str) -> None:
         self.layout = layout
         self.nodes = nodes(layout)
         self.at_power_on = nodes(layout, layout["homes"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from hypertwin.errors import short
 from hypertwin.ingest import outside
 from hypertwin.language import hypervisors
 
@@ -62,8 +63,8 @@ def nearest(text: str) -> tuple[str, str | None]:
     elif "vmware" in lower or "vsphere" in lower:
         name, exact = DEFAULT, False
     else:
-        return DEFAULT, f"hypervisor {outside.short(said, 60)} is not known: {DEFAULT} stands in for it"
-    return name, None if exact else f"hypervisor {outside.short(said, 60)}: taken for {name}"
+        return DEFAULT, f"hypervisor {short(said, 60)} is not known: {DEFAULT} stands in for it"
+    return name, None if exact else f"hypervisor {short(said, 60)}: taken for {name}"
 
 
 def _versions(family: str) -> dict[tuple[int, int, int], str]:

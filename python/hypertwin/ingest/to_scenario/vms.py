@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from hypertwin import _core
+from hypertwin.errors import short
 from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import Inventory, Vm
 from hypertwin.ingest.to_scenario.hosts import ScenarioHost
@@ -197,7 +198,7 @@ def _numa(vm: Vm, host: ScenarioHost | None, notes: Notes) -> dict[str, Any]:
         if host is not None and _is_accepted(option, value, vm, host):
             sound[option] = tuple(value) if isinstance(value, list | tuple) else value
         else:
-            name = outside.short(outside.name(str(option)), 40)
+            name = short(outside.name(str(option)), 40)
             notes.vm(vm.name, f"numa.{name} left out: not for its host")
     if "nodes" in sound and len(sound["nodes"]) != len(sound.get("cells", ())):
         del sound["nodes"]
