@@ -170,8 +170,8 @@ def samples(
 ) -> Iterator[dict[str, Any]]:
     """Simulate a scenario once and yield all that its hosts show of each `run.sample_interval`, one after another.
 
-    It is the first replication of `simulate`. A sample has the form of `Sample` in `crates/engine/src/samples.rs`.
-    `progress` gets samples instead of runs. Raises as `simulate`.
+    It is the first replication of `simulate`. A sample has the form of `Sample` in
+    `crates/engine/src/measure/samples.rs`. `progress` gets samples instead of runs. Raises as `simulate`.
     """
     changed = run_settings(seed=seed, duration=duration, warmup=warmup)
     points = points_of(scenario, {}, dict(overrides or {}), changed)

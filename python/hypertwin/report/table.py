@@ -20,7 +20,7 @@ def titled(title: str, style: str = "") -> Table:
 
 
 def fitted(make: Callable[[Sequence[str]], Table], order: Sequence[str], width: int | None) -> tuple[Table, list[str]]:
-    """A table that fits `width`, and the columns left out for it, the first of `order`; `make` takes those to leave out."""
+    """A table that fits `width`, and the first columns of `order`, which are left out for it: `make` gets them."""
     dropped: list[str] = []
     table = make(dropped)
     for head in order if width is not None else ():
