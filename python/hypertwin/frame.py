@@ -35,7 +35,7 @@ def flatten(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def numeric(metrics: Mapping[str, object], key: str) -> float | None:
-    """The number under a key that only the caller knows; None where there is none."""
+    """The number under a key that is a variable, which a type cannot check; None where there is none."""
     value = metrics.get(key)
     return value if isinstance(value, int | float) else None
 

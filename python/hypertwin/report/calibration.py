@@ -115,7 +115,7 @@ def table(found: Calibration) -> RenderableType:
 
 
 def _used(cells: Sequence[list[str]]) -> list[list[str]]:
-    """An empty cell says that there is nothing; a dash is easier to see."""
+    """The cells with a dash in empty ones, which is easier to see."""
     return [[cell or "–" for cell in row] for row in cells]
 
 
@@ -155,7 +155,7 @@ def charts(found: Calibration) -> list[Chart]:
 
 
 def interval_chart(found: Calibration) -> Chart:
-    """Fitted values and their intervals, over the values of the start."""
+    """Fitted values and their intervals, relative to the start values."""
     figure = go.Figure()
     shown = [each for each in found["parameters"] if each["start"]]
     for index, (identified, name) in enumerate(((True, "fitted, 95 % interval"), (False, "not identified"))):

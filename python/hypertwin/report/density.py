@@ -25,7 +25,7 @@ COLOURS = {"sure": "#2a9d5c", "mean": "#e0a100", "missed": "#c8382f", "refused":
 STYLES = {"sure": "green", "mean": "yellow", "missed": "red", "refused": "red"}
 
 SHOWN_LIMITS = 4.0
-"""Figures above so many times the limit are off a chart, where they would flatten what matters."""
+"""A chart is cut at this multiple of the limit: larger figures would flatten what matters."""
 
 MORE_IS_LESS = 1000.0
 """Figures from here on are shown without decimals."""
@@ -39,7 +39,7 @@ def verdict(point: DensityPoint) -> str:
 
 
 def metrics(found: Density) -> list[Objective]:
-    """The objectives, the first of those with the same metric."""
+    """One objective for each metric, the first."""
     return list({each["metric"]: each for each in found["slo"]}.values())
 
 
@@ -81,7 +81,7 @@ def lines(found: Density) -> list[list[str]]:
 
 
 def notes(found: Density) -> list[str]:
-    """What must be known beside the answer."""
+    """What a reader must know besides the answer."""
     said = list(found["answer"]["notes"])
     if step := found["answer"]["one_more"]:
         changes = ", ".join(_change(name, each) for name, each in step.items() if each["mean"] is not None)
@@ -151,7 +151,7 @@ def _badge(point: DensityPoint) -> str:
 
 
 def charts(found: Density) -> list[Chart]:
-    """Charts against the number of VMs: each metric with its limit, then throughput, and what the hosts do."""
+    """Charts against the number of VMs: each metric with its limit, then throughput, and the load of the hosts."""
     measured = [point for point in found["points"] if not point["reason"]]
     answered = found["answer"]["count"]
     if not measured:
@@ -225,7 +225,7 @@ def _objective_chart(found: Density, each: Objective, measured: Sequence[Density
             },
             annotation_position="top left",
         )
-    # what decides is at the limit; a curve through ten times that would be flat there
+    # the limit is what matters; a curve up to ten times that would be flat there
     highest = max((value["mean"] for value in figures if value["mean"] is not None), default=0.0)
     top = SHOWN_LIMITS * max(limits)
     cut = each["sign"] in ("<", "<=") and highest > top > 0

@@ -29,7 +29,7 @@ NOTES = (
 
 
 def facts(result: Durability) -> list[tuple[str, str]]:
-    """What the figures hold for, as (name, value)."""
+    """The assumptions behind the figures, as (name, value)."""
     repair, groups = result["repair"], result["groups"]
     twin = result.get("twin")
     found = [
@@ -44,7 +44,7 @@ def facts(result: Durability) -> list[tuple[str, str]]:
 
 
 def notes(result: Durability) -> tuple[str, ...]:
-    """What a reader must know beside the figures; of a pool of a scenario, where its repair time comes from."""
+    """What a reader must know besides the figures; for a pool of a scenario also the origin of its repair time."""
     return (f"Repair: {result['repair']['source']}.", *NOTES) if "twin" in result else NOTES
 
 

@@ -1,4 +1,4 @@
-"""What failures of distributed storage did over time, as charts: the machines' work, the data, and how both recover."""
+"""What failures of distributed storage did over time, as charts: the work of VMs, the data, and how both recover."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _weighted(means: Sequence[float | None], weights: Sequence[float]) -> float 
 
 def _figure(point: Point, line: PoolTimeline, marks: Sequence[Incident]) -> go.Figure:
     panels = list(_panels(point, line))
-    # failures are written with times since the start of the run
+    # times of failures count from the start of the run, those of samples from the end of the warm-up
     time = [point["warmup_s"] + each for each in point["timeline"]["time_s"]]
     figure = go.Figure()
     figure.update_layout(style("", ""))

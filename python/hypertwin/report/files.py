@@ -14,7 +14,7 @@ _FORMULA = re.compile(r"(?![-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?\Z)[=+\-@\t\r]")
 
 
 def to_json(value: Any) -> str:
-    """One JSON document with a final newline; a number that JSON lacks (NaN) is an error, never output."""
+    """One JSON document with a final newline; a number that JSON does not have (NaN) is an error."""
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 

@@ -63,7 +63,7 @@ def facts(result: Guests) -> list[tuple[str, str]]:
 
 
 def warnings(result: Guests) -> list[str]:
-    """What a reader must know before the figures are believed."""
+    """What a reader must know before trusting the figures."""
     if not result["measurement"]["disturbed"]:
         return []
     return [

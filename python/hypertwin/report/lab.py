@@ -1,4 +1,4 @@
-"""What the lab measured, and how the twin's predictions compare: tables for a terminal, rows for a page."""
+"""What the lab measured, and how the twin's predictions compare: tables for a terminal, and a page."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def _scatter(summary: Contention, name: str, key: str, error: str, unit: str) ->
 
 
 def verdicts(summary: Contention) -> list[str]:
-    """The medians over experiments beside what is promised."""
+    """The medians over experiments next to what is promised."""
     count = len(summary["experiments"])
     flagged = sum(result["flagged"] for result in summary["experiments"])
     lines = [f"median absolute error over {count} experiments" + (f", {flagged} disturbed (!)" if flagged else "")]

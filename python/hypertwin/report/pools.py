@@ -44,7 +44,7 @@ DROPPED_FIRST = (
     "write MB/s",
     "written ×",
 )
-"""Columns that a narrow terminal goes without, the first one first."""
+"""Columns that are dropped in a narrow terminal, in this order."""
 
 NOTES = (
     "Overhead: raw over usable capacity. MB/s of clients: payload of virtual disks. Of devices: copies, parity and "
@@ -56,10 +56,10 @@ NOTES = (
 )
 
 SHOWN_POINTS = 6
-"""Points whose failures are told in words; the JSON form has all."""
+"""Points whose failures are described in words; the JSON form has all."""
 
 SHOWN_INCIDENTS = 20
-"""Failures and returns of one pool that are told in words."""
+"""Failures and returns of one pool that are described in words."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A simulation for a terminal: a line for each point and VM group, and what must be known beside it."""
+"""A simulation for a terminal: a line for each point and VM group, and notes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HEADS = (
 """Heads of the columns that every result has, after the swept paths and the VM's name."""
 
 DROPPED_FIRST = ("run %", "p95 ms", "run queue", "vCPUs", "throughput /s", "p99 ms")
-"""Columns that a narrow terminal goes without, the first one first; JSON and CSV always have everything."""
+"""Columns that are dropped in a narrow terminal, in this order; JSON and CSV always have everything."""
 
 SHOWN_BOTTLENECKS = 12
 """Points whose bottleneck is named below the table."""
@@ -109,7 +109,7 @@ def _grid(name: str, heads: Sequence[str], cells: Sequence[Sequence[str]], swept
 
 
 def notes(result: Simulation) -> list[str]:
-    """What a reader must know beside the figures: confidence, steady state, calibration."""
+    """What a reader must know besides the figures: confidence, steady state, calibration."""
     duration_s = result["points"][0].get("duration_s") if result["points"] else None
     said = ["± is the half-width of the 95 % confidence interval over replications.", ready_note(duration_s)]
     if not all(point["steady"] for point in result["points"]):
@@ -152,5 +152,5 @@ def title(result: Simulation) -> str:
 
 
 def calibrations(points: Sequence[Point]) -> list[str]:
-    """What the figures were calibrated on: a sentence, or several where the points differ."""
+    """What the figures were calibrated on: one sentence, or several where points differ."""
     return sorted({calibration_note(point.get("calibration")) for point in points})

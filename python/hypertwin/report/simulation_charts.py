@@ -31,7 +31,7 @@ PRETTY = {"vcpus": "vCPUs", "load": "load (×)", "count": "number of VMs", "core
 
 @dataclass(frozen=True)
 class Mark:
-    """A published figure to show among the simulated ones: what was set, which metric, and its value."""
+    """A published figure to show among the simulated ones: settings, path of the metric, and value."""
 
     changes: Mapping[str, Any]
     path: str
@@ -84,7 +84,7 @@ def sweep_charts(points: Sequence[Point], marks: Sequence[Mark] = ()) -> list[tu
 
 
 def charted_groups(points: Sequence[Point]) -> list[str]:
-    """Groups to draw: those with a swept path of their own, or else all, at most MAX_GROUPS."""
+    """Groups to draw: those with a swept path of their own if there are any, else all; at most MAX_GROUPS."""
     every = list(dict.fromkeys(name for point in points for name in groups(point)))
     swept = {path.split(".")[1] for path in varying_paths(points) if path.startswith("vms.") and path.count(".") > 1}
     return ([name for name in every if name in swept] or every)[:MAX_GROUPS]
@@ -196,7 +196,7 @@ def _lines(
             marker={"size": 6.5, "symbol": ("circle", "square", "diamond")[index % 3]},
             hovertemplate=f"%{{y:.4~g}} {unit}<extra>{html.escape(words)}</extra>",
         )
-    if len(drawn) > 1:  # what solid and dashed mean, once instead of once per line
+    if len(drawn) > 1:  # the legend explains solid and dashed once, not once per line
         for index, (word, _) in enumerate(drawn):
             dash = {"color": MUTED, "width": 2, "dash": ("solid", "dash", "dot")[index % 3]}
             figure.add_scatter(x=[None], y=[None], mode="lines", name=word, line=dash, hoverinfo="skip")
@@ -206,7 +206,7 @@ def _lines(
     figure.update_xaxes(tickvals=_ticks(points, layout))
     highest = max((value for trace in figure.data for value in trace.y if value is not None), default=0.0)
     if unit == "%" and top is None and highest < 1:
-        top = 1  # nothing to see should look like nothing
+        top = 1  # small noise should not fill the chart
     figure.update_yaxes(range=[0, top] if top else None, rangemode="tozero")
     return figure
 

@@ -1,6 +1,6 @@
-"""A NUMA layout: what there is to draw and to say of it, and both for a terminal; `topology_svg` draws it for a page.
+"""A NUMA layout: what there is to draw and to say about it, and both for a terminal; `topology_svg` draws the page's.
 
-It shows the host's NUMA nodes with their cores and hyper-threads, on which of them a virtual machine's vCPUs are once
+It shows the host's NUMA nodes with their cores and hyper-threads, on which of them a VM's vCPUs are once
 the rebalancer has settled, and where its memory is. A layout is what `hypertwin vnuma --format json` prints. Which core
 of a node a vCPU has is for the drawing only; that each has a core of its own before second threads are used is not.
 
@@ -65,7 +65,7 @@ class Node:
 def nodes(layout: Layout, homes: Sequence[int] | None = None) -> list[Node]:
     """Place a layout's vCPUs on its host's cores: one core each first, then second hyper-threads.
 
-    `homes` is the home node of each NUMA client: where they have settled, unless told.
+    `homes` is the home node of each NUMA client: by default where they have settled.
     """
     host = layout["host_topology"]
     homes = layout["settled_homes"] if homes is None else homes
@@ -121,11 +121,11 @@ def grid_columns(cores: int) -> int:
     )
 
 
-# --- what both forms say --------------------------------------------------------------------------------------------
+# --- words of both forms --------------------------------------------------------------------------------------------
 
 
 def heading(layout: Layout) -> str:
-    """The virtual machine in a line: `24 vCPUs, 96 GiB, 3 virtual nodes of 8`."""
+    """The VM in a line: `24 vCPUs, 96 GiB, 3 virtual nodes of 8`."""
     size = f"{_count(layout['vcpus'], 'vCPU')}, {_size(layout['memory_bytes'])}"
     return f"{size}, {_parts(layout['vpds'], 'virtual node')}"
 
@@ -194,7 +194,7 @@ def memory_words(layout: Layout, node: Node) -> str:
 
 
 def bar_bytes(layout: Layout, node: Node) -> int:
-    """Bytes that the whole of a node's memory bar stands for."""
+    """Bytes that a node's whole memory bar stands for."""
     return max(int(layout["host_topology"]["memory_per_node_bytes"]), sum(part.bytes for part in node.memory), 1)
 
 
@@ -230,7 +230,7 @@ def ranges(numbers: Iterable[int], most: int = 6) -> str:
 
 
 def _parts(sizes: Sequence[int], name: str) -> str:
-    """How a machine is divided: `3 virtual nodes of 8`, `3 virtual nodes of 2 × 8 + 4`, `1 virtual node`."""
+    """How a VM is divided: `3 virtual nodes of 8`, `3 virtual nodes of 2 × 8 + 4`, `1 virtual node`."""
     runs = [(size, len(list(group))) for size, group in itertools.groupby(sizes)]
     if len(runs) == 1:
         return f"{len(sizes)} {name}s of {sizes[0]}" if len(sizes) > 1 else f"1 {name}"
@@ -348,7 +348,7 @@ def _memory_bar(layout: Layout, node: Node, width: int) -> Text:
 
 
 def layout_table(layout: Layout) -> RenderableType:
-    """The virtual NUMA of a machine: what its guest sees, then one line per NUMA client, then what is wrong with it."""
+    """The virtual NUMA of a VM: what its guest sees, one line per NUMA client, and what is wrong with it."""
     host = layout["host_topology"]
     shape = (
         f"{layout['hypervisor']}, {host['sockets']} nodes of {host['cores_per_socket']} cores "

@@ -1,4 +1,4 @@
-"""A NUMA layout as a drawing (SVG), of its own or in a page."""
+"""A NUMA layout as a drawing (SVG), alone or in a page."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class _Drawing:
         self.root.attrib |= {**size, "viewBox": f"0 0 {size['width']} {size['height']}"}
 
     def description(self) -> list[str]:
-        """The drawing in sentences, for those who do not see it."""
+        """The drawing in sentences, for readers who cannot see it."""
         said = [f"{facts(self.layout)}.", settling(self.layout)]
         for node in self.nodes:
             said.append(f"NUMA node {node.number}: {'; '.join(node_lines(self.layout, node))};")
@@ -251,7 +251,7 @@ class _Drawing:
             x += width
 
     def legend(self) -> None:
-        """What the marks mean, for those that occur."""
+        """What the marks mean that occur."""
         threads = len(self.nodes[0].cores[0])
         said = ["A cell is a core" + (f", its {threads} lines are its hyper-threads." if threads > 1 else ".")]
         if settling_moves(self.layout):
@@ -290,7 +290,7 @@ def _hatching(x: float, y: float, width: float, height: float) -> str:
 
 
 def _wrapped(words: str, size: float, width: float, bold: bool = False) -> list[str]:
-    """Lines of at most `width`, judged by how wide prose is in a wide font (DejaVu Sans)."""
+    """Lines of at most `width`, estimated from the width of prose in a wide font (DejaVu Sans)."""
     return textwrap.wrap(words, int(width / size / (0.62 if bold else 0.53)), break_on_hyphens=False)
 
 
