@@ -17,7 +17,7 @@ _INTRODUCTION = """\
 # The scenario file
 
 *Generated from the schema (`hypertwin schema`) by `python -m hypertwin.docs`; the schema comes from the types and
-comments in `crates/cluster/src/scenario.rs` and `storage.rs`. Change those, not this page.*
+comments in `crates/cluster/src/spec`. Change those, not this page.*
 
 A scenario is one YAML (or JSON) file in UTF-8: hosts, virtual machines, and what runs in them. `scenarios/` has small
 examples. A file with mistakes is refused with a list of all of them, each with line, path, value, what is allowed, and
@@ -104,7 +104,7 @@ def _default(value: dict[str, Any]) -> str:
 
 
 def _accepts(value: dict[str, Any]) -> str:
-    """What a place takes, in few words."""
+    """The allowed values of a key, in few words."""
     kind = value["type"]
     accepts = {"array": "list", "object": "mapping" if "properties" in value else "mapping by name"}.get(
         str(kind), "text"
@@ -132,7 +132,7 @@ def _number(value: float) -> str:
 
 
 def _resolved(schema: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
-    """A schema with what it refers to; its own keywords win."""
+    """A schema merged with what it refers to; its own keywords win."""
     return {key: value for part in reversed(_chain(schema, node)) for key, value in part.items()}
 
 

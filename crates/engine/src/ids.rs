@@ -1,7 +1,5 @@
 //! Numbers of things, each of a type of its own, and tables that take only their own: the number of a host finds no VM.
 
-#![allow(dead_code, reason = "components move to tables one by one")]
-
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut, Index, IndexMut};
 
@@ -75,6 +73,11 @@ impl<I: Id> Span<I> {
         self.count as usize
     }
 
+    /// The entry after the last one.
+    pub fn end(self) -> I {
+        I::new(self.first.index() + self.len())
+    }
+
     /// The entry at `position`.
     pub fn at(self, position: usize) -> I {
         debug_assert!(position < self.len(), "beyond the span");
@@ -125,6 +128,12 @@ impl<I, T> From<Vec<T>> for Table<I, T> {
             entries,
             numbers: PhantomData,
         }
+    }
+}
+
+impl<I, T> Default for Table<I, T> {
+    fn default() -> Self {
+        Vec::new().into()
     }
 }
 

@@ -133,6 +133,7 @@ def command(
         raise ScenarioError.of(of_option(mistake, arguments) for mistake in error.mistakes) from None
     output.write_file(drawing, lambda: topology_svg.svg(layout))
     advised = Text(f"Advice: {advice['text']}", style="bold")
-    first = {key: layout[key] for key in ("vpds", "ppds", "homes", "warnings")}
-    document = {**first, "advice": advice, **{key: value for key, value in layout.items() if key not in first}}
+    others = dict(layout)
+    first = {key: others.pop(key) for key in ("vpds", "ppds", "homes", "warnings")}
+    document = {**first, "advice": advice, **others}
     output.finish(document, form, lambda: Group(topology.terminal(layout), topology.layout_table(layout), advised))

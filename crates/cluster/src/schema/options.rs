@@ -1,0 +1,74 @@
+//! Which hypervisor has which option: questions to `x-family`, `x-since` and `x-until` of the schema.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::keyword;
+use crate::spec::hypervisor::Hypervisor;
+
+/// A hypervisor that scenarios know, and what can be set on it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HypervisorOptions {
+    /// As scenarios write it, such as `esxi-7.0u2`.
+    pub name: &'static str,
+    /// `esxi` or `linux`.
+    pub family: &'static str,
+    /// Major and minor version and update.
+    pub version: [u32; 3],
+    /// Whether VMs can have CPU reserved.
+    pub reservations: bool,
+    /// Keys of `hosts.NAME.scheduler` that it has.
+    pub scheduler: Vec<&'static str>,
+    /// Keys of `vms.NAME.numa` that it has.
+    pub numa: Vec<&'static str>,
+    /// Keys of `vms.NAME` that it has and others do not.
+    pub vm: Vec<&'static str>,
+}
+
+impl HypervisorOptions {
+    /// Every known hypervisor, in the order of [`Hypervisor::ALL`].
+    pub fn all() -> Vec<Self> {
+        let of = |&hypervisor: &Hypervisor| Self {
+            name: hypervisor.as_str(),
+            family: hypervisor.family().as_str(),
+            version: hypervisor.version(),
+            reservations: hypervisor.family().facts().reservations,
+            scheduler: Self::under(hypervisor, &["hosts", "NAME", "scheduler"]),
+            numa: Self::under(hypervisor, &["vms", "NAME", "numa"]),
+            vm: Self::under(hypervisor, &["vms", "NAME"]),
+        };
+        Hypervisor::ALL.iter().map(of).collect()
+    }
+
+    fn under(hypervisor: Hypervisor, path: &[&str]) -> Vec<&'static str> {
+        at(path).map_or_else(Vec::new, |options| own(hypervisor, options))
+    }
+}
+
+/// The keys of the mapping at `path`, and the schema of each.
+pub(crate) fn at(path: &[&str]) -> Option<&'static Map<String, Value>> {
+    let keys: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
+    keyword(&super::at(&keys)?, "properties")?.as_object()
+}
+
+/// Those of `options` that depend on the hypervisor and that this one has.
+pub(crate) fn own(hypervisor: Hypervisor, options: &Map<String, Value>) -> Vec<&str> {
+    options
+        .iter()
+        .filter(|(_, option)| option.get("x-family").is_some() && has(hypervisor, option))
+        .map(|(key, _)| key.as_str())
+        .collect()
+}
+
+/// Whether a hypervisor has the option that this is the schema of.
+pub(crate) fn has(hypervisor: Hypervisor, option: &Value) -> bool {
+    let family = option.get("x-family").and_then(Value::as_str);
+    family.is_none_or(|family| family == hypervisor.family().as_str())
+        && version(option, "x-since").is_none_or(|since| hypervisor >= since)
+        && version(option, "x-until").is_none_or(|until| hypervisor <= until)
+}
+
+/// The hypervisor that `x-since` or `x-until` of an option names.
+pub(crate) fn version(option: &Value, keyword: &str) -> Option<Hypervisor> {
+    Hypervisor::deserialize(option.get(keyword)?).ok()
+}

@@ -1,0 +1,321 @@
+//! Pools of distributed storage: disks in hosts, and the software that keeps copies or parity on them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::array::DiskKind;
+use super::defaults::{mebibyte, one};
+use super::shape::plain_enum;
+use crate::quantity::{Bandwidth, Bytes, Duration};
+use crate::redundancy::Redundancy;
+
+/// Disks of a group of hosts, pooled by software that keeps copies or parity of everything on several of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StoragePool {
+    /// Which software it resembles: sets the defaults of `redundancy`, `chunk` and `service.threads`.
+    pub kind: PoolKind,
+    /// The hosts that have its disks and run its services: a key of `hosts`.
+    #[schemars(length(min = 1, max = 64), extend("examples" = ["node"]))]
+    pub nodes: String,
+    /// Where the machines that use it run, unless their `host` says it: on its nodes, on all other hosts, or on any.
+    #[serde(default)]
+    pub deployment: Deployment,
+    /// What is kept of the data: `replicas-N`, or `replicas-N:M` (writes wait below M copies), or `ec-K+M` (K data and M
+    /// parity fragments). Default: `replicas-2` for a mirrored mesh, `replicas-3:2` for a chunk store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Redundancy")]
+    pub redundancy: Option<Redundancy>,
+    /// What never has more than one copy or fragment of the same data.
+    #[serde(default)]
+    pub failure_domain: FailureDomain,
+    /// Racks that its nodes are dealt to in turn.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 10_000))]
+    pub racks: u32,
+    /// Unit of placement: what is together on one device. Default: 1 MiB for a mirrored mesh, 256 MiB for a chunk store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Bytes", extend("x-minimum" = "64 KiB", "x-maximum" = "1 TiB"))]
+    pub chunk: Option<Bytes>,
+    /// Erasure coding: what one device has of one stripe.
+    #[serde(default = "mebibyte")]
+    #[schemars(extend("x-minimum" = "4 KiB", "x-maximum" = "64 MiB"))]
+    pub fragment: Bytes,
+    /// Erasure coding: user's data that one core encodes at the clock of its host. Default: what ISA-L was measured to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Bandwidth", extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
+    pub coding: Option<Bandwidth>,
+    /// How copies of a write reach their devices. Fragments of erasure coding always come from the client.
+    #[serde(default)]
+    pub write_path: WritePath,
+    /// Disks of each node that hold the data.
+    pub devices: PoolDevices,
+    /// Flash of each node beside `devices`: a journal and a read cache. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "PoolFlash")]
+    pub flash: Option<PoolFlash>,
+    /// The processes that serve the devices, on their nodes.
+    #[serde(default)]
+    pub service: PoolService,
+    /// The driver on the hosts of the machines.
+    #[serde(default)]
+    pub client: PoolClient,
+    /// Added to the way between a node and a host that is none, there and back: what separate layers cost.
+    #[serde(default)]
+    #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "1 s"))]
+    pub layer_latency: Duration,
+    /// Servers that know where everything is, on the first nodes; more than half of them must be up for repair, and for any
+    /// I/O of a chunk store. Default: 3, or one on each node if there are fewer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 15))]
+    pub metadata_servers: Option<u32>,
+    /// Data that the pool holds, without copies and parity. Default: the working sets of its virtual disks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Bytes", extend("x-minimum" = "1 MiB", "x-maximum" = "1000 PiB"))]
+    pub stored: Option<Bytes>,
+    /// What happens after a failure.
+    #[serde(default)]
+    pub rebuild: Rebuild,
+}
+
+/// Kind of distributed storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(transform = plain_enum)]
+pub enum PoolKind {
+    /// Small chunks mirrored over all devices; metadata are never in the way of data (ScaleIO).
+    MirroredMesh,
+    /// Large chunks, one service for each disk, metadata servers that must agree (Virtuozzo Storage, Ceph).
+    ChunkStore,
+}
+
+impl PoolKind {
+    /// As scenarios write it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::MirroredMesh => "mirrored-mesh",
+            Self::ChunkStore => "chunk-store",
+        }
+    }
+}
+
+/// Where machines run beside their storage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(transform = plain_enum)]
+pub enum Deployment {
+    /// Hyperconverged: on the pool's nodes.
+    #[default]
+    Hci,
+    /// On hosts that are not its nodes.
+    TwoLayer,
+    /// On any.
+    Mixed,
+}
+
+impl Deployment {
+    /// Whether machines may be on a node of the pool (`true`), or on a host that is none.
+    pub(crate) fn allows(self, node: bool) -> bool {
+        match self {
+            Self::Hci => node,
+            Self::TwoLayer => !node,
+            Self::Mixed => true,
+        }
+    }
+}
+
+/// What fails together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(transform = plain_enum)]
+pub enum FailureDomain {
+    /// A disk.
+    Disk,
+    /// A host with its disks.
+    #[default]
+    Host,
+    /// A rack with its hosts.
+    Rack,
+}
+
+/// How the copies of a write reach their devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(transform = plain_enum)]
+pub enum WritePath {
+    /// Each node passes them on to the next (ScaleIO, Virtuozzo Storage).
+    #[default]
+    Chain,
+    /// The first node sends them to the others (Ceph).
+    Primary,
+    /// The client sends all (vSAN).
+    Client,
+}
+
+/// Disks of each node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PoolDevices {
+    /// What they are.
+    pub kind: DiskKind,
+    /// How many in each node.
+    #[schemars(range(min = 1, max = 1_000), extend("examples" = [6]))]
+    pub per_node: u32,
+    /// Of one.
+    #[schemars(extend("x-minimum" = "1 GiB", "x-maximum" = "1 PiB"))]
+    pub capacity: Bytes,
+    /// Flash: what one takes of small random writes for long, its own housekeeping included. Default: its data sheet's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Bandwidth", extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
+    pub random_write: Option<Bandwidth>,
+    /// Operations that the service keeps outstanding on one. Default: as many as it takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 1_024))]
+    pub depth: Option<u32>,
+}
+
+/// Flash of each node that holds no data for good.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PoolFlash {
+    /// What it is.
+    pub kind: DiskKind,
+    /// How many in each node.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 100))]
+    pub per_node: u32,
+    /// What one takes of small random writes for long, its own housekeeping included. Default: its data sheet's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Bandwidth", extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
+    pub random_write: Option<Bandwidth>,
+    /// Journal of one node: writes are acknowledged from it, and reach the devices later; 0 turns it off.
+    #[serde(default)]
+    #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "100 TiB"))]
+    pub journal: Bytes,
+    /// Cache of one node for what machines on it read; 0 turns it off. A random read hits it with probability size / working
+    /// sets of the machines on the node.
+    #[serde(default)]
+    #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "100 TiB"))]
+    pub read_cache: Bytes,
+}
+
+/// The processes that serve the devices of a node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PoolService {
+    /// CPU of one device operation, at the host's nominal clock.
+    #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "100 ms"))]
+    pub cpu_per_io: Duration,
+    /// Payload that one core moves at nominal clock, on a service or a client: copies, checksums, packets.
+    #[schemars(extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
+    pub core_bandwidth: Bandwidth,
+    /// Threads of a node that share all of its operations. Default: each device has a thread of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 1_024))]
+    pub threads: Option<u32>,
+    /// Whether it is part of the hypervisor (vSAN) and does not wait for the time slices of machines, as a process or a
+    /// virtual machine does (ScaleIO, Virtuozzo Storage, Ceph).
+    pub in_kernel: bool,
+}
+
+impl Default for PoolService {
+    fn default() -> Self {
+        Self {
+            cpu_per_io: Duration::from_micros(20),
+            core_bandwidth: Bandwidth::from_bytes_per_s(4_000_000_000),
+            threads: None,
+            in_kernel: false,
+        }
+    }
+}
+
+/// The driver on the hosts of the machines.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PoolClient {
+    /// CPU of one I/O, at the host's nominal clock.
+    #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "100 ms"))]
+    pub cpu_per_io: Duration,
+    /// How long it waits for a node before it asks another.
+    #[schemars(extend("x-minimum" = "1 ms", "x-maximum" = "1 h"))]
+    pub timeout: Duration,
+}
+
+impl Default for PoolClient {
+    fn default() -> Self {
+        Self {
+            cpu_per_io: Duration::from_micros(10),
+            timeout: Duration::from_secs(1),
+        }
+    }
+}
+
+/// What happens after a failure: data are made anew on other devices, many to many.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Rebuild {
+    /// How long after a failure it begins, unless what failed returns before.
+    #[schemars(extend("x-minimum" = "0 s", "x-maximum" = "30 d"))]
+    pub delay: Duration,
+    /// What one node reads, and what it writes, for it at most.
+    #[schemars(extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
+    pub node_bandwidth: Bandwidth,
+    /// Placement groups that each node on average has in work at a time.
+    #[schemars(range(min = 1, max = 1_000))]
+    pub streams: u32,
+    /// What is read and written at a time.
+    #[schemars(extend("x-minimum" = "4 KiB", "x-maximum" = "64 MiB"))]
+    pub unit: Bytes,
+}
+
+impl Default for Rebuild {
+    fn default() -> Self {
+        Self {
+            delay: Duration::from_secs(5),
+            node_bandwidth: Bandwidth::from_bytes_per_s(500_000_000),
+            streams: 4,
+            unit: mebibyte(),
+        }
+    }
+}
+
+impl StoragePool {
+    /// What is kept of the data.
+    pub fn redundancy(&self) -> Redundancy {
+        self.redundancy.unwrap_or(match self.kind {
+            PoolKind::MirroredMesh => Redundancy::Replicas { copies: 2, minimum: 1 },
+            PoolKind::ChunkStore => Redundancy::Replicas { copies: 3, minimum: 2 },
+        })
+    }
+
+    /// Unit of placement.
+    pub fn chunk(&self) -> Bytes {
+        self.chunk.unwrap_or(match self.kind {
+            PoolKind::MirroredMesh => mebibyte(),
+            PoolKind::ChunkStore => Bytes::new(256 << 20),
+        })
+    }
+
+    /// Metadata servers that it has on `nodes` hosts.
+    pub fn metadata_servers(&self, nodes: u32) -> u32 {
+        self.metadata_servers.unwrap_or(METADATA_SERVERS.min(nodes))
+    }
+
+    /// Failure domains that it has on `nodes` hosts.
+    pub fn domains(&self, nodes: u32) -> u32 {
+        match self.failure_domain {
+            FailureDomain::Disk => nodes.saturating_mul(self.devices.per_node),
+            FailureDomain::Host => nodes,
+            FailureDomain::Rack => self.racks.min(nodes),
+        }
+    }
+
+    /// Capacity of all devices on `nodes` hosts.
+    pub fn raw_capacity(&self, nodes: u32) -> Bytes {
+        let devices = u64::from(nodes) * u64::from(self.devices.per_node);
+        Bytes::new(self.devices.capacity.bytes().saturating_mul(devices))
+    }
+}
+
+/// The fewest of which one may fail.
+const METADATA_SERVERS: u32 = 3;

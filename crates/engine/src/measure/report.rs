@@ -1,0 +1,392 @@
+//! From the replications of one point to what is reported: means, confidence, distributions, steady state.
+
+use super::results::{HostTimeline, Replication, VmTimeline};
+use super::stations::{self, BottleneckReport, StationReport};
+use super::vm_metrics::{IoResult, LatencyReport, OutcomeReport, ResponseReport, Together, VmReport, VmResult};
+use crate::storage::{self, PoolReport, PoolResult, PoolTimeline, StationResult};
+use hypertwin_kernel::{Histogram, batch_means, half_width_95, mser5};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Batches into which the series of a single replication is cut for its confidence interval.
+const BATCHES: usize = 20;
+
+/// Relative difference between neighbouring throughputs of replications that makes them different outcomes.
+const OUTCOME_GAP: f64 = 0.15;
+
+/// Relative difference between the means of the two halves of a run that does not matter.
+const IMMATERIAL: f64 = 0.05;
+
+/// One point of a scenario: the means over its replications, with confidence.
+///
+/// The metrics are defined in docs/metrics.md; every name ends in its unit, percentages of a VM are per vCPU, and
+/// `..._ci95` is the half-width of the 95 % confidence interval of the mean (null where it cannot be had).
+#[derive(Clone, Debug, Serialize)]
+#[allow(
+    missing_docs,
+    reason = "the metrics are defined once, in the catalogue that docs/metrics.md is made from"
+)]
+pub struct PointReport {
+    pub set: BTreeMap<String, String>,
+    pub replications: usize,
+    pub steady: bool,
+    pub warmup_s: f64,
+    pub duration_s: f64,
+    pub calibration: Option<String>,
+    pub hosts: BTreeMap<String, HostReport>,
+    pub vms: BTreeMap<String, VmReport>,
+    pub groups: BTreeMap<String, VmReport>,
+    pub storage: BTreeMap<String, StationReport>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub pools: BTreeMap<String, PoolReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bottleneck: Option<BottleneckReport>,
+    pub timeline: TimelineReport,
+    pub events: u64,
+    pub simulated_s: f64,
+}
+
+/// A host in a [`PointReport`].
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs, reason = "as in `PointReport`")]
+pub struct HostReport {
+    pub usage_pct: f64,
+    pub usage_pct_ci95: Option<f64>,
+    pub utilization_pct: f64,
+    pub core_utilization_pct: f64,
+    pub overhead_pct: f64,
+    pub ready_pct: f64,
+    pub costop_pct: f64,
+    pub memory_gb_per_s: f64,
+    pub nodes: BTreeMap<String, NodeReport>,
+}
+
+/// A NUMA node in a [`HostReport`], by its number.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs, reason = "as in `PointReport`")]
+pub struct NodeReport {
+    pub memory_gb_per_s: f64,
+}
+
+/// Samples over time of the first replication.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs, reason = "as in `PointReport`")]
+pub struct TimelineReport {
+    pub interval_s: f64,
+    pub time_s: Vec<f64>,
+    pub hosts: BTreeMap<String, HostTimeline>,
+    pub vms: BTreeMap<String, VmTimeline>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub pools: BTreeMap<String, PoolTimeline>,
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len().max(1) as f64;
+    values.sum::<f64>() / count
+}
+
+/// The throughputs of replications in groups that differ by more than [`OUTCOME_GAP`], the most likely first.
+fn outcomes(mut throughputs: Vec<f64>) -> Vec<OutcomeReport> {
+    throughputs.sort_by(f64::total_cmp);
+    let mut outcomes: Vec<OutcomeReport> = throughputs
+        .chunk_by(|lower, upper| *upper <= lower * (1.0 + OUTCOME_GAP))
+        .map(|group| OutcomeReport {
+            throughput_units_per_s: mean(group.iter().copied()),
+            likelihood_pct: 100.0 * group.len() as f64 / throughputs.len() as f64,
+        })
+        .collect();
+    outcomes.sort_by(|a, b| b.likelihood_pct.total_cmp(&a.likelihood_pct));
+    outcomes
+}
+
+/// Half-width of a metric over replications, or over batches of the series of a single one.
+fn confidence(values: Vec<f64>, series: Option<&[f64]>) -> Option<f64> {
+    if values.len() > 1 {
+        half_width_95(&values)
+    } else {
+        batch_means(series?, BATCHES).map(|(_, half)| half)
+    }
+    .filter(|half| half.is_finite())
+}
+
+/// Summarises replications of the same scenario (at least one).
+///
+/// # Panics
+/// If `replications` is empty.
+pub fn aggregate(replications: &[&Replication]) -> PointReport {
+    let first = replications[0];
+    let hosts = first.hosts.iter().enumerate().map(|(index, host)| {
+        let metric =
+            |get: fn(&super::results::HostResult) -> f64| mean(replications.iter().map(|r| get(&r.hosts[index])));
+        let usage = replications.iter().map(|r| r.hosts[index].usage_pct).collect();
+        let report = HostReport {
+            usage_pct: metric(|h| h.usage_pct),
+            usage_pct_ci95: confidence(usage, None),
+            utilization_pct: metric(|h| h.utilization_pct),
+            core_utilization_pct: metric(|h| h.core_utilization_pct),
+            overhead_pct: metric(|h| h.overhead_pct),
+            ready_pct: metric(|h| h.ready_pct),
+            costop_pct: metric(|h| h.costop_pct),
+            memory_gb_per_s: metric(|h| h.memory_gb_per_s.iter().sum()),
+            nodes: (0..host.memory_gb_per_s.len())
+                .map(|node| {
+                    let memory_gb_per_s = mean(replications.iter().map(|r| r.hosts[index].memory_gb_per_s[node]));
+                    (node.to_string(), NodeReport { memory_gb_per_s })
+                })
+                .collect(),
+        };
+        (host.name.clone(), report)
+    });
+    let hosts = hosts.collect();
+    let alone = |group: usize| first.vms.iter().filter(|vm| vm.group == group).count() == 1;
+    let vms = first.vms.iter().enumerate().map(|(index, vm)| {
+        let series = alone(vm.group).then(|| &first.observations[vm.group]);
+        let merged = vm.response.is_some().then(|| {
+            merge(
+                replications
+                    .iter()
+                    .filter_map(|replication| replication.vms[index].response.as_ref()),
+            )
+        });
+        let latency = vm.io.as_ref().and_then(|io| io.latency.as_ref()).map(|_| {
+            let of = |replication: &'_ &'_ Replication| replication.vms[index].io.as_ref()?.latency.clone();
+            merge(replications.iter().filter_map(of).collect::<Vec<_>>().iter())
+        });
+        let members = Members {
+            replications,
+            vms: &[index],
+            series,
+        };
+        let report = members.report(merged.as_ref(), latency.as_ref(), first.units[vm.group].clone());
+        (vm.name.clone(), report)
+    });
+    let vms = vms.collect();
+    let groups = first.groups.iter().enumerate().filter_map(|(group, name)| {
+        let vms: Vec<usize> = (0..first.vms.len())
+            .filter(|&vm| first.vms[vm].group == group)
+            .collect();
+        if vms.is_empty() {
+            return None;
+        }
+        let merged = merge(
+            replications
+                .iter()
+                .map(|replication| &replication.group_responses[group]),
+        );
+        let latency = (!first.group_io.is_empty())
+            .then(|| merge(replications.iter().map(|replication| &replication.group_io[group])));
+        let members = Members {
+            replications,
+            vms: &vms,
+            series: Some(&first.observations[group]),
+        };
+        let mut report = members.report(Some(&merged), latency.as_ref(), first.units[group].clone());
+        report.count = Some(vms.len());
+        Some((name.clone(), report))
+    });
+    let groups = groups.collect();
+    let timeline = TimelineReport {
+        interval_s: first.timeline.interval_s,
+        time_s: first.timeline.time_s.clone(),
+        hosts: first
+            .hosts
+            .iter()
+            .map(|host| host.name.clone())
+            .zip(first.timeline.hosts.iter().cloned())
+            .collect(),
+        vms: first
+            .vms
+            .iter()
+            .map(|vm| vm.name.clone())
+            .zip(first.timeline.vms.iter().cloned())
+            .collect(),
+        pools: first
+            .pools
+            .iter()
+            .map(|pool| pool.name.clone())
+            .zip(first.timeline.pools.iter().cloned())
+            .collect(),
+    };
+    let stations: Vec<&[StationResult]> = replications.iter().map(|r| r.stations.as_slice()).collect();
+    let (storage, bottleneck) = stations::summarise(&stations);
+    let pools: Vec<&[PoolResult]> = replications.iter().map(|r| r.pools.as_slice()).collect();
+    PointReport {
+        set: BTreeMap::new(),
+        replications: replications.len(),
+        steady: replications
+            .iter()
+            .all(|replication| replication.transient_s().is_some()),
+        warmup_s: first.warmup_s,
+        duration_s: first.duration_s,
+        calibration: first.calibrated_on.clone(),
+        hosts,
+        vms,
+        groups,
+        storage,
+        pools: storage::summarise(&pools),
+        bottleneck,
+        timeline,
+        events: replications.iter().map(|replication| replication.events).sum(),
+        simulated_s: replications
+            .iter()
+            .map(|replication| replication.warmup_s + replication.duration_s)
+            .sum(),
+    }
+}
+
+impl Replication {
+    /// Length of the initial transient in seconds of measured time, by MSER-5 (White, 1997) on the mean of all series
+    /// of guest CPU, throughput and response time, each over its own mean. Where the rule finds no point in the first
+    /// half: 0 if the halves' means differ by less than [`IMMATERIAL`], else `None`: the run does not settle.
+    pub fn transient_s(&self) -> Option<f64> {
+        let length = self
+            .observations
+            .iter()
+            .flatten()
+            .map(Vec::len)
+            .max()
+            .filter(|&length| length > 1)?;
+        let mut joint = vec![0.0; length];
+        // A series with gaps (no response in some interval) cannot be aligned with the others.
+        for series in self
+            .observations
+            .iter()
+            .flatten()
+            .filter(|series| series.len() == length)
+        {
+            let level = mean(series.iter().copied());
+            if level > 0.0 {
+                joint
+                    .iter_mut()
+                    .zip(series)
+                    .for_each(|(sum, value)| *sum += value / level);
+            }
+        }
+        let halves_agree = || {
+            let (early, late) = joint.split_at(length / 2);
+            let (early, late) = (mean(early.iter().copied()), mean(late.iter().copied()));
+            (early - late).abs() <= IMMATERIAL * late.abs()
+        };
+        let discarded = mser5(&joint).or_else(|| halves_agree().then_some(0))?;
+        Some(discarded as f64 * self.observation_s)
+    }
+}
+
+fn merge<'h>(mut histograms: impl Iterator<Item = &'h Histogram>) -> Histogram {
+    let mut merged = histograms.next().cloned().unwrap_or_default();
+    histograms.for_each(|histogram| merged.merge(histogram));
+    merged
+}
+
+/// Some VMs in all replications.
+struct Members<'r> {
+    replications: &'r [&'r Replication],
+    /// Indices of the VMs.
+    vms: &'r [usize],
+    /// The series of their group, where they are all of it: see [`Replication::observations`].
+    series: Option<&'r [Vec<f64>; 3]>,
+}
+
+impl Members<'_> {
+    /// Their results in one replication.
+    fn of<'r>(&self, replication: &'r Replication) -> impl Iterator<Item = &'r VmResult> {
+        self.vms.iter().map(|&vm| &replication.vms[vm])
+    }
+
+    /// Per replication: their sum.
+    fn sums(&self, get: fn(&VmResult) -> f64) -> Vec<f64> {
+        let sum = |replication: &&Replication| self.of(replication).map(get).sum();
+        self.replications.iter().map(sum).collect()
+    }
+
+    /// A metric, averaged over replications.
+    fn mean(&self, together: Together, get: fn(&VmResult) -> f64) -> f64 {
+        let total = mean(self.sums(get).into_iter());
+        match together {
+            Together::Mean => total / self.vms.len() as f64,
+            Together::Total => total,
+        }
+    }
+
+    /// Half-width of its confidence interval; with the number of a series, over its batches where there is only one
+    /// replication.
+    fn ci95(&self, together: Together, get: fn(&VmResult) -> f64, series: Option<usize>) -> Option<f64> {
+        let mut values = self.sums(get);
+        if let Together::Mean = together {
+            values.iter_mut().for_each(|value| *value /= self.vms.len() as f64);
+        }
+        confidence(values, series.and_then(|number| self.series(number)))
+    }
+
+    fn series(&self, number: usize) -> Option<&[f64]> {
+        self.series.map(|series| series[number].as_slice())
+    }
+
+    fn responses(&self, distribution: Option<&Histogram>) -> ResponseReport {
+        // of each replication, over all responses
+        let mean_of = |replication: &&Replication| {
+            let count: u64 = self.of(replication).map(|vm| vm.response_count).sum();
+            let weighted = |vm: &VmResult| match vm.response_count {
+                0 => 0.0,
+                count => vm.response_mean_ms * count as f64,
+            };
+            (count > 0).then(|| self.of(replication).map(weighted).sum::<f64>() / count as f64)
+        };
+        let means: Vec<f64> = self.replications.iter().filter_map(mean_of).collect();
+        let distribution = distribution.filter(|histogram| !histogram.is_empty());
+        let quantile = |q: f64| distribution.map(|histogram| histogram.quantile(q) as f64 / 1e6);
+        ResponseReport {
+            mean: (!means.is_empty()).then(|| mean(means.iter().copied())),
+            p50: quantile(0.50),
+            p95: quantile(0.95),
+            p99: quantile(0.99),
+            max: distribution.map(|histogram| histogram.max() as f64 / 1e6),
+            ci95: confidence(means, self.series(2)),
+        }
+    }
+
+    /// Adds what is reported of their I/Os, if they have virtual disks.
+    fn report_io(&self, report: &mut VmReport, latency: Option<&Histogram>) {
+        if self.of(self.replications[0]).all(|vm| vm.io.is_none()) {
+            return;
+        }
+        let all = |get: fn(&IoResult) -> f64| -> f64 {
+            let of = |replication: &&Replication| -> f64 {
+                let ios = self.of(replication).filter_map(|vm| vm.io.as_ref());
+                ios.filter(|io| io.count > 0).map(get).sum()
+            };
+            self.replications.iter().map(of).sum()
+        };
+        let ios = all(|io| io.count as f64);
+        let latency = latency.filter(|histogram| !histogram.is_empty());
+        let quantile = |q: f64| latency.map(|histogram| histogram.quantile(q) as f64 / 1e6);
+        report.io_latency_ms = Some(LatencyReport {
+            mean: (ios > 0.0).then(|| all(|io| io.latency_mean_ms * io.count as f64) / ios),
+            p50: quantile(0.50),
+            p95: quantile(0.95),
+            p99: quantile(0.99),
+        });
+        report.io_mb_per_s = Some(all(|io| io.mb_per_s) / self.replications.len() as f64);
+        report.io_cpu_cycles_per_io = (ios > 0.0).then(|| all(|io| io.cpu_cycles) / ios);
+    }
+
+    /// The report; `unit` is that of their work.
+    fn report(&self, response: Option<&Histogram>, latency: Option<&Histogram>, unit: String) -> VmReport {
+        let first = || self.of(self.replications[0]);
+        let all = self.replications.iter().flat_map(|replication| self.of(replication));
+        let mut report = VmReport {
+            vcpus: first().map(|vm| vm.vcpus).sum(),
+            unit,
+            response_ms: self.responses(response),
+            response_count: all.map(|vm| vm.response_count).sum(),
+            virtual_nodes: first().map(|vm| vm.virtual_nodes).sum(),
+            outcomes: outcomes(self.sums(|vm| vm.throughput_units_per_s)),
+            ..VmReport::of_metrics(
+                |together, get| self.mean(together, get),
+                |together, get, series| self.ci95(together, get, series),
+            )
+        };
+        self.report_io(&mut report, latency);
+        report
+    }
+}

@@ -1,0 +1,98 @@
+//! The results of one replication, as plain data.
+
+use super::vm_metrics::VmResult;
+use crate::storage::{PoolResult, PoolTimeline, StationResult};
+use hypertwin_kernel::Histogram;
+use serde::Serialize;
+
+/// One run of a scenario with one seed.
+#[derive(Clone, Debug)]
+pub struct Replication {
+    /// Per host, in the scenario's order.
+    pub hosts: Vec<HostResult>,
+    /// Per VM, in the scenario's order.
+    pub vms: Vec<VmResult>,
+    /// Names of the VM groups, those without machines included.
+    pub groups: Vec<String>,
+    /// Per group: name of the unit of work.
+    pub units: Vec<String>,
+    /// Per group: response times of all its VMs.
+    pub group_responses: Vec<Histogram>,
+    /// Per group: latencies of the I/Os of all its VMs; empty without arrays.
+    pub group_io: Vec<Histogram>,
+    /// Stations of the I/O path.
+    pub stations: Vec<StationResult>,
+    /// Pools of distributed storage.
+    pub pools: Vec<PoolResult>,
+    /// Per group: series of guest CPU (%), throughput (1/s) and mean response time (ms) for output analysis.
+    pub observations: Vec<[Vec<f64>; 3]>,
+    /// Interval of `observations`, in seconds.
+    pub observation_s: f64,
+    /// Samples over time.
+    pub timeline: Timeline,
+    /// Simulated time before measuring, in seconds.
+    pub warmup_s: f64,
+    /// Measured time, in seconds.
+    pub duration_s: f64,
+    /// What the scenario was calibrated on.
+    pub calibrated_on: Option<String>,
+    /// Events handled, warm-up included.
+    pub events: u64,
+}
+
+/// What a replication measured of a host. Percentages are of its capacity.
+#[derive(Clone, Debug)]
+pub struct HostResult {
+    /// Name of the host.
+    pub name: String,
+    /// Used time of all worlds and interrupts over cores at nominal clock, at most 100.
+    pub usage_pct: f64,
+    /// Mean over logical CPUs of the time that each runs something.
+    pub utilization_pct: f64,
+    /// Mean over cores of the time that either thread runs something.
+    pub core_utilization_pct: f64,
+    /// The part of usage, not capped, that the hypervisor itself took: helper worlds and interrupts.
+    pub overhead_pct: f64,
+    /// Mean over all vCPUs of the host.
+    pub ready_pct: f64,
+    /// Mean over all vCPUs of the host.
+    pub costop_pct: f64,
+    /// Per NUMA node: what its memory delivered.
+    pub memory_gb_per_s: Vec<f64>,
+}
+
+/// Samples over the measured time; times are ends of intervals.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    /// Length of an interval, in seconds.
+    pub interval_s: f64,
+    /// End of each interval, in seconds of measured time.
+    pub time_s: Vec<f64>,
+    /// Per host.
+    pub hosts: Vec<HostTimeline>,
+    /// Per VM.
+    pub vms: Vec<VmTimeline>,
+    /// Per pool.
+    pub pools: Vec<PoolTimeline>,
+}
+
+/// Timeline of a host.
+#[derive(Clone, Debug, Default, Serialize)]
+#[allow(missing_docs, reason = "as in `HostResult`")]
+pub struct HostTimeline {
+    pub usage_pct: Vec<f64>,
+    pub utilization_pct: Vec<f64>,
+}
+
+/// Timeline of a VM.
+#[derive(Clone, Debug, Default, Serialize)]
+#[allow(missing_docs, reason = "as in `VmResult`")]
+pub struct VmTimeline {
+    pub guest_cpu_pct: Vec<f64>,
+    pub run_pct: Vec<f64>,
+    pub ready_pct: Vec<f64>,
+    pub costop_pct: Vec<f64>,
+    pub run_queue: Vec<f64>,
+    pub throughput_per_s: Vec<f64>,
+    pub response_ms_mean: Vec<Option<f64>>,
+}

@@ -1,0 +1,113 @@
+//! The stations of a report: the part of the VMs, and which station limits.
+
+use super::Observed;
+use crate::ids::WorldId;
+use crate::storage::{Station, StationResult, Sums, Waits};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What was measured of every station in `duration_ns`.
+pub fn results(observed: &Observed, groups: &[String], duration_ns: f64) -> Vec<StationResult> {
+    let Observed { now, cpu, storage, .. } = *observed;
+    let run = |world: WorldId| cpu.worlds()[world].account.run_ns as f64 / duration_ns;
+    let path = storage.path();
+    let mut results = Vec::new();
+    for (group, members) in path.vms_by_group() {
+        let ios = members.iter().filter_map(|&vm| path.vm(vm));
+        let vcpus = members.iter().flat_map(|&vm| cpu.groups()[vm].vcpus.iter());
+        let mut sums = Sums::of(vcpus.map(|world| (run(world), 0.0, Waits::default())));
+        sums.waits.passed = ios.map(|io| io.measured.latencies.count).sum();
+        results.push(sums.result(format!("{}-vcpus", groups[group]), false, duration_ns));
+        let sums = path.controllers_station(&members, &run, now);
+        results.push(sums.result(format!("{}-controllers", groups[group]), false, duration_ns));
+    }
+    let name = |station| match station {
+        Station::VdiskDepth { group } => format!("{}-vdisk-depth", groups[group]),
+        Station::Ring { group } => format!("{}-ring", groups[group]),
+        Station::Dsnro { group } => format!("{}-dsnro", groups[group]),
+        Station::LunDepth { host } => format!("{}-lun-depth", cpu.hosts()[host].name),
+        Station::PortDepth { host } => format!("{}-port-depth", cpu.hosts()[host].name),
+    };
+    results.extend(path.depth_stations(name, now, duration_ns));
+    for id in cpu.hosts().ids() {
+        let ports = storage.ports_station(id, now, duration_ns);
+        let name = || format!("{}-ports", cpu.hosts()[id].name);
+        results.extend(ports.map(|sums| sums.result(name(), false, duration_ns)));
+    }
+    results.extend(storage.target_stations(&run, now, duration_ns));
+    results
+}
+
+/// A station in a report.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs, reason = "as in `PointReport`")]
+pub struct StationReport {
+    pub members: usize,
+    pub utilization_pct: f64,
+    pub utilization_max_pct: f64,
+    pub queue: f64,
+    pub wait_ms: f64,
+    pub waited_pct: f64,
+    pub throughput_per_s: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mb_per_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hit_pct: Option<f64>,
+}
+
+/// Which station limits, in a report.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs, reason = "as in `PointReport`")]
+pub struct BottleneckReport {
+    pub station: String,
+    pub utilization_pct: f64,
+    pub saturated: bool,
+    pub next_station: Option<String>,
+    pub next_utilization_pct: Option<f64>,
+    pub binding_depth: Option<String>,
+}
+
+/// Utilization from which a station is saturated, and waiting I/Os from which a depth binds, in per cent.
+const SATURATED_PCT: f64 = 90.0;
+const BINDING_PCT: f64 = 5.0;
+
+/// The means of the stations of several replications, and which of them limits.
+pub fn summarise(replications: &[&[StationResult]]) -> (BTreeMap<String, StationReport>, Option<BottleneckReport>) {
+    let stations = replications[0].iter().enumerate().map(|(index, first)| {
+        let count = replications.len() as f64;
+        let mean =
+            |get: fn(&StationResult) -> f64| replications.iter().map(|all| get(&all[index])).sum::<f64>() / count;
+        let report = StationReport {
+            members: first.members,
+            utilization_pct: mean(|one| one.utilization_pct),
+            utilization_max_pct: mean(|one| one.utilization_max_pct),
+            queue: mean(|one| one.queue),
+            wait_ms: mean(|one| one.wait_ms),
+            waited_pct: mean(|one| one.waited_pct),
+            throughput_per_s: mean(|one| one.throughput_per_s),
+            mb_per_s: first.mb_per_s.map(|_| mean(|one| one.mb_per_s.unwrap_or(0.0))),
+            hit_pct: first.hit_pct.map(|_| mean(|one| one.hit_pct.unwrap_or(0.0))),
+        };
+        (first, report)
+    });
+    let stations: Vec<(&StationResult, StationReport)> = stations.collect();
+    let mut servers: Vec<&(&StationResult, StationReport)> = stations.iter().filter(|(one, _)| !one.is_depth).collect();
+    servers.sort_by(|(_, a), (_, b)| b.utilization_pct.total_cmp(&a.utilization_pct));
+    let binding = stations
+        .iter()
+        .filter(|(one, report)| one.is_depth && report.waited_pct >= BINDING_PCT)
+        .max_by(|(_, a), (_, b)| a.wait_ms.total_cmp(&b.wait_ms));
+    let bottleneck = servers.first().map(|(first, report)| BottleneckReport {
+        station: first.name.clone(),
+        utilization_pct: report.utilization_pct,
+        saturated: report.utilization_pct >= SATURATED_PCT,
+        next_station: servers.get(1).map(|(next, _)| next.name.clone()),
+        next_utilization_pct: servers.get(1).map(|(_, next)| next.utilization_pct),
+        binding_depth: binding.map(|(depth, _)| depth.name.clone()),
+    });
+    let reports = stations
+        .iter()
+        .map(|(one, report)| (one.name.clone(), report.clone()))
+        .collect();
+    (reports, bottleneck)
+}
