@@ -54,14 +54,14 @@ pub use stations::{Station, StationResult, Sums};
 
 use crate::clock::Clock;
 use crate::ids::{ControllerId, DiskId, HostId, IoId, PoolId, ProcessId, Table, VmId, WorldId};
-use array::Array;
+use array::{Array, build_arrays};
 use disk::{DiskOwner, Disks};
 use fabric::Fabric;
 use hypertwin_kernel::{Histogram, Nanos};
 use network::{Network, NetworkHost};
 use path::PathBuilder;
-use pool::Outcome;
-use request::{Requests, Role, Step};
+use pool::{Outcome, build_pools};
+use request::{Requests, Step};
 use shared::Shared;
 use std::collections::VecDeque;
 
@@ -81,8 +81,8 @@ impl Storage {
     pub fn new(site: &Site) -> Self {
         let mut storage = Self::empty(site.hosts.len());
         let shared = &mut storage.shared;
-        storage.pools = pool::build(site, shared);
-        storage.arrays = array::build(site, shared);
+        storage.pools = build_pools(site, shared);
+        storage.arrays = build_arrays(site, shared);
         storage.path = PathBuilder::new(site, &storage.arrays, &storage.pools, &mut shared.fabric).build();
         storage
     }
@@ -124,7 +124,7 @@ impl Storage {
 
     /// A worker of a generator is idle: whether it has something to do.
     pub fn start_worker(&mut self, vm: VmId, session: u32) -> bool {
-        self.path.start_worker(vm, session).is_some()
+        self.path.worker(vm, session).start().is_some()
     }
 
     /// A worker takes its next I/O: its work for that and for interrupts, in nanoseconds alone on a core at the reference
@@ -135,9 +135,9 @@ impl Storage {
 
     /// A worker has computed for its I/O, which begins; whether the worker takes another one.
     pub fn issue(&mut self, vm: VmId, session: u32, clock: &mut Clock) -> bool {
-        let id = self.path.issue(vm, session);
+        let id = self.path.worker(vm, session).issue();
         self.submit(id, clock);
-        self.path.goes_on(vm, session)
+        self.path.worker(vm, session).goes_on()
     }
 
     // ---- from the processors
@@ -317,7 +317,6 @@ impl Storage {
     /// Host of the VM that an I/O is of; `None` where an I/O may concern several hosts.
     pub fn host_of(&self, id: IoId) -> Option<HostId> {
         let io = &self.shared.requests[id];
-        debug_assert!(io.role != Role::Leg || !self.pools.is_empty(), "only pools have legs");
         self.pools.is_empty().then(|| self.path.host_of(io))
     }
 

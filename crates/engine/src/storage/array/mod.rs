@@ -10,7 +10,7 @@
 
 mod build;
 
-pub use build::build;
+pub use build::build_arrays;
 
 use super::queue::Queue;
 use super::request::{NONE, Requests, Role, Step};

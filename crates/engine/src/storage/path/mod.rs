@@ -128,32 +128,14 @@ impl Path {
         child
     }
 
-    fn worker_of(&self, vm: VmId, session: u32) -> WorkerId {
-        self.vms[vm].workers.at(session as usize)
-    }
-
-    /// The process of a worker that is idle and has something to do: it has to be started.
-    pub fn start_worker(&mut self, vm: VmId, session: u32) -> Option<ProcessId> {
-        let worker = self.worker_of(vm, session);
-        self.workers[worker].start()
+    /// The worker of a generator that a session of its VM is.
+    pub fn worker(&mut self, vm: VmId, session: u32) -> &mut Worker {
+        &mut self.workers[self.vms[vm].workers.at(session as usize)]
     }
 
     /// A worker takes its next I/O: its work for it, without that of the workload itself.
     pub fn take_io(&mut self, vm: VmId, session: u32, requests: &Requests) -> f64 {
-        let worker = self.worker_of(vm, session);
-        self.workers[worker].take(requests) + self.vms[vm].guest_ns
-    }
-
-    /// The I/O that a worker has computed for.
-    pub fn issue(&mut self, vm: VmId, session: u32) -> IoId {
-        let worker = self.worker_of(vm, session);
-        self.workers[worker].issue()
-    }
-
-    /// Whether a worker goes on with another I/O.
-    pub fn goes_on(&mut self, vm: VmId, session: u32) -> bool {
-        let worker = self.worker_of(vm, session);
-        self.workers[worker].goes_on()
+        self.worker(vm, session).take(requests) + self.vms[vm].guest_ns
     }
 
     /// An I/O of a generator goes to its worker now, or when the rate allows it.
@@ -407,7 +389,7 @@ impl Path {
         self.meter.as_ref().map_or(&[], Meter::vdisks)
     }
 
-    /// The VM that an I/O is of.
+    /// Host of the VM that an I/O is of.
     pub fn host_of(&self, io: &Io) -> HostId {
         self.vms[self.vdisks[io.vdisk].vm].host
     }

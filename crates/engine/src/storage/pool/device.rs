@@ -72,10 +72,8 @@ impl Devices {
     /// Counts a failure or return of a device itself; whether it has failed now.
     pub fn change(&mut self, device: usize, fails: bool, is_forever: bool) -> bool {
         let state = &mut self.states[device];
-        state.failures = match fails {
-            true => state.failures + 1,
-            false => state.failures.saturating_sub(1),
-        };
+        debug_assert!(fails || state.failures > 0, "what returns has failed before");
+        state.failures = if fails { state.failures + 1 } else { state.failures - 1 };
         state.gone += u32::from(is_forever);
         state.failures > 0
     }

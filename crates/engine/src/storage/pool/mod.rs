@@ -35,7 +35,7 @@ mod rebuild_queue;
 mod report;
 mod service;
 
-pub use build::build;
+pub use build::build_pools;
 pub use data_placement::MemberView;
 pub use history::What;
 pub use report::{IncidentReport, PoolReport, PoolResult, PoolTimeline, summarise};

@@ -45,11 +45,10 @@ impl Pool {
             return;
         };
         let old = data.members[member];
-        for (device, change) in [(old.device, -1), (device, 1)] {
-            let groups = &mut states[device as usize].groups;
-            *groups = groups.strict_add_signed(change);
-            load[device as usize] = load[device as usize].strict_add_signed(change);
-        }
+        states[old.device as usize].groups -= 1;
+        states[device as usize].groups += 1;
+        load[old.device as usize] -= 1;
+        load[device as usize] += 1;
         self.count.abandoned += old.due;
         self.count.due += data.member_bytes;
         let state = &mut data.members[member];
