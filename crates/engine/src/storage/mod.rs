@@ -59,7 +59,7 @@ use disk::{DiskOwner, Disks};
 use fabric::Fabric;
 use hypertwin_kernel::{Histogram, Nanos};
 use network::{Network, NetworkHost};
-use path::PathBuilder;
+use path::{PathBuilder, Route};
 use pool::{Outcome, build_pools};
 use request::{Requests, Step};
 use shared::Shared;
@@ -248,12 +248,12 @@ impl Storage {
         if !self.path.advance(id, shared, clock.now) {
             return;
         }
-        match *self.path.leave(id, clock.now, &shared.requests) {
-            Target::Array { array, path, .. } => {
+        match self.path.leave(id, clock.now, &shared.requests) {
+            &Target::Array { array, path, .. } => {
                 shared.fabric.choose(id, path);
                 self.arrays[array].send(id, shared, clock);
             }
-            Target::Pool { pool, .. } => {
+            &Target::Pool { pool, .. } => {
                 let address = self.path.address(&shared.requests[id]);
                 let outcome = self.pools[pool].begin(id, address, shared, clock);
                 self.follow(pool, outcome, clock);
@@ -304,8 +304,9 @@ impl Storage {
         if !self.path.reaches_vm(id, &mut self.shared, clock.now) {
             return;
         }
-        for depth in self.path.route(&self.shared.requests[id]).depths_backwards() {
-            if let Some(next) = self.path.free_slot(depth, clock.now, &self.shared.requests) {
+        let vdisk = self.shared.requests[id].vdisk;
+        for position in (0..Route::MOST).rev() {
+            if let Some(next) = self.path.free_slot(vdisk, position, clock.now, &self.shared.requests) {
                 self.advance(next, clock);
             }
         }

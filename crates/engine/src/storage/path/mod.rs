@@ -23,7 +23,7 @@ mod vm;
 mod worker;
 
 pub use build::PathBuilder;
-pub use vdisk::{Target, Vdisk};
+pub use vdisk::{Route, Target, Vdisk};
 pub use vm::VmIo;
 
 use super::meter::{Meter, Passages};
@@ -38,7 +38,7 @@ use controller::Controller;
 use hypertwin_kernel::{Histogram, Nanos};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use vdisk::{Route, Stage};
+use vdisk::Stage;
 use vm::Vms;
 use worker::Worker;
 
@@ -195,7 +195,7 @@ impl Path {
     pub fn advance(&mut self, id: IoId, shared: &mut Shared, now: Nanos) -> bool {
         loop {
             let io = &mut shared.requests[id];
-            let stage = self.vdisks[io.vdisk].route.stage(io.stage);
+            let stage = self.vdisks[io.vdisk].route.stage(usize::from(io.stage));
             io.stage += 1;
             match stage {
                 Stage::Depth(depth) => {
@@ -304,14 +304,12 @@ impl Path {
         true
     }
 
-    /// The route that an I/O took.
-    pub fn route(&self, io: &Io) -> Route {
-        self.vdisks[io.vdisk].route
-    }
-
-    /// A slot is free again: the I/O that gets it.
-    pub fn free_slot(&mut self, depth: DepthId, now: Nanos, requests: &Requests) -> Option<IoId> {
-        self.depths[depth].leave(now, requests)
+    /// A complete I/O gives back the slot that it took at a stage of its route: the I/O that gets it.
+    pub fn free_slot(&mut self, vdisk: VdiskId, position: usize, now: Nanos, requests: &Requests) -> Option<IoId> {
+        match self.vdisks[vdisk].route.stage(position) {
+            Stage::Depth(depth) => self.depths[depth].leave(now, requests),
+            Stage::Controller | Stage::Out => None,
+        }
     }
 
     /// The guest hears of a complete I/O, now or by a later interrupt.

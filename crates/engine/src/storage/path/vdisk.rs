@@ -33,7 +33,7 @@ pub struct Route {
 
 impl Route {
     /// The longest route: virtual disk, ring, controller, DSNRO, LUN, port, out.
-    const MOST: usize = 7;
+    pub const MOST: usize = 7;
 
     /// A route along `stages`, and then out.
     pub fn new(stages: impl IntoIterator<Item = Stage>) -> Self {
@@ -47,16 +47,8 @@ impl Route {
         route
     }
 
-    pub fn stage(&self, position: u8) -> Stage {
-        self.stages[usize::from(position)]
-    }
-
-    /// The depths of the route, the last one first.
-    pub fn depths_backwards(self) -> impl Iterator<Item = DepthId> {
-        self.stages.into_iter().rev().filter_map(|stage| match stage {
-            Stage::Depth(depth) => Some(depth),
-            Stage::Controller | Stage::Out => None,
-        })
+    pub fn stage(&self, position: usize) -> Stage {
+        self.stages[position]
     }
 }
 

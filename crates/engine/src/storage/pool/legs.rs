@@ -3,7 +3,7 @@
 use super::{Address, Outcome, Pool, Request, Task};
 use crate::clock::Clock;
 use crate::ids::{HostId, Id, IoId};
-use crate::storage::request::{NONE, Role, Step};
+use crate::storage::request::{Io, NONE, Role, Step};
 use crate::storage::shared::Shared;
 use hypertwin_cluster::{PoolKind, Redundancy, WritePath};
 use hypertwin_models::storage::stripe::{Update, completed, update};
@@ -352,15 +352,21 @@ impl Pool {
 
     /// A device, journal or cache is done with an operation.
     pub fn disk_done(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) -> Outcome {
-        let io = shared.requests[id];
-        let is_flash = self.is_flash(io.disk);
-        if is_flash && !io.write {
+        let &Io {
+            disk,
+            write,
+            role,
+            bytes,
+            ..
+        } = &shared.requests[id];
+        let is_flash = self.is_flash(disk);
+        if is_flash && !write {
             return self.end_leg(id, shared, clock);
         }
         let device = self.tasks[id].device;
-        if io.role == Role::Destage {
+        if role == Role::Destage {
             shared.requests.release(id);
-            self.leave_journal(device, io.bytes, shared, clock);
+            self.leave_journal(device, bytes, shared, clock);
             return Outcome::Pending;
         }
         if is_flash {
@@ -370,7 +376,7 @@ impl Pool {
             self.fail_operation(id, shared, clock);
             return Outcome::Pending;
         }
-        match io.role {
+        match role {
             Role::Rebuild => self.rebuilt(id, shared, clock),
             Role::RebuildRead => {
                 self.send_rebuild_part(id, shared, clock);

@@ -132,7 +132,7 @@ impl Pool {
 
     /// A device has read its part of a piece, which goes to the node that writes it.
     pub(super) fn send_rebuild_part(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
-        let io = shared.requests[id];
+        let io = &shared.requests[id];
         self.count.rebuild_read += u64::from(io.bytes);
         let from = self.host_of(self.tasks[id].device);
         let to = self.host_of(self.tasks[io.parent].device);
