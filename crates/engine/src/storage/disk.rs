@@ -35,7 +35,7 @@ pub struct DiskState {
     /// Flash: its channels, and the transfers beside them.
     channels: Vec<Link>,
     link: Link,
-    /// It has failed. What it works on ends nevertheless, and its owner looks at this.
+    /// It has failed. Operations at work still end; its owner checks this then.
     pub has_failed: bool,
     /// Operations at work, and in the queues.
     pub busy: TimeAverage,
@@ -201,7 +201,7 @@ impl Disks {
         }
     }
 
-    /// Takes out all operations that wait for a disk, which go no further.
+    /// Takes out all operations that wait for a disk: they fail.
     pub fn drain(&mut self, disk: DiskId, requests: &Requests, dropped: &mut Vec<IoId>, now: Nanos) {
         let state = &mut self.disks[disk];
         dropped.extend(std::iter::from_fn(|| state.queue.pop(requests)));

@@ -95,7 +95,7 @@ impl Queue {
         self.note(now);
     }
 
-    /// The first one has waited for long enough.
+    /// Takes the first one out, and counts its wait.
     pub fn pop(&mut self, now: Nanos, requests: &Requests) -> Option<IoId> {
         let id = self.fifo.pop(requests)?;
         self.waits.add(now - requests[id].since);
@@ -103,7 +103,7 @@ impl Queue {
         Some(id)
     }
 
-    /// Takes all I/Os out, which go no further.
+    /// Takes all I/Os out: they fail.
     pub fn drain(&mut self, now: Nanos, requests: &Requests, dropped: &mut Vec<IoId>) {
         dropped.extend(std::iter::from_fn(|| self.fifo.pop(requests)));
         self.note(now);

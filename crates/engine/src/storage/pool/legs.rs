@@ -183,7 +183,7 @@ impl Pool {
         }
         let Touched { first, count, range } = self.touched(id, data, shared);
         if count == data {
-            // all that parity needs is written
+            // parity follows from what is written
             return self.write_touched(id, data, shared, clock);
         }
         let (way, _) = update(count as u32, data as u32, parity as u32);
@@ -462,7 +462,7 @@ impl Pool {
 
     // ---- failures
 
-    /// A leg has come to nothing, and with it those that its node would have sent on.
+    /// A leg fails, and with it those that its node would have passed on.
     fn fail_leg(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
         let mut next = id;
         while next != NONE {
@@ -474,7 +474,7 @@ impl Pool {
         }
     }
 
-    /// An operation that a node or a device had at hand has come to nothing.
+    /// An operation of a node or a device fails.
     pub(super) fn fail_operation(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
         let io = &shared.requests[id];
         match io.role {

@@ -91,12 +91,12 @@ impl Services {
         (id != NONE).then_some(id)
     }
 
-    /// Takes away all operations that some queues and their threads have at hand.
+    /// Drops all operations that wait in some queues or are with their threads.
     pub fn drop_all(&mut self, queues: Range<usize>, dropped: &mut Vec<IoId>, requests: &Requests, now: Nanos) {
         for service in &mut self.queues[queues.clone()] {
             service.queue.drain(now, requests, dropped);
         }
-        // a thread at work finds that it has none when it goes on
+        // a thread that computes finds out when it is done
         for thread in self.threads.iter_mut().filter(|thread| queues.contains(&thread.queue)) {
             if thread.current != NONE {
                 dropped.push(std::mem::replace(&mut thread.current, NONE));
