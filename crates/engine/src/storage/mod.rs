@@ -59,9 +59,9 @@ use disk::{DiskOwner, Disks};
 use fabric::Fabric;
 use hypertwin_kernel::{Histogram, Nanos};
 use network::{Network, NetworkHost};
-use path::{PathBuilder, Route};
+use path::PathBuilder;
 use pool::{Outcome, build_pools};
-use request::{Requests, Step};
+use request::{Io, Requests, Step};
 use shared::Shared;
 use std::collections::VecDeque;
 
@@ -134,6 +134,7 @@ impl Storage {
     }
 
     /// A worker has computed for its I/O, which begins; whether the worker takes another one.
+    #[inline]
     pub fn issue(&mut self, vm: VmId, session: u32, clock: &mut Clock) -> bool {
         let id = self.path.worker(vm, session).issue();
         self.submit(id, clock);
@@ -143,6 +144,7 @@ impl Storage {
     // ---- from the processors
 
     /// The world of a controller is done with a request: its work for the next, or `None` if it is idle.
+    #[inline]
     pub fn next_on_controller(&mut self, controller: ControllerId, clock: &mut Clock) -> Option<f64> {
         let id = self
             .path
@@ -160,6 +162,7 @@ impl Storage {
     // ---- events
 
     /// Something happens to an I/O.
+    #[inline]
     pub fn on_io(&mut self, id: IoId, clock: &mut Clock) {
         let shared = &mut self.shared;
         match shared.requests[id].step {
@@ -223,6 +226,7 @@ impl Storage {
     // ---- between the parts
 
     /// The guest's driver takes an I/O.
+    #[inline]
     fn submit(&mut self, id: IoId, clock: &mut Clock) {
         let Shared { requests, replies, .. } = &mut self.shared;
         if requests.len() > MOST_RECORDS {
@@ -243,6 +247,7 @@ impl Storage {
     }
 
     /// Takes an I/O along its route until it has to wait or leaves the host.
+    #[inline]
     fn advance(&mut self, id: IoId, clock: &mut Clock) {
         let shared = &mut self.shared;
         if !self.path.advance(id, shared, clock.now) {
@@ -263,6 +268,7 @@ impl Storage {
 
     /// A disk is done with an operation, and takes the next. What somebody waits for goes first, except while writes
     /// wait for background operations to make room.
+    #[inline]
     fn disk_done(&mut self, id: IoId, clock: &mut Clock) {
         let shared = &mut self.shared;
         let disk = shared.requests[id].disk;
@@ -285,6 +291,7 @@ impl Storage {
     }
 
     /// Acts on what a pool has done.
+    #[inline]
     fn follow(&mut self, pool: PoolId, outcome: Outcome, clock: &mut Clock) {
         match outcome {
             Outcome::Pending => {}
@@ -300,12 +307,13 @@ impl Storage {
     }
 
     /// An I/O is back at its host: its slots go to those that wait, and the guest hears of it now or with a later one.
+    #[inline]
     fn complete(&mut self, id: IoId, clock: &mut Clock) {
         if !self.path.reaches_vm(id, &mut self.shared, clock.now) {
             return;
         }
-        let vdisk = self.shared.requests[id].vdisk;
-        for position in (0..Route::MOST).rev() {
+        let Io { vdisk, stage, .. } = self.shared.requests[id];
+        for position in (0..stage).rev() {
             if let Some(next) = self.path.free_slot(vdisk, position, clock.now, &self.shared.requests) {
                 self.advance(next, clock);
             }

@@ -23,7 +23,7 @@ mod vm;
 mod worker;
 
 pub use build::PathBuilder;
-pub use vdisk::{Route, Target, Vdisk};
+pub use vdisk::{Target, Vdisk};
 pub use vm::VmIo;
 
 use super::meter::{Meter, Passages};
@@ -106,6 +106,7 @@ impl Path {
     }
 
     /// The guest's driver takes an I/O; in how many parts it goes on, 1 if it is not split.
+    #[inline]
     pub fn begin(&mut self, id: IoId, now: Nanos, requests: &mut Requests) -> u32 {
         let io = &mut requests[id];
         let vm = &mut self.vms[self.vdisks[io.vdisk].vm];
@@ -129,16 +130,19 @@ impl Path {
     }
 
     /// The worker of a generator that a session of its VM is.
+    #[inline]
     pub fn worker(&mut self, vm: VmId, session: u32) -> &mut Worker {
         &mut self.workers[self.vms[vm].workers.at(session as usize)]
     }
 
     /// A worker takes its next I/O: its work for it, without that of the workload itself.
+    #[inline]
     pub fn take_io(&mut self, vm: VmId, session: u32, requests: &Requests) -> f64 {
         self.worker(vm, session).take(requests) + self.vms[vm].guest_ns
     }
 
     /// An I/O of a generator goes to its worker now, or when the rate allows it.
+    #[inline]
     fn reissue(&mut self, id: IoId, worker: WorkerId, shared: &mut Shared, clock: &mut Clock) {
         if !self.is_throttled(id, &mut shared.requests, clock) {
             self.hand_to_worker(id, worker, shared);
@@ -146,6 +150,7 @@ impl Path {
     }
 
     /// Whether the rate does not allow an I/O yet. It comes when it does.
+    #[inline]
     fn is_throttled(&mut self, id: IoId, requests: &mut Requests, clock: &mut Clock) -> bool {
         let time = self.vms[self.vdisks[requests[id].vdisk].vm].next_issue(clock.now);
         let is_throttled = time > clock.now;
@@ -155,6 +160,7 @@ impl Path {
         is_throttled
     }
 
+    #[inline]
     fn hand_to_worker(&mut self, id: IoId, worker: WorkerId, shared: &mut Shared) {
         let worker = &mut self.workers[worker];
         worker.push(&mut shared.requests, id);
@@ -164,6 +170,7 @@ impl Path {
     }
 
     /// The rate allows an I/O.
+    #[inline]
     pub fn on_issue(&mut self, id: IoId, shared: &mut Shared) {
         let Issuer::Worker(worker) = shared.requests[id].issuer else {
             unreachable!("only generators have a rate");
@@ -192,6 +199,7 @@ impl Path {
     // ---- along the route
 
     /// Takes an I/O along its route until it has to wait; `true` if it leaves the host.
+    #[inline]
     pub fn advance(&mut self, id: IoId, shared: &mut Shared, now: Nanos) -> bool {
         loop {
             let io = &mut shared.requests[id];
@@ -212,6 +220,7 @@ impl Path {
         }
     }
 
+    #[inline]
     fn queue_on_controller(&mut self, id: IoId, shared: &mut Shared, now: Nanos) {
         let index = self.vdisks[shared.requests[id].vdisk].controller;
         if let Some(meter) = &mut self.meter {
@@ -228,6 +237,7 @@ impl Path {
     }
 
     /// Gives a controller's world its next request, and returns its work for it; `None` if there is none.
+    #[inline]
     pub fn start_on_controller(&mut self, index: ControllerId, now: Nanos, requests: &Requests) -> Option<f64> {
         let controller = &mut self.controllers[index];
         let io = &requests[controller.start(now, requests)?];
@@ -235,6 +245,7 @@ impl Path {
     }
 
     /// The request that a controller's world is done with.
+    #[inline]
     pub fn finish_on_controller(&mut self, index: ControllerId, now: Nanos, requests: &Requests) -> IoId {
         let id = self.controllers[index].finish();
         if let Some(meter) = &mut self.meter {
@@ -244,6 +255,7 @@ impl Path {
     }
 
     /// An I/O leaves the host: where it goes.
+    #[inline]
     pub fn leave(&mut self, id: IoId, now: Nanos, requests: &Requests) -> &Target {
         let vdisk = requests[id].vdisk;
         if let Some(meter) = &mut self.meter {
@@ -253,6 +265,7 @@ impl Path {
     }
 
     /// The array that an I/O has reached.
+    #[inline]
     pub fn array_of(&self, io: &Io) -> usize {
         match self.vdisks[io.vdisk].target {
             Target::Array { array, .. } => array,
@@ -261,6 +274,7 @@ impl Path {
     }
 
     /// Where in its pool the data of an I/O are.
+    #[inline]
     pub fn address(&mut self, io: &Io) -> Address {
         let Vdisk { vm, target, .. } = &mut self.vdisks[io.vdisk];
         let Target::Pool { offset, key, .. } = target else {
@@ -286,6 +300,7 @@ impl Path {
     // ---- back to the guest
 
     /// Whether a complete I/O reaches its VM. While the host is off it waits.
+    #[inline]
     pub fn reaches_vm(&mut self, id: IoId, shared: &mut Shared, now: Nanos) -> bool {
         let io = &mut shared.requests[id];
         let vdisk = &self.vdisks[io.vdisk];
@@ -305,14 +320,16 @@ impl Path {
     }
 
     /// A complete I/O gives back the slot that it took at a stage of its route: the I/O that gets it.
-    pub fn free_slot(&mut self, vdisk: VdiskId, position: usize, now: Nanos, requests: &Requests) -> Option<IoId> {
-        match self.vdisks[vdisk].route.stage(position) {
+    #[inline]
+    pub fn free_slot(&mut self, vdisk: VdiskId, position: u8, now: Nanos, requests: &Requests) -> Option<IoId> {
+        match self.vdisks[vdisk].route.stage(usize::from(position)) {
             Stage::Depth(depth) => self.depths[depth].leave(now, requests),
             Stage::Controller | Stage::Out => None,
         }
     }
 
     /// The guest hears of a complete I/O, now or by a later interrupt.
+    #[inline]
     pub fn interrupt(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
         let index = self.vdisks[shared.requests[id].vdisk].controller;
         let controller = &mut self.controllers[index];
@@ -327,6 +344,7 @@ impl Path {
     }
 
     /// The guest hears of an I/O; the first one of an interrupt costs the interrupt's work.
+    #[inline]
     fn deliver(&mut self, id: IoId, is_first: bool, shared: &mut Shared, clock: &mut Clock) {
         let io = &shared.requests[id];
         if is_first && let Issuer::Worker(worker) = io.issuer {
@@ -393,6 +411,7 @@ impl Path {
     }
 
     /// The VM that an I/O is of.
+    #[inline]
     pub fn vm_of(&self, io: &Io) -> VmId {
         self.vdisks[io.vdisk].vm
     }

@@ -33,7 +33,7 @@ pub struct Route {
 
 impl Route {
     /// The longest route: virtual disk, ring, controller, DSNRO, LUN, port, out.
-    pub const MOST: usize = 7;
+    const MOST: usize = 7;
 
     /// A route along `stages`, and then out.
     pub fn new(stages: impl IntoIterator<Item = Stage>) -> Self {
@@ -47,6 +47,7 @@ impl Route {
         route
     }
 
+    #[inline]
     pub fn stage(&self, position: usize) -> Stage {
         self.stages[position]
     }

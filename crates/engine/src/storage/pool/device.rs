@@ -45,20 +45,24 @@ impl Devices {
     }
 
     /// The node that a device is in.
+    #[inline]
     pub fn node_of(&self, device: u32) -> usize {
         device as usize / self.per_node
     }
 
+    #[inline]
     pub fn is_available(&self, device: u32) -> bool {
         self.states[device as usize].is_available
     }
 
     /// The disk that a device is.
+    #[inline]
     pub fn disk(&self, device: u32) -> DiskId {
         self.disks.at(device as usize)
     }
 
     /// The device that a disk is.
+    #[inline]
     pub fn at_disk(&self, disk: DiskId) -> Option<u32> {
         self.disks.position(disk).map(|device| device as u32)
     }

@@ -34,6 +34,7 @@ impl Flash {
         }
     }
 
+    #[inline]
     pub fn contains(&self, disk: DiskId) -> bool {
         self.disks.position(disk).is_some()
     }
@@ -59,6 +60,7 @@ impl Flash {
     }
 
     /// Whether writes wait for a node's journal.
+    #[inline]
     pub fn is_full(&self, node: usize) -> bool {
         !self.journals[node].queue.is_empty()
     }
