@@ -8,24 +8,26 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from hypertwin import run, validation, vnuma, writing
+from hypertwin import run, vnuma, writing
 from hypertwin.cli import output
 from hypertwin.report import comparison, files, simulation, simulation_page
 from hypertwin.report.simulation_charts import Mark
+from hypertwin.studies import judge
+from hypertwin.studies.study import find
 
 FOLDER = Path("out/demo")
 
 
 def main() -> None:
     """Run the study named on the command line, or monster-vm."""
-    study = validation.find(sys.argv[1] if len(sys.argv) > 1 else "monster-vm")
+    study = find(sys.argv[1] if len(sys.argv) > 1 else "monster-vm")
     FOLDER.mkdir(parents=True, exist_ok=True)
     sweep = run.points_of(study.scenario, study.sweep, {}, study.sweep_settings)
     with output.progress_bar("sweeping") as progress:
         result = run.run_points(sweep, progress=progress).to_dict()
     output.print_table(simulation.table(result, output.terminal_width()))
     with output.progress_bar("validating") as progress:
-        rows = validation.validate([study], progress=progress)
+        rows = judge.validate([study], progress=progress)
     output.print_table(comparison.table(rows))
     page = simulation_page.page(
         result,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hypertwin import docs
+from hypertwin import docs, errors
 from hypertwin.diagnose import guide
 from hypertwin.report import metrics
 
@@ -14,6 +14,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 def pages() -> dict[Path, str]:
     """Every generated page and what it must contain."""
     return {
+        DOCS / "errors.md": errors.to_markdown(),
         DOCS / "metrics.md": metrics.to_markdown(),
         DOCS / "scenario.md": docs.to_markdown(),
         DOCS / "findings.md": guide.to_markdown(),

@@ -12,10 +12,11 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from hypertwin import validation
 from hypertwin.report import comparison
 from hypertwin.report.charts import Chart
 from hypertwin.report.simulation_charts import Mark, sweep_charts
+from hypertwin.studies import judge
+from hypertwin.studies.study import find
 
 ROOT = Path(__file__).resolve().parents[1]
 PANEL = (
@@ -29,7 +30,7 @@ PANEL = (
 def monster_vm() -> None:
     """Response time and CPU of the sweep, side by side."""
     points = json.loads((ROOT / "out/demo/result.json").read_text())["points"]
-    study = validation.find("monster-vm")
+    study = find("monster-vm")
     marks = [Mark(changes, path, value) for changes, path, value in study.published_points()]
     ((_, drawn),) = sweep_charts(points, marks)
     chosen = [chart for chart in drawn if chart.title in ("Response time", "Guest CPU and host usage")]
@@ -38,7 +39,7 @@ def monster_vm() -> None:
 
 def esxi_vnuma() -> None:
     """Both benchmarks, predicted against published, over the first one by case."""
-    rows = validation.validate([validation.find("esxi-vnuma")])
+    rows = judge.validate([find("esxi-vnuma")])
     wanted = ("PhotoWorxx", "memory copy")
     points = [chart for chart in comparison.scatters(rows) if chart.title in wanted]
     cases = [chart for chart in comparison.bars(rows) if chart.title == wanted[0]]

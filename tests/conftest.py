@@ -8,14 +8,22 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
 
 import pytest
+from hypothesis import settings
+
+from hypertwin.errors import ScenarioError
 
 ROOT = Path(__file__).resolve().parents[1]
+
+if not os.access(ROOT, os.W_OK):  # Hypothesis keeps examples there
+    settings.register_profile("read-only", database=None)
+    settings.load_profile("read-only")
 
 TINY = """
 name: tiny
@@ -60,6 +68,14 @@ def cli(tmp_path: Path) -> Cli:
         )  # type: ignore[call-overload, no-any-return]
 
     return run
+
+
+@contextmanager
+def refused(code: str, match: str | None = None) -> Iterator[pytest.ExceptionInfo[ScenarioError]]:
+    """Mistakes of this one kind are raised in the block."""
+    with pytest.raises(ScenarioError, match=match) as caught:
+        yield caught
+    assert caught.value.code == code
 
 
 # What is skipped where: everything that scripts/install_test_tools installs is there in continuous integration (CI is

@@ -17,7 +17,7 @@ _INTRODUCTION = """\
 # The scenario file
 
 *Generated from the schema (`hypertwin schema`) by `python -m hypertwin.docs`; the schema comes from the types and
-comments in `crates/cluster/src/scenario.rs` and `storage.rs`. Change those, not this page.*
+comments in `crates/cluster/src/spec`. Change those, not this page.*
 
 A scenario is one YAML (or JSON) file in UTF-8: hosts, virtual machines, and what runs in them. `scenarios/` has small
 examples. A file with mistakes is refused with a list of all of them, each with line, path, value, what is allowed, and

@@ -1,26 +1,31 @@
 """What can go wrong, as exceptions with a stable code and an exit code.
 
-A scenario with mistakes raises one `ScenarioError` that lists all of them. When they are all of one kind it is that
-kind's own class (`UnknownKeyError`, `VmWiderThanHostError`, ...), so that a caller can catch what it can handle.
+A scenario with mistakes raises one `ScenarioError` that lists all of them. When all are of one kind its `code` is that
+kind's, so that a caller can tell what it can handle. `CODES` says what every code means.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import NoReturn
 
 
 class HypertwinError(Exception):
-    """Anything that hypertwin reports to its user, with a stable `code` and the command line's `exit_code`."""
+    """Anything that hypertwin reports to its user."""
 
-    code: ClassVar[str] = "error"
-    exit_code: ClassVar[int] = 1
+    code: str = "error"
+    """Stable name of what is wrong, a key of `CODES`."""
+
+    @property
+    def exit_code(self) -> int:
+        """What the command line exits with: 1 when it failed at work, 2 for bad usage or input."""
+        return CODES[self.code].exit_code
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """One mistake in a scenario or in an override of it."""
+    """One mistake in a scenario, in an override of it, or in something of another system's."""
 
     code: str
     """Stable name of the kind of mistake, such as `unknown-key`."""
@@ -52,21 +57,19 @@ class Mistake:
 class ScenarioError(HypertwinError):
     """A scenario, or an override of it, has mistakes; `mistakes` lists every one."""
 
-    code = "scenario"
-    exit_code = 2
-
     def __init__(self, mistakes: Iterable[Mistake]) -> None:
         """Keep the mistakes in the order given; there must be at least one."""
         self.mistakes: tuple[Mistake, ...] = tuple(mistakes)
+        codes = {mistake.code for mistake in self.mistakes}
+        self.code = codes.pop() if len(codes) == 1 else "scenario"
         super().__init__(self.mistakes)
 
     @staticmethod
     def of(mistakes: Iterable[Mistake]) -> ScenarioError:
-        """The exception for these mistakes: of their kind's class if they are all of one kind."""
-        listed = tuple(mistakes)
-        codes = {mistake.code for mistake in listed}
-        kind = _CLASSES.get(codes.pop(), ScenarioError) if len(codes) == 1 else ScenarioError
-        return kind(listed)
+        """The exception for these mistakes: of their family's class if they are all of one kind."""
+        found = ScenarioError(mistakes)
+        family = CODES[found.code].family
+        return found if family is ScenarioError else family(found.mistakes)
 
     def __str__(self) -> str:
         """Every mistake, with a count in front when there are several."""
@@ -77,345 +80,19 @@ class ScenarioError(HypertwinError):
 
 
 class FileError(ScenarioError):
-    """The scenario file cannot be read at all."""
-
-
-class FileMissingError(FileError):
-    """There is no such file."""
-
-    code = "file-not-found"
-
-
-class NotAFileError(FileError):
-    """It is a directory or another thing that holds no text."""
-
-    code = "not-a-file"
-
-
-class UnreadableFileError(FileError):
-    """The operating system refuses to read it."""
-
-    code = "unreadable-file"
-
-
-class FileTooLargeError(FileError):
-    """It is larger than any scenario should be."""
-
-    code = "file-too-large"
-
-
-class NotUtf8Error(FileError):
-    """It is not text in UTF-8."""
-
-    code = "not-utf-8"
-
-
-class ControlCharacterError(FileError):
-    """It has a control character, such as NUL, which text has not."""
-
-    code = "control-character"
-
-
-class EmptyFileError(FileError):
-    """There is nothing in it."""
-
-    code = "empty-file"
+    """A file cannot be read at all."""
 
 
 class YamlError(ScenarioError):
     """The text is not the YAML that a scenario is made of."""
 
 
-class NotYamlError(YamlError):
-    """Not YAML."""
-
-    code = "not-yaml"
-
-
-class SeveralDocumentsError(YamlError):
-    """More than one YAML document in the file."""
-
-    code = "several-documents"
-
-
-class TooDeepError(YamlError):
-    """Nested deeper than any scenario."""
-
-    code = "too-deep"
-
-
-class TooManyValuesError(YamlError):
-    """More values than any scenario has, aliases written out."""
-
-    code = "too-many-values"
-
-
-class BadAliasError(YamlError):
-    """An alias without its anchor, or within it."""
-
-    code = "bad-alias"
-
-
-class YamlTagError(YamlError):
-    """A YAML tag, which could ask for any type."""
-
-    code = "yaml-tag"
-
-
-class MergeKeyError(YamlError):
-    """A YAML merge key (`<<`)."""
-
-    code = "merge-key"
-
-
-class BadKeyError(YamlError):
-    """A key that is a list or a mapping."""
-
-    code = "bad-key"
-
-
-class DuplicateKeyError(YamlError):
-    """A key that is there twice."""
-
-    code = "duplicate-key"
-
-
 class OverrideError(ScenarioError):
-    """An override or sweep that is not PATH=VALUE."""
-
-    code = "bad-override"
-
-
-class UnknownPathError(ScenarioError):
-    """An override of a place that the scenario does not have."""
-
-    code = "unknown-path"
-
-
-class UnknownKeyError(ScenarioError):
-    """A key that does not exist, often a misspelt one."""
-
-    code = "unknown-key"
-
-
-class MissingKeyError(ScenarioError):
-    """A key that must be there and is not."""
-
-    code = "missing-key"
-
-
-class WrongTypeError(ScenarioError):
-    """A value of another type."""
-
-    code = "wrong-type"
-
-
-class BadUnitError(ScenarioError):
-    """A quantity with a wrong unit or without one."""
-
-    code = "bad-unit"
-
-
-class BadQuantityError(ScenarioError):
-    """Not a quantity."""
-
-    code = "bad-quantity"
-
-
-class OutOfRangeError(ScenarioError):
-    """Less or more than is allowed."""
-
-    code = "out-of-range"
-
-
-class NotFiniteError(ScenarioError):
-    """Infinity, or not a number."""
-
-    code = "not-finite"
-
-
-class UnknownValueError(ScenarioError):
-    """None of the values to choose from."""
-
-    code = "unknown-value"
-
-
-class BadNameError(ScenarioError):
-    """A name with characters that names have not."""
-
-    code = "bad-name"
-
-
-class DuplicateNameError(ScenarioError):
-    """Two hosts or machines of one name."""
-
-    code = "duplicate-name"
-
-
-class OneOfError(ScenarioError):
-    """None, or several, of keys of which there must be exactly one."""
-
-    code = "one-of"
-
-
-class UnknownReferenceError(ScenarioError):
-    """A workload, host or array that is not in the scenario."""
-
-    code = "unknown-reference"
-
-
-class VmWiderThanHostError(ScenarioError):
-    """A virtual machine with more vCPUs than its host has logical CPUs."""
-
-    code = "vm-wider-than-host"
-
-
-class MoreVcpusThanCoresError(ScenarioError):
-    """A virtual machine to be sized with more vCPUs than its host has physical cores."""
-
-    code = "more-vcpus-than-cores"
-
-
-class BadHostError(ScenarioError):
-    """Not the description of a host."""
-
-    code = "bad-host"
-
-
-class MemoryExceedsHostError(ScenarioError):
-    """A virtual machine with more memory than its host."""
-
-    code = "memory-exceeds-host"
-
-
-class NoHostFitsError(ScenarioError):
-    """A virtual machine that no host fits as a whole."""
-
-    code = "no-host-fits"
-
-
-class BadAffinityError(ScenarioError):
-    """Not a list of logical CPUs."""
-
-    code = "bad-affinity"
-
-
-class AffinityOutsideHostError(ScenarioError):
-    """Logical CPUs that the host does not have."""
-
-    code = "affinity-outside-host"
-
-
-class OddTopologyError(ScenarioError):
-    """Virtual sockets of different sizes."""
-
-    code = "odd-topology"
-
-
-class CellsNotVcpusError(ScenarioError):
-    """Cells of a guest that do not hold exactly its vCPUs."""
-
-    code = "cells-not-vcpus"
-
-
-class NodesNotCellsError(ScenarioError):
-    """More or fewer nodes than cells to bind to them."""
-
-    code = "nodes-not-cells"
-
-
-class NodeOutsideHostError(ScenarioError):
-    """A NUMA node that the host does not have."""
-
-    code = "node-outside-host"
-
-
-class LimitBelowReservationError(ScenarioError):
-    """A limit under the reservation."""
-
-    code = "limit-below-reservation"
-
-
-class OverReservedError(ScenarioError):
-    """A host with more CPU reserved than it has."""
-
-    code = "over-reserved"
-
-
-class TurboBelowClockError(ScenarioError):
-    """A turbo clock under the nominal clock."""
-
-    code = "turbo-below-clock"
-
-
-class WrongHypervisorError(ScenarioError):
-    """An option of another hypervisor or version, or a reservation where there is none (Linux)."""
-
-    code = "wrong-hypervisor"
-
-
-class CostartAboveCostopError(ScenarioError):
-    """Co-stopped vCPUs would start above the lead at which they stop."""
-
-    code = "costart-above-costop"
-
-
-class ZeroCycleError(ScenarioError):
-    """A closed workload without any time in its cycle."""
-
-    code = "zero-cycle"
-
-
-class ZeroRateError(ScenarioError):
-    """Open arrivals that never come."""
-
-    code = "zero-rate"
-
-
-class NotParallelError(ScenarioError):
-    """A parallel workload with something that only sequential ones have."""
-
-    code = "not-parallel"
-
-
-class BadFioError(ScenarioError):
-    """A fio job file that cannot be read as a workload."""
-
-    code = "bad-fio"
+    """An override or sweep is not PATH=VALUE."""
 
 
 class SourceError(ScenarioError):
     """Something of another system's (an export, a log, an answer) has mistakes."""
-
-
-class BadSourceError(SourceError):
-    """It is not what it should be: broken, cut off, or of another form than it says."""
-
-    code = "bad-source"
-
-
-class UnknownSourceError(SourceError):
-    """No reader recognises it."""
-
-    code = "unknown-source"
-
-
-class SourceTooLargeError(SourceError):
-    """It has more of something than any real one."""
-
-    code = "source-too-large"
-
-
-class SourceLacksError(SourceError):
-    """It lacks what cannot be assumed, such as any host."""
-
-    code = "source-lacks"
-
-
-class BadAddressError(SourceError):
-    """The address of a system is not one, or has a password in it."""
-
-    code = "bad-address"
 
 
 class UnreachableError(HypertwinError):
@@ -430,148 +107,16 @@ class MissingLibraryError(HypertwinError):
     code = "missing-library"
 
 
-class NotIoError(ScenarioError):
-    """Something that an io workload, whose transactions are single I/Os, does not have."""
-
-    code = "not-io"
-
-
-class NoArrayError(ScenarioError):
-    """Virtual disks or an io workload of a machine without an array."""
-
-    code = "no-array"
-
-
-class TooManyVdisksError(ScenarioError):
-    """More virtual disks than the controllers take."""
-
-    code = "too-many-vdisks"
-
-
-class DepthOverMaximumError(ScenarioError):
-    """More requests outstanding on a virtual disk than its controller allows."""
-
-    code = "depth-over-maximum"
-
-
-class NotPvscsiError(ScenarioError):
-    """Ring pages of a controller that is not PVSCSI."""
-
-    code = "not-pvscsi"
-
-
-class MixOver100Error(ScenarioError):
-    """Sizes of I/Os whose shares are more than 100 % in all."""
-
-    code = "mix-over-100"
-
-
-class UnorderedStepsError(ScenarioError):
-    """Load steps out of order."""
-
-    code = "unordered-steps"
-
-
-class BadRedundancyError(ScenarioError):
-    """Neither copies nor an erasure code."""
-
-    code = "bad-redundancy"
-
-
-class TooFewDomainsError(ScenarioError):
-    """More copies or fragments than a pool has failure domains."""
-
-    code = "too-few-domains"
-
-
-class PoolOverCapacityError(ScenarioError):
-    """More data, with copies and parity, than a pool's devices hold."""
-
-    code = "pool-over-capacity"
-
-
-class NoComputeLayerError(ScenarioError):
-    """A two-layer deployment in which every host is a node of the pool."""
-
-    code = "no-compute-layer"
-
-
-class WrongLayerError(ScenarioError):
-    """A machine on a host where the deployment of its storage has none."""
-
-    code = "wrong-layer"
-
-
-class TwoStoragesError(ScenarioError):
-    """A machine with both an array and a pool."""
-
-    code = "two-storages"
-
-
-class TooManyMetadataServersError(ScenarioError):
-    """More metadata servers than nodes."""
-
-    code = "too-many-metadata-servers"
-
-
-class FragmentOverChunkError(ScenarioError):
-    """A fragment larger than the chunk that holds it."""
-
-    code = "fragment-over-chunk"
-
-
-class UnknownComponentError(ScenarioError):
-    """Something that fails and is not there."""
-
-    code = "unknown-component"
-
-
-class ReturnsBeforeFailingError(ScenarioError):
-    """A return that is not after the failure."""
-
-    code = "returns-before-failing"
-
-
-class HostsOfRuleError(ScenarioError):
-    """A rule about hosts without any, or hosts in one that is about none."""
-
-    code = "hosts-of-rule"
-
-
-class BadObjectiveError(ScenarioError):
-    """A service-level objective that is not METRIC, a sign and a number."""
-
-    code = "bad-objective"
-
-
-class UnknownMetricError(ScenarioError):
-    """A figure that reports do not have."""
-
-    code = "unknown-metric"
-
-
-class UnknownColumnError(ScenarioError):
-    """A column of measured points that is neither a place in the scenario nor a figure of a report."""
-
-    code = "unknown-column"
-
-
-class TooFewValuesError(ScenarioError):
-    """Fewer measured values than parameters to fit."""
-
-    code = "too-few-values"
-
-
-class NotMeasurableError(ScenarioError):
-    """A figure for which the twin has no value at a measured point."""
-
-    code = "not-measurable"
-
-
-class TooLargeError(ScenarioError):
-    """A scenario too large to simulate."""
-
-    code = "too-large"
+def fail(
+    code: str, path: str, value: str, allowed: str, hint: str, file: str | object = "", line: int | None = None
+) -> NoReturn:
+    """Raise the ScenarioError of one mistake; see `Mistake` for the arguments."""
+    raise ScenarioError.of([Mistake(code, path, value, allowed, hint, str(file), line)]) from None
+
+
+def short(text: str, most: int = 80) -> str:
+    """At most `most` characters, with an ellipsis where some are left out."""
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def printable(text: str) -> str:
@@ -580,10 +125,164 @@ def printable(text: str) -> str:
     return kept.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _kinds(base: type[ScenarioError]) -> Iterable[type[ScenarioError]]:
-    for kind in base.__subclasses__():
-        yield kind
-        yield from _kinds(kind)
+@dataclass(frozen=True)
+class Code:
+    """What a code stands for."""
+
+    meaning: str
+    exit_code: int
+    family: type[ScenarioError] = ScenarioError
+    """The class of an exception whose mistakes all have this code; that of other codes is the one that has the code."""
 
 
-_CLASSES: dict[str, type[ScenarioError]] = {kind.code: kind for kind in _kinds(ScenarioError) if "code" in vars(kind)}
+_MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
+    FileError: {
+        "file-not-found": "There is no such file.",
+        "not-a-file": "It is a directory or another thing that holds no text.",
+        "unreadable-file": "The operating system refuses to read it.",
+        "file-too-large": "It is larger than any scenario should be.",
+        "not-utf-8": "It is not text in UTF-8.",
+        "control-character": "It has a control character, such as NUL.",
+        "empty-file": "There is nothing in it.",
+    },
+    YamlError: {
+        "not-yaml": "Not YAML.",
+        "several-documents": "More than one YAML document in the file.",
+        "too-deep": "Nested deeper than any scenario.",
+        "too-many-values": "More values than any scenario has, aliases written out.",
+        "bad-alias": "An alias without its anchor, or within it.",
+        "yaml-tag": "A YAML tag, which could ask for any type.",
+        "merge-key": "A YAML merge key (`<<`).",
+        "bad-key": "A key that is a list or a mapping.",
+        "duplicate-key": "A key that is there twice.",
+    },
+    OverrideError: {
+        "bad-override": "An override or sweep that is not PATH=VALUE.",
+    },
+    ScenarioError: {
+        "unknown-path": "An override of a place that the scenario does not have.",
+        "unknown-key": "A key that does not exist, often a misspelt one.",
+        "missing-key": "A key that must be there and is not.",
+        "wrong-type": "A value of another type.",
+        "bad-unit": "A quantity with a wrong unit or without one.",
+        "bad-quantity": "Not a quantity.",
+        "out-of-range": "Less or more than is allowed.",
+        "not-finite": "Infinity, or not a number.",
+        "unknown-value": "None of the values to choose from.",
+        "bad-name": "A name with characters that are not allowed.",
+        "duplicate-name": "Two hosts or VMs of one name.",
+        "one-of": "None, or several, of keys of which there must be exactly one.",
+        "unknown-reference": "A workload, host or array that is not in the scenario.",
+        "vm-wider-than-host": "A VM with more vCPUs than its host has logical CPUs.",
+        "more-vcpus-than-cores": "A VM to be sized with more vCPUs than its host has physical cores.",
+        "bad-host": "Not the description of a host.",
+        "memory-exceeds-host": "A VM with more memory than its host.",
+        "no-host-fits": "A VM that no host fits as a whole.",
+        "bad-affinity": "Not a list of logical CPUs.",
+        "affinity-outside-host": "Logical CPUs that the host does not have.",
+        "odd-topology": "Virtual sockets of different sizes.",
+        "cells-not-vcpus": "Cells of a guest that do not hold exactly its vCPUs.",
+        "nodes-not-cells": "More or fewer nodes than cells to bind to them.",
+        "node-outside-host": "A NUMA node that the host does not have.",
+        "limit-below-reservation": "A limit under the reservation.",
+        "over-reserved": "A host with more CPU reserved than it has.",
+        "turbo-below-clock": "A turbo clock under the nominal clock.",
+        "wrong-hypervisor": "An option of another hypervisor or version, or a reservation where there is none (Linux).",
+        "costart-above-costop": "Co-stopped vCPUs would start above the lead at which they stop.",
+        "zero-cycle": "A closed workload without any time in its cycle.",
+        "zero-rate": "Open arrivals that never come.",
+        "not-parallel": "A parallel workload with something that only sequential ones have.",
+        "bad-fio": "A fio job file that cannot be read as a workload.",
+        "not-io": "Something that an io workload, whose transactions are single I/Os, does not have.",
+        "no-array": "Virtual disks or an io workload of a VM without an array.",
+        "too-many-vdisks": "More virtual disks than the controllers take.",
+        "depth-over-maximum": "More requests outstanding on a virtual disk than its controller allows.",
+        "not-pvscsi": "Ring pages of a controller that is not PVSCSI.",
+        "mix-over-100": "Sizes of I/Os whose shares are more than 100 % in all.",
+        "unordered-steps": "Load steps out of order.",
+        "bad-redundancy": "Neither copies nor an erasure code.",
+        "too-few-domains": "More copies or fragments than a pool has failure domains.",
+        "pool-over-capacity": "More data, with copies and parity, than a pool's devices hold.",
+        "no-compute-layer": "A two-layer deployment in which every host is a node of the pool.",
+        "wrong-layer": "A VM on a host where the deployment of its storage has none.",
+        "two-storages": "A VM with both an array and a pool.",
+        "too-many-metadata-servers": "More metadata servers than nodes.",
+        "fragment-over-chunk": "A fragment larger than the chunk that holds it.",
+        "unknown-component": "Something fails that is not in the scenario.",
+        "returns-before-failing": "A return that is not after the failure.",
+        "hosts-of-rule": "A rule about hosts without any, or hosts in one that is about none.",
+        "bad-objective": "A service-level objective that is not METRIC, a sign and a number.",
+        "unknown-metric": "A figure that reports do not have.",
+        "unknown-column": "A column of measured points that is no place in the scenario and no figure of a report.",
+        "too-few-values": "Fewer measured values than parameters to fit.",
+        "not-measurable": "A figure for which the twin has no value at a measured point.",
+        "no-repair": "A pool from whose simulation no repair time follows.",
+        "not-json": "Text for the core that is not JSON.",
+        "unreadable": "A scenario that the schema allows and the core cannot read: a fault of hypertwin.",
+        "too-large": "A scenario too large to simulate.",
+        "more-mistakes": "There are more mistakes than are listed.",
+        "scenario": "Mistakes of several kinds.",
+        "output-is-input": "An output names a file that the command reads.",
+        "same-output": "Two outputs name one file.",
+    },
+    SourceError: {
+        "bad-source": "It is not what it should be: broken, cut off, or of another form than it says.",
+        "unknown-source": "No reader recognises it.",
+        "source-too-large": "It has more of something than any real one.",
+        "source-lacks": "It lacks what cannot be assumed, such as any host.",
+        "bad-address": "The address of a system is not one, or has a password in it.",
+    },
+}
+_REFUSED: Mapping[str, str] = {
+    "usage": "Options that contradict each other, or that lack something.",
+    "output-unwritable": "An output cannot be written; found before anything runs.",
+    "export-failed": "Samples do not fit esxtop's format, or a file of it cannot be written.",
+    "study-unknown": "No study has this name.",
+    "study-invalid": "The files of a study do not fit together.",
+    "bad-machine": "A file that is no machine.json.",
+    "not-a-kernel": "The file that was named is not a kernel that can be read.",
+    "not-isal": "The file that was named cannot be loaded, or is not ISA-L.",
+}
+_FAILED: Mapping[str, str] = {
+    "error": "Something else.",
+    "run-failed": "A valid scenario could not be simulated.",
+    "output-failed": "An output could not be written after the run, for example because the disk is full.",
+    "result-lost": "The result could not be written to stdout.",
+    "unreachable": "A system does not answer, or refuses.",
+    "missing-library": "An optional library that a source needs is not installed.",
+    "machine-unknown": "The system does not tell what the lab needs to know.",
+    "no-permission": "The system refuses something that a measurement needs.",
+    "control-group": "A control group could not be made or set.",
+    "guest-part-missing": "A program or file that a guest is made of is not on this machine, or cannot be read.",
+    "guest-failed": "A guest did not start, or stopped answering.",
+    "lab": "An experiment could not be made.",
+    "lab-profile": "The machine could not be measured.",
+    "isal-missing": "ISA-L is not on this machine.",
+    "coding-wrong": "The erasure-coding library did not give back what was lost.",
+    "too-little-memory": "The stripes to measure do not fit into the free memory.",
+}
+
+CODES: Mapping[str, Code] = {
+    **{code: Code(meaning, 2, family) for family, codes in _MISTAKES.items() for code, meaning in codes.items()},
+    **{code: Code(meaning, 2) for code, meaning in _REFUSED.items()},
+    **{code: Code(meaning, 1) for code, meaning in _FAILED.items()},
+}
+"""Every code that hypertwin reports."""
+
+
+def to_markdown() -> str:
+    """The page docs/errors.md."""
+    lines = [
+        "# Errors",
+        "",
+        "What a message names in brackets, and `code` of an exception. Exit code 2 is bad usage or input, found before",
+        "anything runs; 1 is a run that failed. A `ScenarioError` lists mistakes, and has the code of all of them, or",
+        "`scenario` when they differ. Generated from `hypertwin/errors.py` by `make docs`.",
+        "",
+        "| code | exit code | exception | meaning |",
+        "|---|---|---|---|",
+    ]
+    for code, entry in CODES.items():
+        family = entry.family.__name__ if entry.exit_code == 2 and code not in _REFUSED else "HypertwinError"
+        lines.append(f"| `{code}` | {entry.exit_code} | `{family}` | {entry.meaning} |")
+    return "\n".join(lines) + "\n"

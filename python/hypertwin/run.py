@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     import polars
 
 Progress = Callable[[int, int], None]
-"""Called with (runs finished, runs in all), from the calling thread."""
-
+"""Called with (runs or steps finished, those in all), from the calling thread."""
+LabelledProgress = Callable[[str, int, int], None]
+"""As `Progress`, with what is under way in front."""
 
 AUTO = "auto"
 """A warm-up that is found for each point: the transient that MSER-5 finds in a pilot run."""
@@ -35,7 +36,6 @@ class RunError(HypertwinError):
     """A valid scenario could not be simulated. The message names the point and the seed that reproduce it."""
 
     code = "run-failed"
-    exit_code = 1
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any
 
 from hypertwin import _core, language, yaml_file
-from hypertwin.errors import FileError, Mistake, ScenarioError
+from hypertwin.errors import FileError, Mistake, ScenarioError, fail, short
 from hypertwin.ingest.benchmarks import fio
 from hypertwin.yaml_file import MAX_DEPTH, HugeNumber, Node
 
@@ -140,25 +140,25 @@ def parse_sweeps(items: Iterable[str]) -> dict[str, list[Any]]:
     if points > MAX_SWEEP_VALUES:
         text = " ".join(f"--sweep {path}=..." for path in sweeps)
         allowed = f"at most {MAX_SWEEP_VALUES} points"
-        _fail("too-large", "", f"{points} points", allowed, "sweep fewer values", text)
+        fail("too-large", "", f"{points} points", allowed, "sweep fewer values", text)
     return sweeps
 
 
 def _parse(option: str, items: Iterable[str], value_of: Any) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for item in items:
-        location = f"{option} {_short(item)}"
+        location = f"{option} {short(item)}"
         path, equals, text = item.partition("=")
         path, text = path.strip(), text.strip()
         form = "PATH=VALUE" if option == "--set" else "PATH=A,B,C"
         if not equals or not path:
             hint = f"for example {option} vms.db.vcpus={'8' if option == '--set' else '4,8,16'}"
-            _fail("bad-override", "", _short(item) or "nothing", f"{form}, a path into the scenario", hint, location)
+            fail("bad-override", "", short(item) or "nothing", f"{form}, a path into the scenario", hint, location)
         if not text:
-            _fail("bad-override", path, "nothing after =", form, f"give a value: {path}=...", location)
+            fail("bad-override", path, "nothing after =", form, f"give a value: {path}=...", location)
         if path in values:
             hint = "give it once; a sweep takes several values with commas"
-            _fail("duplicate-key", path, _short(text), f"each path once for {option}", hint, location)
+            fail("duplicate-key", path, short(text), f"each path once for {option}", hint, location)
         values[path] = value_of(path, text, location)
     return values
 
@@ -180,13 +180,13 @@ def _sweep_values(path: str, text: str, location: str) -> list[Any]:
             first, last = int(bounds[1]), int(bounds[2])
             if abs(last - first) >= MAX_SWEEP_VALUES:
                 allowed = f"at most {MAX_SWEEP_VALUES} values"
-                _fail("too-large", path, _short(text), allowed, "sweep fewer values", location)
+                fail("too-large", path, short(text), allowed, "sweep fewer values", location)
             step = 1 if last >= first else -1
             values.extend(range(first, last + step, step))
         if node.value is None:
-            _fail("bad-override", path, _short(text), "values between the commas", "remove the empty one", location)
+            fail("bad-override", path, short(text), "values between the commas", "remove the empty one", location)
     if not values:
-        _fail("bad-override", path, _short(text), "at least one value", f"for example {path}=1,2,3", location)
+        fail("bad-override", path, short(text), "at least one value", f"for example {path}=1,2,3", location)
     return values
 
 
@@ -216,7 +216,7 @@ def _check(source: _Source) -> Scenario:
     mistakes = list(source.mistakes)
     origins: dict[str, str] = {}
     for path, value in source.overrides.items():
-        location = f"--set {_short(f'{path}={_written(value)}')}"
+        location = f"--set {short(f'{path}={_written(value)}')}"
         try:
             _override(data, path, value, location, origins)
         except ScenarioError as error:
@@ -292,7 +292,7 @@ def _override(data: Any, path: str, value: object, location: str, origins: dict[
         if isinstance(here, list):
             if not (key.isascii() and key.isdigit() and int(key[:9]) < len(here)):
                 allowed = f"a position from 0 to {len(here) - 1}" if here else "an entry of a list that has none"
-                _fail("unknown-path", path, _written(value), allowed, f"{parent} is a list of {len(here)}", location)
+                fail("unknown-path", path, _written(value), allowed, f"{parent} is a list of {len(here)}", location)
             index = int(key)
             if depth == len(keys) - 1:
                 here[index] = value
@@ -302,7 +302,7 @@ def _override(data: Any, path: str, value: object, location: str, origins: dict[
             continue
         if not isinstance(here, dict):
             allowed = "a path that ends there" if parent else "a scenario that is a mapping"
-            _fail(
+            fail(
                 "unknown-path",
                 path,
                 _written(value),
@@ -312,7 +312,7 @@ def _override(data: Any, path: str, value: object, location: str, origins: dict[
             )
         if not key:
             hint = "for example vms.db.vcpus"
-            _fail("unknown-path", path, _written(value), "keys joined by single dots", hint, location)
+            fail("unknown-path", path, _written(value), "keys joined by single dots", hint, location)
         if depth == len(keys) - 1:
             here[key] = value
             origins[place] = location
@@ -322,7 +322,7 @@ def _override(data: Any, path: str, value: object, location: str, origins: dict[
                 near = difflib.get_close_matches(key, list(here), n=1)
                 names = ", ".join(list(here)[:12])
                 hint = f"did you mean {parent}.{near[0]}?" if near else f"to add one: --set {place}={{...}}"
-                _fail("unknown-path", path, _written(value), f"a name in {parent}: {names or '(none)'}", hint, location)
+                fail("unknown-path", path, _written(value), f"a name in {parent}: {names or '(none)'}", hint, location)
             here[key] = {}
             origins[place] = location
         here = here[key]
@@ -339,7 +339,7 @@ def _plain(value: Any, path: str, odd: dict[str, tuple[str, str, str]], depth: i
     if isinstance(value, bool) or value is None or (isinstance(value, str) and value == _utf8(value)):
         return value
     if isinstance(value, str):
-        odd[path] = ("not-utf-8", f'"{_short(_utf8(value))}"', "write the text in UTF-8")
+        odd[path] = ("not-utf-8", f'"{short(_utf8(value))}"', "write the text in UTF-8")
         return None
     if isinstance(value, int | float):
         return _plain_number(value, path, odd)
@@ -358,7 +358,7 @@ def _plain_number(value: float, path: str, odd: dict[str, tuple[str, str, str]])
     if math.isfinite(value):
         return float(value)
     if isinstance(value, HugeNumber):
-        odd[path] = ("out-of-range", _short(value.text), "choose a value in that range")
+        odd[path] = ("out-of-range", short(value.text), "choose a value in that range")
     else:
         odd[path] = ("not-finite", _written(value), "write a finite number")
     return None
@@ -371,28 +371,20 @@ def _utf8(text: str) -> str:
 def _written(value: object) -> str:
     """A value as one would write it on the command line."""
     if isinstance(value, HugeNumber):
-        return _short(value.text)
+        return short(value.text)
     if isinstance(value, str):
-        return _short(value)
+        return short(value)
     if isinstance(value, float) and not math.isfinite(value):
         return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
     if value is None or isinstance(value, bool):
         return json.dumps(value)
     try:
-        return _short(str(value))
+        return short(str(value))
     except ValueError:  # an int of more digits than Python writes
         return "a huge integer"
-
-
-def _short(text: str, most: int = 80) -> str:
-    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def _freeze(value: Any) -> Any:
     if isinstance(value, dict):
         return MappingProxyType({key: _freeze(entry) for key, entry in value.items()})
     return tuple(_freeze(entry) for entry in value) if isinstance(value, list) else value
-
-
-def _fail(code: str, path: str, value: str, allowed: str, hint: str, location: str) -> NoReturn:
-    raise ScenarioError.of([Mistake(code, path, value, allowed, hint, location)])

@@ -11,21 +11,19 @@ from contextvars import ContextVar
 from functools import cached_property
 from pathlib import Path
 
-from hypertwin.errors import HypertwinError, Mistake, ScenarioError
+from hypertwin.errors import HypertwinError, fail
 
 
 class OutputError(HypertwinError):
     """An output file cannot be written; found before anything is simulated."""
 
     code = "output-unwritable"
-    exit_code = 2
 
 
 class WriteError(HypertwinError):
     """An output file could not be written after the run, for example because the disk is full."""
 
     code = "output-failed"
-    exit_code = 1
 
 
 @contextlib.contextmanager
@@ -53,11 +51,11 @@ def claim(path: Path, *, again: bool = False) -> None:
     allowed, hint = "a file that the command does not read", "give the output another name"
     if _is_regular(path) and identity in command.inputs:
         value = f"names the input {command.inputs[identity]}"
-        raise ScenarioError.of([Mistake("output-is-input", "", value, allowed, hint, str(path))])
+        fail("output-is-input", "", value, allowed, hint, str(path))
     if identity in command.outputs:
         value, allowed = f"names the output {command.outputs[identity]} too", "a file for each output"
         hint = "give them different files"
-        raise ScenarioError.of([Mistake("same-output", "", value, allowed, hint, str(path))])
+        fail("same-output", "", value, allowed, hint, str(path))
     command.outputs[identity] = path
 
 

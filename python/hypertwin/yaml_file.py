@@ -12,11 +12,11 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import yaml
 
-from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.errors import Mistake, fail
 
 MAX_BYTES = 4 * 2**20
 """Largest scenario file, in bytes."""
@@ -101,28 +101,28 @@ def read_text(path: Path) -> str:
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
-            _fail(file, None, "not-a-file", "a directory", allowed, "name the scenario file in it")
+            fail("not-a-file", "", "a directory", allowed, "name the scenario file in it", file)
         with path.open("rb") as stream:
             raw = stream.read(MAX_BYTES + 1)
     except FileNotFoundError:
-        _fail(file, None, "file-not-found", "no such file", allowed, _near_files(path))
+        fail("file-not-found", "", "no such file", allowed, _near_files(path), file)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        _fail(file, None, "unreadable-file", reason, allowed, "check the name and who may read it")
+        fail("unreadable-file", "", reason, allowed, "check the name and who may read it", file)
     if len(raw) > MAX_BYTES:
-        _fail(
-            file,
-            None,
+        fail(
             "file-too-large",
+            "",
             f"more than {MAX_BYTES} bytes",
             allowed,
             "is it a scenario? use counts for many alike",
+            file,
         )
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
-        _fail(file, line, "not-utf-8", f"the byte 0x{raw[error.start]:02x}", allowed, "save the file as UTF-8")
+        fail("not-utf-8", "", f"the byte 0x{raw[error.start]:02x}", allowed, "save the file as UTF-8", file, line)
 
 
 def parse(text: str, file: str) -> Document:
@@ -131,7 +131,7 @@ def parse(text: str, file: str) -> Document:
     if control:
         line = text.count("\n", 0, control.start()) + 1
         value = f"the control character U+{ord(control[0]):04X}"
-        _fail(file, line, "control-character", value, "text and line ends", "remove it; is the file text?")
+        fail("control-character", "", value, "text and line ends", "remove it; is the file text?", file, line)
     return _Builder(file).build(text)
 
 
@@ -149,10 +149,6 @@ def scalar(text: str) -> Any:
         number = float(text)
         return HugeNumber(text) if number in (float("inf"), float("-inf")) else number
     return float(text.replace(".", "")) if _SPECIAL.match(text) else text
-
-
-def _fail(file: str, line: int | None, code: str, value: str, allowed: str, hint: str, path: str = "") -> NoReturn:
-    raise ScenarioError.of([Mistake(code, path, value, allowed, hint, file, line)]) from None
 
 
 def _near_files(path: Path) -> str:
@@ -197,7 +193,7 @@ class _Builder:
                 documents += 1
                 if documents > 1:
                     hint = "one scenario to a file: split it at the line with ---"
-                    _fail(self.file, line, "several-documents", "a second document", "one YAML document", hint)
+                    fail("several-documents", "", "a second document", "one YAML document", hint, self.file, line)
             elif isinstance(event, yaml.AliasEvent):
                 self._alias(event, line)
             elif isinstance(event, yaml.ScalarEvent):
@@ -210,8 +206,14 @@ class _Builder:
                 self._end()
         if self.root is None or self.root.value is None:
             hint = "a scenario has at least name and hosts; see scenarios/ for examples"
-            _fail(
-                self.file, 1, "empty-file", "an empty file", "a mapping with the keys name, hosts, vms, workloads", hint
+            fail(
+                "empty-file",
+                "",
+                "an empty file",
+                "a mapping with the keys name, hosts, vms, workloads",
+                hint,
+                self.file,
+                1,
             )
         return Document(self.root, tuple(self.mistakes))
 
@@ -226,10 +228,10 @@ class _Builder:
             tab = source[: len(source) - len(source.lstrip())].count("\t") > 0
             hint = "indent with spaces, not tabs" if tab else _syntax_hint(source)
             value = " ".join(part for part in (error.problem, error.context) if part) or "a syntax error"
-            _fail(self.file, line, "not-yaml", value, "YAML", hint)
+            fail("not-yaml", "", value, "YAML", hint, self.file, line)
         except (yaml.YAMLError, RecursionError) as error:
             value = str(error).splitlines()[0] if str(error) else "a syntax error"
-            _fail(self.file, None, "not-yaml", value, "YAML", "is the file a scenario?")
+            fail("not-yaml", "", value, "YAML", "is the file a scenario?", self.file)
 
     def _where(self) -> str:
         if not self.stack:
@@ -245,7 +247,7 @@ class _Builder:
         if event.tag is not None and event.tag not in _PLAIN_TAGS:
             tag = event.tag.replace("tag:yaml.org,2002:", "!!")[:60]
             hint = "remove it; a scenario is plain data"
-            _fail(self.file, line, "yaml-tag", f"the tag {tag}", "values without a tag", hint, self._where())
+            fail("yaml-tag", self._where(), f"the tag {tag}", "values without a tag", hint, self.file, line)
 
     def _awaits_key(self) -> bool:
         return bool(self.stack) and isinstance(self.stack[-1].node.value, dict) and self.stack[-1].key is None
@@ -255,7 +257,7 @@ class _Builder:
             top = self.stack[-1]
             if event.value == "<<" and event.implicit[0]:
                 hint = "write the keys out, or use an alias for a whole value (key: *name)"
-                _fail(self.file, line, "merge-key", "<<", "keys of the scenario", hint, top.path)
+                fail("merge-key", top.path, "<<", "keys of the scenario", hint, self.file, line)
             top.key, top.key_line = event.value, line
             top.repeated = event.value in top.node.value
             if top.repeated:
@@ -273,17 +275,17 @@ class _Builder:
     def _start(self, event: Any, line: int) -> None:
         if self._awaits_key():
             hint = "write a name, a colon, and the value"
-            _fail(self.file, line, "bad-key", "a list or mapping as a key", "a text as key", hint, self.stack[-1].path)
+            fail("bad-key", self.stack[-1].path, "a list or mapping as a key", "a text as key", hint, self.file, line)
         if len(self.stack) >= MAX_DEPTH:
             value = f"more than {MAX_DEPTH} levels of nesting"
-            _fail(
-                self.file,
-                line,
+            fail(
                 "too-deep",
+                self._where()[:200],
                 value,
                 f"at most {MAX_DEPTH} levels",
                 "is the file a scenario?",
-                self._where()[:200],
+                self.file,
+                line,
             )
         node = Node(line, {} if isinstance(event, yaml.MappingStartEvent) else [])
         if event.anchor:
@@ -300,16 +302,16 @@ class _Builder:
             within = event.anchor in self.anchors
             value = f"*{event.anchor[:60]}" + (" inside its own anchor" if within else " without an anchor")
             hint = f"write the value out, or mark it with &{event.anchor[:60]} before its first use"
-            _fail(self.file, line, "bad-alias", value, "an alias of a value that came before", hint, self._where())
+            fail("bad-alias", self._where(), value, "an alias of a value that came before", hint, self.file, line)
         if self._awaits_key():
-            _fail(
-                self.file,
-                line,
+            fail(
                 "bad-key",
+                self.stack[-1].path,
                 "an alias as a key",
                 "a text as key",
                 "write the key out",
-                self.stack[-1].path,
+                self.file,
+                line,
             )
         self._place(node, None)
 
@@ -318,7 +320,7 @@ class _Builder:
         if self.values > MAX_VALUES:
             value = f"more than {MAX_VALUES} values, aliases written out"
             hint = "use counts for many machines alike"
-            _fail(self.file, node.line, "too-many-values", value, f"at most {MAX_VALUES} values", hint)
+            fail("too-many-values", "", value, f"at most {MAX_VALUES} values", hint, self.file, node.line)
         if anchor:
             self.anchors[anchor] = node
         if not self.stack:

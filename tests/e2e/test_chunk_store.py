@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from tests.e2e.test_million_iops import leaves
 
-from hypertwin import load, simulate, validation
+from hypertwin import load, simulate
+from hypertwin.studies import study as studies
 
 STUDY = Path(__file__).resolve().parents[2] / "studies" / "chunk-store"
 SLO = "response_ms.p95<300"
@@ -46,7 +47,7 @@ def test_the_generations_differ_by_journal_cache_and_path_only():
 
 
 def test_every_case_asks_for_the_same_objective():
-    asked = [question.arguments for question in validation.find("chunk-store").questions.values()]
+    asked = [question.arguments for question in studies.find("chunk-store").questions.values()]
     assert {arguments["slo"] for arguments in asked if "slo" in arguments} == {SLO}
 
 

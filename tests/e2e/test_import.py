@@ -99,12 +99,13 @@ def test_telemetry_gives_the_demand(cli: Cli, tmp_path: Path) -> None:
         ("absent.xlsx", "file-not-found"),
         ("text.xlsx", "unknown-source"),
         ("broken.xlsx", "bad-source"),
-        (".", "unknown-source"),
+        ("folder", "unknown-source"),
         ("nobody://user:secret@host", "unknown-source"),
         ("vcenter://user:secret@host", "bad-address"),
     ],
 )
 def test_nothing_is_written_when_it_fails(cli: Cli, source: str, code: str, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
     (tmp_path / "text.xlsx").write_text("hello")
     (tmp_path / "broken.xlsx").write_bytes(SAMPLE.read_bytes()[:100_000])
     (tmp_path / "cluster.yaml").write_text("name: mine\n")
@@ -114,7 +115,7 @@ def test_nothing_is_written_when_it_fails(cli: Cli, source: str, code: str, tmp_
     assert "Traceback" not in done.stderr
     assert "secret" not in done.stdout + done.stderr
     assert (tmp_path / "cluster.yaml").read_text() == "name: mine\n"
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["broken.xlsx", "cluster.yaml", "text.xlsx"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["broken.xlsx", "cluster.yaml", "folder", "text.xlsx"]
 
 
 def test_where_it_goes_must_be_said(cli: Cli, tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ def test_a_folder_of_outputs_spares_inputs(cli, folder):
 
 
 def test_studies_are_inputs(cli, folder, tmp_path):
-    from hypertwin.validation import studies_folder
+    from hypertwin.studies.study import studies_folder
 
     page = next(iter(sorted(studies_folder().glob("*/README.md"))))
     before = page.read_bytes()

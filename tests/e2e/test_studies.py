@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hypertwin import validation
+from hypertwin.studies import judge
+from hypertwin.studies import study as studies
 
 OUTSIDE = {
     # Why is in studies/monster-vm/README.md: the twin's VM saturates where the published one did not.
@@ -13,25 +14,25 @@ OUTSIDE = {
 """Figures known to be missed. One that is reached again must leave this list, one that is missed anew fails."""
 
 
-@pytest.mark.parametrize("name", validation.names())
+@pytest.mark.parametrize("name", studies.names())
 def test_each_figure_is_reached_or_known_to_be_missed(name):
-    rows = validation.validate([validation.find(name)])
+    rows = judge.validate([studies.find(name)])
     outside = {(row["case"], row["metric"]) for row in rows if row["pass"] is False}
     assert outside == OUTSIDE.get(name, set())
 
 
 def test_calibrated_figures_are_of_the_solo_case_only():
-    rows = validation.find("monster-vm").rows
+    rows = studies.find("monster-vm").rows
     assert {row.case for row in rows if row.kind == "calibrated"} == {"solo-24-1x", "solo-24-3x"}
 
 
 def test_no_virtual_node_and_nothing_of_esxi_6_0_was_calibrated_on():
-    calibrated = [row for row in validation.find("esxi-vnuma").rows if row.kind == "calibrated"]
+    calibrated = [row for row in studies.find("esxi-vnuma").rows if row.kind == "calibrated"]
     assert {row.metric for row in calibrated} == {"PhotoWorxx", "memory copy"}
     assert len(calibrated) == 6
     assert all(row.case.startswith("6.5-") for row in calibrated)
 
 
 def test_only_the_objective_of_chunk_store_was_calibrated():
-    rows = validation.find("chunk-store").rows
+    rows = studies.find("chunk-store").rows
     assert [row.case for row in rows if row.kind == "calibrated"] == ["gen6-42"]

@@ -9,10 +9,11 @@ import pytest
 from tests.conftest import TINY
 from tests.e2e.test_report import HOSTILE, Tags, figures
 
-from hypertwin import validation
 from hypertwin.cli import validate as cli_validate
 from hypertwin.errors import ScenarioError
 from hypertwin.report import comparison
+from hypertwin.studies import judge
+from hypertwin.studies import study as studies
 
 STUDY = """
 title: Tiny
@@ -29,19 +30,19 @@ COLUMNS = {"study", "case", "metric", "published", "twin", "unit", "error_pct", 
 def study(tmp_path: Path):
     """Make a study of the given rows."""
 
-    def make(*rows: str, text: str = STUDY) -> validation.Study:
+    def make(*rows: str, text: str = STUDY) -> studies.Study:
         folder = tmp_path / "studies" / "tiny"
         folder.mkdir(parents=True)
         (folder / "scenario.yaml").write_text(TINY)
         (folder / "study.yaml").write_text(text)
         (folder / "published.csv").write_text(HEADER + "\n".join(rows) + "\n")
-        return validation.find("tiny", folder.parent)
+        return studies.find("tiny", folder.parent)
 
     return make
 
 
 def test_rows_have_the_shape_of_the_contract_and_are_judged(study):
-    rows = validation.validate(
+    rows = judge.validate(
         [
             study(
                 "one,vcpus,vms.db.vcpus,2,vCPUs,published,calibrated,±0,,",
@@ -76,7 +77,7 @@ def test_rows_have_the_shape_of_the_contract_and_are_judged(study):
     ],
 )
 def test_a_study_with_a_mistake_says_which(study, row, said):
-    with pytest.raises(validation.StudyError, match=said):
+    with pytest.raises(studies.StudyError, match=said):
         study(row)
 
 
@@ -96,7 +97,7 @@ cases:
 
 
 def test_a_case_may_ask_for_a_density_or_for_durability(study):
-    rows = validation.validate(
+    rows = judge.validate(
         [
             study(
                 "few,acceptable VMs,answer.count,2,VMs,published,predicted,±0,,",
@@ -134,20 +135,20 @@ def test_only_rows_of_simulated_cases_are_points_of_a_chart(study):
 )
 def test_a_question_with_a_mistake_says_which(study, question, said):
     text = f"title: Tiny\nsource: nobody\ncases:\n  one:\n    {question}\n"
-    with pytest.raises(validation.StudyError, match=said):
+    with pytest.raises(studies.StudyError, match=said):
         study("one,m,answer.count,2,,published,predicted,±3,,", text=text)
 
 
 def test_a_question_that_the_planner_refuses_is_explained(study):
     text = QUESTIONS.replace("vm: web, slo: response_ms.p95<0.001", "vm: wab, slo: response_ms.p95<1")
     with pytest.raises(ScenarioError, match="wab"):
-        validation.validate([study("none,m,answer.count,2,,published,predicted,±3,,", text=text)])
+        judge.validate([study("none,m,answer.count,2,,published,predicted,±3,,", text=text)])
 
 
 def test_a_path_that_the_twin_does_not_report_is_named(study):
     broken = study("one,m,vms.db.nothing,2,,published,predicted,±3,,")
-    with pytest.raises(validation.StudyError, match=r"vms\.db\.nothing"):
-        validation.validate([broken])
+    with pytest.raises(studies.StudyError, match=r"vms\.db\.nothing"):
+        judge.validate([broken])
 
 
 def test_an_unknown_study_gives_the_list_and_exit_2(cli):
@@ -157,9 +158,9 @@ def test_an_unknown_study_gives_the_list_and_exit_2(cli):
 
 
 def test_every_study_is_complete():
-    assert "monster-vm" in validation.names()
-    for name in validation.names():
-        study = validation.find(name)
+    assert "monster-vm" in studies.names()
+    for name in studies.names():
+        study = studies.find(name)
         assert study.rows
         assert (study.folder / "README.md").is_file()
         assert {row.kind for row in study.rows} == {"calibrated", "predicted"}
@@ -180,7 +181,7 @@ def outcome_rows(study, likely: float = 900.0) -> list[dict]:
         {"throughput_units_per_s": 410.0, "likelihood_pct": 25.0},
     ]
     report = {"vms": {"db": {"vcpus": 2, "outcomes": outcomes}}}
-    return [validation.judge("tiny", row, {"one": report}) for row in made.rows]
+    return [judge.judge("tiny", row, {"one": report}) for row in made.rows]
 
 
 def test_a_figure_of_one_of_several_outcomes_says_how_likely_it_is(study):
@@ -239,7 +240,7 @@ def test_hostile_studies_stay_text(study):
 
 def test_the_command_writes_the_page(study, monkeypatch, capsys, tmp_path):
     folder = study("one,vcpus,vms.db.vcpus,2,vCPUs,published,predicted,±0,,").folder.parent
-    monkeypatch.setattr(validation, "studies_folder", lambda: folder)
+    monkeypatch.setattr(studies, "studies_folder", lambda: folder)
     assert cli_validate.command(["tiny"], report=tmp_path / "page.html") == 0
     assert "wrote" in capsys.readouterr().err
     assert "Source: nobody" in (tmp_path / "page.html").read_text()

@@ -1,7 +1,7 @@
-"""Changes to a file such as chance, a bad copy or malice makes; the same ones for the same random numbers.
+"""Changes to a file, as by chance, a bad copy or malice; the same random numbers give the same changes.
 
-What is packed (a zip of XML parts, gzip, Parquet) is unpacked, changed within and packed again: a byte turned in the
-packed file would rarely reach its parser.
+Packed files (a zip of XML parts, gzip, Parquet) are unpacked, changed inside and packed again: a byte changed in the
+packed file would rarely reach the parser.
 """
 
 from __future__ import annotations

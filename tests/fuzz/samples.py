@@ -1,4 +1,4 @@
-"""Real files to begin from, by target: those that the readers' own tests have or write."""
+"""Samples by target: the files that the readers' own tests have or write."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _csv() -> list[bytes]:
 
 
 def _sick() -> list[bytes]:
-    """A table in which much is wrong, so that most rules have something to say."""
+    """A table of a cluster with many faults, so that most rules have a finding."""
     wrong = {
         (test_diagnose.DB, "ready_sum_pct"): [90.0, 120.0, 100.0],
         (test_diagnose.DB, "costop_sum_pct"): 60.0,

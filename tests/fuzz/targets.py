@@ -1,8 +1,8 @@
-"""What is fuzzed: every parser of something from outside, with real samples to begin from and what must hold.
+"""The targets of fuzzing: every parser of outside data, with samples and the checks on what it reads.
 
-A target takes any bytes. It may refuse them with a `HypertwinError` whose message is short; any other exception is a
-crash. What it reads must be as the rest of the product takes it: telemetry as the table that is written and read back,
-an inventory as a scenario that is valid.
+A target takes any bytes. It may refuse them with a `HypertwinError` and a short message; any other exception is a
+crash. What it reads must be usable: telemetry as a table that can be written and read back, an inventory as a valid
+scenario.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from hypertwin.report import diagnosis, diagnosis_page
 LONGEST_MESSAGE = 100_000
 """Of an error: a list of mistakes may be long, a file poured into it is not."""
 SECRET = "planted-tr0ub4dor"
-"""The password of every system that is asked: no message has it."""
+"""The password of every system: no message may contain it."""
 
 
 @dataclass(frozen=True)
@@ -53,15 +53,15 @@ class Target:
     name: str
     take: Callable[[bytes], object]
     weight: float = 1.0
-    """Its part of the inputs, against that of others; slow ones have less."""
+    """Its share of the inputs, relative to other targets; slow ones have less."""
 
     @property
     def samples(self) -> tuple[bytes, ...]:
-        """What to begin from."""
+        """The samples to begin from."""
         return samples.of(self.name)
 
     def check(self, data: bytes) -> bool:
-        """Give it these bytes; whether it took them. Raises what is a finding."""
+        """Whether it accepts these bytes. Raises anything that is a finding."""
         try:
             self.take(data)
         except HypertwinError as error:
@@ -173,7 +173,7 @@ def _inventories() -> Iterator[Target]:
 
 
 def _is_inventory(inventory: Inventory) -> None:
-    """It becomes a scenario that is valid, whose text can be read back."""
+    """It becomes a valid scenario, whose text can be read back."""
     assert all(math.isfinite(vm.demand.cpu_mhz) for vm in inventory.vms if vm.demand)
     made, assumptions = to_scenario.to_scenario(inventory)
     lines = to_scenario.summary(inventory, made, assumptions)

@@ -57,7 +57,7 @@ def test_cut_and_broken_copies_are_taken_or_refused(name: str) -> None:
 
 
 def _checked(target: Target, data: bytes) -> bool:
-    """The target's check; what fails it is shown, so that it can be given to it again."""
+    """The target's check; shows the bytes that fail it, so that they can be tried again."""
     try:
         return target.check(data)
     except Exception as error:
@@ -77,7 +77,7 @@ def test_every_parser_is_a_target() -> None:
 
 
 def _gzip(begin: bytes, again: bytes, mebibytes: int) -> bytes:
-    """A file that gzip unpacks to so many MiB, which nobody has to pack."""
+    """A file that gzip unpacks to so many MiB, made without packing them."""
     block = gzip.compress(again * (MIB // len(again)), 9, mtime=0)
     return gzip.compress(begin, mtime=0) + block * mebibytes
 

@@ -45,7 +45,7 @@ def test_an_edge_between_crates_must_be_allowed(crate, said):
         ("run.py", "import hypertwin.cli.main", "run imports cli"),
         ("run.py", "from . import scenario", "(relative import)"),
         ("surprise.py", "", "unknown module"),
-        ("cli/main.py", "from hypertwin import validation, run\nimport json", None),
+        ("cli/main.py", "from hypertwin import studies, run\nimport json", None),
     ],
 )
 def test_an_import_must_be_allowed(tmp_path, file, source, said):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +14,11 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.conftest import ROOT, refused
 
 from hypertwin import _core, docs, errors, scenario, yaml_file
 from hypertwin.errors import Mistake, ScenarioError
 
-ROOT = Path(__file__).parent.parent.parent
 GOOD = ROOT / "tests" / "malformed" / "good.yaml"
 
 
@@ -75,7 +78,7 @@ def test_overrides_reach_lists_and_whole_groups() -> None:
 
 
 def test_a_mistake_in_an_override_names_the_override() -> None:
-    with pytest.raises(errors.VmWiderThanHostError) as caught:
+    with refused("vm-wider-than-host") as caught:
         scenario.load(GOOD, {"vms.db.vcpus": 48})
     (mistake,) = caught.value.mistakes
     assert mistake.file == "--set vms.db.vcpus=48"
@@ -150,28 +153,24 @@ def test_sweeps_keep_the_order_of_the_command_line() -> None:
     assert list(scenario.parse_sweeps(["b=1,2", "a=3"])) == ["b", "a"]
 
 
-def test_exceptions_have_codes_of_their_own() -> None:
-    classes = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, ScenarioError)]
-    codes = [kind.code for kind in classes if kind not in (errors.FileError, errors.YamlError, errors.SourceError)]
-    assert len(set(codes)) == len(codes)
-    for kind in classes:
-        assert kind.exit_code == 2
+def test_exceptions_have_the_code_of_their_mistakes() -> None:
     mistake = Mistake("unknown-key", "a.b", "1", "c", "did you mean c?", "f.yaml", 3)
-    assert type(ScenarioError.of([mistake])) is errors.UnknownKeyError
-    assert type(ScenarioError.of([mistake, dataclasses.replace(mistake, code="bad-unit")])) is ScenarioError
+    one = ScenarioError.of([mistake, mistake])
+    assert (type(one), one.code, one.exit_code) == (ScenarioError, "unknown-key", 2)
+    several = ScenarioError.of([mistake, dataclasses.replace(mistake, code="not-yaml")])
+    assert (type(several), several.code, several.exit_code) == (ScenarioError, "scenario", 2)
+    assert type(ScenarioError.of([dataclasses.replace(mistake, code="not-yaml")])) is errors.YamlError
     assert str(mistake) == "f.yaml:3: a.b: 1 [unknown-key]\n  allowed: c\n  hint: did you mean c?"
 
 
-def test_every_code_of_the_tables_has_a_class() -> None:
-    classes = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, ScenarioError)]
-    known = {kind.code for kind in classes}
+def test_every_code_of_the_tables_is_documented() -> None:
     tables = {
         name: yaml.safe_load((GOOD.parent / f"{name}.yaml").read_text()) for name in ("values", "texts", "options")
     }
     used = {row[1] for rows in tables["values"].values() for row in rows}
     used |= {case["code"] for name in ("texts", "options") for case in tables[name]}
     assert len(used) > 35
-    assert used - known == set()
+    assert used - set(errors.CODES) == set()
 
 
 def test_control_characters_do_not_reach_the_terminal() -> None:
@@ -227,3 +226,34 @@ def test_any_option_is_parsed_or_a_clear_error(text: str, parse: Any) -> None:
         scenario.load(GOOD, {"vms.db.vcpus": parsed["vms.db.vcpus"]})
     except ScenarioError as error:
         str(error).encode()
+
+
+def raised() -> Iterator[tuple[str, str]]:
+    """Every code that the sources raise, with its file."""
+    for file in sorted((ROOT / "python" / "hypertwin").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            match node:
+                case ast.Call(func=ast.Name(id="fail" | "Mistake"), args=[ast.Constant(value=str(code)), *_]):
+                    yield code, file.name
+                case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if "refuse" in name:
+                    given = [*node.args[5:], *(each.value for each in node.keywords if each.arg == "code")]
+                    yield from ((each.value, file.name) for each in given if isinstance(each, ast.Constant))
+                case ast.Assign(targets=[ast.Name(id="code")], value=ast.Constant(value=str(code))):
+                    yield code, file.name
+                case ast.AnnAssign(target=ast.Name(id="code"), value=ast.Constant(value=str(code))):
+                    yield code, file.name
+    for file in sorted((ROOT / "crates" / "cluster" / "src").rglob("*.rs")):
+        text = file.read_text().partition("mod tests {")[0]
+        for found in re.finditer(r"Found::new\(\s*(?:&?\[[^\]]*\]|[^,\"\[]+),\s*\"([^\"]+)\"", text):
+            yield found[1], file.name
+
+
+def test_every_code_that_is_raised_is_documented_and_the_other_way_round() -> None:
+    found = {code: file for code, file in raised() if isinstance(code, str)}
+    assert len(found) > 80
+    assert {code: file for code, file in found.items() if code not in errors.CODES} == {}
+    sources = [*(ROOT / "python").rglob("*.py"), *(ROOT / "crates" / "cluster" / "src").rglob("*.rs")]
+    text = "".join(file.read_text() for file in sources if file.name != "errors.py")
+    unused = [code for code in errors.CODES if code not in found and f'"{code}"' not in text]
+    assert unused == []
+    assert "\n| `unknown-key` | 2 | `ScenarioError` |" in errors.to_markdown()

@@ -1,4 +1,4 @@
-"""The simulated vCenter Server of `main.go`, started with a world of hosts, machines and counters."""
+"""The simulated vCenter Server of `main.go`, started with a world of hosts, VMs and counters."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ PASSWORD = "s3cr3t-Pa55 ü<&>"
 
 @dataclass(frozen=True)
 class Server:
-    """One that runs: its port, and the file with its certificate."""
+    """A running server: its port, and the file with its certificate."""
 
     port: int
     certificate: Path
 
     def address(self, path: str = "", query: str = "", *, trusted: bool = True) -> str:
-        """Its address, with its certificate trusted unless told otherwise."""
+        """Its address; its certificate is trusted unless told otherwise."""
         options = "&".join(filter(None, [f"ca={self.certificate}" if trusted else "", query]))
         return f"vcenter://{USER}@127.0.0.1:{self.port}{path}" + (f"?{options}" if options else "")
 
@@ -54,7 +54,7 @@ def host(name: str, **changes: Any) -> dict[str, Any]:
 
 
 def vm(name: str, on: int, **changes: Any) -> dict[str, Any]:
-    """A machine of four vCPUs on the host of this number; -1 for none."""
+    """A VM of four vCPUs on the host of this number; -1 for none."""
     return {
         **{"Name": name, "Host": on, "Power": "poweredOn", "Connection": "connected", "Guest": "Debian GNU/Linux 12"},
         **{"VCPUs": 4, "CoresPerSocket": 1, "MemoryMB": 8192, "Limit": -1, "Level": "normal", "Shares": 4000},

@@ -5,7 +5,9 @@ use serde::Serialize;
 
 use crate::names::{member_name, member_names};
 use crate::redundancy::Redundancy;
-use crate::scenario::{HostGroup, Scenario, VmGroup};
+use crate::spec::host::HostGroup;
+use crate::spec::scenario::Scenario;
+use crate::spec::vm::VmGroup;
 
 /// Every host, VM and pool of a scenario. Sizes are in bytes, clocks in Hz.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -16,43 +16,36 @@
 //! assert_eq!(scenario.vms["db"].vcpus, 2);
 //! ```
 
-mod hypervisor;
+mod check;
 mod inventory;
 mod limits;
 mod mistake;
 mod names;
-mod options;
 mod placement;
-mod pool;
-mod pool_rules;
 mod quantity;
 mod redundancy;
-mod rules;
-mod scenario;
 mod schema;
-mod semantics;
-mod storage;
-mod validate;
+mod spec;
 
-pub use hypervisor::{Family, FamilyFacts, Hypervisor};
 pub use inventory::{HostMember, Inventory, PoolMember, RedundancyFacts, VmMember};
 pub use limits::Limits;
 pub use mistake::Mistake;
 pub use names::member_names;
-pub use options::HypervisorOptions;
-pub use pool::{
-    Component, Deployment, Failure, FailureDomain, Network, PoolClient, PoolDevices, PoolFlash, PoolKind, PoolService,
-    Rebuild, StoragePool, WritePath,
-};
 pub use quantity::{Bandwidth, Bytes, Duration, Frequency, QuantityError, Rate};
 pub use redundancy::{Redundancy, RedundancyError};
-pub use rules::{PlacementRule, RuleKind};
-pub use scenario::{
-    Arrivals, GuestSystem, HostGroup, HypervisorOverhead, LoadStep, MemorySystem, NumaOptions, Parts, RunSettings,
-    Scenario, SchedulerOptions, Service, Shares, SizedOn, VmGroup, Workload,
-};
+pub use schema::options::HypervisorOptions;
 pub use schema::schema_json;
-pub use storage::{
-    Adapters, ArrayCache, BlockShare, ControllerKind, DiskKind, Disks, Raid, SPLIT_BYTES, StorageArray,
-    VDISKS_PER_CONTROLLER,
+pub use spec::array::{ArrayCache, DiskKind, Disks, Raid, StorageArray};
+pub use spec::controller::{ControllerKind, SPLIT_BYTES, VDISKS_PER_CONTROLLER};
+pub use spec::failure::{Component, Failure};
+pub use spec::host::{HostGroup, MemorySystem};
+pub use spec::hypervisor::{Family, FamilyFacts, Hypervisor, HypervisorOverhead, SchedulerOptions};
+pub use spec::network::{Adapters, Network};
+pub use spec::placement_rule::{PlacementRule, RuleKind};
+pub use spec::pool::{
+    Deployment, FailureDomain, PoolClient, PoolDevices, PoolFlash, PoolKind, PoolService, Rebuild, StoragePool,
+    WritePath,
 };
+pub use spec::scenario::{RunSettings, Scenario};
+pub use spec::vm::{GuestSystem, LoadStep, NumaOptions, Shares, SizedOn, VmGroup};
+pub use spec::workload::{Arrivals, BlockShare, Parts, Service, Workload};

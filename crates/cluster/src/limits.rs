@@ -5,9 +5,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::quantity::base_units;
-use crate::scenario::NumaOptions;
 use crate::schema;
-use crate::storage::{Adapters, DEFAULT_VDISKS_PER_CONTROLLER, VDISKS_PER_CONTROLLER};
+use crate::spec::controller::{DEFAULT_VDISKS_PER_CONTROLLER, VDISKS_PER_CONTROLLER};
+use crate::spec::network::Adapters;
+use crate::spec::vm::NumaOptions;
 
 /// Hosts in all.
 pub(crate) const HOSTS: u64 = 10_000;

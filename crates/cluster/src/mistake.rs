@@ -21,14 +21,14 @@ pub struct Mistake {
     pub hint: String,
 }
 
-/// A mistake, and its path key by key.
+/// A mistake as it is found, with its path key by key.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct Issue {
     pub(crate) path: Vec<String>,
     pub(crate) mistake: Mistake,
 }
 
-impl Found {
+impl Issue {
     pub(crate) fn new<'p>(
         path: impl IntoIterator<Item = &'p str>,
         code: &str,
@@ -79,4 +79,27 @@ pub(crate) fn show(value: &Value) -> String {
         },
         other => shorten(&other.to_string(), 60),
     }
+}
+
+/// The candidate that `word` is most likely a misspelling of.
+pub(crate) fn nearest<'c>(word: &str, candidates: impl Iterator<Item = &'c str>) -> Option<&'c str> {
+    let plain = |text: &str| {
+        text.chars()
+            .take(80)
+            .collect::<String>()
+            .to_ascii_lowercase()
+            .replace(['-', ' ', '.'], "_")
+    };
+    let word = plain(word);
+    let score = |candidate: &str| {
+        let candidate = plain(candidate);
+        let part = word.len() >= 3 && (candidate.contains(&word) || word.contains(&candidate) && candidate.len() >= 3);
+        let distance = strsim::normalized_damerau_levenshtein(&word, &candidate);
+        if part { distance.max(0.6) } else { distance }
+    };
+    candidates
+        .map(|candidate| (score(candidate), candidate))
+        .filter(|(score, _)| *score >= 0.55)
+        .max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.cmp(a.1)))
+        .map(|(_, candidate)| candidate)
 }

@@ -24,3 +24,11 @@ pub(crate) fn members<T>(groups: &BTreeMap<String, T>, count: impl Fn(&T) -> u32
     }
     all
 }
+
+/// The number of the member of a group of `count` that has this name; `None` where none of several has it.
+pub(crate) fn member_number(name: &str, group: &str, count: u32) -> Option<u32> {
+    let digits = name.strip_prefix(group)?.strip_prefix('-')?;
+    let number: u32 = digits.parse().ok()?;
+    let exists = count > 1 && (1..=count).contains(&number) && number.to_string() == digits;
+    exists.then_some(number)
+}

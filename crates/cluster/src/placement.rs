@@ -3,8 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use crate::pool::{Deployment, StoragePool};
-use crate::scenario::{HostGroup, Scenario, VmGroup};
+use crate::names::member_number;
+use crate::spec::host::HostGroup;
+use crate::spec::pool::StoragePool;
+use crate::spec::scenario::Scenario;
+use crate::spec::vm::VmGroup;
 
 /// The hosts that a VM group may be on, by group: all hosts of a group, or (with a number from 1) one of them. `pool` is its
 /// storage.
@@ -24,24 +27,11 @@ pub(crate) fn candidates<'h, H>(
     if let Some((name, _)) = hosts.get_key_value(wanted) {
         return vec![(name, None)];
     }
-    let numbered = wanted.rsplit_once('-').and_then(|(group, number)| {
+    let numbered = wanted.rsplit_once('-').and_then(|(group, _)| {
         let (name, group) = hosts.get_key_value(group)?;
-        let value: u32 = number.parse().ok()?;
-        let exists = (1..=count(group)).contains(&value) && count(group) > 1 && value.to_string() == number;
-        exists.then_some((name.as_str(), Some(value)))
+        Some((name.as_str(), Some(member_number(wanted, name, count(group))?)))
     });
     numbered.into_iter().collect()
-}
-
-impl Deployment {
-    /// Whether machines may be on a node of the pool (`true`), or on a host that is none.
-    pub(crate) fn allows(self, node: bool) -> bool {
-        match self {
-            Self::Hci => node,
-            Self::TwoLayer => !node,
-            Self::Mixed => true,
-        }
-    }
 }
 
 /// Whether a machine of `vm` can be on a host of `host`: width, memory, affinity.

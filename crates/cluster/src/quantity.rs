@@ -538,3 +538,10 @@ pub(crate) fn kind_of_unit(unit: &str) -> Option<&'static str> {
         .into_iter()
         .find(|kind| units_of(kind).0.split(", ").any(|known| known == unit))
 }
+
+/// The one kind of quantity whose units `text` uses, and its value.
+pub(crate) fn kind_and_value(text: &str) -> Option<(&'static str, f64)> {
+    KINDS
+        .into_iter()
+        .find_map(|kind| Some((kind, base_units(kind, text)?.ok()?)))
+}

@@ -11,7 +11,7 @@ import math
 import random
 import re
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -20,41 +20,39 @@ from hypertwin import _core, run
 from hypertwin.calibration import measurements, parameters
 from hypertwin.calibration.measurements import Cell, Row
 from hypertwin.calibration.parameters import Parameter
-from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.errors import Mistake, ScenarioError, fail
+from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Scenario, load
 
 if TYPE_CHECKING:  # numpy and scipy take a second to import, which only a fit is worth
     from hypertwin.calibration.least_squares import Array, Data, Direction, Fit
 
-Progress = Callable[[str, int, int], None]
-"""Called with (what is under way, runs finished, runs in all), from the calling thread."""
-
 EVALUATIONS = 200
-"""Sets of parameters that are tried at most, unless something else is asked for."""
+"""Default of the most sets of parameters that are tried."""
 
 LEAST_REPLICATIONS = 3
-"""Replications of a scenario that says fewer: the twin's own chance is judged from them."""
+"""Replications where the scenario has fewer: the twin's own noise is estimated from them."""
 
 SMALL_PART = 0.1
-"""A value below this part of the largest of its column is judged as if it were that large."""
+"""Errors are relative to the value, but at least to this part of the largest in its column."""
 
 SMALL_PERCENTAGE = 10.0
-"""A percentage below this many points is judged as if it were that large."""
+"""Errors of percentages are relative to at least this many points."""
 
 LIKE = 0.15
-"""How near a combination's exponents must be to those of a product, ratio or sum to be called so."""
+"""How near a combination's exponents must be to those of a product, ratio or sum to be called one."""
 
 SHOWN_CHANGE = 0.1
 """Relative change by which a combination is illustrated."""
 
 SYSTEMATIC_ROWS, SYSTEMATIC_PCT = 4, 3.0
-"""Values of one metric, and their mean error, from which errors of one sign are reported."""
+"""Fewest values of a metric, and least mean error, for which errors of one sign are reported."""
 
 MAX_TEXT = 10_000
-"""Characters of `calibrated_on` that a scenario may have."""
+"""Most characters of `calibrated_on` in a scenario."""
 
 _SEED_BITS = (1 << 53) - 1
-"""A scenario's seed stays a number that every JSON reader keeps."""
+"""Seeds stay below this, so that every JSON reader keeps them exactly."""
 
 _PERCENT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*\Z")
 
@@ -68,7 +66,7 @@ class Fitted:
     interval: tuple[float, float] | None
     """95 % confidence, in the parameter's unit; None where the data do not bound it."""
     identified: bool
-    """Whether the data tell it from the others."""
+    """Whether the data can tell it apart from the others."""
     at_bound: bool
 
     def to_dict(self) -> dict[str, Any]:
@@ -90,19 +88,19 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Compared:
-    """One measured value beside the twin's."""
+    """One measured value next to the twin's."""
 
     row: Row
     cell: Cell
     base: float
-    """What errors are relative to: the measured value, or where that is small what stands for it."""
+    """What errors are relative to: the measured value, or a floor where that is small."""
     before: float | None
-    """The twin's with the parameters that the search started from; None for a row that was held out."""
+    """The twin's value with the parameters at the start of the search; None for a row that was held out."""
     twin: float
     twin_error: float | None
     """Standard error of the twin's mean over replications."""
     left_out: float | None
-    """What the other rows predict; None where they do not determine the parameters."""
+    """The prediction of a fit to the other rows; None where they do not determine the parameters."""
     held_out: bool
 
     def error_pct(self, value: float | None) -> float | None:
@@ -133,7 +131,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Fitted parameters of a scenario, how well they meet what was measured, and what the data cannot tell."""
+    """Fitted parameters of a scenario, how well they match the measurements, and what the data cannot tell apart."""
 
     version: str
     scenario: str
@@ -147,9 +145,9 @@ class Calibration:
     fit: Fit
     errors_known: bool
     changes: Mapping[str, Any]
-    """What was set for all rows, the fitted parameters aside."""
+    """What was set for all rows, except the fitted parameters."""
     previous: str | None
-    """What the scenario says that it was calibrated on."""
+    """What the scenario itself was calibrated on, as it says."""
     runs: int
 
     @property
@@ -159,7 +157,7 @@ class Calibration:
 
     @property
     def overrides(self) -> dict[str, Any]:
-        """`settings`, and what reports then say of the calibration."""
+        """`settings`, and what reports then say about the calibration."""
         return {**self.settings, "calibrated_on": self.calibrated_on}
 
     @property
@@ -174,7 +172,7 @@ class Calibration:
 
     @property
     def inseparable(self) -> tuple[tuple[tuple[str, ...], str], ...]:
-        """Parameters that the data cannot tell, each group with a sentence that says so."""
+        """Parameters that the data cannot tell apart, each group with a sentence that says so."""
         return tuple(
             (
                 tuple(self.fitted[index].parameter.path for index in direction.members),
@@ -185,7 +183,7 @@ class Calibration:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader must know beside the figures, in sentences."""
+        """What a reader must know besides the figures, in sentences."""
         return list(self._notes())
 
     def _notes(self) -> Iterator[str]:
@@ -222,7 +220,7 @@ class Calibration:
             yield "Without any one row the others do not determine the parameters: no leave-one-out errors."
 
     def _systematic(self) -> Iterator[str]:
-        """Metrics that the twin has too high, or too low, in every row: no parameter that was free explains them."""
+        """Metrics that the twin has too high, or too low, in every row: no free parameter explains them."""
         for text in dict.fromkeys(each.cell.metric.text for each in self.compared):
             used = [each for each in self.compared if each.cell.metric.text == text and not each.held_out]
             errors = [each.error_pct(each.twin) or 0.0 for each in used]
@@ -240,7 +238,7 @@ class Calibration:
                 )
 
     def metrics(self) -> list[dict[str, Any]]:
-        """Mean absolute error of each metric in per cent: before, fitted, with its row left out, and held out."""
+        """Mean absolute error of each metric in per cent: before the fit, fitted, with its row left out, held out."""
         found = []
         for text in dict.fromkeys(each.cell.metric.text for each in self.compared):
             same = [each for each in self.compared if each.cell.metric.text == text]
@@ -305,18 +303,18 @@ def calibrate(
     duration: float | str | None = None,
     warmup: float | str | None = None,
     jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: LabelledProgress | None = None,
 ) -> Calibration:
     """Fit the parameters `free` of a scenario to the points in the CSV file `measured`.
 
     `free` lists paths, each with bounds or without (`workloads.web.cpu.mean=5ms..20ms`); the columns of the file are
     explained in `hypertwin.calibration.measurements`. `holdout` keeps rows out of the fit, to be predicted: a share
     (`20%`, drawn by the seed) or numbers of rows (`3,7`). `error` is the relative standard deviation of measured values
-    without one in the file (`2%`); without either the residuals say how large it is. At most `evaluations` sets of
+    without one in the file (`2%`); without either the residuals show how large it is. At most `evaluations` sets of
     parameters are tried. The other arguments are those of `hypertwin.simulate`.
 
     Raises ScenarioError for mistakes in the scenario, the file or the arguments, and RunError when a run fails that the
-    search cannot do without.
+    search needs.
     """
     import numpy as np
 
@@ -383,7 +381,7 @@ def calibrate(
 
 
 def describe(direction: Direction, fitted: Sequence[Fitted]) -> str:
-    """A sentence on parameters that the data cannot tell: which, and in which combination they matter."""
+    """A sentence on parameters that the data cannot tell apart: which, and in which combination they matter."""
     members = [fitted[index] for index in direction.members]
     names = [each.parameter.path for each in members]
     if len(members) == 1:
@@ -428,7 +426,7 @@ def _move(fitted: Fitted, change: float) -> str:
 
 
 class _Twin:
-    """The function that is fitted: parameter values to every cell's value in every replication."""
+    """The function that is fitted: from parameter values to the value of every cell in every replication."""
 
     def __init__(
         self,
@@ -436,14 +434,14 @@ class _Twin:
         rows: Sequence[Row],
         free: Sequence[Parameter],
         jobs: int | None,
-        progress: Progress | None,
+        progress: LabelledProgress | None,
         find_warmup: bool = False,
     ) -> None:
         self.rows, self.free, self.jobs, self.progress, self.find_warmup = rows, free, jobs, progress, find_warmup
         self.replications = int(base.data["run"]["replications"])
         self.evaluations = self.runs = 0
         self.failure: Exception | None = None
-        """Why the function had no value last."""
+        """Why the function had no value the last time."""
         seed = int(base.data["run"]["seed"])
         self.scenarios = [self._of_row(base, row, seed) for row in rows]
         if find_warmup:
@@ -451,7 +449,7 @@ class _Twin:
             self.scenarios = [point.scenario for point in run.with_found_warmup(points, jobs, None)]
 
     def _of_row(self, base: Scenario, row: Row, seed: int) -> Scenario:
-        # rows share no random numbers: what is high by chance in one should not be high in all
+        # rows share no random numbers: a value that is high by chance in one should not be high in all
         own = {"run.seed": _core.replication_seed(seed, row.number) & _SEED_BITS}
         try:
             return load(base, {**row.settings, **own})
@@ -519,7 +517,7 @@ class _Twin:
         return np.array(replications)
 
     def explain(self) -> NoReturn:
-        """Raise what kept the function from having a value."""
+        """Raise the error that left the function without a value."""
         raise self.failure or RuntimeError("no value, and no reason for it")
 
     def _progress(self) -> run.Progress | None:
@@ -545,19 +543,19 @@ def _check(
     used: Sequence[Row],
     evaluations: int,
 ) -> None:
-    """Refuse what cannot be fitted, before anything is simulated."""
+    """Refuse what cannot be fitted before anything is simulated."""
     if replications is not None and replications < 2:
         hint = "one run says nothing about chance; leave it out for the scenario's own number, or 3"
-        _fail("out-of-range", str(replications), "2 or more", hint, "--replications")
+        fail("out-of-range", "", str(replications), "2 or more", hint, "--replications")
     least = 2 + 2 * len(free)
     if evaluations < least:
         hint = f"a search takes about {10 * (1 + 2 * len(free))}"
-        _fail("out-of-range", str(evaluations), f"{least} or more for these parameters", hint, "--evaluations")
+        fail("out-of-range", "", str(evaluations), f"{least} or more for these parameters", hint, "--evaluations")
     for each in free:
         for row in read.rows:
             if each.path in row.settings:
                 hint = "free something else, or remove the column"
-                _fail("duplicate-key", each.path, "a path that is either set or fitted", hint, row.location)
+                fail("duplicate-key", "", each.path, "a path that is either set or fitted", hint, row.location)
         for end in (each.low, each.high):
             try:
                 load(base, {each.path: each.setting(end)})
@@ -568,11 +566,13 @@ def _check(
     values = sum(len(row.cells) for row in used)
     if values < len(free):
         hint = "measure more points or metrics, or free fewer parameters"
-        _fail("too-few-values", f"{values} for {len(free)} parameters", "at least one per parameter", hint, read.file)
+        fail(
+            "too-few-values", "", f"{values} for {len(free)} parameters", "at least one per parameter", hint, read.file
+        )
 
 
 def _divided(rows: Sequence[Row], holdout: str | None, seed: int, file: str) -> tuple[list[Row], list[Row]]:
-    """The rows that are fitted, and those that are held out; rows without values are neither."""
+    """The rows to fit and the rows to hold out; rows without values are in neither."""
     full = [row for row in rows if row.cells]
     if holdout is None:
         return full, []
@@ -582,27 +582,32 @@ def _divided(rows: Sequence[Row], holdout: str | None, seed: int, file: str) -> 
         count = round(share * len(full))
         if not 0 < count < len(full):
             allowed = f"a share that leaves out 1 to {len(full) - 1} of {len(full)} rows"
-            _fail("out-of-range", holdout, allowed, "for example 20%, or numbers of rows: 3,7", "--holdout")
+            fail("out-of-range", "", holdout, allowed, "for example 20%, or numbers of rows: 3,7", "--holdout")
         drawn = set(random.Random(seed).sample(range(len(full)), count))
         return [row for index, row in enumerate(full) if index not in drawn], [full[index] for index in sorted(drawn)]
     parts = [part.strip() for part in text.split(",")]
     numbers = {int(part) for part in parts if part.isdecimal()}
     if not all(part.isdecimal() for part in parts):
-        _fail("bad-override", holdout, "a share or numbers of rows", "for example 20%, or 3,7", "--holdout")
+        fail("bad-override", "", holdout, "a share or numbers of rows", "for example 20%, or 3,7", "--holdout")
     known = {row.number for row in full}
     if numbers - known:
         allowed = f"rows of {file} with values: {', '.join(map(str, sorted(known)[:20]))}"
-        _fail("out-of-range", str(min(numbers - known)), allowed, "rows count from 1, below the names", "--holdout")
+        fail("out-of-range", "", str(min(numbers - known)), allowed, "rows count from 1, below the names", "--holdout")
     if numbers == known:
-        _fail("out-of-range", holdout, "fewer than all rows", "leave some to fit", "--holdout")
+        fail("out-of-range", "", holdout, "fewer than all rows", "leave some to fit", "--holdout")
     return [row for row in full if row.number not in numbers], [row for row in full if row.number in numbers]
 
 
 def _share(text: str, option: str, example: str) -> float:
     found = _PERCENT.match(text)
     if found is None or not 0 < float(found[1]) <= 100:
-        _fail(
-            "bad-quantity", text or "nothing", "a percentage above 0 %, up to 100 %", f"for example {example}", option
+        fail(
+            "bad-quantity",
+            "",
+            text or "nothing",
+            "a percentage above 0 %, up to 100 %",
+            f"for example {example}",
+            option,
         )
     return float(found[1]) / 100
 
@@ -635,7 +640,7 @@ def _data(rows: Sequence[Row], bases: Mapping[int, float], relative: float | Non
         allowed = "an error for every measured value, or for none"
         hint = "fill the cell, or say what holds for all others: --error 2%"
         where = f"{row.location}: column {cell.metric.text}{measurements.ERROR}"
-        _fail("missing-key", "(missing)", allowed, hint, where)
+        fail("missing-key", "", "(missing)", allowed, hint, where)
     factor = relative or 1.0
     return Data(
         measured=np.array([cell.value for _, cell in cells]),
@@ -681,7 +686,3 @@ def _finite(value: float) -> float | None:
 def _mean_size(errors: Iterator[float | None]) -> float | None:
     known = [abs(each) for each in errors if each is not None]
     return statistics.fmean(known) if known else None
-
-
-def _fail(code: str, value: str, allowed: str, hint: str, location: str) -> NoReturn:
-    raise ScenarioError.of([Mistake(code, "", value, allowed, hint, location)])

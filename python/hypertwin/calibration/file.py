@@ -8,24 +8,24 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import yaml
 
 from hypertwin import yaml_file
 from hypertwin.calibration.measurements import at
-from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.errors import ScenarioError, fail
 from hypertwin.scenario import Scenario, load
 
 KEYS = ("scenario", "hypertwin", "seed", "calibrated_on", "set", "intervals", "notes")
 """Keys of a calibration file."""
 
 UNBOUNDED = "unbounded"
-"""Stands for the interval of a parameter that the data do not bound."""
+"""Written for the interval of a parameter that the data do not bound."""
 
 
 def render(found: Mapping[str, Any]) -> str:
-    """The file for what `Calibration.to_dict` says. The same calibration gives the same text."""
+    """The text of the file for what `Calibration.to_dict` gives. The same calibration gives the same text."""
     settings, intervals = {}, {}
     for each in found["parameters"]:
         unit = each["unit"]
@@ -54,15 +54,15 @@ def read(path: str | Path) -> dict[str, Any]:
     data = document.root.data()
     if not isinstance(data, dict) or not isinstance(data.get("set"), dict) or not data["set"]:
         hint = "hypertwin calibrate SCENARIO MEASUREMENTS.csv --free PATH --out FILE writes one"
-        _fail("missing-key", "set", "(missing)", "a mapping of paths to values", hint, name)
+        fail("missing-key", "set", "(missing)", "a mapping of paths to values", hint, name)
     for key in data:
         if key not in KEYS:
             near = difflib.get_close_matches(str(key), KEYS, n=1)
             hint = f"did you mean {near[0]}?" if near else "remove it"
-            _fail("unknown-key", str(key), "a key", ", ".join(KEYS), hint, name)
+            fail("unknown-key", str(key), "a key", ", ".join(KEYS), hint, name)
     text = data.get("calibrated_on")
     if not isinstance(text, str) or not text:
-        _fail("missing-key", "calibrated_on", "(missing)", "what it was calibrated on", "say what, in words", name)
+        fail("missing-key", "calibrated_on", "(missing)", "what it was calibrated on", "say what, in words", name)
     return {**{str(key): value for key, value in data["set"].items()}, "calibrated_on": text}
 
 
@@ -77,7 +77,3 @@ def apply(scenario: Scenario | str | Path, path: str | Path | None) -> Scenario 
         if not any(each.file.startswith("--set ") for each in error.mistakes):
             raise
         raise at(error, str(path)) from None
-
-
-def _fail(code: str, path: str, value: str, allowed: str, hint: str, location: str) -> NoReturn:
-    raise ScenarioError.of([Mistake(code, path, value, allowed, hint, location)])

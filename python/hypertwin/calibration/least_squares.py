@@ -3,16 +3,16 @@
 The function is a simulation: each replication is noisy, and steps of a parameter that are too small drown in noise.
 Every evaluation has the same random numbers, so that the noise largely cancels in differences, and the derivatives are
 central differences over STEP. The trust region is SciPy's (`scipy.optimize.least_squares`, method `trf`), which keeps
-to the bounds. Everything happens on the logarithm of parameters that are positive, where a step is a factor.
+to the bounds. Positive parameters are fitted by their logarithm, where a step is a factor.
 
 Intervals are those of the linearised model (Seber and Wild, "Nonlinear Regression", section 2.1.2): covariance
 s² (JᵀJ)⁻¹ of the measurement errors, and what the simulation's own noise, known from its replications, does to the
 parameters in the same way. Both are added, though the residuals show a part of the second too, so that intervals are
-rather too wide. Degrees of freedom are Welch's and Satterthwaite's.
+slightly too wide. Degrees of freedom are Welch's and Satterthwaite's.
 
 A direction in which parameters change together without effect is a small singular value of the Jacobian (Belsley, Kuh
-and Welsch, "Regression Diagnostics", chapter 3). Small means: below SMALLEST of the largest, or not to be told from the
-noise of the derivative, or so weak that the interval in that direction is as wide as the bounds.
+and Welsch, "Regression Diagnostics", chapter 3). Small means: below SMALLEST of the largest, or indistinguishable from
+the noise of the derivative, or so weak that the interval in that direction is as wide as the bounds.
 """
 
 from __future__ import annotations
@@ -28,35 +28,35 @@ from scipy import optimize, stats
 Array = NDArray[np.float64]
 
 Function = Callable[[Sequence[Array]], Sequence[Array | None]]
-"""Takes several sets of parameter values, and returns for each an array of replications × cells; None where the
-function has no value."""
+"""From several sets of parameter values to an array of replications × cells for each; None where the function has no
+value."""
 
 STEP = 0.05
-"""Half-width of a central difference: a relative change, or a part of the range of a parameter that may be zero."""
+"""Half-width of a central difference: a relative change, or a part of the range for a parameter that may be zero."""
 
 SMALLEST = 1e-3
 """Singular value, relative to the largest, below which a direction counts as without effect."""
 
 NOISE_LEVEL = 0.99
-"""Confidence with which a direction's effect must stand out of the derivative's noise."""
+"""Confidence with which a direction's effect must exceed the noise of the derivative."""
 
 WIDEST = 0.5
-"""Half-width of an interval, as a part of what the bounds leave, from which the data are said to say nothing."""
+"""Half-width of an interval, as a part of the distance of the bounds, from which the data count as saying nothing."""
 
 CORRELATED = 0.98
-"""Correlation of two estimates from which they are reported as hard to separate."""
+"""Correlation from which two estimates are reported as hard to separate."""
 
 ALONE = 0.98
-"""Length of a parameter's own axis within the directions without effect from which it has none at all."""
+"""Share of a parameter's own axis in the directions without effect, from which it has no effect at all."""
 
 LEAST_PART = 0.15
-"""Part in a direction, relative to the largest, from which a parameter is said to take part in it."""
+"""Component of a direction, relative to its largest, from which a parameter takes part in it."""
 
 TOLERANCE = 5e-4
 """The search ends when a step is smaller than this part of the bounds, or improves the sum of squares by less."""
 
 EXACT = 1e-9
-"""Residuals whose size says nothing, in units of the measurement's error: rounding."""
+"""Residuals below this are rounding, in units of the measurement's error."""
 
 HOPELESS = 1e3
 """Residual of parameters at which the function has no value, in units of the measurement's error."""
@@ -64,14 +64,14 @@ HOPELESS = 1e3
 
 @dataclass(frozen=True)
 class Box:
-    """Where parameters may be: bounds, and a coordinate in which equal steps are equally large changes."""
+    """The bounds of the parameters, and coordinates in which equal steps are equally large changes."""
 
     low: Array
     high: Array
 
     @property
     def logarithmic(self) -> NDArray[np.bool_]:
-        """Which parameters are positive; their coordinate is the natural logarithm, else a part of the range."""
+        """Which parameters are positive: their coordinate is the natural logarithm; of others, a part of the range."""
         return self.low > 0
 
     def to_coordinate(self, values: Array) -> Array:
@@ -93,18 +93,18 @@ class Box:
 
     @property
     def size(self) -> Array:
-        """Distance of the bounds."""
+        """Distance between the bounds."""
         low, high = self.ends
         return high - low
 
 
 @dataclass(frozen=True)
 class Data:
-    """What was measured: one cell per value, and the row that each is from."""
+    """The measurements: one cell per value, and the row that it is from."""
 
     measured: Array
     error: Array
-    """Standard deviation of each; where that is unknown, what it is proportional to."""
+    """Standard deviation of each value's error; where that is unknown, what it is proportional to."""
     known: bool
     """Whether `error` is the standard deviation, or only proportional to it."""
     rows: NDArray[np.int64]
@@ -123,14 +123,14 @@ class Direction:
 
 @dataclass(frozen=True)
 class Fit:
-    """Fitted parameters, and how far to trust them."""
+    """Fitted parameters, and how far they can be trusted."""
 
     values: Array
     intervals: tuple[tuple[float, float] | None, ...]
-    """95 % confidence; None where the data do not bound the parameter, or where nothing tells the error."""
+    """95 % confidence; None where the data do not bound the parameter, or where the error is unknown."""
     at_bound: tuple[bool, ...]
     free_directions: tuple[Direction, ...]
-    """What the data cannot tell; empty where every parameter is identified."""
+    """Combinations that the data cannot tell apart; empty where every parameter is identified."""
     correlations: tuple[tuple[int, int, float], ...]
     """Pairs of identified parameters whose estimates are correlated above CORRELATED."""
     predicted: Array
@@ -152,7 +152,7 @@ class Fit:
 
 
 class NoValueError(Exception):
-    """The function has no value at the start, or on both sides of it."""
+    """The function has no value at the start, or on either side of it."""
 
 
 class _OutOfEvaluations(Exception):  # noqa: N818
@@ -217,7 +217,7 @@ class _Search:
         return np.full(self.data.measured.size, HOPELESS) if values is None else self.weighted(values)
 
     def neighbours(self, place: Array) -> list[tuple[Array, Array]]:
-        """For each parameter the places below and above that its difference is taken between, within the bounds."""
+        """For each parameter the places below and above, within the bounds, between which its difference is taken."""
         pairs = []
         for index, step in enumerate(self.step):
             low, high = place.copy(), place.copy()
@@ -231,7 +231,7 @@ class _Search:
         here, *around = self.evaluate([place, *(each for pair in pairs for each in pair)])
         columns = []
         for index, pair in enumerate(pairs):
-            # beyond what has a value: a difference to one side
+            # no value on one side: a one-sided difference
             (below, low), (above, high) = (
                 (here, place) if values is None else (values, end)
                 for values, end in zip(around[2 * index : 2 * index + 2], pair, strict=True)
@@ -262,7 +262,7 @@ class _Search:
         return np.clip(found.x, 0.0, 1.0), bool(found.status > 0)
 
     def finish(self, place: Array) -> tuple[Array, Array]:
-        """Values and slopes at the place found, beyond the limit of evaluations where need be."""
+        """Values and slopes at the place found, even beyond the limit of evaluations."""
         self.most += 1 + 2 * place.size
         (values,) = self.evaluate([place])
         if values is None:
@@ -288,7 +288,7 @@ def _judged(search: _Search, place: Array, start: Array, converged: bool) -> Fit
         ]
     )
     errors = _Errors.of(residuals, chance, int(has_effect.sum()), data.known)
-    # what is barely there: its interval would be as wide as the bounds
+    # so weak an effect that its interval would be as wide as the bounds
     for index, direction in enumerate(directions):
         if has_effect[index] and errors.scale is not None:
             half = errors.quantile(errors.freedom) * errors.scale / singular[index]
@@ -298,7 +298,7 @@ def _judged(search: _Search, place: Array, start: Array, converged: bool) -> Fit
     if rank != errors.rank:
         errors = _Errors.of(residuals, chance, rank, data.known)
     kept = directions[has_effect]
-    # estimates follow what was measured by this matrix, within the directions that the data determine
+    # from measured values to estimates, within the directions that the data determine
     inverse = kept.T @ np.diag(1 / singular[has_effect]) @ cells_moved[:, has_effect].T
     least = SMALLEST * float(singular[0])
     free = [
@@ -365,7 +365,7 @@ class _Errors:
 
     rank: int
     scale: float | None
-    """Standard deviation; None where as many parameters as values leave nothing to tell it from."""
+    """Standard deviation; None where there are as many parameters as values."""
     observed: float
     """Root of the mean square of the residuals over degrees of freedom."""
     freedom: float
@@ -383,7 +383,7 @@ class _Errors:
         noise = chance.var(axis=0, ddof=1) / len(chance) if len(chance) > 1 else np.zeros(residuals.size)
         within = stats.chi2.ppf(0.95, freedom) if freedom > 0 else math.inf
         explained = bool(np.sum(residuals**2 / (1 + noise)) <= within)
-        # residuals beyond the errors: what is wrong, errors or twin, is unknown; the residuals say how much
+        # residuals beyond the errors: the errors or the twin may be wrong; the residuals show by how much
         return _Errors(
             rank, 1.0 if explained else max(1.0, observed), observed, math.inf if explained else freedom, explained
         )
@@ -395,25 +395,25 @@ class _Errors:
 
 
 def _welch(parts: tuple[float, float], freedoms: tuple[float, float]) -> float:
-    """Degrees of freedom of a sum of variances that are known with these."""
+    """Degrees of freedom of a sum of variances, from those of each."""
     below = sum(part**2 / freedom for part, freedom in zip(parts, freedoms, strict=True) if not math.isinf(freedom))
     return sum(parts) ** 2 / below if below > 0 else math.inf
 
 
 def _stands_out(effect: Array) -> bool:
-    """Whether an effect, replications × cells, is more than the chance of its replications."""
+    """Whether an effect, replications × cells, exceeds the noise of its replications."""
     replications, cells = effect.shape
     mean = effect.mean(axis=0)
     if replications < 2:
         return True
     chance = float(np.sum(effect.var(axis=0, ddof=1))) / replications
     size = float(np.sum(mean**2))
-    # a difference of roundings is no chance, and no effect
+    # differences of rounding are neither noise nor effect
     return bool(size > chance * float(stats.f.ppf(NOISE_LEVEL, cells, cells * (replications - 1))))
 
 
 def _free_directions(directions: Array) -> list[Direction]:
-    """Directions without effect, those of one parameter alone first, then what the others do together."""
+    """Directions without effect: those of single parameters first, then combinations of the others."""
     if not len(directions):
         return []
     size = directions.shape[1]
@@ -434,7 +434,7 @@ def _free_directions(directions: Array) -> list[Direction]:
 
 
 def _simplest(direction: Direction, values: Array, box: Box, slopes: Array, least: float) -> Direction:
-    """Of two parameters: the direction that keeps their product, ratio or sum, where that has no effect either.
+    """For two parameters: the direction that keeps their product, ratio or sum, where that has no effect either.
 
     The direction itself is as noisy as the derivatives that it comes from.
     """
@@ -453,7 +453,7 @@ def _simplest(direction: Direction, values: Array, box: Box, slopes: Array, leas
 
 
 def _sparse(basis: Array) -> Array:
-    """Other vectors of the same space with as many zeros as elimination gives: each then says one thing."""
+    """A basis of the same space with as many zeros as elimination gives: each vector then says one thing."""
     rows = basis.copy()
     done: list[int] = []
     for index in range(len(rows)):
@@ -479,7 +479,7 @@ def _correlated(covariance: Array, lost: set[int]) -> list[tuple[int, int, float
 
 
 def _left_out(jacobian: Array, residuals: Array, predicted: Array, data: Data) -> Array:
-    """What a fit without a row's cells would predict for them, the function taken as linear around the fit."""
+    """What a fit without a row would predict for its cells, with the function linearised around the fit."""
     result = np.full(predicted.size, np.nan)
     if not jacobian.shape[1]:
         return result

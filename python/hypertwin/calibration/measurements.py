@@ -18,11 +18,11 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from hypertwin import scenario as scenarios
 from hypertwin.calibration import parameters
-from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.errors import Mistake, ScenarioError, fail
 from hypertwin.frame import KINDS
 from hypertwin.report import metric_path
 from hypertwin.report.metric_path import MetricPath
@@ -31,11 +31,11 @@ from hypertwin.scenario import Scenario
 ERROR = ".error"
 NAME = "name"
 ALMOST = 0.85
-"""Likeness of a name to a path into the scenario from which that is what was meant."""
+"""Similarity from which a name is taken for a misspelt path into the scenario."""
 
 MAX_ROWS = 1_000
 MAX_BYTES = 4 << 20
-"""Far more than anyone measures by hand, and than a fit by simulation could use."""
+"""Far more than anyone measures by hand, or a fit by simulation could use."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Cell:
     metric: MetricPath
     value: float
     error: float | None
-    """Standard deviation of its error; None where the file does not say."""
+    """Standard deviation of its error; None where the file does not give it."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Row:
     """One measured point."""
 
     number: int
-    """From 1, remarks and the head not counted: what `--holdout` counts."""
+    """From 1, without remarks and the head, as for `--holdout`."""
     name: str
     settings: Mapping[str, Any]
     cells: tuple[Cell, ...]
@@ -63,7 +63,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Measurements:
-    """What a file says."""
+    """The contents of a file."""
 
     file: str
     rows: tuple[Row, ...]
@@ -81,22 +81,22 @@ def parse(text: str, file: str, scenario: Scenario) -> Measurements:
     """The measured points in a text; `file` is its name in messages. Otherwise like `read`."""
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip() and line[0] != "#"]
     if not lines:
-        _fail("empty-file", "", "nothing in it", "a line of column names, then a line per measured point", _HINT, file)
+        fail("empty-file", "", "nothing in it", "a line of column names, then a line per measured point", _HINT, file)
     first, head = lines[0][0], lines[0][1]
     delimiter = next((each for each in (",", ";", "\t") if each in head), ",")
     records = list(csv.reader([line for _, line in lines], delimiter=delimiter, skipinitialspace=True))
     columns = [_column(name.strip(), f"{file}:{first}", scenario) for name in records[0]]
     _check_columns(columns, f"{file}:{first}")
     if len(records) == 1:
-        _fail("empty-file", "", "only column names", "a line per measured point", "add what was measured", file)
+        fail("empty-file", "", "only column names", "a line per measured point", "add what was measured", file)
     if len(records) - 1 > MAX_ROWS:
-        _fail("too-large", "", f"{len(records) - 1} rows", f"at most {MAX_ROWS}", "average points that are alike", file)
+        fail("too-large", "", f"{len(records) - 1} rows", f"at most {MAX_ROWS}", "average points that are alike", file)
     rows = [
         _row(number, record, columns, f"{file}:{line}")
         for number, (record, (line, _)) in enumerate(zip(records[1:], lines[1:], strict=True), 1)
     ]
     if not any(row.cells for row in rows):
-        _fail("empty-file", "", "no measured value in any row", "numbers in the columns of metrics", _HINT, file)
+        fail("empty-file", "", "no measured value in any row", "numbers in the columns of metrics", _HINT, file)
     return Measurements(file, _named(rows))
 
 
@@ -124,9 +124,9 @@ def _column(name: str, location: str, scenario: Scenario) -> _Column:
         allowed = f"a path into the scenario, SECTION.NAME.METRIC of a report ({sections}), or name"
         near = difflib.get_close_matches(name, [*_paths(scenario), NAME], n=1)
         hint = f"did you mean {near[0]}?" if near else _HINT
-        _fail("unknown-column", "", name or "a column without a name", allowed, hint, location)
+        fail("unknown-column", "", name or "a column without a name", allowed, hint, location)
     if "*" in rest:
-        _fail("unknown-column", "", name, "one entity", "write one column for each host or group", location)
+        fail("unknown-column", "", name, "one entity", "write one column for each host or group", location)
     try:
         return _Column(name, "metric", metric_path.parse(name, scenario, f"{location}: column {name}"))
     except ScenarioError:
@@ -134,11 +134,11 @@ def _column(name: str, location: str, scenario: Scenario) -> _Column:
         if not near:
             raise
         allowed = "a path into the scenario, or a figure of a report"
-        _fail("unknown-column", "", name, allowed, f"did you mean {near[0]}?", location)
+        fail("unknown-column", "", name, allowed, f"did you mean {near[0]}?", location)
 
 
 def _paths(scenario: Scenario) -> list[str]:
-    """Paths of a scenario's values, and the names that reports can have, for guessing what was meant."""
+    """Paths of a scenario's values and names of figures in reports, for hints on misspelt names."""
 
     def below(value: Any, path: str) -> list[str]:
         if isinstance(value, Mapping):
@@ -152,20 +152,20 @@ def _check_columns(columns: Sequence[_Column], location: str) -> None:
     names = [column.name for column in columns]
     for name in names:
         if names.count(name) > 1:
-            _fail("duplicate-key", "", name, "each column once", "remove one of them", location)
+            fail("duplicate-key", "", name, "each column once", "remove one of them", location)
     metrics = [column.name for column in columns if column.kind == "metric"]
     for column in columns:
         if column.kind == "error" and column.name.removesuffix(ERROR) not in metrics:
             allowed = f"METRIC{ERROR} beside METRIC: {', '.join(f'{each}{ERROR}' for each in metrics) or '(none)'}"
-            _fail("unknown-column", "", column.name, allowed, "add the metric's own column", location)
+            fail("unknown-column", "", column.name, allowed, "add the metric's own column", location)
     if not metrics:
-        _fail("missing-key", "", "no column of a metric", "at least one path into a report", _HINT, location)
+        fail("missing-key", "", "no column of a metric", "at least one path into a report", _HINT, location)
 
 
 def _row(number: int, record: Sequence[str], columns: Sequence[_Column], location: str) -> Row:
     if len(record) != len(columns):
         hint = "leave a cell empty where nothing was measured; quote a value that has a comma"
-        _fail("wrong-type", "", f"{len(record)} cells", f"{len(columns)}, one for each column", hint, location)
+        fail("wrong-type", "", f"{len(record)} cells", f"{len(columns)}, one for each column", hint, location)
     texts = {column.name: text.strip() for column, text in zip(columns, record, strict=True)}
     settings = {}
     cells = []
@@ -184,7 +184,7 @@ def _row(number: int, record: Sequence[str], columns: Sequence[_Column], locatio
 
 
 def _named(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """The rows; one without a name is called by what was set there and not everywhere."""
+    """The rows; one without a name is called by what was set in it and not in all."""
     paths = dict.fromkeys(path for row in rows for path in row.settings)
     varying = [path for path in paths if len({repr(row.settings.get(path)) for row in rows}) > 1]
     named = []
@@ -207,7 +207,7 @@ def _error(text: str, column: _Column, location: str) -> float | None:
     where = f"{location}{ERROR}"
     value = metric_path.number(text, column.metric.metric, where, "bad-quantity", "leave it empty if unknown")
     if not value > 0:
-        _fail("out-of-range", "", text, "more than 0", "leave it empty if unknown", where)
+        fail("out-of-range", "", text, "more than 0", "leave it empty if unknown", where)
     return value
 
 
@@ -221,24 +221,20 @@ def at(error: ScenarioError, location: str) -> ScenarioError:
 def _text(path: Path, name: str) -> str:
     try:
         if path.is_dir():
-            _fail("not-a-file", "", "a directory", "a CSV file", "name the file", name)
+            fail("not-a-file", "", "a directory", "a CSV file", "name the file", name)
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
-        _fail("file-not-found", "", "no such file", "a CSV file of measured points", "check the path", name)
+        fail("file-not-found", "", "no such file", "a CSV file of measured points", "check the path", name)
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        _fail("unreadable-file", "", reason, "a file that can be read", "check path and permissions", name)
+        fail("unreadable-file", "", reason, "a file that can be read", "check path and permissions", name)
     if len(data) > MAX_BYTES:
-        _fail("file-too-large", "", f"over {MAX_BYTES >> 20} MiB", f"at most {MAX_BYTES >> 20} MiB", "average", name)
+        fail("file-too-large", "", f"over {MAX_BYTES >> 20} MiB", f"at most {MAX_BYTES >> 20} MiB", "average", name)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        _fail("not-utf-8", "", f"byte {error.start}", "text in UTF-8", "save it as UTF-8", name)
+        fail("not-utf-8", "", f"byte {error.start}", "text in UTF-8", "save it as UTF-8", name)
     if "\0" in text:
-        _fail("control-character", "", "NUL", "text", "save it as CSV, not as a spreadsheet", name)
+        fail("control-character", "", "NUL", "text", "save it as CSV, not as a spreadsheet", name)
     return text
-
-
-def _fail(code: str, path: str, value: str, allowed: str, hint: str, location: str) -> NoReturn:
-    raise ScenarioError.of([Mistake(code, path, value, allowed, hint, location)])

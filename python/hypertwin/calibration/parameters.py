@@ -1,4 +1,4 @@
-"""Parameters that are fitted: what `--free PATH[=LOW..HIGH]` means for a scenario.
+"""Parameters to fit: what `--free PATH[=LOW..HIGH]` means for a scenario.
 
 The schema says what a path holds: a plain number, or a quantity. A fitted quantity keeps the unit in which the scenario
 has it. Without bounds a parameter may be a FACTOR-th to FACTOR times its present value, as far as the schema allows.
@@ -17,14 +17,14 @@ from functools import cache
 from typing import Any, NoReturn
 
 from hypertwin import _core
-from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.errors import fail
 from hypertwin.scenario import Scenario
 
 FACTOR = 5.0
 """Default bounds: the present value divided and multiplied by this."""
 
 DIGITS = 7
-"""Significant digits of a fitted value; far more than any fit knows."""
+"""Significant digits of a fitted value; far more than any fit determines."""
 
 _QUANTITY = re.compile(r"\s*([+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*(\S*)\s*\Z")
 _FORM = "PATH or PATH=LOW..HIGH, such as workloads.web.cpu.mean=5ms..20ms"
@@ -32,13 +32,13 @@ _FORM = "PATH or PATH=LOW..HIGH, such as workloads.web.cpu.mean=5ms..20ms"
 
 @dataclass(frozen=True)
 class Parameter:
-    """A place in the scenario that holds a number, and where that number may be."""
+    """A place in the scenario that holds a number, and the bounds of that number."""
 
     path: str
     unit: str
     """Unit of the numbers below; empty for a plain number."""
     start: float
-    """Where the search starts: its value in the scenario, or the middle of bounds that do not hold that."""
+    """Where the search starts: its value in the scenario, or the middle of the bounds if that is outside them."""
     low: float
     high: float
 
@@ -57,18 +57,18 @@ def parse(items: Sequence[str], scenario: Scenario) -> tuple[Parameter, ...]:
     Whole numbers (`vms.db.vcpus`) cannot be freed: there is nothing between two of them to look at.
     """
     if not items:
-        _fail("bad-override", "", "nothing", _FORM, "say what to fit with --free", "--free")
+        fail("bad-override", "", "nothing", _FORM, "say what to fit with --free", "--free")
     found: dict[str, Parameter] = {}
     for item in items:
         parameter = _parse(item, scenario)
         if parameter.path in found:
-            _fail("duplicate-key", parameter.path, item, "each path once for --free", "give it once", f"--free {item}")
+            fail("duplicate-key", parameter.path, item, "each path once for --free", "give it once", f"--free {item}")
         found[parameter.path] = parameter
     return tuple(found.values())
 
 
 def schema_node(path: str) -> Mapping[str, Any] | None:
-    """What the schema says of the place that a path names; None where there is no such place."""
+    """What the schema says about the place that a path names; None where there is no such place."""
     node: Mapping[str, Any] = _resolved(_schema())
     for key in path.split("."):
         if key in node.get("properties", {}):
@@ -87,15 +87,15 @@ def _parse(item: str, scenario: Scenario) -> Parameter:
     location = f"--free {item}"
     path, equals, bounds = (part.strip() for part in item.partition("="))
     if not path or (equals and not bounds):
-        _fail("bad-override", path, item or "nothing", _FORM, "leave =LOW..HIGH out for default bounds", location)
+        fail("bad-override", path, item or "nothing", _FORM, "leave =LOW..HIGH out for default bounds", location)
     value = _value_at(path, scenario, location)
     node = schema_node(path) or {}
     kind = str(node.get("x-quantity", ""))
     if node.get("type") == "integer":
         allowed = "a number that need not be whole"
-        _fail("wrong-type", path, str(value), allowed, f"compare a few values instead: --sweep {path}=...", location)
+        fail("wrong-type", path, str(value), allowed, f"compare a few values instead: --sweep {path}=...", location)
     if isinstance(value, bool) or not (kind or isinstance(value, int | float)):
-        _fail("wrong-type", path, str(value), "a number, or a quantity with a unit", "free one of those", location)
+        fail("wrong-type", path, str(value), "a number, or a quantity with a unit", "free one of those", location)
     number, unit = _split(str(value))
     least, most = _allowed(node, kind, unit)
     if equals:
@@ -106,7 +106,7 @@ def _parse(item: str, scenario: Scenario) -> Parameter:
             number = math.sqrt(low * high) if low > 0 else (low + high) / 2
     elif number == 0:
         hint = f"say where to look: --free {path}=LOW..HIGH, or start elsewhere: --set {path}=..."
-        _fail("out-of-range", path, str(value), "a present value other than 0, or bounds", hint, location)
+        fail("out-of-range", path, str(value), "a present value other than 0, or bounds", hint, location)
     else:
         low, high = sorted((number / FACTOR, number * FACTOR))
         low, high = max(low, least), min(high, most)
@@ -116,10 +116,10 @@ def _parse(item: str, scenario: Scenario) -> Parameter:
 def _bounds(path: str, text: str, kind: str, unit: str, location: str) -> tuple[float, float]:
     ends = text.split("..")
     if len(ends) != 2:
-        _fail("bad-override", path, text, "LOW..HIGH", f"for example --free {path}=1{unit}..2{unit}", location)
+        fail("bad-override", path, text, "LOW..HIGH", f"for example --free {path}=1{unit}..2{unit}", location)
     low, high = (_in_unit(path, end.strip(), kind, unit, location) for end in ends)
     if not low < high:
-        _fail("out-of-range", path, text, "LOW below HIGH", "turn them round", location)
+        fail("out-of-range", path, text, "LOW below HIGH", "turn them round", location)
     return low, high
 
 
@@ -128,18 +128,18 @@ def _in_unit(path: str, text: str, kind: str, unit: str, location: str) -> float
     found = _QUANTITY.match(text)
     if found is None:
         allowed = f"a number{f' with a unit, such as 1 {unit}' if kind else ''}"
-        _fail("bad-quantity", path, text or "nothing", allowed, _FORM, location)
+        fail("bad-quantity", path, text or "nothing", allowed, _FORM, location)
     number = float(found[1])
     if not kind:
         if found[2]:
-            _fail("bad-unit", path, text, "a number without a unit", f"write {found[1]}", location)
+            fail("bad-unit", path, text, "a number without a unit", f"write {found[1]}", location)
         return number
     if number == 0 and not found[2]:
         return 0.0
     try:
         return _BASES[kind](text) / _BASES[kind](f"1 {unit}")
     except ValueError as error:
-        _fail("bad-unit", path, text, f"a quantity such as 1 {unit}", str(error), location)
+        fail("bad-unit", path, text, f"a quantity such as 1 {unit}", str(error), location)
 
 
 def _allowed(node: Mapping[str, Any], kind: str, unit: str) -> tuple[float, float]:
@@ -160,13 +160,13 @@ def _value_at(path: str, scenario: Scenario, location: str) -> Any:
             parent = ".".join(path.split(".")[:depth])
             if schema_node(path) is not None and here is not None and (not isinstance(here, Mapping) or depth > 1):
                 hint = f"give it a value to start from: --set {path}=..."
-                _fail("missing-key", path, "(missing)", "a place that has a value", hint, location)
+                fail("missing-key", path, "(missing)", "a place that has a value", hint, location)
             names = list(here) if isinstance(here, Mapping) else []
             near = difflib.get_close_matches(key, names, n=1)
             start = f"{parent}." if parent else ""
             hint = f"did you mean {start}{near[0]}?" if near else "hypertwin schema and docs/scenario.md list the paths"
             listed = ", ".join(names[:12]) or "no keys there"
-            _fail("unknown-path", path, key or "nothing", f"in {parent or 'a scenario'}: {listed}", hint, location)
+            fail("unknown-path", path, key or "nothing", f"in {parent or 'a scenario'}: {listed}", hint, location)
     return here
 
 
@@ -196,12 +196,12 @@ _BASES: Mapping[str, Callable[[str], float]] = {
     "bandwidth": _core.bandwidth_bytes_per_s,
     "rate": _per_second,
 }
-"""How a quantity of each kind becomes a number."""
+"""How to convert a quantity of each kind to a number."""
 
 
 def _range(path: str, text: str, least: float, most: float, unit: str, location: str) -> NoReturn:
     allowed = f"{_plain(least)} to {_plain(most)} {unit}".rstrip()
-    _fail("out-of-range", path, text, allowed, "choose bounds in that range", location)
+    fail("out-of-range", path, text, allowed, "choose bounds in that range", location)
 
 
 @cache
@@ -211,7 +211,7 @@ def _schema() -> dict[str, Any]:
 
 
 def _resolved(node: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema with what it refers to; its own keywords win."""
+    """A schema with `$ref` resolved; its own keywords win."""
     return {key: value for part in reversed(list(_chain(node))) for key, value in part.items()}
 
 
@@ -219,7 +219,3 @@ def _chain(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     yield node
     if "$ref" in node:
         yield from _chain(_schema()["$defs"][node["$ref"].rsplit("/", 1)[-1]])
-
-
-def _fail(code: str, path: str, value: str, allowed: str, hint: str, location: str) -> NoReturn:
-    raise ScenarioError.of([Mistake(code, path, value, allowed, hint, location)])

@@ -12,7 +12,6 @@ import typer
 from hypertwin import _core, writing
 from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
-from hypertwin.errors import HypertwinError
 from hypertwin.report import diagnosis, diagnosis_page, files
 from hypertwin.report.findings import Document
 
@@ -22,13 +21,6 @@ class Format(enum.StrEnum):
 
     table = "table"
     json = "json"
-
-
-class UsageError(HypertwinError):
-    """Nothing to look at."""
-
-    code = "usage"
-    exit_code = 2
 
 
 def command(
@@ -57,7 +49,7 @@ def command(
 ) -> None:
     """Say what is wrong, with evidence and source, and what would cure it. Exit code 0 with and without findings."""
     if not sources and cluster is None:
-        raise UsageError("nothing to look at: give telemetry files, --cluster CLUSTER.yaml, or both")
+        raise output.UsageError("nothing to look at: give telemetry files, --cluster CLUSTER.yaml, or both")
     for path in (out, report):
         if path is not None:
             writing.check_writable(path)

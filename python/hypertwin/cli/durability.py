@@ -14,7 +14,7 @@ from hypertwin import _core, scenario, writing
 from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
 from hypertwin.cli.vnuma import of_option
-from hypertwin.errors import HypertwinError, ScenarioError
+from hypertwin.errors import ScenarioError
 from hypertwin.plan import durability as plan
 from hypertwin.plan import repair as twin
 from hypertwin.report import durability as shown
@@ -26,13 +26,6 @@ class Format(enum.StrEnum):
 
     table = "table"
     json = "json"
-
-
-class UsageError(HypertwinError):
-    """Options that contradict each other."""
-
-    code = "usage"
-    exit_code = 2
 
 
 def command(
@@ -145,8 +138,8 @@ def _check_options(arguments: dict[str, Any]) -> None:
         if arguments[name] is not None:
             option = "--set" if name == "sets" else f"--{name}"
             if arguments["path"] is None:
-                raise UsageError(
+                raise output.UsageError(
                     f"{option} is for a scenario: give one, hypertwin durability SCENARIO.yaml {option} ..."
                 )
             hint = ": choose it with --set storage.POOL.redundancy=..." if name == "scheme" else ""
-            raise UsageError(f"leave out {option}: with a scenario, the scenario and its twin say it{hint}")
+            raise output.UsageError(f"leave out {option}: with a scenario, the scenario and its twin say it{hint}")

@@ -18,11 +18,16 @@ PLAIN_WIDTH = 160
 """Columns of a table that goes to a file or a pipe, where no terminal says how wide it is."""
 
 
+class UsageError(HypertwinError):
+    """Options that contradict each other, or that lack something."""
+
+    code = "usage"
+
+
 class ResultLostError(HypertwinError):
     """The result could not be written to stdout."""
 
     code = "result-lost"
-    exit_code = 1
 
 
 def render(table: RenderableType) -> str:
@@ -86,7 +91,7 @@ def working(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def labelled_progress_bar(unit: str = "runs") -> Iterator[Callable[[str, int, int], None] | None]:
+def labelled_progress_bar(unit: str = "runs") -> Iterator[run.LabelledProgress | None]:
     """As `progress_bar`, with a label that may change: called with (label, runs done, runs in all)."""
     if not sys.stderr.isatty():
         yield None

@@ -12,7 +12,6 @@ import typer
 from hypertwin import run, scenario, vnuma, writing
 from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output
-from hypertwin.errors import HypertwinError
 from hypertwin.ingest.vmware import esxtop_export
 from hypertwin.report import files, simulation, simulation_page
 
@@ -25,13 +24,6 @@ class Format(enum.StrEnum):
     csv = "csv"
     parquet = "parquet"
     esxtop = "esxtop"
-
-
-class UsageError(HypertwinError):
-    """Options that contradict each other."""
-
-    code = "usage"
-    exit_code = 2
 
 
 def command(
@@ -62,7 +54,7 @@ def command(
     overrides = scenario.parse_sets(sets or [])
     if form is Format.esxtop and out is not None:
         if sweeps or report is not None or replications is not None:
-            raise UsageError(
+            raise output.UsageError(
                 "--format esxtop is what the hosts of one run record: leave out --sweep, --replications, --report"
             )
         with output.progress_bar("simulating", "samples") as progress:
@@ -117,9 +109,9 @@ def command(
 def _check(form: Format, out: Path | None, report: Path | None) -> None:
     """Refuse outputs that contradict each other or cannot be written, before anything runs."""
     if form is Format.parquet and out is None:
-        raise UsageError("--format parquet is binary: say where to write it with --out FILE")
+        raise output.UsageError("--format parquet is binary: say where to write it with --out FILE")
     if form is Format.esxtop and out is None:
-        raise UsageError("--format esxtop is one file for each host: say where to write them with --out FOLDER")
+        raise output.UsageError("--format esxtop is one file for each host: say where to write them with --out FOLDER")
     for file in (out if form is not Format.esxtop else None, report):
         if file is not None:
             writing.check_writable(file)

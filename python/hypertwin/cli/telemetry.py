@@ -15,7 +15,7 @@ import typer
 from hypertwin import _core, writing
 from hypertwin.cli import output
 from hypertwin.cli.commands import Input
-from hypertwin.errors import HypertwinError, printable
+from hypertwin.errors import printable
 from hypertwin.report import files
 from hypertwin.report import telemetry as shown
 
@@ -27,13 +27,6 @@ class Format(enum.StrEnum):
     csv = "csv"
     table = "table"
     json = "json"
-
-
-class UsageError(HypertwinError):
-    """A form that does not go where it was asked for."""
-
-    code = "usage"
-    exit_code = 2
 
 
 def command(
@@ -58,7 +51,9 @@ def command(
     from hypertwin.ingest.overview import overview
 
     if form is not None and (form in (Format.parquet, Format.csv)) != (out is not None):
-        raise UsageError(f"--format {form} {'says nothing about a file' if out else 'needs a file: add -o FILE'}")
+        raise output.UsageError(
+            f"--format {form} {'says nothing about a file' if out else 'needs a file: add -o FILE'}"
+        )
     if out is not None:
         writing.check_writable(out)
     readings = [formats.read(source) for source in sources]

@@ -9,10 +9,12 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import _core, validation, writing
+from hypertwin import _core, writing
 from hypertwin.cli import output
 from hypertwin.cli.commands import Input
 from hypertwin.report import comparison, files
+from hypertwin.studies import judge
+from hypertwin.studies.study import find, names, studies_folder
 
 
 class Format(enum.StrEnum):
@@ -25,7 +27,7 @@ class Format(enum.StrEnum):
 def command(
     studies: Annotated[
         list[str] | None,
-        Input(lambda _names, _: [validation.studies_folder()]),
+        Input(lambda _names, _: [studies_folder()]),
         typer.Argument(metavar="[STUDY]...", help="Default: every study."),
     ] = None,
     form: Annotated[Format, typer.Option("--format", help="Form of the comparison.")] = Format.table,
@@ -37,9 +39,9 @@ def command(
     """Compare the twin with published measurements; exits 1 when a figure is missed."""
     if report is not None:
         writing.check_writable(report)
-    chosen = [validation.find(name) for name in dict.fromkeys(studies or validation.names())]
+    chosen = [find(name) for name in dict.fromkeys(studies or names())]
     with output.progress_bar("validating") as progress:
-        rows = validation.validate(chosen, jobs=jobs, progress=progress)
+        rows = judge.validate(chosen, jobs=jobs, progress=progress)
     if report is not None:
         compared = [
             comparison.Study(study.title, study.source, [row for row in rows if row["study"] == study.name])

@@ -52,7 +52,7 @@ ALSO_READ = (
 """Metrics that rules look at besides those of their bands."""
 
 MOST_CHARTS = 60
-"""Findings that get a chart: pages with more become slow to open."""
+"""Findings with charts: pages with more are slow to open."""
 
 INSIDE_ONLY = (
     "only guests were measured: ready, co-stop, and what their host does cannot be seen from inside; on ESXi steal is "
@@ -140,7 +140,7 @@ def diagnose(
 
 
 def judge(case: Case) -> tuple[list[Finding], list[NotChecked]]:
-    """Findings of all rules, worst first and linked to their causes; and what could not be checked."""
+    """Findings of all rules, worst first and linked to their causes; and rules that could not judge."""
     findings: list[Finding] = []
     not_checked: list[NotChecked] = []
     for rule in RULES:
@@ -161,7 +161,7 @@ def judge(case: Case) -> tuple[list[Finding], list[NotChecked]]:
 
 
 def _tell_when(evidence: Evidence, findings: Sequence[Finding]) -> None:
-    """Add to each figure how many samples are beyond its band, and when."""
+    """Add to each figure the share of samples beyond its band, and when they were."""
     asked = {
         (measure.entity, measure.metric, measure.band.first * measure.divisor, measure.band.below)
         for finding in findings
@@ -179,7 +179,7 @@ def _tell_when(evidence: Evidence, findings: Sequence[Finding]) -> None:
 
 
 def _draw(evidence: Evidence, findings: Sequence[Finding]) -> None:
-    """Give the first findings the series of what they were judged by."""
+    """Give the first findings the series behind their figures."""
     drawn = findings[:MOST_CHARTS]
     wanted = {
         (measure.entity, measure.metric)

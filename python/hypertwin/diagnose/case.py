@@ -7,12 +7,11 @@ cluster file's is taken.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-from hypertwin import vnuma
+from hypertwin import language, vnuma
 from hypertwin.diagnose.evidence import Evidence, Read, Stat
 from hypertwin.diagnose.subjects import Busy, Host, Vm
 from hypertwin.diagnose.words import some
@@ -23,14 +22,14 @@ from hypertwin.scenario import Scenario
 
 @dataclass(frozen=True)
 class PlacementRule:
-    """A placement rule, about single machines and hosts by their names in the scenario."""
+    """A placement rule for single VMs and hosts, by their names in the scenario."""
 
     kind: str
     vms: frozenset[str]
     hosts: frozenset[str]
 
     def allows(self, vm: str, host: str, there: frozenset[str]) -> bool:
-        """Whether a machine may move to a host where other machines are."""
+        """Whether a VM may move to a host where other VMs are."""
         others = self.vms - {vm}
         return vm not in self.vms or {
             "run-on": host in self.hosts,
@@ -42,19 +41,19 @@ class PlacementRule:
 
 @dataclass
 class Case:
-    """Everything that rules look at."""
+    """All that rules look at."""
 
     evidence: Evidence
     scenario: Scenario | None
     hosts: list[Host]
     vms: list[Vm]
     guests: list[str]
-    """Paths of guests that belong to no machine that is known."""
+    """Paths of guests that belong to no known VM."""
     notes: list[str]
 
     @staticmethod
     def of(evidence: Evidence, scenario: Scenario | None) -> Case:
-        """Bring telemetry and cluster file together."""
+        """Join telemetry and cluster file."""
         hosts, vms = _of_scenario(scenario) if scenario else ([], [])
         _measured_hosts(evidence, hosts)
         missing = _measured_vms(evidence, hosts, vms)
@@ -76,7 +75,7 @@ class Case:
 
     @cached_property
     def placed(self) -> dict[str, list[Vm]]:
-        """Machines by the host's name in the scenario, as the scenario places them."""
+        """VMs by the name of their host in the scenario, as the scenario places them."""
         found: dict[str, list[Vm]] = {}
         for vm in self.vms:
             if vm.key and vm.layout:
@@ -86,28 +85,29 @@ class Case:
     @cached_property
     def rules(self) -> list[PlacementRule]:
         """Placement rules of the scenario."""
-        data: Mapping[str, Any] = self.scenario.data if self.scenario else {}
+        if self.scenario is None:
+            return []
+        inventory = self.scenario.inventory
 
-        def members(section: str, names: Sequence[str]) -> frozenset[str]:
-            groups = data.get(section, {})
-            return frozenset(
-                member
-                for name in names
-                for member in (expanded(name, groups[name]["count"]) if name in groups else [name])
-            )
+        def members(of: Sequence[language.Host | language.Vm], names: Sequence[str]) -> frozenset[str]:
+            return frozenset(each.name for each in of if each.name in names or each.group in names)
 
         return [
-            PlacementRule(rule["kind"], members("vms", rule["vms"]), members("hosts", rule.get("hosts", ())))
-            for rule in data.get("rules", ())
+            PlacementRule(
+                kind=rule["kind"],
+                vms=members(inventory.vms, rule["vms"]),
+                hosts=members(inventory.hosts, rule.get("hosts", ())),
+            )
+            for rule in self.scenario.data.get("rules", ())
         ]
 
     def per_vcpu(self, vm: Vm, metric: str) -> Stat | None:
-        """A metric that is summed over the vCPUs of a machine, per vCPU; None without it or without their number."""
+        """A metric that is summed over the vCPUs of a VM, per vCPU; None without it or without their number."""
         stat = self.evidence.stat(vm.entity, metric)
         return stat.over(vm.vcpus) if stat and vm.vcpus else None
 
     def busy(self, vm: Vm) -> Busy | None:
-        """How busy a machine is as its guest sees it, per cent of a vCPU: the best figure that there is of it."""
+        """How busy a VM is as its guest sees it, per cent of a vCPU, by the best metric that there is."""
         if not vm.vcpus:
             return None
         for entity in (vm.guest, vm.entity):
@@ -119,7 +119,7 @@ class Case:
             waiting = [self.per_vcpu(vm, metric) for metric in ("ready_sum_pct", "costop_sum_pct")]
             more = sum(stat.mean for stat in waiting if stat)
             most = run.most + sum(stat.most for stat in waiting if stat)
-            # a guest believes that a vCPU which waits for a CPU is busy
+            # to a guest, a vCPU that waits for a CPU is busy
             return Busy(_raised(run, more), min(most, 100.0), "run_sum_pct", vm.entity, vm.vcpus, more)
         cores = self.per_vcpu(vm, "cpu_cores")
         if cores and vm.entity:
@@ -143,67 +143,32 @@ def _raised(stat: Stat, by: float) -> Stat:
 
 
 def _of_scenario(scenario: Scenario) -> tuple[list[Host], list[Vm]]:
-    data = scenario.data
-    hosts: dict[str, Host] = {}
-    for group, entry in data["hosts"].items():
-        for name in expanded(group, entry["count"]):
-            cores = entry["sockets"] * entry["cores_per_socket"]
-            hosts[name] = Host(
-                name=_label(entry, name),
-                key=name,
-                cores=cores,
-                threads=cores * entry["threads_per_core"],
-                nodes=entry["sockets"],
-                clock_mhz=_mhz(entry["clock"]),
-                memory_bytes=_bytes(entry["memory_per_node"]) * entry["sockets"],
-            )
-    vms = []
+    hosts = {
+        each.name: Host(
+            name=each.label or each.name,
+            key=each.name,
+            cores=each.cores,
+            threads=each.threads,
+            nodes=each.sockets,
+            clock_mhz=each.clock_hz / 1e6,
+            memory_bytes=each.memory_bytes,
+        )
+        for each in scenario.inventory.hosts
+    }
     layouts = vnuma.layouts(scenario)
-    for group, entry in data.get("vms", {}).items():
-        for name in expanded(group, entry["count"]):
-            layout = layouts.get(name)
-            vms.append(
-                Vm(
-                    name=_label(entry, name),
-                    key=name,
-                    host=hosts.get(layout["host"]) if layout else None,
-                    vcpus=entry["vcpus"],
-                    memory_bytes=layout["memory_bytes"] if layout else None,
-                    layout=layout,
-                    appliance=bool(entry.get("storage_appliance")),
-                )
-            )
+    vms = [
+        Vm(
+            name=each.label or each.name,
+            key=each.name,
+            host=hosts[each.host],
+            vcpus=each.vcpus,
+            memory_bytes=each.memory_bytes,
+            layout=layouts[each.name],
+            appliance=each.storage_appliance,
+        )
+        for each in scenario.inventory.vms
+    ]
     return list(hosts.values()), vms
-
-
-def expanded(group: str, count: int) -> list[str]:
-    """Names of the members of a group of a scenario."""
-    return [group] if count == 1 else [f"{group}-{number}" for number in range(1, count + 1)]
-
-
-def _label(entry: Mapping[str, Any], name: str) -> str:
-    return str(entry["label"]) if entry.get("label") and entry["count"] == 1 else name
-
-
-_BYTES = {
-    **{unit: 1024.0**power for power, unit in enumerate(("B", "KiB", "MiB", "GiB", "TiB", "PiB"))},
-    **{unit: 1000.0**power for power, unit in enumerate(("kB", "MB", "GB", "TB", "PB"), start=1)},
-}
-
-
-def _bytes(size: str) -> float:
-    """A size in its canonical form."""
-    number, unit = size.split()
-    return float(number) * _BYTES[unit]
-
-
-_MHZ = {"Hz": 1e-6, "kHz": 1e-3, "MHz": 1.0, "GHz": 1e3, "THz": 1e6}
-
-
-def _mhz(clock: str) -> float:
-    """A frequency in its canonical form."""
-    number, unit = clock.split()
-    return float(number) * _MHZ[unit]
 
 
 def _measured_hosts(evidence: Evidence, hosts: list[Host]) -> None:
@@ -229,7 +194,7 @@ def _measured_hosts(evidence: Evidence, hosts: list[Host]) -> None:
 
 
 def _measured_vms(evidence: Evidence, hosts: Sequence[Host], vms: list[Vm]) -> list[str]:
-    """Give machines their telemetry, and add those that the cluster file has not; returns the names of these."""
+    """Give VMs their telemetry, and add those that the cluster file does not have; returns the names of these."""
     by_entity = {host.entity: host for host in hosts}
     by_name: dict[str, list[Vm]] = {}
     for vm in vms:
@@ -256,7 +221,10 @@ def _measured_vms(evidence: Evidence, hosts: Sequence[Host], vms: list[Vm]) -> l
 
 
 def _measured_guests(evidence: Evidence, vms: Sequence[Vm]) -> list[str]:
-    """Give machines what was measured inside them, by name, or by the name without its domain where that is unique."""
+    """Give VMs what was measured inside them: by name, or by the name without its domain where that is unique.
+
+    Returns the guests of no known VM.
+    """
     by_name: dict[str, list[Vm]] = {}
     short: dict[str, list[Vm]] = {}
     for vm in vms:
@@ -275,7 +243,7 @@ def _measured_guests(evidence: Evidence, vms: Sequence[Vm]) -> list[str]:
 
 
 def _other_cluster(hosts: Sequence[Host], vms: Sequence[Vm], guests: Sequence[str]) -> list[str]:
-    """That telemetry and cluster file have nothing in common, and what each has."""
+    """A note where telemetry and cluster file have nothing in common."""
     both: list[Host | Vm] = [*hosts, *vms]
     measured = [each for each in both if each.entity]
     if not (measured or guests) or any(each.key and (each.entity or _inside(each)) for each in both):
@@ -292,7 +260,7 @@ def _inside(entry: Host | Vm) -> bool:
 
 
 def _extents(evidence: Evidence) -> list[str]:
-    """What is odd about hosts and times of the sources: one host twice, other times, single samples."""
+    """Notes on hosts and times of the sources: one host twice, different times, single samples."""
     notes = []
     by_host: dict[str, list[Read]] = {}
     for read in evidence.reads:
@@ -335,7 +303,7 @@ def _common(reads: Sequence[Read]) -> bool:
 
 
 def _prefixes(evidence: Evidence, kind: str) -> list[str]:
-    """Paths that end in a name of this kind, of entities and of what they are in."""
+    """Paths that end in this kind and a name, of entities and of what contains them."""
     return [path for path in evidence.paths if path.split("/")[-2:-1] == [kind]]
 
 

@@ -1,13 +1,13 @@
-"""Telemetry as rules look at it: one figure per entity and metric, and short series for charts.
+"""Telemetry as rules look at it: one aggregate per entity and metric, and short series for charts.
 
-Readings of any number of files go, part by part, into one temporary Parquet file, and DuckDB aggregates that in
-bounded memory. Percentiles are exact, so the same files give the same findings.
+Readings of any number of files go, part by part, into one temporary Parquet file, which DuckDB aggregates in bounded
+memory. Percentiles are exact, so the same files give the same findings.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -19,6 +19,7 @@ import polars as pl
 from hypertwin.ingest import formats, outside, telemetry
 from hypertwin.ingest.outside import Gap
 from hypertwin.report import findings
+from hypertwin.run import LabelledProgress
 
 if TYPE_CHECKING:
     import duckdb
@@ -28,16 +29,14 @@ THREADS = 2
 MOST_POINTS = 300
 """Points of a series for a chart."""
 MOST_ENTITIES = 2_000_000
-"""Most entities times metrics that are kept; 100 hosts of 17,000 esxtop columns have fewer."""
+"""Most pairs of entity and metric that are kept; 100 hosts of 17,000 esxtop columns have fewer."""
 BATCH_ROWS = 12_000_000
 """Values that are sorted at a time for percentiles: 8 bytes each, twice."""
 SIGNIFICANT = 9
-"""Digits of means that are kept: sums of floating-point numbers differ in the last ones with the order of threads."""
+"""Digits of means that are kept: the last ones of a floating-point sum depend on the order of threads."""
 
 _LAST_TIME_US = 253_402_300_799_000_000
 """End of the year 9999."""
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Stat:
     least: float
     most: float
     low: float
-    """What 5 % of the samples, and at least two, do not exceed: the same downwards."""
+    """What 5 % of the samples, and at least two, do not exceed: `high` for small values."""
     seldom: float
     """20th percentile: what a fifth of the samples do not exceed."""
     median: float
@@ -62,7 +61,7 @@ class Stat:
     last_us: int | None
 
     def over(self, divisor: float) -> Stat:
-        """The same of a metric divided by a positive number."""
+        """The same for a metric divided by a positive number."""
         names = ("mean", "least", "most", "low", "seldom", "median", "often", "high")
         return replace(self, **{name: getattr(self, name) / divisor for name in names})
 
@@ -93,9 +92,9 @@ class Read:
     gaps: tuple[Gap, ...]
     notes: tuple[str, ...]
     hosts: frozenset[str] = frozenset()
-    """Paths of the hosts that it tells of."""
+    """Paths of the hosts that it has."""
     first_us: int | None = None
-    """Its first time, microseconds since 1970; None without a clock."""
+    """First time, microseconds since 1970; None without a clock."""
     last_us: int | None = None
 
     @property
@@ -130,17 +129,20 @@ class Evidence:
             parts = entity.split("/")
             paths.update("/".join(parts[:end]) for end in range(2, len(parts) + 1, 2))
         self.samples: dict[str, int] = {}
-        """The most samples that there are of anything in a host, or in a guest, by its path."""
+        """The largest number of samples of any entity in a host or a guest, by its path."""
         for (entity, _), stat in stats.items():
             place = "/".join(entity.split("/")[:2])
             self.samples[place] = max(self.samples.get(place, 0), stat.count)
         self.paths = sorted(paths)
-        """Every entity, and all that they are in."""
+        """Every entity, and all that contain them."""
 
     @staticmethod
     @contextmanager
     def of(
-        sources: Sequence[str], metrics: Iterable[str], progress: Progress | None = None, folder: Path | None = None
+        sources: Sequence[str],
+        metrics: Iterable[str],
+        progress: LabelledProgress | None = None,
+        folder: Path | None = None,
     ) -> Iterator[Evidence]:
         """Read sources and aggregate these metrics. The samples are gone when the block ends. Raises SourceError."""
         if not sources:
@@ -157,11 +159,11 @@ class Evidence:
         return self._stats.get((entity, metric)) if entity is not None else None
 
     def worst_vcpu(self, vm: str | None, metric: str) -> str | None:
-        """The vCPU of a machine that has most of `ready_sum_pct` or `costop_sum_pct`, where each was measured."""
+        """The vCPU of a VM with most of `ready_sum_pct` or `costop_sum_pct`, where single vCPUs were measured."""
         return self._worst_vcpu.get((vm, metric)) if vm is not None else None
 
     def entities(self, kind: str) -> list[str]:
-        """Paths whose last kind this is, in order."""
+        """Sorted paths of the entities of a kind."""
         return self._by_kind.get(kind, [])
 
     def has(self, kind: str, metric: str) -> bool:
@@ -169,7 +171,7 @@ class Evidence:
         return (kind, metric) in self._present
 
     def interval_s(self, entity: str | None, metric: str) -> float | None:
-        """Length of an entity's intervals: as the source says it, of it or what it is in, or from the times."""
+        """Length of an entity's intervals: as the source says, for it or for what contains it; else from the times."""
         stat = self.stat(entity, metric)
         place = entity
         while place:
@@ -182,7 +184,7 @@ class Evidence:
         return round((stat.last_us - stat.first_us) / (stat.count - 1) / 1e6, 1) or None
 
     def series(self, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Series]:
-        """At most `MOST_POINTS` means and maxima of each (entity, metric), over its own span of time."""
+        """At most `MOST_POINTS` means and maxima of each (entity, metric), over its own time span."""
         pairs = sorted({pair for pair in wanted if pair in self._stats})
         if not pairs or self._path is None:
             return {}
@@ -206,7 +208,7 @@ class Evidence:
         return found
 
     def beyond(self, wanted: Sequence[tuple[str, str, float, bool]]) -> dict[tuple[str, str], When]:
-        """When samples of (entity, metric) were above a limit, or below it where the last is true."""
+        """When samples were beyond a limit, for each (entity, metric, limit, whether below it)."""
         if not wanted or self._path is None:
             return {}
         with _connection() as connection:
@@ -225,7 +227,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Series:
-    """A metric over time, thinned out for a chart: means and maxima of equal parts of the time."""
+    """A metric over time, thinned out for a chart: means and maxima of equal parts of its time span."""
 
     x: list[str | int]
     """Times as ISO 8601 in UTC, or numbers of samples where the source has no clock."""
@@ -233,7 +235,7 @@ class Series:
     most: list[float]
 
 
-def _write(sources: Sequence[str], path: Path, progress: Progress | None) -> list[Read]:
+def _write(sources: Sequence[str], path: Path, progress: LabelledProgress | None) -> list[Read]:
     readings = [formats.read(source) for source in sources]
     extents = [_Extent() for _ in readings]
     for reading, extent in zip(readings, extents, strict=True):
@@ -260,7 +262,7 @@ def _write(sources: Sequence[str], path: Path, progress: Progress | None) -> lis
 
 
 class _Extent:
-    """Of which hosts and times a source is, seen while it passes."""
+    """The hosts and times of a source, collected while it is read."""
 
     def __init__(self) -> None:
         self.hosts: set[str] = set()
@@ -281,7 +283,7 @@ class _Extent:
 
 @contextmanager
 def _connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    import duckdb  # as long to import as all else: only where telemetry is looked at
+    import duckdb  # takes as long to import as everything else: only where there is telemetry
 
     connection = duckdb.connect(
         config={"memory_limit": MEMORY_LIMIT, "threads": str(THREADS), "preserve_insertion_order": "false"}
@@ -293,7 +295,7 @@ def _connection() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 OF_EACH_VCPU = ("ready_sum_pct", "costop_sum_pct")
-"""What is looked at of single vCPUs too; of the rest only the machine's sum is judged."""
+"""Metrics that are kept of single vCPUs too; of others only the VM's sum is judged."""
 
 _JUDGED = f"(entity not like '%/vcpu/%' or metric in {OF_EACH_VCPU})"
 
@@ -336,7 +338,7 @@ from (
 
 
 def _aggregate(
-    path: Path, metrics: Sequence[str], progress: Progress | None, source: str
+    path: Path, metrics: Sequence[str], progress: LabelledProgress | None, source: str
 ) -> dict[tuple[str, str], Stat]:
     import duckdb
 
@@ -370,7 +372,7 @@ def _aggregate(
 
 
 def _keep_worst_vcpus(stats: dict[tuple[str, str], Stat]) -> dict[tuple[str, str], str]:
-    """Take all vCPUs away but the worst of each machine and metric, which are returned."""
+    """Remove all vCPUs but the worst of each VM and metric, which are returned."""
     worst: dict[tuple[str, str], tuple[float, float, str]] = {}
     inner = [(entity, metric, stat) for (entity, metric), stat in stats.items() if "/vcpu/" in entity]
     for entity, metric, stat in inner:

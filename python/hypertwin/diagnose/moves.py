@@ -1,6 +1,6 @@
-"""Which machine should go where when a host is too full.
+"""Which VM should go where when a host is too full.
 
-Placement rules of the cluster file, and memory and width of its hosts, are kept: no move is proposed that breaks one.
+No move breaks a placement rule of the cluster file or takes a VM to a host without the CPUs or the memory for it.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from hypertwin.diagnose.case import Case
 from hypertwin.diagnose.subjects import Host, Vm
 
 MOST_MOVES = 24
-"""Machines that are moved in one change."""
+"""VMs that one change moves."""
 TARGETS = 4
-"""Hosts, the emptiest, that are looked at for each move."""
+"""Of the emptiest hosts, how many are considered for each move."""
 MOST_TARGETS = 3
-"""Hosts that machines are moved to in one change."""
+"""Hosts that one change moves VMs to."""
 FULL_PCT = 80.0
-"""Usage down to which several machines are moved away, and up to which other hosts are filled with them: the rule of
-planning for peaks at 80 %."""
+"""Usage down to which VMs are moved away, and up to which other hosts are filled with them: the rule of planning for
+peaks at 80 %."""
 
 Move = tuple[Vm, Host]
-"""A machine, and the host where it goes to."""
+"""A VM, and the host that it goes to."""
 
 
 class Loads:
-    """How full hosts are, and what machines ask for: in cores where hosts were measured, else in vCPUs."""
+    """How full hosts are, and how much VMs ask for: in cores where hosts were measured, else in vCPUs."""
 
     def __init__(self, case: Case) -> None:
-        """Of the hosts and machines that are in the cluster file."""
+        """Of the hosts and VMs in the cluster file."""
         self.case = case
         self.by_key = {each.key: each for each in case.vms if each.key}
         self.hosts = [each for each in case.hosts if each.key]
@@ -41,18 +41,18 @@ class Loads:
         placed = [vm for each in self.hosts for vm in case.placed.get(each.key or "", [])]
         shares = {each.key: busy.stat.mean / 100 for each in placed if measured and (busy := case.busy(each))}
         usual = sum(shares.values()) / len(shares) if shares else 1.0
-        self.work = {each.key or "": (each.vcpus or 0) * shares.get(each.key, usual) for each in placed}
+        self.work = {key: (each.vcpus or 0) * shares.get(key, usual) for key, each in self.by_key.items()}
         self.full: dict[str, float] = {}
         self.most = FULL_PCT if measured else float("inf")
-        """How full a host may become by several moves; of vCPUs per core nobody knows how many are too many."""
+        """How full several moves may make a host; without measurements there is no limit of vCPUs per core."""
         for host in self.hosts:
             key = host.key or ""
             asked = 100 * sum(self.work[each.key or ""] for each in case.placed.get(key, [])) / (host.cores or 1)
-            # a full host uses no more than it has, whatever its machines ask for
+            # a full host uses no more than it has, whatever its VMs ask for
             self.full[key] = max(asked, usage[key].mean) if measured else asked
 
     def moves(self, host: Host) -> list[list[Move]]:
-        """The best single moves away from a host, of machines of different sizes, and the moves that relieve it."""
+        """The best single moves away from a host, of VMs of different sizes, and the moves that relieve it."""
         here = self.case.placed.get(host.key or "", [])
         if host.key not in self.full or len([each for each in here if each.vcpus and not each.appliance]) < 2:
             return []
@@ -75,7 +75,7 @@ class Loads:
         return found
 
     def move_of(self, vm: Vm, host: Host, targets: list[Host] | None = None) -> Move | None:
-        """The move of one machine to the emptiest host that may take it."""
+        """The move of one VM to the emptiest host that may take it."""
         fitting = [each for each in self.hosts if each is not host and (targets is None or each in targets)]
         fitting = [each for each in fitting if self._allowed(vm, each, {})]
         if not fitting:
@@ -84,7 +84,7 @@ class Loads:
         return vm, best
 
     def half_of(self, host: Host) -> list[Vm]:
-        """Machines that ask for half of what is asked of a host, the largest first, as far as rules let them go."""
+        """VMs that make up half of the load of a host, the largest first, as far as rules let them go."""
         here = self.case.placed.get(host.key or "", [])
         whole = sum(self.work.get(each.key or "", 0.0) for each in here)
         gone: list[Vm] = []
@@ -104,7 +104,7 @@ class Loads:
         other_than: tuple[int | None, ...] = (),
         most: float = float("inf"),
     ) -> Move | None:
-        """The move that leaves the fuller of both hosts the least full, if any makes it less full than now."""
+        """The move after which the fuller of the two hosts is least full; None if it would be as full as now."""
         key, cores = host.key or "", host.cores or 1
         emptiest = sorted(
             (each for each in self.hosts if each is not host), key=lambda each: (full[each.key or ""], each.name)
@@ -136,7 +136,7 @@ class Loads:
         full[host.key or ""] -= 100 * self.work[vm.key or ""] / (host.cores or 1)
 
     def _allowed(self, vm: Vm, target: Host, moved: Mapping[str, str]) -> bool:
-        """Whether a machine may and can be on a host: width, memory, placement rules."""
+        """Whether a host may and can take a VM: width, memory, placement rules."""
         there = [each for each in self.case.placed.get(target.key or "", []) if each.key not in moved]
         there += [self.by_key[name] for name, host in moved.items() if host == target.key]
         used = sum(each.memory_bytes or 0 for each in there)

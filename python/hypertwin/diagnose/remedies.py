@@ -1,7 +1,4 @@
-"""What might cure a finding: a few changes of the cluster file to try on the twin, or the reason why there is none.
-
-Placement rules of the cluster file, and memory and width of its hosts, are kept: no move is proposed that breaks one.
-"""
+"""What may help with a finding: a few changes of the cluster file to try on the twin, or why there are none."""
 
 from __future__ import annotations
 
@@ -11,35 +8,33 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from hypertwin.diagnose.case import Case, expanded
+from hypertwin import language
+from hypertwin.diagnose.case import Case
 from hypertwin.diagnose.moves import Loads, Move
 from hypertwin.diagnose.rule import Finding
 from hypertwin.diagnose.rules.sizing import FEWEST_VCPUS, PEAK, needed
 from hypertwin.diagnose.subjects import Host, Vm
 from hypertwin.diagnose.words import GIB, some
+from hypertwin.scenario import Scenario
 
 MOST_CHANGES = 3
 """Changes that are tried for one finding."""
 SLOWER = 1.1
-"""Growth of p95 up to which a machine that gets fewer vCPUs has lost nothing."""
+"""Growth of p95 up to which a VM that gets fewer vCPUs has lost nothing."""
 SAME = 1.02
 """Growth of p95 that is no difference."""
 NEW_HOST = 1000
-"""Steps of a change that takes a new host: whatever does as well without one is better."""
+"""Steps of a change that needs a new host: any change that does as well without one is better."""
 CALM = 0.1
-"""Share of the waiting that may be left when a change is enough."""
+"""Share of the waiting that may remain after a change that is enough."""
 CALM_USAGE_PCT = 90
-"""Usage of a host that has room again, where nobody waited."""
+"""Usage up to which a host where nobody waited has room again."""
 DEEPER = 4
-"""Times the depth of a queue that is tried, at least the default of `adapters`."""
-DEFAULT_DEPTH = 64
+"""How many times deeper a queue is tried; at least as deep as the default of `adapters`."""
 DEEPEST_LUN = 256
-"""Commands on a LUN: what drivers of adapters take at most."""
-DEEPEST_DSNRO = 256
+"""Most commands on a LUN that drivers of adapters take."""
 FILLED = 0.9
-"""Share of a node's memory that a machine may have: the hypervisor has some of it."""
-DEFAULT_VCPU_MIN = 9
-"""ESXi's numa.vcpu.min."""
+"""Share of a node's memory that a VM may have: the hypervisor has some of it."""
 NOWHERE_LOCAL = "no shape of it fits the nodes of its host better, and no other host that holds it has room"
 
 Figures = Mapping[str, float]
@@ -48,37 +43,37 @@ Enough = Callable[[Figures, Figures], bool]
 
 @dataclass(frozen=True)
 class Change:
-    """Something to do, as values by path of the cluster file; None takes a key away."""
+    """A change of the cluster file: values by path; None removes a key."""
 
     text: str
     sets: Mapping[str, Any]
     hosts: tuple[str, ...]
-    """Names in the scenario of the hosts that it is about."""
+    """Names in the scenario of the hosts concerned."""
     moved: Mapping[str, str] = field(default_factory=dict)
-    """Machines that move, and where to."""
+    """Names of VMs that move, and of the hosts that they move to."""
     steps: int = 1
-    """How much of a change it is: of changes that do as well the smallest is taken."""
+    """The size of the change: of changes that do equally well the smallest is taken."""
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """What is tried for a finding, and how it is chosen and told."""
+    """The changes to try for a finding, and how one is chosen and reported."""
 
     changes: tuple[Change, ...]
     score: tuple[str, ...]
-    """Figures that decide which change is best: the first one that any change makes better."""
+    """Figures that decide which change is best: the first one that any change improves."""
     vm: Vm | None = None
-    """Whose figures are told."""
+    """Whose figures are reported."""
     host_key: str | None = None
-    """Name in the scenario of the host whose figures are told."""
+    """Name in the scenario of the host whose figures are reported."""
     enough: Enough | None = None
-    """Whether a change will do, from figures before and after: then the first that will is taken."""
+    """Whether a change suffices, from the figures before and after: the first that does is taken."""
     fallback: int = 0
-    """The change that is told when none helps."""
+    """The change that is reported when none helps."""
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """All hosts that its changes are about, so that all are tried on the same cut."""
+        """All hosts that its changes concern: all changes are tried on the same cut of the cluster."""
         return tuple(dict.fromkeys(host for change in self.changes for host in change.hosts))
 
 
@@ -87,27 +82,24 @@ NOT_MODELLED = {
     "memory-reclaim": "the twin has all memory always in use, and no balloon: it cannot say what more memory would do",
     "no-failover-capacity": "nothing runs differently until a host fails; `hypertwin simulate` has `failures`",
 }
-"""Findings that the twin has nothing to say about, and why."""
+"""Findings on which the twin has nothing to say, and why."""
 
 CONTENTION = ("cpu-ready", "co-stop", "hidden-host-saturation", "unbalanced-monsters")
 
 
 class Remedies:
-    """Changes for findings of one case; those of a host are looked for once."""
+    """Remedies for the findings of one case. Changes for a host are looked for once."""
 
-    def __init__(self, case: Case) -> None:
-        """Without looking for anything yet."""
+    def __init__(self, case: Case, scenario: Scenario) -> None:
+        """`scenario` is the cluster file of the case."""
         self.case = case
+        self.inventory = scenario.inventory
+        self._data: Mapping[str, Any] = json.loads(scenario.json)
         self._of_host: dict[str, tuple[Change, ...]] = {}
 
     @cached_property
     def _loads(self) -> Loads:
         return Loads(self.case)
-
-    @cached_property
-    def _data(self) -> Mapping[str, Any]:
-        data: Mapping[str, Any] = json.loads(self.case.scenario.json) if self.case.scenario else {}
-        return data
 
     def of(self, finding: Finding) -> Remedy | str:
         """What to try for a finding, or why nothing."""
@@ -133,13 +125,13 @@ class Remedies:
             return self._pool(host)
         return self._resized(finding, vm) if vm else "it is about no machine of the cluster file"
 
-    # contention for CPU: somebody has to go
+    # contention for CPU: some VM has to go
 
     def _contention(self, finding: Finding, vm: Vm | None, host: Host) -> Remedy | str:
         key = host.key or ""
         if key not in self._of_host:
             found = [_moved(host, moves) for moves in self._loads.moves(host)]
-            # one move, as many as it takes, and what else there is: another host, or another machine
+            # the best move, as many moves as it takes, then a new host or another single move
             last = [each for each in (self._one_more_host(host), *found[1:-1]) if each]
             self._of_host[key] = _first([*found[:1], *found[-1:], *last])
         changes = self._of_host[key]
@@ -156,23 +148,19 @@ class Remedies:
         return Remedy(changes, ("waiting_vcpus", "host_usage_pct", "response_ms_p95"), told, key, enough=_calm)
 
     def _one_more_host(self, host: Host) -> Change | None:
-        """A host like this one beside it, for half of what its machines ask for."""
+        """A second host like this one, for half of its load."""
         vms = self._loads.half_of(host)
         if not vms:
             return None
         key = f"{host.key}-more"
-        settings = {
-            name: value for name, value in _entry(self._data["hosts"], host.key or "").items() if name != "label"
-        }
         moved = {vm.key or "": key for vm in vms}
-        sets = {f"hosts.{key}": {**settings, "count": 1}, **{f"vms.{name}.host": key for name in moved}}
+        sets = {f"hosts.{key}": unlabelled(self._group_of(host), 1), **{f"vms.{name}.host": key for name in moved}}
         text = f"add a host like {host.name}, for {len(moved)} of its machines"
         return Change(text, sets, (host.key or "",), moved, steps=NEW_HOST)
 
     # storage in the hypervisor: deeper queues, more of them
 
     def _storage(self, finding: Finding, host: Host) -> Remedy | str:
-        data = self._data
         measured = {measure.metric for measure in finding.evidence}
         if not measured & {"queued_commands", "kernel_latency_ms"}:
             return "the wait is in the array or on the way to it, not in the hypervisor: no setting of a host cures it"
@@ -182,22 +170,22 @@ class Remedies:
                 f"the cluster file has no array behind the machines of {host.name} (`vms.NAME.array`), so the twin "
                 "has no queue there"
             )
-        adapters = _entry(data["hosts"], host.key or "")["adapters"]
-        entry = _entry(data["vms"], vm.key or "")
+        adapters = self._group_of(host)["adapters"]
+        limits = language.limits()
         hosts, path = (host.key or "",), f"hosts.{host.key}.adapters"
         lun, dsnro = (
-            min(max(DEEPER * adapters[key], DEFAULT_DEPTH), most)
-            for key, most in (("lun_depth", DEEPEST_LUN), ("dsnro", DEEPEST_DSNRO))
+            min(max(DEEPER * adapters[key], limits.default_lun_depth), most)
+            for key, most in (("lun_depth", DEEPEST_LUN), ("dsnro", limits.dsnro))
         )
         deeper = {f"{path}.lun_depth": lun, f"{path}.dsnro": dsnro}
-        disks = entry.get("vdisks") or 10 * entry["controllers"]
+        most_disks = limits.controllers * limits.vdisks_per_controller
+        disks = min(max(DEEPER * self.inventory.vm[vm.key or ""].vdisks, limits.controllers), most_disks)
         more = {
-            f"vms.{vm.key}.vdisks": min(max(DEEPER * disks, 4), 15 * 4),
-            f"vms.{vm.key}.controllers": 4,
+            f"vms.{vm.key}.vdisks": disks,
+            f"vms.{vm.key}.controllers": limits.controllers,
             f"vms.{vm.key}.shared_luns": False,
         }
-        count = more[f"vms.{vm.key}.vdisks"]
-        spread = f"spread {vm.name} over {count} disks with LUNs of their own, on 4 controllers"
+        spread = f"spread {vm.name} over {disks} disks with LUNs of their own, on {limits.controllers} controllers"
         deep = f"queues of {lun} commands per LUN on {host.name} (DSNRO {dsnro})"
         changes = (
             Change(deep, deeper, hosts),
@@ -207,12 +195,8 @@ class Remedies:
         return Remedy(changes, ("io_latency_ms_mean", "queue_wait_ms"), vm, host.key)
 
     def _busiest(self, finding: Finding, host: Host) -> Vm | None:
-        """The machine of a host whose disks do what a device does, or most; only one that has an array."""
-        there = [
-            each
-            for each in self.case.placed.get(host.key or "", [])
-            if _entry(self._data["vms"], each.key or "").get("array")
-        ]
+        """The VM with an array whose disk has the I/O rate nearest to the device's; without that, the most I/O."""
+        there = [each for each in self.case.placed.get(host.key or "", []) if self.inventory.vm[each.key or ""].array]
         device = self.case.evidence.stat(finding.subject.path, "iops") if "/device/" in finding.subject.path else None
         ranked = []
         for vm in there:
@@ -225,39 +209,36 @@ class Remedies:
             ranked.append((nearest, -sum(rates), vm.name, vm))
         return min(ranked, key=lambda each: each[:3])[3] if ranked else None
 
-    # storage that takes the host's CPU: hosts of its own
+    # storage that takes the host's CPU: give it hosts of its own
 
     def _pool(self, host: Host) -> Remedy | str:
-        data = self._data
-        pools = {name: pool for name, pool in data.get("storage", {}).items() if pool["deployment"] != "two-layer"}
-        pools = {
-            name: pool
-            for name, pool in pools.items()
-            if host.key in expanded(pool["nodes"], data["hosts"].get(pool["nodes"], {"count": 1})["count"])
-        }
-        if not pools:
+        pool = next((each for each in self.inventory.pools if each.vms_on_nodes and host.key in each.hosts), None)
+        if pool is None:
             return (
                 f"the cluster file has no distributed storage (`storage`) on {host.name}: what its services cost "
                 "elsewhere, the twin cannot say"
             )
-        (name, pool), *_ = pools.items()
-        nodes = data["hosts"][pool["nodes"]]
         changes = []
-        for count in dict.fromkeys((max(nodes["count"] // 2, _members(pool["redundancy"])), nodes["count"])):
-            own = f"{name}-nodes"
+        for count in dict.fromkeys((max(len(pool.hosts) // 2, pool.redundancy.width), len(pool.hosts))):
+            own = f"{pool.name}-nodes"
             sets = {
-                f"hosts.{own}": {**{key: value for key, value in nodes.items() if key != "label"}, "count": count},
-                f"storage.{name}.nodes": own,
-                f"storage.{name}.deployment": "two-layer",
+                f"hosts.{own}": unlabelled(self._data["hosts"][pool.group], count),
+                f"storage.{pool.name}.nodes": own,
+                f"storage.{pool.name}.deployment": "two-layer",
             }
-            text = f"put {name} on {count} more hosts of its own (two layers)"
+            text = f"put {pool.name} on {count} more hosts of its own (two layers)"
             changes.append(Change(text, sets, (host.key or "",), steps=count))
         large = max(
             self.case.placed.get(host.key or "", []), key=lambda each: (each.vcpus or 0, each.name), default=None
         )
         return Remedy(tuple(changes), ("host_usage_pct", "response_ms_p95"), large, host.key)
 
-    # the shape of one machine
+    def _group_of(self, host: Host) -> Mapping[str, Any]:
+        """The keys of a host in the cluster file."""
+        group: Mapping[str, Any] = self._data["hosts"][self.inventory.host[host.key or ""].group]
+        return group
+
+    # the shape of one VM
 
     def _resized(self, finding: Finding, vm: Vm) -> Remedy | str:
         if finding.code == "remote-numa-memory":
@@ -269,7 +250,7 @@ class Remedies:
         return found or "its CPU was not measured, or it has nearly as many vCPUs as its host has cores"
 
     def _local(self, vm: Vm) -> Remedy | str:
-        """Shapes and places with which memory is where the vCPUs are."""
+        """Shapes and hosts with which memory is where the vCPUs are."""
         shape = _Shape(self.case, vm)
         layout, vcpus, memory = shape.layout, shape.vcpus, vm.memory_bytes or 0.0
         nodes, node = layout["host_topology"]["sockets"], layout["host_topology"]["memory_per_node_bytes"]
@@ -279,7 +260,7 @@ class Remedies:
         spread = next((each for each in range(2, nodes + 1) if vcpus % each == 0 and memory <= each * node), None)
         if memory > node and spread and not shape.linux:
             part = vcpus // spread
-            numa = {"max_per_virtual_node": part, "vcpu_min": min(vcpus, DEFAULT_VCPU_MIN)}
+            numa = {"max_per_virtual_node": part, "vcpu_min": min(vcpus, language.limits().default_numa_vcpu_min)}
             text = f"spread {vm.name} over {spread} NUMA nodes (numa.vcpu.maxPerVirtualNode {part})"
             tried.append(shape.set(text, {"numa": numa, "cores_per_socket": part, "cpu_hot_add": False}))
         tried += shape.fits()
@@ -299,7 +280,7 @@ class Remedies:
 
 
 class _Shape:
-    """A machine that may be given another shape."""
+    """A VM that may be given another shape."""
 
     def __init__(self, case: Case, vm: Vm) -> None:
         self.vm = vm
@@ -308,17 +289,17 @@ class _Shape:
         self.vcpus = vm.vcpus or 1
         self.room = topology["cores_per_socket"]
         self.cores = topology["sockets"] * self.room
-        self.linux = str(self.layout["hypervisor"]).startswith("linux")
+        self.linux = language.hypervisors()[self.layout["hypervisor"]].family == "linux"
         self.busy = case.busy(vm)
         self.peak = max(needed(self.vcpus, self.busy.most), FEWEST_VCPUS) if self.busy else None
 
     def set(self, text: str, sets: Mapping[str, Any], steps: int = 1) -> Change:
-        """A change of keys of the machine."""
+        """A change of keys of the VM."""
         changes = {f"vms.{self.vm.key}.{key}": value for key, value in sets.items()}
         return Change(text, changes, (self.layout["host"],), steps=steps)
 
     def counts(self, *wanted: int) -> list[Change]:
-        """Other numbers of vCPUs, as far as the host has cores for them, in even sockets."""
+        """Other numbers of vCPUs, in even sockets, as far as the host has cores for them."""
         return [
             self.set(
                 f"give {self.vm.name} {count} vCPUs",
@@ -330,11 +311,11 @@ class _Shape:
         ]
 
     def fits(self) -> list[Change]:
-        """As many vCPUs as carry its peak, where it has more and these fit a node."""
+        """As many vCPUs as carry its peak, where it has more than that and they fit a node."""
         return self.counts(self.peak) if self.peak and self.peak <= self.room and self.peak < self.vcpus else []
 
     def remedy(self, changes: Sequence[Change], *score: str, enough: Enough | None = None, fallback: int = 0) -> Remedy:
-        """What is tried, told by the figures of this machine."""
+        """The changes to try, reported by the figures of this VM."""
         return Remedy(_first(changes), score, self.vm, self.layout["host"], enough, fallback)
 
 
@@ -395,7 +376,7 @@ def _larger(shape: _Shape) -> Remedy | None:
     def roomy(_before: Figures, after: Figures) -> bool:
         return after["guest_cpu_pct"] <= 100 * PEAK
 
-    # a guest that is full may want more than it can show: half as many more at least
+    # a full guest may want more than it can show, so it gets at least half as many vCPUs more
     half = shape.vcpus + max(1, shape.vcpus // 2)
     wanted = (max(needed(shape.vcpus, shape.busy.stat.often), half + half % 2), 2 * shape.vcpus, 4 * shape.vcpus)
     most = int(PEAK * shape.cores)
@@ -415,19 +396,19 @@ _RESHAPED: Mapping[str, Callable[[_Shape], Remedy | str | None]] = {
 
 
 def _first(changes: Sequence[Change]) -> tuple[Change, ...]:
-    """As many different ones as are tried."""
+    """The first different ones, as many as are tried."""
     return tuple({change.text: change for change in changes}.values())[:MOST_CHANGES]
 
 
 def _calm(before: Figures, after: Figures) -> bool:
-    """Whether hardly anybody waits any more, where many did; else, whether the host has room again."""
+    """Whether hardly any vCPU waits any more, where more than one did; else whether the host has room again."""
     if before["waiting_vcpus"] > 1:
         return after["waiting_vcpus"] <= CALM * before["waiting_vcpus"]
     return after["host_usage_pct"] <= min(CALM_USAGE_PCT, before["host_usage_pct"] - 5)
 
 
 def even_sockets(layout: Mapping[str, Any], vcpus: int) -> int:
-    """Cores of a virtual socket so that the machine is split evenly over the fewest nodes that hold it."""
+    """Cores of a virtual socket that split the VM evenly over the fewest nodes that hold it."""
     topology = layout["host_topology"]
     room, nodes = topology["cores_per_socket"], topology["sockets"]
     for count in range(-(-vcpus // room), nodes + 1):
@@ -436,17 +417,9 @@ def even_sockets(layout: Mapping[str, Any], vcpus: int) -> int:
     return 1
 
 
-def _entry(section: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """The group of a scenario that a host or machine is of."""
-    found: Mapping[str, Any] = section[name] if name in section else section[name.rpartition("-")[0]]
-    return found
-
-
-def _members(redundancy: str) -> int:
-    """Hosts that a scheme needs at least: `replicas-3:2` has 3, `ec-4+2` has 6."""
-    kind, _, numbers = redundancy.partition("-")
-    parts = [int(each) for each in numbers.partition(":")[0].split("+")]
-    return sum(parts) if kind == "ec" else parts[0]
+def unlabelled(group: Mapping[str, Any], count: int) -> dict[str, Any]:
+    """The keys of a group with another count, and without its label, which stays with the original."""
+    return {**{key: value for key, value in group.items() if key != "label"}, "count": count}
 
 
 def _moved(host: Host, moves: Sequence[Move]) -> Change:

@@ -133,7 +133,7 @@ class Finding:
     subject: Subject
     title: str
     figure: str
-    """The figure that shows it, in a few words: of many such findings one line gives the worst figure."""
+    """The figure that shows it, in a few words: one line for many such findings has the worst one."""
     text: str
     """What is wrong, whom it hurts, and by which figures."""
     advice: str
@@ -188,7 +188,7 @@ class Need:
     """Something without which a rule cannot judge: any of some metrics, or the configuration."""
 
     words: str
-    """What is needed as people know it: `%RDY of machines (cpu.ready)`."""
+    """What is needed, in the tools' words: `ready of machines (%RDY, cpu.ready)`."""
     any_of: tuple[tuple[str, str], ...] = (CONFIGURATION,)
     """(kind of entity, metric), one of which is enough; `CONFIGURATION` is one."""
 

@@ -43,7 +43,7 @@ class Host:
 
     name: str
     entity: str | None = None
-    """Its path in the telemetry; None where there is none of it."""
+    """Its path in the telemetry; None where it was not measured."""
     key: str | None = None
     """Its name in the scenario; None without one."""
     cores: int | None = None
@@ -60,13 +60,13 @@ class Host:
 
     @property
     def vcpus(self) -> int:
-        """vCPUs of its machines, as far as they are known."""
+        """vCPUs of its VMs, as far as they are known."""
         return sum(vm.vcpus or 0 for vm in self.vms)
 
 
 @dataclass
 class Vm:
-    """A virtual machine."""
+    """A VM."""
 
     name: str
     entity: str | None = None
@@ -83,7 +83,7 @@ class Vm:
 
     @property
     def subject(self) -> Subject:
-        """The machine as findings name it."""
+        """The VM as findings name it."""
         host = ("host", self.host.name) if self.host else ()
         path = self.entity or telemetry.entity(*host, "vm", self.name)
         return Subject("vm", self.name, path, self.host_name)
@@ -96,14 +96,14 @@ class Vm:
 
 @dataclass(frozen=True)
 class Busy:
-    """How busy a machine's vCPUs are, in per cent of one, as its guest sees it."""
+    """How busy the vCPUs of a VM are as its guest sees it, per cent of one."""
 
     stat: Stat
     most: float
     """Never less than the true peak."""
     metric: str
-    """What it is from, with `entity` and `divisor`."""
+    """Where it is from, with `entity` and `divisor`."""
     entity: str
     divisor: float
     added: float = 0.0
-    """What the mean wait for a CPU adds to it."""
+    """How much the mean wait for a CPU adds to it."""

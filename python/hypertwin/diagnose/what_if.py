@@ -1,42 +1,41 @@
-"""What would cure a finding, and what the twin says of it: a few changes are simulated, and the best is told.
+"""What the twin says about remedies: a few changes are simulated for each finding, and the best is reported.
 
-The cluster file is cut down to the hosts that the changes are about, with the same seed and the same names, so that all
-runs draw the same random numbers. What may be tried for which finding is in `cures`.
+The cluster file is cut down to the hosts that the changes concern, with the same seed and the same names, so that all
+runs draw the same random numbers. `remedies` says what to try for which finding.
 """
 
 from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hypertwin import run, scenario, vnuma
-from hypertwin.diagnose.case import Case, expanded
-from hypertwin.diagnose.remedies import CONTENTION, NEW_HOST, SLOWER, Change, Remedies, Remedy
+from hypertwin import _core, language, run, vnuma
+from hypertwin import scenario as scenarios
+from hypertwin.diagnose.case import Case
+from hypertwin.diagnose.remedies import CONTENTION, NEW_HOST, SLOWER, Change, Remedies, Remedy, unlabelled
 from hypertwin.diagnose.rule import Finding
 from hypertwin.diagnose.subjects import Vm
 from hypertwin.errors import HypertwinError
 from hypertwin.frame import flatten
 from hypertwin.report import ready
+from hypertwin.run import LabelledProgress
+from hypertwin.scenario import Scenario
 
 MOST_RUNS = 36
-"""Clusters that are simulated in all, before and after changes; the worst finding of each code comes first."""
+"""Most runs in all, those before the changes included; the worst finding of each code comes first."""
 MOST_VMS = 400
-"""Machines of a cut that is simulated."""
+"""VMs of a cut that is simulated."""
 DURATION_S = 60
-"""Longest measured time of a run; a scenario that asks for less is run for less."""
+"""Longest measured time of a run, unless the scenario asks for less."""
 SHORTEST_S = 5
 PILOT_S = 1
-"""Measured time of a first short run, which tells how much work there is."""
+"""Measured time of a first short run, which shows how much work there is."""
 WORK = 600_000
-"""Transactions, I/Os and (a hundred a second) vCPUs that a run has at most: what takes it less than a second."""
+"""Most work of a run, so that it takes less than a second: 1 for a transaction or an I/O, 100 for a vCPU and second."""
 REPLICATIONS = 2
-
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
-
-Progress = Callable[[str, int, int], None]
 
 FIGURES = {
     "ready_pct": ("ready", "%"),
@@ -49,7 +48,7 @@ FIGURES = {
     "throughput_per_s": ("throughput", "1/s"),
     "iops": ("I/Os", "1/s"),
 }
-"""What is told of a machine: key of its report, word, unit. Percentages are per vCPU."""
+"""Figures of a VM: key of its report, word, unit. Percentages are per vCPU."""
 
 OF_HOSTS = {
     "host_usage_pct": ("usage of {host}", "%"),
@@ -57,20 +56,20 @@ OF_HOSTS = {
     "waiting_vcpus": ("vCPUs that wait on these hosts", ""),
     "node_spread_vcpus": ("vCPUs that its largest node has more than its smallest", ""),
 }
-"""What is told beside it: of the finding's host, of all hosts of the cut together, and of the machine's nodes."""
+"""Figures beside them: of the finding's host, of all hosts of the cut together, and of the VM's NUMA nodes."""
 
 SUMMED = ("ready_pct", "costop_pct", "limited_pct")
-"""Figures that are told per vCPU and summed over the vCPUs."""
+"""Figures that are reported per vCPU and summed over the vCPUs."""
 MORE_IS_BETTER = ("numa_local_pct", "throughput_per_s", "iops")
 NOT_DECIDING = ("guest_cpu_pct", "iops", "queue_wait_ms", "waiting_vcpus")
-"""Figures that are told, and do not say whether a change helps."""
+"""Figures that are reported and do not decide whether a change helps."""
 
 NOTHING = 0.05
-"""Per cent, milliseconds, or vCPUs below which there is nothing, or no difference."""
+"""Values and differences below this count as none: per cent, milliseconds or vCPUs."""
 DIFFERENCE = 0.02
-"""Share of a figure that is a difference."""
+"""Share of a figure from which a change of it is a difference."""
 AS_GOOD = 0.9
-"""Share of the best change's gain from which another one is as good."""
+"""Share of the best gain from which another change is as good."""
 
 TOLD = {
     "cpu-ready": ("ready_pct", "costop_pct", "response_ms_p95"),
@@ -89,7 +88,7 @@ TOLD = {
     "storage-queue-full": ("io_latency_ms_mean", "queue_wait_ms", "iops"),
     "storage-latency": ("io_latency_ms_mean", "queue_wait_ms", "iops"),
 }
-"""Which figures show whether a change helps; the first one that differs decides."""
+"""The figures that are reported for each code; the first one that differs decides whether a change helps."""
 
 SYMPTOM = {
     "cpu-ready": ("ready_pct", 1.0),
@@ -98,14 +97,14 @@ SYMPTOM = {
     "remote-numa-memory": ("numa_local_pct", 95.0),
     "storage-queue-full": ("queue_wait_ms", 0.05),
 }
-"""Of which figure the twin must have how much, to have the problem at all."""
+"""The figure, and how much of it, that the twin must show to have the problem at all."""
 
 Point = Mapping[str, Any]
 
 
 @dataclass
 class _Group:
-    """Findings for which the same is tried."""
+    """Findings for which the same changes are tried."""
 
     remedy: Remedy
     findings: list[tuple[Finding, Remedy]]
@@ -113,23 +112,23 @@ class _Group:
 
 @dataclass(frozen=True)
 class _Runs:
-    """A cut before the changes of a cure, and after each."""
+    """Runs of a cut: before any change, and after each change of a remedy."""
 
     before: Point
     after: tuple[Point | str, ...]
     """A point, or why a change could not be simulated."""
     spread: tuple[Mapping[str, float], ...]
-    """vCPUs that each machine's largest node has more than its smallest: before, then after each change."""
+    """By how many vCPUs the largest virtual node of each VM exceeds its smallest: before, then after each change."""
 
 
-def add(case: Case, findings: Sequence[Finding], progress: Progress | None = None) -> list[str]:
-    """Set `what_if` of the findings that a change may cure, and `no_what_if` of the others.
+def add(case: Case, findings: Sequence[Finding], progress: LabelledProgress | None = None) -> list[str]:
+    """Set `what_if` of the findings that have a remedy, and `no_what_if` of the others.
 
-    Returns what is to be said about those for which there was no time.
+    Returns notes about those that exceed the number of runs.
     """
     if case.scenario is None:
         return []
-    chosen, left_out = _within_bounds(_groups(case, findings))
+    chosen, left_out = _within_bounds(_groups(case, case.scenario, findings))
     runs = sum(1 + len(group.remedy.changes) for group in chosen)
     done = 0
     for group in chosen:
@@ -148,9 +147,9 @@ def add(case: Case, findings: Sequence[Finding], progress: Progress | None = Non
     return [f"what-ifs of {len(late)} more findings were not simulated: only {MOST_RUNS} runs are made"] if late else []
 
 
-def _groups(case: Case, findings: Sequence[Finding]) -> list[_Group]:
-    """What to try, for the worst finding of each code first, then for the next ones."""
-    remedies = Remedies(case)
+def _groups(case: Case, scenario: Scenario, findings: Sequence[Finding]) -> list[_Group]:
+    """The remedies to try: for the worst finding of each code first, then for the next ones."""
+    remedies = Remedies(case, scenario)
     groups: dict[tuple[object, ...], _Group] = {}
     rank: dict[tuple[object, ...], int] = {}
     seen: dict[str, int] = {}
@@ -182,28 +181,18 @@ def _within_bounds(groups: Sequence[_Group]) -> tuple[list[_Group], list[_Group]
 
 
 def cut(case: Case, hosts: Sequence[str]) -> dict[str, Any] | str:
-    """The scenario with only these hosts and the machines on them, each an entry of its own; or why there is none."""
+    """The scenario with only these hosts and the VMs on them, each a group of its own; or why there is none."""
     if case.scenario is None:
         return "there is no cluster file"
     data = json.loads(case.scenario.json)
     data.pop("failures", None)
     data.pop("rules", None)
-    whole = bool(data.get("storage"))  # a pool is on more hosts than those
-    kept: dict[str, Any] = {}
-    for group, host in data["hosts"].items():
-        for name in expanded(group, host["count"]):
-            if name in hosts or whole:
-                kept[name] = {**host, "count": 1}
-                kept[name].pop("label", None)
-    if whole:
-        kept = data["hosts"]
-    kept_vms: dict[str, Any] = {}
-    on = {each.key: each.layout["host"] for each in case.vms if each.key and each.layout}
-    for group, vm in data.get("vms", {}).items():
-        for name in expanded(group, vm["count"]):
-            if name in on and (whole or on[name] in hosts):
-                kept_vms[name] = {**vm, "count": 1, "host": on[name]}
-                kept_vms[name].pop("label", None)
+    whole = bool(data.get("storage"))  # a pool needs its other hosts too
+    inventory = case.scenario.inventory
+    kept = data["hosts"] if whole else _alone(data["hosts"], [each for each in inventory.hosts if each.name in hosts])
+    kept_vms = _alone(data["vms"], [each for each in inventory.vms if whole or each.host in hosts])
+    for name, entry in kept_vms.items():
+        entry["host"] = inventory.vm[name].host
     if len(kept_vms) > MOST_VMS:
         return f"{len(kept_vms)} machines are concerned, and more than {MOST_VMS} take too long"
     data["hosts"], data["vms"] = kept, kept_vms
@@ -211,6 +200,13 @@ def cut(case: Case, hosts: Sequence[str]) -> dict[str, Any] | str:
     data["workloads"] = {name: entry for name, entry in data.get("workloads", {}).items() if name in used}
     data["run"]["replications"] = min(data["run"]["replications"], REPLICATIONS)
     return dict(data)
+
+
+def _alone(
+    groups: Mapping[str, Mapping[str, Any]], members: Sequence[language.Host | language.Vm]
+) -> dict[str, dict[str, Any]]:
+    """Members as groups of their own."""
+    return {each.name: unlabelled(groups[each.group], 1) for each in members}
 
 
 def _simulate(case: Case, remedy: Remedy) -> _Runs | str:
@@ -237,7 +233,7 @@ def _simulate(case: Case, remedy: Remedy) -> _Runs | str:
 
 
 def _run(data: Mapping[str, Any]) -> tuple[Point, Mapping[str, Any]]:
-    loaded = scenario.loads(json.dumps(data), file="the cluster file, changed")
+    loaded = scenarios.loads(json.dumps(data), file="the cluster file, changed")
     return run.simulate(loaded).to_dict()["points"][0], vnuma.layouts(loaded)
 
 
@@ -255,20 +251,15 @@ def _changed(before: Mapping[str, Any], change: Change) -> dict[str, Any]:
     return after
 
 
-def _seconds(text: str) -> float:
-    number, unit = text.split()
-    return float(number) * _SECONDS[unit]
-
-
 def _set_times(data: dict[str, Any], seconds: float) -> None:
     settings = data["run"]
-    settings["warmup"] = f"{min(_seconds(settings['warmup']), seconds / 2):g} s"
+    settings["warmup"] = f"{min(_core.duration_s(settings['warmup']), seconds / 2):g} s"
     settings["duration"] = settings["sample_interval"] = f"{seconds:g} s"
 
 
 def _seconds_of(data: Mapping[str, Any]) -> float:
-    """For how long a cut is simulated: as its scenario asks, less where much happens in a second."""
-    asked = min(_seconds(data["run"]["duration"]), DURATION_S)
+    """Measured time of a cut: what its scenario asks for, less where much happens in a second."""
+    asked = min(_core.duration_s(data["run"]["duration"]), DURATION_S)
     pilot = copy.deepcopy(dict(data))
     _set_times(pilot, min(asked, PILOT_S))
     pilot["run"]["replications"] = 1
@@ -285,7 +276,7 @@ def _spread(layouts: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _figures(point: Point, remedy: Remedy, spread: Mapping[str, float]) -> dict[str, float]:
-    """The figures of a point that a cure is judged and told by."""
+    """The figures of a point by which a remedy is judged and reported."""
     found: dict[str, float] = {}
     if remedy.vm is not None:
         flat = flatten(point["vms"][remedy.vm.key])
@@ -303,7 +294,7 @@ def _figures(point: Point, remedy: Remedy, spread: Mapping[str, float]) -> dict[
 
 
 def _gain(name: str, before: Mapping[str, float], after: Mapping[str, float]) -> float:
-    """How much better a figure is, 0 where the difference is nothing to speak of."""
+    """How much better a figure is; 0 where the difference is negligible."""
     if name not in before or name not in after:
         return 0.0
     gain = before[name] - after[name]
@@ -313,7 +304,7 @@ def _gain(name: str, before: Mapping[str, float], after: Mapping[str, float]) ->
 
 
 def _choose(remedy: Remedy, before: Mapping[str, float], after: Mapping[int, Mapping[str, float]]) -> int:
-    """The change to tell: the first that is enough, else the smallest of those that gain most."""
+    """The change to report: the first that is enough, else the smallest of those that gain most."""
     if remedy.enough is not None:
         for number, figures in after.items():
             if remedy.enough(before, figures):
@@ -328,7 +319,7 @@ def _choose(remedy: Remedy, before: Mapping[str, float], after: Mapping[int, Map
 
 
 def _tell(case: Case, finding: Finding, remedy: Remedy, runs: _Runs) -> None:
-    """Set the what-if of a finding: the best change, by figures of its machine and host."""
+    """Set the what-if of a finding: the best change, with figures of its VM and host."""
     before = _figures(runs.before, remedy, runs.spread[0])
     after = {
         number: _figures(point, remedy, runs.spread[number + 1])
@@ -375,7 +366,7 @@ def _tell(case: Case, finding: Finding, remedy: Remedy, runs: _Runs) -> None:
 
 
 def _part(case: Case, remedy: Remedy, name: str, before: Mapping[str, float], after: Mapping[str, float]) -> str:
-    """A figure before and after, in words."""
+    """A figure before and after, in words; empty where there is nothing of it."""
     word, unit = FIGURES.get(name) or OF_HOSTS[name]
     first, last = before[name], after[name]
     if max(abs(first), abs(last)) < NOTHING:
@@ -388,7 +379,7 @@ def _part(case: Case, remedy: Remedy, name: str, before: Mapping[str, float], af
 
 
 def _verdict(finding: Finding, before: Mapping[str, float], after: Mapping[str, float]) -> tuple[str, bool | None]:
-    """Whether a change helps, with the words for it where it does not."""
+    """Whether a change helps, with words for it where that is not plain."""
     if finding.code == "oversized-vm":
         slower = after.get("response_ms_p95", 0.0) > SLOWER * before.get("response_ms_p95", 0.0)
         return (" (it would be slower)", False) if slower else (" (nothing is lost)", True)
@@ -407,7 +398,7 @@ def _verdict(finding: Finding, before: Mapping[str, float], after: Mapping[str, 
 
 
 def _absent(finding: Finding, before: Mapping[str, float]) -> bool:
-    """Whether the twin does not show what was measured."""
+    """Whether the twin lacks the problem that was measured."""
     name, limit = SYMPTOM.get(finding.code, ("", 0.0))
     if name not in before:
         return False
@@ -417,7 +408,7 @@ def _absent(finding: Finding, before: Mapping[str, float]) -> bool:
 def _alternative(
     remedy: Remedy, chosen: int, before: Mapping[str, float], after: Mapping[int, Mapping[str, float]]
 ) -> str:
-    """Where a new host does best, what does best without one."""
+    """The best change without a new host, where a new host does best."""
     others = {number: figures for number, figures in after.items() if remedy.changes[number].steps < NEW_HOST}
     if remedy.changes[chosen].steps < NEW_HOST or not others:
         return ""
@@ -432,7 +423,7 @@ def _alternative(
 
 
 def _measured(case: Case, vm: Vm | None, figures: Mapping[str, float]) -> str:
-    """What the twin's machine has otherwise than was measured: then its load, or its place, is not the measured one."""
+    """Figures of the VM that are far from the measured ones: its load or its host in the cluster file is another."""
     if vm is None:
         return ""
     told = ""
@@ -447,7 +438,7 @@ def _measured(case: Case, vm: Vm | None, figures: Mapping[str, float]) -> str:
 
 
 def _others(change: Change, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """What moves do to the machines where they go to: the worst of them."""
+    """The VM that suffers most from others that move to its host."""
     if not change.moved:
         return ""
     worst: tuple[float, str] | None = None

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 from urllib.parse import unquote, urlsplit
 
-from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.errors import fail
 
 PASSWORD_VARIABLE = "HYPERTWIN_PASSWORD"
 
@@ -42,7 +42,7 @@ class Address:
 def parse(text: str, schemes: tuple[str, ...], allowed: str = "", local: bool = False) -> Address:
     """An address of one of these schemes; with `local` it may lack a host.
 
-    Raises BadAddressError, which says what is `allowed` and never shows a password.
+    Raises SourceError, which says what is `allowed` and never shows a password.
     """
     allowed = allowed or " or ".join(f"{scheme}://[USER@]HOST[:PORT][/PATH]" for scheme in schemes)
     if not text.isprintable():
@@ -85,4 +85,4 @@ def password(address: Address) -> str:
 
 
 def _refuse(value: str, allowed: str, hint: str) -> NoReturn:
-    raise ScenarioError.of([Mistake("bad-address", "", value, allowed, hint)])
+    fail("bad-address", "", value, allowed, hint)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
-from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.errors import fail, short
 
 HEAD_BYTES = 65_536
 """Length of the beginning by which a file is recognised."""
@@ -46,12 +46,7 @@ def refuse(
     file: str | Path, where: str, value: str, allowed: str, hint: str, code: str = "bad-source", line: int | None = None
 ) -> NoReturn:
     """Raise the `SourceError` of this code; `where` is a column, key or section, `value` is shortened here."""
-    raise ScenarioError.of([Mistake(code, where, short(value) or "nothing", allowed, hint, str(file), line)])
-
-
-def short(text: str, most: int = 80) -> str:
-    """At most `most` characters, with an ellipsis where some are left out."""
-    return text if len(text) <= most else f"{text[:most]}..."
+    fail(code, where, short(value) or "nothing", allowed, hint, str(file), line)
 
 
 @contextmanager

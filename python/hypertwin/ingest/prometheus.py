@@ -22,7 +22,7 @@ from urllib.parse import parse_qsl
 import httpx
 import polars as pl
 
-from hypertwin.errors import UnreachableError
+from hypertwin.errors import UnreachableError, short
 from hypertwin.ingest import address, outside, telemetry
 from hypertwin.ingest.address import Address
 from hypertwin.ingest.outside import Gap
@@ -228,7 +228,7 @@ class _Server:
                     if time.monotonic() > deadline:
                         self._stop("no whole answer", f"in {ANSWER_S:.0f} s", "ask for less time")
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-            reason = outside.short(outside.name(str(error))) or type(error).__name__
+            reason = short(outside.name(str(error))) or type(error).__name__
             self._stop("no answer", reason, "check host, port and scheme (prometheuss:// for HTTPS)")
         return self._checked(response, bytes(body))
 
@@ -246,7 +246,7 @@ class _Server:
                 self._stop("refused", f"HTTP {status}", "is it a Prometheus server?")
             self._refuse("an answer that is no JSON", "the JSON of Prometheus's HTTP API")
         if not isinstance(answer, dict) or answer.get("status") != "success" or status != 200:
-            reason = outside.short(outside.name(str(answer.get("error", "")))) if isinstance(answer, dict) else ""
+            reason = short(outside.name(str(answer.get("error", "")))) if isinstance(answer, dict) else ""
             if "too many samples" in reason:
                 raise _TooMuchError
             if status >= 500:

@@ -26,7 +26,6 @@ class ControlGroupError(HypertwinError):
     """A control group could not be made or set."""
 
     code = "control-group"
-    exit_code = 1
 
 
 class Tree:

@@ -22,11 +22,9 @@ from typing import Any
 import yaml
 
 from hypertwin import _core, run, scenario, writing, yaml_file
-from hypertwin.errors import HypertwinError, Mistake, ScenarioError
+from hypertwin.errors import HypertwinError, Mistake, ScenarioError, fail
 from hypertwin.lab import control_groups, system
-
-Progress = Callable[[str, int, int], None]
-"""Called with (what is done, steps finished, steps in all)."""
+from hypertwin.run import LabelledProgress
 
 PROMISED = {"throughput_pct": 5.0, "response_mean_pct": 10.0, "response_p95_pct": 15.0, "wait_points": 4.0}
 """Largest medians over experiments of the absolute errors, on a quiet machine."""
@@ -52,7 +50,6 @@ class LabError(HypertwinError):
     """An experiment could not be made."""
 
     code = "lab"
-    exit_code = 1
 
 
 @dataclass(frozen=True)
@@ -116,7 +113,7 @@ def read(path: Path | None = None, only: Sequence[str] = ()) -> list[Experiment]
             near = difflib.get_close_matches(name, names, n=1)
             hint = f"did you mean {near[0]}?" if near else "look at the names"
             allowed = f"one of {', '.join(names)}"
-            raise ScenarioError.of([Mistake("unknown-value", "", name, allowed, hint, "--only")])
+            fail("unknown-value", "", name, allowed, hint, "--only")
     return [experiment for experiment in experiments if not only or experiment.name in only]
 
 
@@ -419,7 +416,7 @@ def _experiment(job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _merged(machines: Sequence[Mapping[str, Any]], measured_s: float) -> dict[str, float]:
-    """The figures of a group from those of its machines, whose loops are alike."""
+    """The figures of a group of VMs, whose loops are all alike."""
     transactions = sum(found["transactions"] for found in machines)
 
     def mean(what: str) -> float:
@@ -496,7 +493,7 @@ def experiments(
     out: Path,
     seconds: float = 10.0,
     repeat: int = 3,
-    progress: Progress | None = None,
+    progress: LabelledProgress | None = None,
 ) -> dict[str, Any]:
     """Predict `chosen`, then measure them; files go to `out`, and the result is what `lab cpu --format json` prints."""
     tree, reason = control_groups.find()

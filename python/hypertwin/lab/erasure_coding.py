@@ -18,12 +18,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from hypertwin import _core
-from hypertwin.errors import HypertwinError, Mistake, ScenarioError
+from hypertwin.errors import HypertwinError, fail
 from hypertwin.lab.isal import ALIGNMENT, MOST_FRAGMENTS, Isal, Pointers, pointers
 from hypertwin.lab.machine import Machine, available_bytes, machine, pinned
+from hypertwin.run import Progress
 
 SCHEMES = ("3+1", "3+2", "5+2", "7+2", "17+3", "4+2", "8+3")
 """Schemes that are measured where none are named: a chunk store's five, and two that are common elsewhere."""
@@ -56,7 +57,6 @@ LOSSES = 25
 BATCH_NS = 1_000_000
 """Calls between two looks at the clock take at least about this long."""
 
-Progress = Callable[[int, int], None]
 Call = Callable[[], object]
 
 
@@ -64,14 +64,12 @@ class WrongResultError(HypertwinError):
     """The library did not give back what was lost."""
 
     code = "coding-wrong"
-    exit_code = 1
 
 
 class TooLittleMemoryError(HypertwinError):
     """The stripes do not fit into what memory is free."""
 
     code = "too-little-memory"
-    exit_code = 1
 
 
 @dataclass(frozen=True)
@@ -96,10 +94,10 @@ class Scheme:
         allowed = f"DATA+PARITY, at least 1+1 and at most {MOST_FRAGMENTS} in all"
         found = re.fullmatch(r"([0-9]{1,3})\+([0-9]{1,3})", text.strip())
         if not found:
-            _fail("bad-redundancy", "scheme", text, allowed, "for example 3+2")
+            fail("bad-redundancy", "scheme", text, allowed, "for example 3+2")
         scheme = Scheme(int(found[1]), int(found[2]))
         if not (scheme.data and scheme.parity and scheme.fragments <= MOST_FRAGMENTS):
-            _fail("out-of-range", "scheme", text, allowed, "for example 3+2")
+            fail("out-of-range", "scheme", text, allowed, "for example 3+2")
         return scheme
 
 
@@ -135,7 +133,7 @@ def measure(
     wanted = list(dict.fromkeys(Scheme.parse(text) for text in schemes))
     fragment_bytes = _fragment_bytes(fragment)
     if not SECONDS[0] <= seconds <= SECONDS[1]:
-        _fail("out-of-range", "seconds", f"{seconds:g}", f"{SECONDS[0]:g} to {SECONDS[1]:g}", "for example 1")
+        fail("out-of-range", "seconds", f"{seconds:g}", f"{SECONDS[0]:g} to {SECONDS[1]:g}", "for example 1")
     clock_hz = _clock_hz(clock)
     isal = Isal(library)
     here = machine(clock_hz)
@@ -380,7 +378,7 @@ def _rate(work: _Work, batch: Sequence[Call], seconds: float) -> float:
 
 
 def _call_ns(isal: Isal, buffer: Buffer) -> float:
-    """What calling the library takes by itself."""
+    """The cost of the call alone."""
     nothing = _Work(None, "", 0, "", 0, 0, 1, [_bind(isal.crc32c, buffer.address, 0, 0)] * 1000)
     return 1e9 / statistics.median(_rates([nothing], 0.05)[0])
 
@@ -472,9 +470,9 @@ def _fragment_bytes(text: str) -> int:
     try:
         size = _core.size_bytes(text)
     except ValueError as error:
-        _fail("bad-quantity", "fragment", text, allowed, f"it {error}")
+        fail("bad-quantity", "fragment", text, allowed, f"it {error}")
     if not smallest <= size <= largest or size % ALIGNMENT:
-        _fail("out-of-range", "fragment", text, allowed, "for example 1 MiB")
+        fail("out-of-range", "fragment", text, allowed, "for example 1 MiB")
     return size
 
 
@@ -484,11 +482,7 @@ def _clock_hz(text: str | None) -> float | None:
     try:
         hertz = _core.frequency_hz(text)
     except ValueError as error:
-        _fail("bad-quantity", "clock", text, "a frequency, such as 2.6 GHz", f"it {error}")
+        fail("bad-quantity", "clock", text, "a frequency, such as 2.6 GHz", f"it {error}")
     if not hertz:
-        _fail("out-of-range", "clock", text, "more than 0 Hz", "for example 2.6 GHz")
+        fail("out-of-range", "clock", text, "more than 0 Hz", "for example 2.6 GHz")
     return float(hertz)
-
-
-def _fail(code: str, path: str, value: str, allowed: str, hint: str) -> NoReturn:
-    raise ScenarioError.of([Mistake(code, path, value, allowed, hint)])

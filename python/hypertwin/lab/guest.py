@@ -33,22 +33,20 @@ class GuestPartMissingError(HypertwinError):
     """A program or file that a guest is made of is not on this machine, or cannot be read."""
 
     code = "guest-part-missing"
-    exit_code = 1
 
 
 class NotAKernelError(HypertwinError):
     """The file that was named is not a kernel that can be read."""
 
     code = "not-a-kernel"
-    exit_code = 2
 
 
 @dataclass(frozen=True)
 class Session:
-    """What one session of a guest does, over and over: think, then compute."""
+    """The cycle of one session of a guest: think, then compute."""
 
     think_ms: tuple[int, ...]
-    """Think time before each burst, whole milliseconds: what the shell can wait for."""
+    """Think time before each burst, in whole milliseconds, since the shell cannot wait for less."""
     burst_share: tuple[int, ...]
     """Each burst, in thousandths of the mean burst."""
 

@@ -38,14 +38,12 @@ class LibraryMissingError(HypertwinError):
     """ISA-L is not on this machine."""
 
     code = "isal-missing"
-    exit_code = 1
 
 
 class NotIsalError(HypertwinError):
     """The file that was named cannot be loaded, or is not ISA-L."""
 
     code = "not-isal"
-    exit_code = 2
 
 
 class Isal:

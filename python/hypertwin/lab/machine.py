@@ -9,19 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hypertwin.errors import HypertwinError
+from hypertwin.lab.system import MachineUnknownError
 
 CPUINFO = Path("/proc/cpuinfo")
 MEMINFO = Path("/proc/meminfo")
 CPUS = Path("/sys/devices/system/cpu")
 MHZ = 1e6
-
-
-class MachineUnknownError(HypertwinError):
-    """The system does not tell what a measurement needs to know."""
-
-    code = "machine-unknown"
-    exit_code = 1
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from hypertwin import _core
-from hypertwin.errors import HypertwinError, Mistake, ScenarioError
+from hypertwin.errors import HypertwinError, Mistake, ScenarioError, fail
 from hypertwin.lab import erasure_coding, system
 from hypertwin.lab.isal import LibraryMissingError
 
@@ -33,14 +33,12 @@ class ProfileError(HypertwinError):
     """The machine could not be measured."""
 
     code = "lab-profile"
-    exit_code = 1
 
 
 class BadMachineError(HypertwinError):
     """A file that is no machine.json."""
 
     code = "bad-machine"
-    exit_code = 2
 
 
 def profile(
@@ -59,7 +57,7 @@ def profile(
     """
     if not LEAST_S <= seconds <= MOST_S:
         allowed = f"{LEAST_S:g} to {MOST_S:g} seconds"
-        raise ScenarioError.of([Mistake("out-of-range", "", f"{seconds:g}", allowed, "2 is usual", "--seconds")])
+        fail("out-of-range", "", f"{seconds:g}", allowed, "2 is usual", "--seconds")
     if folder is not None and not folder.is_dir():
         raise ScenarioError.of(
             [Mistake("not-a-file", "", str(folder), "a folder on the disk to measure", "create it first", "--dir")]

@@ -43,26 +43,24 @@ clock then runs several times too fast. KVM tells a guest the frequency; an emul
 TOLD = {"kvm": "KVM (hardware virtualisation)", "tcg": "TCG (software emulation)"}
 
 SETTLE_S = 3.0
-"""How long QEMU gets to open its control socket, and to end when told."""
+"""Time that QEMU has to open its control socket, and to end when told."""
 
 
 class GuestError(HypertwinError):
     """A guest did not start, or stopped answering."""
 
     code = "guest-failed"
-    exit_code = 1
 
 
 class NoPermissionError(HypertwinError):
     """The system refuses something that the measurement needs."""
 
     code = "no-permission"
-    exit_code = 1
 
 
 @dataclass(frozen=True)
 class Account:
-    """What the scheduler did with a thread since it was made, in nanoseconds."""
+    """What the scheduler did with a thread since its start, in nanoseconds."""
 
     run_ns: int
     wait_ns: int
@@ -88,7 +86,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Settings:
-    """What guests of one measurement have in common."""
+    """What all guests of a measurement share."""
 
     qemu: Path
     kernel: Path

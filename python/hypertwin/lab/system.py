@@ -1,4 +1,4 @@
-"""What Linux tells of this machine: CPUs, caches, memory, kernel, and how much others use it meanwhile."""
+"""What Linux says about this machine: CPUs, caches, memory, kernel, and how much others use it meanwhile."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ class MachineUnknownError(HypertwinError):
     """The system does not tell what the lab needs to know."""
 
     code = "machine-unknown"
-    exit_code = 1
 
 
 def topology(root: Path = ROOT) -> list[dict[str, int]]:

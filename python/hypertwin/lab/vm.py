@@ -16,7 +16,7 @@ import json
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -29,16 +29,14 @@ from hypertwin.ingest.kvm.linux_host import written
 from hypertwin.lab import guest as parts
 from hypertwin.lab import qemu, system
 from hypertwin.lab.qemu import Account, Guest, GuestError, Line
-
-Progress = Callable[[str, int, int], None]
-"""Called with (what is done, steps finished, steps in all)."""
+from hypertwin.run import LabelledProgress
 
 BOOT_S = 120.0
 """How long a guest may take to boot; an emulated one on a busy machine takes tens of seconds."""
 SETTLE_S = 2.0
 """How long sessions run before their measurement begins."""
 PATIENCE_S = 40.0
-"""How long a guest may take to say what it says every second."""
+"""Time that a guest may take for its report, which is due every second."""
 SIZING_STEPS, SIZING_S = 1000, 3.5
 """Loop passes of a burst in the short run that finds out how long a pass takes, and how long that run is."""
 ALONE_S = (4.0, 20.0)
@@ -58,12 +56,11 @@ class FolderError(HypertwinError):
     """The folder for prediction and result cannot be written."""
 
     code = "output-unwritable"
-    exit_code = 2
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be measured."""
+    """What to measure."""
 
     guests: int = 3
     vcpus: int = 1
@@ -90,7 +87,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What one guest alone on the host CPUs showed."""
+    """The figures of one guest alone on the host CPUs."""
 
     burst_ms: float
     """Host CPU time of a mean burst, with the guest's own overhead: vCPU run time over work done."""
@@ -111,7 +108,7 @@ class Calibration:
 
 @dataclass(frozen=True)
 class View:
-    """What a guest and the host said of a guest between two moments."""
+    """What a guest, and the host about it, said between two moments."""
 
     cpu_pct: float
     """As the guest accounts it: time not idle, of all its vCPUs."""
@@ -140,7 +137,7 @@ class View:
         return statistics.fmean(vcpu["wait_pct"] for vcpu in self.vcpus)
 
 
-def measure(plan: Plan, out: Path, progress: Progress | None = None) -> dict[str, Any]:
+def measure(plan: Plan, out: Path, progress: LabelledProgress | None = None) -> dict[str, Any]:
     """Calibrate, predict, measure; return the result as JSON carries it, and leave it with the prediction in `out`.
 
     Raises ScenarioError for a plan with mistakes, FolderError, and for what the machine lacks GuestPartMissingError,
@@ -542,7 +539,7 @@ def _check(plan: Plan) -> list[int]:
 
 
 def _cpu_list(text: str) -> list[int]:
-    """CPU numbers of a list such as `0-2,5`; nothing for another text."""
+    """CPU numbers in a list such as `0-2,5`; none for other text."""
     try:
         return sorted(set(system.cpu_list(text)))
     except ValueError:

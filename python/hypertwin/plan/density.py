@@ -1,12 +1,12 @@
-"""How many machines of one group meet service-level objectives: a search over simulated counts, and its curve.
+"""How many VMs of one group meet service-level objectives: a search over simulated counts, and its curve.
 
 The search doubles the count until an objective is missed, then bisects, on the assumption that the figures get worse
 with the count. It then looks at counts spread evenly around the answer; one that contradicts the assumption moves the
 answer down and is reported. The answer is the largest simulated count that meets the objectives and has no simulated
 count below it that does not.
 
-Every count is simulated with the same seeds, and random streams belong to named machines, so two counts differ by what
-more machines do and not by chance (common random numbers; Law, "Simulation Modeling and Analysis", section 11.2). A
+Every count is simulated with the same seeds, and random streams belong to named VMs, so two counts differ by what more
+VMs do and not by chance (common random numbers; Law, "Simulation Modeling and Analysis", section 11.2). A
 count whose 95 % interval contains a limit is simulated with up to RATIO times the replications.
 """
 
@@ -17,36 +17,34 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from hypertwin import _core, run, vnuma
-from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.errors import ScenarioError, fail
 from hypertwin.plan import objective
 from hypertwin.plan.objective import Objective
 from hypertwin.report.ready import summed
+from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Scenario, load
 
-Progress = Callable[[str, int, int], None]
-"""Called with (the counts under test, runs finished, runs in all), from the calling thread."""
-
 LEAST_REPLICATIONS = 3
-"""Replications of a scenario that says fewer: one run has no confidence."""
+"""Replications where the scenario has fewer: a single run gives no confidence."""
 
 RATIO = 4
-"""How many times the replications asked for a count may get while it is undecided."""
+"""How many times as many replications as asked for an undecided count may get."""
 
 CURVE_POINTS = 8
-"""Counts that the curve has at least, spread evenly."""
+"""Fewest counts of the curve, spread evenly."""
 
 BUSY_PCT = 90.0
-"""Host usage above which a host is said to limit."""
+"""Usage above which a host is named as the limit."""
 
 READY_PCT = 5.0
-"""Ready time above which a host is said to limit; users notice it from there on."""
+"""Ready time above which a host is named as the limit; from there on users notice it."""
 
 
 class Verdict(Protocol):
-    """What the search must know of a count."""
+    """What the search needs to know about a count."""
 
     @property
     def meets(self) -> bool:
@@ -62,41 +60,41 @@ V = TypeVar("V", bound=Verdict)
 
 @dataclass(frozen=True)
 class Figure:
-    """A metric over the replications of a count."""
+    """A metric of a count, over its replications."""
 
     mean: float | None
-    """None where some replication measured nothing."""
+    """None where a replication measured nothing."""
     ci95: float | None
     """Half-width of the 95 % confidence interval of the mean, by Student's t."""
 
     @staticmethod
     def of(values: Sequence[float | None]) -> Figure:
-        """The figure of one value per replication."""
+        """The figure for one value per replication."""
         measured = [value for value in values if value is not None]
         if not measured or len(measured) < len(values):
             return Figure(None, None)
         return Figure(math.fsum(measured) / len(measured), _core.half_width_95(measured))
 
     def ends(self) -> tuple[float, float] | None:
-        """Both ends of the interval, where there is one."""
+        """Both ends of the interval, if there is one."""
         return None if self.mean is None or self.ci95 is None else (self.mean - self.ci95, self.mean + self.ci95)
 
 
 @dataclass(frozen=True)
 class Point:
-    """What was found for one count."""
+    """The results for one count."""
 
     count: int
     objectives: tuple[Objective, ...]
     values: Mapping[str, tuple[float | None, ...]]
-    """Each objective's metric in every replication; nothing for a count without a report."""
+    """Each objective's metric in every replication; empty for a count without a report."""
     report: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """Report over all replications, without machines and timeline; empty for a count that could not be simulated."""
+    """Report over all replications, without VMs and timeline; empty for a count that could not be simulated."""
     group: str = ""
     memory_pct: float | None = None
-    """Memory of its machines over the memory of a host, of the fullest host."""
+    """Memory of the VMs of the fullest host over the memory of that host."""
     reason: str = ""
-    """Why the count could not be simulated: a machine does not fit, or a run was overloaded."""
+    """Why the count could not be simulated: a VM does not fit, or a run was overloaded."""
 
     def figure(self, each: Objective) -> Figure:
         """An objective's metric."""
@@ -124,7 +122,7 @@ class Point:
 
     @property
     def decided(self) -> bool:
-        """Whether more replications are not worth while: sure, or one objective is surely missed."""
+        """Whether more replications would not help: all objectives are surely met, or one is surely missed."""
         return self.sure or any(
             (ends := self.figure(each).ends()) is None or not any(map(each.meets, ends)) for each in self.objectives
         )
@@ -153,7 +151,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Density:
-    """The answer to how many machines of a group a cluster takes, and the curve around it."""
+    """The answer to how many VMs of a group a cluster takes, and the curve around it."""
 
     version: str
     scenario: str
@@ -164,9 +162,9 @@ class Density:
     minimum: int
     maximum: int
     points: tuple[Point, ...]
-    """Every count that was looked at, in order."""
+    """Every count that was tried, in order."""
     changes: Mapping[str, Any]
-    """Paths and values that were set, the count aside."""
+    """Paths and values that were set, except the count."""
     calibration: str | None = None
     """What the scenario's parameters were calibrated on."""
 
@@ -182,7 +180,7 @@ class Density:
 
     @property
     def at_maximum(self) -> bool:
-        """Whether the largest count that was allowed meets the objectives: the true answer may be more."""
+        """Whether the largest allowed count meets the objectives: the true answer may be larger."""
         return self.count == self.maximum
 
     @property
@@ -199,7 +197,7 @@ class Density:
     def limiting(self) -> Objective | None:
         """The objective that the first count beyond the answer misses most; None where that could not be simulated.
 
-        Where no count misses any, the one that is nearest to its limit.
+        Where no count misses any, the one nearest to its limit.
         """
         point = self.first_missed or (self.points[-1] if self.points else None)
         if point is None or not point.report:
@@ -209,12 +207,12 @@ class Density:
 
     @property
     def limited_by(self) -> str:
-        """What is exhausted at the first count that misses an objective; empty where none does."""
+        """The resource that is exhausted at the first count that misses an objective; empty where none misses."""
         point = self.first_missed
         return "" if point is None else point.reason or exhausted(point.report)
 
     def step(self) -> dict[str, Figure]:
-        """What one more machine than the answer does to each metric, as the paired difference over replications."""
+        """What one more VM than the answer does to each metric, as the paired difference over replications."""
         by_count = {point.count: point for point in self.points}
         here, there = by_count.get(self.count), by_count.get(self.count + 1)
         if here is None or there is None or not there.report:
@@ -223,7 +221,7 @@ class Density:
             each.name: Figure.of(
                 [
                     None if less is None or more is None else more - less
-                    # the common ones: a count that was hard to decide has more replications
+                    # only those that both have: a count that was hard to decide has more replications
                     for less, more in zip(here.values[each.name], there.values[each.name], strict=False)
                 ]
             )
@@ -246,7 +244,7 @@ class Density:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader should know beside the answer, in sentences."""
+        """What a reader should know besides the answer, in sentences."""
         return list(self._notes())
 
     def _notes(self) -> Iterator[str]:
@@ -319,13 +317,13 @@ def density(
     duration: float | str | None = None,
     warmup: float | str | None = None,
     jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: LabelledProgress | None = None,
 ) -> Density:
-    """The largest count of machines of the group `vm`, from `minimum` to `maximum`, that meets all objectives `slo`.
+    """The largest count of VMs of the group `vm`, from `minimum` to `maximum`, that meets all objectives `slo`.
 
     An objective is text such as `response_ms.p99<200` or `hosts.*.usage_pct<=80%`; see `hypertwin.plan.objective`. The
-    other arguments are those of `hypertwin.simulate`. A count whose machines do not fit, or whose run is overloaded
-    beyond all measure, does not meet the objectives.
+    other arguments are those of `hypertwin.simulate`. A count whose VMs do not fit, or whose run is overloaded, does
+    not meet the objectives.
 
     Raises ScenarioError for mistakes in the scenario or the arguments, and RunError when a run fails otherwise.
     """
@@ -333,21 +331,26 @@ def density(
     path = f"vms.{vm}.count"
     if path in fixed:
         hint = "leave it out: the count is what is searched; --min and --max bound it"
-        _fail("bad-override", str(fixed[path]), "other paths", hint, f"--set {path}")
+        fail("bad-override", "", str(fixed[path]), "other paths", hint, f"--set {path}")
     if not 1 <= minimum <= maximum:
-        _fail("out-of-range", str(minimum), f"1 to {maximum}, the value of --max", "choose --min <= --max", "--min")
+        fail("out-of-range", "", str(minimum), f"1 to {maximum}, the value of --max", "choose --min <= --max", "--min")
     if replications is not None and replications < 2:
         hint = "one run says nothing about chance; leave it out for the scenario's own number, or 3"
-        _fail("out-of-range", str(replications), "2 or more", hint, "--replications")
+        fail("out-of-range", "", str(replications), "2 or more", hint, "--replications")
     settings = run.run_settings(seed=seed, replications=replications, duration=duration, warmup=warmup)
     base = load(scenario, {**fixed, **settings})
     groups = base.data["vms"]
     if vm not in groups:
-        _fail(
-            "unknown-reference", vm, f"a VM group of the scenario: {', '.join(groups)}", "choose one of these", "--vm"
+        fail(
+            "unknown-reference",
+            "",
+            vm,
+            f"a VM group of the scenario: {', '.join(groups)}",
+            "choose one of these",
+            "--vm",
         )
     objectives = objective.parse(slo, base, vm)
-    load(base, {path: 0})  # what is wrong without any machine of the group is wrong with every count
+    load(base, {path: 0})  # a mistake without any VM of the group is one with every count
     asked = int(base.data["run"]["replications"])
     measure = Measure(
         base,
@@ -376,9 +379,9 @@ def density(
 
 
 def search(measure: Callable[[Sequence[int]], Iterable[tuple[int, V]]], least: int, most: int) -> dict[int, V]:
-    """Verdicts by count: enough for the largest count that meets, the largest that surely does, and the curve around.
+    """Verdicts by count: enough for the largest count that meets, the largest that surely meets, and the curve around.
 
-    `measure` gets counts that it was not asked for before, and returns each with its verdict.
+    `measure` never gets a count twice, and returns each with its verdict.
     """
     points: dict[int, V] = {}
 
@@ -396,7 +399,7 @@ def search(measure: Callable[[Sequence[int]], Iterable[tuple[int, V]]], least: i
 
 
 def next_count(meets: Mapping[int, bool], least: int, most: int) -> int | None:
-    """The count to look at next, from the verdicts so far; None when the largest that meets is known."""
+    """The next count to try, from the verdicts so far; None when the largest that meets is known."""
     if not meets:
         return least
     missed = min((count for count, met in meets.items() if not met), default=None)
@@ -407,7 +410,7 @@ def next_count(meets: Mapping[int, bool], least: int, most: int) -> int | None:
 
 
 def largest(meets: Mapping[int, bool]) -> int:
-    """The largest count that meets and has no smaller one that does not; 0 if there is none."""
+    """The largest count such that it and all smaller ones that were tried meet; 0 if there is none."""
     found = 0
     for count in sorted(meets):
         if not meets[count]:
@@ -417,7 +420,7 @@ def largest(meets: Mapping[int, bool]) -> int:
 
 
 def curve(known: Iterable[int], answer: int, least: int, most: int) -> list[int]:
-    """Counts spread evenly from the least to twice the answer that have no known one within half their distance."""
+    """Counts spread evenly from the least to twice the answer, without those near one that was tried."""
     top = min(most, max(2 * answer, least + CURVE_POINTS - 1))
     spacing = max(1.0, (top - least) / (CURVE_POINTS - 1))
     wanted = dict.fromkeys(min(top, round(least + place * spacing)) for place in range(CURVE_POINTS))
@@ -426,7 +429,7 @@ def curve(known: Iterable[int], answer: int, least: int, most: int) -> list[int]
 
 
 class Measure:
-    """Simulates counts, each with as many replications as it takes to decide, and never one twice."""
+    """Simulates counts, each once, with as many replications as it takes to decide."""
 
     def __init__(
         self,
@@ -437,7 +440,7 @@ class Measure:
         replications: int,
         find_warmup: bool = False,
         jobs: int | None = None,
-        progress: Progress | None = None,
+        progress: LabelledProgress | None = None,
     ) -> None:
         """Counts of the group `vm` of a scenario."""
         self.base, self.vm, self.objectives = base, vm, objectives
@@ -445,7 +448,7 @@ class Measure:
         self.jobs, self.progress = jobs, progress
 
     def __call__(self, counts: Sequence[int]) -> Iterator[tuple[int, Point]]:
-        """Each count with what was found for it. Raises RunError where a run fails for another reason than overload."""
+        """Each count with its results. Raises RunError where a run fails for another reason than overload."""
         points: list[run.Point] = []
         for count in counts:
             path = f"vms.{self.vm}.count"
@@ -465,7 +468,7 @@ class Measure:
         yield from self._decide(points, progress)
 
     def _decide(self, points: Sequence[run.Point], progress: run.Progress) -> Iterator[tuple[int, Point]]:
-        """Run all points, those that stay undecided twice as often each time."""
+        """Run all points; those that stay undecided get twice the replications each time."""
         runs: list[dict[int, _core.Replication]] = [{} for _ in points]
         values: list[dict[int, list[float | None]]] = [{} for _ in points]
         overloaded: dict[int, str] = {}
@@ -521,7 +524,7 @@ class Measure:
 
 
 def exhausted(report: Mapping[str, Any]) -> str:
-    """What of a point is used up: a saturated station of the I/O path, the CPU of a host, or nothing."""
+    """The resource that a point exhausts: a saturated station of the I/O path, the CPU of a host, or none."""
     station = report.get("bottleneck")
     found = []
     if station and station["saturated"]:
@@ -553,7 +556,7 @@ def _fullest(report: Mapping[str, Any], key: str) -> tuple[str, float] | None:
 
 
 def _memory_pct(scenario: Scenario) -> float:
-    """Memory of the machines on a host over that of the host, of the fullest host."""
+    """Memory of the VMs of the fullest host over the memory of that host."""
     given: dict[str, int] = {}
     room: dict[str, int] = {}
     for layout in vnuma.layouts(scenario).values():
@@ -579,7 +582,3 @@ def _written(figure: Figure, unit: str) -> str:
 
 def _vms(count: int, group: str) -> str:
     return f"{count} VM{'' if count == 1 else 's'} of {group}"
-
-
-def _fail(code: str, value: str, allowed: str, hint: str, location: str) -> NoReturn:
-    raise ScenarioError.of([Mistake(code, "", value, allowed, hint, location)])

@@ -1,7 +1,7 @@
 """How durable redundant storage is, and what that costs: schemes side by side.
 
-The formulas are the core's model (`crates/models/src/storage/durability.rs`); this module reads what people write and
-asks it for several schemes.
+The formulas are the core's model (`crates/models/src/storage/durability.rs`); this module parses what people write and
+asks the core about several schemes.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import Any
 
 from hypertwin import _core
-from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.errors import Mistake, ScenarioError, fail
 
 USUAL_SCHEMES = (
     *("replicas-2", "replicas-3:2"),
     *("ec-3+1", "ec-3+2", "ec-4+2", "ec-5+2", "ec-7+2", "ec-8+3", "ec-17+3"),
 )
-"""What distributed storage offers most often."""
+"""The most common schemes of distributed storage."""
 
 ANNUAL_FAILURE_RATE = "0.405%"
 REPAIR = "6.5d"
-"""With the failure rate: what Backblaze published for its own storage in 2018."""
+"""With the failure rate, what Backblaze published for its own storage in 2018."""
 
 DETECTION = "15min"
 """Time until a rebuild begins, where a rebuild bandwidth is given; a plausible value, not a published one."""
@@ -39,7 +39,7 @@ _PERCENT = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?)\s*%\s*"
 
 @dataclass(frozen=True)
 class Repair:
-    """How long it takes until a lost copy or fragment is there again."""
+    """How long it takes to restore a lost copy or fragment."""
 
     seconds: float
     text: str
@@ -51,8 +51,8 @@ def failure_rate(text: str) -> float:
     found = _PERCENT.fullmatch(text)
     if not found:
         hint = "write the failures of a hundred disks in a year, for example 1.5%"
-        _fail("bad-quantity", "annual_failure_rate", text, "a percentage, such as 0.405%", hint)
-    # decimal, so that 0.405 % is 0.00405 and not its neighbour
+        fail("bad-quantity", "annual_failure_rate", text, "a percentage, such as 0.405%", hint)
+    # decimal, so that 0.405 % is 0.00405 and not the next floating-point number
     return float(Decimal(found[1]) / 100)
 
 
@@ -65,7 +65,7 @@ def repair_time(
 ) -> Repair:
     """The repair time: given (`6.5d`), or detection plus the rebuild of a disk of this size at this bandwidth.
 
-    Without any of them it is REPAIR. Raises ScenarioError; the path of a mistake is the name of the argument.
+    Without any of these it is REPAIR. Raises ScenarioError; the path of a mistake is the name of the argument.
     """
     parts = {"disk": disk, "rebuild": rebuild, "detection": detection}
     given = {name: value for name, value in parts.items() if value is not None}
@@ -74,11 +74,11 @@ def repair_time(
         return Repair(_seconds("repair", text), text)
     if repair is not None:
         hint = f"leave out --repair, or {' and '.join(f'--{name}' for name in given)}"
-        _fail("one-of", "repair", repair, "a repair time, or a disk and its rebuild bandwidth", hint)
+        fail("one-of", "repair", repair, "a repair time, or a disk and its rebuild bandwidth", hint)
     for name, example in (("disk", "10TB"), ("rebuild", "50MB/s")):
         if name not in given:
             hint = f"add it, for example --{name} {example}"
-            _fail("missing-key", name, "(missing)", "a disk and its rebuild bandwidth, both", hint)
+            fail("missing-key", name, "(missing)", "a disk and its rebuild bandwidth, both", hint)
     size = _quantity("disk", given["disk"], _core.size_bytes, "a size, such as 10TB")
     bandwidth = _quantity("rebuild", given["rebuild"], _core.bandwidth_bytes_per_s, "a bandwidth, such as 50MB/s")
     waited = given.get("detection", DETECTION)
@@ -86,7 +86,7 @@ def repair_time(
     longest = 365 * DAY_S
     if not 1 <= seconds <= longest:
         value = f"{given['rebuild']} rebuilds {given['disk']} in {seconds / DAY_S:.4g} d"
-        _fail("out-of-range", "rebuild", value, "a repair of 1 s to 365 d", "check the units of disk and bandwidth")
+        fail("out-of-range", "rebuild", value, "a repair of 1 s to 365 d", "check the units of disk and bandwidth")
     return Repair(seconds, f"{waited} to detect, then {given['disk']} at {given['rebuild']}")
 
 
@@ -114,7 +114,7 @@ def assess(
     """Cost and durability of each scheme, without repetitions, in the order given.
 
     `annual_failure_rate` is failures per disk and year as a fraction, `repair_s` the seconds until a lost copy or
-    fragment is there again, `groups` the independent groups (placement groups, arrays) of the pool, `usable_bytes` the
+    fragment is restored, `groups` the independent groups (placement groups, arrays) of the pool, `usable_bytes` the
     user's data in it. `serial_repair`: a group rebuilds one lost fragment after the other.
 
     Each entry has `scheme`, `width`, `overhead`, `backblaze` and `markov` (each with `annual_loss` of a group, its
@@ -123,7 +123,7 @@ def assess(
     """
     for path, value, low in (("groups", groups, 1), ("usable_bytes", usable_bytes, 0)):
         if value is not None and not low <= value < 2**64:
-            _fail("out-of-range", path, str(value), f"{low} to 2^64 - 1", "count what the pool has")
+            fail("out-of-range", path, str(value), f"{low} to 2^64 - 1", "count what the pool has")
     found: dict[str, dict[str, Any]] = {}
     for scheme in schemes:
         try:
@@ -144,7 +144,7 @@ def compare(
     usable_bytes: int | None = None,
     serial_repair: bool = False,
 ) -> dict[str, Any]:
-    """What `assess` finds, as `schemes`, with what it holds for: what `hypertwin durability --format json` prints."""
+    """What `hypertwin durability --format json` prints: `schemes` as `assess` finds them, and what they hold for."""
     found = assess(
         schemes,
         annual_failure_rate=annual_failure_rate,
@@ -165,7 +165,7 @@ def compare(
 def curves(
     result: Mapping[str, Any], repairs_s: Sequence[float] = CURVE_REPAIRS_S
 ) -> dict[str, list[dict[str, float]]]:
-    """For each scheme of a comparison the pool's annual loss by both models, against `repair_s`."""
+    """For each scheme of a comparison, the pool's annual loss by both models over `repair_s`."""
     lines: dict[str, list[dict[str, float]]] = {}
     for repair_s in repairs_s:
         for entry in assess(
@@ -188,11 +188,7 @@ def _quantity(path: str, text: str, read: Any, allowed: str, *, zero: bool = Fal
     try:
         value: float = read(text)
     except ValueError as error:
-        _fail("bad-quantity", path, text, allowed, f"it {error}")
+        fail("bad-quantity", path, text, allowed, f"it {error}")
     if not (value or zero) or not math.isfinite(value):
-        _fail("out-of-range", path, text, f"{allowed}, more than 0", "give what the storage really has")
+        fail("out-of-range", path, text, f"{allowed}, more than 0", "give what the storage really has")
     return value
-
-
-def _fail(code: str, path: str, value: str, allowed: str, hint: str) -> NoReturn:
-    raise ScenarioError.of([Mistake(code, path, value, allowed, hint)])

@@ -1,9 +1,9 @@
 """Service-level objectives: `response_ms.p99<200`, what they mean, and whether a report meets them.
 
 An objective is METRIC, one of `<`, `<=`, `>`, `>=`, and a number, with or without a unit. METRIC is a figure of the
-group that is asked about (`response_ms.p99`), or a path into the report: `hosts.esx-1.usage_pct`,
+group in question (`response_ms.p99`), or a path into the report: `hosts.esx-1.usage_pct`,
 `groups.web.ready_pct`, `vms.db-3.costop_pct`, `storage.san-disks.utilization_pct`, `pools.vsan.write_mb_per_s`. A name
-may have `*`: then the worst of all that fit counts. `per_vm.` in front divides a sum over a group's machines by their
+may have `*`: then the worst of all that match counts. `per_vm.` in front divides a sum over a group's VMs by their
 number.
 """
 
@@ -13,8 +13,9 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
+from hypertwin.errors import fail
 from hypertwin.report import metric_path
 from hypertwin.report.metric_path import MetricPath
 from hypertwin.scenario import Scenario
@@ -39,7 +40,7 @@ SUMS = frozenset(
         ),
     }
 )
-"""Figures of a group that are sums over its machines; the others are means or distributions."""
+"""Figures of a group that are sums over its VMs; the others are means or distributions."""
 
 PER_VM = "per_vm."
 
@@ -66,7 +67,7 @@ class Objective:
 
     @property
     def name(self) -> str:
-        """Name of the figure in a result: the metric, and whether it is the least of several."""
+        """Name of the figure in a result: the metric, marked where it is the least of several."""
         return f"least {self.metric}" if "*" in self.path.entity and not self.upper else self.metric
 
     @property
@@ -79,7 +80,7 @@ class Objective:
         return OPERATORS[self.sign](value, self.limit)
 
     def read(self, report: Mapping[str, Any]) -> float | None:
-        """The figure in the report of a point, the worst where several fit; None where nothing was measured.
+        """The figure in the report of a point, the worst where several match; None where nothing was measured.
 
         Raises ScenarioError where the report has no such entity or no such figure.
         """
@@ -98,25 +99,27 @@ def parse(texts: str | Sequence[str], scenario: Scenario, group: str) -> tuple[O
     """The objectives that texts describe, for a VM group of a scenario. Raises ScenarioError.
 
     Names of metrics, hosts and groups are checked here, so that nothing is simulated for a misspelt one; stations of
-    the I/O path and single machines are known from a report only (`Objective.read`).
+    the I/O path and single VMs are known only from a report (`Objective.read`).
     """
     listed = [texts] if isinstance(texts, str) else list(texts)
     if not listed:
-        _fail("bad-objective", "nothing", _EXAMPLE, "say what must hold with --slo", "--slo")
+        fail("bad-objective", "", "nothing", _EXAMPLE, "say what must hold with --slo", "--slo")
     return tuple(_parse(text, scenario, group) for text in listed)
 
 
 def _parse(text: str, scenario: Scenario, group: str) -> Objective:
     form = _FORM.fullmatch(text.strip())
     if form is None:
-        _fail("bad-objective", text.strip() or "nothing", _EXAMPLE, "quote it, or the shell takes < and >", _of(text))
+        fail(
+            "bad-objective", "", text.strip() or "nothing", _EXAMPLE, "quote it, or the shell takes < and >", _of(text)
+        )
     metric, sign, limit = form.groups()
     per_vm = metric.startswith(PER_VM)
     path = metric_path.parse(metric.removeprefix(PER_VM), scenario, _of(text), group)
     if per_vm and (path.section != "groups" or path.key not in SUMS):
         allowed = f"per_vm. before a sum over a group's machines: {', '.join(sorted(SUMS))}"
         hint = f"leave per_vm. out: {metric.removeprefix(PER_VM)} is not a sum over machines"
-        _fail("unknown-metric", metric, allowed, hint, _of(text))
+        fail("unknown-metric", "", metric, allowed, hint, _of(text))
     return Objective(
         text=text.strip(),
         metric=metric,
@@ -130,7 +133,3 @@ def _parse(text: str, scenario: Scenario, group: str) -> Objective:
 
 def _of(text: str) -> str:
     return f"--slo {text!r}"
-
-
-def _fail(code: str, value: str, allowed: str, hint: str, location: str) -> NoReturn:
-    metric_path.fail(code, "", value, allowed, hint, location)

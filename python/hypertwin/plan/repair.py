@@ -1,8 +1,8 @@
-"""How long a pool of a scenario takes to be whole again after a disk failed: the repair time of durability, simulated.
+"""How long a pool of a scenario takes to recover from a failed disk: the repair time of durability, simulated.
 
 The first disk of the pool's first node fails, for good, when the measured time begins, and the rebuild begins at once:
-the wait before it (`rebuild.delay`) only adds to the time, and would have to be simulated. Where the run ends before
-the pool is whole, the rest is taken at the rate so far.
+the wait before it (`rebuild.delay`) is added without simulating it. Where the run ends before the pool is whole, the
+rest is taken at the rate so far.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hypertwin import run
-from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.errors import fail
 from hypertwin.plan import durability
 from hypertwin.scenario import Scenario, load
 
@@ -22,7 +22,7 @@ GIB = 2**30
 
 @dataclass(frozen=True)
 class Measured:
-    """What the twin says of a pool that lost a disk; means over replications."""
+    """The simulated recovery of a pool that lost a disk; means over replications."""
 
     scenario: str
     pool: str
@@ -33,16 +33,16 @@ class Measured:
     """The disk, as `failures` names it."""
     rebuilt_gib: float
     due_gib: float
-    """What was still to rebuild when the run ended."""
+    """Data that were still to be rebuilt when the run ended."""
     rebuild_mb_per_s: float
     rebuild_s: float
-    """From the begin of the rebuild until all is whole."""
+    """From the start of the rebuild to its end."""
     is_measured: bool
-    """Whether the runs saw the end of it; else the rest is at the rate so far."""
+    """Whether the runs saw its end; else the rest is taken at the rate so far."""
     detection_s: float
-    """From the failure until the rebuild begins."""
+    """From the failure to the start of the rebuild."""
     detection: str
-    """The same as it was written."""
+    """The same as the scenario has it."""
     replications: int
     duration_s: float
     warmup_s: float
@@ -90,11 +90,11 @@ def measure(
     jobs: int | None = None,
     progress: run.Progress | None = None,
 ) -> Measured:
-    """Simulate the failure of a disk of the pool `storage` (the only one where it is None); see the module.
+    """Simulate the failure of a disk of the pool `storage` (the only one if None), as the module says.
 
     `detection` (`15min`) replaces the pool's `rebuild.delay`. Failures of the scenario itself are left out. The other
-    arguments are those of `hypertwin.simulate`. Raises ScenarioError for mistakes, and for a pool that is never whole
-    again, and RunError when a run fails.
+    arguments are those of `hypertwin.simulate`. Raises ScenarioError for mistakes and for a pool that
+    never recovers, and RunError when a run fails.
     """
     settings = run.run_settings(seed=seed, replications=replications, duration=duration, warmup=warmup)
     base = load(scenario, {**(overrides or {}), **settings, "failures": []})
@@ -139,7 +139,7 @@ def measure(
 
 
 def assess(measured: Measured, *, annual_failure_rate: float, serial_repair: bool = False) -> dict[str, Any]:
-    """What `durability.compare` says of the pool, and under `twin` what was measured of it."""
+    """What `durability.compare` says about the pool, and under `twin` what was simulated."""
     return {
         **durability.compare(
             [measured.redundancy],
@@ -165,13 +165,13 @@ def _pool(scenario: Scenario, name: str | None) -> str:
     pools = scenario.data.get("storage", {})
     if not pools:
         hint = "give a scenario with storage, or no scenario and --repair or --disk and --rebuild"
-        _fail("missing-key", "storage", "(missing)", "a scenario with a pool of distributed storage", hint)
+        fail("missing-key", "storage", "(missing)", "a scenario with a pool of distributed storage", hint)
     if name is None:
         if len(pools) > 1:
-            _fail("missing-key", "storage", "(missing)", f"one of {', '.join(pools)}", "say which pool is meant")
+            fail("missing-key", "storage", "(missing)", f"one of {', '.join(pools)}", "say which pool is meant")
         return str(next(iter(pools)))
     if name not in pools:
-        _fail("unknown-reference", "storage", name, f"a key of storage: {', '.join(pools)}", "choose one of these")
+        fail("unknown-reference", "storage", name, f"a key of storage: {', '.join(pools)}", "choose one of these")
     return name
 
 
@@ -182,7 +182,7 @@ def _disk(scenario: Scenario, pool: str) -> str:
     if first != pool:
         hint = f"give {pool} nodes of its own, or leave {first} out"
         allowed = f"hosts whose disks are not those of {first}"
-        _fail("unknown-component", f"storage.{pool}.nodes", spec.group, allowed, hint)
+        fail("unknown-component", f"storage.{pool}.nodes", spec.group, allowed, hint)
     return f"{spec.hosts[0]}/disk-1"
 
 
@@ -191,17 +191,13 @@ def _never_whole(pool: str, failed: str, found: Mapping[str, Any], report: Mappi
     path = f"storage.{pool}.redundancy"
     if found["lost_gib"] > 0:
         hint = f"without {failed} {found['lost_gib']:.3g} GiB are lost: choose more copies or parity"
-        _fail("no-repair", path, redundancy, "copies or parity that survive the failure of a disk", hint)
+        fail("no-repair", path, redundancy, "copies or parity that survive the failure of a disk", hint)
     if not found["incidents"] or found["incidents"][0]["degraded_pct"] == 0:
         hint = "raise it, or the machines' working sets"
-        _fail("no-repair", f"storage.{pool}.stored", f"{failed} holds nothing", "data on every disk", hint)
+        fail("no-repair", f"storage.{pool}.stored", f"{failed} holds nothing", "data on every disk", hint)
     if found["due_gib"] > 0:
         hint = f"give the twin more time with --duration (it had {report['duration_s']:g} s)"
-        _fail("no-repair", "run.duration", "nothing was rebuilt", "a run in which the rebuild gets somewhere", hint)
+        fail("no-repair", "run.duration", "nothing was rebuilt", "a run in which the rebuild gets somewhere", hint)
     value = f"{redundancy}: without {failed}, {found['degraded_pct']:.3g} % of the groups find no other place"
     hint = "add nodes or disks, or choose a smaller failure_domain or fewer copies or fragments"
-    _fail("no-repair", path, value, "more failure domains than copies or fragments", hint)
-
-
-def _fail(code: str, path: str, value: str, allowed: str, hint: str) -> NoReturn:
-    raise ScenarioError.of([Mistake(code, path, value, allowed, hint)])
+    fail("no-repair", path, value, "more failure domains than copies or fragments", hint)

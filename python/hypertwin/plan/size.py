@@ -1,11 +1,11 @@
-"""The topology that one virtual machine should have on a host, and what it gains over what one would naively choose.
+"""The topology that one VM should have on a host, and what it gains over a naive choice.
 
 The rules: one vCPU per physical core, hyper-threads never counted; peak demand at 80 % of the vCPUs; the fewest NUMA
 nodes that hold the vCPUs and the memory, split evenly, an even count over several nodes; virtual sockets as large as
 virtual nodes; CPU hot-add off on several nodes. Sources: "Virtualizing large databases - VMware CPU capacity planning"
 (InterSystems community, 2017); VMware, "Performance Best Practices for VMware vSphere 8.0", on virtual CPUs and NUMA.
-What a topology becomes on a host is the core's model of virtual NUMA (`hypertwin.vnuma`): every candidate goes through
-it, and the best one by its findings is the advice.
+The core's model of virtual NUMA (`hypertwin.vnuma`) says what a topology becomes on a host: every candidate goes
+through it, and the best one by its findings is the advice.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any
 
 from hypertwin import _core, language, scenario, vnuma
-from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.errors import ScenarioError, fail
 from hypertwin.plan import snippets
 
 PEAK_UTILIZATION = 0.8
-"""Share of its vCPUs that a machine may use at its peak."""
+"""Share of its vCPUs that a VM may use at its peak."""
 
 MEMORY_STEP_MIB = 4
 """ESXi takes memory in steps of 4 MiB."""
@@ -35,7 +35,7 @@ _HOST_FORMS = "SOCKETSxCORES[xTHREADS][@CLOCK], such as 2x12 or 2x12x2@2.5GHz, o
 
 @dataclass(frozen=True)
 class Host:
-    """A host that a machine is sized for."""
+    """A host that a VM is sized for."""
 
     hypervisor: str
     """Version as scenarios write it, such as `esxi-8.0`."""
@@ -49,7 +49,7 @@ class Host:
     """Nominal clock; None where it is not known."""
     name: str = "host"
     others: tuple[Host, ...] = ()
-    """The hosts that a machine can fail over to, where they are known."""
+    """The hosts that a VM can fail over to, where they are known."""
 
     @property
     def cores(self) -> int:
@@ -58,12 +58,12 @@ class Host:
 
     @property
     def options(self) -> language.Hypervisor:
-        """What can be set on its hypervisor."""
+        """The options of its hypervisor."""
         return language.hypervisors()[self.hypervisor]
 
     @property
     def has_cells(self) -> bool:
-        """Whether the guest's nodes are libvirt cells, set by hand; on ESXi the hypervisor makes them."""
+        """Whether the guest's nodes are libvirt cells, set by hand; ESXi makes them itself."""
         return "cells" in self.options.numa
 
     @property
@@ -72,7 +72,7 @@ class Host:
         return "cores_per_node" in self.options.numa
 
     def layout(self, vcpus: int, memory: str, **settings: Any) -> dict[str, Any]:
-        """What the model of virtual NUMA makes of a machine that is alone on this host. Raises ScenarioError."""
+        """The virtual NUMA of a VM that is alone on this host. Raises ScenarioError."""
         try:
             return vnuma.layout(
                 hypervisor=self.hypervisor,
@@ -95,12 +95,12 @@ class Host:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One topology of the machine, and what the model says of it."""
+    """One topology of the VM, and what the model says about it."""
 
     name: str
-    """`advised`, or what a naive choice would be: `one core per socket`, `odd count`, ..."""
+    """`advised`, or the name of a naive choice: `one core per socket`, `odd count`, ..."""
     settings: Mapping[str, Any]
-    """Arguments of `hypertwin.vnuma.layout` that this topology takes beside vCPUs and memory."""
+    """Arguments of `hypertwin.vnuma.layout` for this topology, besides vCPUs and memory."""
     layout: Mapping[str, Any]
     """What `hypertwin.vnuma.layout` returned."""
 
@@ -131,12 +131,12 @@ class Candidate:
 
     @property
     def bandwidth_nodes(self) -> int:
-        """Nodes whose memory bandwidth the busy machine gets: one where all its clients settle on one node."""
+        """Nodes whose memory bandwidth the busy VM gets: one where all its clients settle on one node."""
         return len(set(self.layout["settled_homes"]))
 
     @property
     def warnings(self) -> list[dict[str, str]]:
-        """What the model warns of, as `code` and `text`."""
+        """The warnings of the model, as `code` and `text`."""
         return list(self.layout["warnings"])
 
     def to_dict(self) -> dict[str, Any]:
@@ -159,7 +159,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Advice:
-    """The topology to choose, the naive alternatives, and what else to know."""
+    """The topology to choose, the naive alternatives, and notes."""
 
     host: Host
     asked_vcpus: int | None
@@ -182,7 +182,7 @@ class Advice:
         """
         if not snippets.NAME.fullmatch(name):
             hint = "take the name that the hypervisor shows, or its number for qm"
-            _fail(
+            fail(
                 "bad-name", "name", name, "letters, digits, space, . _ - ( ), at most 80, first a letter or digit", hint
             )
         layout, cpus, threads = self.advised.layout, self.host.cores_per_socket, self.host.threads_per_core
@@ -212,7 +212,7 @@ class Advice:
         if only is not None:
             family = next(family for family, targets in snippets.TARGETS.items() if only in targets)
         if bind and family == "esxi":
-            _fail(
+            fail(
                 "wrong-hypervisor",
                 "bind",
                 "ESXi",
@@ -220,7 +220,7 @@ class Advice:
                 "leave it out: ESXi places its clients itself",
             )
         if only == "qm" and not name.isdecimal():
-            _fail("bad-name", "name", name, "a number", "qm knows machines by their number, for example 105")
+            fail("bad-name", "name", name, "a number", "qm knows machines by their number, for example 105")
         machine = self.machine(name, bind=bind)
         return {target: write(machine) for target, write in snippets.TARGETS[family].items() if only in (None, target)}
 
@@ -262,14 +262,14 @@ def find_host(text: str, *, hypervisor: str | None = None, node_memory: str | No
         )
     file, colon, group = text.rpartition(":")
     if not colon or not file:
-        _fail("bad-host", "host", text, _HOST_FORMS, "write the sockets, an x, and the cores of one socket")
+        fail("bad-host", "host", text, _HOST_FORMS, "write the sockets, an x, and the cores of one socket")
     for path, value in (("hypervisor", hypervisor), ("node_memory", node_memory)):
         if value is not None:
-            _fail("one-of", path, value, f"nothing: {file} has it", "leave it out, or describe the host as 2x12")
+            fail("one-of", path, value, f"nothing: {file} has it", "leave it out, or describe the host as 2x12")
     members = scenario.load(file).inventory.hosts
     groups = dict.fromkeys(host.group for host in members)
     if group not in groups:
-        _fail("unknown-reference", "host", group, f"a host group of {file}: {', '.join(groups)}", "choose one of these")
+        fail("unknown-reference", "host", group, f"a host group of {file}: {', '.join(groups)}", "choose one of these")
     hosts = [
         Host(
             hypervisor=host.hypervisor,
@@ -291,12 +291,12 @@ def demand_in_cores(text: str, host: Host) -> float:
     if _CORES.fullmatch(text):
         cores = float(text)
         if not cores:
-            _fail("out-of-range", "demand", text, "more than 0", "give the CPU that the machine needs at its peak")
+            fail("out-of-range", "demand", text, "more than 0", "give the CPU that the machine needs at its peak")
         return cores
     hertz = _frequency_hz("demand", text)
     if host.clock_hz is None:
         hint = "give the clock with the host, such as 2x12@2.5GHz, or the demand in cores"
-        _fail("missing-key", "demand", text, "cores, such as 10; GHz where the host's clock is known", hint)
+        fail("missing-key", "demand", text, "cores, such as 10; GHz where the host's clock is known", hint)
     return hertz / host.clock_hz
 
 
@@ -308,10 +308,10 @@ def advise(
     demand: str | None = None,
     reserved_cores: int = 0,
 ) -> Advice:
-    """The topology for a machine with `memory` and `vcpus`, or as many as a peak `demand` takes at 80 %.
+    """The topology for a VM with `memory` and `vcpus`, or as many as a peak `demand` takes at 80 %.
 
     Where both are given the demand decides, and a note says what that changes. `demand` is in cores (`10`) or cycles
-    (`25 GHz`). `reserved_cores` of the host are not for this machine: storage software of a hyperconverged cluster, for
+    (`25 GHz`). `reserved_cores` of the host are not for this VM: storage software of a hyperconverged cluster, for
     example.
 
     Raises ScenarioError; the path of a mistake is the name of the argument.
@@ -319,24 +319,24 @@ def advise(
     host.layout(1, memory)
     if not 0 <= reserved_cores < host.cores:
         allowed = f"0 to {host.cores - 1}, less than the host's cores"
-        _fail("out-of-range", "reserved_cores", str(reserved_cores), allowed, "leave cores to the machine")
+        fail("out-of-range", "reserved_cores", str(reserved_cores), allowed, "leave cores to the machine")
     demand_cores = None
     if demand is not None:
         demand_cores = demand_in_cores(demand, host)
-        # a hair less, so that rounding takes no vCPU more for 8 cores at 80 %
+        # slightly less, so that rounding adds no vCPU for 8 cores at 80 %
         wanted = max(1, math.ceil(demand_cores / PEAK_UTILIZATION - 1e-9))
     elif vcpus is not None:
         wanted = vcpus
     else:
         hint = "say how many vCPUs it has, or what CPU it needs at its peak"
-        _fail("one-of", "vcpus", "(missing)", "vcpus, demand, or both", hint)
+        fail("one-of", "vcpus", "(missing)", "vcpus, demand, or both", hint)
     most = host.cores - reserved_cores
     if wanted > most:
         path, value = ("vcpus", str(vcpus)) if demand is None else ("demand", f"{demand} takes {wanted} vCPUs at 80 %")
         free = f", less {reserved_cores} reserved" if reserved_cores else ""
         allowed = f"up to {most} vCPUs: the {host.cores} physical cores of the host{free}"
         hint = f"choose at most {most}, or a larger host: hyper-threads are no room for a busy machine"
-        _fail("more-vcpus-than-cores", path, value, allowed, hint)
+        fail("more-vcpus-than-cores", path, value, allowed, hint)
     host.layout(wanted, memory)
     advised = _best(host, wanted, memory, most)
     return Advice(
@@ -350,7 +350,7 @@ def advise(
 
 
 def advise_topology(**arguments: Any) -> dict[str, Any]:
-    """The advice for a machine and host as `hypertwin.vnuma.layout` takes them, which this is called with.
+    """The advice for a VM and host given as arguments of `hypertwin.vnuma.layout`.
 
     Keys: `sockets`, `cores_per_socket`, `vcpus`, `vpds`, `fits_node`, `settings` and `text`. More vCPUs than cores
     become the host's cores. Raises ScenarioError.
@@ -387,7 +387,7 @@ def _candidates(host: Host, vcpus: int, memory: str, most: int) -> Iterator[Cand
     """For every number of nodes that can hold `vcpus`, a topology of about as many that is split evenly over them."""
     for nodes in range(-(-vcpus // host.cores_per_socket), host.sockets + 1):
         room = min(most, nodes * host.cores_per_socket)
-        # on several nodes an even count, up before down; an odd one where the host is too small for that
+        # on several nodes an even count, rounded up if the host has the cores, else down; an odd one only if both fail
         even = math.lcm(nodes, 2) if nodes > 1 else 1
         counts = (-(-vcpus // even) * even, -(-vcpus // nodes) * nodes, vcpus // even * even, vcpus // nodes * nodes)
         count = next((count for count in counts if 0 < count <= room), None)
@@ -402,7 +402,7 @@ def _candidates(host: Host, vcpus: int, memory: str, most: int) -> Iterator[Cand
 
 
 def _settings(host: Host, nodes: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Settings that could give the machine these virtual nodes, the plainest first."""
+    """Settings that could give the VM these virtual nodes, the plainest first."""
     sockets = {"cores_per_socket": nodes[0]}
     if host.has_cells:
         yield {**sockets, "cells": list(nodes)}
@@ -416,7 +416,7 @@ def _settings(host: Host, nodes: Sequence[int]) -> Iterator[dict[str, Any]]:
 
 
 def _alternatives(host: Host, advised: Candidate, asked: int, memory: str) -> Iterator[Candidate]:
-    """What one would naively choose, and how that would be."""
+    """The naive choices, and what the model says about them."""
     vcpus, several = advised.vcpus, len(advised.vpds) > 1
     naive: list[tuple[str, int, dict[str, Any]]] = []
     if asked != vcpus:
@@ -510,11 +510,7 @@ def _frequency_hz(path: str, text: str) -> int:
     try:
         hertz = _core.frequency_hz(text)
     except ValueError as error:
-        _fail("bad-quantity", path, text, "a frequency, such as 2.5 GHz", f"it {error}")
+        fail("bad-quantity", path, text, "a frequency, such as 2.5 GHz", f"it {error}")
     if not hertz:
-        _fail("out-of-range", path, text, "more than 0 Hz", "for example 2.5 GHz")
+        fail("out-of-range", path, text, "more than 0 Hz", "for example 2.5 GHz")
     return hertz
-
-
-def _fail(code: str, path: str, value: str, allowed: str, hint: str) -> NoReturn:
-    raise ScenarioError.of([Mistake(code, path, value, allowed, hint)])

@@ -1,7 +1,7 @@
-"""A virtual machine's topology as text to paste: one function per target, each with the source of its syntax.
+"""A VM's topology as text to paste: one function per target, each with the source of its syntax.
 
-What every target needs is a `Machine`. The ESXi targets change a machine that is switched off; none of them creates
-disks or networks.
+Every target writes a `Machine`, the topology of one VM. The ESXi targets change a VM that is switched off; none of the
+targets creates disks or networks.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from xml.etree import ElementTree
 MIB = 1024**2
 
 PLACEHOLDER = "VM-NAME"
-"""Name of a machine that was not named: no tool finds one by it."""
+"""Stands for the name of a VM that was not given: no tool finds a VM by it."""
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._()-]{0,79}")
-"""Names that every target takes, quoted where it must be."""
+"""Names that every target takes, quoted where needed."""
 
 REMOTE_DISTANCE = 20
-"""ACPI SLIT distance of another node where a node's own is 10: what Linux and QEMU assume where nothing is said."""
+"""ACPI SLIT distance of another node, where a node's own is 10: the default of Linux and QEMU."""
 
 VMX_KEYS = {
     "vcpu_min": "numa.vcpu.min",
@@ -36,7 +36,7 @@ VMX_KEYS = {
 
 @dataclass(frozen=True)
 class Machine:
-    """The topology of one virtual machine, as the targets write it."""
+    """The topology of one VM, as the targets write it."""
 
     vcpus: int
     cores_per_socket: int
@@ -95,7 +95,7 @@ def vmx(machine: Machine) -> str:
 
 
 def powercli(machine: Machine) -> str:
-    """VMware PowerCLI, for a machine that is switched off.
+    """VMware PowerCLI, for a VM that is switched off.
 
     `Set-VM`, `New-AdvancedSetting`: PowerCLI Cmdlet Reference (https://developer.broadcom.com/powercli). CPU hot-add
     and the nodes of vSphere 8 are in the configuration specification: vSphere API, `VirtualMachineVirtualNuma`
@@ -128,10 +128,10 @@ def powercli(machine: Machine) -> str:
 
 
 def govc(machine: Machine) -> str:
-    """One `govc vm.change`, for a machine that is switched off.
+    """One `govc vm.change`, for a VM that is switched off.
 
-    Flags: govmomi, cli/vm/change.go (https://github.com/vmware/govmomi). It has none for cores per socket, which goes
-    into the machine's configuration parameters.
+    Flags: govmomi, cli/vm/change.go (https://github.com/vmware/govmomi). It has none for cores per socket, which go
+    into the VM's configuration parameters.
     """
     parameters = {"cpuid.coresPerSocket": machine.cores_per_socket, **_vmx_settings(machine)}
     command: list[object] = ["govc", "vm.change", "-vm", machine.name, "-c", machine.vcpus, "-m", machine.memory_mib]
@@ -141,7 +141,7 @@ def govc(machine: Machine) -> str:
 
 
 def libvirt(machine: Machine) -> str:
-    """A libvirt domain for `virsh define`; for a domain that exists, its elements for `virsh edit`.
+    """A libvirt domain for `virsh define`, or its elements for `virsh edit` of an existing domain.
 
     Elements: libvirt, "Domain XML format", CPU model and topology, CPU tuning, NUMA node tuning
     (https://libvirt.org/formatdomain.html).
@@ -176,10 +176,10 @@ def libvirt(machine: Machine) -> str:
 
 
 def qm(machine: Machine) -> str:
-    """Proxmox VE's `qm set`; the machine's name is its number.
+    """Proxmox VE's `qm set`; the VM's name is its number.
 
     Options: Proxmox VE Administration Guide, qm(1) (https://pve.proxmox.com/pve-docs/qm.1.html). The nodes' memory adds
-    up to the machine's, and a list of host nodes needs a policy, as PVE::QemuServer::Memory checks.
+    up to the VM's, and a list of host nodes needs a policy, as PVE::QemuServer::Memory checks.
     """
     command: list[object] = ["qm", "set", machine.name if machine.name.isdecimal() else "VMID"]
     command += ["--sockets", machine.sockets, "--cores", machine.cores_per_socket, "--memory", machine.memory_mib]
@@ -218,7 +218,7 @@ TARGETS: Mapping[str, Mapping[str, Callable[[Machine], str]]] = MappingProxyType
         "linux": {"libvirt": libvirt, "qm": qm, "qemu": qemu},
     }
 )
-"""Every target by its name, under the family of hypervisors that it is for."""
+"""Every target by name, under the family of hypervisors that it is for."""
 
 
 def _vmx_settings(machine: Machine) -> dict[str, Any]:

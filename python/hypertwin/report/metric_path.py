@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, NoReturn
 
-from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.errors import fail
 from hypertwin.frame import KINDS, flatten
 from hypertwin.report.metrics import CATALOGUE, Metric, catalogue_key
 from hypertwin.scenario import Scenario
@@ -137,11 +137,6 @@ def unknown_metric(metric: str, key: str, known: Iterable[str], location: str) -
     near = difflib.get_close_matches(key, keys, n=1, cutoff=0.5)
     hint = f"did you mean {dotted(near[0])}?" if near else "docs/metrics.md explains each"
     fail("unknown-metric", "", metric, ", ".join(map(dotted, keys)), hint, location)
-
-
-def fail(code: str, path: str, value: str, allowed: str, hint: str, location: str) -> NoReturn:
-    """Raise the ScenarioError of one mistake."""
-    raise ScenarioError.of([Mistake(code, path, value, allowed, hint, location)])
 
 
 def _is_numeric(metric: Metric) -> bool:

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
+from tests.conftest import refused
 
 from hypertwin import scenario
 from hypertwin.diagnose import ALSO_READ, Diagnosis, diagnose
 from hypertwin.diagnose.evidence import Evidence
 from hypertwin.diagnose.rule import OWN, Band, Finding
 from hypertwin.diagnose.rules import RULES
-from hypertwin.errors import FileMissingError
 from hypertwin.ingest import telemetry
 from hypertwin.report import diagnosis, diagnosis_page
 
@@ -372,7 +372,7 @@ def test_no_data_and_odd_data(look: Look, tmp_path: Path) -> None:
     assert look({}, samples=0).findings == ()
     assert look({(DB, "ready_sum_pct"): 80, (DB, "vcpus"): 1e300}).findings == ()
     assert look({(DB, "ready_sum_pct"): -80, (DB, "vcpus"): 1}).findings == ()
-    with pytest.raises(FileMissingError):
+    with refused("file-not-found"):
         diagnose([tmp_path / "missing.csv"])
 
 

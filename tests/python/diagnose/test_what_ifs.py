@@ -106,6 +106,15 @@ def test_a_queue_that_only_moves_is_said_so(tmp_path: Path) -> None:
         assert told["after"]["queue_wait_ms"] < 0.1 < told["before"]["queue_wait_ms"]
 
 
+def test_a_vm_of_a_host_that_was_not_measured_can_move_to_one_that_was(tmp_path: Path) -> None:
+    third = {"hosts.esx3": {"sockets": 2, "cores_per_socket": 8, "clock": "2.5 GHz", "memory_per_node": "24 GiB"}}
+    third["hosts.esx3"]["hypervisor"] = "esxi-7.0"
+    table = {(HOST, "usage_pct"): 30.0, (OTHER, "usage_pct"): 40.0, ("host/esx3/vm/db", "numa_local_pct"): 40.0}
+    (finding,) = look(tmp_path, table, {**third, "vms.db.host": "esx3"}).findings
+    assert finding.what_if is not None
+    assert "move db to esx1" in [tried["change"] for tried in finding.what_if["tried"]]
+
+
 def test_runs_are_bounded_and_shared_among_codes(tmp_path: Path) -> None:
     capped = {
         "vms.db.count": 40,

@@ -11,12 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hypertwin import _core, run, scenario
+from hypertwin import run, scenario
 from hypertwin.errors import ScenarioError, SourceError
 from hypertwin.ingest import demand, to_scenario
 from hypertwin.ingest.inventory import Demand, Host, Inventory, Rule, Vm
 from hypertwin.ingest.outside import Gap
-from hypertwin.ingest.to_scenario import hypervisor, limits
+from hypertwin.ingest.to_scenario import hypervisor
+from hypertwin.ingest.to_scenario import vms as vms_part
+from hypertwin.language import limits
 
 GIB = 2**30
 HOST = Host("esx1.example.com", 2, 8, 2, 128 * GIB, 2.5e9, "VMware ESXi 7.0.3 build-1")
@@ -210,10 +212,9 @@ def test_a_host_without_machines_is_a_scenario() -> None:
 
 
 def test_too_many_machines_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(vms_part, "limits", lambda: replace(limits(), vm_groups=3, vcpus=11))
     with pytest.raises(SourceError, match="4 machines"):
         to_scenario.to_scenario(_inventory(*(replace(VM, name=f"vm{n}") for n in range(4))))
-    monkeypatch.setattr(limits, "MOST_VCPUS_OF_ALL", 11)
     with pytest.raises(SourceError, match="12 vCPUs"):
         to_scenario.to_scenario(_inventory(*(replace(VM, name=f"vm{n}") for n in range(3))))
 
@@ -239,12 +240,42 @@ HYPERVISORS = [
 
 @pytest.mark.parametrize(("written", "name", "exact"), HYPERVISORS)
 def test_hypervisors(written: str, name: str, exact: bool) -> None:
-    assert hypervisor.nearest_hypervisor(written) == (name, exact)
+    found, note = hypervisor.nearest(written)
+    assert (found, note is None) == (name, exact)
 
 
-def test_every_hypervisor_is_known() -> None:
-    known = json.loads(_core.schema_json())["$defs"]["Hypervisor"]["enum"]
-    assert {*hypervisor.ESXI.values(), *hypervisor.LINUX.values(), "esxi-7.0u2"} == set(known)
+@pytest.mark.parametrize(
+    ("written", "name", "note"),
+    [
+        ("VMware ESXi 8.0.2 build-22380479", "esxi-8.0", None),
+        ("Nutanix AHV 20230302.1", "linux-6.12", "Nutanix AHV is KVM, its kernel is not known: taken for linux-6.12"),
+        ("Microsoft Hyper-V Server 2019", "esxi-8.0", "Microsoft Hyper-V is not modelled: esxi-8.0 stands in for it"),
+        ("Windows Server 2022 Datacenter", "esxi-8.0", "Microsoft Hyper-V is not modelled: esxi-8.0 stands in for it"),
+        ("XenServer 8.2.0", "linux-6.12", "Xen is not modelled: linux-6.12 stands in for it"),
+        ("Citrix Hypervisor 8.2 (Linux 4.19.0)", "linux-6.12", "Xen is not modelled: linux-6.12 stands in for it"),
+        ("QEMU/KVM", "linux-6.12", "hypervisor QEMU/KVM: taken for linux-6.12"),
+        (
+            "Proxmox VE 8.1 (kernel 6.5.11)",
+            "linux-6.6",
+            "hypervisor Proxmox VE 8.1 (kernel 6.5.11): taken for linux-6.6",
+        ),
+        ("Proxmox VE 9.0 (kernel 6.12.3)", "linux-6.12", None),
+        ("bhyve 13.2", "esxi-8.0", "hypervisor bhyve 13.2 is not known: esxi-8.0 stands in for it"),
+    ],
+)
+def test_a_hypervisor_without_a_model_of_its_own_is_told(written: str, name: str, note: str | None) -> None:
+    found, said = hypervisor.nearest(written)
+    assert found == name
+    assert (said or "").startswith(note or "")
+    assert (said is None) == (note is None)
+
+
+def test_a_product_without_a_model_is_told_once_for_all_its_hosts() -> None:
+    versions = ("Microsoft Hyper-V Server 2019", "Microsoft Hyper-V Server 2016", "XenServer 8.2.0")
+    hosts = tuple(replace(HOST, name=f"h{n}", hypervisor=version) for n, version in enumerate(versions))
+    _, said = _made(_inventory(hosts=hosts))
+    told = {text.partition(":")[0]: subject for text, subject in said.items() if "not modelled" in text}
+    assert told == {"Microsoft Hyper-V is not modelled": "2 hosts (h0, h1)", "Xen is not modelled": "host h2"}
 
 
 def test_names_become_keys_that_people_can_read() -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import Cli, lacks
 
 from hypertwin.errors import ScenarioError
-from hypertwin.lab import erasure_coding, isal, machine
+from hypertwin.lab import erasure_coding, isal, machine, system
 from hypertwin.lab.erasure_coding import SCHEMES, Buffer, Scheme, WrongResultError, measure, verify
 from hypertwin.report import coding
 
@@ -225,7 +225,7 @@ def test_a_given_clock_replaces_the_systems(monkeypatch, tmp_path):
     found = machine.machine()
     assert (found.cpu, found.clock_hz, found.virtual) == ("Some CPU @ 2.50GHz", 2.5e9, True)
     told.write_text(f"processor\t: {cpu}\nmodel name\t: Some CPU\nflags\t\t: avx2\n\n")
-    with pytest.raises(machine.MachineUnknownError, match="--clock"):
+    with pytest.raises(system.MachineUnknownError, match="--clock"):
         machine.machine()
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hypertwin import yaml_file
-from hypertwin.errors import Mistake, ScenarioError
+from hypertwin.errors import fail, short
 
 MOST_CHARACTERS = 65_536
 """Longest job file that is read."""
@@ -57,7 +57,7 @@ def workload(reference: str, folder: Path) -> dict[str, Any]:
     path = folder / name
     text = yaml_file.read_text(path)
     if len(text) > MOST_CHARACTERS:
-        _fail(path, "", f"{len(text)} characters", f"at most {MOST_CHARACTERS}", "keep one job, without the others")
+        _refuse(path, "", f"{len(text)} characters", f"at most {MOST_CHARACTERS}", "keep one job, without the others")
     parser = configparser.RawConfigParser(
         allow_no_value=True,
         delimiters="=",
@@ -69,13 +69,13 @@ def workload(reference: str, folder: Path) -> dict[str, Any]:
         # to fio an indented line is a line of its own, not a continuation
         parser.read_string("\n".join(line.strip() for line in text.split("\n")), "the job file")
     except configparser.Error as error:
-        said = _short(" ".join(str(error).split()), 160)
-        _fail(path, "", said, "sections such as [global] and [job] with lines KEY=VALUE", "write each once")
+        said = short(" ".join(str(error).split()), 160)
+        _refuse(path, "", said, "sections such as [global] and [job] with lines KEY=VALUE", "write each once")
     jobs = [section for section in parser.sections() if section != "global"]
     if not jobs or (wanted and wanted not in jobs) or (not wanted and len(jobs) > 1):
         value = f"#{wanted}" if wanted else f"{len(jobs)} jobs"
-        named = ", ".join(_short(job, 40) for job in jobs[:12]) or "none"
-        _fail(path, "", value, f"one job of the file: {named}", f"name it: fio: {name}#{jobs[0] if jobs else 'JOB'}")
+        named = ", ".join(short(job, 40) for job in jobs[:12]) or "none"
+        _refuse(path, "", value, f"one job of the file: {named}", f"name it: fio: {name}#{jobs[0] if jobs else 'JOB'}")
     job = wanted or jobs[0]
     keys = dict.fromkeys(parser.options("global") if parser.has_section("global") else ())
     keys.update(dict.fromkeys(parser.options(job)))
@@ -105,7 +105,7 @@ class _Job:
         if not self.value("direct", read=self.flag, default=False):
             section, written = self.options.get("direct", ("global", "(missing)"))
             hint = "set direct=1: buffered I/O goes to the guest's page cache, which is not modelled"
-            _fail(self.path, f"{section}.direct", written, "direct=1", hint)
+            _refuse(self.path, f"{section}.direct", written, "direct=1", hint)
         outstanding = workers * (depth if engine in ASYNCHRONOUS else 1)
         if outstanding > 4096:
             self.fail("iodepth", "at most 4096 I/Os outstanding, iodepth x numjobs", "lower one of them")
@@ -139,7 +139,7 @@ class _Job:
 
     def fail(self, key: str, allowed: str, hint: str) -> NoReturn:
         section, written = self.options.get(key, ("global", "(missing)"))
-        _fail(self.path, f"{section}.{key}", written, allowed, hint)
+        _refuse(self.path, f"{section}.{key}", written, allowed, hint)
 
     def access(self, key: str, text: str) -> tuple[int, int]:
         if text not in ACCESS:
@@ -177,9 +177,5 @@ class _Job:
         return [(self.size(key, size), self.integer(0, 100)(key, share)) for size, share in parts]
 
 
-def _fail(path: Path, key: str, value: str, allowed: str, hint: str) -> NoReturn:
-    raise ScenarioError.of([Mistake("bad-fio", key, _short(value, 160) or "nothing", allowed, hint, str(path))])
-
-
-def _short(text: str, most: int = 80) -> str:
-    return text if len(text) <= most else f"{text[:most]}..."
+def _refuse(path: Path, key: str, value: str, allowed: str, hint: str) -> NoReturn:
+    fail("bad-fio", key, short(value, 160) or "nothing", allowed, hint, str(path))

@@ -16,7 +16,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
-from hypertwin.errors import BadSourceError
+from hypertwin.errors import SourceError
 from hypertwin.ingest import outside, text_log
 from hypertwin.ingest.guests import iostat, sar, vmstat
 from hypertwin.ingest.outside import Gap
@@ -171,7 +171,9 @@ class _Document:
         try:
             if self.section:
                 self.section.feed(line)
-        except BadSourceError:
+        except SourceError as error:
+            if error.code != "bad-source":
+                raise
             self.rows.gaps.append(Gap(f"{self.rows.section} of Linux", "what another system's tells"))
             self.section = None
 

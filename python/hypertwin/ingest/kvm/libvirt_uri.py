@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 import polars as pl
 
-from hypertwin.errors import HypertwinError, MissingLibraryError, Mistake, ScenarioError, UnreachableError
+from hypertwin.errors import HypertwinError, MissingLibraryError, UnreachableError, fail, short
 from hypertwin.ingest import address, outside, telemetry
 from hypertwin.ingest.address import Address
 from hypertwin.ingest.inventory import Assumption, Datastore, Demand, Host, Inventory, VirtualDisk, Vm, grouped
@@ -155,7 +155,7 @@ def _frames(site: Site, aim: Target, reading: Reading, stack: ExitStack) -> Iter
 
 
 def target(text: str, seconds: float, interval: float) -> Target:
-    """A URI, with `seconds` and `interval` where its query does not say. Raises BadAddressError."""
+    """A URI, with `seconds` and `interval` where its query does not say. Raises SourceError."""
     parsed = address.parse(text, SCHEMES, ALLOWED, local=True)
     if not parsed.path:
         _refuse_uri(str(parsed), ALLOWED, "qemu:///system is this machine; test:///default is libvirt's example")
@@ -168,7 +168,7 @@ def target(text: str, seconds: float, interval: float) -> Target:
             continue
         number, (least, most) = outside.number(value), limits[key]
         if number is None or not least <= number <= most:
-            _refuse_uri(f"{key}={outside.short(value, 20)}", f"{key} from {least:g} to {most:.0f}", "in seconds")
+            _refuse_uri(f"{key}={short(value, 20)}", f"{key} from {least:g} to {most:.0f}", "in seconds")
         values[key] = number
     query = urlencode(rest, safe="/:", quote_via=quote)
     bare = replace(parsed, query="")
@@ -178,7 +178,7 @@ def target(text: str, seconds: float, interval: float) -> Target:
 
 
 def _refuse_uri(value: str, allowed: str, hint: str) -> NoReturn:
-    raise ScenarioError.of([Mistake("bad-address", "", value, allowed, hint)])
+    fail("bad-address", "", value, allowed, hint)
 
 
 def _library() -> Any:
@@ -225,7 +225,7 @@ def connected(aim: Target) -> Iterator[Any]:
 
 
 def _unreachable(aim: Target, error: Exception) -> UnreachableError:
-    said = outside.short(outside.name(str(error)), 200)
+    said = short(outside.name(str(error)), 200)
     return UnreachableError(f"{aim.shown}: {said}\n  hint: does virsh -r -c {aim.shown} list work?")
 
 

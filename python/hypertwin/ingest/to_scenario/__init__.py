@@ -9,7 +9,6 @@
 | `rules.py` | placement rules |
 | `notes.py` | what was assumed, changed and left out; the description and the summary |
 | `names.py` | keys from names |
-| `limits.py` | how much of everything a scenario takes |
 | `yaml_text.py` | the scenario as text: quantities, quotes, layout |
 """
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import Host, Inventory
-from hypertwin.ingest.to_scenario import limits, names
-from hypertwin.ingest.to_scenario.hypervisor import nearest_hypervisor
-from hypertwin.ingest.to_scenario.notes import Notes
+from hypertwin.ingest.to_scenario import hypervisor, names
+from hypertwin.ingest.to_scenario.notes import Notes, too_many
 from hypertwin.ingest.to_scenario.yaml_text import Quoted, frequency, memory_size
+from hypertwin.language import Hypervisor, hypervisors, limits
 
 DEFAULT_CLOCK_HZ = 2_500_000_000
 MIB = 2**20
@@ -48,9 +48,9 @@ class ScenarioHost:
         return self.sockets * self.cores_per_socket * self.clock_hz
 
     @property
-    def is_esxi(self) -> bool:
-        """Whether the scenario takes its hypervisor for ESXi."""
-        return self.hypervisor.startswith("esxi")
+    def options(self) -> Hypervisor:
+        """What can be set on its hypervisor."""
+        return hypervisors()[self.hypervisor]
 
     def entry(self) -> dict[str, Any]:
         """Its entry under `hosts`."""
@@ -87,8 +87,8 @@ def convert(inventory: Inventory, notes: Notes) -> dict[str, ScenarioHost]:
         outside.refuse(
             inventory.source, "", value if inventory.hosts else "no host", "at least one host", hint, "source-lacks"
         )
-    if len(usable) > limits.MOST_ENTRIES:
-        limits.too_many(inventory.source, "hosts", len(usable), limits.MOST_ENTRIES)
+    if len(usable) > limits().host_groups:
+        too_many(inventory.source, "hosts", len(usable), limits().host_groups)
     keys = names.keys(names.short_host_names(list(usable)), "host")
     return {
         name: replace(host, key=key, label=outside.name(name))
@@ -97,18 +97,19 @@ def convert(inventory: Inventory, notes: Notes) -> dict[str, ScenarioHost]:
 
 
 def _convert(host: Host, notes: Notes) -> ScenarioHost | None:
+    most = limits()
     cores, nodes = host.sockets * host.cores_per_socket, host.sockets
     if host.numa_nodes and host.numa_nodes != host.sockets:
-        if 1 <= host.numa_nodes <= limits.MOST_SOCKETS and cores % host.numa_nodes == 0:
+        if 1 <= host.numa_nodes <= most.sockets and cores % host.numa_nodes == 0:
             nodes = host.numa_nodes
             notes.host(host.name, "more or fewer NUMA nodes than sockets: each node is written as a socket")
         else:
             notes.host(host.name, "NUMA nodes that do not divide its cores: each socket is taken for one")
-    if not (1 <= nodes <= limits.MOST_SOCKETS and cores >= 1 and cores // nodes <= limits.MOST_CORES):
+    if not (1 <= nodes <= most.sockets and cores >= 1 and cores // nodes <= most.cores_per_socket):
         notes.host(host.name, f"left out: {host.sockets} sockets of {host.cores_per_socket} cores")
         return None
     memory = host.memory_bytes // nodes // MIB * MIB
-    if not limits.LEAST_MEMORY <= memory <= limits.MOST_MEMORY:
+    if not most.least_memory_bytes <= memory <= most.memory_bytes:
         notes.host(host.name, "left out: no plausible memory")
         return None
     threads = min(max(host.threads_per_core, 1), 2)
@@ -120,12 +121,13 @@ def _convert(host: Host, notes: Notes) -> ScenarioHost | None:
 
 
 def _clock_hz(host: Host, notes: Notes) -> int:
-    if host.clock_hz is not None and limits.LEAST_CLOCK_HZ <= host.clock_hz <= limits.MOST_CLOCK_HZ:
+    least, most = limits().least_clock_hz, limits().clock_hz
+    if host.clock_hz is not None and least <= host.clock_hz <= most:
         return round(host.clock_hz)
     found = _MODEL_CLOCK.search(host.cpu_model or "")
     if found:
         hz = float(found[1]) * (1e9 if found[2] in "gG" else 1e6)
-        if limits.LEAST_CLOCK_HZ <= hz <= limits.MOST_CLOCK_HZ:
+        if least <= hz <= most:
             notes.host(host.name, "clock from the name of the CPU model")
             return round(hz)
     notes.host(host.name, "clock not known: 2.5 GHz assumed")
@@ -133,9 +135,7 @@ def _clock_hz(host: Host, notes: Notes) -> int:
 
 
 def _hypervisor(host: Host, notes: Notes) -> str:
-    written = outside.name(host.hypervisor or "")
-    name, exact = nearest_hypervisor(written)
-    if not exact:
-        said = f"hypervisor {outside.short(written, 60)}" if written else "hypervisor not known"
-        notes.host(host.name, f"{said}: taken for {name}")
+    name, note = hypervisor.nearest(host.hypervisor or "")
+    if note is not None:
+        notes.host(host.name, note)
     return name

@@ -3,36 +3,81 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from dataclasses import dataclass
 
-ESXI = {
-    **{(5, 0): "esxi-5.0", (5, 1): "esxi-5.1", (5, 5): "esxi-5.5", (6, 0): "esxi-6.0", (6, 5): "esxi-6.5"},
-    **{(6, 7): "esxi-6.7", (7, 0): "esxi-7.0", (8, 0): "esxi-8.0", (9, 0): "esxi-9.0"},
-}
-"""First release of each scheduler that scenarios know; 7.0.2 (`esxi-7.0u2`) is told apart below."""
-LINUX = {(6, 6): "linux-6.6", (6, 12): "linux-6.12"}
+from hypertwin.errors import short
+from hypertwin.ingest import outside
+from hypertwin.language import hypervisors
 
-_VERSION = re.compile(r"(?<![0-9.])([0-9]{1,3})\.([0-9]{1,3})(?:\.([0-9]{1,3}))?")
+DEFAULT = "esxi-8.0"
+"""Of a host that does not say what it runs."""
+
+_VERSION = r"(?<![0-9.])([0-9]{1,3})\.([0-9]{1,3})(?:\.([0-9]{1,3}))?"
+_ANY_VERSION = re.compile(_VERSION)
+_KERNEL = re.compile(rf"\bkernel\W{{1,3}}{_VERSION}")
+_ESXI = re.compile(r"esx")
+_LINUX = re.compile(r"linux|qemu|kvm|pve|proxmox|libvirt|test")
 
 
-def nearest_hypervisor(text: str) -> tuple[str, bool]:
-    """The scenario's name for a hypervisor as its system calls it, and whether it is that one."""
-    version = _VERSION.search(text)
+@dataclass(frozen=True)
+class Product:
+    """A product that scenarios do not know by name."""
+
+    name: str
+    words: re.Pattern[str]
+    """In what its hosts say, in lower case."""
+    family: str
+    is_modelled: bool
+    """Whether the family's model is the product's own scheduler, and not just the nearest there is."""
+
+
+PRODUCTS = (
+    Product("Nutanix AHV", re.compile(r"\bahv\b|acropolis"), "linux", is_modelled=True),
+    # like ESXi it has reserves, limits and weights for each VM
+    Product("Microsoft Hyper-V", re.compile(r"hyper-?v\b|windows|azure"), "esxi", is_modelled=False),
+    # like Linux it has weights and caps, and no reservations
+    Product("Xen", re.compile(r"\bxen|xcp-ng|citrix|oracle vm"), "linux", is_modelled=False),
+)
+
+
+def nearest(text: str) -> tuple[str, str | None]:
+    """The scenario's hypervisor for what a host says that it runs, and a note unless it is that one."""
+    said = outside.name(text)
+    lower = said.lower()
+    version = _KERNEL.search(lower) or _ANY_VERSION.search(lower)
     numbers = (int(version[1]), int(version[2]), int(version[3] or 0)) if version else None
-    lower = text.lower()
-    if "esx" in lower and numbers is not None:
-        if (7, 0, 2) <= numbers < (8,):
-            return "esxi-7.0u2", True
-        return _at_most(ESXI, numbers)
-    if "linux" in lower and numbers is not None:
-        return _at_most(LINUX, numbers)
-    if any(word in lower for word in ("linux", "qemu", "kvm", "pve", "proxmox", "libvirt", "test")):
-        return "linux-6.12", False
-    return "esxi-8.0", False
+    if not said:
+        return DEFAULT, f"hypervisor not known: taken for {DEFAULT}"
+    product = next((product for product in PRODUCTS if product.words.search(lower)), None)
+    if _ESXI.search(lower):
+        name, exact = _at_most("esxi", numbers) if numbers is not None else (DEFAULT, False)
+    elif product is not None:
+        name = DEFAULT if product.family == "esxi" else _newest(product.family)
+        if product.is_modelled:
+            return name, f"{product.name} is KVM, its kernel is not known: taken for {name}"
+        return name, f"{product.name} is not modelled: {name} stands in for it"
+    elif numbers is not None and ("linux" in lower or _KERNEL.search(lower)):
+        name, exact = _at_most("linux", numbers)
+    elif _LINUX.search(lower):
+        name, exact = _newest("linux"), False
+    elif "vmware" in lower or "vsphere" in lower:
+        name, exact = DEFAULT, False
+    else:
+        return DEFAULT, f"hypervisor {short(said, 60)} is not known: {DEFAULT} stands in for it"
+    return name, None if exact else f"hypervisor {short(said, 60)}: taken for {name}"
 
 
-def _at_most(known: Mapping[tuple[int, int], str], numbers: tuple[int, int, int]) -> tuple[str, bool]:
-    """The newest of `known` that is not newer, else the oldest; exact if major and minor are the same."""
-    older = [version for version in known if version <= numbers[:2]]
-    nearest = max(older, default=min(known))
-    return known[nearest], nearest == numbers[:2]
+def _versions(family: str) -> dict[tuple[int, int, int], str]:
+    return {each.version: each.name for each in hypervisors().values() if each.family == family}
+
+
+def _newest(family: str) -> str:
+    known = _versions(family)
+    return known[max(known)]
+
+
+def _at_most(family: str, numbers: tuple[int, int, int]) -> tuple[str, bool]:
+    """The newest of a family that is not newer, else the oldest; exact if major and minor version are the same."""
+    known = _versions(family)
+    nearest = max((version for version in known if version <= numbers), default=min(known))
+    return known[nearest], nearest[:2] == numbers[:2]

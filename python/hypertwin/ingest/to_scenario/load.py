@@ -15,9 +15,8 @@ from typing import Any
 from hypertwin.ingest.inventory import Vm
 from hypertwin.ingest.to_scenario import names
 from hypertwin.ingest.to_scenario.hosts import DEFAULT_CLOCK_HZ, ScenarioHost
-from hypertwin.ingest.to_scenario.limits import hz
 from hypertwin.ingest.to_scenario.notes import Notes
-from hypertwin.ingest.to_scenario.yaml_text import duration, rounded
+from hypertwin.ingest.to_scenario.yaml_text import duration, plausible_hz, rounded
 
 BURST_CYCLES = 10_000_000
 """Cycles of a mean burst: 4 ms at 2.5 GHz [an assumption of this project]."""
@@ -50,7 +49,7 @@ class Workloads:
         demand = vm.demand
         if demand is None or not math.isfinite(demand.cpu_mhz) or demand.cpu_mhz < 0:
             self._notes.vm(vm.name, "no measured demand: 5 % of the vCPUs assumed", named=False)
-            self.entries.setdefault("assumed", _open())
+            self.entries.setdefault("assumed", open_load())
             return "assumed", rounded(LIGHT_LOAD * vm.vcpus * clock_hz / 1e9)
         iops = demand.iops if demand.iops is not None and math.isfinite(demand.iops) else None
         if iops is not None and not 0 <= iops <= MOST_IOPS:
@@ -70,7 +69,7 @@ class Workloads:
         else:
             load = rounded(max(demand.cpu_mhz / 1000, 0.001 if iops else 0))
             rate = max(1e9 / BURST_CYCLES, math.ceil((iops or 0) / load / IOS_PER_BURST) if load else 0)
-            workload, shared = _open(rate), "measured"
+            workload, shared = open_load(rate), "measured"
             per_transaction = (iops or 0) / load / rate if load else 0
         if iops:
             own = names.free(key, self._keys)
@@ -86,7 +85,7 @@ def _crowded_hosts(vms: Iterable[Vm], hosts: dict[str, ScenarioHost], notes: Not
     wanted: Counter[str] = Counter()
     for vm in vms:
         if vm.host in hosts and vm.demand is not None:
-            wanted[vm.host] += hz(vm.demand.cpu_mhz)
+            wanted[vm.host] += plausible_hz(vm.demand.cpu_mhz)
     crowded = {name for name, demand in wanted.items() if demand > OPEN_HOST_UP_TO * hosts[name].capacity_hz}
     for name in sorted(crowded):
         text = "machines demand more than 85 % of its cores: their load is closed, so that it cannot pile up"
@@ -94,7 +93,7 @@ def _crowded_hosts(vms: Iterable[Vm], hosts: dict[str, ScenarioHost], notes: Not
     return crowded
 
 
-def _open(rate_per_s: float = 1e9 / BURST_CYCLES) -> dict[str, Any]:
+def open_load(rate_per_s: float = 1e9 / BURST_CYCLES) -> dict[str, Any]:
     """Bursts that come whatever happens to earlier ones; a load of 1 is 1 GHz."""
     return {
         "arrivals": {"open": {"rate": f"{rate_per_s:.0f} /s"}},

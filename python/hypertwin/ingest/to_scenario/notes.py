@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import Assumption, Inventory, Vm
 
 MOST_DESCRIPTION = 9_000
-"""Characters of a scenario's description; the schema allows 10,000."""
+"""Characters of the notes in a scenario's description, which may have 10,000."""
 NAMES_IN_DESCRIPTION = 8
 """Names that one line of the description lists."""
 
@@ -91,6 +91,12 @@ def summary(inventory: Inventory, scenario: Mapping[str, Any], assumptions: Iter
         *(f"assumed: {_line(each.subject)}: {_line(each.text)}" for each in assumptions),
         *(f"missing: {_line(gap.what)}, which costs {_line(gap.costs)}" for gap in inventory.gaps),
     ]
+
+
+def too_many(source: str, what: str, count: int, most: int) -> NoReturn:
+    """Raise the `SourceError` for an inventory with more of something than a scenario takes."""
+    hint = "import one cluster at a time"
+    outside.refuse(source, "", f"{count} {what}", f"at most {most} {what}", hint, "source-too-large")
 
 
 def _line(text: str) -> str:

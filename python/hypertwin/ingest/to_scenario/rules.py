@@ -8,9 +8,9 @@ from typing import Any
 from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import Rule, Vm
 from hypertwin.ingest.to_scenario.hosts import ScenarioHost
-from hypertwin.ingest.to_scenario.limits import MOST_ENTRIES
 from hypertwin.ingest.to_scenario.notes import Notes
 from hypertwin.ingest.to_scenario.yaml_text import Quoted
+from hypertwin.language import limits
 
 ABOUT_VMS = ("keep-together", "keep-apart")
 ABOUT_HOSTS = ("run-on", "not-on")
@@ -23,6 +23,7 @@ def convert(
     keys: dict[str, list[str]] = {}
     for key, vm in vms:
         keys.setdefault(vm.name, []).append(key)
+    most = limits()
     made: list[dict[str, Any]] = []
     for rule in rules:
         about_hosts = rule.kind in ABOUT_HOSTS
@@ -32,11 +33,11 @@ def convert(
             notes.rule(rule.name, "left out: of an unknown kind")
         elif not ruled or (about_hosts and not on) or (not about_hosts and len(ruled) < 2):
             notes.rule(rule.name, "left out: fewer machines or hosts in the scenario than it is about")
-        elif len(made) == MOST_ENTRIES:
-            notes.rule(rule.name, f"left out: more than {MOST_ENTRIES}", named=False)
+        elif len(made) == most.rules:
+            notes.rule(rule.name, f"left out: more than {most.rules}", named=False)
         else:
             entry: dict[str, Any] = {"name": Quoted(outside.name(rule.name) or "(without a name)")}
-            entry |= {"kind": rule.kind, "vms": ruled[:MOST_ENTRIES]}
+            entry |= {"kind": rule.kind, "vms": ruled[: most.rule_names]}
             if about_hosts:
                 entry["hosts"] = on
             if rule.mandatory:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from hypertwin import _core
+from hypertwin.errors import short
 from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import Inventory, Vm
-from hypertwin.ingest.to_scenario import limits
 from hypertwin.ingest.to_scenario.hosts import ScenarioHost
-from hypertwin.ingest.to_scenario.load import Workloads
-from hypertwin.ingest.to_scenario.notes import Notes
-from hypertwin.ingest.to_scenario.yaml_text import Quoted, frequency, memory_size
+from hypertwin.ingest.to_scenario.load import Workloads, open_load
+from hypertwin.ingest.to_scenario.notes import Notes, too_many
+from hypertwin.ingest.to_scenario.yaml_text import Quoted, frequency, memory_size, plausible_hz
+from hypertwin.language import limits
 
 Hosts = dict[str, ScenarioHost]
 """The scenario's hosts, by their name in the inventory."""
@@ -43,11 +46,12 @@ def kept(inventory: Inventory, hosts: Hosts, notes: Notes) -> list[Vm]:
             found.append(replace(vm, memory_bytes=host.memory_bytes))
             continue
         found.append(vm)
-    if len(found) > limits.MOST_ENTRIES:
-        limits.too_many(inventory.source, "machines that are on", len(found), limits.MOST_ENTRIES)
+    most = limits()
+    if len(found) > most.vm_groups:
+        too_many(inventory.source, "machines that are on", len(found), most.vm_groups)
     vcpus = sum(vm.vcpus for vm in found)
-    if vcpus > limits.MOST_VCPUS_OF_ALL:
-        limits.too_many(inventory.source, "vCPUs of machines that are on", vcpus, limits.MOST_VCPUS_OF_ALL)
+    if vcpus > most.vcpus:
+        too_many(inventory.source, "vCPUs of machines that are on", vcpus, most.vcpus)
     _note_overcommitted_memory(found, hosts, notes)
     return found
 
@@ -57,7 +61,8 @@ def _why_left_out(vm: Vm, host: ScenarioHost | None, hosts: Hosts) -> str | None
         return "templates"
     if not vm.powered_on:
         return "not powered on"
-    if not (1 <= vm.vcpus <= limits.MOST_VCPUS and limits.LEAST_MEMORY <= vm.memory_bytes <= limits.MOST_MEMORY):
+    most = limits()
+    if not (1 <= vm.vcpus <= most.vcpus_per_vm and most.least_memory_bytes <= vm.memory_bytes <= most.memory_bytes):
         return "no plausible number of vCPUs or size of memory"
     if all(vm.vcpus > each.logical_cpus for each in ((host,) if host is not None else hosts.values())):
         return "more vCPUs than its host has logical CPUs"
@@ -95,13 +100,13 @@ def _reservations(vms: Iterable[tuple[str, Vm]], hosts: Hosts, notes: Notes) -> 
     """The reservation of each VM that has one, in Hz; no host has more reserved than it can give."""
     asked: dict[str, dict[str, int]] = {}
     for key, vm in vms:
-        hz = limits.hz(vm.reservation_mhz)
+        hz = plausible_hz(vm.reservation_mhz)
         if not hz:
             continue
         host = hosts.get(vm.host or "")
         if host is None:
             notes.vm(vm.name, "reservation left out: it is not known on which host")
-        elif not host.is_esxi:
+        elif not host.options.reservations:
             notes.vm(vm.name, "reservation left out: Linux has none for CPU")
         else:
             asked.setdefault(vm.host or "", {})[key] = hz
@@ -147,7 +152,7 @@ def _size(vm: Vm, candidates: Iterable[ScenarioHost], notes: Notes) -> dict[str,
             notes.vm(vm.name, "cores per socket left out: they do not divide its vCPUs")
     entry["memory"] = memory_size(vm.memory_bytes)
     if vm.cpu_hot_add:
-        if any(host.is_esxi for host in candidates):
+        if any("cpu_hot_add" in host.options.vm for host in candidates):
             entry["cpu_hot_add"] = True
         else:
             notes.vm(vm.name, "CPU hot-add left out: an option of ESXi")
@@ -162,7 +167,7 @@ def _entitlement(vm: Vm, reservation_hz: int, notes: Notes) -> dict[str, Any]:
         entry["shares"] = shares
     if reservation_hz:
         entry["reservation"] = frequency(reservation_hz)
-    limit_hz = limits.hz(vm.limit_mhz)
+    limit_hz = plausible_hz(vm.limit_mhz)
     if limit_hz:
         if limit_hz < reservation_hz:
             notes.vm(vm.name, "limit under the reservation: raised to it")
@@ -190,10 +195,10 @@ def _numa(vm: Vm, host: ScenarioHost | None, notes: Notes) -> dict[str, Any]:
     """The options of virtual NUMA that its host's hypervisor has, with values that make sense."""
     sound: dict[str, Any] = {}
     for option, value in vm.numa.items():
-        if host is not None and _numa_is_sound(option, value, vm, host):
+        if host is not None and _is_accepted(option, value, vm, host):
             sound[option] = tuple(value) if isinstance(value, list | tuple) else value
         else:
-            name = outside.short(outside.name(str(option)), 40)
+            name = short(outside.name(str(option)), 40)
             notes.vm(vm.name, f"numa.{name} left out: not for its host")
     if "nodes" in sound and len(sound["nodes"]) != len(sound.get("cells", ())):
         del sound["nodes"]
@@ -201,43 +206,14 @@ def _numa(vm: Vm, host: ScenarioHost | None, notes: Notes) -> dict[str, Any]:
     return sound
 
 
-def _numa_is_sound(option: str, value: object, vm: Vm, host: ScenarioHost) -> bool:
+def _is_accepted(option: str, value: object, vm: Vm, host: ScenarioHost) -> bool:
     """Whether a scenario takes this option of `vms.NAME.numa`, with this value, for a VM on this host."""
-    linux, since_65, since_80 = not host.is_esxi, host.hypervisor >= "esxi-6.5", host.hypervisor >= "esxi-8.0"
-
-    def flag(value: object) -> bool:
-        return isinstance(value, bool)
-
-    def whole(value: object, most: int = limits.MOST_VCPUS, least: int = 1) -> bool:
-        return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
-
-    def several(value: object) -> bool:
-        return isinstance(value, list | tuple) and 1 <= len(value) <= 128
-
-    def host_shape(value: object) -> bool:
-        return (
-            isinstance(value, dict)
-            and value.keys() == {"sockets", "cores_per_socket"}
-            and whole(value["sockets"], limits.MOST_SOCKETS)
-            and whole(value["cores_per_socket"], limits.MOST_CORES)
-        )
-
-    def cells(value: Any) -> bool:
-        return several(value) and all(whole(cell) for cell in value) and sum(value) == vm.vcpus
-
-    def nodes(value: Any) -> bool:
-        return several(value) and all(whole(node, host.sockets - 1, 0) for node in value)
-
-    options: dict[str, tuple[bool, Callable[[object], bool]]] = {
-        "prefer_ht": (host.is_esxi, flag),
-        "follow_cores_per_socket": (host.is_esxi and since_65, flag),
-        "vcpu_min": (host.is_esxi, whole),
-        "max_per_virtual_node": (host.is_esxi, whole),
-        "cores_per_node": (host.is_esxi and since_80, whole),
-        "expose_on_cpu_hot_add": (host.is_esxi and since_80, flag),
-        "sized_on": (host.is_esxi and not since_80, host_shape),
-        "cells": (linux, cells),
-        "nodes": (linux, nodes),
-    }
-    available, sound = options.get(option, (False, flag))
-    return available and sound(value)
+    if option not in host.options.numa or value in ([], ()):
+        return False
+    entry = {"vcpus": vm.vcpus, "memory": memory_size(vm.memory_bytes), "workload": "any", "numa": {option: value}}
+    scenario = {"hosts": {"host": host.entry()}, "vms": {"vm": entry}, "workloads": {"any": open_load()}}
+    try:
+        _core.validate(json.dumps({"name": "one-vm", **scenario}))
+    except _core.ScenarioMistakes as error:
+        return {mistake["code"] for mistake in json.loads(error.args[0])} == {"nodes-not-cells"}
+    return True

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import yaml
+
+MOST_MHZ = 1e9
 
 
 class Quoted(str):
@@ -32,6 +35,11 @@ def to_yaml(scenario: Mapping[str, Any]) -> str:
     return yaml.dump(
         dict(scenario), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110, default_flow_style=False
     )
+
+
+def plausible_hz(mhz: float | None) -> int:
+    """Whole Hz of a plausible number of MHz, else 0."""
+    return round(mhz * 1e6) if mhz is not None and math.isfinite(mhz) and 0 < mhz <= MOST_MHZ else 0
 
 
 def frequency(hz: int) -> str:

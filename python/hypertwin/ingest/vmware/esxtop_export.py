@@ -32,7 +32,6 @@ class ExportError(HypertwinError):
     """The samples do not fit the format, or a file cannot be written."""
 
     code = "export-failed"
-    exit_code = 2
 
 
 @dataclass(frozen=True)

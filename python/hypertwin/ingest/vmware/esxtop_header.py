@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hypertwin.errors import short
 from hypertwin.ingest import outside, telemetry
 from hypertwin.ingest.outside import Gap
 from hypertwin.ingest.vmware import esxtop_counters as counters
@@ -132,7 +133,7 @@ def read(line: bytes, path: Path) -> Plan:
     if not columns:
         first = next((text for text in fields[1:] if text.strip()), "no column")
         hint = "record with esxtop itself; counters of Windows, or translated ones, are not known"
-        outside.refuse(path, outside.short(first), "no known counter", "counters of esxtop, in English", hint, line=1)
+        outside.refuse(path, short(first), "no known counter", "counters of esxtop, in English", hint, line=1)
     plan = Plan(int(time["bias"] or 0), last)
     by_host: dict[str, list[Column]] = {}
     for column in columns:

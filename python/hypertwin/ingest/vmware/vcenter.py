@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from hypertwin.errors import short
 from hypertwin.ingest import outside
 from hypertwin.ingest.appliances import is_storage_appliance
 from hypertwin.ingest.inventory import (
@@ -312,7 +313,7 @@ def _thin(values: dict[str, Any]) -> dict[str, Any]:
     settings = values.pop("config.extraConfig", None)
     if isinstance(settings, list):
         values["config.extraConfig"] = {
-            key: outside.short(str(option.value))
+            key: short(str(option.value))
             for option in settings
             if (key := str(_get(option, "key")).lower()) in NUMA_SETTINGS
         }

@@ -80,7 +80,7 @@ class Subject:
 
 
 def read(text: str) -> Reading:
-    """The reading of the counters at an address. Raises BadAddressError; the frames raise what `vsphere` does."""
+    """The reading of the counters at an address. Raises SourceError; the frames raise what `vsphere` does."""
     address, _ = vsphere.read_address(text)
     reading = Reading(str(address), "vcenter", iter(()))
     reading.frames = _frames(text, reading)

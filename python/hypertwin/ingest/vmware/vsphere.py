@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, unquote
 
-from hypertwin.errors import HypertwinError, UnreachableError
+from hypertwin.errors import HypertwinError, UnreachableError, short
 from hypertwin.ingest import address as addresses
 from hypertwin.ingest import outside
 from hypertwin.ingest.address import Address
@@ -160,7 +160,7 @@ class Session:
 
 
 def read_address(text: str) -> tuple[Address, Options]:
-    """The address and its options. Raises BadAddressError for an address without a user or with an unknown option."""
+    """The address and its options. Raises SourceError for an address without a user or with an unknown option."""
     address = addresses.parse(text, (SCHEME,))
     if not address.user:
         refuse_address(str(address), f"{SCHEME}://USER@HOST", "name a user; the read-only role is enough")
@@ -180,19 +180,19 @@ def read_address(text: str) -> tuple[Address, Options]:
     values = {}
     for key, text_value in given.items():
         if key not in readers:
-            refuse_address(f"option {outside.short(key)!r}", " or ".join(readers), "check its spelling")
+            refuse_address(f"option {short(key)!r}", " or ".join(readers), "check its spelling")
         values[named.get(key, key)] = readers[key](text_value)
     return address, Options(**values)
 
 
 def refuse_address(value: str, allowed: str, hint: str) -> None:
-    """Raise a BadAddressError for this value."""
+    """Raise a SourceError for this value."""
     outside.refuse("", "", value, allowed, hint, "bad-address")
 
 
 def _switch(text: str) -> bool:
     if text not in ("0", "1"):
-        refuse_address(f"insecure={outside.short(text)}", "insecure=0 or insecure=1", "check the option")
+        refuse_address(f"insecure={short(text)}", "insecure=0 or insecure=1", "check the option")
     return text == "1"
 
 
@@ -206,7 +206,7 @@ def _file(text: str) -> Path:
 def _hours(text: str) -> float:
     hours = outside.number(text)
     if hours is None or not 0 < hours <= 24 * 366:
-        refuse_address(f"hours={outside.short(text)}", "hours=H, more than 0 and at most 8784", "check the option")
+        refuse_address(f"hours={short(text)}", "hours=H, more than 0 and at most 8784", "check the option")
         raise AssertionError
     return hours
 
@@ -214,7 +214,7 @@ def _hours(text: str) -> float:
 def _interval(text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,5}", text) or not 20 <= int(text) <= 86_400:
         allowed = "interval=S in seconds, from 20 to 86400"
-        refuse_address(f"interval={outside.short(text)}", allowed, "20 is real time; 300, 1800, 7200, 86400 are usual")
+        refuse_address(f"interval={short(text)}", allowed, "20 is real time; 300, 1800, 7200, 86400 are usual")
     return int(text)
 
 

@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.conftest import needs
+from tests.conftest import needs, refused
 from tests.reading import mutants, read, series, survives, times
-
-from hypertwin.errors import BadSourceError, NotAFileError, SourceLacksError, SourceTooLargeError
 
 SYSBENCH_1_0 = """\
 sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)
@@ -259,16 +257,16 @@ def test_the_text_of_fio(tmp_path):
 
 
 def test_json_of_fio_that_is_cut_off_nested_or_large(tmp_path):
-    with pytest.raises(SourceLacksError):
+    with refused("source-lacks"):
         read(tmp_path / "fio.json", _fio(_job())[:-300])
-    with pytest.raises(BadSourceError, match="nesting"):
+    with refused("bad-source", match="nesting"):
         read(tmp_path / "fio.json", '{"fio version": ' + "[" * 200_000)
-    with pytest.raises(BadSourceError):
+    with refused("bad-source"):
         read(tmp_path / "fio.json", '{"fio version" "x"}' + " " * 200)
-    with pytest.raises(SourceTooLargeError, match="jobs"):
+    with refused("source-too-large", match="jobs"):
         read(tmp_path / "fio.json", _fio(*[{"jobname": str(at)} for at in range(2_001)]))
     for value in (10**400, float("nan"), float("inf"), -1, "9", None, [], True):
-        with pytest.raises(SourceLacksError):
+        with refused("source-lacks"):
             read(tmp_path / "fio.json", _fio({"jobname": "x", "read": {"iops": value, "bw": value}}))
 
 
@@ -355,7 +353,7 @@ def test_a_folder_of_hcibench(tmp_path):
         assert series(table, test, "iops") == [123456.78]
         assert series(table, f"{test}/vm/hci-fio-ds-1", "read_iops") == [300]
         assert series(table, test, "utilization_pct") == [40.5]
-    with pytest.raises(NotAFileError):
+    with refused("not-a-file"):
         read(tmp_path)
     (folder / "none-res.txt").write_text("All the VMs finished testing early, no results summarized\n")
     reading, _ = read(folder)
@@ -422,7 +420,7 @@ def test_forms_of_one_run_of_fio_agree(tmp_path):
 
 @pytest.mark.parametrize("unit", ["IB/s", "KıB/s", "XB/s", "B"])
 def test_a_unit_that_is_none_is_no_bandwidth(tmp_path, unit):
-    with pytest.raises(SourceLacksError):
+    with refused("source-lacks"):
         read(tmp_path / "fio.txt", FIO_2_TEXT.replace("KB/s", unit))
 
 

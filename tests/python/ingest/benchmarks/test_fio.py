@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.conftest import refused
 
 from hypertwin import scenario, simulate
-from hypertwin.errors import BadFioError, ScenarioError
+from hypertwin.errors import ScenarioError
 from hypertwin.ingest.benchmarks import fio
 
 JOB = """\
@@ -106,7 +107,7 @@ def test_keys_and_what_they_mean(lines, path, value, tmp_path):
     ],
 )
 def test_a_job_with_a_mistake_says_where(text, path, said, tmp_path):
-    with pytest.raises(BadFioError) as caught:
+    with refused("bad-fio") as caught:
         _made(text, tmp_path)
     (mistake,) = caught.value.mistakes
     assert (mistake.path, mistake.file) == (path, str(tmp_path / "job.fio"))

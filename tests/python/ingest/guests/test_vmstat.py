@@ -9,10 +9,8 @@ import subprocess
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.conftest import needs
+from tests.conftest import needs, refused
 from tests.reading import mutants, read, series, survives, times
-
-from hypertwin.errors import BadSourceError, SourceLacksError
 
 PLAIN = """\
 procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
@@ -134,12 +132,12 @@ def test_what_stands_before_and_between_rows_does_not_matter(tmp_path):
     ids=["AIX", "Solaris", "FreeBSD"],
 )
 def test_other_systems_are_refused(header, tmp_path):
-    with pytest.raises(BadSourceError, match="vmstat of Linux"):
+    with refused("bad-source", match="vmstat of Linux"):
         read(tmp_path / "unix", header + " 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n")
 
 
 def test_a_single_average_since_boot_is_nothing(tmp_path):
-    with pytest.raises(SourceLacksError, match="no measurements"):
+    with refused("source-lacks", match="no measurements"):
         read(tmp_path / "once", "\n".join(PLAIN.splitlines()[:3]))
 
 

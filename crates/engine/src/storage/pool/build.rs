@@ -100,7 +100,7 @@ fn pool(id: PoolId, name: &str, spec: &StoragePool, site: &Site, shared: &mut Sh
         rebuild: RebuildQueue::new(&spec.rebuild, hosts.len()),
         stream,
         history: History::default(),
-        raw_capacity: spec.raw_capacity(group).bytes(),
+        raw_capacity: spec.raw_capacity(group.count).bytes(),
         count: Counters::default(),
         requests: PerIo::new(),
         tasks: PerIo::new(),

@@ -1,13 +1,13 @@
-//! Distributed storage in the scenario: pools of disks in hosts, and what fails when.
+//! Pools of distributed storage: disks in hosts, and the software that keeps copies or parity on them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::array::DiskKind;
+use super::defaults::{mebibyte, one};
+use super::shape::plain_enum;
 use crate::quantity::{Bandwidth, Bytes, Duration};
 use crate::redundancy::Redundancy;
-use crate::scenario::HostGroup;
-use crate::schema::plain_enum;
-use crate::storage::DiskKind;
 
 /// Disks of a group of hosts, pooled by software that keeps copies or parity of everything on several of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -61,7 +61,7 @@ pub struct StoragePool {
     #[serde(default)]
     pub client: PoolClient,
     /// Added to the way between a node and a host that is none, there and back: what separate layers cost.
-    #[serde(default = "nothing")]
+    #[serde(default)]
     #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "1 s"))]
     pub layer_latency: Duration,
     /// Servers that know where everything is, on the first nodes; more than half of them must be up for repair, and for any
@@ -89,6 +89,16 @@ pub enum PoolKind {
     ChunkStore,
 }
 
+impl PoolKind {
+    /// As scenarios write it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::MirroredMesh => "mirrored-mesh",
+            Self::ChunkStore => "chunk-store",
+        }
+    }
+}
+
 /// Where machines run beside their storage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -101,6 +111,17 @@ pub enum Deployment {
     TwoLayer,
     /// On any.
     Mixed,
+}
+
+impl Deployment {
+    /// Whether machines may be on a node of the pool (`true`), or on a host that is none.
+    pub(crate) fn allows(self, node: bool) -> bool {
+        match self {
+            Self::Hci => node,
+            Self::TwoLayer => !node,
+            Self::Mixed => true,
+        }
+    }
 }
 
 /// What fails together.
@@ -168,12 +189,12 @@ pub struct PoolFlash {
     #[schemars(with = "Bandwidth", extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
     pub random_write: Option<Bandwidth>,
     /// Journal of one node: writes are acknowledged from it, and reach the devices later; 0 turns it off.
-    #[serde(default = "none")]
+    #[serde(default)]
     #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "100 TiB"))]
     pub journal: Bytes,
     /// Cache of one node for what machines on it read; 0 turns it off. A random read hits it with probability size / working
     /// sets of the machines on the node.
-    #[serde(default = "none")]
+    #[serde(default)]
     #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "100 TiB"))]
     pub read_cache: Bytes,
 }
@@ -258,95 +279,6 @@ impl Default for Rebuild {
     }
 }
 
-/// Network ports of a host for the traffic of pools. The default is two ports of 10 Gb Ethernet.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Network {
-    /// Ports in all; every pair of hosts uses one of them.
-    #[schemars(range(min = 1, max = 64))]
-    pub ports: u32,
-    /// Payload that one port carries in each direction.
-    #[schemars(extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
-    pub bandwidth: Bandwidth,
-    /// Time of a message to another host without its transfer: network stacks and switches.
-    #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "1 s"))]
-    pub latency: Duration,
-}
-
-impl Default for Network {
-    fn default() -> Self {
-        Self {
-            ports: 2,
-            bandwidth: Bandwidth::from_bytes_per_s(1_180_000_000),
-            latency: Duration::from_micros(50),
-        }
-    }
-}
-
-/// Things that fail, at one moment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Failure {
-    /// When, counted from the start of the run, warm-up included.
-    #[schemars(extend("x-minimum" = "0 s", "x-maximum" = "60 d"))]
-    pub at: Duration,
-    /// What fails together: a host (`node-2`), a disk of it (`node-2/disk-1`), its network (`node-2/link`), a rack of a pool
-    /// (`pool/rack-1`) or a metadata server (`pool/metadata-1`); numbers count from 1.
-    #[schemars(length(min = 1, max = 1_000), inner(length(min = 1, max = 160)), extend("examples" = [["node-2/disk-1"]]))]
-    pub fails: Vec<String>,
-    /// When it is back, with its data. Default: never.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Duration", extend("x-minimum" = "0 s", "x-maximum" = "60 d"))]
-    pub returns: Option<Duration>,
-}
-
-/// One thing that can fail.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Component {
-    /// A host, by name.
-    Host(String),
-    /// A disk of a node: the host's name, and the number of the disk from 0.
-    Disk(String, u32),
-    /// The network of a host.
-    Link(String),
-    /// A rack of a pool, from 0.
-    Rack(String, u32),
-    /// A metadata server of a pool, from 0.
-    Metadata(String, u32),
-}
-
-impl Component {
-    /// What an entry of `fails` says; `None` where it is malformed.
-    pub fn parse(text: &str) -> Option<Self> {
-        let Some((name, part)) = text.split_once('/') else {
-            return Some(Self::Host(text.to_owned()));
-        };
-        let name = name.to_owned();
-        let number = |prefix: &str| {
-            let digits = part.strip_prefix(prefix)?;
-            let number: u32 = digits.parse().ok()?;
-            (number > 0 && number.to_string() == digits).then(|| number - 1)
-        };
-        match part {
-            "link" => Some(Self::Link(name)),
-            _ => None
-                .or_else(|| Some(Self::Disk(name.clone(), number("disk-")?)))
-                .or_else(|| Some(Self::Rack(name.clone(), number("rack-")?)))
-                .or_else(|| Some(Self::Metadata(name, number("metadata-")?))),
-        }
-    }
-}
-
-impl PoolKind {
-    /// As scenarios write it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::MirroredMesh => "mirrored-mesh",
-            Self::ChunkStore => "chunk-store",
-        }
-    }
-}
-
 impl StoragePool {
     /// What is kept of the data.
     pub fn redundancy(&self) -> Redundancy {
@@ -378,28 +310,12 @@ impl StoragePool {
         }
     }
 
-    /// Capacity of all devices.
-    pub fn raw_capacity(&self, nodes: &HostGroup) -> Bytes {
-        let devices = u64::from(nodes.count) * u64::from(self.devices.per_node);
+    /// Capacity of all devices on `nodes` hosts.
+    pub fn raw_capacity(&self, nodes: u32) -> Bytes {
+        let devices = u64::from(nodes) * u64::from(self.devices.per_node);
         Bytes::new(self.devices.capacity.bytes().saturating_mul(devices))
     }
 }
 
 /// The fewest of which one may fail.
 const METADATA_SERVERS: u32 = 3;
-
-fn one() -> u32 {
-    1
-}
-
-fn mebibyte() -> Bytes {
-    Bytes::new(1 << 20)
-}
-
-fn none() -> Bytes {
-    Bytes::new(0)
-}
-
-fn nothing() -> Duration {
-    Duration::ZERO
-}

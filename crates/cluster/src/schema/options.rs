@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::hypervisor::Hypervisor;
-use crate::schema;
+use super::keyword;
+use crate::spec::hypervisor::Hypervisor;
 
 /// A hypervisor that scenarios know, and what can be set on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -48,7 +48,7 @@ impl HypervisorOptions {
 /// The keys of the mapping at `path`, and the schema of each.
 pub(crate) fn at(path: &[&str]) -> Option<&'static Map<String, Value>> {
     let keys: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
-    schema::keyword(&schema::at(&keys)?, "properties")?.as_object()
+    keyword(&super::at(&keys)?, "properties")?.as_object()
 }
 
 /// Those of `options` that depend on the hypervisor and that this one has.

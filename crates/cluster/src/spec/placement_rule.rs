@@ -6,9 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::mistake::Found;
-use crate::schema::plain_enum;
-use crate::semantics::Parts;
+use super::shape::plain_enum;
 
 /// A placement rule, as of vSphere DRS or Proxmox HA. It does not change a simulation; a machine whose `host` breaks it is no mistake.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -51,52 +49,5 @@ impl RuleKind {
     /// Whether it is about hosts.
     pub fn names_hosts(self) -> bool {
         matches!(self, Self::RunOn | Self::NotOn)
-    }
-}
-
-impl Parts {
-    /// That what a rule is about exists, and that it names hosts if and only if it is about some.
-    pub(crate) fn rule(&self, position: usize, rule: &PlacementRule, found: &mut Vec<Found>) {
-        let index = position.to_string();
-        let unknown = |key: &str, entry: usize, name: &str| {
-            let path = ["rules", &index, key, &entry.to_string()];
-            match key {
-                "vms" => self.unknown(path, name, key, self.vms.keys()),
-                _ => self.unknown(path, name, key, self.hosts.keys()),
-            }
-        };
-        if self.readable("vms") {
-            let absent = rule
-                .vms
-                .iter()
-                .enumerate()
-                .filter(|(_, name)| !self.vms.contains_key(*name));
-            found.extend(absent.map(|(entry, name)| unknown("vms", entry, name)));
-        }
-        if self.readable("hosts") {
-            let absent = rule
-                .hosts
-                .iter()
-                .enumerate()
-                .filter(|(_, name)| !self.hosts.contains_key(*name));
-            found.extend(absent.map(|(entry, name)| unknown("hosts", entry, name)));
-        }
-        if rule.kind.names_hosts() == rule.hosts.is_empty() {
-            let (value, allowed, hint) = match rule.hosts.len() {
-                0 => ("(missing)".to_owned(), "at least one key of hosts", "name the hosts"),
-                count => (
-                    format!("a list of {count}"),
-                    "none: only run-on and not-on are about hosts",
-                    "remove hosts",
-                ),
-            };
-            found.push(Found::new(
-                ["rules", &index, "hosts"],
-                "hosts-of-rule",
-                value,
-                allowed.to_owned(),
-                format!("{hint}, or change kind"),
-            ));
-        }
     }
 }

@@ -1,11 +1,24 @@
-//! The JSON Schema of a scenario, and questions to it.
+//! The JSON Schema of a scenario, derived from the types of [`crate::spec`], and questions to it.
+//!
+//! Boundary: it knows no scenario, only what one may be. Invariant: whatever depends on a key's range, default or
+//! hypervisor is asked here and written nowhere else.
+//!
+//! | file | what it answers |
+//! |---|---|
+//! | this one | the schema at a path, its keywords, and what is allowed there in words |
+//! | [`options`] | which hypervisor has which option |
+//! | [`places`] | where in a scenario a key belongs |
+
+pub(crate) mod options;
+pub(crate) mod places;
 
 use std::sync::LazyLock;
 
-use schemars::{Schema, generate::SchemaSettings};
-use serde_json::{Map, Value, json};
+use schemars::generate::SchemaSettings;
+use serde_json::{Value, json};
 
-use crate::scenario::Scenario;
+use crate::quantity::units_of;
+use crate::spec::scenario::Scenario;
 
 /// The schema as a value.
 pub(crate) static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
@@ -47,46 +60,6 @@ fn tidy(schema: &mut Value) {
         }
         Value::Array(items) => items.iter_mut().for_each(tidy),
         _ => {}
-    }
-}
-
-/// Turns the choice between documented constants into an `enum`, whose error lists the values.
-pub(crate) fn plain_enum(schema: &mut Schema) {
-    if let Some(Value::Array(variants)) = schema.remove("oneOf") {
-        let values = variants.iter().flat_map(|variant| match variant.get("enum") {
-            Some(Value::Array(values)) => values.clone(),
-            _ => variant.get("const").cloned().into_iter().collect(),
-        });
-        let values: Vec<Value> = values.collect();
-        schema.insert("type".to_owned(), json!("string"));
-        schema.insert("enum".to_owned(), Value::Array(values));
-    }
-}
-
-/// Turns the choice between objects of one key each into one object that takes exactly one of the keys, whose errors
-/// point into the key that was chosen.
-pub(crate) fn merge_variants(schema: &mut Schema) {
-    if let Some(Value::Array(variants)) = schema.remove("oneOf") {
-        let mut properties = Map::new();
-        for variant in &variants {
-            let description = variant.get("description");
-            for (key, value) in variant["properties"].as_object().into_iter().flatten() {
-                let mut value = value.clone();
-                if let (Some(map), Some(text)) = (value.as_object_mut(), description) {
-                    map.insert("description".to_owned(), text.clone());
-                }
-                properties.insert(key.clone(), value);
-            }
-        }
-        let keys: Vec<&str> = properties.keys().map(String::as_str).collect();
-        let allowed = format!("exactly one of the keys {}", keys.join(", "));
-        schema.insert("type".to_owned(), json!("object"));
-        schema.insert("minProperties".to_owned(), json!(1));
-        schema.insert("maxProperties".to_owned(), json!(1));
-        schema.insert("x-code".to_owned(), json!("one-of"));
-        schema.insert("x-allowed".to_owned(), json!(allowed));
-        schema.insert("properties".to_owned(), Value::Object(properties));
-        schema.insert("additionalProperties".to_owned(), json!(false));
     }
 }
 
@@ -141,7 +114,7 @@ pub(crate) fn allowed(schemas: &[&Value]) -> String {
         return text.to_owned();
     }
     if let Some(kind) = keyword(schemas, "x-quantity").and_then(Value::as_str) {
-        let (units, _) = crate::quantity::units_of(kind);
+        let (units, _) = units_of(kind);
         let bound = |name: &str| keyword(schemas, name).and_then(Value::as_str).unwrap_or("0").to_owned();
         let range = match keyword(schemas, "x-maximum") {
             Some(_) => format!(" from {} to {}", bound("x-minimum"), bound("x-maximum")),

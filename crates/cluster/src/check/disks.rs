@@ -1,0 +1,116 @@
+//! Virtual disks: that they are somewhere, and that their controllers have room for them.
+
+use super::sections::{Sections, sound};
+use crate::mistake::Issue;
+use crate::spec::controller::{ControllerKind, VDISKS_PER_CONTROLLER};
+use crate::spec::hypervisor::Family;
+use crate::spec::vm::VmGroup;
+use crate::spec::workload::Arrivals;
+
+/// That a VM without disks has no keys about them, and no workload that needs some.
+pub(super) fn place(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, vm) in sound(&sections.vms) {
+        let clean = |key: &str| sections.clean(&["vms", name, key]);
+        let workload = sections.workload_of(vm);
+        let generator = workload.is_some_and(|workload| matches!(workload.arrivals, Arrivals::Io { .. }));
+        if generator && !vm.load_steps.is_empty() && clean("load_steps") {
+            found.push(Issue::new(
+                ["vms", name, "load_steps"],
+                "not-io",
+                format!("{} steps", vm.load_steps.len()),
+                "none: an io workload keeps its I/Os outstanding throughout".to_owned(),
+                "remove it, or sweep vms.NAME.load".to_owned(),
+            ));
+        }
+        if vm.has_disks() {
+            let array = vm.array.as_ref().filter(|_| clean("array"));
+            if let Some(array) = array {
+                sections.reference(&["vms", name, "array"], array, "arrays", &sections.arrays, found);
+            }
+            continue;
+        }
+        let without = [
+            ("controller", vm.controller.map(|kind| kind.as_str().to_owned())),
+            ("controllers", (vm.controllers != 1).then(|| vm.controllers.to_string())),
+            ("vdisks", vm.vdisks.map(|count| count.to_string())),
+            ("vdisk_depth", vm.vdisk_depth.map(|depth| depth.to_string())),
+            ("ring_pages", vm.ring_pages.map(|pages| pages.to_string())),
+            ("shared_luns", vm.shared_luns.then(|| "true".to_owned())),
+            ("workload", generator.then(|| vm.workload.clone())),
+        ];
+        let without = without.into_iter().filter_map(|(key, value)| Some((key, value?)));
+        for (key, value) in without.filter(|(key, _)| clean(key) && clean("array") && clean("storage")) {
+            found.push(Issue::new(
+                ["vms", name, key],
+                "no-array",
+                value,
+                "a machine with an array or a storage".to_owned(),
+                format!("set vms.{name}.array to a key of arrays, or vms.{name}.storage to one of storage"),
+            ));
+        }
+    }
+}
+
+/// That the controllers of a VM have room for its disks, and are of a kind that its host has.
+pub(super) fn controllers(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, vm) in sound(&sections.vms).filter(|(_, vm)| vm.has_disks()) {
+        let clean = |key: &str| sections.clean(&["vms", name, key]);
+        let most = VDISKS_PER_CONTROLLER * vm.controllers;
+        if vm.all_vdisks() > most && clean("vdisks") && clean("controllers") {
+            found.push(Issue::new(
+                ["vms", name, "vdisks"],
+                "too-many-vdisks",
+                vm.all_vdisks().to_string(),
+                format!("at most {most}, {VDISKS_PER_CONTROLLER} on each controller"),
+                "add controllers (4 at most), or use fewer virtual disks".to_owned(),
+            ));
+        }
+        let family = family_of(sections, vm);
+        let kind = vm.controller.or(family.map(Family::default_controller));
+        let Some(kind) = kind.filter(|_| clean("controller")) else {
+            continue;
+        };
+        let facts = family.map(Family::facts);
+        if let Some(facts) = facts.filter(|facts| !facts.controllers.contains(&kind)) {
+            let own: Vec<&str> = facts.controllers.iter().map(|kind| kind.as_str()).collect();
+            found.push(Issue::new(
+                ["vms", name, "controller"],
+                "wrong-hypervisor",
+                kind.as_str().to_owned(),
+                format!("for {}: {}", facts.title, own.join(", ")),
+                "virtio is of Linux hosts; choose another kind, or give the machine such a host".to_owned(),
+            ));
+        }
+        let (_, deepest) = kind.vdisk_depth();
+        if let Some(depth) = vm.vdisk_depth.filter(|depth| *depth > deepest && clean("vdisk_depth")) {
+            found.push(Issue::new(
+                ["vms", name, "vdisk_depth"],
+                "depth-over-maximum",
+                depth.to_string(),
+                format!("at most {deepest}, for {}", kind.as_str()),
+                "lower it, or change vms.NAME.controller".to_owned(),
+            ));
+        }
+        let pages = vm.ring_pages.filter(|_| kind != ControllerKind::Pvscsi);
+        if let Some(pages) = pages.filter(|_| clean("ring_pages")) {
+            found.push(Issue::new(
+                ["vms", name, "ring_pages"],
+                "not-pvscsi",
+                pages.to_string(),
+                format!("none: {} has no ring pages", kind.as_str()),
+                "remove it, or set the controller to pvscsi".to_owned(),
+            ));
+        }
+    }
+}
+
+/// The one family of all hosts that a VM may be on, if there is one and it is known.
+fn family_of(sections: &Sections, vm: &VmGroup) -> Option<Family> {
+    let hosts = sections.hosts_of(vm)?;
+    let known = hosts
+        .iter()
+        .all(|(name, _)| sections.clean(&["hosts", name, "hypervisor"]));
+    let mut families = hosts.iter().map(|(_, host)| host.hypervisor.family());
+    let first = families.next().filter(|_| known)?;
+    families.all(|family| family == first).then_some(first)
+}

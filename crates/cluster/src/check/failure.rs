@@ -1,0 +1,124 @@
+//! Failures: that what fails exists, and comes back after it failed.
+
+use super::sections::{Sections, sound};
+use crate::mistake::{Issue, show_text};
+use crate::names::member_number;
+use crate::spec::failure::{Component, Failure};
+use crate::spec::host::HostGroup;
+use crate::spec::pool::StoragePool;
+
+/// That what fails comes back after it failed.
+pub(super) fn returns(sections: &Sections, found: &mut Vec<Issue>) {
+    for (index, failure) in readable(sections) {
+        if let Some(returns) = failure.returns.filter(|returns| *returns <= failure.at) {
+            found.push(Issue::new(
+                ["failures", &index, "returns"],
+                "returns-before-failing",
+                returns.to_string(),
+                format!("later than at, {}", failure.at),
+                "both count from the start of the run; remove returns if it never comes back".to_owned(),
+            ));
+        }
+    }
+}
+
+/// That what fails exists.
+pub(super) fn components(sections: &Sections, found: &mut Vec<Issue>) {
+    for (index, failure) in readable(sections) {
+        for (entry, text) in failure.fails.iter().enumerate() {
+            let known = match Component::parse(text) {
+                Some(component) => has(sections, &component),
+                None => Err("HOST, HOST/disk-N, HOST/link, POOL/rack-N or POOL/metadata-N, with N from 1".to_owned()),
+            };
+            found.extend(known.err().map(|allowed| {
+                Issue::new(
+                    ["failures", &index, "fails", &entry.to_string()],
+                    "unknown-component",
+                    show_text(text),
+                    allowed,
+                    "hosts of a group of several are called name-1, name-2 and so on".to_owned(),
+                )
+            }));
+        }
+    }
+}
+
+fn readable(sections: &Sections) -> impl Iterator<Item = (String, &Failure)> {
+    let all = sections.failures.iter();
+    all.map(|(position, failure)| (position.to_string(), failure))
+        .filter(|(index, _)| sections.clean(&["failures", index]))
+}
+
+/// Whether there is such a thing, or what there is instead. What depends on a faulty part is taken for right.
+fn has(sections: &Sections, component: &Component) -> Result<(), String> {
+    match component {
+        Component::Host(host) | Component::Link(host) => host_group(sections, host).map(|_| ()),
+        Component::Disk(host, number) => match host_group(sections, host)? {
+            Some((group, _)) => disk(sections, host, group, *number),
+            None => Ok(()),
+        },
+        Component::Rack(pool, number) => part_of_pool(sections, pool, *number, "rack", |pool| pool.racks),
+        Component::Metadata(pool, number) => {
+            let nodes = |pool: &StoragePool| sections.nodes_of(pool).map_or(u32::MAX, |nodes| nodes.count);
+            let servers = |pool: &StoragePool| pool.metadata_servers(nodes(pool));
+            part_of_pool(sections, pool, *number, "metadata", servers)
+        }
+    }
+}
+
+/// Whether a host of a group has this disk, for the pool of most disks on it.
+fn disk(sections: &Sections, host: &str, group: &str, number: u32) -> Result<(), String> {
+    let unsure = |pool: &Option<StoragePool>| {
+        let nodes = pool.as_ref().map(|pool| &pool.nodes);
+        nodes.is_none_or(|nodes| !sections.hosts.contains_key(nodes))
+    };
+    if !sections.readable("storage") || sections.storage.values().any(unsure) {
+        return Ok(());
+    }
+    let here = sound(&sections.storage).filter(|(_, pool)| pool.nodes == group);
+    match here.map(|(_, pool)| pool.devices.per_node).max() {
+        Some(disks) if number < disks => Ok(()),
+        Some(disks) => Err(format!("{host}/disk-1 to {host}/disk-{disks}")),
+        None => Err(format!("disks of nodes of a pool, which {host} is not")),
+    }
+}
+
+fn part_of_pool(
+    sections: &Sections,
+    name: &str,
+    number: u32,
+    part: &str,
+    count: impl Fn(&StoragePool) -> u32,
+) -> Result<(), String> {
+    match sections.storage.get(name) {
+        None if !sections.readable("storage") => Ok(()),
+        None => {
+            let names: Vec<&str> = sections.storage.keys().map(String::as_str).take(12).collect();
+            Err(format!("a key of storage: {}", names.join(", ")))
+        }
+        Some(Some(pool)) if number >= count(pool) => Err(format!("{name}/{part}-1 to {name}/{part}-{}", count(pool))),
+        Some(_) => Ok(()),
+    }
+}
+
+/// The group of a host, by the host's name; `None` where it may be hidden by a mistake.
+fn host_group<'s>(sections: &'s Sections, host: &str) -> Result<Option<(&'s str, &'s HostGroup)>, String> {
+    for (name, group) in &sections.hosts {
+        let Some(group) = group else { return Ok(None) };
+        let named = match group.count {
+            1 => host == name,
+            count => member_number(host, name, count).is_some(),
+        };
+        if named {
+            return Ok(Some((name, group)));
+        }
+    }
+    if !sections.readable("hosts") {
+        return Ok(None);
+    }
+    let names = sections.hosts.iter().take(6).map(|(name, group)| match group {
+        Some(group) if group.count > 1 => format!("{name}-1 to {name}-{}", group.count),
+        _ => name.clone(),
+    });
+    Err(format!("a host: {}", names.collect::<Vec<_>>().join(", ")))
+}

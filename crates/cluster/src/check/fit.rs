@@ -1,0 +1,109 @@
+//! Whether a VM has a host that exists and that it fits.
+
+use super::reservation::no_reservations;
+use super::sections::{Sections, sound, unknown};
+use crate::mistake::{Issue, show_text};
+use crate::placement::fits;
+use crate::spec::host::HostGroup;
+use crate::spec::vm::{VmGroup, parse_cpus};
+
+/// That each VM has one.
+pub(super) fn hosts(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, vm) in sound(&sections.vms) {
+        if vm.affinity.as_deref().is_some_and(|text| parse_cpus(text).is_none()) {
+            found.push(Issue::new(
+                ["vms", name, "affinity"],
+                "bad-affinity",
+                show_text(vm.affinity.as_deref().unwrap_or_default()),
+                "numbers and ranges of logical CPUs, such as 0-11,24".to_owned(),
+                "write each range from its lower to its higher number".to_owned(),
+            ));
+        } else if sections.readable("hosts") {
+            host_of(sections, name, vm, found);
+        }
+    }
+}
+
+fn host_of(sections: &Sections, name: &str, vm: &VmGroup, found: &mut Vec<Issue>) {
+    let Some(hosts) = sections.hosts_of(vm) else { return };
+    if hosts.is_empty() {
+        found.extend(
+            vm.host
+                .as_ref()
+                .map(|wanted| unknown(&["vms", name, "host"], wanted, "hosts", &sections.hosts)),
+        );
+        return;
+    }
+    let reserves = |(name, host): &(&str, &HostGroup)| {
+        host.hypervisor.family().facts().reservations || !sections.clean(&["hosts", name, "hypervisor"])
+    };
+    if vm.reservation.whole_hz() > 0 && sections.clean(&["vms", name, "reservation"]) && !hosts.iter().any(reserves) {
+        found.push(no_reservations(name, vm, hosts[0].0, hosts[0].1));
+    }
+    // A size that stands in for a faulty one says nothing about what fits.
+    let sized = |(name, _): &(&str, _)| {
+        let keys = ["sockets", "cores_per_socket", "threads_per_core", "memory_per_node"];
+        keys.iter().all(|key| sections.clean(&["hosts", name, key]))
+    };
+    let known = sections.clean(&["vms", name, "vcpus"]) && sections.clean(&["vms", name, "memory"]);
+    if known && hosts.iter().all(sized) && !hosts.iter().any(|(_, host)| fits(vm, host)) {
+        found.extend(misfits(name, vm, &hosts));
+    }
+}
+
+/// Why none of these hosts can have a VM.
+fn misfits(name: &str, vm: &VmGroup, hosts: &[(&str, &HostGroup)]) -> Vec<Issue> {
+    let mut found = Vec::new();
+    let widest = hosts.iter().max_by_key(|(_, host)| host.logical_cpus());
+    let (widest, host) = widest.expect("not empty");
+    let logical = host.logical_cpus();
+    let shape = format!(
+        "{logical} logical CPUs of host {widest} (sockets x cores x threads: {} x {} x {})",
+        host.sockets, host.cores_per_socket, host.threads_per_core
+    );
+    if vm.vcpus > logical {
+        found.push(Issue::new(
+            ["vms", name, "vcpus"],
+            "vm-wider-than-host",
+            vm.vcpus.to_string(),
+            format!("at most the {shape}"),
+            format!(
+                "a virtual machine wider than its host's logical CPUs cannot power on; use {} or fewer vCPUs (one per physical core), or a wider host",
+                host.cores()
+            ),
+        ));
+    }
+    let last = vm.affinity_cpus().and_then(|cpus| cpus.last().copied());
+    if let Some(last) = last.filter(|last| *last >= logical) {
+        found.push(Issue::new(
+            ["vms", name, "affinity"],
+            "affinity-outside-host",
+            show_text(vm.affinity.as_deref().unwrap_or_default()),
+            format!("numbers from 0 to {}, for the {shape}", logical - 1),
+            format!(
+                "there is no logical CPU {last}; thread t of core c of socket s is number (s * cores + c) * threads + t"
+            ),
+        ));
+    }
+    let (largest, host) = hosts.iter().max_by_key(|(_, host)| host.memory()).expect("not empty");
+    if vm.memory > host.memory() {
+        found.push(Issue::new(
+            ["vms", name, "memory"],
+            "memory-exceeds-host",
+            vm.memory.to_string(),
+            format!("at most the {} of host {largest}", host.memory()),
+            "give the machine less memory, or the host more memory_per_node".to_owned(),
+        ));
+    }
+    if found.is_empty() {
+        found.push(Issue::new(
+            ["vms", name],
+            "no-host-fits",
+            format!("{} vCPUs, {}", vm.vcpus, vm.memory),
+            "a machine whose vCPUs, memory and affinity fit one host together".to_owned(),
+            "some hosts have the CPUs and others the memory, none both; name a host, or make the machine smaller"
+                .to_owned(),
+        ));
+    }
+    found
+}

@@ -1,0 +1,212 @@
+//! What the schema finds wrong with single values, in words.
+
+use std::collections::BTreeSet;
+
+use jsonschema::ValidationError;
+use jsonschema::error::ValidationErrorKind;
+use serde_json::Value;
+
+use super::keyword::VALIDATOR;
+use super::unit;
+use crate::mistake::{Issue, nearest, show, show_text};
+use crate::quantity::kind_and_value;
+use crate::schema;
+use crate::schema::places;
+
+/// More mistakes than this are counted and not listed.
+pub(super) const MOST_MISTAKES: usize = 500;
+
+/// What the schema finds wrong, one mistake for each path; every path whose value cannot be relied on; and how many
+/// mistakes are not listed because there are too many.
+pub(super) fn schema_mistakes(value: &Value) -> (Vec<Issue>, BTreeSet<Vec<String>>, usize) {
+    let mut found: Vec<Issue> = Vec::new();
+    let mut seen = BTreeSet::new();
+    let mut unlisted = 0;
+    for error in VALIDATOR.iter_errors(value) {
+        if found.len() >= MOST_MISTAKES {
+            unlisted += 1;
+            continue;
+        }
+        let (listed, more) = explain(&error);
+        unlisted += more;
+        for one in listed {
+            if seen.insert(one.path.clone()) {
+                found.push(one);
+            }
+        }
+    }
+    // A misspelt required key is one mistake, not two.
+    let spelled: BTreeSet<Vec<String>> = found
+        .iter()
+        .filter(|one| one.mistake.code == "unknown-key")
+        .filter_map(|one| {
+            let (key, parent) = one.path.split_last()?;
+            let near = nearest(key, schema::keys(&schema::at(parent)?).into_iter())?;
+            let around = parent.iter().try_fold(value, |value, key| value.get(key.as_str()))?;
+            // The right key beside the wrong one stands as it is.
+            around.get(near).is_none().then_some(())?;
+            Some([parent, &[near.to_owned()]].concat())
+        })
+        .collect();
+    found.retain(|one| one.mistake.code != "missing-key" || !spelled.contains(&one.path));
+    let faulty = found.iter().map(|one| one.path.clone()).chain(spelled).collect();
+    (found, faulty, unlisted)
+}
+
+/// The mistakes that one finding of the schema validator stands for, and how many more it would be if all were listed.
+fn explain(error: &ValidationError<'_>) -> (Vec<Issue>, usize) {
+    let path: Vec<String> = keys_of(error.instance_path().as_str());
+    match error.kind() {
+        ValidationErrorKind::AdditionalProperties { unexpected } => {
+            let here = schema::at(&path).unwrap_or_default();
+            let listed = unexpected.iter().take(MOST_MISTAKES);
+            let found = listed
+                .map(|key| unknown_key(&path, key, error.instance(), &here))
+                .collect();
+            (found, unexpected.len().saturating_sub(MOST_MISTAKES))
+        }
+        _ => (vec![explain_one(error, path)], 0),
+    }
+}
+
+/// The mistake that a finding about one value stands for.
+fn explain_one(error: &ValidationError<'_>, path: Vec<String>) -> Issue {
+    let here = schema::at(&path).unwrap_or_default();
+    let instance = error.instance().as_ref();
+    let keys = path.iter().map(String::as_str);
+    let plain = |code: &str, hint: String| Issue::new(keys.clone(), code, show(instance), schema::allowed(&here), hint);
+    // Some places have a code of their own for whatever is wrong with the form of their value.
+    let own = |code: &str, hint: String| {
+        plain(
+            schema::keyword(&here, "x-code").and_then(Value::as_str).unwrap_or(code),
+            hint,
+        )
+    };
+    match error.kind() {
+        ValidationErrorKind::Required { property } => missing_key(&path, property.as_str().unwrap_or_default()),
+        ValidationErrorKind::PropertyNames { error } => {
+            let name = error.instance().as_str().unwrap_or_default();
+            Issue::new(
+                keys.chain([name]),
+                "bad-name",
+                show_text(name),
+                "a name of 1 to 64 letters, digits, '-' and '_', beginning with a letter or digit".to_owned(),
+                "rename it".to_owned(),
+            )
+        }
+        _ if schema::keyword(&here, "x-quantity").is_some() => unit::quantity(&path, instance, &here),
+        ValidationErrorKind::Type { .. } => plain("wrong-type", type_hint(instance, &here)),
+        ValidationErrorKind::Enum { options } => {
+            let options = options.as_array().into_iter().flatten().filter_map(Value::as_str);
+            own(
+                "unknown-value",
+                near_hint(instance, options, "choose one of these".to_owned()),
+            )
+        }
+        ValidationErrorKind::Pattern { .. } => {
+            let values = schema::keyword(&here, "x-values").and_then(Value::as_array);
+            let values = values.into_iter().flatten().filter_map(Value::as_str);
+            own("bad-text", near_hint(instance, values, example_hint(&here)))
+        }
+        ValidationErrorKind::Minimum { .. } | ValidationErrorKind::Maximum { .. } => {
+            plain("out-of-range", "choose a value in that range".to_owned())
+        }
+        ValidationErrorKind::MinProperties { .. } | ValidationErrorKind::MaxProperties { .. } => {
+            own("out-of-range", "add or remove entries".to_owned())
+        }
+        ValidationErrorKind::MaxLength { .. } => plain("out-of-range", "shorten it".to_owned()),
+        ValidationErrorKind::MinLength { .. } => plain("out-of-range", "give a text, or remove the key".to_owned()),
+        ValidationErrorKind::MinItems { .. } => own("out-of-range", "list something, or remove the entry".to_owned()),
+        ValidationErrorKind::MaxItems { .. } => own("out-of-range", "use fewer entries".to_owned()),
+        other => own("invalid", format!("the schema refuses it ({})", other.keyword())),
+    }
+}
+
+/// Offers the candidate that a text is nearest to, or else says something.
+fn near_hint<'c>(value: &Value, candidates: impl Iterator<Item = &'c str>, otherwise: String) -> String {
+    let near = value.as_str().and_then(|text| nearest(text, candidates));
+    near.map_or(otherwise, |near| format!("did you mean {near}?"))
+}
+
+/// The keys of a JSON pointer.
+fn keys_of(pointer: &str) -> Vec<String> {
+    pointer
+        .split('/')
+        .skip(1)
+        .map(|key| key.replace("~1", "/").replace("~0", "~"))
+        .collect()
+}
+
+fn unknown_key(parent: &[String], key: &str, instance: &Value, here: &[&Value]) -> Issue {
+    let known = schema::keys(here);
+    let hint = match nearest(key, known.iter().copied()) {
+        Some(near) => format!("did you mean {near}?"),
+        None => match places::of(key).as_slice() {
+            [] => "remove it; `hypertwin schema` describes every key".to_owned(),
+            places => format!("{key} is a key of {}", places.join(" and of ")),
+        },
+    };
+    Issue::new(
+        parent.iter().map(String::as_str).chain([key]),
+        "unknown-key",
+        instance.get(key).map_or_else(String::new, show),
+        format!("the keys {}", known.join(", ")),
+        hint,
+    )
+}
+
+fn missing_key(parent: &[String], key: &str) -> Issue {
+    let path = [parent, &[key.to_owned()]].concat();
+    let here = schema::at(&path).unwrap_or_default();
+    Issue::new(
+        path.iter().map(String::as_str),
+        "missing-key",
+        "(missing)".to_owned(),
+        schema::allowed(&here),
+        format!("add {}", example(key, &here)),
+    )
+}
+
+/// `key: value` with a plausible value.
+fn example(key: &str, here: &[&Value]) -> String {
+    let examples = schema::keyword(here, "examples").and_then(|examples| examples.get(0));
+    let value = examples.or_else(|| schema::keyword(here, "enum").and_then(|values| values.get(0)));
+    match value {
+        Some(Value::String(text)) => format!("for example {key}: {text}"),
+        Some(value) => format!("for example {key}: {value}"),
+        None => format!("the key {key}"),
+    }
+}
+
+fn example_hint(here: &[&Value]) -> String {
+    match schema::keyword(here, "examples").and_then(|examples| examples.get(0)) {
+        Some(Value::String(text)) => format!("write for example {text}"),
+        _ => "write it as allowed".to_owned(),
+    }
+}
+
+fn type_hint(value: &Value, here: &[&Value]) -> String {
+    let kinds = schema::keyword(here, "type");
+    let takes = |kind: &str| {
+        kinds
+            .is_some_and(|kinds| kinds == kind || kinds.as_array().is_some_and(|kinds| kinds.iter().any(|k| k == kind)))
+    };
+    let numeric = takes("integer") || takes("number");
+    match value {
+        Value::Null => "give a value, or remove the key".to_owned(),
+        Value::String(text) if numeric && text.trim().parse::<f64>().is_ok() => match text.trim().parse::<i64>() {
+            Ok(number) => format!("write {number} without quotes"),
+            Err(_) => "write it as a plain number, such as 1000 or 1.5".to_owned(),
+        },
+        Value::String(text) if numeric && kind_and_value(text).is_some() => {
+            "write the number without a unit".to_owned()
+        }
+        Value::Number(_) if takes("integer") => "write a whole number".to_owned(),
+        Value::Number(_) | Value::Bool(_) if takes("string") => format!("write it in quotes: \"{value}\""),
+        Value::Array(items) if items.len() == 1 => "write the one entry without the list".to_owned(),
+        _ if takes("object") => "write its keys on lines below it, indented".to_owned(),
+        _ if takes("array") => "write a list, each entry on a line that begins with '-'".to_owned(),
+        _ if numeric => "write a plain number".to_owned(),
+        _ => example_hint(here),
+    }
+}

@@ -1,0 +1,60 @@
+//! Hosts: clocks, and options of their hypervisor.
+
+use super::option::{changed, has_option, not_of};
+use super::sections::{Sections, sound};
+use crate::mistake::Issue;
+
+/// That a host is not slower when busy.
+pub(super) fn turbo(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, host) in sound(&sections.hosts) {
+        if let Some(turbo) = host
+            .turbo
+            .filter(|turbo| *turbo < host.clock && sections.clean(&["hosts", name, "clock"]))
+        {
+            found.push(Issue::new(
+                ["hosts", name, "turbo"],
+                "turbo-below-clock",
+                turbo.to_string(),
+                format!("at least the clock, {}", host.clock),
+                "remove turbo, or give the clock that all cores sustain when busy".to_owned(),
+            ));
+        }
+    }
+}
+
+/// That its hypervisor has the options that are set.
+pub(super) fn options(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, host) in sound(&sections.hosts) {
+        if sections.clean(&["hosts", name, "hypervisor"]) {
+            let path = ["hosts", name, "scheduler"];
+            let remedy = format!("or change hosts.{name}.hypervisor");
+            for (key, value) in changed(&host.scheduler) {
+                found.extend(not_of(host.hypervisor, &path, &key, &value, &remedy));
+            }
+        }
+    }
+}
+
+/// That a vCPU that is co-stopped does not start again at once.
+pub(super) fn costart(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, host) in sound(&sections.hosts) {
+        let (costop, costart) = (host.scheduler.costop_threshold(), host.scheduler.costart_threshold());
+        let path = ["hosts", name, "scheduler"];
+        let clean = sections.clean(&["hosts", name, "scheduler", "costop_threshold"])
+            && sections.clean(&["hosts", name, "scheduler", "costart_threshold"]);
+        if clean && costart > costop && has_option(host.hypervisor, &path, "costart_threshold") {
+            let key = if host.scheduler.costart_threshold.is_some() {
+                "costart_threshold"
+            } else {
+                "costop_threshold"
+            };
+            found.push(Issue::new(
+                ["hosts", name, "scheduler", key],
+                "costart-above-costop",
+                format!("costart_threshold {costart} with costop_threshold {costop}"),
+                "a costart_threshold of at most costop_threshold".to_owned(),
+                format!("lower costart_threshold to {costop} or less, or raise costop_threshold"),
+            ));
+        }
+    }
+}

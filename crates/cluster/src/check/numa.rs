@@ -1,0 +1,91 @@
+//! Virtual NUMA: that its options agree with each other, and with the hypervisor of a host that the VM may be on.
+
+use serde_json::Value;
+
+use super::option::{changed, has_option, not_of};
+use super::sections::{Sections, sound};
+use crate::mistake::Issue;
+
+/// That cells hold the vCPUs, and that each of `nodes` is for one of them.
+pub(super) fn cells(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, vm) in sound(&sections.vms) {
+        let (cells, nodes) = (&vm.numa.cells, &vm.numa.nodes);
+        let clean = |key: &str| sections.clean(&["vms", name, "numa", key]);
+        let in_all: u32 = cells.iter().sum();
+        if !cells.is_empty() && in_all != vm.vcpus && clean("cells") && sections.clean(&["vms", name, "vcpus"]) {
+            found.push(Issue::new(
+                ["vms", name, "numa", "cells"],
+                "cells-not-vcpus",
+                format!("{cells:?}, {in_all} vCPUs in all"),
+                format!("cells with {} vCPUs in all, as many as vcpus", vm.vcpus),
+                "every vCPU is in one cell; change cells or vcpus".to_owned(),
+            ));
+        }
+        if !nodes.is_empty() && nodes.len() != cells.len() && clean("nodes") && clean("cells") {
+            found.push(Issue::new(
+                ["vms", name, "numa", "nodes"],
+                "nodes-not-cells",
+                format!("{nodes:?}, a list of {}", nodes.len()),
+                format!("as many as there are cells: {}", cells.len()),
+                "give each of cells one node of the host, or remove nodes".to_owned(),
+            ));
+        }
+    }
+}
+
+/// That the host has the nodes that cells are bound to.
+pub(super) fn nodes(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, vm) in sound(&sections.vms).filter(|(_, vm)| !vm.numa.nodes.is_empty()) {
+        let path = ["vms", name, "numa"];
+        let hosts = sections.hosts_of(vm).unwrap_or_default();
+        let known = hosts
+            .iter()
+            .all(|(name, _)| sections.clean(&["hosts", name, "sockets"]));
+        let binding = hosts
+            .iter()
+            .filter(|(_, host)| has_option(host.hypervisor, &path, "nodes"));
+        // it may be on any of them, so the smallest counts
+        let Some((host_name, host)) = binding
+            .min_by_key(|(_, host)| host.sockets)
+            .filter(|_| known && sections.clean(&["vms", name, "numa", "nodes"]))
+        else {
+            continue;
+        };
+        for (position, node) in vm.numa.nodes.iter().enumerate() {
+            if *node >= host.sockets {
+                found.push(Issue::new(
+                    ["vms", name, "numa", "nodes", &position.to_string()],
+                    "node-outside-host",
+                    node.to_string(),
+                    format!("a NUMA node of host {host_name}, 0 to {}", host.sockets - 1),
+                    "every socket of a host is one node, numbered from 0".to_owned(),
+                ));
+            }
+        }
+    }
+}
+
+/// That a host has the options that are set. A VM that may be on several kinds of host may have the options of each.
+pub(super) fn options(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, vm) in sound(&sections.vms) {
+        let path = ["vms", name, "numa"];
+        let hot_add = vm.cpu_hot_add.then(|| ("cpu_hot_add".to_owned(), Value::Bool(true)));
+        let options = changed(&vm.numa).into_iter().map(|option| (&path[..], option));
+        let options: Vec<_> = options.chain(hot_add.map(|option| (&path[..2], option))).collect();
+        if options.is_empty() {
+            continue;
+        }
+        let hosts = sections.hosts_of(vm).unwrap_or_default();
+        let known = |(name, _): &(&str, _)| sections.clean(&["hosts", name, "hypervisor"]);
+        if hosts.is_empty() || !hosts.iter().all(known) {
+            continue;
+        }
+        for (path, (key, value)) in options {
+            let issues: Option<Vec<Issue>> = hosts
+                .iter()
+                .map(|(_, host)| not_of(host.hypervisor, path, &key, &value, "or give the machine such a host"))
+                .collect();
+            found.extend(issues.into_iter().flatten().next());
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Pools of distributed storage: that they have nodes, enough of them, and room for their data; and the VMs that use one.
+
+use super::sections::{Sections, sound, unknown};
+use crate::mistake::Issue;
+use crate::redundancy::Redundancy;
+use crate::spec::pool::{Deployment, StoragePool};
+
+/// That the nodes of a pool exist, and that there are hosts for the VMs.
+pub(super) fn layers(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, pool) in sound(&sections.storage) {
+        let clean = |key: &str| sections.clean(&["storage", name, key]);
+        if sections.readable("hosts") && clean("nodes") && !sections.hosts.contains_key(&pool.nodes) {
+            found.push(unknown(
+                &["storage", name, "nodes"],
+                &pool.nodes,
+                "hosts",
+                &sections.hosts,
+            ));
+            continue;
+        }
+        let compute = sections.hosts.keys().any(|host| *host != pool.nodes);
+        let users = || sound(&sections.vms).any(|(_, vm)| vm.storage.as_deref() == Some(name));
+        if pool.deployment == Deployment::TwoLayer && clean("deployment") && !compute && users() {
+            found.push(Issue::new(
+                ["storage", name, "deployment"],
+                "no-compute-layer",
+                "two-layer".to_owned(),
+                "hci, or mixed: every host is a node of the pool".to_owned(),
+                "add a group of hosts for the machines".to_owned(),
+            ));
+        }
+    }
+}
+
+/// That a chunk holds a fragment.
+pub(super) fn fragment(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, pool) in sound(&sections.storage) {
+        let clean = |key: &str| sections.clean(&["storage", name, key]);
+        if let Redundancy::Erasure { .. } = pool.redundancy()
+            && nodes_may_exist(sections, name, pool)
+            && pool.fragment > pool.chunk()
+            && clean("fragment")
+            && clean("chunk")
+        {
+            found.push(Issue::new(
+                ["storage", name, "fragment"],
+                "fragment-over-chunk",
+                pool.fragment.to_string(),
+                format!("at most the chunk, {}", pool.chunk()),
+                "a chunk of a device holds its fragments of many stripes; lower fragment or raise chunk".to_owned(),
+            ));
+        }
+    }
+}
+
+/// That a pool has enough nodes for its redundancy and its metadata servers.
+pub(super) fn nodes(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, pool) in sound(&sections.storage) {
+        let clean = |key: &str| sections.clean(&["storage", name, key]);
+        let Some(nodes) = sections.nodes_of(pool).filter(|_| counted(sections, name, pool)) else {
+            continue;
+        };
+        let redundancy = pool.redundancy();
+        let (domains, width) = (pool.domains(nodes.count), redundancy.width());
+        if domains < width && clean("redundancy") {
+            found.push(Issue::new(
+                ["storage", name, "redundancy"],
+                "too-few-domains",
+                redundancy.to_string(),
+                format!("at most {domains} copies or fragments: the pool has so many failure domains"),
+                format!(
+                    "{redundancy} needs {width}; add nodes (hosts.{}.count), or choose a smaller failure_domain",
+                    pool.nodes
+                ),
+            ));
+        }
+        let servers = pool.metadata_servers(nodes.count);
+        if servers > nodes.count && clean("metadata_servers") {
+            found.push(Issue::new(
+                ["storage", name, "metadata_servers"],
+                "too-many-metadata-servers",
+                servers.to_string(),
+                format!("at most {}, one on each node", nodes.count),
+                "lower it, or add nodes".to_owned(),
+            ));
+        }
+    }
+}
+
+/// That the devices of a pool have room for its data.
+pub(super) fn capacity(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, pool) in sound(&sections.storage) {
+        let clean = |key: &str| sections.clean(&["storage", name, key]);
+        let Some(nodes) = sections.nodes_of(pool).filter(|_| counted(sections, name, pool)) else {
+            continue;
+        };
+        let redundancy = pool.redundancy();
+        let raw = pool.raw_capacity(nodes.count).bytes() as f64;
+        let stored = pool.stored.map(|stored| stored.bytes());
+        let data = stored.unwrap_or_else(|| working_sets(sections, name)) as f64;
+        let needed = data * redundancy.amplification();
+        if needed > raw && clean("stored") && sections.clean(&["vms"]) && clean("redundancy") {
+            let gib = |bytes: f64| format!("{:.1} GiB", bytes / f64::from(1 << 30));
+            let key = if pool.stored.is_some() { "stored" } else { "devices" };
+            found.push(Issue::new(
+                ["storage", name, key],
+                "pool-over-capacity",
+                format!("{} of data, {} with {redundancy}", gib(data), gib(needed)),
+                format!("at most {} of devices, all nodes together", gib(raw)),
+                "store less, or add nodes, devices or capacity".to_owned(),
+            ));
+        }
+    }
+}
+
+/// Whether the nodes are there, or may be hidden by a mistake.
+fn nodes_may_exist(sections: &Sections, name: &str, pool: &StoragePool) -> bool {
+    let sure = sections.readable("hosts") && sections.clean(&["storage", name, "nodes"]);
+    !sure || sections.hosts.contains_key(&pool.nodes)
+}
+
+/// Whether the numbers of nodes, devices and racks are those of the scenario.
+fn counted(sections: &Sections, name: &str, pool: &StoragePool) -> bool {
+    sections.clean(&["hosts", &pool.nodes, "count"])
+        && sections.clean(&["storage", name, "devices"])
+        && sections.clean(&["storage", name, "racks"])
+}
+
+/// Working sets of all virtual disks on a pool.
+fn working_sets(sections: &Sections, pool: &str) -> u64 {
+    sound(&sections.vms)
+        .filter(|(_, vm)| vm.storage.as_deref() == Some(pool))
+        .map(|(_, vm)| {
+            let each = sections
+                .workload_of(vm)
+                .map_or(0, |workload| workload.working_set.bytes());
+            each.saturating_mul(u64::from(vm.count) * u64::from(vm.all_vdisks()))
+        })
+        .fold(0, u64::saturating_add)
+}
+
+/// That the storage of a VM exists, is one, and is where its host allows.
+pub(super) fn vms(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, vm) in sound(&sections.vms) {
+        let clean = |key: &str| sections.clean(&["vms", name, key]);
+        let Some(wanted) = vm.storage.as_ref().filter(|_| clean("storage")) else {
+            continue;
+        };
+        if vm.array.is_some() && clean("array") {
+            found.push(Issue::new(
+                ["vms", name, "storage"],
+                "two-storages",
+                wanted.clone(),
+                "either array or storage".to_owned(),
+                "remove one of the two".to_owned(),
+            ));
+        }
+        sections.reference(&["vms", name, "storage"], wanted, "storage", &sections.storage, found);
+        let pool = sections.storage.get(wanted).and_then(Option::as_ref);
+        let Some(pool) = pool.filter(|pool| sections.hosts.contains_key(&pool.nodes)) else {
+            continue;
+        };
+        let Some(host) = vm.host.as_ref().filter(|_| clean("host")) else {
+            continue;
+        };
+        let hosts = sections.hosts_of(vm).unwrap_or_default();
+        let foreign = |(group, _): &&(&str, _)| !pool.deployment.allows(*group == pool.nodes);
+        if let Some((group, _)) = hosts.iter().find(foreign) {
+            let (deployment, other) = match pool.deployment {
+                Deployment::Hci => ("hci", format!("a host of {}", pool.nodes)),
+                _ => ("two-layer", format!("a host that is not of {}", pool.nodes)),
+            };
+            found.push(Issue::new(
+                ["vms", name, "host"],
+                "wrong-layer",
+                host.clone(),
+                format!("{other}: storage.{wanted}.deployment is {deployment}"),
+                format!("remove host, or set storage.{wanted}.deployment to mixed ({group} is of the other layer)"),
+            ));
+        }
+    }
+}

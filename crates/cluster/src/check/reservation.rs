@@ -1,0 +1,80 @@
+//! CPU reservations: that a host has as much as its VMs reserve.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::sections::{Groups, Sections, sound};
+use crate::mistake::Issue;
+use crate::names::members;
+use crate::placement::place;
+use crate::quantity::Frequency;
+use crate::spec::host::HostGroup;
+use crate::spec::vm::VmGroup;
+
+/// That no host has more CPU reserved than it has, or any if it cannot reserve. Everything else is known to be right.
+pub(super) fn per_host(sections: &Sections, found: &mut Vec<Issue>) {
+    fn owned<T: Clone>(groups: &Groups<T>) -> BTreeMap<String, T> {
+        sound(groups)
+            .map(|(name, group)| (name.to_owned(), group.clone()))
+            .collect()
+    }
+    let (hosts, vms) = (owned(&sections.hosts), owned(&sections.vms));
+    let Some(placed) = place(&hosts, &vms, &owned(&sections.storage)) else {
+        return;
+    };
+    let machines = vms
+        .iter()
+        .flat_map(|(name, vm)| std::iter::repeat_n((name, vm), vm.count as usize));
+    let mut reserved: BTreeMap<usize, Vec<(&String, u64)>> = BTreeMap::new();
+    for ((name, vm), host) in machines.zip(placed) {
+        let hz = vm.reservation.whole_hz();
+        if hz > 0 {
+            reserved.entry(host).or_default().push((name, hz));
+        }
+    }
+    let names = members(&hosts, |host| host.count);
+    let mut blamed = BTreeSet::new();
+    for (position, reservations) in reserved {
+        let (host_name, host) = &names[position];
+        if !host.hypervisor.family().facts().reservations {
+            for (name, _) in reservations {
+                if blamed.insert(name) {
+                    found.push(no_reservations(name, &vms[name], host_name, host));
+                }
+            }
+            continue;
+        }
+        let sum: u128 = reservations.iter().map(|(_, hz)| u128::from(*hz)).sum();
+        // The largest reservation is the one to look at first; one message per group of machines is enough.
+        let (name, hz) = reservations.iter().max_by_key(|(_, hz)| *hz).expect("not empty");
+        if sum > u128::from(host.capacity().whole_hz()) && blamed.insert(*name) {
+            found.push(Issue::new(
+                ["vms", name, "reservation"],
+                "over-reserved",
+                format!(
+                    "{} (in all {} GHz on host {host_name})",
+                    Frequency::from_hz(*hz),
+                    sum as f64 / 1e9
+                ),
+                format!(
+                    "at most {} reserved on host {host_name} (cores x clock)",
+                    host.capacity()
+                ),
+                "lower the reservations, or spread the machines over more hosts".to_owned(),
+            ));
+        }
+    }
+}
+
+/// A reservation of a VM that is, or can only be, on a host that has none.
+pub(super) fn no_reservations(name: &str, vm: &VmGroup, host_name: &str, host: &HostGroup) -> Issue {
+    Issue::new(
+        ["vms", name, "reservation"],
+        "wrong-hypervisor",
+        vm.reservation.to_string(),
+        format!(
+            "no reservation on host {host_name}, {}: Linux cgroups have none for CPU",
+            host.hypervisor
+        ),
+        format!("use shares (cpu.weight of the cgroup) instead, or set vms.{name}.host to an ESXi host"),
+    )
+}

@@ -1,0 +1,168 @@
+//! The sections of a scenario as the checks see them: what could be read, and which values cannot be relied on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::mistake::{Issue, nearest, show_text};
+use crate::placement::candidates;
+use crate::spec::array::StorageArray;
+use crate::spec::failure::Failure;
+use crate::spec::host::HostGroup;
+use crate::spec::placement_rule::PlacementRule;
+use crate::spec::pool::StoragePool;
+use crate::spec::scenario::RunSettings;
+use crate::spec::vm::VmGroup;
+use crate::spec::workload::Workload;
+
+/// The groups of a section by name; `None` for one that is there but faulty as a whole.
+pub(super) type Groups<T> = BTreeMap<String, Option<T>>;
+
+/// The sections of a scenario, without the values that the schema found fault with.
+pub(super) struct Sections {
+    pub run: Option<RunSettings>,
+    pub hosts: Groups<HostGroup>,
+    pub vms: Groups<VmGroup>,
+    pub workloads: Groups<Workload>,
+    pub arrays: Groups<StorageArray>,
+    pub storage: Groups<StoragePool>,
+    /// Those that could be read, and their positions.
+    pub failures: Vec<(usize, Failure)>,
+    pub rules: Vec<(usize, PlacementRule)>,
+    /// Paths with a mistake, so that a default that stands in for a faulty value is not blamed.
+    faulty: BTreeSet<Vec<String>>,
+}
+
+impl Sections {
+    /// The sections of `scenario`, from which the values at the `faulty` paths have been removed.
+    pub(super) fn new(scenario: &Value, faulty: BTreeSet<Vec<String>>) -> Self {
+        let run = scenario.get("run").map_or_else(
+            || Some(RunSettings::default()),
+            |run| serde::Deserialize::deserialize(run).ok(),
+        );
+        Self {
+            run,
+            hosts: groups(scenario, "hosts", &faulty),
+            vms: groups(scenario, "vms", &faulty),
+            workloads: groups(scenario, "workloads", &faulty),
+            arrays: groups(scenario, "arrays", &faulty),
+            storage: groups(scenario, "storage", &faulty),
+            failures: entries(scenario, "failures"),
+            rules: entries(scenario, "rules"),
+            faulty,
+        }
+    }
+
+    /// Whether nothing at, under or over `path` is a mistake.
+    pub(super) fn clean(&self, path: &[&str]) -> bool {
+        let path: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
+        let over = (0..path.len()).any(|length| self.faulty.contains(&path[..length]));
+        // In the set's order, what is under a path comes right after it.
+        let under = self
+            .faulty
+            .range(path.clone()..)
+            .next()
+            .is_some_and(|fault| fault.starts_with(&path));
+        !over && !under
+    }
+
+    /// Whether a section says all that it names: in a faulty one a name may be hidden.
+    pub(super) fn readable(&self, section: &str) -> bool {
+        !self.faulty.contains([section.to_owned()].as_slice())
+    }
+
+    /// Whether the schema found no fault with anything.
+    pub(super) fn whole(&self) -> bool {
+        self.faulty.is_empty() && self.hosts.values().all(Option::is_some) && self.vms.values().all(Option::is_some)
+    }
+
+    /// The workload of a VM, if it exists and could be read.
+    pub(super) fn workload_of(&self, vm: &VmGroup) -> Option<&Workload> {
+        self.workloads.get(&vm.workload)?.as_ref()
+    }
+
+    /// The nodes of a pool, if they exist and could be read.
+    pub(super) fn nodes_of(&self, pool: &StoragePool) -> Option<&HostGroup> {
+        self.hosts.get(&pool.nodes)?.as_ref()
+    }
+
+    /// The groups of hosts that a VM may be on, by name; `None` where one has mistakes of its own, which says nothing about
+    /// what fits it.
+    pub(super) fn hosts_of(&self, vm: &VmGroup) -> Option<Vec<(&str, &HostGroup)>> {
+        let count = |host: &Option<HostGroup>| host.as_ref().map_or(u32::MAX, |host| host.count);
+        let pool = vm.storage.as_ref().and_then(|name| self.storage.get(name)?.as_ref());
+        candidates(&self.hosts, count, vm, pool)
+            .into_iter()
+            .map(|(name, _)| Some((name, self.hosts[name].as_ref()?)))
+            .collect()
+    }
+
+    /// That a group exists, which the key at `path` refers to.
+    pub(super) fn reference<T>(
+        &self,
+        path: &[&str],
+        value: &str,
+        section: &str,
+        groups: &Groups<T>,
+        found: &mut Vec<Issue>,
+    ) {
+        if self.readable(section) && !groups.contains_key(value) {
+            found.push(unknown(path, value, section, groups));
+        }
+    }
+}
+
+/// The groups that could be read, by name.
+pub(super) fn sound<T>(groups: &Groups<T>) -> impl Iterator<Item = (&str, &T)> {
+    groups
+        .iter()
+        .filter_map(|(name, group)| Some((name.as_str(), group.as_ref()?)))
+}
+
+/// A reference to a group that is not there.
+pub(super) fn unknown<T>(path: &[&str], value: &str, section: &str, known: &Groups<T>) -> Issue {
+    let mut names: Vec<&str> = known.keys().map(String::as_str).collect();
+    let hint = match nearest(value, names.iter().copied()) {
+        Some(near) => format!("did you mean {near}?"),
+        None => format!("add it under {section}, or refer to one that is there"),
+    };
+    let more = names.len().saturating_sub(12);
+    names.truncate(12);
+    let mut allowed = match names.is_empty() {
+        true => format!("a key of {section}, of which there is none"),
+        false => format!("a key of {section}: {}", names.join(", ")),
+    };
+    if more > 0 {
+        allowed += &format!(" and {more} more");
+    }
+    if section == "hosts" && path[0] != "rules" {
+        allowed += "; or one host of a group, by number (such as esx-2)";
+    }
+    Issue::new(
+        path.iter().copied(),
+        "unknown-reference",
+        show_text(value),
+        allowed,
+        hint,
+    )
+}
+
+/// The groups of one section. A group that is there but faulty as a whole keeps its name.
+fn groups<T: DeserializeOwned>(scenario: &Value, section: &str, faulty: &BTreeSet<Vec<String>>) -> Groups<T> {
+    let sound = scenario.get(section).and_then(Value::as_object).into_iter().flatten();
+    let named = faulty
+        .iter()
+        .filter(|path| path.len() == 2 && path[0] == section)
+        .map(|path| (path[1].clone(), None));
+    let read = sound.map(|(name, group)| (name.clone(), T::deserialize(group).ok()));
+    named.chain(read).collect()
+}
+
+/// The entries of a list that can be read, with their positions.
+fn entries<T: DeserializeOwned>(scenario: &Value, section: &str) -> Vec<(usize, T)> {
+    let all = scenario.get(section).and_then(Value::as_array).into_iter().flatten();
+    all.enumerate()
+        .filter_map(|(position, entry)| Some((position, T::deserialize(entry).ok()?)))
+        .collect()
+}

@@ -1,0 +1,102 @@
+//! That the scenario as a whole is of a size that can be simulated.
+
+use super::sections::{Groups, Sections, sound};
+use crate::limits;
+use crate::mistake::Issue;
+use crate::spec::controller::SPLIT_BYTES;
+use crate::spec::vm::VmGroup;
+use crate::spec::workload::{Arrivals, Workload};
+
+/// That there is not too much of anything.
+pub(super) fn in_all(sections: &Sections, found: &mut Vec<Issue>) {
+    let hosts = sum(&sections.hosts, |host| u64::from(host.count));
+    let threads = sum(&sections.hosts, |host| {
+        u64::from(host.count) * u64::from(host.logical_cpus())
+    });
+    let vms = sum(&sections.vms, |vm| u64::from(vm.count));
+    let vcpus = sum(&sections.vms, |vm| u64::from(vm.count) * u64::from(vm.vcpus));
+    let disks = sum(&sections.arrays, |array| u64::from(array.disks.count));
+    let pooled = sum(&sections.storage, |pool| {
+        let flash = pool.flash.as_ref().map_or(0, |flash| flash.per_node);
+        let nodes = sections.nodes_of(pool).map_or(0, |nodes| u64::from(nodes.count));
+        nodes * u64::from(pool.devices.per_node + flash)
+    });
+    let mut work = Work::default();
+    for (_, vm) in sound(&sections.vms) {
+        if let Some(workload) = sections.workload_of(vm) {
+            work.add(vm, workload);
+        }
+    }
+    let run = sections.run.as_ref().filter(|run| !run.sample_interval.is_zero());
+    let samples = run.map_or(0.0, |run| {
+        run.duration.seconds() / run.sample_interval.seconds() * (hosts + vms) as f64
+    });
+    let per_entity = "samples (duration / sample_interval, for every host and VM)";
+    for (section, what, value, most) in [
+        ("hosts", "hosts", hosts as f64, limits::HOSTS as f64),
+        ("hosts", "logical CPUs", threads as f64, limits::LOGICAL_CPUS as f64),
+        ("vms", "vCPUs", vcpus as f64, limits::VCPUS as f64),
+        ("arrays", "disks", disks as f64, limits::DISKS as f64),
+        ("storage", "disks", pooled as f64, limits::DISKS as f64),
+        ("vms", "virtual disks", work.vdisks, limits::VDISKS),
+        ("vms", "processes", work.processes, limits::PROCESSES),
+        ("vms", "I/Os outstanding", work.outstanding, limits::OUTSTANDING),
+        (
+            "vms",
+            "arrivals per second",
+            work.arrivals_per_s,
+            limits::ARRIVALS_PER_SECOND,
+        ),
+        ("run", per_entity, samples.round(), limits::SAMPLES),
+    ] {
+        if value > most {
+            found.push(Issue::new(
+                [section],
+                "too-large",
+                format!("{value} {what} in all"),
+                format!("at most {most} {what} in all"),
+                "lower the counts, or split the scenario".to_owned(),
+            ));
+        }
+    }
+}
+
+fn sum<T>(groups: &Groups<T>, of: impl Fn(&T) -> u64) -> u64 {
+    sound(groups).map(|(_, group)| of(group)).sum()
+}
+
+/// What all VMs do at once, at the highest load step.
+#[derive(Default)]
+struct Work {
+    vdisks: f64,
+    processes: f64,
+    /// I/Os, in parts of [`SPLIT_BYTES`].
+    outstanding: f64,
+    arrivals_per_s: f64,
+}
+
+impl Work {
+    fn add(&mut self, vm: &VmGroup, workload: &Workload) {
+        let peak = f64::from(vm.count) * vm.peak_load();
+        let vdisks = if vm.has_disks() { vm.all_vdisks() } else { 0 };
+        self.vdisks += f64::from(vm.count) * f64::from(vdisks);
+        let parts = workload.largest_block().bytes().div_ceil(SPLIT_BYTES) as f64;
+        match &workload.arrivals {
+            Arrivals::Closed { population, .. } => {
+                let processes = peak * f64::from(*population);
+                self.processes += processes;
+                if vm.has_disks() {
+                    self.outstanding += processes * workload.ios / f64::from(workload.bursts) * parts;
+                }
+            }
+            Arrivals::Open { rate, .. } => self.arrivals_per_s += peak * rate.per_second(),
+            Arrivals::Parallel { .. } => self.processes += f64::from(vm.count) * f64::from(vm.vcpus),
+            Arrivals::Io {
+                outstanding, workers, ..
+            } => {
+                self.processes += f64::from(vm.count) * f64::from(workers.unwrap_or(vm.vcpus));
+                self.outstanding += peak * f64::from(vdisks) * f64::from(*outstanding) * parts;
+            }
+        }
+    }
+}

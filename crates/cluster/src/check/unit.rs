@@ -1,0 +1,101 @@
+//! What is wrong with a value that should have a unit, in words.
+
+use serde_json::Value;
+
+use crate::mistake::{Issue, shorten, show};
+use crate::quantity::{QuantityError, base_units, kind_of_unit, units_of};
+use crate::schema;
+
+/// What is wrong with a value that should have a unit.
+pub(super) fn quantity(path: &[String], value: &Value, here: &[&Value]) -> Issue {
+    let kind = schema::keyword(here, "x-quantity")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let (units, example) = units_of(kind);
+    let default = schema::keyword(here, "default")
+        .and_then(Value::as_str)
+        .filter(|text| !text.starts_with("0 "));
+    let unit = default.unwrap_or(example).split_once(' ').map_or("", |(_, unit)| unit);
+    let in_range = "choose a value in that range".to_owned();
+    let (code, hint) = match value {
+        Value::Number(number) if number.as_f64().is_some_and(|number| number > 0.0) => (
+            "bad-unit",
+            format!("add the unit you mean, for example {number} {unit}"),
+        ),
+        Value::Number(_) => ("out-of-range", in_range),
+        Value::Null => ("wrong-type", "give a value, or remove the key".to_owned()),
+        Value::String(text) => match base_units(kind, text) {
+            Some(Err(QuantityError::NoUnit)) => (
+                "bad-unit",
+                format!("add the unit you mean, for example {} {unit}", shorten(text.trim(), 30)),
+            ),
+            Some(Err(QuantityError::UnknownUnit(wrong))) => ("bad-unit", unit_hint(text, &wrong, kind, units, example)),
+            Some(Err(QuantityError::NoNumber)) => (
+                "bad-quantity",
+                format!("write a number and a unit, for example {example}"),
+            ),
+            Some(Err(QuantityError::TooFine)) => (
+                "out-of-range",
+                "it is less than one ns, Hz or byte; use 0 or a larger value".to_owned(),
+            ),
+            Some(Err(QuantityError::Negative | QuantityError::TooLarge) | Ok(_)) | None => ("out-of-range", in_range),
+        },
+        _ => (
+            "wrong-type",
+            format!("write a number and a unit, for example {example}"),
+        ),
+    };
+    Issue::new(
+        path.iter().map(String::as_str),
+        code,
+        show(value),
+        schema::allowed(here),
+        hint,
+    )
+}
+
+/// Units, and what people write for them.
+const SPELLINGS: [(&str, &[&str]); 12] = [
+    ("us", &["usec", "micros", "microsecond", "microseconds"]),
+    ("ms", &["msec", "msecs", "millis", "millisecond", "milliseconds"]),
+    ("s", &["sec", "secs", "second", "seconds"]),
+    ("min", &["m", "mins", "minute", "minutes"]),
+    ("h", &["hr", "hrs", "hour", "hours"]),
+    ("d", &["day", "days"]),
+    ("KiB", &["k", "kb"]),
+    ("MiB", &["m", "mb"]),
+    ("GiB", &["g", "gb"]),
+    ("TiB", &["t", "tb"]),
+    ("GHz", &["g", "gigahertz"]),
+    ("/s", &["per second", "/sec", "/second", "1/s", "ps", "tps"]),
+];
+
+fn unit_hint(text: &str, wrong: &str, kind: &str, units: &str, example: &str) -> String {
+    let number = text.trim().strip_suffix(wrong).unwrap_or_default().trim();
+    let number = if number.is_empty() || number.len() > 30 {
+        example.split(' ').next().unwrap_or("1")
+    } else {
+        number
+    };
+    let same = units.split(", ").find(|unit| unit.eq_ignore_ascii_case(wrong));
+    let known = |unit: &&str| units.split(", ").any(|known| known == *unit);
+    let lower = wrong.to_ascii_lowercase();
+    let spelled = SPELLINGS
+        .iter()
+        .filter(|(_, others)| others.contains(&lower.as_str()))
+        .map(|(unit, _)| *unit)
+        .find(known);
+    match same.or(spelled) {
+        Some(unit) => format!("write {number} {unit}"),
+        None => match kind_of_unit(wrong) {
+            Some(other) if other != kind => {
+                let (other, kind) = (schema::kind_name(other), schema::kind_name(kind));
+                format!(
+                    "{} is a unit of a {other}; here a {kind} is wanted, for example {example}",
+                    shorten(wrong, 20)
+                )
+            }
+            _ => format!("use one of {units}, for example {example}"),
+        },
+    }
+}

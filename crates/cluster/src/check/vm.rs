@@ -1,0 +1,99 @@
+//! VMs: virtual topology, load, limit and workload.
+
+use super::sections::{Sections, sound};
+use crate::mistake::Issue;
+use crate::spec::workload::Arrivals;
+
+/// That all virtual sockets have the same number of cores.
+pub(super) fn topology(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, vm) in sound(&sections.vms) {
+        if let Some(cores) = vm
+            .cores_per_socket
+            .filter(|cores| !vm.vcpus.is_multiple_of(*cores) && sections.clean(&["vms", name, "vcpus"]))
+        {
+            let divisors: Vec<String> = (1..=vm.vcpus)
+                .filter(|d| vm.vcpus.is_multiple_of(*d))
+                .map(|d| d.to_string())
+                .collect();
+            found.push(Issue::new(
+                ["vms", name, "cores_per_socket"],
+                "odd-topology",
+                cores.to_string(),
+                format!("a divisor of vcpus ({}): {}", vm.vcpus, divisors.join(", ")),
+                "every virtual socket has the same number of cores; change cores_per_socket or vcpus".to_owned(),
+            ));
+        }
+    }
+}
+
+/// That a VM whose workload keeps every vCPU busy has no other load.
+pub(super) fn load(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, vm) in sound(&sections.vms) {
+        let workload = sections.workload_of(vm);
+        if !workload.is_some_and(|workload| matches!(workload.arrivals, Arrivals::Parallel { .. })) {
+            continue;
+        }
+        let steps = vm.load_steps.len();
+        let loads = [
+            ("load", vm.load != 1.0, vm.load.to_string()),
+            ("load_steps", steps > 0, format!("{steps} steps")),
+        ];
+        for (key, _, value) in loads
+            .into_iter()
+            .filter(|(key, wrong, _)| *wrong && sections.clean(&["vms", name, key]))
+        {
+            found.push(Issue::new(
+                ["vms", name, key],
+                "not-parallel",
+                value,
+                "none: a parallel workload keeps every vCPU busy".to_owned(),
+                "remove it, or use closed arrivals".to_owned(),
+            ));
+        }
+    }
+}
+
+/// That a VM may use what it has reserved.
+pub(super) fn limit(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, vm) in sound(&sections.vms) {
+        if let Some(limit) = vm
+            .limit
+            .filter(|limit| *limit < vm.reservation && sections.clean(&["vms", name, "reservation"]))
+        {
+            found.push(Issue::new(
+                ["vms", name, "limit"],
+                "limit-below-reservation",
+                limit.to_string(),
+                format!("at least the reservation, {}", vm.reservation),
+                "raise the limit or lower the reservation".to_owned(),
+            ));
+        }
+    }
+}
+
+/// That steps of the load are in order of time.
+pub(super) fn load_steps(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, vm) in sound(&sections.vms) {
+        for (position, pair) in vm.load_steps.windows(2).enumerate() {
+            if pair[1].at <= pair[0].at && sections.clean(&["vms", name, "load_steps"]) {
+                found.push(Issue::new(
+                    ["vms", name, "load_steps", &(position + 1).to_string(), "at"],
+                    "unordered-steps",
+                    pair[1].at.to_string(),
+                    format!("later than the step before, {}", pair[0].at),
+                    "put load_steps in order of time".to_owned(),
+                ));
+            }
+        }
+    }
+}
+
+/// That the workload of a VM exists.
+pub(super) fn workload(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, vm) in sound(&sections.vms) {
+        let path = ["vms", name, "workload"];
+        if sections.clean(&path) {
+            sections.reference(&path, &vm.workload, "workloads", &sections.workloads, found);
+        }
+    }
+}

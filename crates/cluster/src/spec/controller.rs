@@ -1,0 +1,69 @@
+//! Virtual storage controllers: their kinds, and how many requests each keeps outstanding.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::shape::plain_enum;
+
+/// Kind of virtual storage controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(transform = plain_enum)]
+pub enum ControllerKind {
+    /// VMware Paravirtual SCSI.
+    Pvscsi,
+    /// An emulated LSI Logic SAS adapter.
+    LsiSas,
+    /// virtio-scsi with an I/O thread.
+    VirtioScsi,
+    /// virtio-blk: every vdisk is a device with a queue of its own; a controller is the I/O thread that serves them.
+    VirtioBlk,
+    /// An emulated NVMe controller; a vdisk is a namespace.
+    Nvme,
+}
+
+/// Bytes at which PVSCSI splits a request.
+pub const SPLIT_BYTES: u64 = 512 << 10;
+/// Vdisks of one controller, and controllers of one machine.
+pub const VDISKS_PER_CONTROLLER: u32 = 15;
+/// Vdisks on each controller where the scenario does not say.
+pub const DEFAULT_VDISKS_PER_CONTROLLER: u32 = 10;
+/// Requests in one page of a PVSCSI ring, and pages by default.
+const REQUESTS_PER_PAGE: u32 = 32;
+const DEFAULT_RING_PAGES: u32 = 8;
+
+impl ControllerKind {
+    /// Requests that one controller keeps outstanding. PVSCSI: 32 a ring page, 8 pages by default and 32 at most (VMware
+    /// KB 2053145). LSI SAS: 128. virtio: the default queue size of QEMU, 256. NVMe: 1,024, a default of this model.
+    pub fn depth(self, ring_pages: Option<u32>) -> u32 {
+        match self {
+            Self::Pvscsi => REQUESTS_PER_PAGE * ring_pages.unwrap_or(DEFAULT_RING_PAGES),
+            Self::LsiSas => 128,
+            Self::VirtioScsi => 256,
+            Self::VirtioBlk => 256 * VDISKS_PER_CONTROLLER,
+            Self::Nvme => 1_024,
+        }
+    }
+
+    /// Requests outstanding on one vdisk: by default, and at most. PVSCSI 64 and 254, LSI SAS 32 (VMware KB 2053145).
+    pub const fn vdisk_depth(self) -> (u32, u32) {
+        match self {
+            Self::Pvscsi => (64, 254),
+            Self::LsiSas => (32, 32),
+            Self::VirtioScsi => (128, 256),
+            Self::VirtioBlk => (256, 256),
+            Self::Nvme => (256, 1_024),
+        }
+    }
+
+    /// As scenarios write it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pvscsi => "pvscsi",
+            Self::LsiSas => "lsi-sas",
+            Self::VirtioScsi => "virtio-scsi",
+            Self::VirtioBlk => "virtio-blk",
+            Self::Nvme => "nvme",
+        }
+    }
+}

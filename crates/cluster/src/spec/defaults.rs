@@ -1,0 +1,19 @@
+//! Defaults that several types share, as `serde` wants them: functions.
+
+use crate::quantity::Bytes;
+
+pub(super) fn one() -> u32 {
+    1
+}
+
+pub(super) fn two() -> u32 {
+    2
+}
+
+pub(super) fn one_f64() -> f64 {
+    1.0
+}
+
+pub(super) fn mebibyte() -> Bytes {
+    Bytes::new(1 << 20)
+}

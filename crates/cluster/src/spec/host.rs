@@ -1,0 +1,129 @@
+//! Hosts: processors, memory and clock.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::defaults::{one, two};
+use super::hypervisor::{Hypervisor, HypervisorOverhead, SchedulerOptions};
+use super::network::{Adapters, Network};
+use crate::quantity::{Bandwidth, Bytes, Frequency};
+
+/// `count` identical hosts. One host is named like its group, several are named `name-1`, `name-2` and so on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostGroup {
+    /// Its name in its own system, where that differs: what telemetry calls it. Of several, each has its number behind it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(
+        with = "String",
+        length(min = 1, max = 256),
+        regex(pattern = r"^[^\u0000-\u001f\u007f-\u009f]*$")
+    )]
+    #[schemars(extend("x-code" = "bad-name", "x-allowed" = "1 to 256 characters on one line", "examples" = ["esx1.example.com"]))]
+    pub label: Option<String>,
+    /// How many such hosts.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 10_000))]
+    pub count: u32,
+    /// Processor sockets; each is one NUMA node.
+    #[schemars(range(min = 1, max = 16), extend("examples" = [2]))]
+    pub sockets: u32,
+    /// Physical cores of one socket.
+    #[schemars(range(min = 1, max = 256), extend("examples" = [12]))]
+    pub cores_per_socket: u32,
+    /// Hardware threads of one core: 2 with hyper-threading (SMT) on, 1 with it off.
+    #[serde(default = "two")]
+    #[schemars(range(min = 1, max = 2))]
+    pub threads_per_core: u32,
+    /// Nominal clock.
+    #[schemars(extend("x-minimum" = "100 MHz", "x-maximum" = "20 GHz"))]
+    pub clock: Frequency,
+    /// Clock that all cores sustain when busy; at least `clock`, which is the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Frequency", extend("x-minimum" = "100 MHz", "x-maximum" = "20 GHz"))]
+    pub turbo: Option<Frequency>,
+    /// Memory of one NUMA node.
+    #[schemars(extend("x-minimum" = "1 MiB", "x-maximum" = "1 PiB"))]
+    pub memory_per_node: Bytes,
+    /// Hypervisor and version: sets the scheduler and its parameters.
+    pub hypervisor: Hypervisor,
+    /// Work that two busy threads of one core do, over the work of one thread alone.
+    #[serde(default = "default_smt_yield")]
+    #[schemars(range(min = 1.0, max = 2.0))]
+    pub smt_yield: f64,
+    /// Speed of memory: matters to workloads with `memory_traffic` or `memory_intensity`.
+    #[serde(default)]
+    pub memory_system: MemorySystem,
+    /// Parameters of the CPU scheduler that differ from the version's defaults.
+    #[serde(default)]
+    pub scheduler: SchedulerOptions,
+    /// CPU that the hypervisor itself uses on behalf of virtual machines.
+    #[serde(default)]
+    pub overhead: HypervisorOverhead,
+    /// Ports to storage arrays; of use to machines with an `array`.
+    #[serde(default)]
+    pub adapters: Adapters,
+    /// Ports for the traffic of distributed storage; of use to its nodes and to machines with a `storage`.
+    #[serde(default)]
+    pub network: Network,
+}
+
+impl HostGroup {
+    /// Physical cores of one host.
+    pub fn cores(&self) -> u32 {
+        self.sockets * self.cores_per_socket
+    }
+
+    /// Logical CPUs (hardware threads) of one host.
+    pub fn logical_cpus(&self) -> u32 {
+        self.cores() * self.threads_per_core
+    }
+
+    /// CPU capacity of one host as ESXi counts it: cores times nominal clock.
+    pub fn capacity(&self) -> Frequency {
+        Frequency::from_hz(u64::from(self.cores()) * self.clock.whole_hz())
+    }
+
+    /// Memory of one host.
+    pub fn memory(&self) -> Bytes {
+        Bytes::new(u64::from(self.sockets).saturating_mul(self.memory_per_node.bytes()))
+    }
+
+    /// Clock of a busy core: `turbo`, or else `clock`.
+    pub fn busy_clock(&self) -> Frequency {
+        self.turbo.unwrap_or(self.clock)
+    }
+}
+
+/// Speed of a host's memory. The defaults are those of a two-socket Xeon E5-2600 v3.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MemorySystem {
+    /// What the memory of one NUMA node delivers at most to all cores together.
+    #[schemars(extend("x-minimum" = "1 MB/s", "x-maximum" = "1000 TB/s"))]
+    pub node_bandwidth: Bandwidth,
+    /// What one NUMA node can draw at most from the memory of one other node.
+    #[schemars(extend("x-minimum" = "1 MB/s", "x-maximum" = "1000 TB/s"))]
+    pub interconnect_bandwidth: Bandwidth,
+    /// Time of an access to another node's memory over that of an access to the own node's.
+    #[schemars(range(min = 1.0, max = 10.0))]
+    pub remote_latency_factor: f64,
+    /// How fast the pages of a NUMA client follow it to a new home node (ESXi).
+    #[schemars(extend("x-minimum" = "0 MB/s", "x-maximum" = "1 TB/s"))]
+    pub page_migration: Bandwidth,
+}
+
+impl Default for MemorySystem {
+    fn default() -> Self {
+        Self {
+            node_bandwidth: Bandwidth::from_bytes_per_s(61_800_000_000),
+            interconnect_bandwidth: Bandwidth::from_bytes_per_s(30_600_000_000),
+            remote_latency_factor: 1.7,
+            page_migration: Bandwidth::from_bytes_per_s(1_000_000_000),
+        }
+    }
+}
+
+fn default_smt_yield() -> f64 {
+    1.25
+}

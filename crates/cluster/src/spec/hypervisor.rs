@@ -1,0 +1,235 @@
+//! Hypervisors: which versions there are, and what sets their families apart.
+//!
+//! What a family can do is a fact in its [`FamilyFacts`], and what a version can be set to is in the schema
+//! (`x-family`, `x-since`, `x-until`, see [`crate::schema::options`]). So nothing else in this crate asks which family it is.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::controller::ControllerKind;
+use super::shape::plain_enum;
+use crate::quantity::Duration;
+
+/// Kinds of hypervisor that share a scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Family {
+    /// VMware ESXi.
+    Esxi,
+    /// Linux with KVM.
+    Linux,
+}
+
+/// What a scenario can have on the hosts of a family.
+#[derive(Debug)]
+pub struct FamilyFacts {
+    /// How the names of its versions begin: `esxi` or `linux`.
+    pub key: &'static str,
+    /// Its name in messages.
+    pub title: &'static str,
+    /// Whether VMs can have CPU reserved.
+    pub reservations: bool,
+    /// Kinds of virtual storage controller that VMs can have, the default first.
+    pub controllers: &'static [ControllerKind],
+}
+
+impl Family {
+    /// What a scenario can have on its hosts.
+    pub const fn facts(self) -> &'static FamilyFacts {
+        match self {
+            Self::Esxi => &FamilyFacts {
+                key: "esxi",
+                title: "ESXi",
+                reservations: true,
+                controllers: &[ControllerKind::Pvscsi, ControllerKind::LsiSas, ControllerKind::Nvme],
+            },
+            Self::Linux => &FamilyFacts {
+                key: "linux",
+                title: "Linux",
+                reservations: false,
+                controllers: &[
+                    ControllerKind::VirtioScsi,
+                    ControllerKind::VirtioBlk,
+                    ControllerKind::Pvscsi,
+                    ControllerKind::LsiSas,
+                    ControllerKind::Nvme,
+                ],
+            },
+        }
+    }
+
+    /// `esxi` or `linux`.
+    pub const fn as_str(self) -> &'static str {
+        self.facts().key
+    }
+
+    /// The virtual storage controller that VMs have by default.
+    pub const fn default_controller(self) -> ControllerKind {
+        self.facts().controllers[0]
+    }
+}
+
+macro_rules! hypervisors {
+    ($($variant:ident, $family:ident, $text:literal;)*) => {
+        /// Hypervisor and version. Within a family, later versions compare greater.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[schemars(transform = plain_enum)]
+        pub enum Hypervisor {
+            $(
+                #[doc = concat!("`", $text, "`")]
+                #[serde(rename = $text)]
+                $variant,
+            )*
+        }
+
+        impl Hypervisor {
+            /// Every known hypervisor, ESXi first, each family from old to new.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The name as scenarios write it, such as `esxi-6.0`.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text,)* }
+            }
+
+            /// Which family of schedulers it has.
+            pub const fn family(self) -> Family {
+                match self { $(Self::$variant => Family::$family,)* }
+            }
+        }
+    };
+}
+
+hypervisors! {
+    Esxi50, Esxi, "esxi-5.0";
+    Esxi51, Esxi, "esxi-5.1";
+    Esxi55, Esxi, "esxi-5.5";
+    Esxi60, Esxi, "esxi-6.0";
+    Esxi65, Esxi, "esxi-6.5";
+    Esxi67, Esxi, "esxi-6.7";
+    Esxi70, Esxi, "esxi-7.0";
+    Esxi70u2, Esxi, "esxi-7.0u2";
+    Esxi80, Esxi, "esxi-8.0";
+    Esxi90, Esxi, "esxi-9.0";
+    Linux6_6, Linux, "linux-6.6";
+    Linux6_12, Linux, "linux-6.12";
+}
+
+impl Hypervisor {
+    /// Major and minor version and update: 7, 0 and 2 of `esxi-7.0u2`.
+    pub fn version(self) -> [u32; 3] {
+        let version = self
+            .as_str()
+            .trim_start_matches(self.family().as_str())
+            .trim_start_matches('-');
+        let mut numbers = version.split(['.', 'u']).map(|number| number.parse().unwrap_or(0));
+        std::array::from_fn(|_| numbers.next().unwrap_or(0))
+    }
+}
+
+impl std::fmt::Display for Hypervisor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Parameters of the hypervisor's CPU scheduler. What is absent has the version's default; a key of the other family of
+/// hypervisors is a mistake.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SchedulerOptions {
+    /// ESXi `Cpu.Quantum`: how long a vCPU runs while others of equal entitlement wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "100 us", "x-maximum" = "10 s"))]
+    pub quantum: Option<Duration>,
+    /// ESXi `Cpu.CoschedCostopThreshold`: lead over the slowest sibling at which a vCPU is co-stopped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "100 us", "x-maximum" = "10 s"))]
+    pub costop_threshold: Option<Duration>,
+    /// ESXi `Cpu.CoschedCostartThreshold`: lead under which a co-stopped vCPU starts again; at most `costop_threshold`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "0 us", "x-maximum" = "10 s"))]
+    pub costart_threshold: Option<Duration>,
+    /// ESXi `Cpu.CoschedPollUsec`: how often the lead is looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "10 us", "x-maximum" = "10 s"))]
+    pub cosched_poll: Option<Duration>,
+    /// ESXi `Cpu.HTWholeCoreThreshold`: how far behind its entitlement a vCPU must be to claim a whole core.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "0 ms", "x-maximum" = "1 h"))]
+    pub ht_whole_core_threshold: Option<Duration>,
+    /// ESXi `Cpu.HTRebalancePeriod`: load balancing between the threads of a core.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "1 ms", "x-maximum" = "1 h"))]
+    pub ht_rebalance_period: Option<Duration>,
+    /// ESXi `Numa.RebalancePeriod`: how often the NUMA scheduler looks at home nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-family" = "esxi", "x-minimum" = "1 ms", "x-maximum" = "1 h"))]
+    pub numa_rebalance_period: Option<Duration>,
+    /// ESXi `Numa.MigImbalanceThreshold`: difference of load between nodes from which a NUMA client moves, in per cent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64", range(min = 0.0, max = 100.0), extend("x-family" = "esxi"))]
+    pub numa_imbalance_threshold_pct: Option<f64>,
+    /// ESXi `Numa.LocalityWeightActionAffinity`: attraction between NUMA clients that belong together. Over 100 it
+    /// outweighs balance between nodes; 0 turns it off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 0, max = 1_000), extend("x-family" = "esxi"))]
+    pub numa_action_affinity_weight: Option<u32>,
+    /// ESXi: how far a node's load at power-on, as the NUMA scheduler remembers it, differs at random from its true load:
+    /// a standard deviation in per cent of the node's cores. Default: 0, every power-on places alike.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64", range(min = 0.0, max = 100.0), extend("x-family" = "esxi"))]
+    pub numa_load_error_pct: Option<f64>,
+    /// Linux EEVDF `base_slice_ns`: how long a task runs before its virtual deadline moves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-family" = "linux", "x-minimum" = "100 us", "x-maximum" = "1 s"))]
+    pub base_slice: Option<Duration>,
+    /// Linux: period of the tick (1 / `CONFIG_HZ`), at which a slice that is over ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-family" = "linux", "x-minimum" = "100 us", "x-maximum" = "1 s"))]
+    pub tick: Option<Duration>,
+    /// Linux: period of load balancing between run queues.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-family" = "linux", "x-minimum" = "1 ms", "x-maximum" = "1 h"))]
+    pub balance_interval: Option<Duration>,
+}
+
+impl SchedulerOptions {
+    /// `costop_threshold`; by default that of every ESXi version (ESXi advanced options).
+    pub fn costop_threshold(&self) -> Duration {
+        self.costop_threshold.unwrap_or(Duration::from_millis(3))
+    }
+
+    /// `costart_threshold`; by default that of every ESXi version (ESXi advanced options).
+    pub fn costart_threshold(&self) -> Duration {
+        self.costart_threshold.unwrap_or(Duration::from_millis(2))
+    }
+}
+
+/// CPU that the hypervisor itself uses on behalf of virtual machines: VMkernel worlds (ESXi), or vhost and I/O threads
+/// (KVM).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HypervisorOverhead {
+    /// Helper worlds or threads beside each virtual machine.
+    #[schemars(range(min = 1, max = 64))]
+    pub worlds_per_vm: u32,
+    /// Hypervisor work for one I/O, at the nominal clock.
+    #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "10 ms"))]
+    pub cpu_per_io: Duration,
+    /// CPU of the helper worlds, in per cent of the CPU of the virtual machine's vCPUs.
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub activity_pct: f64,
+    /// Part of `cpu_per_io`, in per cent, that runs as an interrupt on the vCPU's logical CPU (System and Overlap).
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub interrupt_share_pct: f64,
+}
+
+impl Default for HypervisorOverhead {
+    fn default() -> Self {
+        Self {
+            worlds_per_vm: 4,
+            cpu_per_io: Duration::from_micros(25),
+            activity_pct: 1.0,
+            interrupt_share_pct: 30.0,
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The scenario as a whole: its sections, and how long to simulate it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::array::StorageArray;
+use super::failure::Failure;
+use super::host::HostGroup;
+use super::placement_rule::PlacementRule;
+use super::pool::StoragePool;
+use super::shape::name_keys;
+use super::vm::VmGroup;
+use super::workload::Workload;
+use crate::names::members;
+use crate::quantity::Duration;
+
+/// One file that describes a cluster, what runs on it, and how long to simulate it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Name of the scenario, as reports show it: letters, digits, `-`, `_` and `.`, at most 64.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"), extend("examples" = ["small-esxi"]))]
+    #[schemars(extend("x-code" = "bad-name", "x-allowed" = "1 to 64 letters, digits, '-', '_' and '.', beginning with a letter or digit"))]
+    pub name: String,
+    /// What the scenario shows, and where its numbers come from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(max = 10_000))]
+    pub description: Option<String>,
+    /// What the parameters were calibrated on, as reports say it. Without it, reports say that nothing was calibrated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(min = 1, max = 10_000))]
+    pub calibrated_on: Option<String>,
+    /// How long to simulate and how to measure.
+    #[serde(default)]
+    pub run: RunSettings,
+    /// Groups of identical hosts, by name.
+    #[schemars(extend("minProperties" = 1, "maxProperties" = 10_000), transform = name_keys)]
+    pub hosts: BTreeMap<String, HostGroup>,
+    /// Groups of identical virtual machines, by name.
+    #[serde(default)]
+    #[schemars(extend("maxProperties" = 10_000), transform = name_keys)]
+    pub vms: BTreeMap<String, VmGroup>,
+    /// What runs inside virtual machines, by name; `vms.*.workload` refers to these.
+    #[serde(default)]
+    #[schemars(extend("maxProperties" = 10_000), transform = name_keys)]
+    pub workloads: BTreeMap<String, Workload>,
+    /// Storage arrays, by name; `vms.*.array` refers to these.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 1_000), transform = name_keys)]
+    pub arrays: BTreeMap<String, StorageArray>,
+    /// Distributed storage, by name; `vms.*.storage` refers to these.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 100), transform = name_keys)]
+    pub storage: BTreeMap<String, StoragePool>,
+    /// What fails when.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1_000))]
+    pub failures: Vec<Failure>,
+    /// Placement rules: which machines belong together or apart, and on which hosts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10_000))]
+    pub rules: Vec<PlacementRule>,
+}
+
+impl Scenario {
+    /// Every host by name, with its group: groups in order of name, hosts in order of number.
+    pub fn host_names(&self) -> Vec<(String, &HostGroup)> {
+        members(&self.hosts, |group| group.count)
+    }
+
+    /// Every virtual machine by name, with its group: groups in order of name, machines in order of number.
+    pub fn vm_names(&self) -> Vec<(String, &VmGroup)> {
+        members(&self.vms, |group| group.count)
+    }
+
+    /// The scenario as JSON in its one canonical form, defaults included.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("a scenario has no keys or numbers that JSON lacks")
+    }
+}
+
+/// How long to simulate and how to measure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RunSettings {
+    /// Measured time, after the warm-up.
+    #[schemars(extend("x-minimum" = "1 ms", "x-maximum" = "30 d"))]
+    pub duration: Duration,
+    /// Time that is simulated first and not measured.
+    #[schemars(extend("x-minimum" = "0 s", "x-maximum" = "30 d"))]
+    pub warmup: Duration,
+    /// Resolution of the timeline; 20 s is what vCenter's real-time charts show. A longer one than `duration` counts as
+    /// `duration`.
+    #[schemars(extend("x-minimum" = "1 ms", "x-maximum" = "30 d"))]
+    pub sample_interval: Duration,
+    /// Start of every random stream: the same scenario, seed and version give the same bytes.
+    #[schemars(range(min = 0, max = 9_007_199_254_740_991_u64))]
+    pub seed: u64,
+    /// Independent repetitions; confidence intervals need at least 2.
+    #[schemars(range(min = 1, max = 1_000))]
+    pub replications: u32,
+}
+
+impl Default for RunSettings {
+    fn default() -> Self {
+        Self {
+            duration: Duration::from_secs(300),
+            warmup: Duration::from_secs(30),
+            sample_interval: Duration::from_secs(20),
+            seed: 1,
+            replications: 3,
+        }
+    }
+}

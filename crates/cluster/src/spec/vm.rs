@@ -1,0 +1,345 @@
+//! VMs: their virtual hardware, what they get of a host, and where they may be.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::controller::{ControllerKind, DEFAULT_VDISKS_PER_CONTROLLER};
+use super::defaults::{one, one_f64};
+use super::hypervisor::Family;
+use crate::quantity::{Bytes, Duration, Frequency};
+
+/// `count` identical virtual machines. One is named like its group, several are named `name-1`, `name-2` and so on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VmGroup {
+    /// Its name in its own system, where that differs: what telemetry calls it. Of several, each has its number behind it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(
+        with = "String",
+        length(min = 1, max = 256),
+        regex(pattern = r"^[^\u0000-\u001f\u007f-\u009f]*$")
+    )]
+    #[schemars(extend("x-code" = "bad-name", "x-allowed" = "1 to 256 characters on one line", "examples" = ["DB 1 (production)"]))]
+    pub label: Option<String>,
+    /// How many such machines; 0 leaves the group out.
+    #[serde(default = "one")]
+    #[schemars(range(min = 0, max = 100_000))]
+    pub count: u32,
+    /// Virtual CPUs of one machine; at most the logical CPUs of its host.
+    #[schemars(range(min = 1, max = 768), extend("examples" = [4]))]
+    pub vcpus: u32,
+    /// Cores of one virtual socket; divides `vcpus`. On ESXi it shapes the virtual NUMA nodes, before 6.5 as one node per
+    /// socket of more than one core. Default: 1, or what ESXi 8.0 chooses at power-on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 768))]
+    pub cores_per_socket: Option<u32>,
+    /// Memory of one machine; at most its host's.
+    #[schemars(extend("x-minimum" = "1 MiB", "x-maximum" = "1 PiB"))]
+    pub memory: Bytes,
+    /// ESXi CPU hot-add: vCPUs can be added while the machine runs. It hides virtual NUMA, unless
+    /// `numa.expose_on_cpu_hot_add` is set.
+    #[serde(default)]
+    #[schemars(extend("x-family" = "esxi"))]
+    pub cpu_hot_add: bool,
+    /// Virtual NUMA: which nodes the guest sees.
+    #[serde(default)]
+    pub numa: NumaOptions,
+    /// CPU shares: what the machine gets beside others when there is not enough. `low`, `normal` and `high` are 500,
+    /// 1000 and 2000 per vCPU; a number is for the whole machine.
+    #[serde(default)]
+    pub shares: Shares,
+    /// CPU that one machine is sure to get when it wants it; a host's machines cannot reserve more than it has. For
+    /// ESXi hosts: Linux cgroups have no CPU reservation.
+    #[serde(default)]
+    #[schemars(extend("x-minimum" = "0 MHz", "x-maximum" = "1000 THz"))]
+    pub reservation: Frequency,
+    /// CPU that one machine never exceeds; at least `reservation`. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Frequency", extend("x-minimum" = "1 MHz", "x-maximum" = "1000 THz"))]
+    pub limit: Option<Frequency>,
+    /// Name of a host, or of a group of hosts to spread over. Default: spread over all hosts, or over those that the
+    /// `deployment` of its `storage` allows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(min = 1, max = 80), extend("examples" = ["esx"]))]
+    pub host: Option<String>,
+    /// Logical CPUs the machine may run on, such as `0-11,24`. Thread t of core c of socket s is number
+    /// (s * cores_per_socket + c) * threads_per_core + t. Default: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(
+        with = "String",
+        length(min = 1, max = 10_000),
+        regex(pattern = r"^[0-9]{1,5}(-[0-9]{1,5})?(,[0-9]{1,5}(-[0-9]{1,5})?)*$")
+    )]
+    #[schemars(extend("x-code" = "bad-affinity", "x-allowed" = "numbers and ranges of logical CPUs, such as 0-11,24", "examples" = ["0-11,24"]))]
+    pub affinity: Option<String>,
+    /// Whether it serves storage to its host (a Nutanix CVM, a ScaleIO SVM), so that its CPU is what the storage layer
+    /// costs.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub storage_appliance: bool,
+    /// The guest operating system.
+    #[serde(default)]
+    pub guest: GuestSystem,
+    /// What runs in the machine: a key of `workloads`.
+    #[schemars(length(min = 1, max = 64), extend("examples" = ["oltp"]))]
+    pub workload: String,
+    /// Multiplies the population or the arrival rate of the workload.
+    #[serde(default = "one_f64")]
+    #[schemars(range(min = 0.0, max = 1_000_000.0))]
+    pub load: f64,
+    /// A further factor on `load` over time; before the first step it is 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10_000))]
+    pub load_steps: Vec<LoadStep>,
+    /// The array that has its virtual disks: a key of `arrays`. Default: none, I/O is a delay of the workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["san"]))]
+    pub array: Option<String>,
+    /// The distributed storage that has its virtual disks, instead of an `array`: a key of `storage`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["pool"]))]
+    pub storage: Option<String>,
+    /// Kind of virtual storage controller. Default: `pvscsi` on ESXi, `virtio-scsi` on Linux.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ControllerKind")]
+    pub controller: Option<ControllerKind>,
+    /// Virtual storage controllers.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 4))]
+    pub controllers: u32,
+    /// Virtual disks in all, dealt to the controllers in turn; at most 15 on each. Default: 10 on each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 60))]
+    pub vdisks: Option<u32>,
+    /// Requests outstanding on one virtual disk. Default and maximum: 64 and 254 for `pvscsi`, 32 and 32 for `lsi-sas`,
+    /// 128 and 256 for `virtio-scsi`, 256 and 256 for `virtio-blk`, 256 and 1024 for `nvme`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 1_024))]
+    pub vdisk_depth: Option<u32>,
+    /// Pages of a `pvscsi` controller's ring, 32 requests each. Default: 8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 32))]
+    pub ring_pages: Option<u32>,
+    /// Whether its virtual disks are dealt in turn to the array's `luns`, where other machines may be too, instead of each
+    /// having a LUN of its own.
+    #[serde(default)]
+    pub shared_luns: bool,
+}
+
+impl VmGroup {
+    /// The logical CPUs of `affinity`, ascending and without repeats; `None` where there is no affinity.
+    pub fn affinity_cpus(&self) -> Option<Vec<u32>> {
+        self.affinity.as_deref().and_then(parse_cpus)
+    }
+
+    /// Whether its virtual disks are somewhere, so that its I/Os go there.
+    pub fn has_disks(&self) -> bool {
+        self.array.is_some() || self.storage.is_some()
+    }
+
+    /// Virtual disks in all.
+    pub fn all_vdisks(&self) -> u32 {
+        self.vdisks.unwrap_or(DEFAULT_VDISKS_PER_CONTROLLER * self.controllers)
+    }
+
+    /// Kind of its controllers on a host of this family.
+    pub fn controller_kind(&self, family: Family) -> ControllerKind {
+        self.controller.unwrap_or(family.default_controller())
+    }
+
+    /// The highest factor that `load` and `load_steps` reach.
+    pub fn peak_load(&self) -> f64 {
+        self.load * self.load_steps.iter().map(|step| step.factor).fold(1.0, f64::max)
+    }
+}
+
+/// The numbers of a list such as `0-11,24`, ascending and without repeats; `None` where it is malformed.
+pub(crate) fn parse_cpus(text: &str) -> Option<Vec<u32>> {
+    // Numbers of at most five digits keep the list small whatever the text says.
+    let number = |text: &str| text.parse::<u32>().ok().filter(|n| *n <= 99_999);
+    let mut cpus = std::collections::BTreeSet::new();
+    for part in text.split(',') {
+        let (first, last) = match part.split_once('-') {
+            Some((first, last)) => (number(first)?, number(last)?),
+            None => (number(part)?, number(part)?),
+        };
+        if first > last {
+            return None;
+        }
+        cpus.extend(first..=last);
+    }
+    Some(cpus.into_iter().collect())
+}
+
+/// What is absent has the version's default; a key that the hypervisor does not have is a mistake.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct NumaOptions {
+    /// ESXi `numa.vcpu.preferHT`: hardware threads count as room for vCPUs, instead of cores.
+    #[schemars(extend("x-family" = "esxi"))]
+    pub prefer_ht: bool,
+    /// ESXi `numa.vcpu.followcorespersocket` (6.5 and later): one virtual node per virtual socket of more than one core, as
+    /// before 6.5.
+    #[schemars(extend("x-family" = "esxi", "x-since" = "esxi-6.5"))]
+    pub follow_cores_per_socket: bool,
+    /// ESXi `numa.vcpu.min`: vCPUs from which the guest may see several nodes; 9 by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 768), extend("x-family" = "esxi"))]
+    pub vcpu_min: Option<u32>,
+    /// ESXi `numa.vcpu.maxPerVirtualNode`: the vCPUs are split evenly over the fewest nodes of at most this many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 768), extend("x-family" = "esxi"))]
+    pub max_per_virtual_node: Option<u32>,
+    /// ESXi 8.0 and later, `coresPerNumaNode`: vCPUs of one virtual node, set by hand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 768), extend("x-family" = "esxi", "x-since" = "esxi-8.0"))]
+    pub cores_per_node: Option<u32>,
+    /// ESXi 8.0 and later, `exposeVnumaOnCpuHotadd`: the guest sees its nodes with CPU hot-add too.
+    #[schemars(extend("x-family" = "esxi", "x-since" = "esxi-8.0"))]
+    pub expose_on_cpu_hot_add: bool,
+    /// ESXi before 8.0: the host on which the machine was first powered on, which fixed its virtual nodes
+    /// (`numa.autosize.once`). Default: its present host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SizedOn", extend("x-family" = "esxi", "x-until" = "esxi-7.0u2"))]
+    pub sized_on: Option<SizedOn>,
+    /// Linux (libvirt `<numa><cell>`): vCPUs of each virtual node; in all as many as `vcpus`. Default: one node.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 128), inner(range(min = 1, max = 768)), extend("x-family" = "linux"))]
+    pub cells: Vec<u32>,
+    /// Linux (libvirt `<memnode>` and `<vcpupin>`): the host's NUMA node, from 0, to which each of `cells` is bound.
+    /// Default: not bound.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 128), inner(range(min = 0, max = 15)), extend("x-family" = "linux"))]
+    pub nodes: Vec<u32>,
+}
+
+impl NumaOptions {
+    /// `numa.vcpu.min`: vCPUs from which a guest may see several nodes (vSphere Resource Management, "Virtual NUMA
+    /// Controls").
+    pub fn vcpu_min(&self) -> u32 {
+        self.vcpu_min.unwrap_or(9)
+    }
+}
+
+/// Processors of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SizedOn {
+    /// Its sockets, each one NUMA node.
+    #[schemars(range(min = 1, max = 16), extend("examples" = [2]))]
+    pub sockets: u32,
+    /// Physical cores of one socket.
+    #[schemars(range(min = 1, max = 256), extend("examples" = [20]))]
+    pub cores_per_socket: u32,
+}
+
+/// From a moment on, the load is `factor` times `load`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LoadStep {
+    /// When, counted from the start of the run, warm-up included. Steps are in order of time.
+    #[schemars(extend("x-minimum" = "0 s", "x-maximum" = "60 d"))]
+    pub at: Duration,
+    /// The factor from then on.
+    #[schemars(range(min = 0.0, max = 1_000_000.0), extend("examples" = [2]))]
+    pub factor: f64,
+}
+
+/// The guest operating system: it multiplexes processes over the virtual CPUs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct GuestSystem {
+    /// How long a process runs while others wait for its vCPU.
+    #[schemars(extend("x-minimum" = "10 us", "x-maximum" = "10 s"))]
+    pub time_slice: Duration,
+}
+
+impl Default for GuestSystem {
+    fn default() -> Self {
+        Self {
+            time_slice: Duration::from_millis(6),
+        }
+    }
+}
+
+/// CPU shares of a virtual machine: what it gets beside others when there is not enough. `low`, `normal` and `high` are
+/// 500, 1000 and 2000 per vCPU (VMware, vSphere Resource Management); a number is for the whole machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shares {
+    /// 500 per vCPU.
+    Low,
+    /// 1000 per vCPU.
+    #[default]
+    Normal,
+    /// 2000 per vCPU.
+    High,
+    /// For the whole virtual machine, whatever its vCPUs.
+    Number(u32),
+}
+
+impl Shares {
+    /// Shares of a whole virtual machine with `vcpus` vCPUs.
+    pub fn total(self, vcpus: u32) -> f64 {
+        match self {
+            Self::Low => 500.0 * f64::from(vcpus),
+            Self::Normal => 1000.0 * f64::from(vcpus),
+            Self::High => 2000.0 * f64::from(vcpus),
+            Self::Number(shares) => f64::from(shares),
+        }
+    }
+}
+
+impl Serialize for Shares {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Low => serializer.serialize_str("low"),
+            Self::Normal => serializer.serialize_str("normal"),
+            Self::High => serializer.serialize_str("high"),
+            Self::Number(shares) => serializer.serialize_u32(*shares),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Shares {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Number(u32),
+            Name(String),
+        }
+        match Written::deserialize(deserializer)? {
+            Written::Number(shares) => Ok(Self::Number(shares)),
+            Written::Name(name) => match name.as_str() {
+                "low" => Ok(Self::Low),
+                "normal" => Ok(Self::Normal),
+                "high" => Ok(Self::High),
+                _ => Err(de::Error::unknown_variant(&name, &["low", "normal", "high"])),
+            },
+        }
+    }
+}
+
+impl JsonSchema for Shares {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Shares".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": ["string", "integer"],
+            "description": "CPU shares of a virtual machine: what it gets beside others when there is not enough. low, \
+                normal and high are 500, 1000 and 2000 per vCPU; a number is for the whole machine.",
+            "pattern": "^(low|normal|high)$",
+            "minimum": 1,
+            "maximum": 1_000_000,
+            "examples": ["high", 4000],
+            "x-code": "unknown-value",
+            "x-allowed": "low, normal, high, or an integer from 1 to 1000000",
+            "x-values": ["low", "normal", "high"],
+        })
+    }
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}

@@ -1,0 +1,5 @@
+"""Published figures against the twin.
+
+`study` finds and reads studies, `judge` runs their cases and judges every figure. `published` is the form of published
+figures, `expression` says where the twin's are in a report, `questions` what a case may ask of the planner instead.
+"""
