@@ -104,7 +104,7 @@ def _default(value: dict[str, Any]) -> str:
 
 
 def _accepts(value: dict[str, Any]) -> str:
-    """What a place takes, in few words."""
+    """The allowed values of a key, in few words."""
     kind = value["type"]
     accepts = {"array": "list", "object": "mapping" if "properties" in value else "mapping by name"}.get(
         str(kind), "text"
@@ -132,7 +132,7 @@ def _number(value: float) -> str:
 
 
 def _resolved(schema: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
-    """A schema with what it refers to; its own keywords win."""
+    """A schema merged with what it refers to; its own keywords win."""
     return {key: value for part in reversed(_chain(schema, node)) for key, value in part.items()}
 
 

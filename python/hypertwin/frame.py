@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from hypertwin.documents.simulation import Point, Simulation
+
 if TYPE_CHECKING:
     import polars
 
@@ -32,20 +34,27 @@ def flatten(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
+def numeric(metrics: Mapping[str, object], key: str) -> float | None:
+    """The number under a key that is a variable, which a type cannot check; None where there is none."""
+    value = metrics.get(key)
+    return value if isinstance(value, int | float) else None
+
+
 def set_column(path: str) -> str:
     """Name of the column that holds the value set at `path`; a path that would hide another column gets a prefix."""
     return f"set.{path}" if path in RESERVED or "." not in path else path
 
 
-def entities(point: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+def entities(point: Point) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """Yield (kind, name, metrics) of every host, VM, group, station of the I/O path and pool of one point."""
+    sections: Mapping[str, Any] = point
     for section, kind in KINDS.items():
-        for name, metrics in point.get(section, {}).items():
+        for name, metrics in sections.get(section, {}).items():
             if isinstance(metrics, Mapping):
                 yield kind, name, metrics
 
 
-def rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+def rows(result: Simulation) -> list[dict[str, Any]]:
     """Flat rows of a result in its JSON form, one per point and entity, all with the same keys in the same order."""
     paths = list(dict.fromkeys(path for point in result["points"] for path in point["set"]))
     plain: list[dict[str, Any]] = []
@@ -71,7 +80,7 @@ def rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{**row, **{name: row.get(name) for name in metric_names}} for row in plain]
 
 
-def to_frame(result: Mapping[str, Any]) -> polars.DataFrame:
+def to_frame(result: Simulation) -> polars.DataFrame:
     """Return the flat rows as a polars data frame; a column of mixed types becomes text."""
     import polars
 

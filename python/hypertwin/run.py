@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hypertwin import _core, frame
+from hypertwin.documents import simulation as documents
 from hypertwin.errors import HypertwinError
 from hypertwin.scenario import Scenario, load
 
@@ -45,11 +46,11 @@ class Result:
     version: str
     scenario: str
     seed: int
-    points: tuple[dict[str, Any], ...]
+    points: tuple[documents.Point, ...]
     first_scenario: Scenario = field(repr=False, compare=False)
     """The scenario of the first point as it ran, with what was set and swept."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> documents.Simulation:
         """Return {"version", "scenario", "seed", "points": [...]}, ready for `json.dumps`."""
         return {"version": self.version, "scenario": self.scenario, "seed": self.seed, "points": list(self.points)}
 
@@ -138,12 +139,12 @@ def run_points(points: Sequence[Point], *, jobs: int | None = None, progress: Pr
     replications = [range(int(point.scenario.data["run"]["replications"])) for point in points]
     tasks = [(index, k) for index, ks in enumerate(replications) for k in ks]
     finished: list[dict[int, _core.Replication]] = [{} for _ in points]
-    reports: list[dict[str, Any] | None] = [None] * len(points)
+    reports: list[documents.Point | None] = [None] * len(points)
 
     def done(index: int, k: int, replication: _core.Replication) -> None:
         finished[index][k] = replication
         if len(finished[index]) == len(replications[index]):
-            report = json.loads(_core.aggregate([finished[index][k] for k in replications[index]]))
+            report: documents.Point = json.loads(_core.aggregate([finished[index][k] for k in replications[index]]))
             reports[index] = {**report, "set": dict(points[index].changes)}
             finished[index].clear()
 
@@ -169,8 +170,8 @@ def samples(
 ) -> Iterator[dict[str, Any]]:
     """Simulate a scenario once and yield all that its hosts show of each `run.sample_interval`, one after another.
 
-    It is the first replication of `simulate`. A sample has the form of `Sample` in `crates/engine/src/samples.rs`.
-    `progress` gets samples instead of runs. Raises as `simulate`.
+    It is the first replication of `simulate`. A sample has the form of `Sample` in
+    `crates/engine/src/measure/samples.rs`. `progress` gets samples instead of runs. Raises as `simulate`.
     """
     changed = run_settings(seed=seed, duration=duration, warmup=warmup)
     points = points_of(scenario, {}, dict(overrides or {}), changed)

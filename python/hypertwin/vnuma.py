@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from hypertwin import _core, scenario
+from hypertwin.documents.vnuma import Layout
 from hypertwin.errors import Mistake, ScenarioError
 from hypertwin.scenario import Scenario
 
@@ -54,9 +54,9 @@ _BASE = {
 }
 
 
-def layouts(scenario: Scenario) -> dict[str, dict[str, Any]]:
+def layouts(scenario: Scenario) -> dict[str, Layout]:
     """The virtual NUMA of every machine of a scenario, by name; see docs/models/vnuma.md for the keys."""
-    found: dict[str, dict[str, Any]] = json.loads(_core.vnuma(scenario.json))["vms"]
+    found: dict[str, Layout] = json.loads(_core.vnuma(scenario.json))["vms"]
     return found
 
 
@@ -80,7 +80,7 @@ def layout(
     sized_on: Mapping[str, int] | None = None,
     cells: Sequence[int] = (),
     nodes: Sequence[int] = (),
-) -> dict[str, Any]:
+) -> Layout:
     """The virtual NUMA of one machine on one empty host.
 
     The host has `sockets` NUMA nodes of `cores` cores and `node_memory` (such as `128 GiB`; by default that, or 10 GiB

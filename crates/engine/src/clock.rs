@@ -47,7 +47,7 @@ pub enum Signal {
     /// A process has something to compute.
     Wake(ProcessId),
     /// A world of the hypervisor or of storage has got work.
-    Run(WorldId),
+    Run { world: WorldId, work_ns: f64 },
 }
 
 /// Time, the calendar, and the signals of this instant.
@@ -58,7 +58,7 @@ pub struct Clock {
     pub end: Nanos,
     /// Signals in two lanes: processes go before worlds.
     wakeups: VecDeque<ProcessId>,
-    ready: VecDeque<WorldId>,
+    ready: VecDeque<(WorldId, f64)>,
 }
 
 impl Clock {
@@ -112,9 +112,9 @@ impl Clock {
         self.wakeups.push_back(process);
     }
 
-    /// `world`, which waits, becomes ready.
-    pub fn run(&mut self, world: WorldId) {
-        self.ready.push_back(world);
+    /// `world`, which waits, becomes ready to do this much work, in nanoseconds alone on a core at nominal clock.
+    pub fn run(&mut self, world: WorldId, work_ns: f64) {
+        self.ready.push_back((world, work_ns));
     }
 
     /// The next signal of this instant.
@@ -122,7 +122,10 @@ impl Clock {
     pub fn signal(&mut self) -> Option<Signal> {
         match self.wakeups.pop_front() {
             Some(process) => Some(Signal::Wake(process)),
-            None => self.ready.pop_front().map(Signal::Run),
+            None => {
+                let (world, work_ns) = self.ready.pop_front()?;
+                Some(Signal::Run { world, work_ns })
+            }
         }
     }
 }

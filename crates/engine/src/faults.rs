@@ -1,15 +1,17 @@
-//! What fails and what comes back: hosts, their network, devices and metadata servers of pools.
+//! Faults: what fails and what returns, when, and what has to wait meanwhile.
+//!
+//! **Boundary.** [`Faults`] counts failures of hosts and of their network, which may overlap. What a failure means for
+//! worlds and data is the business of those who have them.
+//! **Invariant.** A host is down as long as one of its failures lasts, and what would have happened to its VMs waits
+//! until then.
 
-use crate::clock::Event;
-use crate::ids::{HostId, Id, PoolId, Table};
-use crate::simulation::Simulation;
-use crate::storage::{HostState, Pool, What};
-use hypertwin_cluster::{Component, Failure, Scenario};
-use std::collections::BTreeMap;
+use crate::clock::{Clock, Event};
+use crate::ids::{HostId, PoolId, Table};
+use hypertwin_kernel::Nanos;
 
 /// Something that can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+pub enum Part {
     Host(HostId),
     Link(HostId),
     /// A device of a pool, by its number there.
@@ -21,132 +23,114 @@ enum Part {
 /// Parts that fail or return together.
 #[derive(Clone, Debug)]
 pub struct Action {
-    parts: Vec<Part>,
-    fails: bool,
+    pub parts: Vec<Part>,
+    pub fails: bool,
     /// They never return.
-    is_forever: bool,
-    what: String,
+    pub is_forever: bool,
+    /// As the scenario names them.
+    pub what: String,
 }
 
-/// A schedule of what fails and returns.
-pub type Schedule = Vec<Action>;
+/// What a change made of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostChange {
+    WentDown,
+    CameUp,
+    /// Another of its failures began or ended.
+    Nothing,
+}
 
-impl Simulation {
-    /// Turns the scenario's failures into events.
-    pub fn schedule_failures(&mut self, scenario: &Scenario) {
-        for failure in &scenario.failures {
-            let parts = self.parts(failure, scenario);
-            let action = |fails| Action {
-                parts: parts.clone(),
-                fails,
-                is_forever: failure.returns.is_none(),
-                what: failure.fails.join(", "),
-            };
-            let times = [(true, Some(failure.at)), (false, failure.returns)];
-            for (fails, at) in times.into_iter().filter_map(|(fails, at)| Some((fails, at?))) {
-                let index = self.schedule.len() as u32;
-                self.schedule.push(action(fails));
-                self.clock.at(at.nanos(), Event::Failure(index));
-            }
+/// Failures of one host at present.
+#[derive(Default)]
+pub struct HostFaults {
+    failures: u32,
+    link_failures: u32,
+    /// Failures that will never end.
+    gone: u32,
+    /// What would have happened to its VMs, and happens when it is up again.
+    deferred: Vec<Event>,
+}
+
+impl HostFaults {
+    pub fn is_up(&self) -> bool {
+        self.failures == 0
+    }
+
+    /// Whether its network works.
+    pub fn is_linked(&self) -> bool {
+        self.link_failures == 0
+    }
+
+    /// Whether it will never return.
+    pub fn is_gone(&self) -> bool {
+        self.gone > 0
+    }
+}
+
+/// All failures.
+pub struct Faults {
+    schedule: Vec<Action>,
+    hosts: Table<HostId, HostFaults>,
+}
+
+impl Faults {
+    /// No failures of so many hosts.
+    pub fn new(hosts: usize) -> Self {
+        Self {
+            schedule: Vec::new(),
+            hosts: (0..hosts).map(|_| HostFaults::default()).collect(),
         }
     }
 
-    fn parts(&self, failure: &Failure, scenario: &Scenario) -> Vec<Part> {
-        let hosts = scenario.host_names();
-        let hosts: BTreeMap<&str, HostId> = hosts
-            .iter()
-            .enumerate()
-            .map(|(position, (name, _))| (name.as_str(), HostId::new(position)))
-            .collect();
-        let pools: &Table<PoolId, Pool> = self.storage.pools();
-        let pool_of = |name: &str| pools.ids().find(|&pool| pools[pool].name == name);
-        let part = |text: &String| {
-            Some(match Component::parse(text)? {
-                Component::Host(host) => Part::Host(*hosts.get(host.as_str())?),
-                Component::Link(host) => Part::Link(*hosts.get(host.as_str())?),
-                Component::Disk(host, number) => {
-                    let host = *hosts.get(host.as_str())?;
-                    let device = |pool: PoolId| Some((pool, pools[pool].device_in(host, number as usize)?));
-                    let (pool, device) = pools.ids().find_map(device)?;
-                    Part::Device(pool, device)
-                }
-                Component::Rack(pool, number) => Part::Rack(pool_of(&pool)?, number),
-                Component::Metadata(pool, number) => Part::Metadata(pool_of(&pool)?, number as usize),
-            })
-        };
-        failure.fails.iter().filter_map(part).collect()
+    /// `action` will happen at `time`.
+    pub fn schedule(&mut self, time: Nanos, action: Action, clock: &mut Clock) {
+        clock.at(time, Event::Failure(self.schedule.len() as u32));
+        self.schedule.push(action);
     }
 
-    /// The next entry of the schedule of failures happens.
-    pub fn on_failure(&mut self, index: usize) {
-        let action = self.schedule[index].clone();
-        for &part in &action.parts {
-            self.change(part, &action);
-        }
-        let what = What {
-            parts: &action.what,
-            fails: action.fails,
-        };
-        for pool in self.storage.pools().ids() {
-            if action.parts.iter().any(|part| self.concerns(*part, pool)) {
-                self.storage.reassess(pool, what, &mut self.clock);
-                self.act_on_replies();
-            }
+    /// An entry of the schedule.
+    pub fn action(&self, index: u32) -> &Action {
+        &self.schedule[index as usize]
+    }
+
+    /// Failures of a host.
+    pub fn host(&self, host: HostId) -> &HostFaults {
+        &self.hosts[host]
+    }
+
+    /// The network of a host fails or returns.
+    pub fn change_link(&mut self, host: HostId, fails: bool) {
+        count(&mut self.hosts[host].link_failures, fails);
+    }
+
+    /// A host fails or returns.
+    pub fn change_host(&mut self, host: HostId, fails: bool, is_forever: bool) -> HostChange {
+        let host = &mut self.hosts[host];
+        let was_up = host.is_up();
+        count(&mut host.failures, fails);
+        host.gone += u32::from(is_forever);
+        match (was_up, host.is_up()) {
+            (true, false) => HostChange::WentDown,
+            (false, true) => HostChange::CameUp,
+            _ => HostChange::Nothing,
         }
     }
 
-    /// Whether a part matters to a pool.
-    fn concerns(&self, part: Part, pool: PoolId) -> bool {
-        match part {
-            Part::Host(host) | Part::Link(host) => self.storage.pools()[pool].has_node(host),
-            Part::Device(of, _) | Part::Rack(of, _) | Part::Metadata(of, _) => of == pool,
+    /// Defers what happens to a VM while its host is down; whether it is.
+    pub fn defer(&mut self, host: HostId, event: Event) -> bool {
+        let host = &mut self.hosts[host];
+        let is_down = !host.is_up();
+        if is_down {
+            host.deferred.push(event);
         }
+        is_down
     }
 
-    fn change(&mut self, part: Part, action: &Action) {
-        match part {
-            Part::Host(host) => self.change_host(host, action),
-            Part::Link(host) => {
-                count(&mut self.hosts[host.index()].link_failures, action.fails);
-                self.note_host(host);
-            }
-            Part::Device(pool, device) => {
-                self.storage
-                    .change_device(pool, device, action.fails, action.fails && action.is_forever);
-            }
-            Part::Rack(pool, rack) => {
-                let hosts: Vec<HostId> = self.storage.pools()[pool].hosts_in_rack(rack).collect();
-                for host in hosts {
-                    self.change_host(host, action);
-                }
-            }
-            Part::Metadata(pool, server) => self.storage.change_metadata_server(pool, server, action.fails),
+    /// What was deferred for a host happens now.
+    pub fn release(&mut self, host: HostId, clock: &mut Clock) {
+        for event in self.hosts[host].deferred.drain(..) {
+            clock.at(clock.now, event);
         }
-    }
-
-    fn change_host(&mut self, id: HostId, action: &Action) {
-        let host = &mut self.hosts[id.index()];
-        let was_up = host.failures == 0;
-        count(&mut host.failures, action.fails);
-        host.gone += u32::from(action.is_forever);
-        let is_up = host.failures == 0;
-        self.note_host(id);
-        match (was_up, is_up) {
-            (true, false) => self.power_off(id.index()),
-            (false, true) => self.power_on_again(id.index()),
-            _ => {}
-        }
-    }
-
-    /// Tells storage what works of a host.
-    fn note_host(&mut self, id: HostId) {
-        let host = &self.hosts[id.index()];
-        let state = HostState {
-            is_up: host.failures == 0,
-            is_linked: host.link_failures == 0,
-            is_gone: host.gone > 0,
-        };
-        self.storage.set_host(id, state);
     }
 }
 

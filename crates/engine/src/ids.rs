@@ -75,6 +75,11 @@ impl<I: Id> Span<I> {
         self.count as usize
     }
 
+    /// The entry after the last one.
+    pub fn end(self) -> I {
+        I::new(self.first.index() + self.len())
+    }
+
     /// The entry at `position`.
     pub fn at(self, position: usize) -> I {
         debug_assert!(position < self.len(), "beyond the span");
@@ -125,6 +130,12 @@ impl<I, T> From<Vec<T>> for Table<I, T> {
             entries,
             numbers: PhantomData,
         }
+    }
+}
+
+impl<I, T> Default for Table<I, T> {
+    fn default() -> Self {
+        Vec::new().into()
     }
 }
 

@@ -1,55 +1,53 @@
 //! The engine: wires a scenario and the models to the kernel, and runs it.
 //!
 //! One run is one thread, reads no clock and does no input or output. The same scenario and seed give the same result on
-//! any machine.
+//! any machine. A run is a few components with private state, and a wire between them:
+//!
+//! | room | what it is for |
+//! |---|---|
+//! | `cpu/` | processors: which world runs on which logical CPU, and what it is charged |
+//! | `guest/` | guests: what the processes of VMs do |
+//! | `storage/` | the way of an I/O from a guest's driver to a disk and back; pools |
+//! | `faults.rs` | what fails and what returns |
+//! | `simulation.rs` | the wire: the only file that sees all of them |
+//! | `measure/` | from what they count to results and reports |
+//! | `build.rs` | from a scenario to the initial state |
+//! | `clock.rs`, `ids.rs`, `vcpu.rs`, `plan.rs`, `responses.rs`, `error.rs` | what they share: time, events and signals; numbers; the border between guests and processors; what a VM is made from |
+//! | `sampled_run.rs` | a run that is handed out sample by sample |
+//!
+//! **Boundary.** A component sees what is shared, never another component; `scripts/check_architecture.py` keeps files free of
+//! circles. **Invariant.** Events happen in the order of time, priority and scheduling, whatever component they are for.
 
 mod build;
 mod clock;
-mod dispatch;
+mod cpu;
+mod error;
 mod faults;
+mod guest;
 mod ids;
-mod memory;
-mod parallel;
-mod power;
-mod recorder;
-mod report;
-mod results;
-mod samples;
+mod measure;
+mod plan;
+mod responses;
+mod sampled_run;
 mod simulation;
-mod state;
-mod stations;
 mod storage;
-mod view;
+mod vcpu;
 
+pub use error::RunError;
 pub use hypertwin_kernel::{half_width_95, replication_seed};
 pub use hypertwin_models::accounting::{Account, State};
 pub use hypertwin_models::layout::layouts;
 pub use hypertwin_models::storage::durability;
 pub use hypertwin_models::topology::{Domain, Topology};
-pub use report::{HostReport, LatencyReport, PointReport, ResponseReport, TimelineReport, VmReport, aggregate};
-pub use results::{HostResult, HostTimeline, IoResult, Replication, Timeline, VmResult, VmTimeline};
-pub use samples::{DeviceSample, DiskSample, HostSample, Sample, SampledRun, ServiceSample, VmSample, WorldSamples};
-pub use stations::{BottleneckReport, StationReport};
+pub use measure::{
+    BottleneckReport, DeviceSample, DiskSample, HostReport, HostResult, HostSample, HostTimeline, IoResult,
+    LatencyReport, PointReport, Replication, ResponseReport, Sample, ServiceSample, StationReport, Timeline,
+    TimelineReport, View, VmReport, VmResult, VmSample, VmTimeline, WorldSamples, WorldView, aggregate,
+};
+pub use sampled_run::SampledRun;
 pub use storage::{Counters, IncidentReport, MemberView, PoolReport, PoolResult, PoolTimeline, StationResult};
-pub use view::{View, WorldView};
 
 use hypertwin_cluster::Scenario;
-
-/// Why a run failed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RunError {
-    /// {vm}: {in_progress} transactions in progress; the offered load exceeds what the VM can do
-    #[error("{vm}: {in_progress} transactions in progress: the offered load exceeds what the machine can do")]
-    Overloaded {
-        /// Name of the VM.
-        vm: String,
-        /// Transactions that had arrived and not ended.
-        in_progress: usize,
-    },
-    /// A VM fits on no host; a scenario that was validated has a placement.
-    #[error("a virtual machine fits on no host that it may be on")]
-    NoPlacement,
-}
 
 /// Simulates `scenario` once, with the random streams of `seed` (see [`replication_seed`]).
 ///
@@ -64,5 +62,5 @@ pub fn run(scenario: &Scenario, seed: u64) -> Result<Replication, RunError> {
 /// # Errors
 /// As [`run`].
 pub fn watched_run(scenario: &Scenario, seed: u64, mut watch: impl FnMut(&View<'_>)) -> Result<Replication, RunError> {
-    build::build(scenario, seed)?.run(|simulation| watch(&View::new(simulation)))
+    build::build(scenario, seed)?.run(|observed| watch(&View::new(observed)))
 }

@@ -91,8 +91,9 @@ impl GuestSystem {
         Wakeup::Wait(vcpu, self.waiting[vcpu].len() == 1)
     }
 
-    /// The current process of `vcpu` is done or blocks. Returns the process that runs next, if any.
-    pub fn finish(&mut self, vcpu: usize) -> Option<ProcessId> {
+    /// The current process of `vcpu` is done or blocks. Returns the process that runs next, if any, and the vCPU that it
+    /// waited for.
+    pub fn finish(&mut self, vcpu: usize) -> Option<(ProcessId, usize)> {
         self.runnable -= 1;
         self.busy -= 1;
         self.current[vcpu] = None;
@@ -107,7 +108,7 @@ impl GuestSystem {
         };
         let process = self.take(from)?;
         self.start(vcpu, process);
-        Some(process)
+        Some((process, from))
     }
 
     /// The time slice of `vcpu`'s process is over: the next waiting process takes its place.
@@ -147,7 +148,7 @@ mod tests {
         assert_eq!((guest.busy(), guest.runnable()), (2, 3));
         assert_eq!(
             guest.finish(1),
-            Some(3),
+            Some((3, 0)),
             "the idle vCPU takes the process that waits for the other"
         );
         assert_eq!((guest.finish(1), guest.finish(0)), (None, None));

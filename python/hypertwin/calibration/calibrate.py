@@ -14,12 +14,13 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from hypertwin import _core, run
 from hypertwin.calibration import measurements, parameters
 from hypertwin.calibration.measurements import Cell, Row
 from hypertwin.calibration.parameters import Parameter
+from hypertwin.documents import calibration as documents
 from hypertwin.errors import Mistake, ScenarioError, fail
 from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Scenario, load
@@ -69,7 +70,7 @@ class Fitted:
     """Whether the data can tell it apart from the others."""
     at_bound: bool
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> documents.Parameter:
         """As JSON carries it."""
         each = self.parameter
         return {
@@ -103,11 +104,15 @@ class Compared:
     """The prediction of a fit to the other rows; None where they do not determine the parameters."""
     held_out: bool
 
+    @overload
+    def error_pct(self, value: float) -> float: ...
+    @overload
+    def error_pct(self, value: float | None) -> float | None: ...
     def error_pct(self, value: float | None) -> float | None:
         """Error of a prediction, in per cent of the base."""
         return None if value is None else 100 * (value - self.cell.value) / self.base
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> documents.Value:
         """As JSON carries it."""
         return {
             "row": self.row.number,
@@ -223,7 +228,7 @@ class Calibration:
         """Metrics that the twin has too high, or too low, in every row: no free parameter explains them."""
         for text in dict.fromkeys(each.cell.metric.text for each in self.compared):
             used = [each for each in self.compared if each.cell.metric.text == text and not each.held_out]
-            errors = [each.error_pct(each.twin) or 0.0 for each in used]
+            errors = [each.error_pct(each.twin) for each in used]
             mean = statistics.fmean(errors) if errors else 0.0
             if (
                 len(errors) >= SYSTEMATIC_ROWS
@@ -237,9 +242,9 @@ class Calibration:
                     "not freed, and no interval covers that."
                 )
 
-    def metrics(self) -> list[dict[str, Any]]:
+    def metrics(self) -> list[documents.MetricErrors]:
         """Mean absolute error of each metric in per cent: before the fit, fitted, with its row left out, held out."""
-        found = []
+        found: list[documents.MetricErrors] = []
         for text in dict.fromkeys(each.cell.metric.text for each in self.compared):
             same = [each for each in self.compared if each.cell.metric.text == text]
             used = [each for each in same if not each.held_out]
@@ -256,7 +261,7 @@ class Calibration:
             )
         return found
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> documents.Calibration:
         """As JSON carries it: {"version", "scenario", "parameters", "metrics", "points", "calibrated_on", ...}."""
         return {
             "version": self.version,

@@ -12,8 +12,8 @@ import typer
 from hypertwin import _core, writing
 from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
+from hypertwin.documents.diagnosis import Document
 from hypertwin.report import diagnosis, diagnosis_page, files
-from hypertwin.report.findings import Document
 
 
 class Format(enum.StrEnum):

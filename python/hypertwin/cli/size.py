@@ -10,6 +10,7 @@ import typer
 from hypertwin.cli import output
 from hypertwin.cli.commands import Input
 from hypertwin.cli.vnuma import of_option
+from hypertwin.documents.plan import Sizing
 from hypertwin.errors import ScenarioError
 from hypertwin.plan import size, snippets
 from hypertwin.report import files, sizing
@@ -79,7 +80,7 @@ def command(
     if snippet is not None:
         output.write(texts[snippet])
         return
-    result = {**advice.to_dict(), "snippets": texts}
+    result: Sizing = {**advice.to_dict(), "snippets": texts}
     if form is Format.json:
         output.write(files.to_json(result))
     else:

@@ -8,13 +8,14 @@ import sys
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
 from hypertwin import _core, writing
 from hypertwin.cli import output
 from hypertwin.cli.commands import Input
+from hypertwin.documents.telemetry import Read, Telemetry
 from hypertwin.errors import printable
 from hypertwin.report import files
 from hypertwin.report import telemetry as shown
@@ -68,16 +69,20 @@ def command(
                     table.write_csv(parquet_table.read(gathered).frames, file)
                 else:
                     shutil.copyfile(gathered, file)
-    read = [
+    read: list[Read] = [
         {
-            **{"source": reading.source, "kind": reading.kind, "rows": count},
-            **{"gaps": [asdict(gap) for gap in reading.gaps], "notes": reading.notes},
+            "source": reading.source,
+            "kind": reading.kind,
+            "rows": count,
+            "gaps": [{"what": gap.what, "costs": gap.costs} for gap in reading.gaps],
+            "notes": reading.notes,
         }
         for reading, count in zip(readings, rows, strict=True)
     ]
-    found = {"version": _core.version(), **asdict(figures), "sources": read}
-    for key in ("first", "last"):
-        found[key] = found[key].isoformat() if found[key] is not None else None
+    first, last = (None if time is None else time.isoformat() for time in (figures.first, figures.last))
+    found = cast(
+        Telemetry, {"version": _core.version(), **asdict(figures), "first": first, "last": last, "sources": read}
+    )
     sys.stderr.write("".join(f"{printable(line)}\n" for line in shown.summary(found)))
     if out is not None:
         sys.stderr.write(f"wrote {out}: {shown.extent(found)}\n")

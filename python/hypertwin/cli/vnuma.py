@@ -145,8 +145,9 @@ def command(
         writing.write_atomically(drawing, topology_svg.svg(layout))
         sys.stderr.write(f"wrote {drawing}\n")
     if form is Format.json:
-        first = {key: layout.pop(key) for key in ("vpds", "ppds", "homes", "warnings")}
-        output.write(files.to_json({**first, "advice": advice, **layout}))
+        others = dict(layout)
+        first = {key: others.pop(key) for key in ("vpds", "ppds", "homes", "warnings")}
+        output.write(files.to_json({**first, "advice": advice, **others}))
     else:
         advised = Text(f"Advice: {advice['text']}", style="bold")
         output.print_table(Group(topology.terminal(layout), topology.layout_table(layout), advised))

@@ -1,7 +1,7 @@
 """What is wrong with a cluster, from its telemetry and its configuration: findings with evidence, reference and remedy.
 
 Telemetry and cluster file are joined into one case, rules look at it, and the twin tries what may help. This package
-reads no format (`ingest` does) and draws no page (`report` does); it hands over `report.findings`. A rule judges
+reads no format (`ingest` does) and draws no page (`report` does); it hands over `documents.diagnosis`. A rule judges
 by figures of the case alone, never by what another rule found: causes are linked afterwards. The same files give the
 same findings. Each module imports from those above it:
 
@@ -32,8 +32,8 @@ from hypertwin.diagnose.case import Case
 from hypertwin.diagnose.evidence import Evidence, Read
 from hypertwin.diagnose.rule import Finding
 from hypertwin.diagnose.rules import RULES
-from hypertwin.report import findings as documents
-from hypertwin.report.findings import SEVERITIES
+from hypertwin.documents import diagnosis as documents
+from hypertwin.documents.diagnosis import SEVERITIES
 from hypertwin.scenario import Scenario
 
 ALSO_READ = (

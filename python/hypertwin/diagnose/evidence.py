@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from hypertwin.documents import diagnosis as findings
+from hypertwin.documents import telemetry as sources
 from hypertwin.ingest import formats, outside, telemetry
 from hypertwin.ingest.outside import Gap
-from hypertwin.report import findings
 from hypertwin.run import LabelledProgress
 
 if TYPE_CHECKING:
@@ -102,9 +103,9 @@ class Read:
         """Its times in words."""
         return f"{_time(self.first_us or 0)} to {_time(self.last_us or 0)}"
 
-    def to_dict(self) -> findings.Read:
+    def to_dict(self) -> sources.Read:
         """As JSON has it."""
-        gaps: list[findings.Gap] = [{"what": gap.what, "costs": gap.costs} for gap in self.gaps]
+        gaps: list[sources.Gap] = [{"what": gap.what, "costs": gap.costs} for gap in self.gaps]
         return {"source": self.source, "kind": self.kind, "rows": self.rows, "gaps": gaps, "notes": list(self.notes)}
 
 

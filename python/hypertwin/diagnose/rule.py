@@ -13,8 +13,8 @@ from typing import Literal
 from hypertwin.diagnose.case import Case
 from hypertwin.diagnose.evidence import When
 from hypertwin.diagnose.subjects import Subject
-from hypertwin.report import findings
-from hypertwin.report.findings import SEVERITIES, Severity
+from hypertwin.documents import diagnosis as findings
+from hypertwin.documents.diagnosis import SEVERITIES, Severity
 
 OWN = frozenset(SEVERITIES)
 """Of a band none of whose limits is published."""

@@ -22,6 +22,7 @@ from typing import Any
 import yaml
 
 from hypertwin import _core, run, scenario, writing, yaml_file
+from hypertwin.documents import lab as documents
 from hypertwin.errors import HypertwinError, Mistake, ScenarioError, fail
 from hypertwin.lab import control_groups, system
 from hypertwin.run import LabelledProgress
@@ -436,11 +437,13 @@ def _merged(machines: Sequence[Mapping[str, Any]], measured_s: float) -> dict[st
 # ---- comparison
 
 
-def compare(experiment: Experiment, prediction: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def compare(
+    experiment: Experiment, prediction: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]
+) -> documents.Experiment:
     """Predicted against measured. Undisturbed runs count; where there is none, all do and the experiment is flagged."""
     quiet = [one for one in runs if not one["disturbed"]]
     counted = quiet or list(runs)
-    rows = []
+    rows: list[documents.Group] = []
     for group in experiment.groups:
         predicted = prediction["groups"][group.name]
         every = [one["groups"][group.name] for one in counted]
@@ -494,11 +497,12 @@ def experiments(
     seconds: float = 10.0,
     repeat: int = 3,
     progress: LabelledProgress | None = None,
-) -> dict[str, Any]:
+) -> documents.Contention:
     """Predict `chosen`, then measure them; files go to `out`, and the result is what `lab cpu --format json` prints."""
     tree, reason = control_groups.find()
     cpus = cpu_order(machine)
-    skipped, possible = [], []
+    skipped: list[documents.Skipped] = []
+    possible = []
     for experiment in chosen:
         why = why_not(experiment, cpus, tree, reason)
         if why is None:
@@ -547,9 +551,9 @@ def experiments(
             result["predicted_at"] = predictions[experiment.name]["predicted_at"]
             result["measured_from"] = runs[0]["measured_from"]
             compared.append(result)
-        summary = {
+        summary: documents.Contention = {
             "version": _core.version(),
-            "machine": {key: machine[key] for key in ("processor", "kernel")},
+            "machine": {"processor": machine["processor"], "kernel": machine["kernel"]},
             "control_groups": reason,
             "seconds": seconds,
             "repeat": repeat,
@@ -565,14 +569,14 @@ def experiments(
     return summary
 
 
-def medians(compared: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
+def medians(compared: Sequence[documents.Experiment]) -> dict[str, float | None]:
     """Median over experiments of the absolute errors, each the mean over an experiment's groups; None of none."""
     return {
         key: statistics.median(result["errors"][key] for result in compared) if compared else None for key in PROMISED
     }
 
 
-def within_promise(summary: Mapping[str, Any]) -> bool:
+def within_promise(summary: documents.Contention) -> bool:
     """Whether all medians are within what is promised, and every prediction is as it was before the measurement."""
     return all(median is not None and median <= PROMISED[key] for key, median in summary["medians"].items()) and all(
         result["prediction_unchanged"] for result in summary["experiments"]

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from hypertwin import _core
+from hypertwin.documents.lab import Coding, CodingRow, Fit
 from hypertwin.errors import HypertwinError, fail
 from hypertwin.lab.isal import ALIGNMENT, MOST_FRAGMENTS, Isal, Pointers, pointers
 from hypertwin.lab.machine import Machine, available_bytes, machine, pinned
@@ -123,7 +124,7 @@ def measure(
     clock: str | None = None,
     library: Path | None = None,
     progress: Progress | None = None,
-) -> dict[str, Any]:
+) -> Coding:
     """Measure on this machine; the keys are described in docs/models/erasure-coding.md.
 
     `seconds` is the CPU time of each figure; `clock` the nominal clock where the system does not tell it; `library` a
@@ -173,7 +174,7 @@ def measure(
         "rows": rows,
         "fits": _fits(rows),
         "scenario": {
-            row["scheme"]: f"coding: {row['gb_per_s']['median']:.3g} GB/s"
+            str(row["scheme"]): f"coding: {row['gb_per_s']['median']:.3g} GB/s"
             for row in rows
             if (row["operation"], row["working_set"]) == ("encode", "memory")
         },
@@ -383,7 +384,7 @@ def _call_ns(isal: Isal, buffer: Buffer) -> float:
     return 1e9 / statistics.median(_rates([nothing], 0.05)[0])
 
 
-def _row(work: _Work, rates: Sequence[float], clock_hz: float) -> dict[str, Any]:
+def _row(work: _Work, rates: Sequence[float], clock_hz: float) -> CodingRow:
     median = statistics.median(rates)
     return {
         "scheme": str(work.scheme) if work.scheme else None,
@@ -399,7 +400,7 @@ def _row(work: _Work, rates: Sequence[float], clock_hz: float) -> dict[str, Any]
     }
 
 
-def _fits(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _fits(rows: Sequence[CodingRow]) -> list[Fit]:
     """The cost as a straight line, where enough different schemes were measured.
 
     Encoding: cycles per byte = a + b outputs + c max(0, streams - STREAMS). Rebuilding has the lost fragments as
@@ -423,8 +424,8 @@ def _fits(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _fit(
-    operation: str, working_set: str, line: tuple[float, float], per_stream: float, rows: Sequence[dict[str, Any]]
-) -> dict[str, Any]:
+    operation: str, working_set: str, line: tuple[float, float], per_stream: float, rows: Sequence[CodingRow]
+) -> Fit:
     errors = [
         100 * ((_on(line, row) + per_stream * _extra_streams(row)) / row["cycles_per_byte"] - 1)
         for row in rows
@@ -442,7 +443,7 @@ def _fit(
     }
 
 
-def _line(rows: Sequence[dict[str, Any]]) -> tuple[float, float] | None:
+def _line(rows: Sequence[CodingRow]) -> tuple[float, float] | None:
     """(intercept, slope) of cycles over outputs by least squares; None where any line would fit."""
     outputs = [_outputs(row) for row in rows]
     if len(set(outputs)) < 2 or len(rows) < 3:
@@ -451,17 +452,17 @@ def _line(rows: Sequence[dict[str, Any]]) -> tuple[float, float] | None:
     return intercept, slope
 
 
-def _on(line: tuple[float, float], row: dict[str, Any]) -> float:
+def _on(line: tuple[float, float], row: CodingRow) -> float:
     return line[0] + line[1] * _outputs(row)
 
 
-def _outputs(row: dict[str, Any]) -> int:
+def _outputs(row: CodingRow) -> int:
     """Fragments that are computed."""
-    return int(row["lost"] or row["parity"])
+    return row["lost"] or row["parity"] or 0
 
 
-def _extra_streams(row: dict[str, Any]) -> int:
-    return max(0, int(row["data"]) + _outputs(row) - STREAMS)
+def _extra_streams(row: CodingRow) -> int:
+    return max(0, (row["data"] or 0) + _outputs(row) - STREAMS)
 
 
 def _fragment_bytes(text: str) -> int:

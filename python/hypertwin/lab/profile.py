@@ -14,9 +14,10 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from hypertwin import _core
+from hypertwin.documents.lab import Processor, Profile, ProfiledCoding
 from hypertwin.errors import HypertwinError, Mistake, ScenarioError, fail
 from hypertwin.lab import erasure_coding, system
 from hypertwin.lab.isal import LibraryMissingError
@@ -50,7 +51,7 @@ def profile(
     coding: bool = True,
     array_bytes: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> dict[str, Any]:
+) -> Profile:
     """Measure this machine; `seconds` is about the time of each part, `folder` where disk I/O goes.
 
     Raises ProfileError when the system refuses a measurement, ScenarioError for a parameter that is out of range.
@@ -107,7 +108,7 @@ def profile(
         "spin_spread_pct": found["spin"]["spread_pct"],
         "lost_pct": found["spin"]["lost_pct"],
     }
-    return found
+    return cast(Profile, found)
 
 
 def spin(cpus: Sequence[int], seconds: float) -> dict[str, Any]:
@@ -168,14 +169,14 @@ def bandwidth(
     ]
 
 
-def coding_figures(processor: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+def coding_figures(processor: Processor, seconds: float) -> ProfiledCoding:
     """What `hypertwin lab erasure-coding` measures, for one scheme; where ISA-L is missing, why it was skipped."""
     clock = None if processor["clock_hz"] is None else f"{processor['clock_hz'] / 1e6:.3f} MHz"
     try:
         found = erasure_coding.measure(["3+2"], seconds=max(LEAST_S, min(1.0, seconds / 4)), clock=clock)
     except LibraryMissingError as error:
         return {"skipped": str(error)}
-    return dict(found)
+    return cast(ProfiledCoding, found)
 
 
 def disk_figures(folder: Path | None, seconds: float) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from hypertwin.documents.lab import Cache, Kernel, Processor
 from hypertwin.errors import HypertwinError
 
 ROOT = Path("/")
@@ -52,9 +53,9 @@ def siblings(cpus: Sequence[Mapping[str, int]]) -> list[list[int]]:
     return [sorted(found) for _, found in sorted(cores.items())]
 
 
-def caches(root: Path = ROOT) -> list[dict[str, Any]]:
+def caches(root: Path = ROOT) -> list[Cache]:
     """The caches that the first CPU uses: level, type, size, and the CPUs that share it."""
-    found = []
+    found: list[Cache] = []
     for index in sorted((root / "sys/devices/system/cpu/cpu0/cache").glob("index[0-9]*")):
         size = _text(index / "size")
         if size is None or not size.endswith("K"):
@@ -88,7 +89,7 @@ def memory(root: Path = ROOT) -> list[dict[str, Any]]:
     return nodes
 
 
-def processor(root: Path = ROOT) -> dict[str, Any]:
+def processor(root: Path = ROOT) -> Processor:
     """Model and nominal clock of the CPU, with where the clock is from; null where nothing tells it."""
     text = _text(root / "proc/cpuinfo") or ""
     values: dict[str, str] = dict(re.findall(r"^([^:\n]+?)\s*: (.*)$", text.split("\n\n")[0], re.MULTILINE))
@@ -112,7 +113,7 @@ def processor(root: Path = ROOT) -> dict[str, Any]:
     }
 
 
-def kernel(root: Path = ROOT) -> dict[str, Any]:
+def kernel(root: Path = ROOT) -> Kernel:
     """Release of the kernel, and what it tells of its scheduler, each value with its source."""
     config = _config(root)
     hz = next((int(found) for found in re.findall(r"^CONFIG_HZ=(\d+)$", config, re.MULTILINE)), None)

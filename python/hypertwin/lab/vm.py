@@ -19,11 +19,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import yaml
 
 from hypertwin import run, scenario, writing
+from hypertwin.documents import lab as documents
+from hypertwin.documents.simulation import Vm
 from hypertwin.errors import HypertwinError, Mistake, ScenarioError
 from hypertwin.ingest.kvm.linux_host import written
 from hypertwin.lab import guest as parts
@@ -137,7 +139,7 @@ class View:
         return statistics.fmean(vcpu["wait_pct"] for vcpu in self.vcpus)
 
 
-def measure(plan: Plan, out: Path, progress: LabelledProgress | None = None) -> dict[str, Any]:
+def measure(plan: Plan, out: Path, progress: LabelledProgress | None = None) -> documents.Guests:
     """Calibrate, predict, measure; return the result as JSON carries it, and leave it with the prediction in `out`.
 
     Raises ScenarioError for a plan with mistakes, FolderError, and for what the machine lacks GuestPartMissingError,
@@ -177,6 +179,10 @@ def measure(plan: Plan, out: Path, progress: LabelledProgress | None = None) -> 
             tell(f"measuring for {plan.seconds:g} s", 4, STEPS)
             started, views, noise = _together(guests, plan, cpus, tables, alone.steps)
     tell("comparing", 5, STEPS)
+    compared = [
+        {**_compare(each.name, seen, predicted["guests"][each.name], accelerator), "series": over_time}
+        for each, seen, over_time in views
+    ]
     result = {
         "version": predicted["version"],
         "accelerator": accelerator,
@@ -186,15 +192,12 @@ def measure(plan: Plan, out: Path, progress: LabelledProgress | None = None) -> 
         "calibration": asdict(alone),
         "prediction": {key: predicted[key] for key in ("scenario_file", "scenario_sha256", "written_at")},
         "measurement": {"started_at": started, "seconds": plan.seconds, **noise},
-        "guests": [
-            {**_compare(each.name, seen, predicted["guests"][each.name], accelerator), "series": over_time}
-            for each, seen, over_time in views
-        ],
+        "guests": compared,
+        "errors": _errors(compared),
     }
-    result["errors"] = _errors(result["guests"])
     _write_json(out / RESULT, result)
     tell("done", STEPS, STEPS)
-    return result
+    return cast(documents.Guests, result)
 
 
 def calibrate(guest: Guest, plan: Plan, sessions: Sequence[parts.Session]) -> Calibration:
@@ -249,25 +252,23 @@ def predict(plan: Plan, cpus: Sequence[int], accelerator: str, alone: Calibratio
         "written_at": _now(),
         "calibration": asdict(alone),
         "steady": point["steady"],
-        "guests": {
-            name: {
-                "cpu_pct": vm["guest_cpu_pct"],
-                "run_queue": vm["run_queue"],
-                # only KVM tells a guest what it waits for the host
-                "steal_pct": vm["ready_pct"] if accelerator == "kvm" else 0.0,
-                "run_pct": vm["run_pct"],
-                "wait_pct": vm["ready_pct"],
-                "throughput_per_s": vm["throughput_per_s"],
-                "response_ms": vm["response_ms"]["mean"],
-            }
-            for name, vm in point["vms"].items()
-        },
+        "guests": {name: _predicted(vm, accelerator) for name, vm in point["vms"].items()},
     }
-    if accelerator == "kvm":
-        for each in predicted["guests"].values():
-            each["cpu_pct"] = max(0.0, each["cpu_pct"] - each["steal_pct"])  # top's CPU % leaves steal out
     _write_json(out / PREDICTION, predicted)
     return predicted
+
+
+def _predicted(vm: Vm, accelerator: str) -> dict[str, float | None]:
+    steal_pct = vm["ready_pct"] if accelerator == "kvm" else 0.0  # only KVM tells a guest what it waits for the host
+    return {
+        "cpu_pct": max(0.0, vm["guest_cpu_pct"] - steal_pct),  # top's CPU % leaves steal out
+        "run_queue": vm["run_queue"],
+        "steal_pct": steal_pct,
+        "run_pct": vm["run_pct"],
+        "wait_pct": vm["ready_pct"],
+        "throughput_per_s": vm["throughput_per_s"],
+        "response_ms": vm["response_ms"]["mean"],
+    }
 
 
 def describe(plan: Plan, cpus: Sequence[int], accelerator: str, alone: Calibration) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from hypertwin import _core, run, vnuma
+from hypertwin.documents import plan as documents
 from hypertwin.errors import ScenarioError, fail
 from hypertwin.plan import objective
 from hypertwin.plan.objective import Objective
@@ -127,7 +128,7 @@ class Point:
             (ends := self.figure(each).ends()) is None or not any(map(each.meets, ends)) for each in self.objectives
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> documents.DensityPoint:
         """As JSON carries it; what could not be simulated has a `reason` and no figures."""
         group = self.report.get("groups", {}).get(self.group, {})
         usage = _fullest(self.report, "usage_pct")
@@ -272,7 +273,7 @@ class Density:
         if answer is not None and not answer.report.get("steady"):
             yield f"At {self.count} the runs did not reach a steady state: longer ones may say something else."
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> documents.Density:
         """As JSON carries it: {"version", "scenario", "vm", "slo", "answer", "points", "set", ...}."""
         return {
             "version": self.version,

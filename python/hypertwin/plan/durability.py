@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from hypertwin import _core
+from hypertwin.documents import plan as documents
 from hypertwin.errors import Mistake, ScenarioError, fail
 
 USUAL_SCHEMES = (
@@ -110,7 +111,7 @@ def assess(
     groups: int = 1,
     usable_bytes: int | None = None,
     serial_repair: bool = False,
-) -> list[dict[str, Any]]:
+) -> list[documents.Scheme]:
     """Cost and durability of each scheme, without repetitions, in the order given.
 
     `annual_failure_rate` is failures per disk and year as a fraction, `repair_s` the seconds until a lost copy or
@@ -124,13 +125,13 @@ def assess(
     for path, value, low in (("groups", groups, 1), ("usable_bytes", usable_bytes, 0)):
         if value is not None and not low <= value < 2**64:
             fail("out-of-range", path, str(value), f"{low} to 2^64 - 1", "count what the pool has")
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, documents.Scheme] = {}
     for scheme in schemes:
         try:
             text = _core.durability(scheme, annual_failure_rate, repair_s, serial_repair, groups, usable_bytes)
         except _core.ScenarioMistakes as error:
             raise ScenarioError.of(Mistake(**entry) for entry in json.loads(error.args[0])) from None
-        entry = json.loads(text)
+        entry: documents.Scheme = json.loads(text)
         found.setdefault(entry["scheme"], entry)
     return list(found.values())
 
@@ -143,7 +144,7 @@ def compare(
     groups: int = 1,
     usable_bytes: int | None = None,
     serial_repair: bool = False,
-) -> dict[str, Any]:
+) -> documents.Durability:
     """What `hypertwin durability --format json` prints: `schemes` as `assess` finds them, and what they hold for."""
     found = assess(
         schemes,
@@ -163,10 +164,10 @@ def compare(
 
 
 def curves(
-    result: Mapping[str, Any], repairs_s: Sequence[float] = CURVE_REPAIRS_S
-) -> dict[str, list[dict[str, float]]]:
+    result: documents.Durability, repairs_s: Sequence[float] = CURVE_REPAIRS_S
+) -> dict[str, list[documents.LossAt]]:
     """For each scheme of a comparison, the pool's annual loss by both models over `repair_s`."""
-    lines: dict[str, list[dict[str, float]]] = {}
+    lines: dict[str, list[documents.LossAt]] = {}
     for repair_s in repairs_s:
         for entry in assess(
             (entry["scheme"] for entry in result["schemes"]),
@@ -175,8 +176,13 @@ def curves(
             groups=result["groups"],
             serial_repair=result["repair"]["serial"],
         ):
-            losses = {model: entry[model]["pool_annual_loss"] for model in ("backblaze", "markov")}
-            lines.setdefault(entry["scheme"], []).append({"repair_s": repair_s, **losses})
+            lines.setdefault(entry["scheme"], []).append(
+                {
+                    "repair_s": repair_s,
+                    "backblaze": entry["backblaze"]["pool_annual_loss"],
+                    "markov": entry["markov"]["pool_annual_loss"],
+                }
+            )
     return lines
 
 

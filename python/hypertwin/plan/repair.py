@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from hypertwin import run
+from hypertwin.documents import plan as documents
 from hypertwin.errors import fail
 from hypertwin.plan import durability
 from hypertwin.scenario import Scenario, load
@@ -72,9 +73,9 @@ class Measured:
         """The user's data in the pool."""
         return round(self.stored_gib * GIB)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> documents.FailedDisk:
         """As JSON carries it."""
-        return asdict(self)
+        return cast(documents.FailedDisk, asdict(self))
 
 
 def measure(
@@ -138,7 +139,7 @@ def measure(
     )
 
 
-def assess(measured: Measured, *, annual_failure_rate: float, serial_repair: bool = False) -> dict[str, Any]:
+def assess(measured: Measured, *, annual_failure_rate: float, serial_repair: bool = False) -> documents.Durability:
     """What `durability.compare` says about the pool, and under `twin` what was simulated."""
     return {
         **durability.compare(

@@ -17,6 +17,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hypertwin import _core, language, scenario, vnuma
+from hypertwin.documents import plan as documents
+from hypertwin.documents.vnuma import Layout, LayoutWarning
 from hypertwin.errors import ScenarioError, fail
 from hypertwin.plan import snippets
 
@@ -71,7 +73,7 @@ class Host:
         """Whether it assigns the topology at each power-on, as ESXi 8.0 and later do."""
         return "cores_per_node" in self.options.numa
 
-    def layout(self, vcpus: int, memory: str, **settings: Any) -> dict[str, Any]:
+    def layout(self, vcpus: int, memory: str, **settings: Any) -> Layout:
         """The virtual NUMA of a VM that is alone on this host. Raises ScenarioError."""
         try:
             return vnuma.layout(
@@ -101,7 +103,7 @@ class Candidate:
     """`advised`, or the name of a naive choice: `one core per socket`, `odd count`, ..."""
     settings: Mapping[str, Any]
     """Arguments of `hypertwin.vnuma.layout` for this topology, besides vCPUs and memory."""
-    layout: Mapping[str, Any]
+    layout: Layout
     """What `hypertwin.vnuma.layout` returned."""
 
     @property
@@ -135,11 +137,11 @@ class Candidate:
         return len(set(self.layout["settled_homes"]))
 
     @property
-    def warnings(self) -> list[dict[str, str]]:
+    def warnings(self) -> list[LayoutWarning]:
         """The warnings of the model, as `code` and `text`."""
         return list(self.layout["warnings"])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> documents.Candidate:
         """As JSON carries it."""
         return {
             "name": self.name,
@@ -224,7 +226,7 @@ class Advice:
         machine = self.machine(name, bind=bind)
         return {target: write(machine) for target, write in snippets.TARGETS[family].items() if only in (None, target)}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> documents.Sizing:
         """As JSON carries it; `advice` is what `advise_topology` returns."""
         return {
             "host": {
@@ -349,7 +351,7 @@ def advise(
     )
 
 
-def advise_topology(**arguments: Any) -> dict[str, Any]:
+def advise_topology(**arguments: Any) -> documents.TopologyAdvice:
     """The advice for a VM and host given as arguments of `hypertwin.vnuma.layout`.
 
     Keys: `sockets`, `cores_per_socket`, `vcpus`, `vpds`, `fits_node`, `settings` and `text`. More vCPUs than cores
@@ -484,10 +486,17 @@ def _fits(host: Host, advised: Candidate, memory: str) -> bool:
     return True
 
 
-def _brief(advised: Candidate) -> dict[str, Any]:
+def _brief(advised: Candidate) -> documents.TopologyAdvice:
     found = advised.to_dict()
-    keys = ("sockets", "cores_per_socket", "vcpus", "vpds", "fits_node", "settings")
-    return {**{key: found[key] for key in keys}, "text": _sentence(advised)}
+    return {
+        "sockets": found["sockets"],
+        "cores_per_socket": found["cores_per_socket"],
+        "vcpus": found["vcpus"],
+        "vpds": found["vpds"],
+        "fits_node": found["fits_node"],
+        "settings": found["settings"],
+        "text": _sentence(advised),
+    }
 
 
 def _sentence(advised: Candidate) -> str:

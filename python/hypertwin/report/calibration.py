@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import plotly.graph_objects as go
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from hypertwin.documents.calibration import Calibration, MetricErrors, Parameter, Value
 from hypertwin.report.charts import INK, MUTED, PALETTE, Chart, style
 from hypertwin.report.page import Page, grid, items, settings, sortable
 from hypertwin.report.table import titled
@@ -28,7 +28,7 @@ NOTES = (
 )
 
 
-def interval(each: Mapping[str, Any]) -> str:
+def interval(each: Parameter) -> str:
     """The interval of a parameter in words."""
     if each["interval"]:
         low, high = each["interval"]
@@ -38,7 +38,7 @@ def interval(each: Mapping[str, Any]) -> str:
     return "at its bound" if each["at_bound"] else "unknown"
 
 
-def parameters(found: Mapping[str, Any]) -> list[list[str]]:
+def parameters(found: Calibration) -> list[list[str]]:
     """Cells of the fitted parameters, in the order of PARAMETER_HEADS."""
     return [
         [
@@ -52,16 +52,23 @@ def parameters(found: Mapping[str, Any]) -> list[list[str]]:
     ]
 
 
-def metrics(found: Mapping[str, Any]) -> list[list[str]]:
+def metrics(found: Calibration) -> list[list[str]]:
     """Cells of the errors by metric, in the order of METRIC_HEADS."""
-    keys = ("before_pct", "fitted_pct", "left_out_pct", "held_out_pct")
     return [
-        [each["metric"], each["unit"], str(each["values"]), *(_percent(each[key]) for key in keys)]
+        [
+            each["metric"],
+            each["unit"],
+            str(each["values"]),
+            _percent(each["before_pct"]),
+            _percent(each["fitted_pct"]),
+            _percent(each["left_out_pct"]),
+            _percent(each["held_out_pct"]),
+        ]
         for each in found["metrics"]
     ]
 
 
-def points(found: Mapping[str, Any]) -> list[list[str]]:
+def points(found: Calibration) -> list[list[str]]:
     """Cells of every measured value, in the order of POINT_HEADS."""
     return [
         [
@@ -77,11 +84,12 @@ def points(found: Mapping[str, Any]) -> list[list[str]]:
     ]
 
 
-def summary(found: Mapping[str, Any]) -> str:
+def summary(found: Calibration) -> str:
     """The outcome in one sentence."""
     used = [each for each in found["points"] if not each["held_out"]]
     rows = len({each["row"] for each in used})
-    before, after = (sum(abs(each[key]) for each in used) / len(used) for key in ("before_error_pct", "error_pct"))
+    before = sum(abs(each["before_error_pct"] or 0.0) for each in used) / len(used)
+    after = sum(abs(each["error_pct"]) for each in used) / len(used)
     free = len(found["parameters"])
     return (
         f"{free} parameter{'s' if free != 1 else ''} fitted to {len(used)} values of {rows} "
@@ -89,7 +97,7 @@ def summary(found: Mapping[str, Any]) -> str:
     )
 
 
-def table(found: Mapping[str, Any]) -> RenderableType:
+def table(found: Calibration) -> RenderableType:
     """What `hypertwin calibrate --format json` prints, as tables and notes."""
     settings = "".join(f", {path}={value}" for path, value in found["set"].items())
     title = (
@@ -107,7 +115,7 @@ def table(found: Mapping[str, Any]) -> RenderableType:
 
 
 def _used(cells: Sequence[list[str]]) -> list[list[str]]:
-    """An empty cell says that there is nothing; a dash is easier to see."""
+    """The cells with a dash in empty ones, which is easier to see."""
     return [[cell or "–" for cell in row] for row in cells]
 
 
@@ -120,7 +128,7 @@ def _table(title: str, heads: Sequence[str], cells: Sequence[Sequence[str]], wor
     return table
 
 
-def page(found: Mapping[str, Any]) -> Page:
+def page(found: Calibration) -> Page:
     """The page: parameters with their intervals, the twin against what was measured, and errors."""
     made = Page(f"Calibration of {found['scenario']}")
     facts = [
@@ -141,13 +149,13 @@ def page(found: Mapping[str, Any]) -> Page:
     return made
 
 
-def charts(found: Mapping[str, Any]) -> list[Chart]:
+def charts(found: Calibration) -> list[Chart]:
     """The twin against what was measured, a chart for each metric."""
     return [_scatter(found, each) for each in found["metrics"]]
 
 
-def interval_chart(found: Mapping[str, Any]) -> Chart:
-    """Fitted values and their intervals, over the values of the start."""
+def interval_chart(found: Calibration) -> Chart:
+    """Fitted values and their intervals, relative to the start values."""
     figure = go.Figure()
     shown = [each for each in found["parameters"] if each["start"]]
     for index, (identified, name) in enumerate(((True, "fitted, 95 % interval"), (False, "not identified"))):
@@ -180,10 +188,11 @@ def interval_chart(found: Mapping[str, Any]) -> Chart:
     return Chart("Parameters", "Beside the values that the search started from (dotted).", figure)
 
 
-def _scatter(found: Mapping[str, Any], metric: Mapping[str, Any]) -> Chart:
+def _scatter(found: Calibration, metric: MetricErrors) -> Chart:
     same = [each for each in found["points"] if each["metric"] == metric["metric"]]
     figure = go.Figure()
-    values = [each[key] for each in same for key in ("measured", "twin", "before") if each[key] is not None]
+    known = (value for each in same for value in (each["measured"], each["twin"], each["before"]))
+    values = [value for value in known if value is not None]
     margin = 0.08 * ((max(values) - min(values)) or abs(max(values)) or 1.0)
     ends = [min(values) - margin, max(values) + margin]
     line = {"color": MUTED, "width": 1.2, "dash": "dot"}
@@ -195,7 +204,7 @@ def _scatter(found: Mapping[str, Any], metric: Mapping[str, Any]) -> Chart:
         mode="markers",
         name="before",
         marker={"size": 7, "color": "#c3ccd6", "symbol": "cross"},
-        hovertext=[_hover(each, "before") for each in before],
+        hovertext=[_hover(each, "before", each["before"], each["before_error_pct"]) for each in before],
         hoverinfo="text",
     )
     for held, name in ((False, "fitted"), (True, "held out")):
@@ -211,7 +220,7 @@ def _scatter(found: Mapping[str, Any], metric: Mapping[str, Any]) -> Chart:
             mode="markers",
             name=name,
             marker={"size": 10, "color": "white" if held else colour, "line": {"color": colour, "width": 2}},
-            hovertext=[_hover(each, "twin") for each in shown],
+            hovertext=[_hover(each, "twin", each["twin"], each["error_pct"]) for each in shown],
             hoverinfo="text",
         )
     unit = html.escape(metric["unit"])
@@ -227,11 +236,11 @@ def _scatter(found: Mapping[str, Any], metric: Mapping[str, Any]) -> Chart:
     return Chart(metric["metric"], f"{text}.", figure)
 
 
-def _hover(each: Mapping[str, Any], key: str) -> str:
+def _hover(each: Value, name: str, value: float | None, error_pct: float | None) -> str:
     unit = html.escape(each["unit"])
     return (
-        f"{html.escape(each['name'])}: measured {each['measured']:.4g} {unit}, {key} {each[key]:.4g} {unit} "
-        f"({each['error_pct' if key == 'twin' else 'before_error_pct']:+.1f} %)"
+        f"{html.escape(each['name'])}: measured {each['measured']:.4g} {unit}, {name} {value:.4g} {unit} "
+        f"({error_pct:+.1f} %)"
     )
 
 

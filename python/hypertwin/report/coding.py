@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from hypertwin.documents.lab import Coding, CodingRow, Fit
 from hypertwin.report.table import titled
 
 MIB = 1024**2
 WORKING_SETS = {"memory": "memory", "l2": "L2 cache"}
 
 
-def table(measured: Mapping[str, Any]) -> RenderableType:
+def table(measured: Coding) -> RenderableType:
     """What `hypertwin lab erasure-coding --format json` prints: machine, table, fits, and text to paste."""
     rows = measured["rows"]
     shown = titled(f"GB/s of user data on one core: median (least to most) of {measured['repetitions']} repetitions")
@@ -64,7 +62,7 @@ def table(measured: Mapping[str, Any]) -> RenderableType:
     )
 
 
-def _machine(measured: Mapping[str, Any]) -> list[str]:
+def _machine(measured: Coding) -> list[str]:
     machine, library = measured["machine"], measured["library"]
     return [
         f"{machine['cpu']}{', virtual machine' if machine['virtual'] else ''}, logical CPU {machine['logical_cpu']}, "
@@ -76,12 +74,12 @@ def _machine(measured: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _rate(row: Mapping[str, Any]) -> str:
+def _rate(row: CodingRow) -> str:
     rate = row["gb_per_s"]
     return f"{rate['median']:.2f} ({rate['min']:.2f}-{rate['max']:.2f})"
 
 
-def _fit(fit: Mapping[str, Any]) -> str:
+def _fit(fit: Fit) -> str:
     stream = fit["cycles_per_byte_and_extra_stream"]
     return (
         f"{fit['operation']}, {WORKING_SETS[fit['working_set']]}: cycles per byte = {fit['cycles_per_byte']:.4f} "
@@ -92,7 +90,7 @@ def _fit(fit: Mapping[str, Any]) -> str:
     )
 
 
-def _lines(measured: Mapping[str, Any]) -> list[str]:
+def _lines(measured: Coding) -> list[str]:
     machine, library = measured["machine"], measured["library"]
     return [
         f"    {line}  # {scheme}, per core: {machine['cpu']} at {machine['clock_hz'] / 1e9:.3g} GHz, "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
@@ -15,13 +15,11 @@ import plotly.graph_objects as go
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from hypertwin.documents.validation import Row
 from hypertwin.report.charts import INK, MUTED, PALETTE, Chart, style
 from hypertwin.report.page import Page, badge, grid, hint, scrolling
 from hypertwin.report.table import titled
 from hypertwin.report.words import number
-
-Row = Mapping[str, Any]
-"""A published figure with the twin's, as `hypertwin validate --format json` has it."""
 
 FEW = 3
 """Figures of one unit that are worth axes of their own; those of rarer units share one chart."""
@@ -30,10 +28,10 @@ MANY = 8
 """Figures of one metric beyond which a chart shows them by case."""
 
 LOG_RANGE = 20
-"""Ratio of the largest to the smallest figure from which axes are logarithmic."""
+"""Axes are logarithmic from this ratio of the largest to the smallest figure."""
 
 BAND = "rgba(42,157,92,.16)"
-"""Colour of what is within tolerance."""
+"""Colour of the tolerance."""
 
 
 MARKS = "Hollow: calibrated. Filled: predicted. Diamond: not judged. A larger mark: several figures at one place."
@@ -166,7 +164,7 @@ def twin_text(row: Row) -> str:
 
 
 def metric(row: Row) -> str:
-    """The metric of a row, without which of several outcomes of repeated runs it is."""
+    """The metric of a row, without the number of the outcome where repeated runs have several."""
     return re.sub(r", outcome \d+$", "", row["metric"])
 
 
@@ -182,7 +180,7 @@ def scatters(rows: Sequence[Row]) -> list[Chart]:
 
 
 def bars(rows: Sequence[Row]) -> list[Chart]:
-    """Published beside twin for each case, a chart for each metric with more than MANY numbers."""
+    """Published next to twin for each case, a chart for each metric with more than MANY numbers."""
     by_metric: dict[tuple[str, str], list[Row]] = {}
     for row in _numbers(rows):
         by_metric.setdefault((metric(row), row["unit"]), []).append(row)
@@ -199,7 +197,7 @@ def _metrics(rows: Sequence[Row]) -> list[str]:
 
 
 def _numbers(rows: Iterable[Row]) -> list[Row]:
-    """The rows that compare two numbers; words and ranges are left to the table."""
+    """The rows that compare two numbers; only the table shows words and ranges."""
     return [row for row in rows if not row["range"]]
 
 
@@ -213,10 +211,10 @@ def _scatter(rows: Sequence[Row], unit: str) -> go.Figure:
     _add_tolerance(figure, rows, ends)
     names = _metrics(rows)
     for index, name in enumerate(names):
-        # one mark for all figures that fall on one place, or only the topmost could be pointed at
+        # one mark for all figures at the same place, or only the topmost would show its text
         same = sorted((row for row in rows if metric(row) == name), key=_mark)
         marks = [(mark, list(members)) for mark, members in groupby(same, key=_mark)]
-        # the hollow ones on top, and an ordinary one first, which the legend shows
+        # hollow marks on top, and an ordinary one first, because the legend shows the first
         marks.sort(key=lambda mark: (mark[1][0]["kind"] == "calibrated", mark[1][0]["pass"] is None))
         colour = PALETTE[index % len(PALETTE)]
         figure.add_scatter(
@@ -248,7 +246,7 @@ def _scatter(rows: Sequence[Row], unit: str) -> go.Figure:
 
 
 def _add_tolerance(figure: go.Figure, rows: Sequence[Row], ends: tuple[float, float]) -> None:
-    """The diagonal, and around it what is within tolerance: a band where all rows have the same, else a bar each."""
+    """The diagonal, and around it the tolerance: a band where it is the same for all rows, else a bar each."""
     first = rows[0]
     relative = all(math.isclose(row["tolerance_pct"], first["tolerance_pct"]) for row in rows)
     if relative or all(row["tolerance"] == first["tolerance"] for row in rows):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import plotly.graph_objects as go
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from hypertwin.documents.plan import Density, DensityPoint, Figure, Objective
+from hypertwin.documents.simulation import Bottleneck
 from hypertwin.report import ready
 from hypertwin.report.charts import INK, MUTED, PALETTE, Chart, style
 from hypertwin.report.page import Page, badge, grid, items, scrolling, settings
@@ -23,25 +25,25 @@ COLOURS = {"sure": "#2a9d5c", "mean": "#e0a100", "missed": "#c8382f", "refused":
 STYLES = {"sure": "green", "mean": "yellow", "missed": "red", "refused": "red"}
 
 SHOWN_LIMITS = 4.0
-"""Figures above so many times the limit are off a chart, where they would flatten what matters."""
+"""A chart is cut at this multiple of the limit: larger figures would flatten what matters."""
 
 MORE_IS_LESS = 1000.0
 """Figures from here on are shown without decimals."""
 
 
-def verdict(point: Mapping[str, Any]) -> str:
+def verdict(point: DensityPoint) -> str:
     """One of the keys of WORDS."""
     if point["reason"]:
         return "refused"
     return "sure" if point["sure"] else "mean" if point["meets"] else "missed"
 
 
-def metrics(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The objectives, the first of those with the same metric."""
+def metrics(found: Density) -> list[Objective]:
+    """One objective for each metric, the first."""
     return list({each["metric"]: each for each in found["slo"]}.values())
 
 
-def heads(found: Mapping[str, Any]) -> list[str]:
+def heads(found: Density) -> list[str]:
     """Heads of the curve's columns."""
     measured = [f"{each['metric']} {each['unit']}".strip() for each in metrics(found)]
     station = ["busiest station"] if _has_stations(found) else []
@@ -59,7 +61,7 @@ def heads(found: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def lines(found: Mapping[str, Any]) -> list[list[str]]:
+def lines(found: Density) -> list[list[str]]:
     """Cells of the curve, a line for each count."""
     return [
         [
@@ -78,8 +80,8 @@ def lines(found: Mapping[str, Any]) -> list[list[str]]:
     ]
 
 
-def notes(found: Mapping[str, Any]) -> list[str]:
-    """What must be known beside the answer."""
+def notes(found: Density) -> list[str]:
+    """What a reader must know besides the answer."""
     said = list(found["answer"]["notes"])
     if step := found["answer"]["one_more"]:
         changes = ", ".join(_change(name, each) for name, each in step.items() if each["mean"] is not None)
@@ -92,7 +94,7 @@ def notes(found: Mapping[str, Any]) -> list[str]:
     return [*said, calibration_note(found["calibration"])]
 
 
-def table(found: Mapping[str, Any]) -> RenderableType:
+def table(found: Density) -> RenderableType:
     """What `hypertwin density --format json` prints, as a sentence, the curve, and notes."""
     title = f"{found['scenario']}: VMs of {found['vm']} that meet {_objectives(found)}{_settings(found)}"
     shown = titled(title)
@@ -107,7 +109,7 @@ def table(found: Mapping[str, Any]) -> RenderableType:
     return Group(shown, Text(found["answer"]["text"], style="bold"), *said)
 
 
-def page(found: Mapping[str, Any]) -> Page:
+def page(found: Density) -> Page:
     """The page: the answer, charts of the curve, and a table of every count."""
     made = Page(f"How many VMs of {found['vm']}?")
     reply = found["answer"]
@@ -143,13 +145,13 @@ def page(found: Mapping[str, Any]) -> Page:
     return made
 
 
-def _badge(point: Mapping[str, Any]) -> str:
+def _badge(point: DensityPoint) -> str:
     kind = verdict(point)
     return badge({"sure": "pass", "mean": "open"}.get(kind, "fail"), WORDS[kind])
 
 
-def charts(found: Mapping[str, Any]) -> list[Chart]:
-    """Charts against the number of VMs: each metric with its limit, then throughput, and what the hosts do."""
+def charts(found: Density) -> list[Chart]:
+    """Charts against the number of VMs: each metric with its limit, then throughput, and the load of the hosts."""
     measured = [point for point in found["points"] if not point["reason"]]
     answered = found["answer"]["count"]
     if not measured:
@@ -173,17 +175,18 @@ def charts(found: Mapping[str, Any]) -> list[Chart]:
     ]
 
 
-def _objective_chart(found: Mapping[str, Any], each: Mapping[str, Any], measured: Sequence[Mapping[str, Any]]) -> Chart:
+def _objective_chart(found: Density, each: Objective, measured: Sequence[DensityPoint]) -> Chart:
     figures = [point["metrics"][each["metric"]] for point in measured]
     limits = [other["limit"] for other in found["slo"] if other["metric"] == each["metric"]]
     figure = go.Figure()
     known = [
-        (point["count"], value) for point, value in zip(measured, figures, strict=True) if value["ci95"] is not None
+        (point["count"], value["mean"], value["ci95"])
+        for point, value in zip(measured, figures, strict=True)
+        if value["mean"] is not None and value["ci95"] is not None
     ]
     figure.add_scatter(
-        x=[count for count, _ in known] + [count for count, _ in reversed(known)],
-        y=[value["mean"] + value["ci95"] for _, value in known]
-        + [value["mean"] - value["ci95"] for _, value in reversed(known)],
+        x=[count for count, _, _ in known] + [count for count, _, _ in reversed(known)],
+        y=[mean + ci95 for _, mean, ci95 in known] + [mean - ci95 for _, mean, ci95 in reversed(known)],
         fill="toself",
         fillcolor="rgba(15,111,198,.16)",
         mode="none",
@@ -222,7 +225,7 @@ def _objective_chart(found: Mapping[str, Any], each: Mapping[str, Any], measured
             },
             annotation_position="top left",
         )
-    # what decides is at the limit; a curve through ten times that would be flat there
+    # the limit is what matters; a curve up to ten times that would be flat there
     highest = max((value["mean"] for value in figures if value["mean"] is not None), default=0.0)
     top = SHOWN_LIMITS * max(limits)
     cut = each["sign"] in ("<", "<=") and highest > top > 0
@@ -234,7 +237,7 @@ def _objective_chart(found: Mapping[str, Any], each: Mapping[str, Any], measured
     return Chart(" and ".join(objectives), text, figure)
 
 
-def _line(points: Sequence[Mapping[str, Any]], values: Sequence[float | None], name: str, index: int) -> dict[str, Any]:
+def _line(points: Sequence[DensityPoint], values: Sequence[float | None], name: str, index: int) -> dict[str, Any]:
     return {
         "x": [point["count"] for point in points],
         "y": values,
@@ -259,28 +262,28 @@ def _finish(figure: go.Figure, unit: str, answered: int) -> None:
         )
 
 
-def _objectives(found: Mapping[str, Any]) -> str:
+def _objectives(found: Density) -> str:
     return " and ".join(each["text"] for each in found["slo"])
 
 
-def _settings(found: Mapping[str, Any]) -> str:
+def _settings(found: Density) -> str:
     settings = "".join(f", {path}={value}" for path, value in found["set"].items())
     return f"; runs of {found['duration_s']:g} s, seed {found['seed']}{settings}"
 
 
-def _change(name: str, step: Mapping[str, Any]) -> str:
+def _change(name: str, step: Figure) -> str:
     half = f" ±{step['ci95']:.2g}" if step["ci95"] is not None else ""
     return f"{name} {step['mean']:+.3g}{half}"
 
 
-def _figure(value: Mapping[str, float | None]) -> str:
+def _figure(value: Figure) -> str:
     mean, ci95 = value["mean"], value["ci95"]
     return half_width(mean, ci95, 0 if mean is not None and abs(mean) >= MORE_IS_LESS else 1)
 
 
-def _has_stations(found: Mapping[str, Any]) -> bool:
+def _has_stations(found: Density) -> bool:
     return any(point["bottleneck"] for point in found["points"])
 
 
-def _station(found: Mapping[str, Any] | None) -> str:
+def _station(found: Bottleneck | None) -> str:
     return "" if found is None else f"{found['station']} {found['utilization_pct']:.0f} %"

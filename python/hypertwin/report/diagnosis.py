@@ -10,8 +10,9 @@ from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from hypertwin.documents.diagnosis import SEVERITIES, Beyond, Figure, Finding, Findings
+from hypertwin.documents.telemetry import Gap, Read
 from hypertwin.errors import printable
-from hypertwin.report.findings import SEVERITIES, Beyond, Figure, Finding, Findings, Gap, Read
 
 STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "bold blue"}
 MOST_ALIKE = 3

@@ -7,9 +7,9 @@ from html import escape
 
 import plotly.graph_objects as go
 
+from hypertwin.documents.diagnosis import SEVERITIES, Document, Finding, Series
 from hypertwin.report import diagnosis
 from hypertwin.report.charts import GRID, MUTED, PALETTE, Chart, style
-from hypertwin.report.findings import SEVERITIES, Document, Finding, Series
 from hypertwin.report.page import Page, badge, grid, hint, items, scrolling
 
 COLOURS = {"critical": "#c8382f", "warning": "#e0a100", "info": "#0f6fc6"}

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from hypertwin.documents.plan import Durability, LossAt
 from hypertwin.report.charts import INK, MUTED, PALETTE, Chart, style
 from hypertwin.report.page import Page, grid, sortable
 from hypertwin.report.table import titled
@@ -27,8 +28,8 @@ NOTES = (
 )
 
 
-def facts(result: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What the figures hold for, as (name, value)."""
+def facts(result: Durability) -> list[tuple[str, str]]:
+    """The assumptions behind the figures, as (name, value)."""
     repair, groups = result["repair"], result["groups"]
     twin = result.get("twin")
     found = [
@@ -42,12 +43,12 @@ def facts(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     return found
 
 
-def notes(result: Mapping[str, Any]) -> tuple[str, ...]:
-    """What a reader must know beside the figures; of a pool of a scenario, where its repair time comes from."""
+def notes(result: Durability) -> tuple[str, ...]:
+    """What a reader must know besides the figures; for a pool of a scenario also the origin of its repair time."""
     return (f"Repair: {result['repair']['source']}.", *NOTES) if "twin" in result else NOTES
 
 
-def lines(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+def lines(result: Durability) -> tuple[list[str], list[list[str]]]:
     """Heads and cells of the table: a row per scheme; columns of the pool where there is more than one group."""
     pool, usable = result["groups"] > 1, result["usable_bytes"]
     heads = ["scheme", "raw per 100 GB" if usable is None else "raw", "survives", "small overwrite", "degraded read"]
@@ -76,7 +77,7 @@ def lines(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     return heads, cells
 
 
-def table(result: Mapping[str, Any]) -> RenderableType:
+def table(result: Durability) -> RenderableType:
     """What `hypertwin durability --format json` prints, as a table with notes."""
     heads, cells = lines(result)
     title = "Durability: " + ", ".join(f"{name} {value}" for name, value in facts(result))
@@ -88,7 +89,7 @@ def table(result: Mapping[str, Any]) -> RenderableType:
     return Group(shown, *(Text(note, style="dim") for note in notes(result)))
 
 
-def page(result: Mapping[str, Any], curves: Mapping[str, Sequence[Mapping[str, float]]], version: str) -> Page:
+def page(result: Durability, curves: Mapping[str, Sequence[LossAt]], version: str) -> Page:
     """The page: charts and table; `curves` as `plan.durability.curves` returns them."""
     made = Page("Durability of redundant storage")
     lead = "What copies and erasure codes cost, and how likely they lose data."
@@ -98,7 +99,7 @@ def page(result: Mapping[str, Any], curves: Mapping[str, Sequence[Mapping[str, f
     return made
 
 
-def charts(result: Mapping[str, Any], curves: Mapping[str, Sequence[Mapping[str, float]]]) -> list[Chart]:
+def charts(result: Durability, curves: Mapping[str, Sequence[LossAt]]) -> list[Chart]:
     """What durability costs, and how it depends on the repair time; `curves` as `plan.durability.curves` returns."""
     of_pool = f"any of {result['groups']:,} groups" if result["groups"] > 1 else "one group"
     return [
@@ -139,7 +140,7 @@ def _look(schemes: Sequence[str]) -> dict[str, dict[str, Any]]:
     }
 
 
-def _cost(result: Mapping[str, Any]) -> go.Figure:
+def _cost(result: Durability) -> go.Figure:
     figure = go.Figure()
     entries = result["schemes"]
     look = _look([entry["scheme"] for entry in entries])
@@ -170,7 +171,7 @@ def _cost(result: Mapping[str, Any]) -> go.Figure:
     return figure
 
 
-def _loss(result: Mapping[str, Any], curves: Mapping[str, Sequence[Mapping[str, float]]]) -> go.Figure:
+def _loss(result: Durability, curves: Mapping[str, Sequence[LossAt]]) -> go.Figure:
     figure = go.Figure()
     look = _look(list(curves))
     for scheme, points in curves.items():

@@ -1,17 +1,17 @@
-"""What failures of distributed storage did over time, as charts: the machines' work, the data, and how both recover."""
+"""What failures of distributed storage did over time, as charts: the work of VMs, the data, and how both recover."""
 
 from __future__ import annotations
 
 import html
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import plotly.graph_objects as go
 
 from hypertwin import language
+from hypertwin.documents.simulation import Incident, Point, PoolTimeline
 from hypertwin.report import pools
 from hypertwin.report.charts import GRID, INK, MAX_GROUPS, MAX_TIMELINES, PALETTE, axis_title, style
 from hypertwin.report.points import groups, varying_paths, where
@@ -40,7 +40,7 @@ class _Panel:
     lines: tuple[tuple[str, Sequence[float | None], str, str], ...]
 
 
-def stories(points: Sequence[Mapping[str, Any]]) -> list[Story]:
+def stories(points: Sequence[Point]) -> list[Story]:
     """A chart for every pool with failures that has a timeline, for at most MAX_TIMELINES of them."""
     paths = varying_paths(points)
     found = []
@@ -63,7 +63,7 @@ def stories(points: Sequence[Mapping[str, Any]]) -> list[Story]:
     return found[:MAX_TIMELINES]
 
 
-def _panels(point: Mapping[str, Any], line: Mapping[str, Any]) -> Iterator[_Panel]:
+def _panels(point: Point, line: PoolTimeline) -> Iterator[_Panel]:
     work = list(itertools.islice(_work(point), MAX_GROUPS))
     colours = dict(zip((name for name, _, _ in work), PALETTE, strict=False))
     yield _Panel("throughput, 1/s", tuple((name, rate, colours[name], "solid") for name, rate, _ in work))
@@ -78,7 +78,7 @@ def _panels(point: Mapping[str, Any], line: Mapping[str, Any]) -> Iterator[_Pane
         yield _Panel("waiting I/Os", (("suspended I/Os", line["suspended_ios"], PALETTE[1], "solid"),))
 
 
-def _work(point: Mapping[str, Any]) -> Iterator[tuple[str, list[float], list[float | None]]]:
+def _work(point: Point) -> Iterator[tuple[str, list[float], list[float | None]]]:
     """(group, its transactions per second, their mean response) at every sample."""
     timelines = point["timeline"].get("vms", {})
     for name, group in groups(point).items():
@@ -96,9 +96,9 @@ def _weighted(means: Sequence[float | None], weights: Sequence[float]) -> float 
     return math.fsum(mean * weight for mean, weight in measured) / total if total else None
 
 
-def _figure(point: Mapping[str, Any], line: Mapping[str, Any], marks: Sequence[Mapping[str, Any]]) -> go.Figure:
+def _figure(point: Point, line: PoolTimeline, marks: Sequence[Incident]) -> go.Figure:
     panels = list(_panels(point, line))
-    # failures are written with times since the start of the run
+    # times of failures count from the start of the run, those of samples from the end of the warm-up
     time = [point["warmup_s"] + each for each in point["timeline"]["time_s"]]
     figure = go.Figure()
     figure.update_layout(style("", ""))
@@ -136,7 +136,7 @@ def _figure(point: Mapping[str, Any], line: Mapping[str, Any], marks: Sequence[M
     return figure
 
 
-def _mark(figure: go.Figure, marks: Sequence[Mapping[str, Any]], first: float, last: float) -> None:
+def _mark(figure: go.Figure, marks: Sequence[Incident], first: float, last: float) -> None:
     """A numbered line through all panels for each failure and return within what the chart shows."""
     for number, each in enumerate(marks, start=1):
         if not first <= each["time_s"] <= last:

@@ -5,20 +5,20 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from hypertwin import frame
+from hypertwin.documents.simulation import Simulation
 
 _FORMULA = re.compile(r"(?![-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?\Z)[=+\-@\t\r]")
 
 
 def to_json(value: Any) -> str:
-    """One JSON document with a final newline; a number that JSON lacks (NaN) is an error, never output."""
+    """One JSON document with a final newline; a number that JSON does not have (NaN) is an error."""
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def to_csv(result: Mapping[str, Any]) -> str:
+def to_csv(result: Simulation) -> str:
     """The flat rows of `hypertwin.frame` with a header line, in which no text is a formula to a spreadsheet."""
     import polars
 
@@ -34,7 +34,7 @@ def inert(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) else text
 
 
-def to_parquet(result: Mapping[str, Any]) -> bytes:
+def to_parquet(result: Simulation) -> bytes:
     """The flat rows of `hypertwin.frame` as a Parquet file."""
     buffer = io.BytesIO()
     frame.to_frame(result).write_parquet(buffer)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import html
 import statistics
-from collections.abc import Mapping
-from typing import Any
 
 import plotly.graph_objects as go
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from hypertwin.documents.lab import Guest, Guests
+from hypertwin.frame import numeric
 from hypertwin.report.charts import INK, PALETTE, STATE_COLOURS, Chart, style
 from hypertwin.report.page import Page, grid, items, sortable
 from hypertwin.report.table import titled
@@ -34,10 +34,9 @@ COLUMNS: tuple[tuple[str, str, str, int], ...] = (
     ("1/s", "guest.throughput_per_s", "throughput_per_s", 2),
     ("response ms", "guest.response_ms", "response_ms", 1),
 )
-SOURCES = {"guest": "guest", "host": "host"}
 
 
-def facts(result: Mapping[str, Any]) -> list[tuple[str, str]]:
+def facts(result: Guests) -> list[tuple[str, str]]:
     """What was measured where, as (name, value)."""
     plan, host, measured = result["plan"], result["host"], result["measurement"]
     alone = result["calibration"]
@@ -63,8 +62,8 @@ def facts(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def warnings(result: Mapping[str, Any]) -> list[str]:
-    """What a reader must know before the figures are believed."""
+def warnings(result: Guests) -> list[str]:
+    """What a reader must know before trusting the figures."""
     if not result["measurement"]["disturbed"]:
         return []
     return [
@@ -72,7 +71,7 @@ def warnings(result: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def sentences(result: Mapping[str, Any]) -> list[str]:
+def sentences(result: Guests) -> list[str]:
     """What the figures say: a sentence for each guest, and how good the prediction was."""
     errors = result["errors"]
     return [
@@ -83,21 +82,21 @@ def sentences(result: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def lines(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+def lines(result: Guests) -> tuple[list[str], list[list[str]]]:
     """Heads and cells of the table: for each guest a row as measured, and one as predicted."""
-    heads = ["guest", "", *(f"{_source(key)}: {head}" for head, key, _, _ in COLUMNS)]
+    heads = ["guest", "", *(f"{key.partition('.')[0]}: {head}" for head, key, _, _ in COLUMNS)]
     cells = []
     for each in result["guests"]:
         measured, predicted = [], []
         for _, key, twin, digits in COLUMNS:
-            part, name = key.split(".")
-            measured.append(f"{each[part][name]:.{digits}f}")
-            predicted.append(f"{each['twin'][twin]:.{digits}f}")
+            part, _, name = key.partition(".")
+            measured.append(f"{numeric(each['guest'] if part == 'guest' else each['host'], name):.{digits}f}")
+            predicted.append(f"{numeric(each['twin'], twin):.{digits}f}")
         cells += [[each["name"], "measured", *measured], [each["name"], "twin", *predicted]]
     return heads, cells
 
 
-def table(result: Mapping[str, Any]) -> RenderableType:
+def table(result: Guests) -> RenderableType:
     """What `hypertwin lab vm --format json` prints, for a terminal."""
     heads, cells = lines(result)
     shown = titled("Guest, host and twin")
@@ -116,7 +115,7 @@ def table(result: Mapping[str, Any]) -> RenderableType:
     )
 
 
-def page(result: Mapping[str, Any]) -> Page:
+def page(result: Guests) -> Page:
     """The page: what the figures say, charts, and the table."""
     made = Page("Guests that share host CPUs")
     warned = "".join(f'<p class="calibration">{html.escape(text)}</p>' for text in warnings(result))
@@ -127,7 +126,7 @@ def page(result: Mapping[str, Any]) -> Page:
     return made
 
 
-def charts(result: Mapping[str, Any]) -> list[Chart]:
+def charts(result: Guests) -> list[Chart]:
     """Guest and host beside the twin, throughput, and each guest over time."""
     return [
         Chart(
@@ -151,17 +150,13 @@ MOST_DRAWN = 4
 """Guests that are drawn over time."""
 
 
-def _source(key: str) -> str:
-    return SOURCES[key.split(".", maxsplit=1)[0]]
-
-
-def _shares(result: Mapping[str, Any]) -> go.Figure:
+def _shares(result: Guests) -> go.Figure:
     figure = go.Figure()
     guests = result["guests"]
     # two bars a guest, measured and predicted, on a two-level axis
     names = [[each["name"] for each in guests for _ in range(2)], ["measured", "twin"] * len(guests)]
     for index, (word, key) in enumerate((("run", "run_pct"), ("wait", "wait_pct"))):
-        values = [side[key] for each in guests for side in (each["host"], each["twin"])]
+        values = [numeric(side, key) for each in guests for side in (each["host"], each["twin"])]
         figure.add_bar(
             x=names,
             y=values,
@@ -187,7 +182,7 @@ def _shares(result: Mapping[str, Any]) -> go.Figure:
     return figure
 
 
-def _throughput(result: Mapping[str, Any]) -> go.Figure:
+def _throughput(result: Guests) -> go.Figure:
     figure = go.Figure()
     names = [each["name"] for each in result["guests"]]
     for word, colour, values in (
@@ -199,13 +194,13 @@ def _throughput(result: Mapping[str, Any]) -> go.Figure:
     return figure
 
 
-def _over_time(guest: Mapping[str, Any]) -> go.Figure:
+def _over_time(guest: Guest) -> go.Figure:
     figure = go.Figure()
     times = [point["time_s"] for point in guest["series"]]
     for index, (word, key) in enumerate((("run", "run_pct"), ("wait", "wait_pct"))):
         figure.add_scatter(
             x=times,
-            y=[point[key] for point in guest["series"]],
+            y=[numeric(point, key) for point in guest["series"]],
             name=f"host: {word}",
             mode="lines",
             stackgroup="host",

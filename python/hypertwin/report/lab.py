@@ -1,10 +1,9 @@
-"""What the lab measured, and how the twin's predictions compare: tables for a terminal, rows for a page."""
+"""What the lab measured, and how the twin's predictions compare: tables for a terminal, and a page."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import plotly.graph_objects as go
 from rich import box
@@ -12,6 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from hypertwin.documents.lab import Contention, Profile
 from hypertwin.report.charts import MUTED, PALETTE, Chart, style
 from hypertwin.report.page import Page, grid, sortable
 
@@ -37,7 +37,7 @@ NOTES = (
 )
 
 
-def table(summary: Mapping[str, Any]) -> RenderableType:
+def table(summary: Contention) -> RenderableType:
     """What `hypertwin lab cpu --format json` prints, as a table."""
     shown = _table(HEADS, left=2)
     for cells in lines(summary):
@@ -51,7 +51,7 @@ def table(summary: Mapping[str, Any]) -> RenderableType:
     return Group(shown, Text("\n".join(tail)))
 
 
-def lines(summary: Mapping[str, Any]) -> list[list[str]]:
+def lines(summary: Contention) -> list[list[str]]:
     """The cells of the table, a row per group of each experiment."""
     lines = []
     for result in summary["experiments"]:
@@ -90,7 +90,7 @@ FIGURES = (
 )
 
 
-def page(summary: Mapping[str, Any]) -> Page:
+def page(summary: Contention) -> Page:
     """The page: medians, charts, and a row per group of each experiment."""
     made = Page("Predicted, then measured")
     facts = [
@@ -115,16 +115,16 @@ def page(summary: Mapping[str, Any]) -> Page:
     return made
 
 
-def _skipped(summary: Mapping[str, Any]) -> list[str]:
+def _skipped(summary: Contention) -> list[str]:
     return [f"skipped {each['experiment']}: {each['reason']}" for each in summary["skipped"]]
 
 
-def charts(summary: Mapping[str, Any]) -> list[Chart]:
+def charts(summary: Contention) -> list[Chart]:
     """Predicted against measured, a chart for each figure and a mark for each group of threads."""
     return [_scatter(summary, *figure) for figure in FIGURES]
 
 
-def _scatter(summary: Mapping[str, Any], name: str, key: str, error: str, unit: str) -> Chart:
+def _scatter(summary: Contention, name: str, key: str, error: str, unit: str) -> Chart:
     rows = [(result, row) for result in summary["experiments"] for row in result["rows"]]
     measured = [row["measured"][key] for _, row in rows]
     predicted = [row["predicted"][key] for _, row in rows]
@@ -157,8 +157,8 @@ def _scatter(summary: Mapping[str, Any], name: str, key: str, error: str, unit: 
     return Chart(name, text, figure)
 
 
-def verdicts(summary: Mapping[str, Any]) -> list[str]:
-    """The medians over experiments beside what is promised."""
+def verdicts(summary: Contention) -> list[str]:
+    """The medians over experiments next to what is promised."""
     count = len(summary["experiments"])
     flagged = sum(result["flagged"] for result in summary["experiments"])
     lines = [f"median absolute error over {count} experiments" + (f", {flagged} disturbed (!)" if flagged else "")]
@@ -170,7 +170,7 @@ def verdicts(summary: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def profile_table(found: Mapping[str, Any]) -> RenderableType:
+def profile_table(found: Profile) -> RenderableType:
     """What `hypertwin lab profile` measured, as a table."""
     shown = _table(("what", "figure", "spread"), left=3)
     for cells in profile_lines(found):
@@ -178,7 +178,7 @@ def profile_table(found: Mapping[str, Any]) -> RenderableType:
     return shown
 
 
-def profile_lines(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def profile_lines(found: Profile) -> list[tuple[str, str, str]]:
     """(what, figure, spread) of a machine.json."""
     processor, kernel, topology = found["processor"], found["kernel"], found["topology"]
     cores = {(cpu["socket"], cpu["core"]) for cpu in topology["cpus"]}
@@ -213,9 +213,13 @@ def profile_lines(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     ]
     for each in found["bandwidth"]:
         where = "all nodes" if each["node"] is None else f"node {each['node']}"
-        rates = ", ".join(
-            f"{name} {each[f'{name}_bytes_per_s']['most'] / GB:.1f}" for name in ("copy", "scale", "add", "triad")
+        kernels = (
+            ("copy", each["copy_bytes_per_s"]),
+            ("scale", each["scale_bytes_per_s"]),
+            ("add", each["add_bytes_per_s"]),
+            ("triad", each["triad_bytes_per_s"]),
         )
+        rates = ", ".join(f"{name} {rate['most'] / GB:.1f}" for name, rate in kernels)
         lines.append(
             (
                 f"bandwidth, {each['threads']} threads, {where}",

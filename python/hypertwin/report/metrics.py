@@ -6,18 +6,22 @@ One table feeds the HTML report, the column heads and docs/metrics.md, so that a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One figure of a report. `scopes` are the sections it appears in; an empty tool name means the tool lacks it."""
+    """One figure of a report, its fields in the order of the columns of docs/metrics.md.
+
+    `scopes` are the sections it appears in; a tool that lacks the figure has no name for it.
+    """
 
     key: str
     scopes: tuple[str, ...]
     name: str
     unit: str
     definition: str
+    _: KW_ONLY
     esxtop: str = ""
     vcenter: str = ""
     linux: str = ""
@@ -39,11 +43,10 @@ CATALOGUE: tuple[Metric, ...] = (
         HOST,
         "Host usage",
         "%",
-        "CPU cycles used over cores × nominal clock, at most 100. Says 100 when every core has a busy "
-        "thread, even though "
-        "its second threads still have capacity.",
-        "PCPU USED(%) (average)",
-        "cpu.usage.average",
+        "CPU cycles used over cores × nominal clock, at most 100. Says 100 when every core has a busy thread, even "
+        "though its second threads still have capacity.",
+        esxtop="PCPU USED(%) (average)",
+        vcenter="cpu.usage.average",
     ),
     Metric(
         "utilization_pct",
@@ -51,9 +54,9 @@ CATALOGUE: tuple[Metric, ...] = (
         "Host utilization",
         "%",
         "Mean over hardware threads of the time each was not idle.",
-        "PCPU UTIL(%) (average)",
-        "cpu.utilization.average",
-        "100 − %idle of mpstat on the host",
+        esxtop="PCPU UTIL(%) (average)",
+        vcenter="cpu.utilization.average",
+        linux="100 − %idle of mpstat on the host",
     ),
     Metric(
         "core_utilization_pct",
@@ -61,8 +64,8 @@ CATALOGUE: tuple[Metric, ...] = (
         "Core utilization",
         "%",
         "Mean over cores of the time at least one of its threads was not idle.",
-        "CORE UTIL(%) (average)",
-        "cpu.coreUtilization.average",
+        esxtop="CORE UTIL(%) (average)",
+        vcenter="cpu.coreUtilization.average",
     ),
     Metric(
         "overhead_pct",
@@ -71,33 +74,30 @@ CATALOGUE: tuple[Metric, ...] = (
         "%",
         "Part of the host's core capacity spent by the hypervisor's own worlds or threads on behalf of the VMs: I/O, "
         "network, device emulation.",
-        "%USED of the vmx and vmkernel worlds",
-        "",
-        "CPU time of vhost and QEMU I/O threads",
+        esxtop="%USED of the vmx and vmkernel worlds",
+        linux="CPU time of vhost and QEMU I/O threads",
     ),
     Metric(
         "ready_pct",
         BOTH,
         "Ready",
         "%",
-        "Time a vCPU could have run but no hardware thread was given to it, limited time included. Per vCPU, "
-        "0 to 100; "
-        "of a host the mean over its vCPUs. Above 10 % users notice; above 5 % look closer.",
-        "%RDY ÷ vCPUs",
-        "cpu.ready.summation ÷ (interval × 1000 × vCPUs)",
-        "run-queue wait in /proc/PID/task/TID/schedstat; the guest sees it as steal",
+        "Time a vCPU could have run but no hardware thread was given to it, limited time included. Per vCPU, 0 to "
+        "100; of a host the mean over its vCPUs. Above 10 % users notice; above 5 % look closer.",
+        esxtop="%RDY ÷ vCPUs",
+        vcenter="cpu.ready.summation ÷ (interval × 1000 × vCPUs)",
+        linux="run-queue wait in /proc/PID/task/TID/schedstat; the guest sees it as steal",
     ),
     Metric(
         "costop_pct",
         BOTH,
         "Co-stop",
         "%",
-        "Time a vCPU was held back because it had got too far ahead of its siblings. Per vCPU. Healthy below "
-        "1 %, trouble "
-        "above 3 %.",
-        "%CSTP ÷ vCPUs",
-        "cpu.costop.summation ÷ (interval × 1000 × vCPUs)",
-        "none: Linux does not co-schedule",
+        "Time a vCPU was held back because it had got too far ahead of its siblings. Per vCPU. Healthy below 1 %, "
+        "trouble above 3 %.",
+        esxtop="%CSTP ÷ vCPUs",
+        vcenter="cpu.costop.summation ÷ (interval × 1000 × vCPUs)",
+        linux="none: Linux does not co-schedule",
     ),
     Metric(
         "memory_gb_per_s",
@@ -105,10 +105,10 @@ CATALOGUE: tuple[Metric, ...] = (
         "Memory bandwidth",
         "GB/s",
         "What the workloads read and write in memory per second; of a host what the memories of all its nodes deliver.",
-        "",
-        "",
-        "of a host: uncore_imc/cas_count_read/ + cas_count_write/ of perf stat -a, 64 bytes each; of a VM: "
-        "mbm_total_bytes of resctrl",
+        linux=(
+            "of a host: uncore_imc/cas_count_read/ + cas_count_write/ of perf stat -a, 64 bytes each; of a VM: "
+            "mbm_total_bytes of resctrl"
+        ),
     ),
     Metric(
         "nodes_N_memory_gb_per_s",
@@ -117,9 +117,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "GB/s",
         "What the memory of node N delivers per second, to all nodes. One node near its limit while another idles is "
         "what a VM on one node looks like.",
-        "",
-        "",
-        "the same counters of perf stat --per-socket",
+        linux="the same counters of perf stat --per-socket",
     ),
     Metric(
         "vcpus",
@@ -127,28 +125,22 @@ CATALOGUE: tuple[Metric, ...] = (
         "vCPUs",
         "",
         "Virtual CPUs of the VM.",
-        "NWLD of type vCPU",
-        "summary.config.numCpu",
-        "nproc (guest)",
+        esxtop="NWLD of type vCPU",
+        vcenter="summary.config.numCpu",
+        linux="nproc (guest)",
     ),
     Metric("count", ("group",), "VMs", "", "Virtual machines in the group."),
-    Metric(
-        "load",
-        VM,
-        "Load",
-        "×",
-        "Multiplier of the workload's population or arrival rate, as set in the scenario.",
-    ),
+    Metric("load", VM, "Load", "×", "Multiplier of the workload's population or arrival rate, as set in the scenario."),
     Metric(
         "run_pct",
         VM,
         "Run",
         "%",
-        "Time a vCPU was on a hardware thread, whatever that thread's sibling did. Run + Ready + Co-stop + "
-        "Wait = 100 %.",
-        "%RUN ÷ vCPUs",
-        "cpu.run.summation ÷ (interval × 1000 × vCPUs)",
-        "CPU time of the vCPU threads",
+        "Time a vCPU was on a hardware thread, whatever that thread's sibling did. Run + Ready + Co-stop + Wait = 100 "
+        "%.",
+        esxtop="%RUN ÷ vCPUs",
+        vcenter="cpu.run.summation ÷ (interval × 1000 × vCPUs)",
+        linux="CPU time of the vCPU threads",
     ),
     Metric(
         "wait_pct",
@@ -156,9 +148,9 @@ CATALOGUE: tuple[Metric, ...] = (
         "Wait",
         "%",
         "Time a vCPU had nothing to do or waited for the hypervisor; includes idle time.",
-        "%WAIT ÷ vCPUs",
-        "cpu.wait.summation ÷ (interval × 1000 × vCPUs)",
-        "sleep of the vCPU threads",
+        esxtop="%WAIT ÷ vCPUs",
+        vcenter="cpu.wait.summation ÷ (interval × 1000 × vCPUs)",
+        linux="sleep of the vCPU threads",
     ),
     Metric(
         "idle_pct",
@@ -166,9 +158,9 @@ CATALOGUE: tuple[Metric, ...] = (
         "Idle",
         "%",
         "Part of Wait in which the guest had nothing to run.",
-        "%IDLE ÷ vCPUs",
-        "cpu.idle.summation ÷ (interval × 1000 × vCPUs)",
-        "%idle of mpstat (guest)",
+        esxtop="%IDLE ÷ vCPUs",
+        vcenter="cpu.idle.summation ÷ (interval × 1000 × vCPUs)",
+        linux="%idle of mpstat (guest)",
     ),
     Metric(
         "limited_pct",
@@ -176,9 +168,9 @@ CATALOGUE: tuple[Metric, ...] = (
         "Limited",
         "%",
         "Part of Ready in which only the VM's limit kept the vCPU from running.",
-        "%MLMTD ÷ vCPUs",
-        "cpu.maxlimited.summation ÷ (interval × 1000 × vCPUs)",
-        "throttled_usec in the cgroup's cpu.stat",
+        esxtop="%MLMTD ÷ vCPUs",
+        vcenter="cpu.maxlimited.summation ÷ (interval × 1000 × vCPUs)",
+        linux="throttled_usec in the cgroup's cpu.stat",
     ),
     Metric(
         "system_pct",
@@ -186,9 +178,9 @@ CATALOGUE: tuple[Metric, ...] = (
         "System",
         "%",
         "Time the hypervisor spent in interrupts and I/O for this VM, per vCPU.",
-        "%SYS ÷ vCPUs",
-        "cpu.system.summation ÷ (interval × 1000 × vCPUs)",
-        "CPU time of vhost threads and soft interrupts",
+        esxtop="%SYS ÷ vCPUs",
+        vcenter="cpu.system.summation ÷ (interval × 1000 × vCPUs)",
+        linux="CPU time of vhost threads and soft interrupts",
     ),
     Metric(
         "overlap_pct",
@@ -196,8 +188,8 @@ CATALOGUE: tuple[Metric, ...] = (
         "Overlap",
         "%",
         "Time a vCPU was interrupted on its hardware thread by the hypervisor's work for this or another VM.",
-        "%OVRLP ÷ vCPUs",
-        "cpu.overlap.summation ÷ (interval × 1000 × vCPUs)",
+        esxtop="%OVRLP ÷ vCPUs",
+        vcenter="cpu.overlap.summation ÷ (interval × 1000 × vCPUs)",
     ),
     Metric(
         "used_pct",
@@ -205,8 +197,8 @@ CATALOGUE: tuple[Metric, ...] = (
         "Used",
         "%",
         "Run + System − Overlap, corrected for clock, and charged 62.5 % while the sibling thread is busy. Per vCPU.",
-        "%USED ÷ vCPUs",
-        "cpu.used.summation ÷ (interval × 1000 × vCPUs)",
+        esxtop="%USED ÷ vCPUs",
+        vcenter="cpu.used.summation ÷ (interval × 1000 × vCPUs)",
     ),
     Metric(
         "demand_pct",
@@ -214,24 +206,32 @@ CATALOGUE: tuple[Metric, ...] = (
         "Demand",
         "%",
         "What the VM's vCPUs would use if nothing held them back: Run + Ready + Co-stop, per vCPU.",
-        "",
-        "cpu.demandEntitlementRatio (related)",
+        vcenter="cpu.demandEntitlementRatio (related)",
     ),
     Metric(
-        "demand_mhz", VM, "Demand", "MHz", "Demand in MHz of the nominal clock, whole VM.", "", "cpu.demand.average"
+        "demand_mhz",
+        VM,
+        "Demand",
+        "MHz",
+        "Demand in MHz of the nominal clock, whole VM.",
+        vcenter="cpu.demand.average",
     ),
-    Metric("used_mhz", VM, "Used", "MHz", "Used in MHz of the nominal clock, whole VM.", "", "cpu.usagemhz.average"),
+    Metric(
+        "used_mhz",
+        VM,
+        "Used",
+        "MHz",
+        "Used in MHz of the nominal clock, whole VM.",
+        vcenter="cpu.usagemhz.average",
+    ),
     Metric(
         "guest_cpu_pct",
         VM,
         "Guest CPU",
         "%",
-        "How busy the guest system believes its vCPUs are. Rises when vCPUs are slowed or taken away, "
-        "although no more work "
-        "is done: guest figures alone mislead.",
-        "",
-        "",
-        "100 − %idle of mpstat, us + sy + st of vmstat (guest)",
+        "How busy the guest system believes its vCPUs are. Rises when vCPUs are slowed or taken away, although no "
+        "more work is done: guest figures alone mislead.",
+        linux="100 − %idle of mpstat, us + sy + st of vmstat (guest)",
     ),
     Metric(
         "guest_cpu_peak_pct",
@@ -239,9 +239,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "Guest CPU, peak",
         "%",
         "Highest guest CPU in one sample interval.",
-        "",
-        "",
-        "highest sample of sar -u (guest)",
+        linux="highest sample of sar -u (guest)",
     ),
     Metric(
         "run_queue",
@@ -249,9 +247,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "Run queue",
         "processes",
         "Mean number of guest processes that run or are ready to run, whole VM.",
-        "",
-        "",
-        "r of vmstat (guest)",
+        linux="r of vmstat (guest)",
     ),
     Metric("throughput_per_s", VM, "Throughput", "1/s", "Transactions completed per second of measured time."),
     Metric(
@@ -267,17 +263,16 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Outcomes",
         "",
-        "Where replications differ in kind: list of `throughput_units_per_s`, the mean of those that agree within 15 % "
-        "from one to the next, and `likelihood_pct`, how many of all they are; the most likely first. In JSON only.",
+        "Where replications differ in kind: list of `throughput_units_per_s`, the mean of those that agree within 15 "
+        "% from one to the next, and `likelihood_pct`, how many of all they are; the most likely first. In JSON only.",
     ),
     Metric(
         "response_ms_mean",
         VM,
         "Response time, mean",
         "ms",
-        "Time from the start of a transaction to its end, think time excluded: CPU work, waiting for a vCPU, "
-        "and the delays "
-        "that CPU contention does not stretch.",
+        "Time from the start of a transaction to its end, think time excluded: CPU work, waiting for a vCPU, and the "
+        "delays that CPU contention does not stretch.",
     ),
     Metric("response_ms_p50", VM, "Response time, median", "ms", "Half of all transactions took no longer than this."),
     Metric("response_ms_p95", VM, "Response time, p95", "ms", "95 % of all transactions took no longer than this."),
@@ -297,9 +292,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "Virtual NUMA nodes",
         "",
         "NUMA nodes that the guest sees. Of a group the sum over its VMs.",
-        "",
-        "",
-        "NUMA node(s) of lscpu (guest)",
+        linux="NUMA node(s) of lscpu (guest)",
     ),
     Metric(
         "numa_local_pct",
@@ -307,9 +300,8 @@ CATALOGUE: tuple[Metric, ...] = (
         "Local memory",
         "%",
         "Part of the VM's memory that is on the home nodes of the NUMA clients that use it. Below 80 % look closer.",
-        "N%L; currLocal% of sched-stats -t numa-clients",
-        "",
-        "numastat -p of the QEMU process, against where its threads run",
+        esxtop="N%L; currLocal% of sched-stats -t numa-clients",
+        linux="numastat -p of the QEMU process, against where its threads run",
     ),
     Metric(
         "numa_local_mb",
@@ -317,9 +309,8 @@ CATALOGUE: tuple[Metric, ...] = (
         "Local memory",
         "MB",
         "Memory on the home nodes, in mebibytes as esxtop counts.",
-        "NLMEM",
-        "",
-        "numastat -p of the QEMU process",
+        esxtop="NLMEM",
+        linux="numastat -p of the QEMU process",
     ),
     Metric(
         "numa_remote_mb",
@@ -327,20 +318,17 @@ CATALOGUE: tuple[Metric, ...] = (
         "Remote memory",
         "MB",
         "Memory on other nodes than the home nodes, in mebibytes as esxtop counts.",
-        "NRMEM",
-        "",
-        "numastat -p of the QEMU process",
+        esxtop="NRMEM",
+        linux="numastat -p of the QEMU process",
     ),
     Metric(
         "memory_remote_gb_per_s",
         VM,
         "Remote memory bandwidth",
         "GB/s",
-        "Part of the memory bandwidth that crosses the link between nodes: from where a vCPU runs, which is not always "
-        "its home node.",
-        "",
-        "",
-        "mbm_total_bytes − mbm_local_bytes of resctrl; node-load-misses of perf stat",
+        "Part of the memory bandwidth that crosses the link between nodes: from where a vCPU runs, which is not "
+        "always its home node.",
+        linux="mbm_total_bytes − mbm_local_bytes of resctrl; node-load-misses of perf stat",
     ),
     Metric(
         "iops",
@@ -348,9 +336,9 @@ CATALOGUE: tuple[Metric, ...] = (
         "I/O operations",
         "1/s",
         "I/O operations completed per second.",
-        "CMDS/s",
-        "virtualDisk.numberReadAveraged + numberWriteAveraged",
-        "r/s + w/s of iostat",
+        esxtop="CMDS/s",
+        vcenter="virtualDisk.numberReadAveraged + numberWriteAveraged",
+        linux="r/s + w/s of iostat",
     ),
     Metric(
         "io_latency_ms_mean",
@@ -359,9 +347,9 @@ CATALOGUE: tuple[Metric, ...] = (
         "ms",
         "Time from the guest's driver to the interrupt that brings the I/O back. VMs with an array only, like the "
         "other `io_` figures.",
-        "GAVG/cmd",
-        "virtualDisk.totalReadLatency, totalWriteLatency",
-        "r_await, w_await of iostat (guest)",
+        esxtop="GAVG/cmd",
+        vcenter="virtualDisk.totalReadLatency, totalWriteLatency",
+        linux="r_await, w_await of iostat (guest)",
     ),
     Metric("io_latency_ms_p50", VM, "I/O latency, median", "ms", "Half of all I/Os took no longer than this."),
     Metric("io_latency_ms_p95", VM, "I/O latency, p95", "ms", "95 % of all I/Os took no longer than this."),
@@ -372,9 +360,9 @@ CATALOGUE: tuple[Metric, ...] = (
         "I/O bandwidth",
         "MB/s",
         "Payload of completed I/Os.",
-        "MBREAD/s + MBWRTN/s",
-        "virtualDisk.read.average + write.average",
-        "rkB/s + wkB/s of iostat",
+        esxtop="MBREAD/s + MBWRTN/s",
+        vcenter="virtualDisk.read.average + write.average",
+        linux="rkB/s + wkB/s of iostat",
     ),
     Metric(
         "io_cpu_cycles_per_io",
@@ -391,9 +379,8 @@ CATALOGUE: tuple[Metric, ...] = (
         "",
         "Ports, controllers, disks, queues and so on that the station stands for. Stations are named for a VM group "
         "(`-vcpus`, `-controllers`, `-vdisk-depth`, `-ring`, `-dsnro`), a host (`-ports`, `-port-depth`, "
-        "`-lun-depth`), "
-        "an array (`-front-end`, `-cache`, `-disks`) or a pool (`-services`, `-devices`, `-flash`, `-network` of its "
-        "nodes, `-client-network` of the other hosts).",
+        "`-lun-depth`), an array (`-front-end`, `-cache`, `-disks`) or a pool (`-services`, `-devices`, `-flash`, "
+        "`-network` of its nodes, `-client-network` of the other hosts).",
     ),
     Metric(
         "utilization_pct",
@@ -412,7 +399,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "ms",
         "Mean time in line of all that passed, those that found no line included. Little's law: in line = passed per "
         "second × wait.",
-        "QAVG/cmd (lun-depth, dsnro)",
+        esxtop="QAVG/cmd (lun-depth, dsnro)",
     ),
     Metric("waited_pct", STATION, "Waited", "%", "How many of those that passed found a line."),
     Metric(
@@ -580,8 +567,8 @@ CATALOGUE: tuple[Metric, ...] = (
         "I/Os that wait until enough copies, fragments or metadata servers are there again; at the end of the run, or "
         "at a sample.",
         storage_software=(
-            "Ceph: slow ops on PGs below min_size; Virtuozzo Storage: requests to blocked or offline chunks, which "
-            "are frozen"
+            "Ceph: slow ops on PGs below min_size; Virtuozzo Storage: requests to blocked or offline chunks, which are "
+            "frozen"
         ),
     ),
     Metric(
@@ -591,13 +578,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "",
         "I/Os tried again because a node or device did not answer in time, or failed; mean over replications.",
     ),
-    Metric(
-        "errors",
-        POOL,
-        "I/O errors",
-        "",
-        "I/Os that asked for lost data; mean over replications.",
-    ),
+    Metric("errors", POOL, "I/O errors", "", "I/Os that asked for lost data; mean over replications."),
     Metric(
         "incidents",
         POOL,
@@ -639,7 +620,11 @@ CATALOGUE: tuple[Metric, ...] = (
     ),
     Metric("ready_pct_ci95", VM, "Ready, ±", "points", "Half-width of the 95 % confidence interval over replications."),
     Metric(
-        "costop_pct_ci95", VM, "Co-stop, ±", "points", "Half-width of the 95 % confidence interval over replications."
+        "costop_pct_ci95",
+        VM,
+        "Co-stop, ±",
+        "points",
+        "Half-width of the 95 % confidence interval over replications.",
     ),
     Metric("set", POINT, "Set", "", "Paths and values that tell this point from the scenario file."),
     Metric("replications", POINT, "Replications", "", "Independent runs behind the point's figures."),
@@ -648,21 +633,22 @@ CATALOGUE: tuple[Metric, ...] = (
         POINT,
         "Steady",
         "",
-        "Whether the run settled: by MSER-5 (White, 1997), guest CPU, throughput and response time together have their "
-        "transient in the first half of the measured time, or the halves differ by less than 5 %.",
+        "Whether the run settled: by MSER-5 (White, 1997), guest CPU, throughput and response time together have "
+        "their transient in the first half of the measured time, or the halves differ by less than 5 %.",
     ),
     Metric("warmup_s", POINT, "Warm-up", "s", "Simulated time discarded before measuring."),
     Metric("duration_s", POINT, "Duration", "s", "Simulated time measured, per replication."),
     Metric(
-        "calibration", POINT, "Calibration", "", "What the scenario's parameters were calibrated on; null when nothing."
+        "calibration",
+        POINT,
+        "Calibration",
+        "",
+        "What the scenario's parameters were calibrated on; null when nothing.",
     ),
     Metric("timeline", POINT, "Timeline", "", "Samples of the first replication, one per sample interval."),
     Metric("events", POINT, "Events", "", "Events the simulation processed, all replications."),
     Metric("simulated_s", POINT, "Simulated time", "s", "Simulated time of all replications, warm-up included."),
 )
-
-BY_KEY = {metric.key: metric for metric in CATALOGUE}
-"""The catalogue by flat key, such as `response_ms_p99`."""
 
 
 def catalogue_key(key: str) -> str:

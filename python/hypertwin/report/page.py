@@ -60,11 +60,11 @@ class Page:
         self.add(f'<div class="cards">{markup}</div>')
 
     def chart(self, figure: go.Figure) -> str:
-        """Markup that a figure is drawn into."""
+        """Markup for the place where a figure is drawn."""
         return self._drawn([figure])[1]
 
     def choice(self, figures: Sequence[go.Figure], names: Sequence[str]) -> tuple[str, str]:
-        """Markup that one of several figures is drawn into, and of a list to choose it by; no list for only one."""
+        """Markup for one of several figures, and for the list to choose it from; that is empty for a single figure."""
         name, drawn = self._drawn(figures)
         if len(figures) < 2:
             return drawn, ""
@@ -115,7 +115,7 @@ def grid(panels: str, kind: str = "grid") -> str:
 
 
 def hint(text: str) -> str:
-    """A remark in small print; nothing without text."""
+    """A remark in small print; empty without text."""
     return f'<p class="hint">{escape(text)}</p>' if text else ""
 
 
@@ -148,7 +148,7 @@ def sortable(heads: Sequence[str], rows: Iterable[Sequence[str]], words: int, no
 
 
 def scrolling(head: str, body: str, kind: str = "sortable") -> str:
-    """A table around the markup of its head's cells and of its rows, which scrolls where it is too wide."""
+    """A table from the markup of its head cells and of its rows; it scrolls where it is too wide."""
     return (
         f'<div class="scroll"><table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
     )

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hypertwin.documents.simulation import Point, Vm
 
-def varying_paths(points: Sequence[Mapping[str, Any]]) -> list[str]:
+
+def varying_paths(points: Sequence[Point]) -> list[str]:
     """Paths whose value is not the same in every point, in the order they were given."""
     paths = list(dict.fromkeys(path for point in points for path in point["set"]))
     return [path for path in paths if len({repr(point["set"].get(path)) for point in points}) > 1]
 
 
-def fixed_settings(points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def fixed_settings(points: Sequence[Point]) -> dict[str, Any]:
     """Paths that were set to the same value in every point, and that value."""
     varying = varying_paths(points)
     return {path: value for point in points[:1] for path, value in point["set"].items() if path not in varying}
@@ -25,18 +27,17 @@ def short_path(path: str, others: Sequence[str]) -> str:
     return ".".join(parts[-2:]) if alike else parts[-1]
 
 
-def where(point: Mapping[str, Any], paths: Sequence[str]) -> str:
+def where(point: Point, paths: Sequence[str]) -> str:
     """The values of a point at `paths`, in words: `load 2, vcpus 4`."""
     return ", ".join(f"{short_path(path, paths)} {point['set'].get(path)}" for path in paths)
 
 
-def groups(point: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+def groups(point: Point) -> Mapping[str, Vm]:
     """The VM groups of a point by name; its VMs where there are no groups."""
-    found: Mapping[str, Mapping[str, Any]] = point.get("groups") or point["vms"]
-    return found
+    return point.get("groups") or point["vms"]
 
 
-def runs(points: Sequence[Mapping[str, Any]]) -> str:
+def runs(points: Sequence[Point]) -> str:
     """How many replications of what length, in words."""
     if not points:
         return "no points"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from hypertwin import language
+from hypertwin.documents.simulation import Incident, Pool, Simulation
 from hypertwin.report.points import short_path, varying_paths, where
 from hypertwin.report.table import fitted, titled
 from hypertwin.report.words import number
@@ -44,7 +44,7 @@ DROPPED_FIRST = (
     "write MB/s",
     "written ×",
 )
-"""Columns that a narrow terminal goes without, the first one first."""
+"""Columns that are dropped in a narrow terminal, in this order."""
 
 NOTES = (
     "Overhead: raw over usable capacity. MB/s of clients: payload of virtual disks. Of devices: copies, parity and "
@@ -56,10 +56,10 @@ NOTES = (
 )
 
 SHOWN_POINTS = 6
-"""Points whose failures are told in words; the JSON form has all."""
+"""Points whose failures are described in words; the JSON form has all."""
 
 SHOWN_INCIDENTS = 20
-"""Failures and returns of one pool that are told in words."""
+"""Failures and returns of one pool that are described in words."""
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,14 @@ class Sentence:
     loss: bool = False
 
 
-def has_pools(result: Mapping[str, Any]) -> bool:
+def has_pools(result: Simulation) -> bool:
     """Whether any point of a result has a pool."""
     return any(point.get("pools") for point in result["points"])
 
 
-def lines(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+def lines(result: Simulation) -> tuple[list[str], list[list[str]]]:
     """Heads and cells: one line per point and pool."""
-    points: Sequence[Mapping[str, Any]] = result["points"]
+    points = result["points"]
     paths = varying_paths(points)
     cells = [
         [*(str(point["set"].get(path, "")) for path in paths), name, pool["redundancy"], *_figures(pool)]
@@ -87,7 +87,7 @@ def lines(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     return [*(short_path(path, paths) for path in paths), "pool", "redundancy", *HEADS], cells
 
 
-def _figures(pool: Mapping[str, Any]) -> list[str]:
+def _figures(pool: Pool) -> list[str]:
     rebuilt = pool["rebuilt_gib"] > 0
     return [
         number(pool["stored_gib"]),
@@ -107,7 +107,7 @@ def _figures(pool: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def table(result: Mapping[str, Any], width: int | None = None) -> RenderableType:
+def table(result: Simulation, width: int | None = None) -> RenderableType:
     """The pools of a result for a terminal, and what failed in words; data loss in bold.
 
     In one narrower than the table, the columns of DROPPED_FIRST go until it fits; columns without a figure always do.
@@ -145,9 +145,9 @@ def _grid(heads: Sequence[str], cells: Sequence[Sequence[str]], words: int, kept
     return grid
 
 
-def sentences(result: Mapping[str, Any]) -> list[Sentence]:
+def sentences(result: Simulation) -> list[Sentence]:
     """What failed and returned in the first replication of each point, in words."""
-    points: Sequence[Mapping[str, Any]] = result["points"]
+    points = result["points"]
     paths = varying_paths(points)
     with_failures = [point for point in points if any(pool["incidents"] for pool in point.get("pools", {}).values())]
     said: list[Sentence] = []
@@ -167,7 +167,7 @@ def sentences(result: Mapping[str, Any]) -> list[Sentence]:
     return said
 
 
-def _of_pool(pool: Mapping[str, Any]) -> Iterator[Sentence]:
+def _of_pool(pool: Pool) -> Iterator[Sentence]:
     incidents = pool["incidents"]
     for incident in incidents[:SHOWN_INCIDENTS]:
         yield Sentence(incident_text(incident, pool["redundancy"]), incident["lost_gib"] > 0)
@@ -179,7 +179,7 @@ def _of_pool(pool: Mapping[str, Any]) -> Iterator[Sentence]:
         yield Sentence(f"{number(pool['errors'], 0)} I/Os asked for lost data and failed.", loss=True)
 
 
-def incident_text(incident: Mapping[str, Any], redundancy: str) -> str:
+def incident_text(incident: Incident, redundancy: str) -> str:
     """A failure or return in one sentence: when, what, and what it meant for the pool's data."""
     part = "fragment" if language.redundancy(redundancy).is_erasure_code else "copy"
     told = []

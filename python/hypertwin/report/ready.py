@@ -1,13 +1,14 @@
-"""Ready time in words: summed, per vCPU, and with its interval, since its unit is what is most often misread.
+"""Ready time in words: summed, per vCPU, and with its interval, since its unit is misread most often.
 
-Tools show the sum over a machine's vCPUs (esxtop's %RDY) or milliseconds of an interval (vCenter's
-`cpu.ready.summation`); bands are of a vCPU. `milliseconds = percentage / 100 x interval` (VMware KB 2002181).
+Tools show the sum over a VM's vCPUs (esxtop's %RDY) or milliseconds of an interval (vCenter's
+`cpu.ready.summation`); limits are per vCPU. `milliseconds = percentage / 100 x interval` (VMware KB 2002181).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+
+from hypertwin.frame import numeric
 
 VCENTER_INTERVAL_S = 20.0
 """Interval of vCenter's real-time charts; longer ones for charts of days and weeks."""
@@ -30,20 +31,20 @@ def of_one(share_pct: float, interval_s: float | None) -> str:
 
 
 def note(duration_s: float | None) -> str:
-    """What a table that shows both says below, of shares of so many measured seconds."""
+    """The note below a table that shows both forms; shares are of `duration_s` measured seconds."""
     measured = f", of the {duration_s:g} s measured" if duration_s is not None else ""
     example = _milliseconds(10, VCENTER_INTERVAL_S, " per vCPU")
     return f"Ready is per vCPU, ready sum over a VM's vCPUs (esxtop){measured}; 10 % per vCPU is {example} (vCenter)."
 
 
-def summed(group: Mapping[str, Any], key: str) -> float | None:
+def summed(group: Mapping[str, object], key: str) -> float | None:
     """A percentage per vCPU of a VM, or of the VMs of a group, summed over the vCPUs of one VM as esxtop shows it."""
-    value, vcpus = group.get(key), group.get("vcpus")
-    return None if value is None or vcpus is None else float(value * vcpus / group.get("count", 1))
+    value, vcpus = numeric(group, key), numeric(group, "vcpus")
+    return None if value is None or vcpus is None else float(value * vcpus / (numeric(group, "count") or 1))
 
 
 def percent(value: float) -> str:
-    """A percentage for reading: one decimal below 10, none that says nothing."""
+    """A percentage for reading: one decimal below 10, unless that is zero."""
     text = f"{value:,.1f}" if abs(value) < 9.95 else f"{value:,.0f}"
     return f"{text.removesuffix('.0')} %"
 

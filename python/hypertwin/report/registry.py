@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from rich.console import RenderableType
 
@@ -39,7 +38,7 @@ class Views:
     """For a terminal; that of a simulation takes the terminal's width, too."""
     page: Callable[..., Page] | None = None
     """None for a kind of result that has no page; some take what only the page shows, besides."""
-    csv: Callable[[Mapping[str, Any]], str] | None = None
+    csv: Callable[..., str] | None = None
 
 
 VIEWS: Mapping[str, Views] = {

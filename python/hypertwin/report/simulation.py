@@ -1,14 +1,15 @@
-"""A simulation for a terminal: a line for each point and VM group, and what must be known beside it."""
+"""A simulation for a terminal: a line for each point and VM group, and notes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from hypertwin.documents.simulation import Host, Point, Simulation
+from hypertwin.frame import numeric
 from hypertwin.report import pools
 from hypertwin.report.points import fixed_settings, groups, runs, short_path, varying_paths, where
 from hypertwin.report.ready import note as ready_note
@@ -33,7 +34,7 @@ HEADS = (
 """Heads of the columns that every result has, after the swept paths and the VM's name."""
 
 DROPPED_FIRST = ("run %", "p95 ms", "run queue", "vCPUs", "throughput /s", "p99 ms")
-"""Columns that a narrow terminal goes without, the first one first; JSON and CSV always have everything."""
+"""Columns that are dropped in a narrow terminal, in this order; JSON and CSV always have everything."""
 
 SHOWN_BOTTLENECKS = 12
 """Points whose bottleneck is named below the table."""
@@ -42,9 +43,9 @@ SHOWN_HOSTS = 4
 """Hosts whose usage a line shows one by one; of more it shows the least and the most."""
 
 
-def lines(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+def lines(result: Simulation) -> tuple[list[str], list[list[str]]]:
     """Heads and cells of the result: one line per point and VM group, host usage beside the guest's own figures."""
-    points: Sequence[Mapping[str, Any]] = result["points"]
+    points = result["points"]
     paths = varying_paths(points)
     cells = []
     for point in points:
@@ -74,7 +75,7 @@ def lines(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     return [*(short_path(path, paths) for path in paths), "VM", *HEADS], cells
 
 
-def host_usage(hosts: Sequence[Mapping[str, Any]]) -> str:
+def host_usage(hosts: Sequence[Host]) -> str:
     """Usage of every host, or from the least to the most of many."""
     if len(hosts) <= SHOWN_HOSTS:
         return " ".join(with_half_width(host, "usage_pct") for host in hosts)
@@ -82,7 +83,7 @@ def host_usage(hosts: Sequence[Mapping[str, Any]]) -> str:
     return f"{number(used[0])} – {number(used[-1])}"
 
 
-def table(result: Mapping[str, Any], width: int | None = None) -> RenderableType:
+def table(result: Simulation, width: int | None = None) -> RenderableType:
     """The result for a terminal; in one narrower than the table, the columns of DROPPED_FIRST go until it fits."""
     heads, cells = lines(result)
     swept = len(heads) - len(HEADS) - 1
@@ -107,8 +108,8 @@ def _grid(name: str, heads: Sequence[str], cells: Sequence[Sequence[str]], swept
     return table
 
 
-def notes(result: Mapping[str, Any]) -> list[str]:
-    """What a reader must know beside the figures: confidence, steady state, calibration."""
+def notes(result: Simulation) -> list[str]:
+    """What a reader must know besides the figures: confidence, steady state, calibration."""
     duration_s = result["points"][0].get("duration_s") if result["points"] else None
     said = ["± is the half-width of the 95 % confidence interval over replications.", ready_note(duration_s)]
     if not all(point["steady"] for point in result["points"]):
@@ -118,7 +119,7 @@ def notes(result: Mapping[str, Any]) -> list[str]:
     return [*said, *bottlenecks(result["points"]), *calibrations(result["points"])]
 
 
-def bottlenecks(points: Sequence[Mapping[str, Any]]) -> list[str]:
+def bottlenecks(points: Sequence[Point]) -> list[str]:
     """What limits the I/O of each point that has any, the first SHOWN_BOTTLENECKS of them."""
     paths = varying_paths(points)
     said = []
@@ -138,18 +139,18 @@ def bottlenecks(points: Sequence[Mapping[str, Any]]) -> list[str]:
     return said[:SHOWN_BOTTLENECKS] + ([f"{more} more points have a bottleneck in the JSON form."] if more > 0 else [])
 
 
-def with_half_width(metrics: Mapping[str, Any], key: str) -> str:
+def with_half_width(metrics: Mapping[str, object], key: str) -> str:
     """The metric `key` with its half-width, which stands beside it as `KEY_ci95`."""
-    return half_width(metrics.get(key), metrics.get(f"{key}_ci95"))
+    return half_width(numeric(metrics, key), numeric(metrics, f"{key}_ci95"))
 
 
-def title(result: Mapping[str, Any]) -> str:
+def title(result: Simulation) -> str:
     """Scenario, length of the runs and seed, and what was set in every point."""
     points = result["points"]
     settings = "".join(f", {path}={value}" for path, value in fixed_settings(points).items())
     return f"{result['scenario']}: {runs(points)}, seed {result['seed']}{settings}"
 
 
-def calibrations(points: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What the figures were calibrated on: a sentence, or several where the points differ."""
+def calibrations(points: Sequence[Point]) -> list[str]:
+    """What the figures were calibrated on: one sentence, or several where points differ."""
     return sorted({calibration_note(point.get("calibration")) for point in points})

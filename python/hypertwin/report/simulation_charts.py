@@ -7,10 +7,11 @@ import itertools
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import plotly.graph_objects as go
 
+from hypertwin.documents.simulation import Point, Timeline
 from hypertwin.frame import flatten
 from hypertwin.report.charts import (
     INK,
@@ -30,7 +31,7 @@ PRETTY = {"vcpus": "vCPUs", "load": "load (×)", "count": "number of VMs", "core
 
 @dataclass(frozen=True)
 class Mark:
-    """A published figure to show among the simulated ones: what was set, which metric, and its value."""
+    """A published figure to show among the simulated ones: settings, path of the metric, and value."""
 
     changes: Mapping[str, Any]
     path: str
@@ -60,7 +61,7 @@ class Axes:
         )
 
 
-def axes(points: Sequence[Mapping[str, Any]]) -> Axes:
+def axes(points: Sequence[Point]) -> Axes:
     """Lay out a sweep: a swept load goes along x, else the numeric path with most values; all others become lines.
 
     Without a numeric path amounts such as `8KiB` go along x, in the order in which they were swept.
@@ -76,20 +77,20 @@ def axes(points: Sequence[Mapping[str, Any]]) -> Axes:
     return Axes(x, tuple(path for path in paths if path != x))
 
 
-def sweep_charts(points: Sequence[Mapping[str, Any]], marks: Sequence[Mark] = ()) -> list[tuple[str, list[Chart]]]:
+def sweep_charts(points: Sequence[Point], marks: Sequence[Mark] = ()) -> list[tuple[str, list[Chart]]]:
     """Charts of a sweep: (VM group, its charts) for every group, at most MAX_GROUPS, swept ones first."""
     layout = axes(points)
     return [(name, _group_charts(points, layout, name, marks)) for name in charted_groups(points)]
 
 
-def charted_groups(points: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Groups to draw: those with a swept path of their own, or else all, at most MAX_GROUPS."""
+def charted_groups(points: Sequence[Point]) -> list[str]:
+    """Groups to draw: those with a swept path of their own if there are any, else all; at most MAX_GROUPS."""
     every = list(dict.fromkeys(name for point in points for name in groups(point)))
     swept = {path.split(".")[1] for path in varying_paths(points) if path.startswith("vms.") and path.count(".") > 1}
     return ([name for name in every if name in swept] or every)[:MAX_GROUPS]
 
 
-def _group_charts(points: Sequence[Mapping[str, Any]], layout: Axes, name: str, marks: Sequence[Mark]) -> list[Chart]:
+def _group_charts(points: Sequence[Point], layout: Axes, name: str, marks: Sequence[Mark]) -> list[Chart]:
     here = [point for point in points if name in groups(point)]
 
     def group(metric: str) -> Metric:
@@ -157,17 +158,17 @@ class Metric:
 
     key: str
     path: str
-    read: Any
+    read: Callable[[Point], float | None]
 
 
-def host_usage(point: Mapping[str, Any]) -> float | None:
+def host_usage(point: Point) -> float | None:
     """Mean usage over the point's hosts."""
     values = [host["usage_pct"] for host in point["hosts"].values() if host.get("usage_pct") is not None]
     return statistics.fmean(values) if values else None
 
 
 def _lines(
-    points: Sequence[Mapping[str, Any]],
+    points: Sequence[Point],
     layout: Axes,
     unit: str,
     drawn: Sequence[tuple[str, Metric]],
@@ -195,7 +196,7 @@ def _lines(
             marker={"size": 6.5, "symbol": ("circle", "square", "diamond")[index % 3]},
             hovertemplate=f"%{{y:.4~g}} {unit}<extra>{html.escape(words)}</extra>",
         )
-    if len(drawn) > 1:  # what solid and dashed mean, once instead of once per line
+    if len(drawn) > 1:  # the legend explains solid and dashed once, not once per line
         for index, (word, _) in enumerate(drawn):
             dash = {"color": MUTED, "width": 2, "dash": ("solid", "dash", "dot")[index % 3]}
             figure.add_scatter(x=[None], y=[None], mode="lines", name=word, line=dash, hoverinfo="skip")
@@ -205,7 +206,7 @@ def _lines(
     figure.update_xaxes(tickvals=_ticks(points, layout))
     highest = max((value for trace in figure.data for value in trace.y if value is not None), default=0.0)
     if unit == "%" and top is None and highest < 1:
-        top = 1  # nothing to see should look like nothing
+        top = 1  # small noise should not fill the chart
     figure.update_yaxes(range=[0, top] if top else None, rangemode="tozero")
     return figure
 
@@ -247,7 +248,7 @@ def _same_path(pattern: str, path: str) -> bool:
     return len(wanted) == len(given) and all(word in ("*", part) for word, part in zip(wanted, given, strict=True))
 
 
-def _half_width(point: Mapping[str, Any], metric: Metric) -> float | None:
+def _half_width(point: Point, metric: Metric) -> float | None:
     name = metric.path.split(".")[1]
     if metric.path.startswith("hosts"):
         return None
@@ -257,16 +258,16 @@ def _half_width(point: Mapping[str, Any], metric: Metric) -> float | None:
     return float(value) if value is not None else None
 
 
-def _place(point: Mapping[str, Any], layout: Axes) -> Any:
+def _place(point: Point, layout: Axes) -> Any:
     return point["set"][layout.x] if layout.x else ""
 
 
-def _ticks(points: Sequence[Mapping[str, Any]], layout: Axes) -> list[Any] | None:
+def _ticks(points: Sequence[Point], layout: Axes) -> list[Any] | None:
     values = sorted({point["set"][layout.x] for point in points} if layout.x else ())
     return values if 0 < len(values) <= 12 else None
 
 
-def entity_charts(point: Mapping[str, Any]) -> list[Chart]:
+def entity_charts(point: Point) -> list[Chart]:
     """Charts of a single point: its VM groups side by side."""
     found = groups(point)
     names = [html.escape(name) for name in found]
@@ -302,7 +303,7 @@ def entity_charts(point: Mapping[str, Any]) -> list[Chart]:
     ]
 
 
-def timelines(points: Sequence[Mapping[str, Any]]) -> list[tuple[str, go.Figure]]:
+def timelines(points: Sequence[Point]) -> list[tuple[str, go.Figure]]:
     """(what was set, figure) of each point's first replication, for the first MAX_TIMELINES points that have one."""
     paths = varying_paths(points)
     found: list[tuple[str, go.Figure]] = []
@@ -312,8 +313,11 @@ def timelines(points: Sequence[Mapping[str, Any]]) -> list[tuple[str, go.Figure]
     return found
 
 
-def _timeline(timeline: Mapping[str, Any]) -> go.Figure:
-    panels = (
+_Sampled = Literal["guest_cpu_pct", "ready_pct", "costop_pct", "response_ms_mean"]
+
+
+def _timeline(timeline: Timeline) -> go.Figure:
+    panels: tuple[tuple[str, tuple[tuple[_Sampled, str], ...], bool], ...] = (
         ("CPU, %", (("guest_cpu_pct", "guest CPU"),), True),
         ("ready, co-stop, %", (("ready_pct", "ready"), ("costop_pct", "co-stop")), False),
         ("response, ms", (("response_ms_mean", "response"),), False),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
 
+from hypertwin.documents.simulation import Point, Simulation
+from hypertwin.documents.validation import Row
+from hypertwin.documents.vnuma import Layout
 from hypertwin.frame import entities, flatten
 from hypertwin.report import comparison, failures, pools, simulation, topology_svg
 from hypertwin.report.metrics import CATALOGUE, catalogue_key
@@ -17,13 +19,13 @@ from hypertwin.report.words import number
 
 
 def page(
-    result: Mapping[str, Any],
+    result: Simulation,
     *,
     title: str = "",
     description: str = "",
-    validation: Sequence[Mapping[str, Any]] = (),
+    validation: Sequence[Row] = (),
     marks: Sequence[Mark] = (),
-    layouts: Mapping[str, Mapping[str, Any]] | None = None,
+    layouts: Mapping[str, Layout] | None = None,
 ) -> Page:
     """The page of a result.
 
@@ -49,7 +51,7 @@ def page(
     return made
 
 
-def _facts(result: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _facts(result: Simulation) -> list[tuple[str, str]]:
     points = result["points"]
     return [
         ("scenario", str(result["scenario"])),
@@ -60,7 +62,7 @@ def _facts(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _cards(points: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
+def _cards(points: Sequence[Point]) -> list[tuple[str, str, str]]:
     paths = varying_paths(points)
 
     def spread(key: str, unit: str, digits: int = 0) -> tuple[str, str] | None:
@@ -103,7 +105,7 @@ def _low_high(found: Sequence[tuple[float, str]], unit: str, digits: int) -> tup
     return f"{first} – {last} {unit}", f"highest: {high[1]}" if high[1] else ""
 
 
-def _charts(page: Page, points: Sequence[Mapping[str, Any]], marks: Sequence[Mark]) -> str:
+def _charts(page: Page, points: Sequence[Point], marks: Sequence[Mark]) -> str:
     if len(points) > 1:
         sections = sweep_charts(points, marks)
     elif points and groups(points[0]):
@@ -120,7 +122,7 @@ def _charts(page: Page, points: Sequence[Mapping[str, Any]], marks: Sequence[Mar
     return "".join(markup)
 
 
-def _pools(page: Page, result: Mapping[str, Any]) -> str:
+def _pools(page: Page, result: Simulation) -> str:
     """The pools of all points as a table, and for those with failures what these did over time."""
     if not pools.has_pools(result):
         return ""
@@ -144,7 +146,7 @@ def _sentence(sentence: pools.Sentence) -> str:
     return f'<strong class="loss">{text}</strong>' if sentence.loss else text
 
 
-def _timelines(page: Page, points: Sequence[Mapping[str, Any]]) -> str:
+def _timelines(page: Page, points: Sequence[Point]) -> str:
     found = timelines(points)
     if not found:
         return ""
@@ -154,7 +156,7 @@ def _timelines(page: Page, points: Sequence[Mapping[str, Any]]) -> str:
     return f'<p class="hint">First replication, warm-up excluded. {chooser}</p><div class="panel">{chart}</div>{note}'
 
 
-def _metrics(points: Sequence[Mapping[str, Any]]) -> str:
+def _metrics(points: Sequence[Point]) -> str:
     used = {catalogue_key(key) for point in points for _, _, metrics in entities(point) for key in flatten(metrics)}
     shown = [metric for metric in CATALOGUE if metric.key in used]
     tools = ["esxtop", "vCenter", "Linux"] + ["storage software"] * any(metric.storage_software for metric in shown)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from hypertwin.documents.plan import Sizing
 from hypertwin.report.table import titled
 
 GIB = 1024**3
 
 
-def table(found: Mapping[str, Any]) -> RenderableType:
+def table(found: Sizing) -> RenderableType:
     """What `hypertwin size --format json` prints, as a sentence, a table of candidates, notes, and text to paste."""
     host, asked = found["host"], found["asked"]
     title = (

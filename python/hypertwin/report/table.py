@@ -1,4 +1,4 @@
-"""Tables for a terminal: the look that all share, and which columns a narrow terminal goes without."""
+"""Tables for a terminal: their common look, and dropping columns in a narrow one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def titled(title: str, style: str = "") -> Table:
 
 
 def fitted(make: Callable[[Sequence[str]], Table], order: Sequence[str], width: int | None) -> tuple[Table, list[str]]:
-    """The table that `make` makes without some columns, and these: the first of `order`, until it fits `width`."""
+    """A table that fits `width`, and the first columns of `order`, which are left out for it: `make` gets them."""
     dropped: list[str] = []
     table = make(dropped)
     for head in order if width is not None else ():

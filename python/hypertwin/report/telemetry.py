@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from hypertwin.documents.telemetry import Telemetry
 from hypertwin.report.ready import ready
 from hypertwin.report.table import titled
 
 HEADS = ("of", "metric", "entities", "samples", "mean", "p95", "max", "unit")
 
 
-def table(found: Mapping[str, Any]) -> RenderableType:
+def table(found: Telemetry) -> RenderableType:
     """The figures of a table: how much, of what, and how large; ready times both summed and per vCPU."""
     shown = titled(extent(found))
     for index, head in enumerate(HEADS):
@@ -30,13 +30,13 @@ def table(found: Mapping[str, Any]) -> RenderableType:
     return Group(shown, *([Text("Longest ready times, mean of all samples:", "bold"), *said] if said else []))
 
 
-def extent(found: Mapping[str, Any]) -> str:
+def extent(found: Telemetry) -> str:
     """How much there is, in one line."""
     span = f", {found['first']} to {found['last']}" if found["first"] is not None else ", without times"
     return f"{found['rows']:,} rows, {found['entities']:,} entities, {found['metrics']} metrics{span}"
 
 
-def summary(found: Mapping[str, Any]) -> Iterator[str]:
+def summary(found: Telemetry) -> Iterator[str]:
     """Lines about what was read: each source with its rows, what it lacks and what had to be assumed."""
     for source in found["sources"]:
         yield f"{source['source']} ({source['kind']}): {source['rows']:,} rows"

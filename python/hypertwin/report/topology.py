@@ -1,6 +1,6 @@
-"""A NUMA layout: what there is to draw and to say of it, and both for a terminal; `topology_svg` draws it for a page.
+"""A NUMA layout: what there is to draw and to say about it, and both for a terminal; `topology_svg` draws the page's.
 
-It shows the host's NUMA nodes with their cores and hyper-threads, on which of them a virtual machine's vCPUs are once
+It shows the host's NUMA nodes with their cores and hyper-threads, on which of them a VM's vCPUs are once
 the rebalancer has settled, and where its memory is. A layout is what `hypertwin vnuma --format json` prints. Which core
 of a node a vCPU has is for the drawing only; that each has a core of its own before second threads are used is not.
 
@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rich import box
 from rich.columns import Columns
@@ -24,6 +23,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from hypertwin.documents.vnuma import Client, Layout
 from hypertwin.report.table import titled
 
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#8c8c8c")
@@ -62,10 +62,10 @@ class Node:
         return sorted({vcpu for core in self.cores for vcpu in core if vcpu is not None} | {*self.waiting})
 
 
-def nodes(layout: Mapping[str, Any], homes: Sequence[int] | None = None) -> list[Node]:
+def nodes(layout: Layout, homes: Sequence[int] | None = None) -> list[Node]:
     """Place a layout's vCPUs on its host's cores: one core each first, then second hyper-threads.
 
-    `homes` is the home node of each NUMA client: where they have settled, unless told.
+    `homes` is the home node of each NUMA client: by default where they have settled.
     """
     host = layout["host_topology"]
     homes = layout["settled_homes"] if homes is None else homes
@@ -86,7 +86,7 @@ def nodes(layout: Mapping[str, Any], homes: Sequence[int] | None = None) -> list
     return found
 
 
-def _vcpus(client: Mapping[str, Any]) -> range:
+def _vcpus(client: Client) -> range:
     return range(client["first_vcpu"], client["first_vcpu"] + client["vcpus"])
 
 
@@ -99,7 +99,7 @@ class Move:
     target: int
 
 
-def settling_moves(layout: Mapping[str, Any]) -> list[Move]:
+def settling_moves(layout: Layout) -> list[Move]:
     """What the rebalancer moves after power-on, in the order of the nodes."""
     moved: dict[tuple[int, int], list[int]] = {}
     for client, source, target in zip(layout["clients"], layout["homes"], layout["settled_homes"], strict=True):
@@ -121,16 +121,16 @@ def grid_columns(cores: int) -> int:
     )
 
 
-# --- what both forms say --------------------------------------------------------------------------------------------
+# --- words of both forms --------------------------------------------------------------------------------------------
 
 
-def heading(layout: Mapping[str, Any]) -> str:
-    """The virtual machine in a line: `24 vCPUs, 96 GiB, 3 virtual nodes of 8`."""
+def heading(layout: Layout) -> str:
+    """The VM in a line: `24 vCPUs, 96 GiB, 3 virtual nodes of 8`."""
     size = f"{_count(layout['vcpus'], 'vCPU')}, {_size(layout['memory_bytes'])}"
     return f"{size}, {_parts(layout['vpds'], 'virtual node')}"
 
 
-def facts(layout: Mapping[str, Any]) -> str:
+def facts(layout: Layout) -> str:
     """The host and the NUMA clients, in a line."""
     host = layout["host_topology"]
     threads = host["threads_per_core"]
@@ -144,7 +144,7 @@ def facts(layout: Mapping[str, Any]) -> str:
     return " · ".join(parts)
 
 
-def settling(layout: Mapping[str, Any]) -> str:
+def settling(layout: Layout) -> str:
     """What the rebalancer makes of the placement at power-on, in a sentence; empty when it changes nothing."""
     if layout["collapsed"]:
         host, node = layout["host_topology"], layout["settled_homes"][0]
@@ -157,7 +157,7 @@ def settling(layout: Mapping[str, Any]) -> str:
     return f"After power-on the rebalancer moves {moved}." if moved else ""
 
 
-def node_lines(layout: Mapping[str, Any], node: Node) -> list[str]:
+def node_lines(layout: Layout, node: Node) -> list[str]:
     """What is on a node, a line each: its load, its NUMA clients, what left it."""
     cores, count = len(node.cores), len(node.vcpus)
     threads = len(node.cores[0])
@@ -179,7 +179,7 @@ def node_lines(layout: Mapping[str, Any], node: Node) -> list[str]:
     return lines
 
 
-def memory_words(layout: Mapping[str, Any], node: Node) -> str:
+def memory_words(layout: Layout, node: Node) -> str:
     """How much of a node's memory is used, and how much of that is remote."""
     local = sum(part.bytes for part in node.memory if part.local)
     remote = sum(part.bytes for part in node.memory if not part.local)
@@ -193,24 +193,24 @@ def memory_words(layout: Mapping[str, Any], node: Node) -> str:
     return f"memory: {_size(local + remote)} {of}: {_size(local)} local, {_size(remote)} remote"
 
 
-def bar_bytes(layout: Mapping[str, Any], node: Node) -> int:
-    """Bytes that the whole of a node's memory bar stands for."""
+def bar_bytes(layout: Layout, node: Node) -> int:
+    """Bytes that a node's whole memory bar stands for."""
     return max(int(layout["host_topology"]["memory_per_node_bytes"]), sum(part.bytes for part in node.memory), 1)
 
 
-def _interleaved(layout: Mapping[str, Any]) -> bool:
+def _interleaved(layout: Layout) -> bool:
     """Whether every NUMA client's memory is spread evenly over the same nodes, at least two."""
     spreads = [{part["node"]: part["bytes"] for part in client["memory"]} for client in layout["clients"]]
     even = all(len(spread) > 1 and max(spread.values()) <= 1.01 * min(spread.values()) for spread in spreads)
     return even and len(spreads) > 1 and len({frozenset(spread) for spread in spreads}) == 1
 
 
-def virtual_node_of_vcpus(layout: Mapping[str, Any]) -> list[int]:
+def virtual_node_of_vcpus(layout: Layout) -> list[int]:
     """The virtual node of every vCPU."""
     return [number for number, size in enumerate(layout["vpds"]) for _ in range(size)]
 
 
-def guest_words(layout: Mapping[str, Any], most: int = 16) -> tuple[list[str], str]:
+def guest_words(layout: Layout, most: int = 16) -> tuple[list[str], str]:
     """Words for each virtual node up to `most`, and for the others together."""
     ends = list(itertools.accumulate(layout["vpds"], initial=0))
     words = [f"{number}: vCPU {ranges(range(*pair))}" for number, pair in enumerate(itertools.pairwise(ends))]
@@ -230,7 +230,7 @@ def ranges(numbers: Iterable[int], most: int = 6) -> str:
 
 
 def _parts(sizes: Sequence[int], name: str) -> str:
-    """How a machine is divided: `3 virtual nodes of 8`, `3 virtual nodes of 2 × 8 + 4`, `1 virtual node`."""
+    """How a VM is divided: `3 virtual nodes of 8`, `3 virtual nodes of 2 × 8 + 4`, `1 virtual node`."""
     runs = [(size, len(list(group))) for size, group in itertools.groupby(sizes)]
     if len(runs) == 1:
         return f"{len(sizes)} {name}s of {sizes[0]}" if len(sizes) > 1 else f"1 {name}"
@@ -273,7 +273,7 @@ NARROW = 35
 """Columns inside the box of a node, at least: two such boxes stand side by side in 80 columns."""
 
 
-def terminal(layout: Mapping[str, Any]) -> RenderableType:
+def terminal(layout: Layout) -> RenderableType:
     """The drawing as text of 80 columns and more: a box per node, a cell per core with a line per hyper-thread."""
     virtual_nodes = virtual_node_of_vcpus(layout)
     styles = [Style(color=ink_on(colour), bgcolor=colour) for colour in map(colour_of, range(len(layout["vpds"])))]
@@ -334,7 +334,7 @@ def terminal(layout: Mapping[str, Any]) -> RenderableType:
     )
 
 
-def _memory_bar(layout: Mapping[str, Any], node: Node, width: int) -> Text:
+def _memory_bar(layout: Layout, node: Node, width: int) -> Text:
     """Local memory as full blocks, remote as shaded ones, the rest of the node's as dots."""
     capacity = bar_bytes(layout, node)
     virtual_nodes = virtual_node_of_vcpus(layout)
@@ -347,8 +347,8 @@ def _memory_bar(layout: Mapping[str, Any], node: Node, width: int) -> Text:
     return bar.append("·" * (width - len(bar)), "dim")
 
 
-def layout_table(layout: Mapping[str, Any]) -> RenderableType:
-    """The virtual NUMA of a machine: what its guest sees, then one line per NUMA client, then what is wrong with it."""
+def layout_table(layout: Layout) -> RenderableType:
+    """The virtual NUMA of a VM: what its guest sees, one line per NUMA client, and what is wrong with it."""
     host = layout["host_topology"]
     shape = (
         f"{layout['hypervisor']}, {host['sockets']} nodes of {host['cores_per_socket']} cores "

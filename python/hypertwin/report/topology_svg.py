@@ -1,4 +1,4 @@
-"""A NUMA layout as a drawing (SVG), of its own or in a page."""
+"""A NUMA layout as a drawing (SVG), alone or in a page."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import textwrap
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
 
+from hypertwin.documents.vnuma import Layout
 from hypertwin.report.page import grid, hint
 from hypertwin.report.topology import (
     ALERT_INK,
@@ -47,7 +47,7 @@ LEAST_WIDTH, LEAST_NODE, MOST_WIDTH = 584, 252, 1150
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 
 
-def svg(layout: Mapping[str, Any], name: str = "") -> str:
+def svg(layout: Layout, name: str = "") -> str:
     """The drawing as one SVG element that needs nothing else; `name` stands before its heading.
 
     The same layout gives the same bytes.
@@ -55,7 +55,7 @@ def svg(layout: Mapping[str, Any], name: str = "") -> str:
     return ET.tostring(_Drawing(layout, name).root, encoding="unicode") + "\n"
 
 
-def drawings(layouts: Mapping[str, Mapping[str, Any]], points: int) -> str:
+def drawings(layouts: Mapping[str, Layout], points: int) -> str:
     """The layouts of VMs, by name, for a page: one drawing for those that differ by no more than the host's name.
 
     `points` is how many points the simulation has; the layouts are those of the first.
@@ -85,7 +85,7 @@ def drawings(layouts: Mapping[str, Mapping[str, Any]], points: int) -> str:
 class _Drawing:
     """Draws from top to bottom; `y` is where the next thing begins."""
 
-    def __init__(self, layout: Mapping[str, Any], name: str) -> None:
+    def __init__(self, layout: Layout, name: str) -> None:
         self.layout = layout
         self.nodes = nodes(layout)
         self.at_power_on = nodes(layout, layout["homes"])
@@ -121,7 +121,7 @@ class _Drawing:
         self.root.attrib |= {**size, "viewBox": f"0 0 {size['width']} {size['height']}"}
 
     def description(self) -> list[str]:
-        """The drawing in sentences, for those who do not see it."""
+        """The drawing in sentences, for readers who cannot see it."""
         said = [f"{facts(self.layout)}.", settling(self.layout)]
         for node in self.nodes:
             said.append(f"NUMA node {node.number}: {'; '.join(node_lines(self.layout, node))};")
@@ -251,7 +251,7 @@ class _Drawing:
             x += width
 
     def legend(self) -> None:
-        """What the marks mean, for those that occur."""
+        """What the marks mean that occur."""
         threads = len(self.nodes[0].cores[0])
         said = ["A cell is a core" + (f", its {threads} lines are its hyper-threads." if threads > 1 else ".")]
         if settling_moves(self.layout):
@@ -290,7 +290,7 @@ def _hatching(x: float, y: float, width: float, height: float) -> str:
 
 
 def _wrapped(words: str, size: float, width: float, bold: bool = False) -> list[str]:
-    """Lines of at most `width`, judged by how wide prose is in a wide font (DejaVu Sans)."""
+    """Lines of at most `width`, estimated from the width of prose in a wide font (DejaVu Sans)."""
     return textwrap.wrap(words, int(width / size / (0.62 if bold else 0.53)), break_on_hyphens=False)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hypertwin.documents import validation as documents
 from hypertwin.run import Point, Progress, run_points
 from hypertwin.scenario import load
 from hypertwin.studies.expression import evaluate, likelihood
@@ -14,7 +15,7 @@ from hypertwin.studies.study import Study
 
 def validate(
     studies: Sequence[Study], *, jobs: int | None = None, progress: Progress | None = None
-) -> list[dict[str, Any]]:
+) -> list[documents.Row]:
     """Run every case of the studies and judge every figure: one dictionary per row, in the form of the JSON contract.
 
     All cases of all studies run side by side, and then each question. `error` is in the figure's unit and `error_pct`
@@ -26,7 +27,7 @@ def validate(
     cases = [(study, case) for study in studies for case in study.cases if case not in study.questions]
     points = [Point(study.cases[case], load(study.scenario_of(case), study.cases[case])) for study, case in cases]
     result = run_points(points, jobs=jobs, progress=progress) if points else None
-    reports = {
+    reports: dict[tuple[str, str], Mapping[str, Any]] = {
         (study.name, case): report for (study, case), report in zip(cases, result.points if result else (), strict=True)
     }
     reports |= {(study.name, case): study.questions[case].answer(jobs, progress) for study, case in asked}
@@ -37,7 +38,7 @@ def validate(
     ]
 
 
-def judge(study: str, row: Row, reports: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def judge(study: str, row: Row, reports: Mapping[str, Mapping[str, Any]]) -> documents.Row:
     """Compare one published figure with the twin's."""
     twin = evaluate(row, reports)
     bound = row.sign != "±"
@@ -49,6 +50,7 @@ def judge(study: str, row: Row, reports: Mapping[str, Mapping[str, Any]]) -> dic
     relative = abs(published) or 1.0
     passed = abs(error) <= tolerance + 1e-9 * relative
     likelihood_pct = likelihood(row, reports)
+    outcome: documents.Likelihood = {} if likelihood_pct is None else {"likelihood_pct": likelihood_pct}
     return {
         "study": study,
         "case": row.case,
@@ -63,7 +65,7 @@ def judge(study: str, row: Row, reports: Mapping[str, Mapping[str, Any]]) -> dic
         "tolerance_pct": tolerance / relative * 100,
         "pass": None if row.unreachable else passed,
         "range": bound,
-        **({} if likelihood_pct is None else {"likelihood_pct": likelihood_pct}),
+        **outcome,
         "published_text": (row.published if bound else f"{published:,.10g} {row.unit}")
         + (" (derived)" if row.origin == "derived" else ""),
         "tolerance_text": _tolerance_text(row),

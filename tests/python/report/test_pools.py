@@ -181,7 +181,7 @@ def test_every_figure_of_a_pool_and_its_timeline_is_in_the_catalogue(result):
     assert set(point["timeline"]["pools"]["pool"]) == of["timeline"]
     assert "## Pools of distributed storage" in metrics.to_markdown()
     assert set(point["pools"]["pool"]["incidents"][0]) == set(INCIDENT)
-    incidents = metrics.BY_KEY["incidents"].definition
+    incidents = next(each.definition for each in metrics.CATALOGUE if each.key == "incidents")
     assert all(f"`{key}`" in incidents for key in INCIDENT)
 
 

@@ -22,9 +22,9 @@ from hypertwin.diagnose.rules.shared import (
 )
 from hypertwin.diagnose.subjects import Host, Subject, Vm
 from hypertwin.diagnose.words import OFTEN, SUSTAINED
+from hypertwin.documents.diagnosis import Severity
 from hypertwin.ingest import telemetry
 from hypertwin.report import ready
-from hypertwin.report.findings import Severity
 
 FAR = 3
 """Times the mean of its VM from which a single vCPU beyond the critical limit makes a finding."""

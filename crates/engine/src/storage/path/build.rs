@@ -6,7 +6,7 @@ use super::vm::{IoMeasured, VmIo};
 use super::worker::Worker;
 use super::{Adapters, Path};
 use crate::ids::{ControllerId, DepthId, HostId, Id, PoolId, Span, Table, VmId, WorkerId};
-use crate::state::Responses;
+use crate::responses::Responses;
 use crate::storage::array::Array;
 use crate::storage::fabric::{ArrayPath, Fabric};
 use crate::storage::pool::Pool;

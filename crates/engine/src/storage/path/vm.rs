@@ -1,7 +1,7 @@
 //! A VM with virtual disks: what its I/Os are like, how fast they may come, and what is measured of them.
 
 use crate::ids::{ControllerId, HostId, Span, Table, VdiskId, VmId, WorkerId};
-use crate::state::Responses;
+use crate::responses::Responses;
 use crate::storage::request::Io;
 use hypertwin_kernel::{Histogram, Nanos, Stream};
 use std::ops::{Index, IndexMut};

@@ -1,8 +1,6 @@
 //! Parallel transactions: one process on each vCPU, parts that are divided evenly, and a barrier at the end.
 
 use crate::ids::ProcessId;
-use crate::simulation::Simulation;
-use crate::state::Source;
 use hypertwin_cluster::Parts;
 use hypertwin_kernel::Nanos;
 
@@ -43,35 +41,20 @@ impl Parallel {
         *left -= u32::from(any);
         any
     }
-}
 
-impl Simulation {
-    /// `process` finds nothing left of its part: it waits for the others, and the last one begins the next transaction.
-    pub fn join(&mut self, process: ProcessId) {
-        let vm_index = self.processes[process].vm as usize;
-        let now = self.clock.now;
-        let vm = &mut self.vms[vm_index];
-        let Source::Parallel(parallel) = &mut vm.source else {
-            return;
-        };
-        parallel.waiting.push(process);
-        vm.in_progress = vm.vcpus - parallel.waiting.len();
-        if vm.in_progress > 0 {
-            return;
+    /// `process` waits for the others of `all`. The last one begins the next transaction: all processes, and when the
+    /// one before began.
+    pub fn join(&mut self, process: ProcessId, all: usize, now: Nanos) -> Option<(Vec<ProcessId>, Option<Nanos>)> {
+        self.waiting.push(process);
+        if self.waiting.len() < all {
+            return None;
         }
-        let started = parallel.started.replace(now);
-        parallel.left.clone_from(&parallel.bursts);
-        let processes = std::mem::take(&mut parallel.waiting);
-        for &process in &processes {
-            parallel.take(self.processes[process].session as usize);
-        }
-        vm.in_progress = vm.vcpus;
-        if let Some(started) = started {
-            self.record_response(vm_index, now - started);
-        }
-        for process in processes {
-            self.processes[process].bursts_left = 1;
-            self.begin_burst(process);
-        }
+        self.left.clone_from(&self.bursts);
+        Some((std::mem::take(&mut self.waiting), self.started.replace(now)))
+    }
+
+    /// Processes at the barrier.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
     }
 }

@@ -1,17 +1,15 @@
 //! A run as its hosts' own instruments would show it: one sample after another, of every world, disk and device.
 //!
 //! A report keeps means over the run and a short timeline. What a tool such as esxtop shows of each interval is a
-//! thousand times as much, so it is handed out sample by sample and never kept: [`SampledRun::next_sample`] goes on to
-//! the end of the next interval and tells what differs from the one before.
+//! thousand times as much, so it is handed out sample by sample and never kept: [`Sampler::sample`] says what
+//! an interval adds to the one before.
 
-use crate::RunError;
-use crate::build::build;
-use crate::clock::Event;
-use crate::ids::{DepthId, HostId, Id, Span, VdiskId, VmId};
-use crate::recorder::difference;
-use crate::simulation::Simulation;
+use super::Observed;
+use super::recorder::difference;
+use super::results::Timeline;
+use crate::ids::{DepthId, DiskId, HostId, Id, Span, Table, VdiskId, VmId, WorldId};
 use crate::storage::{Passages, Pool, Target};
-use hypertwin_cluster::Scenario;
+use hypertwin_cluster::{HostGroup, Scenario};
 use hypertwin_models::accounting::{Account, ProcessorTime};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -145,30 +143,38 @@ pub struct DeviceSample {
     pub queue_ms: Option<f64>,
 }
 
-/// A simulation that goes on from sample to sample.
-pub struct SampledRun {
-    simulation: Simulation,
+/// Makes samples of a run: the differences between what was counted at the ends of intervals.
+pub struct Sampler {
     before: Totals,
     /// Memory of each host in bytes, and of each of its nodes.
     memory: Vec<(u64, u64)>,
     /// Per host: its LUNs, and the virtual disks on each.
-    luns: Vec<BTreeMap<Lun, Vec<VdiskId>>>,
+    luns: Table<HostId, BTreeMap<Lun, Vec<VdiskId>>>,
+}
+
+/// One interval: its two ends, and the timeline that it is in.
+struct Interval<'s> {
+    observed: Observed<'s>,
+    now: &'s Totals,
+    before: &'s Totals,
+    timeline: &'s Timeline,
+    luns: &'s Table<HostId, BTreeMap<Lun, Vec<VdiskId>>>,
 }
 
 /// A LUN by array and number; those that machines share have numbers of their own.
 type Lun = (usize, bool, u32);
 
 /// Everything that is counted, at the end of an interval.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Totals {
-    worlds: Vec<Account>,
+    worlds: Table<WorldId, Account>,
     cpus: Vec<Vec<ProcessorTime>>,
     interrupts: Vec<(ProcessorTime, f64)>,
-    vms: Vec<VmTotals>,
-    vdisks: Vec<Passages>,
+    vms: Table<VmId, VmTotals>,
+    vdisks: Table<VdiskId, Passages>,
     /// Integrals of places taken and of the line.
-    depths: Vec<[f64; 2]>,
-    disks: Vec<DiskTotals>,
+    depths: Table<DepthId, [f64; 2]>,
+    disks: Table<DiskId, DiskTotals>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -186,87 +192,78 @@ struct DiskTotals {
     bytes: [u64; 2],
 }
 
-impl SampledRun {
-    /// A run of `scenario` with the random streams of `seed`: the same that [`crate::run`] makes.
-    ///
-    /// # Errors
-    /// As [`crate::run`].
-    pub fn new(scenario: &Scenario, seed: u64) -> Result<Self, RunError> {
-        let mut simulation = build(scenario, seed)?;
-        simulation.storage.start_meter();
-        let path = simulation.storage.path();
-        let shared: Vec<bool> = scenario.vm_names().iter().map(|(_, vm)| vm.shared_luns).collect();
-        let mut luns = vec![BTreeMap::<Lun, Vec<VdiskId>>::new(); simulation.hosts.len()];
-        for (index, shared) in shared.into_iter().enumerate() {
+impl Sampler {
+    /// Makes samples of a run of `scenario`.
+    pub fn new(scenario: &Scenario, observed: Observed) -> Self {
+        let path = observed.storage.path();
+        let mut luns: Table<HostId, BTreeMap<Lun, Vec<VdiskId>>> =
+            observed.cpu.hosts().iter().map(|_| BTreeMap::new()).collect();
+        for (index, (_, spec)) in scenario.vm_names().iter().enumerate() {
             let Some(vm) = path.vm(VmId::new(index)) else { continue };
             for vdisk in vm.vdisks.iter() {
                 if let Target::Array { array, lun, .. } = path.vdisk(vdisk).target {
-                    let vdisks = luns[vm.host.index()].entry((array, shared, lun.number));
+                    let vdisks = luns[vm.host].entry((array, spec.shared_luns, lun.number));
                     vdisks.or_default().push(vdisk);
                 }
             }
         }
-        let hosts = scenario.host_names();
-        Ok(Self {
-            simulation,
+        let memory = |(_, host): &(String, &HostGroup)| (host.memory().bytes(), host.memory_per_node.bytes());
+        Self {
             before: Totals::default(),
-            memory: hosts
-                .iter()
-                .map(|(_, host)| (host.memory().bytes(), host.memory_per_node.bytes()))
-                .collect(),
+            memory: scenario.host_names().iter().map(memory).collect(),
             luns,
-        })
-    }
-
-    /// Goes on to the end of the next interval; `None` at the end of the run.
-    ///
-    /// # Errors
-    /// As [`crate::run`].
-    pub fn next_sample(&mut self) -> Result<Option<Sample>, RunError> {
-        while let Some(event) = self.simulation.next_event()? {
-            match event {
-                Event::StartMeasuring => self.before = Totals::of(&self.simulation),
-                Event::Sample => {
-                    let now = Totals::of(&self.simulation);
-                    let sample = self.sample(&now);
-                    self.before = now;
-                    return Ok(Some(sample));
-                }
-                _ => {}
-            }
         }
-        Ok(None)
     }
 
-    fn sample(&self, now: &Totals) -> Sample {
-        let timeline = &self.simulation.recorder.timeline;
-        Sample {
+    /// The first interval begins.
+    pub fn start(&mut self, observed: Observed) {
+        self.before = Totals::of(observed);
+    }
+
+    /// An interval ends, and with it the last one of `timeline`; the next begins.
+    pub fn sample(&mut self, observed: Observed, timeline: &Timeline) -> Sample {
+        let now = Totals::of(observed);
+        let interval = Interval {
+            observed,
+            now: &now,
+            before: &self.before,
+            timeline,
+            luns: &self.luns,
+        };
+        let hosts = observed.cpu.hosts().ids().zip(&self.memory);
+        let sample = Sample {
             time_s: timeline.time_s.last().copied().unwrap_or(0.0),
             interval_s: timeline.interval_s,
-            hosts: (0..self.simulation.hosts.len())
-                .map(|host| self.host(now, host))
-                .collect(),
-        }
+            hosts: hosts.map(|(host, &memory)| interval.host(host, memory)).collect(),
+        };
+        self.before = now;
+        sample
     }
+}
 
+impl<'s> Interval<'s> {
     fn interval_ns(&self) -> f64 {
-        self.simulation.recorder.timeline.interval_s * 1e9
+        self.timeline.interval_s * 1e9
     }
 
-    fn host(&self, now: &Totals, index: usize) -> HostSample {
-        let (simulation, host) = (&self.simulation, &self.simulation.hosts[index]);
+    fn host(&self, id: HostId, (memory, node_memory): (u64, u64)) -> HostSample {
+        let (observed, now, index) = (self.observed, self.now, id.index());
+        let host = &observed.cpu.hosts()[id];
         let topology = host.occupancy.topology;
         let percent = |ns: f64| 100.0 * ns / self.interval_ns();
         let last = |series: &[f64]| series.last().copied().unwrap_or(0.0);
-        let line = &simulation.recorder.timeline.hosts[index];
+        let line = &self.timeline.hosts[index];
         let busy = |cpu: usize| now.cpus[index][cpu].threads_ns - self.before.cpus[index][cpu].threads_ns;
         let halves = |cpu: usize| now.cpus[index][cpu].core_halves_ns - self.before.cpus[index][cpu].core_halves_ns;
         let core = |cpu: usize| (halves(cpu) + topology.sibling(cpu).map_or(0, halves)) as f64 / 2.0;
         let (interrupts, interrupts_before) = (now.interrupts[index], self.before.interrupts[index]);
         let idle_halves = interrupts.0.core_halves_ns - interrupts_before.0.core_halves_ns;
         let all_halves: u64 = (0..topology.cpus()).map(halves).sum::<u64>() + idle_halves;
-        let (memory, node_memory) = self.memory[index];
-        let vms = (0..simulation.vms.len()).filter(|&vm| simulation.vms[vm].host == index);
+        let vms = observed
+            .guests
+            .vms()
+            .ids()
+            .filter(|&vm| observed.guests.vms()[vm].host == id);
         HostSample {
             name: host.name.clone(),
             cores: topology.cores(),
@@ -279,30 +276,32 @@ impl SampledRun {
             memory_mb: memory as f64 / MB,
             node_memory_mb: vec![node_memory as f64 / MB; topology.sockets],
             node_free_mb: host.memory.free.iter().map(|&bytes| bytes as f64 / MB).collect(),
-            vms: vms.map(|vm| self.vm(now, vm)).collect(),
-            services: simulation
+            vms: vms.map(|vm| self.vm(vm)).collect(),
+            services: observed
                 .storage
                 .pools()
                 .iter()
                 .filter_map(|pool| {
-                    let worlds = pool.worlds().map(Id::index);
-                    let here: Vec<usize> = worlds.filter(|&world| simulation.worlds[world].host == index).collect();
+                    let worlds = pool.worlds();
+                    let here: Vec<WorldId> = worlds
+                        .filter(|&world| observed.cpu.worlds()[world].host == id)
+                        .collect();
                     (!here.is_empty()).then(|| ServiceSample {
                         pool: pool.name.clone(),
-                        worlds: self.worlds(now, here.into_iter()),
+                        worlds: self.worlds(here.into_iter()),
                     })
                 })
                 .collect(),
-            devices: self.luns(now, index).chain(self.pool_devices(now, index)).collect(),
-            adapters: self.adapters(now, index).collect(),
+            devices: self.luns(id).chain(self.pool_devices(id)).collect(),
+            adapters: self.adapters(id).collect(),
         }
     }
 
-    fn worlds(&self, now: &Totals, worlds: impl Iterator<Item = usize>) -> WorldSamples {
+    fn worlds(&self, worlds: impl Iterator<Item = WorldId>) -> WorldSamples {
         let percent = |ns: u64| 100.0 * ns as f64 / self.interval_ns();
         let mut samples = WorldSamples::default();
         for world in worlds {
-            let account = difference(&now.worlds[world], &self.before.worlds[world]);
+            let account = difference(&self.now.worlds[world], &self.before.worlds[world]);
             samples.run_pct.push(percent(account.run_ns));
             samples.ready_pct.push(percent(account.ready_ns));
             samples.costop_pct.push(percent(account.costop_ns));
@@ -314,15 +313,13 @@ impl SampledRun {
         samples
     }
 
-    fn vm(&self, now: &Totals, index: usize) -> VmSample {
-        let vm = &self.simulation.vms[index];
-        let (totals, before) = (now.vms[index], self.before.vms[index]);
-        let vcpus = vm.first_world..vm.first_world + vm.vcpus;
-        let helpers = vm.first_helper..vm.first_helper + vm.helpers;
+    fn vm(&self, id: VmId) -> VmSample {
+        let (group, vm) = (&self.observed.cpu.groups()[id], &self.observed.guests.vms()[id]);
+        let (totals, before) = (self.now.vms[id], self.before.vms[id]);
         let per_s = 1e9 / self.interval_ns();
-        let io = self.simulation.storage.path().vm(VmId::new(index));
+        let io = self.observed.storage.path().vm(id);
         let disk = |number: usize, vdisk: VdiskId| {
-            let (count, before) = (&now.vdisks[vdisk.index()], &self.before.vdisks[vdisk.index()]);
+            let (count, before) = (&self.now.vdisks[vdisk], &self.before.vdisks[vdisk]);
             let both = |get: fn(&Passages) -> &[u64; 2]| [0, 1].map(|way| get(count)[way] - get(before)[way]);
             let (ios, guest_ns) = (both(|count| &count.ios), both(|count| &count.guest_ns));
             DiskSample {
@@ -336,19 +333,19 @@ impl SampledRun {
         VmSample {
             name: vm.name.clone(),
             vcpus: vm.vcpus,
-            worlds: self.worlds(now, vcpus.chain(helpers)),
+            worlds: self.worlds(group.vcpus.iter().chain(group.helpers.iter())),
             system_pct: 100.0 * (totals.system_ns - before.system_ns) / self.interval_ns(),
-            memory_mb: vm.memory.total_bytes() as f64 / MB,
+            memory_mb: group.memory.total_bytes() as f64 / MB,
             numa_local_pct: 100.0 * (totals.local - before.local) / self.interval_ns(),
             iops: (totals.ios - before.ios) * per_s,
             disks: vdisks.enumerate().map(|(number, vdisk)| disk(number, vdisk)).collect(),
         }
     }
 
-    fn luns<'s>(&'s self, now: &'s Totals, host: usize) -> impl Iterator<Item = DeviceSample> + 's {
-        let (storage, path) = (&self.simulation.storage, self.simulation.storage.path());
+    fn luns(&self, host: HostId) -> impl Iterator<Item = DeviceSample> {
+        let (storage, path) = (self.observed.storage, self.observed.storage.path());
         self.luns[host].iter().map(move |((array, shared, number), vdisks)| {
-            let mut sample = self.commands(now, vdisks);
+            let mut sample = self.commands(vdisks);
             // behind the hypervisor's own limit on machines that share it, the depth of the device itself
             let luns = vdisks.iter().filter_map(|&vdisk| match path.vdisk(vdisk).target {
                 Target::Array { lun, .. } => Some(lun),
@@ -358,12 +355,12 @@ impl SampledRun {
                 .clone()
                 .flat_map(|lun| lun.shared_limit.into_iter().chain([lun.queue]))
                 .collect();
-            sample.queued = depths.iter().map(|&depth| self.mean_of_depth(now, depth, 1)).sum();
+            sample.queued = depths.iter().map(|&depth| self.mean_of_depth(depth, 1)).sum();
             let device = luns
                 .map(|lun| lun.queue)
                 .next()
                 .expect("every LUN here has a virtual disk");
-            sample.active = self.mean_of_depth(now, device, 0);
+            sample.active = self.mean_of_depth(device, 0);
             sample.queue_depth = path.depths()[device].slots;
             let kind = if *shared { "shared-lun" } else { "lun" };
             sample.name = format!("{}-{kind}-{number}", storage.array_name(*array));
@@ -371,31 +368,30 @@ impl SampledRun {
         })
     }
 
-    fn adapters<'s>(&'s self, now: &'s Totals, host: usize) -> impl Iterator<Item = DeviceSample> + 's {
-        let path = self.simulation.storage.path();
-        let adapters = path.adapters(HostId::new(host)).into_iter();
+    fn adapters(&self, host: HostId) -> impl Iterator<Item = DeviceSample> {
+        let path = self.observed.storage.path();
+        let adapters = path.adapters(host).into_iter();
         let ports = adapters.flat_map(|adapters| adapters.ports.clone().zip(adapters.depths.iter()));
         ports.enumerate().map(move |(number, (port, depth))| {
             let through = |vdisk: &VdiskId| matches!(path.vdisk(*vdisk).target, Target::Array { path, .. } if path.host_port as usize == port);
             let vdisks: Vec<VdiskId> = self.luns[host].values().flatten().copied().filter(through).collect();
-            let mut sample = self.commands(now, &vdisks);
-            sample.active = self.mean_of_depth(now, depth, 0);
-            sample.queued = self.mean_of_depth(now, depth, 1);
+            let mut sample = self.commands(&vdisks);
+            sample.active = self.mean_of_depth(depth, 0);
+            sample.queued = self.mean_of_depth(depth, 1);
             sample.queue_depth = path.depths()[depth].slots;
             sample.name = format!("vmhba{number}");
             sample
         })
     }
 
-    fn mean_of_depth(&self, now: &Totals, depth: DepthId, which: usize) -> f64 {
-        let depth = depth.index();
-        (now.depths[depth][which] - self.before.depths[depth][which]) / self.interval_ns()
+    fn mean_of_depth(&self, depth: DepthId, which: usize) -> f64 {
+        (self.now.depths[depth][which] - self.before.depths[depth][which]) / self.interval_ns()
     }
 
     /// The commands of some virtual disks.
-    fn commands(&self, now: &Totals, vdisks: &[VdiskId]) -> DeviceSample {
+    fn commands(&self, vdisks: &[VdiskId]) -> DeviceSample {
         let sum = |get: &dyn Fn(&Passages) -> u64| -> u64 {
-            let one = |&vdisk: &VdiskId| get(&now.vdisks[vdisk.index()]) - get(&self.before.vdisks[vdisk.index()]);
+            let one = |&vdisk: &VdiskId| get(&self.now.vdisks[vdisk]) - get(&self.before.vdisks[vdisk]);
             vdisks.iter().map(one).sum()
         };
         let per_s = 1e9 / self.interval_ns();
@@ -416,11 +412,11 @@ impl SampledRun {
     }
 
     /// Devices of pools in a host. How long an operation was there follows from how many were (Little's law).
-    fn pool_devices<'s>(&'s self, now: &'s Totals, host: usize) -> impl Iterator<Item = DeviceSample> + 's {
-        let storage = &self.simulation.storage;
+    fn pool_devices(&self, host: HostId) -> impl Iterator<Item = DeviceSample> {
+        let storage = self.observed.storage;
         storage.pools().iter().flat_map(move |pool: &Pool| {
-            pool.devices_on(HostId::new(host)).map(move |(device, disk)| {
-                let (totals, before) = (now.disks[disk.index()], self.before.disks[disk.index()]);
+            pool.devices_on(host).map(move |(device, disk)| {
+                let (totals, before) = (self.now.disks[disk], self.before.disks[disk]);
                 let passed = totals.passed - before.passed;
                 let (busy, queue) = (totals.busy - before.busy, totals.queue - before.queue);
                 let mean = |integral: f64| (passed > 0).then(|| integral / passed as f64 / 1e6);
@@ -447,39 +443,33 @@ fn mean_ms(sum_ns: u64, count: u64) -> Option<f64> {
 }
 
 impl Totals {
-    fn of(simulation: &Simulation) -> Self {
-        let (now, storage) = (simulation.clock.now, &simulation.storage);
+    fn of(observed: Observed) -> Self {
+        let Observed {
+            now,
+            cpu,
+            guests,
+            storage,
+        } = observed;
+        let vm = |id: VmId| {
+            let group = &cpu.groups()[id];
+            let io = storage.path().vm(id);
+            VmTotals {
+                system_ns: group.count.system_ns,
+                ios: guests.vms()[id].measured.count.ios + io.map_or(0.0, |io| io.measured.latencies.count as f64),
+                local: group.local.integral(now),
+            }
+        };
+        let hosts = cpu.hosts().iter();
+        let depths = storage.path().depths().iter();
         Self {
-            worlds: simulation.worlds.iter().map(|world| world.account).collect(),
-            cpus: simulation
-                .hosts
-                .iter()
-                .map(|host| host.cpus.iter().map(|cpu| cpu.time).collect())
+            worlds: cpu.worlds().iter().map(|world| world.account).collect(),
+            cpus: hosts.clone().map(|host| host.cpu_times().collect()).collect(),
+            interrupts: hosts
+                .map(|host| (host.count.idle_interrupts, host.count.system_ns))
                 .collect(),
-            interrupts: simulation
-                .hosts
-                .iter()
-                .map(|host| (host.interrupts, host.system_ns))
-                .collect(),
-            vms: simulation
-                .vms
-                .iter()
-                .enumerate()
-                .map(|(index, vm)| VmTotals {
-                    system_ns: vm.measured.system_ns,
-                    ios: vm.measured.ios
-                        + storage
-                            .path()
-                            .vm(VmId::new(index))
-                            .map_or(0.0, |io| io.measured.latencies.count as f64),
-                    local: vm.measured.local.integral(now),
-                })
-                .collect(),
-            vdisks: storage.path().passages().to_vec(),
-            depths: storage
-                .path()
-                .depths()
-                .iter()
+            vms: guests.vms().ids().map(vm).collect(),
+            vdisks: storage.path().passages().to_vec().into(),
+            depths: depths
                 .map(|depth| [depth.busy.integral(now), depth.queue.length.integral(now)])
                 .collect(),
             disks: storage

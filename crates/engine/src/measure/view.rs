@@ -1,17 +1,17 @@
 //! What an observer sees of a running simulation after each event: states and accounts, nothing that can be changed.
 //! Checkers of invariants are written against this.
 
-use crate::ids::{Id, PoolId};
-use crate::simulation::Simulation;
-use crate::state::{Kind, Phase};
+use super::Observed;
+use crate::ids::{HostId, Id, PoolId, VmId};
 use crate::storage::{Counters, MemberView, Pool};
+use crate::vcpu::Vcpu;
 use hypertwin_kernel::Nanos;
 use hypertwin_models::accounting::{Account, State};
 use hypertwin_models::topology::{Domain, Topology};
 
 /// A running simulation, for reading.
 pub struct View<'s> {
-    simulation: &'s Simulation,
+    observed: Observed<'s>,
 }
 
 /// One world as an observer sees it.
@@ -36,74 +36,60 @@ pub struct WorldView<'s> {
 }
 
 impl<'s> View<'s> {
-    pub(crate) fn new(simulation: &'s Simulation) -> Self {
-        Self { simulation }
+    pub(crate) fn new(observed: Observed<'s>) -> Self {
+        Self { observed }
     }
 
     /// Simulated time.
     pub fn now(&self) -> Nanos {
-        self.simulation.clock.now
+        self.observed.now
     }
 
     /// Number of hosts.
     pub fn hosts(&self) -> usize {
-        self.simulation.hosts.len()
+        self.observed.cpu.hosts().len()
     }
 
     /// Processors of a host.
     pub fn topology(&self, host: usize) -> Topology {
-        self.simulation.hosts[host].occupancy.topology
+        self.observed.cpu.hosts()[HostId::new(host)].occupancy.topology
     }
 
     /// Whether a logical CPU is kept empty for the whole-core claim of its sibling.
     pub fn is_withheld(&self, host: usize, cpu: usize) -> bool {
-        self.simulation.hosts[host].occupancy.is_withheld(cpu)
+        self.observed.cpu.hosts()[HostId::new(host)].occupancy.is_withheld(cpu)
     }
 
     /// All worlds.
     pub fn worlds(&self) -> impl Iterator<Item = WorldView<'s>> {
-        let hosts = &self.simulation.hosts;
-        self.simulation.worlds.iter().map(|world| WorldView {
-            host: world.host,
-            vm: match world.kind {
-                Kind::Vcpu { vm, .. } => Some(vm),
-                _ => None,
-            },
+        let cpu = self.observed.cpu;
+        cpu.worlds().iter().map(|world| WorldView {
+            host: world.host.index(),
+            vm: world.vcpu().map(|vcpu| vcpu.vm.index()),
             state: world.state,
             since: world.since,
             limited: world.limited,
             cpu: world.cpu,
-            domain: hosts[world.host].scheduler.domain(world.local),
+            domain: cpu.hosts()[world.host].scheduler.domain(world.local),
             account: &world.account,
         })
     }
 
-    /// Processes of a VM: in progress by the source's count, and runnable by the guest's.
+    /// Processes of a VM: in progress by the count of its arrivals, and runnable by the guest's.
     pub fn processes(&self, vm: usize) -> (usize, usize) {
-        let vm = &self.simulation.vms[vm];
-        (
-            vm.in_progress,
-            vm.guest.runnable() + vm.pending.iter().map(Vec::len).sum::<usize>(),
-        )
+        self.observed.guests.vms()[VmId::new(vm)].processes()
     }
 
     /// CPU work of a VM, in nanoseconds alone on a core at the reference clock: begun so far, and of that not done yet
     /// (as of each vCPU's `since`).
     pub fn work(&self, vm: usize) -> (f64, f64) {
-        let left = self
-            .simulation
-            .processes
-            .iter()
-            .filter(|process| process.vm as usize == vm);
-        let left = left
-            .filter(|process| process.phase == Phase::Compute)
-            .map(|process| process.remaining_ns)
-            .sum();
-        (self.simulation.vms[vm].work_begun_ns, left)
+        let cpu = self.observed.cpu;
+        let left_ns = |vcpu: Vcpu| cpu.worlds()[cpu.groups()[vcpu.vm].vcpus.at(vcpu.index)].work_ns;
+        self.observed.guests.work(VmId::new(vm), left_ns)
     }
 
     fn of(&self, pool: usize) -> &'s Pool {
-        &self.simulation.storage.pools()[PoolId::new(pool)]
+        &self.observed.storage.pools()[PoolId::new(pool)]
     }
 
     /// What has passed through a pool, what its members lack at present, and how many of its groups are not whole.
@@ -129,6 +115,6 @@ impl<'s> View<'s> {
 
     /// vCPUs that the guest of a VM sees busy.
     pub fn guest_busy(&self, vm: usize) -> usize {
-        self.simulation.vms[vm].guest.busy()
+        self.observed.guests.vms()[VmId::new(vm)].busy()
     }
 }

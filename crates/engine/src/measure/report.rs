@@ -1,7 +1,8 @@
 //! From the replications of one point to what is reported: means, confidence, distributions, steady state.
 
-use crate::results::{HostTimeline, IoResult, Replication, VmResult, VmTimeline};
-use crate::stations::{self, BottleneckReport, StationReport};
+use super::results::{HostTimeline, Replication, VmTimeline};
+use super::stations::{self, BottleneckReport, StationReport};
+use super::vm_metrics::{IoResult, LatencyReport, OutcomeReport, ResponseReport, Together, VmReport, VmResult};
 use crate::storage::{self, PoolReport, PoolResult, PoolTimeline, StationResult};
 use hypertwin_kernel::{Histogram, batch_means, half_width_95, mser5};
 use serde::Serialize;
@@ -67,82 +68,6 @@ pub struct NodeReport {
     pub memory_gb_per_s: f64,
 }
 
-/// Response times in a [`VmReport`], in milliseconds; null where there are none.
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs, reason = "as in `PointReport`")]
-pub struct ResponseReport {
-    pub mean: Option<f64>,
-    pub p50: Option<f64>,
-    pub p95: Option<f64>,
-    pub p99: Option<f64>,
-    pub max: Option<f64>,
-    pub ci95: Option<f64>,
-}
-
-/// A VM, or a group of them, in a [`PointReport`].
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs, reason = "as in `PointReport`")]
-pub struct VmReport {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub count: Option<usize>,
-    pub vcpus: u32,
-    pub run_pct: f64,
-    pub ready_pct: f64,
-    pub ready_pct_ci95: Option<f64>,
-    pub costop_pct: f64,
-    pub costop_pct_ci95: Option<f64>,
-    pub wait_pct: f64,
-    pub limited_pct: f64,
-    pub system_pct: f64,
-    pub overlap_pct: f64,
-    pub used_pct: f64,
-    pub used_mhz: f64,
-    pub demand_pct: f64,
-    pub demand_mhz: f64,
-    pub guest_cpu_pct: f64,
-    pub guest_cpu_pct_ci95: Option<f64>,
-    pub guest_cpu_peak_pct: f64,
-    pub run_queue: f64,
-    pub throughput_per_s: f64,
-    pub throughput_per_s_ci95: Option<f64>,
-    pub throughput_units_per_s: f64,
-    pub unit: String,
-    pub response_ms: ResponseReport,
-    pub response_count: u64,
-    pub iops: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub io_latency_ms: Option<LatencyReport>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub io_mb_per_s: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub io_cpu_cycles_per_io: Option<f64>,
-    pub numa_local_pct: f64,
-    pub numa_local_mb: f64,
-    pub numa_remote_mb: f64,
-    pub memory_gb_per_s: f64,
-    pub memory_remote_gb_per_s: f64,
-    pub virtual_nodes: u32,
-    pub outcomes: Vec<OutcomeReport>,
-}
-
-/// Latencies of I/Os in a [`VmReport`], in milliseconds; null where there are none.
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs, reason = "as in `PointReport`")]
-pub struct LatencyReport {
-    pub mean: Option<f64>,
-    pub p50: Option<f64>,
-    pub p95: Option<f64>,
-    pub p99: Option<f64>,
-}
-
-/// What some of the replications agree on, in a [`VmReport`].
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "as in `PointReport`")]
-pub struct OutcomeReport {
-    pub throughput_units_per_s: f64,
-    pub likelihood_pct: f64,
-}
-
 /// Samples over time of the first replication.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs, reason = "as in `PointReport`")]
@@ -192,7 +117,7 @@ pub fn aggregate(replications: &[&Replication]) -> PointReport {
     let first = replications[0];
     let hosts = first.hosts.iter().enumerate().map(|(index, host)| {
         let metric =
-            |get: fn(&crate::results::HostResult) -> f64| mean(replications.iter().map(|r| get(&r.hosts[index])));
+            |get: fn(&super::results::HostResult) -> f64| mean(replications.iter().map(|r| get(&r.hosts[index])));
         let usage = replications.iter().map(|r| r.hosts[index].usage_pct).collect();
         let report = HostReport {
             usage_pct: metric(|h| h.usage_pct),
@@ -227,22 +152,20 @@ pub fn aggregate(replications: &[&Replication]) -> PointReport {
             let of = |replication: &'_ &'_ Replication| replication.vms[index].io.as_ref()?.latency.clone();
             merge(replications.iter().filter_map(of).collect::<Vec<_>>().iter())
         });
-        let report = summarise(
+        let members = Members {
             replications,
-            &[index],
-            merged.as_ref(),
-            latency.as_ref(),
+            vms: &[index],
             series,
-            first.units[vm.group].clone(),
-        );
+        };
+        let report = members.report(merged.as_ref(), latency.as_ref(), first.units[vm.group].clone());
         (vm.name.clone(), report)
     });
     let vms = vms.collect();
     let groups = first.groups.iter().enumerate().filter_map(|(group, name)| {
-        let members: Vec<usize> = (0..first.vms.len())
+        let vms: Vec<usize> = (0..first.vms.len())
             .filter(|&vm| first.vms[vm].group == group)
             .collect();
-        if members.is_empty() {
+        if vms.is_empty() {
             return None;
         }
         let merged = merge(
@@ -252,16 +175,13 @@ pub fn aggregate(replications: &[&Replication]) -> PointReport {
         );
         let latency = (!first.group_io.is_empty())
             .then(|| merge(replications.iter().map(|replication| &replication.group_io[group])));
-        let series = Some(&first.observations[group]);
-        let mut report = summarise(
+        let members = Members {
             replications,
-            &members,
-            Some(&merged),
-            latency.as_ref(),
-            series,
-            first.units[group].clone(),
-        );
-        report.count = Some(members.len());
+            vms: &vms,
+            series: Some(&first.observations[group]),
+        };
+        let mut report = members.report(Some(&merged), latency.as_ref(), first.units[group].clone());
+        report.count = Some(vms.len());
         Some((name.clone(), report))
     });
     let groups = groups.collect();
@@ -315,9 +235,9 @@ pub fn aggregate(replications: &[&Replication]) -> PointReport {
 }
 
 impl Replication {
-    /// Length of the initial transient in seconds of measured time, by MSER-5 (White, 1997) on the mean of all series of
-    /// guest CPU, throughput and response time, each over its own mean. Where the rule finds no point in the first half:
-    /// 0 if the halves' means differ by less than [`IMMATERIAL`], else `None`: the run does not settle.
+    /// Length of the initial transient in seconds of measured time, by MSER-5 (White, 1997) on the mean of all series
+    /// of guest CPU, throughput and response time, each over its own mean. Where the rule finds no point in the first
+    /// half: 0 if the halves' means differ by less than [`IMMATERIAL`], else `None`: the run does not settle.
     pub fn transient_s(&self) -> Option<f64> {
         let length = self
             .observations
@@ -358,111 +278,115 @@ fn merge<'h>(mut histograms: impl Iterator<Item = &'h Histogram>) -> Histogram {
     merged
 }
 
-/// Means of percentages, and sums of amounts, over `members` (indices of VMs), averaged over replications.
-fn summarise(
-    replications: &[&Replication],
-    members: &[usize],
-    response: Option<&Histogram>,
-    latency: Option<&Histogram>,
-    series: Option<&[Vec<f64>; 3]>,
-    unit: String,
-) -> VmReport {
-    let values = |get: fn(&VmResult) -> f64| -> Vec<f64> {
-        replications
-            .iter()
-            .map(|r| members.iter().map(|&vm| get(&r.vms[vm])).sum())
-            .collect()
-    };
-    let count = members.len() as f64;
-    let total = |get| mean(values(get).into_iter());
-    let average = |get| total(get) / count;
-    let scaled = |get| values(get).into_iter().map(|value| value / count).collect::<Vec<f64>>();
-    let series = |index: usize| series.map(|series| series[index].as_slice());
-    // Mean response time of a replication: over all responses of its members.
-    let means: Vec<f64> = replications
-        .iter()
-        .filter_map(|replication| {
-            let responses: u64 = members.iter().map(|&vm| replication.vms[vm].response_count).sum();
-            let weighted = |&vm: &usize| {
-                let vm = &replication.vms[vm];
-                if vm.response_count == 0 {
-                    0.0
-                } else {
-                    vm.response_mean_ms * vm.response_count as f64
-                }
+/// Some VMs in all replications.
+struct Members<'r> {
+    replications: &'r [&'r Replication],
+    /// Indices of the VMs.
+    vms: &'r [usize],
+    /// The series of their group, where they are all of it: see [`Replication::observations`].
+    series: Option<&'r [Vec<f64>; 3]>,
+}
+
+impl Members<'_> {
+    /// Their results in one replication.
+    fn of<'r>(&self, replication: &'r Replication) -> impl Iterator<Item = &'r VmResult> {
+        self.vms.iter().map(|&vm| &replication.vms[vm])
+    }
+
+    /// Per replication: their sum.
+    fn sums(&self, get: fn(&VmResult) -> f64) -> Vec<f64> {
+        let sum = |replication: &&Replication| self.of(replication).map(get).sum();
+        self.replications.iter().map(sum).collect()
+    }
+
+    /// A metric, averaged over replications.
+    fn mean(&self, together: Together, get: fn(&VmResult) -> f64) -> f64 {
+        let total = mean(self.sums(get).into_iter());
+        match together {
+            Together::Mean => total / self.vms.len() as f64,
+            Together::Total => total,
+        }
+    }
+
+    /// Half-width of its confidence interval; with the number of a series, over its batches where there is only one
+    /// replication.
+    fn ci95(&self, together: Together, get: fn(&VmResult) -> f64, series: Option<usize>) -> Option<f64> {
+        let mut values = self.sums(get);
+        if let Together::Mean = together {
+            values.iter_mut().for_each(|value| *value /= self.vms.len() as f64);
+        }
+        confidence(values, series.and_then(|number| self.series(number)))
+    }
+
+    fn series(&self, number: usize) -> Option<&[f64]> {
+        self.series.map(|series| series[number].as_slice())
+    }
+
+    fn responses(&self, distribution: Option<&Histogram>) -> ResponseReport {
+        // of each replication, over all responses
+        let mean_of = |replication: &&Replication| {
+            let count: u64 = self.of(replication).map(|vm| vm.response_count).sum();
+            let weighted = |vm: &VmResult| match vm.response_count {
+                0 => 0.0,
+                count => vm.response_mean_ms * count as f64,
             };
-            (responses > 0).then(|| members.iter().map(weighted).sum::<f64>() / responses as f64)
-        })
-        .collect();
-    let has_io = members.iter().any(|&vm| replications[0].vms[vm].io.is_some());
-    let all_io = |get: fn(&IoResult) -> f64| -> f64 {
-        let of = |replication: &&Replication| -> f64 {
-            let ios = members.iter().filter_map(|&vm| replication.vms[vm].io.as_ref());
-            ios.filter(|io| io.count > 0).map(get).sum()
+            (count > 0).then(|| self.of(replication).map(weighted).sum::<f64>() / count as f64)
         };
-        replications.iter().map(of).sum()
-    };
-    let ios = all_io(|io| io.count as f64);
-    let latency = latency.filter(|histogram| !histogram.is_empty());
-    let quantile = |q: f64| latency.map(|histogram| histogram.quantile(q) as f64 / 1e6);
-    let response = response.filter(|histogram| !histogram.is_empty());
-    let milliseconds = |ns: u64| ns as f64 / 1e6;
-    VmReport {
-        count: None,
-        vcpus: members.iter().map(|&vm| replications[0].vms[vm].vcpus).sum(),
-        run_pct: average(|vm| vm.run_pct),
-        ready_pct: average(|vm| vm.ready_pct),
-        ready_pct_ci95: confidence(scaled(|vm| vm.ready_pct), None),
-        costop_pct: average(|vm| vm.costop_pct),
-        costop_pct_ci95: confidence(scaled(|vm| vm.costop_pct), None),
-        wait_pct: average(|vm| vm.wait_pct),
-        limited_pct: average(|vm| vm.limited_pct),
-        system_pct: average(|vm| vm.system_pct),
-        overlap_pct: average(|vm| vm.overlap_pct),
-        used_pct: average(|vm| vm.used_pct),
-        used_mhz: total(|vm| vm.used_mhz),
-        demand_pct: average(|vm| vm.demand_pct),
-        demand_mhz: total(|vm| vm.demand_mhz),
-        guest_cpu_pct: average(|vm| vm.guest_cpu_pct),
-        guest_cpu_pct_ci95: confidence(scaled(|vm| vm.guest_cpu_pct), series(0)),
-        guest_cpu_peak_pct: average(|vm| vm.guest_cpu_peak_pct),
-        run_queue: average(|vm| vm.run_queue),
-        throughput_per_s: total(|vm| vm.throughput_per_s),
-        throughput_per_s_ci95: confidence(values(|vm| vm.throughput_per_s), series(1)),
-        throughput_units_per_s: total(|vm| vm.throughput_units_per_s),
-        unit,
-        response_ms: ResponseReport {
+        let means: Vec<f64> = self.replications.iter().filter_map(mean_of).collect();
+        let distribution = distribution.filter(|histogram| !histogram.is_empty());
+        let quantile = |q: f64| distribution.map(|histogram| histogram.quantile(q) as f64 / 1e6);
+        ResponseReport {
             mean: (!means.is_empty()).then(|| mean(means.iter().copied())),
-            p50: response.map(|histogram| milliseconds(histogram.quantile(0.50))),
-            p95: response.map(|histogram| milliseconds(histogram.quantile(0.95))),
-            p99: response.map(|histogram| milliseconds(histogram.quantile(0.99))),
-            max: response.map(|histogram| milliseconds(histogram.max())),
-            ci95: confidence(means, series(2)),
-        },
-        response_count: replications
-            .iter()
-            .map(|replication| {
-                members
-                    .iter()
-                    .map(|&vm| replication.vms[vm].response_count)
-                    .sum::<u64>()
-            })
-            .sum(),
-        iops: total(|vm| vm.iops),
-        io_latency_ms: has_io.then(|| LatencyReport {
-            mean: (ios > 0.0).then(|| all_io(|io| io.latency_mean_ms * io.count as f64) / ios),
             p50: quantile(0.50),
             p95: quantile(0.95),
             p99: quantile(0.99),
-        }),
-        io_mb_per_s: has_io.then(|| all_io(|io| io.mb_per_s) / replications.len() as f64),
-        io_cpu_cycles_per_io: (ios > 0.0).then(|| all_io(|io| io.cpu_cycles) / ios),
-        numa_local_pct: average(|vm| vm.numa_local_pct),
-        numa_local_mb: total(|vm| vm.numa_local_mb),
-        numa_remote_mb: total(|vm| vm.numa_remote_mb),
-        memory_gb_per_s: total(|vm| vm.memory_gb_per_s),
-        memory_remote_gb_per_s: total(|vm| vm.memory_remote_gb_per_s),
-        virtual_nodes: members.iter().map(|&vm| replications[0].vms[vm].virtual_nodes).sum(),
-        outcomes: outcomes(values(|vm| vm.throughput_units_per_s)),
+            max: distribution.map(|histogram| histogram.max() as f64 / 1e6),
+            ci95: confidence(means, self.series(2)),
+        }
+    }
+
+    /// Adds what is reported of their I/Os, if they have virtual disks.
+    fn report_io(&self, report: &mut VmReport, latency: Option<&Histogram>) {
+        if self.of(self.replications[0]).all(|vm| vm.io.is_none()) {
+            return;
+        }
+        let all = |get: fn(&IoResult) -> f64| -> f64 {
+            let of = |replication: &&Replication| -> f64 {
+                let ios = self.of(replication).filter_map(|vm| vm.io.as_ref());
+                ios.filter(|io| io.count > 0).map(get).sum()
+            };
+            self.replications.iter().map(of).sum()
+        };
+        let ios = all(|io| io.count as f64);
+        let latency = latency.filter(|histogram| !histogram.is_empty());
+        let quantile = |q: f64| latency.map(|histogram| histogram.quantile(q) as f64 / 1e6);
+        report.io_latency_ms = Some(LatencyReport {
+            mean: (ios > 0.0).then(|| all(|io| io.latency_mean_ms * io.count as f64) / ios),
+            p50: quantile(0.50),
+            p95: quantile(0.95),
+            p99: quantile(0.99),
+        });
+        report.io_mb_per_s = Some(all(|io| io.mb_per_s) / self.replications.len() as f64);
+        report.io_cpu_cycles_per_io = (ios > 0.0).then(|| all(|io| io.cpu_cycles) / ios);
+    }
+
+    /// The report; `unit` is that of their work.
+    fn report(&self, response: Option<&Histogram>, latency: Option<&Histogram>, unit: String) -> VmReport {
+        let first = || self.of(self.replications[0]);
+        let all = self.replications.iter().flat_map(|replication| self.of(replication));
+        let mut report = VmReport {
+            vcpus: first().map(|vm| vm.vcpus).sum(),
+            unit,
+            response_ms: self.responses(response),
+            response_count: all.map(|vm| vm.response_count).sum(),
+            virtual_nodes: first().map(|vm| vm.virtual_nodes).sum(),
+            outcomes: outcomes(self.sums(|vm| vm.throughput_units_per_s)),
+            ..VmReport::of_metrics(
+                |together, get| self.mean(together, get),
+                |together, get, series| self.ci95(together, get, series),
+            )
+        };
+        self.report_io(&mut report, latency);
+        report
     }
 }

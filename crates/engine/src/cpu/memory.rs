@@ -1,11 +1,7 @@
-//! Memory in the twin: where each VM's memory is, how fast its vCPUs get at it, and how it follows them.
+//! Where the memory of VMs is, and how fast their vCPUs get at it.
 
-use crate::simulation::Simulation;
-use crate::state::{Host, Kind, Vm};
 use hypertwin_cluster::{HostGroup, Workload};
-use hypertwin_kernel::Nanos;
-use hypertwin_models::memory::{Demand, MemorySystem};
-use hypertwin_models::topology::WorldId;
+use hypertwin_models::memory::MemorySystem;
 use hypertwin_models::vnuma;
 
 /// Memory of a host.
@@ -14,13 +10,13 @@ pub struct HostMemory {
     /// Free bytes of each node.
     pub free: Vec<u64>,
     /// Bytes that pages can move per second.
-    migration_per_s: f64,
+    pub(super) migration_per_s: f64,
     /// Bytes that each node's memory has delivered.
-    delivered: Vec<f64>,
+    pub(super) delivered: Vec<f64>,
     /// Whether any VM draws so much that bandwidth matters.
-    drawn: bool,
+    pub(super) drawn: bool,
     /// What runs where has changed since bandwidth was divided.
-    changed: bool,
+    pub(super) changed: bool,
 }
 
 impl HostMemory {
@@ -41,7 +37,8 @@ impl HostMemory {
         }
     }
 
-    /// `bytes` were drawn by a vCPU on `node` whose memory is spread like `memory`; `traffic` sums them as local and remote.
+    /// `bytes` were drawn by a vCPU on `node` whose memory is spread like `memory`; `traffic` sums them as local and
+    /// remote.
     pub fn account(&mut self, bytes: f64, memory: &[f64], node: usize, traffic: &mut [f64; 2]) {
         for (delivered, part) in self.delivered.iter_mut().zip(memory) {
             *delivered += bytes * part;
@@ -61,31 +58,32 @@ impl HostMemory {
 }
 
 /// Memory of one NUMA client.
-struct ClientMemory {
+pub(super) struct ClientMemory {
     /// Its first vCPU, and how many it has.
-    first: usize,
-    vcpus: usize,
+    pub(super) first: usize,
+    pub(super) vcpus: usize,
     /// Its home node at power-on.
-    home: usize,
+    pub(super) home: usize,
     /// Bytes on each node.
-    bytes: Vec<u64>,
+    pub(super) bytes: Vec<u64>,
 }
 
 /// Memory of one VM.
 pub struct VmMemory {
-    clients: Vec<ClientMemory>,
+    pub(super) clients: Vec<ClientMemory>,
     /// Virtual nodes, as ranges of vCPUs, and the one whose memory each vCPU uses.
-    vpds: Vec<std::ops::Range<usize>>,
-    domain_of: Vec<usize>,
+    pub(super) vpds: Vec<std::ops::Range<usize>>,
+    pub(super) domain_of: Vec<usize>,
     /// Pages stay where they are, spread over all homes.
-    interleaved: bool,
-    /// Per virtual node: the fraction of its memory on each physical node, and the speed that this leaves a vCPU on each.
-    spread: Vec<Vec<f64>>,
-    speed: Vec<Vec<f64>>,
+    pub(super) interleaved: bool,
+    /// Per virtual node: the fraction of its memory on each physical node, and the speed that this leaves a vCPU on
+    /// each.
+    pub(super) spread: Vec<Vec<f64>>,
+    pub(super) speed: Vec<Vec<f64>>,
     /// Bytes per nanosecond of work, alone on a core and with a busy sibling.
-    traffic: [f64; 2],
+    pub(super) traffic: [f64; 2],
     /// Part of a vCPU's time that waits for memory while all of it is local.
-    stalled: f64,
+    pub(super) stalled: f64,
 }
 
 impl VmMemory {
@@ -181,7 +179,7 @@ impl VmMemory {
     }
 
     /// Works out spread and speed anew after memory has moved.
-    fn refresh(&mut self, system: &MemorySystem) {
+    pub(super) fn refresh(&mut self, system: &MemorySystem) {
         let spread = |vpd: &std::ops::Range<usize>| {
             let mut sum = vec![0.0; system.nodes];
             for client in &self.clients {
@@ -204,102 +202,5 @@ impl VmMemory {
                 .collect()
         };
         self.speed = self.spread.iter().map(speed).collect();
-    }
-}
-
-impl Host {
-    /// Puts a world on an idle logical CPU.
-    pub fn occupy(&mut self, cpu: usize, world: WorldId) {
-        self.occupancy.occupy(cpu, world);
-        self.memory.changed |= self.memory.drawn;
-    }
-
-    /// Makes a logical CPU idle; see `Occupancy::vacate`.
-    pub fn vacate(&mut self, cpu: usize) -> Option<usize> {
-        self.memory.changed |= self.memory.drawn;
-        self.occupancy.vacate(cpu)
-    }
-}
-
-impl Simulation {
-    /// Divides the memory bandwidth of a host anew, if something has changed.
-    pub fn share_memory(&mut self, host_index: usize) {
-        if !std::mem::take(&mut self.hosts[host_index].memory.changed) {
-            return;
-        }
-        let host = &self.hosts[host_index];
-        let mut demands: Vec<Demand> = Vec::new();
-        let mut keys: Vec<(usize, usize, usize)> = Vec::new();
-        let mut drawing: Vec<(usize, usize, f64)> = Vec::new();
-        for cpu in 0..host.cpus.len() {
-            let Some(world) = host.occupancy.running(cpu).map(|_| &self.worlds[host.cpus[cpu].world]) else {
-                continue;
-            };
-            let Kind::Vcpu { vm: flow, index } = world.kind else {
-                continue;
-            };
-            let vm = &self.vms[flow];
-            if !vm.memory.draws() {
-                continue;
-            }
-            let shared = host.occupancy.sibling_busy(cpu);
-            let node = host.occupancy.topology.node_of(cpu);
-            let speed = vm.memory.speed(index, node);
-            let key = (flow, vm.memory.domain_of[index], node);
-            let demand = keys.iter().position(|known| *known == key).unwrap_or_else(|| {
-                keys.push(key);
-                demands.push(Demand {
-                    flow,
-                    node,
-                    bytes_per_s: 0.0,
-                    memory: vm.memory.seen_by(index).to_vec(),
-                });
-                keys.len() - 1
-            });
-            demands[demand].bytes_per_s += 1e9 * vm.memory.bytes(vm.speed[usize::from(shared)] * speed, shared);
-            drawing.push((cpu, demand, speed));
-        }
-        let met = host.memory.system.met(&demands);
-        for (cpu, demand, speed) in drawing {
-            let speed = speed * met[demand];
-            if self.hosts[host_index].cpus[cpu].memory_speed != speed {
-                self.settle(host_index, cpu);
-                self.hosts[host_index].cpus[cpu].memory_speed = speed;
-                self.arm(host_index, cpu);
-            }
-        }
-    }
-
-    /// Pages follow the clients of a host's VMs to their home nodes, for `time`.
-    pub fn migrate_pages(&mut self, host_index: usize, time: Nanos) {
-        let host = &mut self.hosts[host_index];
-        let scheduler = &host.scheduler;
-        let mut budget = (host.memory.migration_per_s * time as f64 / 1e9) as u64;
-        for vm in self.vms.iter_mut().filter(|vm| vm.host == host_index) {
-            let first_local = self.worlds[vm.first_world].local;
-            let Vm { memory, measured, .. } = vm;
-            let mut moved = false;
-            for client in &mut memory.clients {
-                let home = scheduler.home(first_local + client.first as WorldId);
-                let Some(home) = home.filter(|_| !memory.interleaved) else {
-                    continue;
-                };
-                for node in (0..client.bytes.len()).filter(|&node| node != home) {
-                    let pages = client.bytes[node].min(budget).min(host.memory.free[home]);
-                    client.bytes[node] -= pages;
-                    client.bytes[home] += pages;
-                    host.memory.free[node] += pages;
-                    host.memory.free[home] -= pages;
-                    budget -= pages;
-                    moved |= pages > 0;
-                }
-            }
-            if moved {
-                memory.refresh(&host.memory.system);
-                host.memory.changed |= host.memory.drawn;
-            }
-            let home = |vcpu: usize, at_power_on| scheduler.home(first_local + vcpu as WorldId).unwrap_or(at_power_on);
-            measured.local.set(self.clock.now, memory.local(home));
-        }
     }
 }

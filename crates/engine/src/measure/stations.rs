@@ -1,44 +1,41 @@
 //! The stations of a report: the part of the VMs, and which station limits.
 
-use crate::ids::Id;
-use crate::simulation::Simulation;
+use super::Observed;
+use crate::ids::WorldId;
 use crate::storage::{Station, StationResult, Sums, Waits};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-impl Simulation {
-    /// What was measured of every station in `duration_ns`.
-    pub fn station_results(&self, groups: &[String], duration_ns: f64) -> Vec<StationResult> {
-        let now = self.clock.now;
-        let run = |world: usize| self.worlds[world].account.run_ns as f64 / duration_ns;
-        let run_id = |world: crate::ids::WorldId| run(world.index());
-        let path = self.storage.path();
-        let mut results = Vec::new();
-        for (group, members) in path.vms_by_group() {
-            let ios = members.iter().filter_map(|&vm| path.vm(vm));
-            let vms = members.iter().map(|vm| &self.vms[vm.index()]);
-            let vcpus = vms.flat_map(|vm| vm.first_world..vm.first_world + vm.vcpus);
-            let mut sums = Sums::of(vcpus.map(|world| (run(world), 0.0, Waits::default())));
-            sums.waits.passed = ios.map(|io| io.measured.latencies.count).sum();
-            results.push(sums.result(format!("{}-vcpus", groups[group]), false, duration_ns));
-            let sums = path.controllers_station(&members, &run_id, now);
-            results.push(sums.result(format!("{}-controllers", groups[group]), false, duration_ns));
-        }
-        let name = |station| match station {
-            Station::VdiskDepth { group } => format!("{}-vdisk-depth", groups[group]),
-            Station::Ring { group } => format!("{}-ring", groups[group]),
-            Station::Dsnro { group } => format!("{}-dsnro", groups[group]),
-            Station::LunDepth { host } => format!("{}-lun-depth", self.hosts[host.index()].name),
-            Station::PortDepth { host } => format!("{}-port-depth", self.hosts[host.index()].name),
-        };
-        results.extend(path.depth_stations(name, now, duration_ns));
-        for (index, host) in self.hosts.iter().enumerate() {
-            let ports = self.storage.ports_station(Id::new(index), now, duration_ns);
-            results.extend(ports.map(|sums| sums.result(format!("{}-ports", host.name), false, duration_ns)));
-        }
-        results.extend(self.storage.target_stations(&run_id, now, duration_ns));
-        results
+/// What was measured of every station in `duration_ns`.
+pub fn results(observed: &Observed, groups: &[String], duration_ns: f64) -> Vec<StationResult> {
+    let Observed { now, cpu, storage, .. } = *observed;
+    let run = |world: WorldId| cpu.worlds()[world].account.run_ns as f64 / duration_ns;
+    let path = storage.path();
+    let mut results = Vec::new();
+    for (group, members) in path.vms_by_group() {
+        let ios = members.iter().filter_map(|&vm| path.vm(vm));
+        let vcpus = members.iter().flat_map(|&vm| cpu.groups()[vm].vcpus.iter());
+        let mut sums = Sums::of(vcpus.map(|world| (run(world), 0.0, Waits::default())));
+        sums.waits.passed = ios.map(|io| io.measured.latencies.count).sum();
+        results.push(sums.result(format!("{}-vcpus", groups[group]), false, duration_ns));
+        let sums = path.controllers_station(&members, &run, now);
+        results.push(sums.result(format!("{}-controllers", groups[group]), false, duration_ns));
     }
+    let name = |station| match station {
+        Station::VdiskDepth { group } => format!("{}-vdisk-depth", groups[group]),
+        Station::Ring { group } => format!("{}-ring", groups[group]),
+        Station::Dsnro { group } => format!("{}-dsnro", groups[group]),
+        Station::LunDepth { host } => format!("{}-lun-depth", cpu.hosts()[host].name),
+        Station::PortDepth { host } => format!("{}-port-depth", cpu.hosts()[host].name),
+    };
+    results.extend(path.depth_stations(name, now, duration_ns));
+    for id in cpu.hosts().ids() {
+        let ports = storage.ports_station(id, now, duration_ns);
+        let name = || format!("{}-ports", cpu.hosts()[id].name);
+        results.extend(ports.map(|sums| sums.result(name(), false, duration_ns)));
+    }
+    results.extend(storage.target_stations(&run, now, duration_ns));
+    results
 }
 
 /// A station in a report.

@@ -1,5 +1,6 @@
 //! The results of one replication, as plain data.
 
+use super::vm_metrics::VmResult;
 use crate::storage::{PoolResult, PoolTimeline, StationResult};
 use hypertwin_kernel::Histogram;
 use serde::Serialize;
@@ -58,60 +59,6 @@ pub struct HostResult {
     pub costop_pct: f64,
     /// Per NUMA node: what its memory delivered.
     pub memory_gb_per_s: Vec<f64>,
-}
-
-/// What a replication measured of a VM. Percentages are per vCPU.
-#[derive(Clone, Debug)]
-#[allow(
-    missing_docs,
-    reason = "the metrics are defined once, in the catalogue that docs/metrics.md is made from"
-)]
-pub struct VmResult {
-    pub name: String,
-    pub group: usize,
-    pub vcpus: u32,
-    pub run_pct: f64,
-    pub ready_pct: f64,
-    pub costop_pct: f64,
-    pub wait_pct: f64,
-    pub limited_pct: f64,
-    pub system_pct: f64,
-    pub overlap_pct: f64,
-    pub used_pct: f64,
-    pub used_mhz: f64,
-    pub demand_pct: f64,
-    pub demand_mhz: f64,
-    pub guest_cpu_pct: f64,
-    pub guest_cpu_peak_pct: f64,
-    pub run_queue: f64,
-    pub throughput_per_s: f64,
-    pub throughput_units_per_s: f64,
-    pub response_mean_ms: f64,
-    pub response_count: u64,
-    pub iops: f64,
-    pub numa_local_pct: f64,
-    pub numa_local_mb: f64,
-    pub numa_remote_mb: f64,
-    pub memory_gb_per_s: f64,
-    pub memory_remote_gb_per_s: f64,
-    pub virtual_nodes: u32,
-    pub response: Option<Histogram>,
-    pub io: Option<IoResult>,
-}
-
-/// What a replication measured of the I/Os of a VM that has an array.
-#[derive(Clone, Debug)]
-pub struct IoResult {
-    /// Mean latency, from the guest's driver to the interrupt.
-    pub latency_mean_ms: f64,
-    /// I/Os that came back.
-    pub count: u64,
-    /// Their latencies; `None` in scenarios of very many VMs.
-    pub latency: Option<Histogram>,
-    /// Payload.
-    pub mb_per_s: f64,
-    /// Cycles that the VM and what the hypervisor did for it took.
-    pub cpu_cycles: f64,
 }
 
 /// Samples over the measured time; times are ends of intervals.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, TypedDict
 
+from hypertwin.documents.telemetry import Read
+
 Severity = Literal["critical", "warning", "info"]
 
 SEVERITIES: tuple[Severity, ...] = ("critical", "warning", "info")
@@ -128,23 +130,6 @@ class NotChecked(TypedDict):
 
     code: str
     needs: str
-
-
-class Gap(TypedDict):
-    """A counter that a source lacks."""
-
-    what: str
-    costs: str
-
-
-class Read(TypedDict):
-    """What was read of one source."""
-
-    source: str
-    kind: str
-    rows: int
-    gaps: list[Gap]
-    notes: list[str]
 
 
 class Findings(TypedDict):

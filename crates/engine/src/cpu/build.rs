@@ -1,0 +1,283 @@
+//! From a scenario to hosts, worlds and groups of vCPUs.
+
+use super::memory::{HostMemory, VmMemory};
+use super::processors::{
+    CHECK_NS, Cpu, GroupCounters, Host, HostCounters, Kind, Limit, Power, Processors, VcpuGroup, World,
+};
+use crate::clock::{Clock, Event};
+use crate::ids::{ControllerId, HostId, Id, PoolId, Span, Table, VmId, WorldId};
+use crate::plan::VmPlan;
+use crate::vcpu::Vcpu;
+use hypertwin_cluster::HostGroup;
+use hypertwin_kernel::TimeAverage;
+use hypertwin_models::accounting::{Account, ProcessorTime, State};
+use hypertwin_models::coscheduling::Decisions;
+use hypertwin_models::cpu_set::CpuSet;
+use hypertwin_models::hypervisor;
+use hypertwin_models::scheduler::{GroupSpec, NumaClient, WorldSpec};
+use hypertwin_models::smt;
+use hypertwin_models::topology::{Domain, Occupancy, Topology};
+use std::ops::Range;
+
+/// CPU shares of one thread of a service: those of a vCPU with normal shares.
+const SHARES_PER_THREAD: f64 = 1_000.0;
+
+/// Worlds of a VM other than its vCPUs.
+pub struct VmWorlds {
+    pub helpers: Span<WorldId>,
+    pub controllers: Span<WorldId>,
+}
+
+/// What a host's scheduler is told of a world, beside its group.
+struct WorldPlan {
+    kind: Kind,
+    domain: Domain,
+    /// Its number among its like, which decides where it begins.
+    position: usize,
+    /// Of the hypervisor itself.
+    helper: bool,
+    /// Work per time: alone on a core, and with a busy sibling; `None` for work of the hypervisor.
+    speed: Option<[f64; 2]>,
+}
+
+impl Host {
+    fn new(name: String, spec: &HostGroup) -> Self {
+        let topology = Topology::of(spec);
+        let hypervisor = hypervisor::model(spec.hypervisor);
+        let idle = Cpu {
+            world: WorldId::new(0),
+            since: 0,
+            slice_end: 0,
+            interrupt_ns: 0,
+            memory_speed: 1.0,
+            draws: false,
+            event: None,
+            time: ProcessorTime::default(),
+        };
+        Self {
+            name,
+            scheduler: hypervisor.cpu_scheduler(spec),
+            occupancy: Occupancy::new(topology),
+            cpus: vec![idle; topology.cpus()],
+            worlds: Vec::new(),
+            memory: HostMemory::new(spec),
+            committed: vec![0.0; topology.sockets],
+            smt_yield: spec.smt_yield,
+            clock_ratio: spec.busy_clock().hz() / spec.clock.hz(),
+            nominal_mhz: spec.clock.mhz(),
+            shared_charge: hypervisor.shared_core_charge(),
+            count: HostCounters::default(),
+            queued: 0,
+            groups: 0,
+            balancing_threads: false,
+            balancing_host: false,
+        }
+    }
+
+    fn add_group(&mut self, shares: f64, reservation_cores: f64, clients: Vec<NumaClient>) {
+        self.scheduler.add_group(GroupSpec {
+            shares,
+            reservation_cores,
+            clients,
+        });
+        self.groups += 1;
+    }
+
+    /// Home nodes of a VM's NUMA clients at power-on, where each node's load is remembered with an error.
+    fn power_on(&mut self, plan: &VmPlan) -> Vec<usize> {
+        let mut stream = plan.stream("home");
+        let error_pct = plan.host_spec.scheduler.numa_load_error_pct.unwrap_or(0.0);
+        let error_cores = error_pct / 100.0 * f64::from(plan.host_spec.cores_per_socket);
+        let committed = &mut self.committed;
+        let homes = plan.numa.homes(plan.host_spec, plan.spec, |node| {
+            let error = if error_cores > 0.0 {
+                error_cores * stream.normal()
+            } else {
+                0.0
+            };
+            committed[node] + error
+        });
+        for (&vcpus, &home) in plan.numa.ppds.iter().zip(&homes) {
+            committed[home] += f64::from(vcpus);
+        }
+        homes
+    }
+}
+
+impl Processors {
+    /// The hosts of a cluster, without VMs.
+    pub fn new(hosts: &[(String, &HostGroup)]) -> Self {
+        let hosts = hosts.iter().map(|(name, spec)| Host::new(name.clone(), spec));
+        Self {
+            hosts: hosts.collect(),
+            worlds: Table::new(),
+            groups: Table::new(),
+            decisions: Decisions::default(),
+            bandwidth_matters: false,
+        }
+    }
+
+    /// Makes the worlds of a VM.
+    pub fn add_vm(&mut self, plan: &VmPlan) -> VmWorlds {
+        let host = &mut self.hosts[plan.host];
+        let homes = host.power_on(plan);
+        let shares = plan.spec.shares.total(plan.spec.vcpus);
+        let hypervisor = hypervisor::model(plan.host_spec.hypervisor);
+        let is_managed = hypervisor.home_rules(plan.host_spec).is_some() && plan.spec.affinity_cpus().is_none();
+        let clients = plan.numa.ppds.iter().zip(&homes).filter(|_| is_managed);
+        let clients = clients.map(|(&vcpus, &home)| NumaClient {
+            vcpus: vcpus as usize,
+            home,
+        });
+        let reservation_cores = plan.spec.reservation.hz() / plan.host_spec.clock.hz();
+        host.add_group(shares, reservation_cores, clients.collect());
+        let vcpus = self.add_vcpus(plan, &homes);
+        self.hosts[plan.host].add_group(shares, 0.0, Vec::new());
+        let helpers = plan.host_spec.overhead.worlds_per_vm as usize;
+        let vm = plan.vm;
+        let helpers = self.add_hypervisor_worlds(plan.host, helpers, |index| Kind::Helper { vm, index });
+        let controllers = if plan.spec.has_disks() {
+            plan.spec.controllers
+        } else {
+            0
+        };
+        let first = plan.first_controller.index();
+        let controller = |number| Kind::Controller(ControllerId::new(first + number));
+        let controllers = self.add_hypervisor_worlds(plan.host, controllers as usize, controller);
+        let all = Span::new(vcpus.end(), helpers.len() + controllers.len());
+        self.add_group_of(plan, vcpus, all, &homes);
+        VmWorlds { helpers, controllers }
+    }
+
+    fn add_vcpus(&mut self, plan: &VmPlan, homes: &[usize]) -> Span<WorldId> {
+        let first = self.worlds.next_id();
+        let topology = self.hosts[plan.host].occupancy.topology;
+        let (ratio, intensity) = (plan.clock_ratio(), plan.workload.memory_intensity);
+        let speed = [false, true].map(|shared| smt::speed(shared, plan.host_spec.smt_yield, ratio, intensity));
+        let affinity = plan.spec.affinity_cpus();
+        for (index, client) in (0..plan.vcpus()).zip(plan.numa.client_of()) {
+            let domain = match &affinity {
+                Some(cpus) => Domain::Mask(cpus.iter().map(|&cpu| cpu as usize).collect::<CpuSet>()),
+                None if plan.spec.numa.nodes.is_empty() => Domain::Any,
+                None => Domain::Mask(topology.node_cpus(homes[client]).collect::<CpuSet>()),
+            };
+            let world = WorldPlan {
+                kind: Kind::Vcpu(Vcpu { vm: plan.vm, index }),
+                domain,
+                position: index,
+                helper: false,
+                speed: Some(speed),
+            };
+            self.add_world(plan.host, world);
+        }
+        Span::new(first, plan.vcpus())
+    }
+
+    fn add_group_of(&mut self, plan: &VmPlan, vcpus: Span<WorldId>, helpers: Span<WorldId>, homes: &[usize]) {
+        let host = &mut self.hosts[plan.host];
+        let (bytes, ratio) = (plan.spec.memory.bytes(), plan.clock_ratio());
+        let memory = VmMemory::new(&plan.numa, homes, bytes, plan.workload, ratio, &mut host.memory);
+        self.bandwidth_matters |= memory.draws();
+        let local = memory.local(|_, home| home);
+        let limit_cores = |limit: hypertwin_cluster::Frequency| limit.hz() / plan.host_spec.clock.hz();
+        self.groups.push(VcpuGroup {
+            host: plan.host,
+            vcpus,
+            helpers,
+            memory,
+            limit: plan.spec.limit.map(|limit| Limit::new(limit_cores(limit))),
+            throttled: false,
+            cosched: host.scheduler.coscheduling(),
+            cosched_armed: false,
+            slowest_ns: None,
+            count: GroupCounters::default(),
+            local: TimeAverage::starting(0, local),
+        });
+    }
+
+    fn add_hypervisor_worlds(&mut self, host: HostId, count: usize, kind: impl Fn(usize) -> Kind) -> Span<WorldId> {
+        let first = self.worlds.next_id();
+        for position in 0..count {
+            let world = WorldPlan {
+                kind: kind(position),
+                domain: Domain::Any,
+                position,
+                helper: true,
+                speed: None,
+            };
+            self.add_world(host, world);
+        }
+        Span::new(first, count)
+    }
+
+    /// Makes the threads of a pool's service on one host, by their numbers in the pool.
+    pub fn add_service(&mut self, host: HostId, pool: PoolId, threads: Range<usize>, in_kernel: bool) -> Span<WorldId> {
+        let first = self.worlds.next_id();
+        self.hosts[host].add_group(SHARES_PER_THREAD * threads.len() as f64, 0.0, Vec::new());
+        for thread in threads.clone() {
+            let world = WorldPlan {
+                kind: Kind::Service { pool, thread },
+                domain: Domain::Any,
+                position: thread,
+                helper: in_kernel,
+                speed: None,
+            };
+            self.add_world(host, world);
+        }
+        Span::new(first, threads.len())
+    }
+
+    fn add_world(&mut self, host_id: HostId, plan: WorldPlan) {
+        let id = self.worlds.next_id();
+        let host = &mut self.hosts[host_id];
+        let topology = host.occupancy.topology;
+        let first_cpu = plan.position * topology.threads_per_core % topology.cpus();
+        host.scheduler.add_world(WorldSpec {
+            group: host.groups - 1,
+            domain: plan.domain,
+            first_cpu,
+            helper: plan.helper,
+        });
+        let local = host.worlds.len() as u32;
+        host.worlds.push(id);
+        let own = || [false, true].map(|shared| smt::speed(shared, host.smt_yield, host.clock_ratio, 0.0));
+        self.worlds.push(World {
+            host: host_id,
+            local,
+            kind: plan.kind,
+            power: Power::On,
+            state: State::Wait,
+            since: 0,
+            account: Account::default(),
+            cpu: first_cpu,
+            limited: false,
+            asleep: false,
+            waking: false,
+            lag_ns: 0,
+            work_ns: 0.0,
+            speed: plan.speed.unwrap_or_else(own),
+            slice_ns: 0,
+            contended: false,
+            balanced_ns: 0,
+        });
+    }
+
+    /// Begins to check the CPU limit of a VM, if it has one.
+    pub fn start_limit(&self, vm: VmId, clock: &mut Clock) {
+        if self.groups[vm].limit.is_some() {
+            clock.at(CHECK_NS, Event::Limit(vm));
+        }
+    }
+
+    /// Begins to balance the hosts that are balanced all the time.
+    pub fn start_balancing(&self, clock: &mut Clock) {
+        for id in self.hosts.ids() {
+            let host = &self.hosts[id];
+            let periods = host.scheduler.periods();
+            let has_nodes = host.occupancy.topology.sockets > 1;
+            if !periods.only_while_queued && has_nodes && !host.worlds.is_empty() {
+                clock.at(periods.host_ns, Event::BalanceHost(id));
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Co-scheduling: vCPUs that are too far ahead of their siblings are stopped until those have caught up.
+
+use super::processors::{Processors, World};
+use crate::clock::{Clock, Event};
+use crate::ids::{VmId, WorldId};
+use crate::vcpu::{Guest, Vcpu};
+use hypertwin_models::accounting::State;
+use hypertwin_models::coscheduling::{Progress, judge};
+
+impl Processors {
+    /// Largest lag of the vCPUs of a VM that are not idle, other than `except`.
+    pub(super) fn slowest_lag(&mut self, vm_id: VmId, except: WorldId) -> u64 {
+        let group = &mut self.groups[vm_id];
+        if let Some(known) = group.slowest_ns {
+            return known;
+        }
+        let slowest = group
+            .vcpus
+            .iter()
+            .filter(|&world| world != except && self.worlds[world].state != State::Wait)
+            .map(|world| self.worlds[world].lag_ns)
+            .max()
+            .unwrap_or(0);
+        group.slowest_ns = Some(slowest);
+        slowest
+    }
+
+    /// A vCPU waits for a CPU: from now on the leads of its siblings are checked.
+    pub(super) fn watch_lag(&mut self, world_id: WorldId, clock: &mut Clock) {
+        let Some(Vcpu { vm, .. }) = self.worlds[world_id].vcpu() else {
+            return;
+        };
+        let group = &mut self.groups[vm];
+        if let Some(thresholds) = group.cosched
+            && group.vcpus.len() > 1
+            && !group.cosched_armed
+        {
+            group.cosched_armed = true;
+            clock.at(clock.now + thresholds.poll_ns, Event::Cosched(vm));
+        }
+    }
+
+    /// Stops vCPUs of a VM that lead too much, and starts those whose siblings have caught up.
+    pub fn on_cosched(&mut self, vm_id: VmId, guest: &mut impl Guest, clock: &mut Clock) {
+        let group = &mut self.groups[vm_id];
+        let thresholds = group.cosched.expect("only co-scheduled VMs are checked");
+        let (vcpus, now) = (group.vcpus, clock.now);
+        let states = self.worlds[vcpus].iter().map(|world| {
+            let held = matches!(world.state, State::Ready | State::CoStop) && !world.limited;
+            let lag_ns = world.lag_ns + if held { now - world.since } else { 0 };
+            match world.state {
+                State::Wait => Progress::Idle,
+                State::CoStop => Progress::Stopped { lag_ns },
+                State::Run | State::Ready => Progress::Eligible { lag_ns },
+            }
+        });
+        let mut decisions = std::mem::take(&mut self.decisions);
+        judge(states, thresholds, &mut decisions);
+        group.slowest_ns = None;
+        for &vcpu in &decisions.start {
+            self.enter(vcpus.at(vcpu), State::Ready, now);
+            self.place(vcpus.at(vcpu), guest, clock);
+        }
+        for &vcpu in &decisions.stop {
+            self.hold_back(vcpus.at(vcpu), State::CoStop, false, guest, clock);
+        }
+        self.decisions = decisions;
+        let is_held = |world: &World| world.state == State::CoStop || world.state == State::Ready && !world.limited;
+        if self.worlds[vcpus].iter().any(is_held) {
+            clock.at(now + thresholds.poll_ns, Event::Cosched(vm_id));
+        } else {
+            self.groups[vm_id].cosched_armed = false;
+        }
+    }
+}

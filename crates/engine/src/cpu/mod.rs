@@ -1,0 +1,34 @@
+//! Processors: which world runs on which logical CPU, at which speed, and what it is charged.
+//!
+//! A world is what a host's scheduler schedules: a vCPU, or a thread of the hypervisor or of storage. It carries its
+//! own work; whoever gave the work hears when it is done, and gives the next. Each decision is the scheduler's, a
+//! policy behind `CpuScheduler`; here is what follows from it.
+//!
+//! **Boundary.** [`Processors`] is told to wake worlds, to give them work, and of the events that it has put in the
+//! calendar. It knows no process and no I/O. What a guest does when one of its vCPUs begins to execute it asks of a
+//! [`Guest`](crate::vcpu::Guest).
+//! **Invariant.** A world is in one place at a time: on one logical CPU, in a ready queue of its scheduler, held back
+//! (co-stopped, limited, its host off) or asleep. Every nanosecond of it is in its account.
+//!
+//! | file | |
+//! |---|---|
+//! | `processors.rs` | hosts, worlds and groups of vCPUs: their state |
+//! | `dispatch.rs` | worlds become ready, start, stop and are charged |
+//! | `coscheduling.rs` | vCPUs that are too far ahead of their siblings |
+//! | `limits.rs` | CPU limits |
+//! | `balance.rs` | between threads, cores and nodes |
+//! | `memory.rs`, `bandwidth.rs` | where the memory of VMs is; how bandwidth is divided, and how pages move |
+//! | `power.rs` | hosts that fail and return |
+//! | `build.rs` | from a scenario to all of these |
+
+mod balance;
+mod bandwidth;
+mod build;
+mod coscheduling;
+mod dispatch;
+mod limits;
+mod memory;
+mod power;
+mod processors;
+
+pub use processors::{Due, Kind, Processors};

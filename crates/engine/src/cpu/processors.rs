@@ -1,0 +1,310 @@
+//! Hosts, worlds and groups of vCPUs: the state of processors, what others may read and set of it.
+
+use super::memory::{HostMemory, VmMemory};
+use crate::ids::{ControllerId, HostId, PoolId, Span, Table, VmId, WorldId};
+use crate::vcpu::{Next, Vcpu, Work};
+use hypertwin_kernel::{EventId, Nanos, TimeAverage};
+use hypertwin_models::accounting::{Account, ProcessorTime, State};
+use hypertwin_models::coscheduling::Decisions;
+use hypertwin_models::scheduler::{CoschedulingThresholds, CpuScheduler};
+use hypertwin_models::topology::{self, Occupancy};
+
+/// One logical CPU.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cpu {
+    /// The running world; only meaningful while the occupancy says that one runs.
+    pub(super) world: WorldId,
+    /// Until when its time is accounted.
+    pub(super) since: Nanos,
+    /// When the world's slice ends.
+    pub(super) slice_end: Nanos,
+    /// Interrupt time that still has to be served before the world goes on.
+    pub(super) interrupt_ns: u64,
+    /// Speed that memory leaves its vCPU, over the speed with all memory local and enough of its bandwidth.
+    pub(super) memory_speed: f64,
+    /// Whether memory bandwidth matters to its vCPU.
+    pub(super) draws: bool,
+    pub(super) event: Option<EventId>,
+    /// Busy time since measuring began.
+    pub(super) time: ProcessorTime,
+}
+
+/// A host.
+pub struct Host {
+    pub name: String,
+    pub scheduler: Box<dyn CpuScheduler>,
+    pub occupancy: Occupancy,
+    pub(super) cpus: Vec<Cpu>,
+    /// Its worlds, in the order in which the scheduler numbers them.
+    pub(super) worlds: Vec<WorldId>,
+    pub memory: HostMemory,
+    /// vCPUs at home on each node at power-on.
+    pub(super) committed: Vec<f64>,
+    pub(super) smt_yield: f64,
+    /// Running clock over nominal clock.
+    pub clock_ratio: f64,
+    pub nominal_mhz: f64,
+    /// Rate at which a world is charged while its sibling is busy.
+    pub(super) shared_charge: f64,
+    pub count: HostCounters,
+    /// Worlds in a ready queue.
+    pub(super) queued: usize,
+    /// Groups that the scheduler knows.
+    pub(super) groups: usize,
+    pub(super) balancing_threads: bool,
+    pub(super) balancing_host: bool,
+}
+
+/// Whether a world's host is off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Power {
+    On,
+    /// Off; and whether it will have something to do.
+    Off {
+        wants_to_run: bool,
+    },
+}
+
+/// Interval at which CPU limits are checked, and checks in one period of the budget (100 ms).
+pub const CHECK_NS: u64 = 1_000_000;
+pub const CHECKS_PER_PERIOD: u32 = 100;
+
+/// The CPU limit of a VM.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// Budget per period, in core-nanoseconds at nominal clock.
+    pub quota_ns: f64,
+    /// What is left; negative after overrun, which the next period pays.
+    pub left_ns: f64,
+    pub checks: u32,
+}
+
+impl Limit {
+    /// A limit to so many cores at nominal clock.
+    pub fn new(cores: f64) -> Self {
+        let quota_ns = cores * (CHECK_NS as f64 * f64::from(CHECKS_PER_PERIOD));
+        Self {
+            quota_ns,
+            left_ns: quota_ns,
+            checks: 0,
+        }
+    }
+}
+
+/// What is counted of a host since measuring began, beside what its logical CPUs and its memory count.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HostCounters {
+    /// Interrupts that were served on idle logical CPUs.
+    pub idle_interrupts: ProcessorTime,
+    /// Charged time of the hypervisor's interrupts.
+    pub system_ns: f64,
+}
+
+/// Who gives a world its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Vcpu(Vcpu),
+    /// Works for the I/Os of a VM that has no virtual disks.
+    Helper {
+        vm: VmId,
+        index: usize,
+    },
+    Controller(ControllerId),
+    /// Serves devices of a pool.
+    Service {
+        pool: PoolId,
+        thread: usize,
+    },
+}
+
+/// A schedulable entity.
+pub struct World {
+    pub host: HostId,
+    /// Its number on its host.
+    pub local: topology::WorldId,
+    pub kind: Kind,
+    pub(super) power: Power,
+    pub state: State,
+    pub since: Nanos,
+    pub account: Account,
+    /// Its logical CPU, now or last.
+    pub cpu: usize,
+    /// Held back by a CPU limit.
+    pub limited: bool,
+    /// The scheduler has not been told yet that it woke.
+    pub(super) asleep: bool,
+    /// Ready because it just woke from idle.
+    pub(super) waking: bool,
+    /// Ready and co-stop time before `since`, for co-scheduling.
+    pub(super) lag_ns: u64,
+    /// Work that is left, in nanoseconds alone on a core: at nominal clock, or at the reference clock of a guest's
+    /// workload.
+    pub work_ns: f64,
+    /// Work per time: alone on a core, and with a busy sibling.
+    pub(super) speed: [f64; 2],
+    /// Run time that is left to the work until the guest gives its vCPU to another process; and whether one waits for
+    /// it.
+    pub(super) slice_ns: u64,
+    pub(super) contended: bool,
+    /// Time that it was busy or wanted to be when the host was last balanced.
+    pub(super) balanced_ns: u64,
+}
+
+impl World {
+    /// The vCPU that it is; `None` for a world of the hypervisor or of storage.
+    pub fn vcpu(&self) -> Option<Vcpu> {
+        match self.kind {
+            Kind::Vcpu(vcpu) => Some(vcpu),
+            Kind::Helper { .. } | Kind::Controller(_) | Kind::Service { .. } => None,
+        }
+    }
+}
+
+/// The vCPUs of a VM, and what belongs to all of them.
+pub struct VcpuGroup {
+    pub host: HostId,
+    pub vcpus: Span<WorldId>,
+    /// Worlds of the hypervisor that work for the VM.
+    pub helpers: Span<WorldId>,
+    pub memory: VmMemory,
+    pub(super) limit: Option<Limit>,
+    pub(super) throttled: bool,
+    pub(super) cosched: Option<CoschedulingThresholds>,
+    pub(super) cosched_armed: bool,
+    /// Largest lag of the vCPUs that are not idle, where one that wakes joins; `None`: to be found.
+    pub(super) slowest_ns: Option<u64>,
+    pub count: GroupCounters,
+    /// Fraction of the memory that is on the home nodes of its clients.
+    pub local: TimeAverage,
+}
+
+/// What is counted of the vCPUs of a VM since measuring began, beside the accounts of their worlds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GroupCounters {
+    /// Charged time of interrupts for the VM.
+    pub system_ns: f64,
+    /// Bytes that crossed memory: the own node's, and another's.
+    pub traffic: [f64; 2],
+}
+
+/// What is due on a logical CPU.
+pub enum Due {
+    /// The work of its world is done.
+    Work,
+    /// The guest's slice on its vCPU is over.
+    GuestSlice(Vcpu),
+    /// Its own slice is over, or nothing is.
+    Slice,
+}
+
+/// The processors of all hosts.
+pub struct Processors {
+    pub(super) hosts: Table<HostId, Host>,
+    pub(super) worlds: Table<WorldId, World>,
+    pub(super) groups: Table<VmId, VcpuGroup>,
+    /// Kept between co-scheduling checks, so that they allocate nothing.
+    pub(super) decisions: Decisions,
+    /// Whether any VM draws so much memory bandwidth that it matters.
+    pub bandwidth_matters: bool,
+}
+
+impl Host {
+    /// Busy time of all its processors.
+    pub fn time(&self) -> ProcessorTime {
+        self.cpus.iter().fold(self.count.idle_interrupts, |mut sum, cpu| {
+            sum.threads_ns += cpu.time.threads_ns;
+            sum.core_halves_ns += cpu.time.core_halves_ns;
+            sum
+        })
+    }
+
+    /// Busy time of each logical CPU.
+    pub fn cpu_times(&self) -> impl Iterator<Item = ProcessorTime> {
+        self.cpus.iter().map(|cpu| cpu.time)
+    }
+}
+
+impl Processors {
+    pub fn hosts(&self) -> &Table<HostId, Host> {
+        &self.hosts
+    }
+
+    pub fn worlds(&self) -> &Table<WorldId, World> {
+        &self.worlds
+    }
+
+    pub fn groups(&self) -> &Table<VmId, VcpuGroup> {
+        &self.groups
+    }
+
+    pub(super) fn world_of(&self, vcpu: Vcpu) -> WorldId {
+        self.groups[vcpu.vm].vcpus.at(vcpu.index)
+    }
+
+    /// Whether a vCPU has to wait for a logical CPU, so that its interrupts wait too.
+    pub fn is_held(&self, vcpu: Vcpu) -> bool {
+        matches!(self.worlds[self.world_of(vcpu)].state, State::Ready | State::CoStop)
+    }
+
+    // ---- work
+
+    /// What a world has to do from now on.
+    pub fn give(&mut self, world: WorldId, work_ns: f64) {
+        self.worlds[world].work_ns = work_ns;
+    }
+
+    /// What a vCPU has to do from now on.
+    pub fn switch(&mut self, vcpu: Vcpu, work: Work) {
+        let world = self.world_of(vcpu);
+        let world = &mut self.worlds[world];
+        world.work_ns = work.work_ns;
+        world.slice_ns = work.slice_ns;
+        world.contended = work.contended;
+    }
+
+    /// A vCPU goes on as its guest says; whether it does.
+    pub fn go_on_with(&mut self, vcpu: Vcpu, next: Next) -> bool {
+        match next {
+            Next::Idle => return false,
+            Next::Switch(work) => self.switch(vcpu, work),
+            Next::Pull { work, from, contended } => {
+                let other = self.world_of(Vcpu { index: from, ..vcpu });
+                self.worlds[other].contended = contended;
+                self.switch(vcpu, work);
+            }
+        }
+        true
+    }
+
+    // ---- measuring
+
+    /// Ends the time that every world has spent in its state.
+    pub fn close_all(&mut self, now: Nanos) {
+        for world in self.worlds.ids() {
+            self.close(world, now);
+        }
+    }
+
+    /// Charged time of some worlds.
+    pub fn used_ns(&self, worlds: Span<WorldId>) -> f64 {
+        self.worlds[worlds].iter().map(|world| world.account.used_ns).sum()
+    }
+
+    /// Measures from now.
+    pub fn reset(&mut self, now: Nanos) {
+        self.close_all(now);
+        for world in self.worlds.iter_mut() {
+            world.account = Account::default();
+            world.balanced_ns = 0;
+        }
+        for host in self.hosts.iter_mut() {
+            host.count = HostCounters::default();
+            host.cpus.iter_mut().for_each(|cpu| cpu.time = ProcessorTime::default());
+            host.memory.reset();
+        }
+        for group in self.groups.iter_mut() {
+            group.count = GroupCounters::default();
+            group.local.reset(now);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! From a scenario to guests and their processes.
+
+use super::guests::{Arrivals, Counters, Guests, Helpers, Measured, Process, Streams, Vm};
+use super::load::{next_gap_ns, sessions};
+use super::parallel::Parallel;
+use crate::clock::{Clock, Event};
+use crate::ids::{ProcessId, Span, Table, VmId, WorldId};
+use crate::plan::VmPlan;
+use hypertwin_cluster::Service;
+use hypertwin_kernel::{Draw, Histogram, TimeAverage};
+use hypertwin_models::guest_system::GuestSystem;
+use std::collections::VecDeque;
+
+fn nanos(service: &Service) -> f64 {
+    service.mean.nanos() as f64
+}
+
+impl Guests {
+    /// No VMs yet, of so many groups.
+    pub fn new(groups: usize) -> Self {
+        Self {
+            vms: Table::new(),
+            processes: Table::new(),
+            distributions: vec![Histogram::new(); groups],
+        }
+    }
+
+    /// Makes the guest of a VM and sets it going; returns its first process.
+    pub fn add_vm(&mut self, plan: &VmPlan, helpers: Span<WorldId>, clock: &mut Clock) -> ProcessId {
+        let (arrivals, sessions) = arrivals(plan);
+        let vm = vm(plan, arrivals, sessions, helpers);
+        self.vms.push(vm);
+        let first = self.processes.next_id();
+        for session in 0..sessions {
+            let process = self.processes.push(Process::new(plan.vm, session, plan.vcpus()));
+            let vm = &mut self.vms[plan.vm];
+            let start = match &vm.arrivals {
+                Arrivals::Closed { think, .. } => think.sample(&mut vm.streams.source),
+                Arrivals::Open { .. } | Arrivals::Parallel(_) | Arrivals::Io => 0,
+            };
+            clock.at(start, Event::Process(process));
+        }
+        self.start_load(plan.vm, clock);
+        first
+    }
+
+    fn start_load(&mut self, id: VmId, clock: &mut Clock) {
+        let vm = &mut self.vms[id];
+        if let Arrivals::Open { gap, rate_factor } = &vm.arrivals
+            && *rate_factor > 0.0
+        {
+            let first = next_gap_ns(gap, *rate_factor, &mut vm.streams.source);
+            clock.at(first, Event::Arrival(id));
+        }
+        for (step, (at, _)) in vm.steps.iter().enumerate() {
+            let step = step as u32;
+            clock.at(*at, Event::LoadStep { vm: id, step });
+        }
+    }
+}
+
+/// Where the transactions of a VM come from, and how many processes it begins with.
+fn arrivals(plan: &VmPlan) -> (Arrivals, u32) {
+    use hypertwin_cluster::Arrivals as Spec;
+    let spec = plan.spec;
+    match &plan.workload.arrivals {
+        Spec::Closed { population, think } => {
+            let arrivals = Arrivals::Closed {
+                think: Draw::new(nanos(think), think.cv),
+                population: *population,
+                active: sessions(*population, spec.load),
+            };
+            (arrivals, sessions(*population, spec.peak_load()))
+        }
+        Spec::Open { rate, cv } => {
+            let arrivals = Arrivals::Open {
+                gap: Draw::new(1e9 / rate.per_second(), *cv),
+                rate_factor: spec.load,
+            };
+            (arrivals, 0)
+        }
+        Spec::Parallel { parts } => {
+            let parallel = Parallel::new(*parts, &plan.numa.vpds, plan.workload.bursts);
+            (Arrivals::Parallel(parallel), spec.vcpus)
+        }
+        Spec::Io { workers, .. } => (Arrivals::Io, workers.unwrap_or(spec.vcpus)),
+    }
+}
+
+fn vm(plan: &VmPlan, arrivals: Arrivals, sessions: u32, helpers: Span<WorldId>) -> Vm {
+    let (spec, workload, overhead) = (plan.spec, plan.workload, &plan.host_spec.overhead);
+    let bursts = f64::from(workload.bursts);
+    // With an array or a pool the I/Os go down its path instead, and their work with them.
+    let plain_ios = if spec.has_disks() { 0.0 } else { workload.ios };
+    let io_work_ns = plain_ios / bursts * overhead.cpu_per_io.nanos() as f64;
+    let interrupt_share = overhead.interrupt_share_pct / 100.0;
+    // Of a parallel transaction each vCPU does its part.
+    let processes = match arrivals {
+        Arrivals::Parallel(_) => f64::from(spec.vcpus),
+        Arrivals::Closed { .. } | Arrivals::Open { .. } | Arrivals::Io => 1.0,
+    };
+    let steps = spec.load_steps.iter();
+    Vm {
+        name: plan.name.to_owned(),
+        group: plan.group,
+        host: plan.host,
+        vcpus: plan.vcpus(),
+        system: GuestSystem::new(plan.vcpus()),
+        time_slice_ns: spec.guest.time_slice.nanos(),
+        pending: vec![Vec::new(); plan.vcpus()],
+        arrivals,
+        load: spec.load,
+        steps: steps.map(|step| (step.at.nanos(), step.factor)).collect(),
+        streams: Streams {
+            cpu: plan.stream("cpu"),
+            delay: plan.stream("delay"),
+            source: plan.stream("source"),
+        },
+        bursts: workload.bursts,
+        cpu_burst: Draw::new(nanos(&workload.cpu) / bursts / processes, workload.cpu.cv),
+        delay: Draw::new(nanos(&workload.delay) / bursts, workload.delay.cv),
+        ios_per_burst: plain_ios / bursts,
+        helper_work_ns: io_work_ns * (1.0 - interrupt_share),
+        helper_activity: overhead.activity_pct / 100.0,
+        interrupt_ns: io_work_ns * interrupt_share,
+        helpers: Helpers {
+            worlds: helpers,
+            current: vec![None; helpers.len()],
+            idle: (0..helpers.len()).rev().collect(),
+            requests: VecDeque::new(),
+        },
+        parked: Vec::new(),
+        free: Vec::new(),
+        sessions,
+        in_progress: 0,
+        work_begun_ns: 0.0,
+        measured: Measured {
+            runnable: TimeAverage::new(),
+            distribution: plan.keep_distribution.then(Histogram::new),
+            count: Counters::default(),
+        },
+    }
+}

@@ -1,0 +1,225 @@
+//! VMs and their processes: the state of guests, and what is measured of them.
+
+use super::parallel::Parallel;
+use crate::ids::{HostId, ProcessId, Span, Table, VmId, WorldId};
+use crate::responses::Responses;
+use crate::vcpu::{Next, Vcpu};
+use hypertwin_kernel::{Draw, Histogram, Nanos, Stream, TimeAverage};
+use hypertwin_models::guest_system::GuestSystem;
+use std::collections::VecDeque;
+
+/// The guests of all VMs.
+pub struct Guests {
+    pub(super) vms: Table<VmId, Vm>,
+    pub(super) processes: Table<ProcessId, Process>,
+    /// Per group: response times of VMs that keep no distribution of their own.
+    pub(super) distributions: Vec<Histogram>,
+}
+
+/// A VM.
+pub struct Vm {
+    pub name: String,
+    pub group: usize,
+    pub host: HostId,
+    pub vcpus: usize,
+    pub(super) system: GuestSystem,
+    pub(super) time_slice_ns: u64,
+    /// Per vCPU: processes whose wake-up interrupt waits until it executes again.
+    pub(super) pending: Vec<Vec<ProcessId>>,
+    pub(super) arrivals: Arrivals,
+    pub(super) load: f64,
+    pub(super) steps: Vec<(Nanos, f64)>,
+    pub(super) streams: Streams,
+    pub(super) bursts: u32,
+    pub(super) cpu_burst: Draw,
+    pub(super) delay: Draw,
+    /// I/Os of one burst, helper work for them, and interrupt time for them.
+    pub(super) ios_per_burst: f64,
+    pub(super) helper_work_ns: f64,
+    pub(super) helper_activity: f64,
+    pub(super) interrupt_ns: f64,
+    pub(super) helpers: Helpers,
+    /// Processes of a closed population that the load has switched off.
+    pub(super) parked: Vec<ProcessId>,
+    /// Processes of an open workload that are free for the next arrival.
+    pub(super) free: Vec<ProcessId>,
+    /// Processes made so far.
+    pub(super) sessions: u32,
+    pub(super) in_progress: usize,
+    /// Work of all CPU bursts begun so far, in nanoseconds alone on a core at the reference clock.
+    pub(super) work_begun_ns: f64,
+    pub measured: Measured,
+}
+
+/// Where the transactions of a VM come from.
+pub enum Arrivals {
+    /// All its vCPUs work on one transaction after another.
+    Parallel(Parallel),
+    /// Sessions that think between transactions; those from number `active` on are switched off.
+    Closed { think: Draw, population: u32, active: u32 },
+    /// Whoever comes; `rate_factor` times as often as the workload says.
+    Open { gap: Draw, rate_factor: f64 },
+    /// Workers that keep I/Os outstanding.
+    Io,
+}
+
+pub(super) struct Streams {
+    pub(super) cpu: Stream,
+    pub(super) delay: Stream,
+    pub(super) source: Stream,
+}
+
+/// Worlds of the hypervisor that work for a VM's processes after their CPU bursts.
+pub(super) struct Helpers {
+    pub(super) worlds: Span<WorldId>,
+    /// The process that each works for.
+    pub(super) current: Vec<Option<ProcessId>>,
+    pub(super) idle: Vec<usize>,
+    pub(super) requests: VecDeque<Request>,
+}
+
+/// Work that a helper world does for a process: the process's delay begins when it is done.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    pub(super) process: ProcessId,
+    pub(super) work_ns: f64,
+}
+
+/// What is measured of one VM.
+pub struct Measured {
+    pub runnable: TimeAverage,
+    /// Distribution of response times; `None` in scenarios of very many VMs, where only groups keep one.
+    pub distribution: Option<Histogram>,
+    pub count: Counters,
+}
+
+/// What is counted of one VM since measuring began.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counters {
+    pub responses: Responses,
+    /// I/Os of a VM without virtual disks.
+    pub ios: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    Think,
+    Compute,
+    Delay,
+}
+
+/// A session of a closed workload, one transaction of an open one, or a worker of a generator.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Process {
+    pub(super) vm: VmId,
+    pub(super) phase: Phase,
+    pub(super) bursts_left: u32,
+    /// Its vCPU, now or last.
+    pub(super) vcpu: u32,
+    pub(super) started: Nanos,
+    /// Work left of this burst, in nanoseconds alone on a core at the reference clock; while it is the current process
+    /// of its vCPU, the vCPU's world has it instead.
+    pub(super) remaining_ns: f64,
+    /// Work of the whole burst.
+    pub(super) burst_ns: f64,
+    /// Its number in its VM.
+    pub(super) session: u32,
+}
+
+impl Guests {
+    pub fn vms(&self) -> &Table<VmId, Vm> {
+        &self.vms
+    }
+
+    /// The VM and vCPU that a process is on, now or last.
+    pub fn vcpu_of(&self, process: ProcessId) -> Vcpu {
+        let Process { vm, vcpu, .. } = self.processes[process];
+        let index = vcpu as usize;
+        Vcpu { vm, index }
+    }
+
+    /// The number of a process in its VM.
+    pub fn session(&self, process: ProcessId) -> u32 {
+        self.processes[process].session
+    }
+
+    /// A transaction of a VM took `response_ns`.
+    pub fn record_response(&mut self, vm: VmId, response_ns: Nanos) {
+        let vm = &mut self.vms[vm];
+        match &mut vm.measured.distribution {
+            Some(distribution) => distribution.record(response_ns),
+            None => self.distributions[vm.group].record(response_ns),
+        }
+        vm.measured.count.responses.add(response_ns);
+    }
+
+    /// CPU work of a VM, in nanoseconds alone on a core at the reference clock: begun so far, and of that not done yet.
+    /// `current` says what is left to a vCPU.
+    pub fn work(&self, vm: VmId, current: impl Fn(Vcpu) -> f64) -> (f64, f64) {
+        let computing = self.processes.ids().filter(|&id| {
+            let process = &self.processes[id];
+            process.vm == vm && process.phase == Phase::Compute
+        });
+        let left = computing.map(|id| {
+            let vcpu = self.vcpu_of(id);
+            match self.current(vcpu) == Some(id) {
+                true => current(vcpu),
+                false => self.processes[id].remaining_ns,
+            }
+        });
+        (self.vms[vm].work_begun_ns, left.sum())
+    }
+
+    /// Per group: response times of VMs that keep no distribution of their own.
+    pub fn take_distributions(&mut self) -> Vec<Histogram> {
+        std::mem::take(&mut self.distributions)
+    }
+
+    /// Measures from now.
+    pub fn reset(&mut self, now: Nanos) {
+        self.distributions.iter_mut().for_each(Histogram::reset);
+        for vm in self.vms.iter_mut() {
+            let Measured {
+                runnable,
+                distribution,
+                count,
+            } = &mut vm.measured;
+            runnable.reset(now);
+            distribution.iter_mut().for_each(Histogram::reset);
+            *count = Counters::default();
+        }
+    }
+}
+
+impl Vm {
+    /// Processes in progress by the count of their arrivals, and runnable by the guest's.
+    pub fn processes(&self) -> (usize, usize) {
+        let pending: usize = self.pending.iter().map(Vec::len).sum();
+        (self.in_progress, self.system.runnable() + pending)
+    }
+
+    /// vCPUs that the guest sees busy.
+    pub fn busy(&self) -> usize {
+        self.system.busy()
+    }
+}
+
+/// What follows when the timer of a process ends.
+#[derive(Clone, Copy, Debug)]
+pub enum Timer {
+    /// Nothing beyond the guest.
+    Nothing,
+    /// A worker of a generator looks for an I/O.
+    Worker,
+    /// Its delay is over.
+    DelayOver,
+}
+
+/// What follows when the CPU burst of a process ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended {
+    /// What its vCPU does.
+    pub next: Next,
+    /// The process, if its I/Os or its delay begin at once.
+    pub delayed: Option<ProcessId>,
+}

@@ -1,0 +1,149 @@
+//! What a process does: CPU bursts, requests to helper worlds, delays.
+
+use super::guests::{Arrivals, Ended, Guests, Helpers, Phase, Request, Timer};
+use crate::clock::{Clock, Event};
+use crate::ids::{ProcessId, VmId};
+use crate::vcpu::Vcpu;
+
+impl Guests {
+    /// The think time or delay of `process` ends.
+    pub fn on_timer(&mut self, process: ProcessId, clock: &mut Clock) -> Timer {
+        match self.processes[process].phase {
+            Phase::Think => self.begin_transaction(process, clock),
+            Phase::Delay => Timer::DelayOver,
+            Phase::Compute => unreachable!("a computing process has no timer"),
+        }
+    }
+
+    /// A worker of a generator has an I/O to handle, which costs `io_ns` beside the work of the workload itself.
+    pub fn start_worker(&mut self, process: ProcessId, io_ns: f64, clock: &mut Clock) {
+        self.vms[self.processes[process].vm].in_progress += 1;
+        self.draw_burst(process, io_ns);
+        clock.wake(process);
+    }
+
+    pub(super) fn begin_burst(&mut self, process: ProcessId, clock: &mut Clock) {
+        self.draw_burst(process, 0.0);
+        clock.wake(process);
+    }
+
+    /// The next CPU burst of `process` begins: how long it is.
+    fn draw_burst(&mut self, process: ProcessId, io_ns: f64) -> f64 {
+        let process = &mut self.processes[process];
+        let vm = &mut self.vms[process.vm];
+        let burst_ns = io_ns + vm.cpu_burst.sample(&mut vm.streams.cpu) as f64;
+        process.phase = Phase::Compute;
+        process.burst_ns = burst_ns;
+        process.remaining_ns = burst_ns;
+        vm.work_begun_ns += burst_ns;
+        burst_ns
+    }
+
+    /// The process of a vCPU goes on with another burst at once: how long it is.
+    pub fn next_burst(&mut self, vcpu: Vcpu, io_ns: f64) -> f64 {
+        let process = self.current(vcpu).expect("a vCPU that runs has a process");
+        self.draw_burst(process, io_ns)
+    }
+
+    /// The number of the worker that a vCPU executes, if its VM generates I/Os.
+    pub fn worker_on(&self, vcpu: Vcpu) -> Option<u32> {
+        match self.vms[vcpu.vm].arrivals {
+            Arrivals::Io => self.current(vcpu).map(|process| self.session(process)),
+            Arrivals::Closed { .. } | Arrivals::Open { .. } | Arrivals::Parallel(_) => None,
+        }
+    }
+
+    /// The CPU burst on a vCPU is over, and its process blocks.
+    pub fn end_burst(&mut self, vcpu: Vcpu, clock: &mut Clock) -> Ended {
+        let process = self.current(vcpu).expect("a vCPU that runs has a process");
+        let next = self.switch(vcpu);
+        let delayed = self.block(process, clock);
+        Ended { next, delayed }
+    }
+
+    /// `process` does not compute any more. Returns it if its I/Os or its delay begin at once.
+    fn block(&mut self, process: ProcessId, clock: &mut Clock) -> Option<ProcessId> {
+        let entry = &mut self.processes[process];
+        let vm = &mut self.vms[entry.vm];
+        vm.measured.runnable.add(clock.now, -1.0);
+        if let Arrivals::Io = vm.arrivals {
+            entry.phase = Phase::Think;
+            vm.in_progress -= 1;
+            return None;
+        }
+        entry.bursts_left -= 1;
+        entry.phase = Phase::Delay;
+        if let Arrivals::Parallel(_) = vm.arrivals {
+            self.join(process, clock);
+            return None;
+        }
+        let work_ns = vm.helper_work_ns + vm.helper_activity * entry.burst_ns;
+        if work_ns < 1.0 {
+            return Some(process);
+        }
+        vm.helpers.requests.push_back(Request { process, work_ns });
+        if let Some(helper) = vm.helpers.idle.pop()
+            && let Some(work_ns) = vm.helpers.next(helper)
+        {
+            clock.run(vm.helpers.worlds.at(helper), work_ns);
+        }
+        None
+    }
+
+    /// A helper world has done its work: for which process.
+    pub fn end_request(&mut self, vm: VmId, helper: usize) -> ProcessId {
+        let process = self.vms[vm].helpers.current[helper].take();
+        process.expect("a helper world works for a process")
+    }
+
+    /// A helper world takes the next request: its work for that, or `None` if it is idle.
+    pub fn next_request(&mut self, vm: VmId, helper: usize) -> Option<f64> {
+        self.vms[vm].helpers.next(helper)
+    }
+
+    /// The I/Os of `process` begin, or the delay that stands for them: those of which VM.
+    pub fn begin_ios(&mut self, process: ProcessId) -> VmId {
+        let id = self.processes[process].vm;
+        let vm = &mut self.vms[id];
+        vm.measured.count.ios += vm.ios_per_burst;
+        id
+    }
+
+    /// The device, lock or network delay of `process` begins; `true` if it is over at once.
+    pub fn begin_delay(&mut self, process: ProcessId, clock: &mut Clock) -> bool {
+        let vm = &mut self.vms[self.processes[process].vm];
+        let is_over = vm.delay.mean() <= 0.0;
+        if !is_over {
+            let time = clock.now + vm.delay.sample(&mut vm.streams.delay);
+            clock.at(time, Event::Process(process));
+        }
+        is_over
+    }
+
+    /// Interrupt time that the end of a delay costs the vCPU of `process`; `None` where it costs none.
+    pub fn interrupt_ns(&self, process: ProcessId) -> Option<f64> {
+        let interrupt_ns = self.vms[self.processes[process].vm].interrupt_ns;
+        (interrupt_ns >= 1.0).then_some(interrupt_ns)
+    }
+
+    /// The delay of `process` is over: its next burst begins, or its transaction ends.
+    pub fn end_delay(&mut self, process: ProcessId, clock: &mut Clock) {
+        if self.processes[process].bursts_left > 0 {
+            self.begin_burst(process, clock);
+        } else {
+            self.end_transaction(process, clock);
+        }
+    }
+}
+
+impl Helpers {
+    /// Gives a helper the next request, and returns its work; without one it is idle.
+    fn next(&mut self, helper: usize) -> Option<f64> {
+        let Some(request) = self.requests.pop_front() else {
+            self.idle.push(helper);
+            return None;
+        };
+        self.current[helper] = Some(request.process);
+        Some(request.work_ns)
+    }
+}

@@ -1,0 +1,47 @@
+//! Measuring: what a run counts becomes results, and the results of replications a report.
+//!
+//! Components count by themselves, each in structs that are replaced as a whole when measuring begins. [`Recorder`]
+//! reads them: for the totals of the run, for the timeline, and for the series of output analysis.
+//!
+//! **Boundary.** Sees all components by [`Observed`], and changes none.
+//! **Invariant.** A figure is the difference of two totals, or a total since measuring began.
+//!
+//! | file | |
+//! |---|---|
+//! | `recorder.rs` | totals, the timeline, series; the results of a run |
+//! | `vm_metrics.rs` | the metrics of a VM, one line each |
+//! | `results.rs` | the results of one replication, as plain data |
+//! | `stations.rs` | stations of the path to storage, and which of them limits |
+//! | `report.rs` | from replications to what is reported |
+//! | `samples.rs` | a run sample by sample, as its hosts' own instruments would show it |
+//! | `view.rs` | what a checker of invariants may see |
+
+mod recorder;
+mod report;
+mod results;
+mod samples;
+mod stations;
+mod view;
+mod vm_metrics;
+
+pub use recorder::Recorder;
+pub use report::{HostReport, PointReport, TimelineReport, aggregate};
+pub use results::{HostResult, HostTimeline, Replication, Timeline, VmTimeline};
+pub use samples::{DeviceSample, DiskSample, HostSample, Sample, Sampler, ServiceSample, VmSample, WorldSamples};
+pub use stations::{BottleneckReport, StationReport};
+pub use view::{View, WorldView};
+pub use vm_metrics::{IoResult, LatencyReport, ResponseReport, VmReport, VmResult};
+
+use crate::cpu::Processors;
+use crate::guest::Guests;
+use crate::storage::Storage;
+use hypertwin_kernel::Nanos;
+
+/// All components at one time, for reading.
+#[derive(Clone, Copy)]
+pub struct Observed<'s> {
+    pub now: Nanos,
+    pub cpu: &'s Processors,
+    pub guests: &'s Guests,
+    pub storage: &'s Storage,
+}

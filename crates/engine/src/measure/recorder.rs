@@ -1,0 +1,367 @@
+//! Measuring: totals of a window, the timeline, and the series that output analysis looks at.
+
+use super::results::{HostResult, HostTimeline, Replication, Timeline, VmTimeline};
+use super::vm_metrics::{Figures, IoResult, VmParts, VmResult};
+use super::{Observed, stations};
+use crate::clock::{Clock, Event};
+use crate::ids::{HostId, Id, Table, VmId};
+use crate::responses::Responses;
+use crate::storage::{Pool, PoolTimeline};
+use hypertwin_cluster::Scenario;
+use hypertwin_kernel::{Histogram, Nanos};
+use hypertwin_models::accounting::Account;
+
+/// Observations per sample of the timeline.
+const OBSERVATIONS_PER_SAMPLE: u64 = 10;
+
+/// Totals of one VM since measuring began: accounts summed over its vCPUs.
+#[derive(Clone, Copy, Debug, Default)]
+struct VmTotals {
+    account: Account,
+    runnable_ns: f64,
+    responses: Responses,
+}
+
+/// Totals of one host since measuring began.
+#[derive(Clone, Copy, Debug, Default)]
+struct HostTotals {
+    used_ns: f64,
+    overhead_ns: f64,
+    threads_ns: u64,
+}
+
+/// What was recorded so far, and where the current intervals began.
+pub struct Recorder {
+    groups: Vec<String>,
+    units: Vec<(String, f64)>,
+    calibrated_on: Option<String>,
+    sample_ns: Nanos,
+    observe_ns: Nanos,
+    measuring_since: Option<Nanos>,
+    pub timeline: Timeline,
+    vms_at_sample: Table<VmId, VmTotals>,
+    hosts_at_sample: Table<HostId, HostTotals>,
+    vms_at_observation: Table<VmId, VmTotals>,
+    /// Per VM: the highest guest CPU of any observation, in per cent.
+    peaks: Vec<f64>,
+    /// Per group and observation: guest CPU, throughput, mean response time.
+    observations: Vec<[Vec<f64>; 3]>,
+}
+
+impl Recorder {
+    pub fn new(scenario: &Scenario) -> Self {
+        let sample_ns = scenario.run.sample_interval.min(scenario.run.duration).nanos().max(1);
+        Self {
+            groups: scenario.vms.keys().cloned().collect(),
+            units: scenario
+                .vms
+                .values()
+                .map(|vm| {
+                    let workload = &scenario.workloads[&vm.workload];
+                    (workload.unit.clone(), workload.units_per_transaction)
+                })
+                .collect(),
+            calibrated_on: scenario.calibrated_on.clone(),
+            sample_ns,
+            observe_ns: (sample_ns / OBSERVATIONS_PER_SAMPLE).max(1),
+            measuring_since: None,
+            timeline: Timeline::default(),
+            vms_at_sample: Table::new(),
+            hosts_at_sample: Table::new(),
+            vms_at_observation: Table::new(),
+            peaks: Vec::new(),
+            observations: Vec::new(),
+        }
+    }
+}
+
+/// What the guest takes for its CPU usage, as a fraction: time in which its vCPU was not idle, as far as it can tell.
+pub fn guest_cpu(account: &Account) -> f64 {
+    let busy = (account.run_ns + account.ready_ns + account.costop_ns - account.wakeup_ns) as f64;
+    busy / (account.total_ns() as f64).max(1.0)
+}
+
+fn add(sum: &mut Account, other: &Account) {
+    sum.run_ns += other.run_ns;
+    sum.ready_ns += other.ready_ns;
+    sum.costop_ns += other.costop_ns;
+    sum.wait_ns += other.wait_ns;
+    sum.limited_ns += other.limited_ns;
+    sum.wakeup_ns += other.wakeup_ns;
+    sum.overlap_ns += other.overlap_ns;
+    sum.used_ns += other.used_ns;
+}
+
+pub fn difference(now: &Account, before: &Account) -> Account {
+    Account {
+        run_ns: now.run_ns - before.run_ns,
+        ready_ns: now.ready_ns - before.ready_ns,
+        costop_ns: now.costop_ns - before.costop_ns,
+        wait_ns: now.wait_ns - before.wait_ns,
+        limited_ns: now.limited_ns - before.limited_ns,
+        wakeup_ns: now.wakeup_ns - before.wakeup_ns,
+        overlap_ns: now.overlap_ns - before.overlap_ns,
+        used_ns: now.used_ns - before.used_ns,
+    }
+}
+
+/// The totals of a VM.
+fn vm_totals(observed: &Observed, id: VmId) -> VmTotals {
+    let (group, vm) = (&observed.cpu.groups()[id], &observed.guests.vms()[id]);
+    let mut account = Account::default();
+    for world in &observed.cpu.worlds()[group.vcpus] {
+        add(&mut account, &world.account);
+    }
+    VmTotals {
+        account,
+        runnable_ns: vm.measured.runnable.integral(observed.now),
+        responses: vm.measured.count.responses,
+    }
+}
+
+/// The totals of all hosts.
+fn host_totals(observed: &Observed) -> Table<HostId, HostTotals> {
+    let cpu = observed.cpu;
+    let hosts = cpu.hosts().iter().map(|host| HostTotals {
+        used_ns: host.count.system_ns,
+        overhead_ns: host.count.system_ns,
+        threads_ns: host.time().threads_ns,
+    });
+    let mut totals: Table<HostId, HostTotals> = hosts.collect();
+    for group in cpu.groups().iter() {
+        let helpers = cpu.used_ns(group.helpers);
+        totals[group.host].used_ns += cpu.used_ns(group.vcpus) + helpers;
+        totals[group.host].overhead_ns += helpers;
+    }
+    for world in observed.storage.pools().iter().flat_map(Pool::worlds) {
+        let world = &cpu.worlds()[world];
+        totals[world.host].used_ns += world.account.used_ns;
+        totals[world.host].overhead_ns += world.account.used_ns;
+    }
+    totals
+}
+
+impl Recorder {
+    /// Begins to measure, or adds a sample or an observation.
+    pub fn on(&mut self, event: Event, observed: Observed, clock: &mut Clock) {
+        let interval_ns = match event {
+            Event::StartMeasuring => {
+                self.start(&observed);
+                clock.measure_at(clock.now + self.observe_ns, Event::Observe);
+                clock.measure_at(clock.now + self.sample_ns, Event::Sample);
+                return;
+            }
+            Event::Sample => {
+                self.sample(&observed);
+                self.sample_ns
+            }
+            Event::Observe => {
+                self.observe(&observed);
+                self.observe_ns
+            }
+            _ => unreachable!("nothing else is measured"),
+        };
+        let next = clock.now + interval_ns;
+        if next <= clock.end {
+            clock.measure_at(next, event);
+        }
+    }
+
+    fn start(&mut self, observed: &Observed) {
+        let (hosts, vms) = (observed.cpu.hosts().len(), observed.guests.vms().len());
+        self.measuring_since = Some(observed.now);
+        self.vms_at_sample = vec![VmTotals::default(); vms].into();
+        self.vms_at_observation = vec![VmTotals::default(); vms].into();
+        self.hosts_at_sample = vec![HostTotals::default(); hosts].into();
+        self.peaks = vec![0.0; vms];
+        self.observations = vec![Default::default(); self.groups.len()];
+        self.timeline = Timeline {
+            interval_s: self.sample_ns as f64 / 1e9,
+            time_s: Vec::new(),
+            hosts: vec![HostTimeline::default(); hosts],
+            vms: vec![VmTimeline::default(); vms],
+            pools: vec![PoolTimeline::default(); observed.storage.pools().len()],
+        };
+    }
+
+    fn observe(&mut self, observed: &Observed) {
+        let interval_s = self.observe_ns as f64 / 1e9;
+        let mut sums = vec![(0.0, 0usize, Responses::default()); self.groups.len()];
+        for id in observed.guests.vms().ids() {
+            let totals = vm_totals(observed, id);
+            let before = std::mem::replace(&mut self.vms_at_observation[id], totals);
+            let cpu = 100.0 * guest_cpu(&difference(&totals.account, &before.account));
+            let peak = &mut self.peaks[id.index()];
+            *peak = peak.max(cpu);
+            let responses = totals.responses.since(&before.responses);
+            let sum = &mut sums[observed.guests.vms()[id].group];
+            sum.0 += cpu;
+            sum.1 += 1;
+            sum.2.sum_ns += responses.sum_ns;
+            sum.2.count += responses.count;
+        }
+        for (series, (cpu, count, responses)) in self.observations.iter_mut().zip(sums) {
+            if count > 0 {
+                series[0].push(cpu / count as f64);
+                series[1].push(responses.count as f64 / interval_s);
+                if responses.count > 0 {
+                    series[2].push(responses.mean_ms());
+                }
+            }
+        }
+    }
+
+    fn sample(&mut self, observed: &Observed) {
+        let interval_ns = self.sample_ns as f64;
+        let since = self.measuring_since.unwrap_or(0);
+        self.timeline.time_s.push((observed.now - since) as f64 / 1e9);
+        let totals = host_totals(observed);
+        for id in observed.cpu.hosts().ids() {
+            let totals = totals[id];
+            let before = std::mem::replace(&mut self.hosts_at_sample[id], totals);
+            let topology = observed.cpu.hosts()[id].occupancy.topology;
+            let line = &mut self.timeline.hosts[id.index()];
+            let used = (totals.used_ns - before.used_ns) / (interval_ns * topology.cores() as f64);
+            let busy = (totals.threads_ns - before.threads_ns) as f64 / (interval_ns * topology.cpus() as f64);
+            line.usage_pct.push((100.0 * used).min(100.0));
+            line.utilization_pct.push((100.0 * busy).min(100.0));
+        }
+        for id in observed.guests.vms().ids() {
+            let totals = vm_totals(observed, id);
+            let before = std::mem::replace(&mut self.vms_at_sample[id], totals);
+            let account = difference(&totals.account, &before.account);
+            let responses = totals.responses.since(&before.responses);
+            let vcpus = observed.guests.vms()[id].vcpus;
+            let percent = |ns: u64| 100.0 * ns as f64 / (interval_ns * vcpus as f64);
+            let line = &mut self.timeline.vms[id.index()];
+            line.guest_cpu_pct.push(100.0 * guest_cpu(&account));
+            line.run_pct.push(percent(account.run_ns));
+            line.ready_pct.push(percent(account.ready_ns));
+            line.costop_pct.push(percent(account.costop_ns));
+            line.run_queue
+                .push((totals.runnable_ns - before.runnable_ns) / interval_ns);
+            line.throughput_per_s.push(responses.count as f64 / interval_ns * 1e9);
+            line.response_ms_mean
+                .push((responses.count > 0).then(|| responses.mean_ms()));
+        }
+        for (pool, line) in observed.storage.pools().iter().zip(&mut self.timeline.pools) {
+            pool.sample(line);
+        }
+    }
+
+    /// The results, at the end of the run; `distributions` are those of the groups' response times and I/O latencies.
+    pub fn finish(self, observed: Observed, distributions: [Vec<Histogram>; 2], events: u64) -> Replication {
+        let since = self.measuring_since.unwrap_or(observed.now);
+        let duration_ns = (observed.now - since).max(1) as f64;
+        let vms: Vec<VmResult> = observed
+            .guests
+            .vms()
+            .ids()
+            .map(|id| self.vm(&observed, id, duration_ns))
+            .collect();
+        let [mut group_responses, mut group_io] = distributions;
+        for vm in &vms {
+            if let Some(response) = &vm.response {
+                group_responses[vm.group].merge(response);
+            }
+            if let Some(latency) = vm.io.as_ref().and_then(|io| io.latency.as_ref()) {
+                group_io[vm.group].merge(latency);
+            }
+        }
+        Replication {
+            hosts: hosts(&observed, duration_ns),
+            vms,
+            stations: stations::results(&observed, &self.groups, duration_ns),
+            pools: observed.storage.pool_results(observed.now, duration_ns),
+            groups: self.groups,
+            units: self.units.into_iter().map(|(unit, _)| unit).collect(),
+            group_responses,
+            group_io,
+            observations: self.observations,
+            observation_s: self.observe_ns as f64 / 1e9,
+            timeline: self.timeline,
+            warmup_s: since as f64 / 1e9,
+            duration_s: duration_ns / 1e9,
+            calibrated_on: self.calibrated_on,
+            events,
+        }
+    }
+
+    /// The results of a VM.
+    fn vm(&self, observed: &Observed, id: VmId, duration_ns: f64) -> VmResult {
+        let (group, vm) = (&observed.cpu.groups()[id], &observed.guests.vms()[id]);
+        let host = &observed.cpu.hosts()[group.host];
+        let (totals, io) = (vm_totals(observed, id), observed.storage.path().vm(id));
+        let figures = Figures {
+            account: totals.account,
+            vcpus: vm.vcpus,
+            duration_ns,
+            nominal_mhz: host.nominal_mhz,
+            clock_ratio: host.clock_ratio,
+            system_ns: group.count.system_ns,
+            guest_cpu: guest_cpu(&totals.account),
+            guest_cpu_peak_pct: self.peaks.get(id.index()).copied().unwrap_or(0.0),
+            runnable_ns: totals.runnable_ns,
+            responses: totals.responses.count,
+            units_per_transaction: self.units[vm.group].1,
+            ios: vm.measured.count.ios + io.map_or(0.0, |io| io.measured.latencies.count as f64),
+            memory_mb: group.memory.total_bytes() as f64 / (1 << 20) as f64,
+            local: group.local.mean(observed.now),
+            traffic: group.count.traffic,
+        };
+        let parts = VmParts {
+            name: vm.name.clone(),
+            group: vm.group,
+            response_mean_ms: totals.responses.mean_ms(),
+            virtual_nodes: group.memory.virtual_nodes(),
+            response: vm.measured.distribution.clone(),
+            io: io.map(|io| IoResult {
+                latency_mean_ms: io.measured.latencies.mean_ms(),
+                count: io.measured.latencies.count,
+                latency: io.measured.distribution.clone(),
+                mb_per_s: io.measured.bytes / duration_ns * 1e3,
+                cpu_cycles: (figures.used_ns() + observed.cpu.used_ns(group.helpers)) / 1e9 * host.nominal_mhz * 1e6,
+            }),
+        };
+        VmResult::new(parts, &figures)
+    }
+}
+
+/// The results of all hosts.
+fn hosts(observed: &Observed, duration_ns: f64) -> Vec<HostResult> {
+    let all = host_totals(observed);
+    // ready and co-stop time of all vCPUs, and their number
+    let mut held: Table<HostId, (u64, u64, usize)> = vec![(0, 0, 0); all.len()].into();
+    for group in observed.cpu.groups().iter() {
+        let sum = &mut held[group.host];
+        for vcpu in &observed.cpu.worlds()[group.vcpus] {
+            sum.0 += vcpu.account.ready_ns;
+            sum.1 += vcpu.account.costop_ns;
+            sum.2 += 1;
+        }
+    }
+    let host = |id: HostId| {
+        let (host, totals) = (&observed.cpu.hosts()[id], all[id]);
+        let (ready_ns, costop_ns, vcpus) = held[id];
+        let topology = host.occupancy.topology;
+        let cores_ns = duration_ns * topology.cores() as f64;
+        let vcpus_ns = duration_ns * vcpus.max(1) as f64;
+        let time = host.time();
+        HostResult {
+            name: host.name.clone(),
+            usage_pct: (100.0 * totals.used_ns / cores_ns).min(100.0),
+            utilization_pct: (100.0 * time.threads_ns as f64 / (duration_ns * topology.cpus() as f64)).min(100.0),
+            core_utilization_pct: (100.0 * time.cores_ns() / cores_ns).min(100.0),
+            overhead_pct: 100.0 * totals.overhead_ns / cores_ns,
+            ready_pct: 100.0 * ready_ns as f64 / vcpus_ns,
+            costop_pct: 100.0 * costop_ns as f64 / vcpus_ns,
+            memory_gb_per_s: host
+                .memory
+                .delivered()
+                .iter()
+                .map(|bytes| bytes / duration_ns)
+                .collect(),
+        }
+    };
+    observed.cpu.hosts().ids().map(host).collect()
+}

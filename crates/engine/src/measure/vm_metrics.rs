@@ -1,0 +1,244 @@
+//! The metrics of a VM. Each is one line of the table, and counted where it happens; docs/metrics.md describes it.
+//!
+//! A line names the metric, says whether a report on several VMs shows their mean or their total, names the half-width
+//! of the confidence interval where there is one (with the number of its series, for runs of one replication), and says
+//! how the metric follows from [`Figures`].
+
+use hypertwin_kernel::Histogram;
+use hypertwin_models::accounting::Account;
+use serde::Serialize;
+
+/// What was counted of one VM in one replication.
+pub struct Figures {
+    /// Sum over its vCPUs.
+    pub account: Account,
+    pub vcpus: usize,
+    pub duration_ns: f64,
+    /// Clock of the host's cores, and running clock over that.
+    pub nominal_mhz: f64,
+    pub clock_ratio: f64,
+    /// Charged time of interrupts for it.
+    pub system_ns: f64,
+    pub guest_cpu: f64,
+    pub guest_cpu_peak_pct: f64,
+    /// Integral of the runnable processes.
+    pub runnable_ns: f64,
+    pub responses: u64,
+    pub units_per_transaction: f64,
+    pub ios: f64,
+    pub memory_mb: f64,
+    /// Fraction of its memory that is local.
+    pub local: f64,
+    /// Bytes that crossed memory: the own node's, and another's.
+    pub traffic: [f64; 2],
+}
+
+impl Figures {
+    /// A time of its vCPUs, per vCPU.
+    fn percent(&self, ns: f64) -> f64 {
+        100.0 * ns / (self.duration_ns * self.vcpus as f64)
+    }
+
+    /// A time as clock of a core.
+    fn mhz(&self, ns: f64) -> f64 {
+        ns / self.duration_ns * self.nominal_mhz
+    }
+
+    /// Charged time.
+    pub fn used_ns(&self) -> f64 {
+        self.account.used_ns + self.system_ns
+    }
+
+    fn demand_ns(&self) -> f64 {
+        (self.account.run_ns + self.account.ready_ns + self.account.costop_ns) as f64
+    }
+
+    fn throughput_per_s(&self) -> f64 {
+        self.responses as f64 / self.duration_ns * 1e9
+    }
+}
+
+/// How a metric of several VMs is put together.
+#[derive(Clone, Copy, Debug)]
+pub enum Together {
+    Mean,
+    Total,
+}
+
+fn of(metric: fn(&Figures) -> f64, figures: &Figures) -> f64 {
+    metric(figures)
+}
+
+macro_rules! vm_metrics {
+    (
+        work { $($work:ident: $work_as:ident $(, $ci:ident $series:expr)? => $of_work:expr;)+ }
+        io { $($io:ident: $io_as:ident => $of_io:expr;)+ }
+        memory { $($memory:ident: $memory_as:ident => $of_memory:expr;)+ }
+    ) => {
+        /// What a replication measured of a VM. Percentages are per vCPU.
+        #[derive(Clone, Debug)]
+        #[allow(missing_docs, reason = "the metrics are defined once, in the catalogue that docs/metrics.md is made from")]
+        pub struct VmResult {
+            pub name: String,
+            pub group: usize,
+            pub vcpus: u32,
+            $(pub $work: f64,)+
+            pub response_mean_ms: f64,
+            pub response_count: u64,
+            $(pub $io: f64,)+
+            $(pub $memory: f64,)+
+            pub virtual_nodes: u32,
+            pub response: Option<Histogram>,
+            pub io: Option<IoResult>,
+        }
+
+        /// What was measured of a VM besides its metrics.
+        pub struct VmParts {
+            pub name: String,
+            pub group: usize,
+            pub response_mean_ms: f64,
+            pub virtual_nodes: u32,
+            pub response: Option<Histogram>,
+            pub io: Option<IoResult>,
+        }
+
+        impl VmResult {
+            pub(super) fn new(parts: VmParts, figures: &Figures) -> Self {
+                Self {
+                    name: parts.name,
+                    group: parts.group,
+                    vcpus: figures.vcpus as u32,
+                    $($work: of($of_work, figures),)+
+                    response_mean_ms: parts.response_mean_ms,
+                    response_count: figures.responses,
+                    $($io: of($of_io, figures),)+
+                    $($memory: of($of_memory, figures),)+
+                    virtual_nodes: parts.virtual_nodes,
+                    response: parts.response,
+                    io: parts.io,
+                }
+            }
+        }
+
+        /// A VM, or a group of them, in a [`PointReport`](super::PointReport).
+        #[derive(Clone, Debug, Default, Serialize)]
+        #[allow(missing_docs, reason = "as in `PointReport`")]
+        pub struct VmReport {
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub count: Option<usize>,
+            pub vcpus: u32,
+            $(
+                pub $work: f64,
+                $(pub $ci: Option<f64>,)?
+            )+
+            pub unit: String,
+            pub response_ms: ResponseReport,
+            pub response_count: u64,
+            $(pub $io: f64,)+
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub io_latency_ms: Option<LatencyReport>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub io_mb_per_s: Option<f64>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub io_cpu_cycles_per_io: Option<f64>,
+            $(pub $memory: f64,)+
+            pub virtual_nodes: u32,
+            pub outcomes: Vec<OutcomeReport>,
+        }
+
+        impl VmReport {
+            /// The metrics of some VMs, and nothing else; `mean` and `ci95` say how one is put together, the latter
+            /// with the number of its series.
+            pub(super) fn of_metrics(
+                mean: impl Fn(Together, fn(&VmResult) -> f64) -> f64,
+                ci95: impl Fn(Together, fn(&VmResult) -> f64, Option<usize>) -> Option<f64>,
+            ) -> Self {
+                Self {
+                    $(
+                        $work: mean(Together::$work_as, |vm| vm.$work),
+                        $($ci: ci95(Together::$work_as, |vm| vm.$work, $series),)?
+                    )+
+                    $($io: mean(Together::$io_as, |vm| vm.$io),)+
+                    $($memory: mean(Together::$memory_as, |vm| vm.$memory),)+
+                    ..Self::default()
+                }
+            }
+        }
+    };
+}
+
+vm_metrics! {
+    work {
+        run_pct: Mean => |vm| vm.percent(vm.account.run_ns as f64);
+        ready_pct: Mean, ready_pct_ci95 None => |vm| vm.percent(vm.account.ready_ns as f64);
+        costop_pct: Mean, costop_pct_ci95 None => |vm| vm.percent(vm.account.costop_ns as f64);
+        wait_pct: Mean => |vm| vm.percent(vm.account.wait_ns as f64);
+        limited_pct: Mean => |vm| vm.percent(vm.account.limited_ns as f64);
+        system_pct: Mean => |vm| vm.percent(vm.system_ns);
+        overlap_pct: Mean => |vm| vm.percent(vm.account.overlap_ns as f64);
+        used_pct: Mean => |vm| vm.percent(vm.used_ns());
+        used_mhz: Total => |vm| vm.mhz(vm.used_ns());
+        demand_pct: Mean => |vm| vm.percent(vm.demand_ns());
+        demand_mhz: Total => |vm| vm.mhz(vm.demand_ns() * vm.clock_ratio);
+        guest_cpu_pct: Mean, guest_cpu_pct_ci95 Some(0) => |vm| 100.0 * vm.guest_cpu;
+        guest_cpu_peak_pct: Mean => |vm| vm.guest_cpu_peak_pct;
+        run_queue: Mean => |vm| vm.runnable_ns / vm.duration_ns;
+        throughput_per_s: Total, throughput_per_s_ci95 Some(1) => |vm| vm.throughput_per_s();
+        throughput_units_per_s: Total => |vm| vm.throughput_per_s() * vm.units_per_transaction;
+    }
+    io {
+        iops: Total => |vm| vm.ios / vm.duration_ns * 1e9;
+    }
+    memory {
+        numa_local_pct: Mean => |vm| 100.0 * vm.local;
+        numa_local_mb: Total => |vm| vm.memory_mb * vm.local;
+        numa_remote_mb: Total => |vm| vm.memory_mb * (1.0 - vm.local);
+        memory_gb_per_s: Total => |vm| vm.traffic.iter().sum::<f64>() / vm.duration_ns;
+        memory_remote_gb_per_s: Total => |vm| vm.traffic[1] / vm.duration_ns;
+    }
+}
+
+/// What a replication measured of the I/Os of a VM that has an array.
+#[derive(Clone, Debug)]
+pub struct IoResult {
+    /// Mean latency, from the guest's driver to the interrupt.
+    pub latency_mean_ms: f64,
+    /// I/Os that came back.
+    pub count: u64,
+    /// Their latencies; `None` in scenarios of very many VMs.
+    pub latency: Option<Histogram>,
+    /// Payload.
+    pub mb_per_s: f64,
+    /// Cycles that the VM and what the hypervisor did for it took.
+    pub cpu_cycles: f64,
+}
+
+/// Response times in a [`VmReport`], in milliseconds; null where there are none.
+#[derive(Clone, Debug, Default, Serialize)]
+#[allow(missing_docs, reason = "as in `PointReport`")]
+pub struct ResponseReport {
+    pub mean: Option<f64>,
+    pub p50: Option<f64>,
+    pub p95: Option<f64>,
+    pub p99: Option<f64>,
+    pub max: Option<f64>,
+    pub ci95: Option<f64>,
+}
+
+/// Latencies of I/Os in a [`VmReport`], in milliseconds; null where there are none.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs, reason = "as in `PointReport`")]
+pub struct LatencyReport {
+    pub mean: Option<f64>,
+    pub p50: Option<f64>,
+    pub p95: Option<f64>,
+    pub p99: Option<f64>,
+}
+
+/// What some of the replications agree on, in a [`VmReport`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "as in `PointReport`")]
+pub struct OutcomeReport {
+    pub throughput_units_per_s: f64,
+    pub likelihood_pct: f64,
+}

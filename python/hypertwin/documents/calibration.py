@@ -1,0 +1,93 @@
+"""What `hypertwin calibrate` prints."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+
+class Parameter(TypedDict):
+    """A fitted parameter; values in `unit`, `interval` with 95 % confidence where the data bound it."""
+
+    path: str
+    unit: str
+    start: float
+    value: float
+    text: str
+    interval: list[float] | None
+    identified: bool
+    low: float
+    high: float
+    at_bound: bool
+
+
+class MetricErrors(TypedDict):
+    """Mean size of the errors of one metric, in per cent of what was measured; None without values."""
+
+    metric: str
+    unit: str
+    values: int
+    before_pct: float | None
+    fitted_pct: float | None
+    left_out_pct: float | None
+    held_out_pct: float | None
+
+
+class Value(TypedDict):
+    """A measured value beside the twin's, in `unit`; errors in per cent."""
+
+    row: int
+    name: str
+    set: dict[str, Any]
+    metric: str
+    unit: str
+    measured: float
+    measured_error: float | None
+    twin: float
+    twin_error: float | None
+    error: float
+    error_pct: float
+    before: float | None
+    before_error_pct: float | None
+    left_out: float | None
+    left_out_error_pct: float | None
+    held_out: bool
+
+
+class Inseparable(TypedDict):
+    """Parameters that the data cannot tell apart."""
+
+    parameters: list[str]
+    text: str
+
+
+class Correlated(TypedDict):
+    """Parameters that are hard to tell apart."""
+
+    parameters: list[str]
+    correlation: float
+
+
+class Calibration(TypedDict):
+    """Fitted parameters of a scenario, and how well they meet what was measured."""
+
+    version: str
+    scenario: str
+    seed: int
+    duration_s: float
+    replications: int
+    measurements: str
+    calibrated_on: str
+    parameters: list[Parameter]
+    inseparable: list[Inseparable]
+    correlated: list[Correlated]
+    metrics: list[MetricErrors]
+    points: list[Value]
+    errors_known: bool
+    errors_explain: bool | None
+    residual_scale: float
+    degrees_of_freedom: int
+    converged: bool
+    evaluations: int
+    runs: int
+    notes: list[str]
+    set: dict[str, Any]

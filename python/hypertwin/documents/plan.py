@@ -1,0 +1,220 @@
+"""What `hypertwin density`, `durability` and `size` print."""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired, TypedDict
+
+from hypertwin.documents.simulation import Bottleneck
+from hypertwin.documents.vnuma import HostTopology, LayoutWarning
+
+
+class Figure(TypedDict):
+    """A mean over replications with the half-width of its 95 % interval; None where nothing was measured."""
+
+    mean: float | None
+    ci95: float | None
+
+
+class Objective(TypedDict):
+    """A service-level objective: `metric sign limit`, the limit in `unit`."""
+
+    text: str
+    metric: str
+    sign: str
+    limit: float
+    unit: str
+
+
+class DensityPoint(TypedDict):
+    """What was found for one count of VMs; None for what a count that could not be simulated lacks."""
+
+    count: int
+    meets: bool
+    """Whether the means meet all objectives."""
+    sure: bool
+    """Whether the whole intervals do."""
+    metrics: dict[str, Figure]
+    throughput_per_s: float | None
+    ready_pct: float | None
+    ready_sum_pct: float | None
+    host_usage_pct: float | None
+    host_memory_pct: float | None
+    bottleneck: Bottleneck | None
+    replications: int
+    steady: bool | None
+    reason: str | None
+    """Why the count could not be simulated."""
+
+
+class DensityAnswer(TypedDict):
+    """The largest count that meets the objectives, and why no more do."""
+
+    count: int
+    sure_count: int
+    at_max: bool
+    limiting: str | None
+    limited_by: str | None
+    one_more: dict[str, Figure]
+    """What one more VM changes in each metric."""
+    monotone: bool
+    exceptions: list[int]
+    text: str
+    notes: list[str]
+
+
+class Density(TypedDict):
+    """How many VMs of a group meet objectives, and every count that was looked at."""
+
+    version: str
+    scenario: str
+    seed: int
+    duration_s: float
+    calibration: str | None
+    vm: str
+    slo: list[Objective]
+    min: int
+    max: int
+    answer: DensityAnswer
+    points: list[DensityPoint]
+    set: dict[str, Any]
+
+
+class Overhead(TypedDict):
+    """What a scheme of redundancy costs; reads and writes are of disks, for a small overwrite or a degraded read."""
+
+    raw_per_usable: float
+    capacity_efficiency: float
+    survives: int
+    overwrite_reads: int
+    overwrite_writes: int
+    degraded_reads: int
+    rebuild_reads_per_byte: float
+
+
+class Loss(TypedDict):
+    """How likely data are lost, by one model; probabilities within a year."""
+
+    annual_loss: float
+    """Of one group."""
+    nines: int
+    pool_annual_loss: float
+    expected_bytes_lost_per_year: float
+
+
+class Scheme(TypedDict):
+    """Cost and durability of one scheme; mean times to data loss in years."""
+
+    scheme: str
+    width: int
+    overhead: Overhead
+    backblaze: Loss
+    markov: Loss
+    mttdl_years: float
+    approximate_mttdl_years: float
+    first_year_loss: float
+
+
+class Repair(TypedDict):
+    """How long a lost copy or fragment is away, and where that figure is from."""
+
+    seconds: float
+    source: str
+    serial: bool
+
+
+class FailedDisk(TypedDict):
+    """What the twin measured of the repair of one disk of a scenario's pool."""
+
+    scenario: str
+    pool: str
+    redundancy: str
+    placement_groups: int
+    stored_gib: float
+    failed: str
+    rebuilt_gib: float
+    due_gib: float
+    rebuild_mb_per_s: float
+    rebuild_s: float
+    is_measured: bool
+    detection_s: float
+    detection: str
+    replications: int
+    duration_s: float
+    warmup_s: float
+    seed: int
+
+
+class Durability(TypedDict):
+    """Schemes side by side, and what the figures hold for; the command adds `version`."""
+
+    annual_failure_rate: float
+    """Failures per disk and year, as a fraction."""
+    repair: Repair
+    groups: int
+    usable_bytes: int | None
+    schemes: list[Scheme]
+    twin: NotRequired[FailedDisk]
+
+
+class LossAt(TypedDict):
+    """A pool's probability of loss within a year at one repair time, by both models."""
+
+    repair_s: float
+    backblaze: float
+    markov: float
+
+
+class SizedHost(HostTopology):
+    """The host that a VM is sized for."""
+
+    name: str
+    hypervisor: str
+
+
+class Asked(TypedDict):
+    """What was asked for."""
+
+    vcpus: int | None
+    demand_cores: float | None
+    memory_bytes: int
+
+
+class TopologyAdvice(TypedDict):
+    """The topology to choose."""
+
+    sockets: int
+    cores_per_socket: int
+    vcpus: int
+    vpds: list[int]
+    fits_node: bool
+    settings: dict[str, Any]
+    text: str
+
+
+class Candidate(TypedDict):
+    """A topology, and what speaks against it."""
+
+    name: str
+    vcpus: int
+    sockets: int
+    cores_per_socket: int
+    settings: dict[str, Any]
+    vpds: list[int]
+    ppds: list[int]
+    homes: list[int]
+    fits_node: bool
+    local_memory_pct: float
+    bandwidth_nodes: int
+    warnings: list[LayoutWarning]
+
+
+class Sizing(TypedDict):
+    """The topology of one VM: advice first, then the alternatives."""
+
+    host: SizedHost
+    asked: Asked
+    advice: TopologyAdvice
+    candidates: list[Candidate]
+    notes: list[str]
+    snippets: NotRequired[dict[str, str]]
+    """The change as text to paste, by target; the command adds it."""

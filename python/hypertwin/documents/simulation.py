@@ -1,0 +1,220 @@
+"""What `hypertwin simulate` prints; the engine makes the points. docs/metrics.md explains each figure."""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired, TypedDict
+
+
+class Host(TypedDict):
+    """A host; NUMA nodes by number."""
+
+    usage_pct: float
+    usage_pct_ci95: float | None
+    utilization_pct: float
+    core_utilization_pct: float
+    overhead_pct: float
+    ready_pct: float
+    costop_pct: float
+    memory_gb_per_s: float
+    nodes: dict[str, dict[str, float]]
+
+
+class Response(TypedDict):
+    """Response times of transactions in milliseconds; None where there were none."""
+
+    mean: float | None
+    p50: float | None
+    p95: float | None
+    p99: float | None
+    max: float | None
+    ci95: float | None
+
+
+class Latency(TypedDict):
+    """Latencies of I/Os in milliseconds; None where there were none."""
+
+    mean: float | None
+    p50: float | None
+    p95: float | None
+    p99: float | None
+
+
+class Outcome(TypedDict):
+    """What some of the replications agree on."""
+
+    throughput_units_per_s: float
+    likelihood_pct: float
+
+
+class Vm(TypedDict):
+    """A VM; of a group the mean of its VMs, or their sum where the catalogue says so. Percentages are per vCPU."""
+
+    count: NotRequired[int]
+    """VMs in the group; only groups have it."""
+    vcpus: int
+    run_pct: float
+    ready_pct: float
+    ready_pct_ci95: float | None
+    costop_pct: float
+    costop_pct_ci95: float | None
+    wait_pct: float
+    limited_pct: float
+    system_pct: float
+    overlap_pct: float
+    used_pct: float
+    used_mhz: float
+    demand_pct: float
+    demand_mhz: float
+    guest_cpu_pct: float
+    guest_cpu_pct_ci95: float | None
+    guest_cpu_peak_pct: float
+    run_queue: float
+    throughput_per_s: float
+    throughput_per_s_ci95: float | None
+    throughput_units_per_s: float
+    unit: str
+    response_ms: Response
+    response_count: int
+    iops: float
+    io_latency_ms: NotRequired[Latency]
+    io_mb_per_s: NotRequired[float]
+    io_cpu_cycles_per_io: NotRequired[float]
+    numa_local_pct: float
+    numa_local_mb: float
+    numa_remote_mb: float
+    memory_gb_per_s: float
+    memory_remote_gb_per_s: float
+    virtual_nodes: int
+    outcomes: list[Outcome]
+
+
+class Station(TypedDict):
+    """A station of the I/O path."""
+
+    members: int
+    utilization_pct: float
+    utilization_max_pct: float
+    queue: float
+    wait_ms: float
+    waited_pct: float
+    throughput_per_s: float
+    mb_per_s: NotRequired[float]
+    hit_pct: NotRequired[float]
+
+
+class Bottleneck(TypedDict):
+    """The station that limits I/O, or comes nearest to it."""
+
+    station: str
+    utilization_pct: float
+    saturated: bool
+    next_station: str | None
+    next_utilization_pct: float | None
+    binding_depth: str | None
+
+
+class Incident(TypedDict):
+    """A failure or return in the first replication; times since the start of the run, warm-up included."""
+
+    time_s: float
+    what: str
+    fails: bool
+    degraded_pct: float
+    suspended_pct: float
+    stands_still: bool
+    lost_gib: float
+    whole_after_s: float | None
+
+
+class Pool(TypedDict):
+    """A pool of distributed storage."""
+
+    redundancy: str
+    placement_groups: int
+    raw_gib: float
+    usable_gib: float
+    stored_gib: float
+    read_mb_per_s: float
+    write_mb_per_s: float
+    device_read_mb_per_s: float
+    device_write_mb_per_s: float
+    amplification: float
+    cache_hit_pct: NotRequired[float]
+    degraded_pct: float
+    due_gib: float
+    rebuilt_gib: float
+    rebuild_mb_per_s: float
+    time_to_whole_s: float | None
+    lost_gib: float
+    suspended_ios: float
+    retries: float
+    errors: float
+    incidents: list[Incident]
+
+
+class HostTimeline(TypedDict):
+    """A host at each sample."""
+
+    usage_pct: list[float]
+    utilization_pct: list[float]
+
+
+class VmTimeline(TypedDict):
+    """A VM at each sample."""
+
+    guest_cpu_pct: list[float]
+    run_pct: list[float]
+    ready_pct: list[float]
+    costop_pct: list[float]
+    run_queue: list[float]
+    throughput_per_s: list[float]
+    response_ms_mean: list[float | None]
+
+
+class PoolTimeline(TypedDict):
+    """A pool at each sample."""
+
+    degraded_pct: list[float]
+    due_gib: list[float]
+    rebuilt_gib: list[float]
+    suspended_ios: list[int]
+
+
+class Timeline(TypedDict):
+    """Samples of the first replication; times since the end of the warm-up."""
+
+    interval_s: float
+    time_s: list[float]
+    hosts: dict[str, HostTimeline]
+    vms: dict[str, VmTimeline]
+    pools: NotRequired[dict[str, PoolTimeline]]
+
+
+class Point(TypedDict):
+    """One point of a sweep: means over its replications, entities by name."""
+
+    set: dict[str, Any]
+    """Paths into the scenario and the values that they were set to."""
+    replications: int
+    steady: bool
+    warmup_s: float
+    duration_s: float
+    calibration: str | None
+    hosts: dict[str, Host]
+    vms: dict[str, Vm]
+    groups: dict[str, Vm]
+    storage: dict[str, Station]
+    pools: NotRequired[dict[str, Pool]]
+    bottleneck: NotRequired[Bottleneck]
+    timeline: Timeline
+    events: int
+    simulated_s: float
+
+
+class Simulation(TypedDict):
+    """All points of a sweep, in its order; one without a sweep."""
+
+    version: str
+    scenario: str
+    seed: int
+    points: list[Point]

@@ -1,0 +1,58 @@
+"""What `hypertwin telemetry` prints."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+
+class Gap(TypedDict):
+    """What a source lacks, and what cannot be said without it."""
+
+    what: str
+    costs: str
+
+
+class Read(TypedDict):
+    """What was read of one source."""
+
+    source: str
+    kind: str
+    rows: int
+    gaps: list[Gap]
+    notes: list[str]
+
+
+class Line(TypedDict):
+    """A metric of all entities of a kind, in `unit`."""
+
+    kind: str
+    metric: str
+    entities: int
+    samples: int
+    mean: float
+    p95: float
+    max: float
+    unit: str
+
+
+class Ready(TypedDict):
+    """Ready time of a VM, summed over its vCPUs; None for what is not known."""
+
+    entity: str
+    summed_pct: float
+    vcpus: float | None
+    interval_s: float | None
+
+
+class Telemetry(TypedDict):
+    """A table in a few figures; times in ISO 8601, None where the table has none."""
+
+    version: str
+    rows: int
+    entities: int
+    metrics: int
+    first: str | None
+    last: str | None
+    lines: list[Line]
+    ready: list[Ready]
+    sources: list[Read]

@@ -1,0 +1,40 @@
+"""What `hypertwin validate` prints: a list of rows."""
+
+from __future__ import annotations
+
+from typing import NotRequired, TypedDict
+
+
+class Likelihood(TypedDict, total=False):
+    """How many of the replications agree on an outcome; only for a figure that is one of several outcomes."""
+
+    likelihood_pct: float
+
+
+Row = TypedDict(
+    "Row",
+    {
+        "study": str,
+        "case": str,
+        "metric": str,
+        "published": float,
+        "twin": float,
+        "unit": str,
+        "error": float,
+        "error_pct": float,
+        "kind": str,
+        "tolerance": float,
+        "tolerance_pct": float,
+        "pass": bool | None,
+        "range": bool,
+        "likelihood_pct": NotRequired[float],
+        "published_text": str,
+        "tolerance_text": str,
+        "note": str,
+    },
+)
+"""A published figure with the twin's; see `hypertwin.studies.judge.validate`.
+
+`published`, `twin`, `error` and `tolerance` are in `unit`; `kind` is `calibrated` or `predicted`; `pass` is None where
+physics cannot give the figure.
+"""

@@ -1,0 +1,65 @@
+"""What `hypertwin vnuma` prints: the NUMA layout of a VM. See docs/models/vnuma.md."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+
+class HostTopology(TypedDict):
+    """The host that a layout is for."""
+
+    sockets: int
+    """NUMA nodes."""
+    cores_per_socket: int
+    threads_per_core: int
+    memory_per_node_bytes: int
+
+
+class Part(TypedDict):
+    """Memory on a node of the host."""
+
+    node: int
+    bytes: int
+
+
+class Client(TypedDict):
+    """A NUMA client: vCPUs that are placed on one node together."""
+
+    first_vcpu: int
+    vcpus: int
+    home: int
+    """Node at power-on."""
+    memory: list[Part]
+    local_bytes: int
+    remote_bytes: int
+
+
+class LayoutWarning(TypedDict):
+    """Something that is wrong with a layout."""
+
+    code: str
+    text: str
+
+
+class Layout(TypedDict):
+    """Which nodes the guest sees, and where they are on the host."""
+
+    host: str
+    hypervisor: str
+    host_topology: HostTopology
+    vcpus: int
+    cores_per_socket: int
+    memory_bytes: int
+    vnuma: bool
+    vpds: list[int]
+    """vCPUs of each virtual node that the guest sees."""
+    ppds: list[int]
+    """vCPUs of each NUMA client."""
+    homes: list[int]
+    """Node of each NUMA client at power-on."""
+    settled_homes: list[int]
+    """The same after the rebalancer."""
+    collapsed: bool
+    """Whether the rebalancer puts all clients on one node that has too few cores."""
+    clients: list[Client]
+    warnings: list[LayoutWarning]
