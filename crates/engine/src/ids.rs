@@ -1,7 +1,5 @@
 //! Numbers of things, each of a type of its own, and tables that take only their own: the number of a host finds no VM.
 
-#![allow(dead_code, reason = "components move to tables one by one")]
-
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut, Index, IndexMut};
 

@@ -52,7 +52,10 @@ use hypertwin_cluster::Scenario;
 /// Simulates `scenario` once, with the random streams of `seed` (see [`replication_seed`]).
 ///
 /// # Errors
-/// [`RunError`] if an open workload overloads its VM beyond all measure, or the scenario was not validated.
+/// [`RunError`] if an open workload overloads its VM beyond all measure, or a VM fits on no host.
+///
+/// # Panics
+/// If a workload, array or pool that the scenario names is missing, so that it was not validated.
 pub fn run(scenario: &Scenario, seed: u64) -> Result<Replication, RunError> {
     watched_run(scenario, seed, |_| ())
 }

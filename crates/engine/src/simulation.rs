@@ -35,24 +35,13 @@ impl Simulation {
         self.clock.now = self.clock.end;
         self.cpu.close_all(self.clock.now);
         let distributions = [self.guests.take_distributions(), self.storage.take_distributions()];
-        let events = self.clock.events();
-        let observed = Observed {
-            now: self.clock.now,
-            cpu: &self.cpu,
-            guests: &self.guests,
-            storage: &self.storage,
-        };
-        Ok(self.recorder.finish(observed, distributions, events))
+        let observed = Observed::new(&self.clock, &self.cpu, &self.guests, &self.storage);
+        Ok(self.recorder.finish(observed, distributions, self.clock.events()))
     }
 
     /// All components, for reading.
     pub fn observed(&self) -> Observed<'_> {
-        Observed {
-            now: self.clock.now,
-            cpu: &self.cpu,
-            guests: &self.guests,
-            storage: &self.storage,
-        }
+        Observed::new(&self.clock, &self.cpu, &self.guests, &self.storage)
     }
 
     /// Handles the next event and what follows from it at once; `None` at the end.
@@ -136,12 +125,7 @@ impl Simulation {
             }
             _ => self.cpu.close_all(now),
         }
-        let observed = Observed {
-            now,
-            cpu: &self.cpu,
-            guests: &self.guests,
-            storage: &self.storage,
-        };
+        let observed = Observed::new(&self.clock, &self.cpu, &self.guests, &self.storage);
         self.recorder.on(event, observed, &mut self.clock);
     }
 

@@ -108,6 +108,10 @@ impl Processors {
             *wants_to_run = true;
             return;
         }
+        debug_assert!(
+            self.worlds[world_id].state == State::Wait,
+            "only a world that waits wakes"
+        );
         self.enter(world_id, State::Ready, clock.now);
         let mut throttled = false;
         if let Some(Vcpu { vm, .. }) = self.worlds[world_id].vcpu() {

@@ -32,6 +32,7 @@ pub use stations::{BottleneckReport, StationReport};
 pub use view::{View, WorldView};
 pub use vm_metrics::{IoResult, LatencyReport, ResponseReport, VmReport, VmResult};
 
+use crate::clock::Clock;
 use crate::cpu::Processors;
 use crate::guest::Guests;
 use crate::storage::Storage;
@@ -44,4 +45,15 @@ pub struct Observed<'s> {
     pub cpu: &'s Processors,
     pub guests: &'s Guests,
     pub storage: &'s Storage,
+}
+
+impl<'s> Observed<'s> {
+    pub fn new(clock: &Clock, cpu: &'s Processors, guests: &'s Guests, storage: &'s Storage) -> Self {
+        Self {
+            now: clock.now,
+            cpu,
+            guests,
+            storage,
+        }
+    }
 }

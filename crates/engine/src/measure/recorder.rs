@@ -43,7 +43,7 @@ pub struct Recorder {
     hosts_at_sample: Table<HostId, HostTotals>,
     vms_at_observation: Table<VmId, VmTotals>,
     /// Per VM: the highest guest CPU of any observation, in per cent.
-    peaks: Vec<f64>,
+    peaks: Table<VmId, f64>,
     /// Per group and observation: guest CPU, throughput, mean response time.
     observations: Vec<[Vec<f64>; 3]>,
 }
@@ -69,7 +69,7 @@ impl Recorder {
             vms_at_sample: Table::new(),
             hosts_at_sample: Table::new(),
             vms_at_observation: Table::new(),
-            peaks: Vec::new(),
+            peaks: Table::new(),
             observations: Vec::new(),
         }
     }
@@ -173,7 +173,7 @@ impl Recorder {
         self.vms_at_sample = vec![VmTotals::default(); vms].into();
         self.vms_at_observation = vec![VmTotals::default(); vms].into();
         self.hosts_at_sample = vec![HostTotals::default(); hosts].into();
-        self.peaks = vec![0.0; vms];
+        self.peaks = vec![0.0; vms].into();
         self.observations = vec![Default::default(); self.groups.len()];
         self.timeline = Timeline {
             interval_s: self.sample_ns as f64 / 1e9,
@@ -191,7 +191,7 @@ impl Recorder {
             let totals = vm_totals(observed, id);
             let before = std::mem::replace(&mut self.vms_at_observation[id], totals);
             let cpu = 100.0 * guest_cpu(&difference(&totals.account, &before.account));
-            let peak = &mut self.peaks[id.index()];
+            let peak = &mut self.peaks[id];
             *peak = peak.max(cpu);
             let responses = totals.responses.since(&before.responses);
             let sum = &mut sums[observed.guests.vms()[id].group];
@@ -213,7 +213,7 @@ impl Recorder {
 
     fn sample(&mut self, observed: &Observed) {
         let interval_ns = self.sample_ns as f64;
-        let since = self.measuring_since.unwrap_or(0);
+        let since = self.measuring_since.expect("samples are taken while measuring");
         self.timeline.time_s.push((observed.now - since) as f64 / 1e9);
         let totals = host_totals(observed);
         for id in observed.cpu.hosts().ids() {
@@ -251,7 +251,7 @@ impl Recorder {
 
     /// The results, at the end of the run; `distributions` are those of the groups' response times and I/O latencies.
     pub fn finish(self, observed: Observed, distributions: [Vec<Histogram>; 2], events: u64) -> Replication {
-        let since = self.measuring_since.unwrap_or(observed.now);
+        let since = self.measuring_since.expect("a run lasts longer than its warm-up");
         let duration_ns = (observed.now - since).max(1) as f64;
         let vms: Vec<VmResult> = observed
             .guests
@@ -300,7 +300,7 @@ impl Recorder {
             clock_ratio: host.clock_ratio,
             system_ns: group.count.system_ns,
             guest_cpu: guest_cpu(&totals.account),
-            guest_cpu_peak_pct: self.peaks.get(id.index()).copied().unwrap_or(0.0),
+            guest_cpu_peak_pct: self.peaks[id],
             runnable_ns: totals.runnable_ns,
             responses: totals.responses.count,
             units_per_transaction: self.units[vm.group].1,

@@ -232,7 +232,7 @@ impl Sampler {
         };
         let hosts = observed.cpu.hosts().ids().zip(&self.memory);
         let sample = Sample {
-            time_s: timeline.time_s.last().copied().unwrap_or(0.0),
+            time_s: last(&timeline.time_s),
             interval_s: timeline.interval_s,
             hosts: hosts.map(|(host, &memory)| interval.host(host, memory)).collect(),
         };
@@ -251,7 +251,6 @@ impl<'s> Interval<'s> {
         let host = &observed.cpu.hosts()[id];
         let topology = host.occupancy.topology;
         let percent = |ns: f64| 100.0 * ns / self.interval_ns();
-        let last = |series: &[f64]| series.last().copied().unwrap_or(0.0);
         let line = &self.timeline.hosts[index];
         let busy = |cpu: usize| now.cpus[index][cpu].threads_ns - self.before.cpus[index][cpu].threads_ns;
         let halves = |cpu: usize| now.cpus[index][cpu].core_halves_ns - self.before.cpus[index][cpu].core_halves_ns;
@@ -436,6 +435,11 @@ impl<'s> Interval<'s> {
             })
         })
     }
+}
+
+/// The newest value of a series in the timeline.
+fn last(series: &[f64]) -> f64 {
+    *series.last().expect("the timeline has the interval that ends")
 }
 
 fn mean_ms(sum_ns: u64, count: u64) -> Option<f64> {
