@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import enum
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,14 +16,6 @@ from hypertwin.errors import ScenarioError
 from hypertwin.plan import durability as plan
 from hypertwin.plan import repair as twin
 from hypertwin.report import durability as shown
-from hypertwin.report import files
-
-
-class Format(enum.StrEnum):
-    """Form of the figures."""
-
-    table = "table"
-    json = "json"
 
 
 def command(
@@ -77,14 +67,13 @@ def command(
     seed: options.Seed = None,
     replications: options.Replications = None,
     jobs: options.Jobs = None,
-    form: Annotated[Format, typer.Option("--format", help="Form of the figures.")] = Format.table,
+    form: Annotated[output.Format, typer.Option("--format", help="Form of the figures.")] = output.Format.table,
     report: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Write a page with charts as well.")] = None,
 ) -> None:
     """Compare copies and erasure codes: overhead, annual loss probability and mean time to data loss."""
     arguments: dict[str, Any] = dict(locals())
     _check_options(arguments)
-    if report is not None:
-        writing.check_writable(report)
+    writing.check_writable(report)
     try:
         rate = plan.failure_rate(afr)
         if path is None:
@@ -117,13 +106,12 @@ def command(
         raise ScenarioError.of(
             of_option(mistake, arguments) if mistake.path in arguments else mistake for mistake in renamed
         ) from None
-    if report is not None:
-        writing.write_atomically(report, shown.page(result, plan.curves(result), _core.version()).html())
-        sys.stderr.write(f"wrote {report}\n")
-    if form is Format.json:
-        output.write(files.to_json({"version": _core.version(), **result}))
-    else:
-        output.print_table(shown.table(result))
+    output.finish(
+        {"version": _core.version(), **result},
+        form,
+        lambda: shown.table(result),
+        (report, lambda: shown.page(result, plan.curves(result), _core.version()).html()),
+    )
 
 
 OF_THE_SCENARIO = ("scheme", "repair", "disk", "rebuild", "groups", "usable")
