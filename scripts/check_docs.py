@@ -1,7 +1,12 @@
-"""Check that what the documents point at exists: linked files, the tests named in docs/SPEC.md, the generated pages."""
+"""Check that what the documents point at exists, and that every source file is in the table of its room.
+
+Documents point at linked files and at tests, and some are generated. A room is a folder of sources; its table is in its
+module documentation: `lib.rs`, `mod.rs` or `__init__.py`.
+"""
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from collections.abc import Iterator
@@ -13,6 +18,8 @@ from generate_docs import pages
 ROOT = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 TEST = re.compile(r"`((?:crates|tests|bench)/[\w./-]+\.(?:py|rs))(?:::([\w:]+))?`")
+ROOM_DOCS = ("lib.rs", "mod.rs", "__init__.py")
+NAMED = re.compile(r"`([\w/]+?)(?:\.rs|\.py|/)?`")
 OWN_FOLDERS = {".venv", "target", "out", ".git", "node_modules", ".pytest_cache", ".hypothesis"}
 
 
@@ -54,6 +61,25 @@ def stale_pages() -> Iterator[str]:
     for path, content in pages().items():
         if not path.is_file() or path.read_text(encoding="utf-8") != content:
             yield f"{path.relative_to(ROOT)}: not up to date; run `make docs`"
+
+
+def unlisted_files(root: Path) -> Iterator[str]:
+    """Source files and folders that the documentation of their room does not name in backticks."""
+    sources = [*(root / "crates").glob("*/src"), root / "python" / "hypertwin"]
+    docs = sorted(path for source in sources for name in ROOM_DOCS for path in source.rglob(name))
+    for doc in docs:
+        named = set(NAMED.findall(_module_doc(doc)))
+        for path in sorted(doc.parent.iterdir()):
+            is_source = path.suffix in {".rs", ".py"} and path.name not in ROOM_DOCS
+            is_room = path.is_dir() and any((path / name).exists() for name in ROOM_DOCS)
+            if (is_source or is_room) and path.stem not in named:
+                yield f"{doc.relative_to(root)}: the table of the room lacks `{path.name}{'/' if is_room else ''}`"
+
+
+def _module_doc(path: Path) -> str:
+    if path.suffix == ".py":
+        return ast.get_docstring(ast.parse(text(path))) or ""
+    return "\n".join(line for line in text(path).splitlines() if line.startswith("//!"))
 
 
 @cache

@@ -3,6 +3,16 @@
 >>> import hypertwin
 >>> result = hypertwin.simulate("scenario.yaml", sweep={"vms.db.vcpus": [12, 24]}, replications=3)  # doctest: +SKIP
 >>> result.to_frame()  # doctest: +SKIP
+
+| file | what it holds |
+|---|---|
+| `scenario.py`, `yaml_file.py`, `language.py` | loading and overriding; YAML with lines; what a scenario means |
+| `run.py`, `frame.py`, `vnuma.py` | sweeps and replications over threads; a result as one table; virtual NUMA |
+| `errors.py`, `writing.py` | what can go wrong, by code; files that appear whole or not at all |
+| `ingest/` | other systems' inventories and telemetry, read |
+| `plan/`, `calibration/`, `validation.py`, `diagnose/`, `lab/` | one question each, asked of the twin |
+| `report/`, `cli/` | results as tables, files and pages; the command line |
+| `docs.py` | the reference of the scenario file |
 """
 
 from hypertwin.calibration.calibrate import Calibration, calibrate

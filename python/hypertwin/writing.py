@@ -98,9 +98,15 @@ def _is_regular(path: Path) -> bool:
         return False
 
 
-def check_writable(path: Path) -> None:
-    """Claim `path`, and raise OutputError unless a file can be written there; leaves nothing behind."""
-    claim(path)
+def check_writable(*paths: Path | None) -> None:
+    """Claim the paths that there are; raise OutputError unless files can be written there. Leaves nothing behind."""
+    for path in paths:
+        if path is not None:
+            claim(path)
+            _check_writable(path)
+
+
+def _check_writable(path: Path) -> None:
     try:
         if path.is_dir():
             raise OutputError(f"cannot write {path}: it is a directory")

@@ -126,6 +126,21 @@ def test_dead_links_and_missing_tests_are_found(tmp_path):
     ]
 
 
+def test_a_file_that_is_not_in_the_table_of_its_room_is_found(tmp_path):
+    package, crate = tmp_path / "python" / "hypertwin", tmp_path / "crates" / "engine" / "src"
+    _written(
+        package,
+        {"__init__.py": '"""Files: `run.py`, `cli/`."""', "run.py": "", "cli/__init__.py": "", "cli/new.py": ""},
+    )
+    _written(
+        crate, {"lib.rs": "//! `one.rs`: first.\n", "one.rs": "", "two/mod.rs": "//! `three`\n", "two/three.rs": ""}
+    )
+    assert list(check_docs.unlisted_files(tmp_path)) == [
+        "crates/engine/src/lib.rs: the table of the room lacks `two/`",
+        "python/hypertwin/cli/__init__.py: the table of the room lacks `new.py`",
+    ]
+
+
 def test_generated_pages_are_up_to_date():
     for path, content in generate_docs.pages().items():
         assert path.read_text() == content, f"{path} is stale: run `make docs`"

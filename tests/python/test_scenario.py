@@ -244,7 +244,7 @@ def raised() -> Iterator[tuple[str, str]]:
                     yield code, file.name
     for file in sorted((ROOT / "crates" / "cluster" / "src").rglob("*.rs")):
         text = file.read_text().partition("mod tests {")[0]
-        for found in re.finditer(r"Found::new\(\s*(?:&?\[[^\]]*\]|[^,\"\[]+),\s*\"([^\"]+)\"", text):
+        for found in re.finditer(r"Issue::new\(\s*(?:&?\[[^\]]*\]|[^,\"\[]+),\s*\"([^\"]+)\"", text):
             yield found[1], file.name
 
 

@@ -1,6 +1,18 @@
 //! Models of the parts of a virtualised host: one file each, a pure state machine that names its source, its assumptions
 //! and its range of validity. Models know neither the clock nor the calendar; times are integer nanoseconds that the
 //! caller passes in.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `hypervisor/` | one folder per family: scheduler, accounting, virtual-NUMA rules |
+//! | `scheduler.rs` | `CpuScheduler`, the interface of a scheduling policy |
+//! | `coscheduling.rs`, `numa.rs` | relaxed co-scheduling; home nodes and their moves |
+//! | `topology.rs`, `cpu_set.rs` | logical CPUs, which of them are idle, where a world may run |
+//! | `smt.rs`, `accounting.rs` | speed of a hardware thread; time of worlds and processors |
+//! | `vnuma.rs`, `layout.rs`, `advice.rs` | a VM's virtual nodes; all VMs on their nodes; what that costs |
+//! | `memory.rs` | bandwidth of nodes and links, divided |
+//! | `guest_system.rs` | processes on vCPUs, as the guest's system places them |
+//! | `storage/` | what takes how long on the I/O path, and durability |
 
 pub mod accounting;
 pub mod advice;

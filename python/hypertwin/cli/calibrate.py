@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import enum
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -14,15 +12,7 @@ from hypertwin.calibration import calibrate
 from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
-from hypertwin.report import calibration as tables
-from hypertwin.report import files
-
-
-class Format(enum.StrEnum):
-    """Form of the result."""
-
-    table = "table"
-    json = "json"
+from hypertwin.report import registry
 
 
 def command(
@@ -56,16 +46,14 @@ def command(
     seed: options.Seed = None,
     replications: options.Replications = None,
     jobs: options.Jobs = None,
-    form: Annotated[Format, typer.Option("--format", help="Form of the result.")] = Format.table,
+    form: Annotated[output.Format, typer.Option("--format", help="Form of the result.")] = output.Format.table,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.yaml", help="Write the calibration, for --calibration elsewhere.")
     ] = None,
     report: options.Report = None,
 ) -> None:
     """Fit parameters of a scenario to what was measured, with confidence, and say what the data cannot tell."""
-    for file in (out, report):
-        if file is not None:
-            writing.check_writable(file)
+    writing.check_writable(out, report)
     with output.labelled_progress_bar() as progress:
         found = calibrate.calibrate(
             path,
@@ -83,13 +71,5 @@ def command(
             progress=progress,
         )
     result = found.to_dict()
-    if out is not None:
-        writing.write_atomically(out, calibration_file.render(result))
-        sys.stderr.write(f"wrote {out}\n")
-    if report is not None:
-        writing.write_atomically(report, tables.page(result).html())
-        sys.stderr.write(f"wrote {report}\n")
-    if form is Format.json:
-        output.write(files.to_json(result))
-    else:
-        output.print_table(tables.table(result))
+    output.write_file(out, lambda: calibration_file.render(result))
+    output.show(registry.CALIBRATION, result, form, report)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import enum
-import sys
 from typing import Annotated
 
 import typer
@@ -12,15 +10,7 @@ from hypertwin import scenario, writing
 from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output
 from hypertwin.plan import density
-from hypertwin.report import density as tables
-from hypertwin.report import files
-
-
-class Format(enum.StrEnum):
-    """Form of the answer."""
-
-    table = "table"
-    json = "json"
+from hypertwin.report import registry
 
 
 def command(
@@ -45,12 +35,11 @@ def command(
     seed: options.Seed = None,
     replications: options.Replications = None,
     jobs: options.Jobs = None,
-    form: Annotated[Format, typer.Option("--format", help="Form of the answer.")] = Format.table,
+    form: Annotated[output.Format, typer.Option("--format", help="Form of the answer.")] = output.Format.table,
     report: options.Report = None,
 ) -> None:
     """Find the largest count of a VM group that meets service-level objectives, and the curve around it."""
-    if report is not None:
-        writing.check_writable(report)
+    writing.check_writable(report)
     with output.labelled_progress_bar() as progress:
         found = density.density(
             calibration_file.apply(path, calibration),
@@ -66,11 +55,4 @@ def command(
             jobs=jobs,
             progress=progress,
         )
-    result = found.to_dict()
-    if report is not None:
-        writing.write_atomically(report, tables.page(result).html())
-        sys.stderr.write(f"wrote {report}\n")
-    if form is Format.json:
-        output.write(files.to_json(result))
-    else:
-        output.print_table(tables.table(result))
+    output.show(registry.DENSITY, found.to_dict(), form, report)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import enum
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -13,14 +11,7 @@ from hypertwin import _core, writing
 from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
 from hypertwin.documents.diagnosis import Document
-from hypertwin.report import diagnosis, diagnosis_page, files
-
-
-class Format(enum.StrEnum):
-    """Form of the findings."""
-
-    table = "table"
-    json = "json"
+from hypertwin.report import diagnosis, files, registry
 
 
 def command(
@@ -39,7 +30,7 @@ def command(
     what_if: Annotated[
         bool, typer.Option("--what-if/--no-what-if", help="Simulate what would help (needs --cluster).")
     ] = True,
-    form: Annotated[Format, typer.Option("--format", help="Form of the findings.")] = Format.table,
+    form: Annotated[output.Format, typer.Option("--format", help="Form of the findings.")] = output.Format.table,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the findings here instead of stdout.")
     ] = None,
@@ -50,9 +41,7 @@ def command(
     """Say what is wrong, with evidence and source, and what would cure it. Exit code 0 with and without findings."""
     if not sources and cluster is None:
         raise output.UsageError("nothing to look at: give telemetry files, --cluster CLUSTER.yaml, or both")
-    for path in (out, report):
-        if path is not None:
-            writing.check_writable(path)
+    writing.check_writable(out, report)
     from hypertwin import diagnose  # as long to import as all else together
 
     with output.labelled_progress_bar() as progress:
@@ -60,16 +49,10 @@ def command(
             sources or [], cluster=cluster, charts=report is not None, simulate=what_if, progress=progress
         )
     result: Document = {"version": _core.version(), **found.to_dict()}
-    if report is not None:
-        writing.write_atomically(
-            report, diagnosis_page.page(result, [finding.charts for finding in found.findings]).html()
-        )
-        sys.stderr.write(f"wrote {report}\n")
-    if out is not None:
-        content = files.to_json(result) if form is Format.json else output.render(diagnosis.table(result))
-        writing.write_atomically(out, content)
-        sys.stderr.write(f"wrote {out}: {diagnosis.summary(result)}\n")
-    elif form is Format.json:
-        output.write(files.to_json(result))
-    else:
-        output.print_table(diagnosis.table(result))
+    output.write_page(registry.DIAGNOSIS, result, report, series=[finding.charts for finding in found.findings])
+    if out is None:
+        output.show(registry.DIAGNOSIS, result, form)
+        return
+    as_json = form is output.Format.json
+    content = files.to_json(result) if as_json else output.render(diagnosis.table(result))
+    output.write_file(out, lambda: content, f": {diagnosis.summary(result)}")

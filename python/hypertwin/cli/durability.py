@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import enum
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,18 +12,11 @@ from hypertwin import _core, scenario, writing
 from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
 from hypertwin.cli.vnuma import of_option
+from hypertwin.documents.plan import DurabilityDocument
 from hypertwin.errors import ScenarioError
 from hypertwin.plan import durability as plan
 from hypertwin.plan import repair as twin
-from hypertwin.report import durability as shown
-from hypertwin.report import files
-
-
-class Format(enum.StrEnum):
-    """Form of the figures."""
-
-    table = "table"
-    json = "json"
+from hypertwin.report import registry
 
 
 def command(
@@ -77,14 +68,13 @@ def command(
     seed: options.Seed = None,
     replications: options.Replications = None,
     jobs: options.Jobs = None,
-    form: Annotated[Format, typer.Option("--format", help="Form of the figures.")] = Format.table,
+    form: Annotated[output.Format, typer.Option("--format", help="Form of the figures.")] = output.Format.table,
     report: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Write a page with charts as well.")] = None,
 ) -> None:
     """Compare copies and erasure codes: overhead, annual loss probability and mean time to data loss."""
     arguments: dict[str, Any] = dict(locals())
     _check_options(arguments)
-    if report is not None:
-        writing.check_writable(report)
+    writing.check_writable(report)
     try:
         rate = plan.failure_rate(afr)
         if path is None:
@@ -117,13 +107,9 @@ def command(
         raise ScenarioError.of(
             of_option(mistake, arguments) if mistake.path in arguments else mistake for mistake in renamed
         ) from None
-    if report is not None:
-        writing.write_atomically(report, shown.page(result, plan.curves(result), _core.version()).html())
-        sys.stderr.write(f"wrote {report}\n")
-    if form is Format.json:
-        output.write(files.to_json({"version": _core.version(), **result}))
-    else:
-        output.print_table(shown.table(result))
+    document: DurabilityDocument = {"version": _core.version(), **result}
+    curves = plan.curves(result) if report is not None else {}
+    output.show(registry.DURABILITY, document, form, report, curves=curves)
 
 
 OF_THE_SCENARIO = ("scheme", "repair", "disk", "rebuild", "groups", "usable")

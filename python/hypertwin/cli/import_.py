@@ -37,8 +37,7 @@ def command(
     from hypertwin.ingest import demand, formats, sources, to_scenario  # as long to import as all else together
 
     target = None if out == "-" else Path(out)
-    if target is not None:
-        writing.check_writable(target)
+    writing.check_writable(target)
     with output.working(f"reading {address.shown(source[0])}"):
         inventory = sources.read(source)
     if telemetry:

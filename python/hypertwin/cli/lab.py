@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -14,19 +13,12 @@ from hypertwin.cli.commands import App, Input
 from hypertwin.cli.vnuma import of_option
 from hypertwin.errors import ScenarioError
 from hypertwin.lab import erasure_coding
-from hypertwin.report import coding, files
+from hypertwin.report import registry
 
 app = App(help="Measure this machine, and check the twin's predictions of it.")
 app.command(name="profile")(lab_profile.command)
 app.command(name="cpu")(lab_cpu.command)
 app.command(name="vm")(lab_vm.command)
-
-
-class Format(enum.StrEnum):
-    """Form of the figures."""
-
-    table = "table"
-    json = "json"
 
 
 @app.callback(invoke_without_command=True)
@@ -55,7 +47,7 @@ def erasure_coding_command(
         Input(),
         typer.Option(metavar="FILE", help="File that is ISA-L (default: the system's, then pyeclib's)."),
     ] = None,
-    form: Annotated[Format, typer.Option("--format", help="Form of the figures.")] = Format.table,
+    form: Annotated[output.Format, typer.Option("--format", help="Form of the figures.")] = output.Format.table,
 ) -> None:
     """Measure what erasure coding costs a core of this machine, with ISA-L (libisal2)."""
     arguments = {"fragment": fragment, "seconds": seconds, "clock": clock}
@@ -73,7 +65,4 @@ def erasure_coding_command(
         raise ScenarioError.of(
             of_option(mistake, {**arguments, "scheme": mistake.value}) for mistake in error.mistakes
         ) from None
-    if form is Format.json:
-        output.write(files.to_json(measured))
-    else:
-        output.print_table(coding.table(measured))
+    output.show(registry.CODING, measured, form)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import enum
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -13,15 +11,7 @@ from hypertwin import writing
 from hypertwin.cli import output
 from hypertwin.cli.commands import Input
 from hypertwin.lab import cpu, profile
-from hypertwin.report import files
-from hypertwin.report import lab as tables
-
-
-class Format(enum.StrEnum):
-    """Form of the comparison."""
-
-    table = "table"
-    json = "json"
+from hypertwin.report import registry
 
 
 def command(
@@ -44,12 +34,11 @@ def command(
     check: Annotated[
         bool, typer.Option("--check", help="Exit 1 when a median error is beyond what is promised.")
     ] = False,
-    form: Annotated[Format, typer.Option("--format", help="Form of the comparison.")] = Format.table,
+    form: Annotated[output.Format, typer.Option("--format", help="Form of the comparison.")] = output.Format.table,
     report: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Also write a page.")] = None,
 ) -> None:
     """Predict contention experiments on this machine, write the predictions down, then measure and compare."""
-    if report is not None:
-        writing.check_writable(report)
+    writing.check_writable(report)
     chosen = cpu.read(experiments, only or ())
     known = (
         profile.read(machine)
@@ -58,12 +47,6 @@ def command(
     )
     with output.labelled_progress_bar() as progress:
         summary = cpu.experiments(known, chosen, out=out, seconds=seconds, repeat=repeat, progress=progress)
-    if report is not None:
-        writing.write_atomically(report, tables.page(summary).html())
-        sys.stderr.write(f"wrote {report}\n")
-    if form is Format.json:
-        output.write(files.to_json(summary))
-    else:
-        output.print_table(tables.table(summary))
+    output.show(registry.CONTENTION, summary, form, report)
     if check and not cpu.within_promise(summary):
         raise typer.Exit(1)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import enum
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -12,15 +10,7 @@ import typer
 from hypertwin import writing
 from hypertwin.cli import output
 from hypertwin.lab import profile
-from hypertwin.report import files
-from hypertwin.report import lab as tables
-
-
-class Format(enum.StrEnum):
-    """Form of the figures."""
-
-    table = "table"
-    json = "json"
+from hypertwin.report import files, registry
 
 
 def command(
@@ -33,19 +23,13 @@ def command(
     bandwidth: Annotated[bool, typer.Option(help="Measure memory bandwidth.")] = True,
     coding: Annotated[bool, typer.Option(help="Measure erasure coding, where ISA-L is installed.")] = True,
     disk: Annotated[bool, typer.Option(help="Measure the disk, where fio is installed.")] = True,
-    form: Annotated[Format, typer.Option("--format", help="Form of the figures.")] = Format.table,
+    form: Annotated[output.Format, typer.Option("--format", help="Form of the figures.")] = output.Format.table,
 ) -> None:
     """Measure this machine: CPUs, timers, context switches, memory, disk, each with its spread."""
-    if out is not None:
-        writing.check_writable(out)
+    writing.check_writable(out)
     with output.progress_bar("profile") as progress:
         found = profile.profile(
             seconds=seconds, folder=folder, memory_bandwidth=bandwidth, disk=disk, coding=coding, progress=progress
         )
-    if out is not None:
-        writing.write_atomically(out, files.to_json(found))
-        sys.stderr.write(f"wrote {out}\n")
-    if form is Format.json:
-        output.write(files.to_json(found))
-    else:
-        output.print_table(tables.profile_table(found))
+    output.write_file(out, lambda: files.to_json(found))
+    output.show(registry.PROFILE, found, form)

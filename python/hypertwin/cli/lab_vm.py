@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -15,16 +14,9 @@ from hypertwin.cli.commands import Input
 from hypertwin.cli.vnuma import of_option
 from hypertwin.errors import ScenarioError
 from hypertwin.lab import vm
-from hypertwin.report import files, guests
+from hypertwin.report import registry
 
 DEFAULT = vm.Plan()
-
-
-class Format(enum.StrEnum):
-    """Form of the figures."""
-
-    table = "table"
-    json = "json"
 
 
 class Accelerator(enum.StrEnum):
@@ -66,12 +58,11 @@ def command(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for scenario, prediction and result.")] = Path(
         "out/lab-vm"
     ),
-    form: Annotated[Format, typer.Option("--format", help="Form of the figures.")] = Format.table,
+    form: Annotated[output.Format, typer.Option("--format", help="Form of the figures.")] = output.Format.table,
     report: options.Report = None,
 ) -> None:
     """Boot guests that overcommit host CPUs; show what guest and host say of them, and what the twin predicted."""
-    if report is not None:
-        writing.check_writable(report)
+    writing.check_writable(report)
     plan = vm.Plan(
         guests=guests_count,
         vcpus=vcpus,
@@ -89,10 +80,4 @@ def command(
     except ScenarioError as error:
         arguments = {"cpus": cpus, "vcpus": vcpus}
         raise ScenarioError.of(of_option(mistake, arguments) for mistake in error.mistakes) from None
-    if report is not None:
-        writing.write_atomically(report, guests.page(result).html())
-        sys.stderr.write(f"wrote {report}\n")
-    if form is Format.json:
-        output.write(files.to_json(result))
-    else:
-        output.print_table(guests.table(result))
+    output.show(registry.GUESTS, result, form, report)

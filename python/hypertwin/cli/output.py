@@ -1,21 +1,33 @@
-"""What the commands share: printing a result on stdout, and a progress bar on stderr."""
+"""What the commands share: how they end, printing a result on stdout, and a progress bar on stderr."""
 
 from __future__ import annotations
 
+import enum
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
-from hypertwin import run
+from hypertwin import run, writing
 from hypertwin.errors import HypertwinError
+from hypertwin.report import files
+from hypertwin.report.registry import D, Views
 
 PLAIN_WIDTH = 160
 """Columns of a table that goes to a file or a pipe, where no terminal says how wide it is."""
+
+
+class Format(enum.StrEnum):
+    """Form of a result on stdout."""
+
+    table = "table"
+    json = "json"
 
 
 class UsageError(HypertwinError):
@@ -61,6 +73,41 @@ def write(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             raise ResultLostError(f"cannot write the result to stdout: {error.strerror}") from error
+
+
+def finish(
+    document: Any,
+    form: Format,
+    table: Callable[[], RenderableType],
+    *more: tuple[Path | None, Callable[[], str]],
+) -> None:
+    """How a command ends: the files that were asked for are written, and the result is on stdout."""
+    for path, content in more:
+        write_file(path, content)
+    if form is Format.json:
+        write(files.to_json(document))
+    else:
+        print_table(table())
+
+
+def show(views: Views[D], document: D, form: Format, report: Path | None = None, **shown: Any) -> None:
+    """How a command ends whose result has views: its page where one is wanted, and the result; see `write_page`."""
+    write_page(views, document, report, **shown)
+    finish(document, form, lambda: views.table(document))
+
+
+def write_page(views: Views[D], document: D, report: Path | None, **shown: Any) -> None:
+    """Write the page that `--report` asks for; `shown` is what only the page takes."""
+    page = views.page
+    if page is not None:
+        write_file(report, lambda: page(document, **shown).html())
+
+
+def write_file(path: Path | None, content: Callable[[], str | bytes], note: str = "") -> None:
+    """Write the file that an option named, if it did, and say so on stderr."""
+    if path is not None:
+        writing.write_atomically(path, content())
+        sys.stderr.write(f"wrote {path}{note}\n")
 
 
 @contextmanager

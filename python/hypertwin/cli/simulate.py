@@ -13,7 +13,7 @@ from hypertwin import run, scenario, vnuma, writing
 from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output
 from hypertwin.ingest.vmware import esxtop_export
-from hypertwin.report import files, simulation, simulation_page
+from hypertwin.report import files, registry, simulation
 
 
 class Format(enum.StrEnum):
@@ -83,11 +83,8 @@ def command(
             progress=progress,
         )
     result = simulated.to_dict()
-    if report is not None:
-        writing.write_atomically(
-            report, simulation_page.page(result, layouts=vnuma.layouts(simulated.first_scenario)).html()
-        )
-        sys.stderr.write(f"wrote {report}\n")
+    layouts = vnuma.layouts(simulated.first_scenario) if report is not None else {}
+    output.write_page(registry.SIMULATION, result, report, layouts=layouts)
     if form is Format.parquet:
         content: str | bytes = files.to_parquet(result)
     elif form is Format.json:
@@ -100,8 +97,7 @@ def command(
     else:
         content = output.render(simulation.table(result))
     if out is not None:
-        writing.write_atomically(out, content)
-        sys.stderr.write(f"wrote {out}\n")
+        output.write_file(out, lambda: content)
     elif isinstance(content, str):
         output.write(content)
 
@@ -112,9 +108,7 @@ def _check(form: Format, out: Path | None, report: Path | None) -> None:
         raise output.UsageError("--format parquet is binary: say where to write it with --out FILE")
     if form is Format.esxtop and out is None:
         raise output.UsageError("--format esxtop is one file for each host: say where to write them with --out FOLDER")
-    for file in (out if form is not Format.esxtop else None, report):
-        if file is not None:
-            writing.check_writable(file)
+    writing.check_writable(None if form is Format.esxtop else out, report)
 
 
 def _by_ending(out: Path | None) -> Format:

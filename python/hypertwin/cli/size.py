@@ -13,14 +13,7 @@ from hypertwin.cli.vnuma import of_option
 from hypertwin.documents.plan import Sizing
 from hypertwin.errors import ScenarioError
 from hypertwin.plan import size, snippets
-from hypertwin.report import files, sizing
-
-
-class Format(enum.StrEnum):
-    """Form of the advice."""
-
-    table = "table"
-    json = "json"
+from hypertwin.report import registry
 
 
 class Snippet(enum.StrEnum):
@@ -65,7 +58,7 @@ def command(
     snippet: Annotated[
         Snippet | None, typer.Option(help="Print only the change for this tool, to pipe into a shell or a file.")
     ] = None,
-    form: Annotated[Format, typer.Option("--format", help="Form of the advice.")] = Format.table,
+    form: Annotated[output.Format, typer.Option("--format", help="Form of the advice.")] = output.Format.table,
 ) -> None:
     """Advise on the vCPUs, sockets and NUMA nodes of one machine, and print the change to make."""
     arguments: dict[str, Any] = dict(locals())
@@ -81,7 +74,4 @@ def command(
         output.write(texts[snippet])
         return
     result: Sizing = {**advice.to_dict(), "snippets": texts}
-    if form is Format.json:
-        output.write(files.to_json(result))
-    else:
-        output.print_table(sizing.table(result))
+    output.show(registry.SIZING, result, form)

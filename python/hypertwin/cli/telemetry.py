@@ -17,7 +17,7 @@ from hypertwin.cli import output
 from hypertwin.cli.commands import Input
 from hypertwin.documents.telemetry import Read, Telemetry
 from hypertwin.errors import printable
-from hypertwin.report import files
+from hypertwin.report import registry
 from hypertwin.report import telemetry as shown
 
 
@@ -55,8 +55,7 @@ def command(
         raise output.UsageError(
             f"--format {form} {'says nothing about a file' if out else 'needs a file: add -o FILE'}"
         )
-    if out is not None:
-        writing.check_writable(out)
+    writing.check_writable(out)
     readings = [formats.read(source) for source in sources]
     with tempfile.TemporaryDirectory(prefix="hypertwin-") as folder:
         gathered = Path(folder, "table.parquet")
@@ -86,7 +85,5 @@ def command(
     sys.stderr.write("".join(f"{printable(line)}\n" for line in shown.summary(found)))
     if out is not None:
         sys.stderr.write(f"wrote {out}: {shown.extent(found)}\n")
-    elif form is Format.json:
-        output.write(files.to_json(found))
-    else:
-        output.print_table(shown.table(found))
+        return
+    output.show(registry.TELEMETRY, found, output.Format.json if form is Format.json else output.Format.table)

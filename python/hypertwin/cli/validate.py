@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import enum
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -12,16 +10,9 @@ import typer
 from hypertwin import _core, writing
 from hypertwin.cli import output
 from hypertwin.cli.commands import Input
-from hypertwin.report import comparison, files
+from hypertwin.report import comparison, registry
 from hypertwin.studies import judge
 from hypertwin.studies.study import find, names, studies_folder
-
-
-class Format(enum.StrEnum):
-    """Form of the comparison."""
-
-    table = "table"
-    json = "json"
 
 
 def command(
@@ -30,27 +21,17 @@ def command(
         Input(lambda _names, _: [studies_folder()]),
         typer.Argument(metavar="[STUDY]...", help="Default: every study."),
     ] = None,
-    form: Annotated[Format, typer.Option("--format", help="Form of the comparison.")] = Format.table,
+    form: Annotated[output.Format, typer.Option("--format", help="Form of the comparison.")] = output.Format.table,
     report: Annotated[
         Path | None, typer.Option(metavar="FILE.html", help="Write a page with charts and all figures as well.")
     ] = None,
     jobs: Annotated[int | None, typer.Option(metavar="N", min=1, max=1024, help="Runs at a time.")] = None,
 ) -> int:
     """Compare the twin with published measurements; exits 1 when a figure is missed."""
-    if report is not None:
-        writing.check_writable(report)
+    writing.check_writable(report)
     chosen = [find(name) for name in dict.fromkeys(studies or names())]
     with output.progress_bar("validating") as progress:
         rows = judge.validate(chosen, jobs=jobs, progress=progress)
-    if report is not None:
-        compared = [
-            comparison.Study(study.title, study.source, [row for row in rows if row["study"] == study.name])
-            for study in chosen
-        ]
-        writing.write_atomically(report, comparison.page(compared, _core.version()).html())
-        sys.stderr.write(f"wrote {report}\n")
-    if form is Format.json:
-        output.write(files.to_json(rows))
-    else:
-        output.print_table(comparison.table(rows))
+    compared = [comparison.Study(study.name, study.title, study.source) for study in chosen]
+    output.show(registry.VALIDATION, rows, form, report, studies=compared, version=_core.version())
     return 1 if any(row["pass"] is False for row in rows) else 0

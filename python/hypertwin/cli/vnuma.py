@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import enum
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,14 +16,7 @@ from hypertwin import vnuma, writing
 from hypertwin.cli import output
 from hypertwin.errors import Mistake, ScenarioError
 from hypertwin.plan import size
-from hypertwin.report import files, topology, topology_svg
-
-
-class Format(enum.StrEnum):
-    """Form of the layout."""
-
-    table = "table"
-    json = "json"
+from hypertwin.report import topology, topology_svg
 
 
 def _sized_on(text: str) -> dict[str, int]:
@@ -126,7 +117,7 @@ def command(
         Any,
         typer.Option(parser=_counts, metavar="N,N,...", help="Linux: the host's node, from 0, of each cell."),
     ] = None,
-    form: Annotated[Format, typer.Option("--format", help="Form of the layout.")] = Format.table,
+    form: Annotated[output.Format, typer.Option("--format", help="Form of the layout.")] = output.Format.table,
     drawing: Annotated[
         Path | None, typer.Option("--svg", metavar="FILE.svg", help="Write a drawing of the layout as well.")
     ] = None,
@@ -134,20 +125,15 @@ def command(
     """Show the NUMA nodes that a guest sees, where they are placed, and what is wrong with that."""
     arguments: dict[str, Any] = {name: value for name, value in locals().items() if name not in ("form", "drawing")}
     arguments.update(cells=cells or (), nodes=nodes or ())
-    if drawing is not None:
-        writing.check_writable(drawing)
+    writing.check_writable(drawing)
     try:
         layout = vnuma.layout(**arguments)
         advice = size.advise_topology(**arguments)
     except ScenarioError as error:
         raise ScenarioError.of(of_option(mistake, arguments) for mistake in error.mistakes) from None
-    if drawing is not None:
-        writing.write_atomically(drawing, topology_svg.svg(layout))
-        sys.stderr.write(f"wrote {drawing}\n")
-    if form is Format.json:
-        others = dict(layout)
-        first = {key: others.pop(key) for key in ("vpds", "ppds", "homes", "warnings")}
-        output.write(files.to_json({**first, "advice": advice, **others}))
-    else:
-        advised = Text(f"Advice: {advice['text']}", style="bold")
-        output.print_table(Group(topology.terminal(layout), topology.layout_table(layout), advised))
+    output.write_file(drawing, lambda: topology_svg.svg(layout))
+    advised = Text(f"Advice: {advice['text']}", style="bold")
+    others = dict(layout)
+    first = {key: others.pop(key) for key in ("vpds", "ppds", "homes", "warnings")}
+    document = {**first, "advice": advice, **others}
+    output.finish(document, form, lambda: Group(topology.terminal(layout), topology.layout_table(layout), advised))

@@ -35,7 +35,7 @@ pub struct DiskState {
     /// Flash: its channels, and the transfers beside them.
     channels: Vec<Link>,
     link: Link,
-    /// It has failed. What it works on ends nevertheless, and its owner looks at this.
+    /// It has failed. Operations at work still end; its owner checks this then.
     pub has_failed: bool,
     /// Operations at work, and in the queues.
     pub busy: TimeAverage,
@@ -95,11 +95,13 @@ impl Disks {
     }
 
     /// Who uses a disk.
+    #[inline]
     pub fn owner(&self, disk: DiskId) -> DiskOwner {
         self.sets[self.disks[disk].set].owner
     }
 
     /// Random numbers of the set that a disk is in.
+    #[inline]
     pub fn stream(&mut self, disk: DiskId) -> &mut Stream {
         &mut self.sets[self.disks[disk].set].stream
     }
@@ -115,6 +117,7 @@ impl Disks {
     }
 
     /// An operation goes to a disk; `background` if nobody waits for it.
+    #[inline]
     pub fn queue(&mut self, disk: DiskId, id: IoId, background: bool, requests: &mut Requests, clock: &mut Clock) {
         let io = &mut requests[id];
         io.disk = disk;
@@ -171,6 +174,7 @@ impl Disks {
     }
 
     /// A disk is done with an operation, and takes the next: background operations first if `background_first`.
+    #[inline]
     pub fn finish(&mut self, id: IoId, background_first: bool, requests: &mut Requests, clock: &mut Clock) {
         let io = &requests[id];
         let state = &mut self.disks[io.disk];
@@ -192,6 +196,7 @@ impl Disks {
     }
 
     /// Whether the first background operation of a disk has waited for longer than any other.
+    #[inline]
     pub fn background_is_older(&self, disk: DiskId, requests: &Requests) -> bool {
         let since = |queue: &Fifo| queue.first().map(|id| requests[id].since);
         let state = &self.disks[disk];
@@ -201,7 +206,7 @@ impl Disks {
         }
     }
 
-    /// Takes out all operations that wait for a disk, which go no further.
+    /// Takes out all operations that wait for a disk: they fail.
     pub fn drain(&mut self, disk: DiskId, requests: &Requests, dropped: &mut Vec<IoId>, now: Nanos) {
         let state = &mut self.disks[disk];
         dropped.extend(std::iter::from_fn(|| state.queue.pop(requests)));
@@ -222,6 +227,7 @@ impl Disks {
 }
 
 impl DiskState {
+    #[inline]
     fn waiting(&self) -> u32 {
         self.queue.len() + self.background.len()
     }

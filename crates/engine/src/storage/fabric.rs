@@ -34,38 +34,40 @@ impl Fabric {
     }
 
     /// An I/O goes to its array by this path, and comes back by it.
+    #[inline]
     pub fn choose(&mut self, id: IoId, path: ArrayPath) {
         self.paths.set(id, path);
     }
 
     /// One way of an I/O, without its data.
+    #[inline]
     pub fn one_way_latency_ns(&self, id: IoId) -> Nanos {
         self.paths[id].one_way_latency_ns
     }
 
     /// Data pass both ports on the way to the array; frames follow each other, so it takes as long as the slower one.
+    #[inline]
     pub fn send_to_array(&mut self, id: IoId, bytes: u32, now: Nanos) -> Nanos {
-        self.ends(id)
-            .map(|port| port.send_up(now, bytes))
-            .into_iter()
-            .fold(0, Nanos::max)
+        let [host, array] = self.ends(id);
+        host.send_up(now, bytes).max(array.send_up(now, bytes))
     }
 
     /// Data pass both ports on the way to the host.
+    #[inline]
     pub fn send_to_host(&mut self, id: IoId, bytes: u32, now: Nanos) -> Nanos {
-        self.ends(id)
-            .map(|port| port.send_down(now, bytes))
-            .into_iter()
-            .fold(0, Nanos::max)
+        let [host, array] = self.ends(id);
+        host.send_down(now, bytes).max(array.send_down(now, bytes))
     }
 
     /// The payload of a complete I/O is counted at both ports.
+    #[inline]
     pub fn count(&mut self, id: IoId, bytes: u32, write: bool) {
         for port in self.ends(id) {
             port.bytes[usize::from(!write)] += u64::from(bytes);
         }
     }
 
+    #[inline]
     fn ends(&mut self, id: IoId) -> [&mut Port; 2] {
         let path = self.paths[id];
         [

@@ -54,14 +54,14 @@ pub use stations::{Station, StationResult, Sums};
 
 use crate::clock::Clock;
 use crate::ids::{ControllerId, DiskId, HostId, IoId, PoolId, ProcessId, Table, VmId, WorldId};
-use array::Array;
+use array::{Array, build_arrays};
 use disk::{DiskOwner, Disks};
 use fabric::Fabric;
 use hypertwin_kernel::{Histogram, Nanos};
 use network::{Network, NetworkHost};
 use path::PathBuilder;
-use pool::Outcome;
-use request::{Requests, Role, Step};
+use pool::{Outcome, build_pools};
+use request::{Io, Requests, Step};
 use shared::Shared;
 use std::collections::VecDeque;
 
@@ -81,14 +81,14 @@ impl Storage {
     pub fn new(site: &Site) -> Self {
         let mut storage = Self::empty(site.hosts.len());
         let shared = &mut storage.shared;
-        storage.pools = pool::build(site, shared);
-        storage.arrays = array::build(site, shared);
+        storage.pools = build_pools(site, shared);
+        storage.arrays = build_arrays(site, shared);
         storage.path = PathBuilder::new(site, &storage.arrays, &storage.pools, &mut shared.fabric).build();
         storage
     }
 
     /// The storage of hosts without VMs.
-    pub fn empty(hosts: usize) -> Self {
+    fn empty(hosts: usize) -> Self {
         Self {
             path: Path::empty(),
             arrays: Vec::new(),
@@ -124,7 +124,7 @@ impl Storage {
 
     /// A worker of a generator is idle: whether it has something to do.
     pub fn start_worker(&mut self, vm: VmId, session: u32) -> bool {
-        self.path.start_worker(vm, session).is_some()
+        self.path.worker(vm, session).start().is_some()
     }
 
     /// A worker takes its next I/O: its work for that and for interrupts, in nanoseconds alone on a core at the reference
@@ -134,15 +134,17 @@ impl Storage {
     }
 
     /// A worker has computed for its I/O, which begins; whether the worker takes another one.
+    #[inline]
     pub fn issue(&mut self, vm: VmId, session: u32, clock: &mut Clock) -> bool {
-        let id = self.path.issue(vm, session);
+        let id = self.path.worker(vm, session).issue();
         self.submit(id, clock);
-        self.path.goes_on(vm, session)
+        self.path.worker(vm, session).goes_on()
     }
 
     // ---- from the processors
 
     /// The world of a controller is done with a request: its work for the next, or `None` if it is idle.
+    #[inline]
     pub fn next_on_controller(&mut self, controller: ControllerId, clock: &mut Clock) -> Option<f64> {
         let id = self
             .path
@@ -160,6 +162,7 @@ impl Storage {
     // ---- events
 
     /// Something happens to an I/O.
+    #[inline]
     pub fn on_io(&mut self, id: IoId, clock: &mut Clock) {
         let shared = &mut self.shared;
         match shared.requests[id].step {
@@ -223,6 +226,7 @@ impl Storage {
     // ---- between the parts
 
     /// The guest's driver takes an I/O.
+    #[inline]
     fn submit(&mut self, id: IoId, clock: &mut Clock) {
         let Shared { requests, replies, .. } = &mut self.shared;
         if requests.len() > MOST_RECORDS {
@@ -243,17 +247,18 @@ impl Storage {
     }
 
     /// Takes an I/O along its route until it has to wait or leaves the host.
+    #[inline]
     fn advance(&mut self, id: IoId, clock: &mut Clock) {
         let shared = &mut self.shared;
         if !self.path.advance(id, shared, clock.now) {
             return;
         }
-        match *self.path.leave(id, clock.now, &shared.requests) {
-            Target::Array { array, path, .. } => {
+        match self.path.leave(id, clock.now, &shared.requests) {
+            &Target::Array { array, path, .. } => {
                 shared.fabric.choose(id, path);
                 self.arrays[array].send(id, shared, clock);
             }
-            Target::Pool { pool, .. } => {
+            &Target::Pool { pool, .. } => {
                 let address = self.path.address(&shared.requests[id]);
                 let outcome = self.pools[pool].begin(id, address, shared, clock);
                 self.follow(pool, outcome, clock);
@@ -263,6 +268,7 @@ impl Storage {
 
     /// A disk is done with an operation, and takes the next. What somebody waits for goes first, except while writes
     /// wait for background operations to make room.
+    #[inline]
     fn disk_done(&mut self, id: IoId, clock: &mut Clock) {
         let shared = &mut self.shared;
         let disk = shared.requests[id].disk;
@@ -285,6 +291,7 @@ impl Storage {
     }
 
     /// Acts on what a pool has done.
+    #[inline]
     fn follow(&mut self, pool: PoolId, outcome: Outcome, clock: &mut Clock) {
         match outcome {
             Outcome::Pending => {}
@@ -300,12 +307,14 @@ impl Storage {
     }
 
     /// An I/O is back at its host: its slots go to those that wait, and the guest hears of it now or with a later one.
+    #[inline]
     fn complete(&mut self, id: IoId, clock: &mut Clock) {
         if !self.path.reaches_vm(id, &mut self.shared, clock.now) {
             return;
         }
-        for depth in self.path.route(&self.shared.requests[id]).depths_backwards() {
-            if let Some(next) = self.path.free_slot(depth, clock.now, &self.shared.requests) {
+        let Io { vdisk, stage, .. } = self.shared.requests[id];
+        for position in (0..stage).rev() {
+            if let Some(next) = self.path.free_slot(vdisk, position, clock.now, &self.shared.requests) {
                 self.advance(next, clock);
             }
         }
@@ -317,7 +326,6 @@ impl Storage {
     /// Host of the VM that an I/O is of; `None` where an I/O may concern several hosts.
     pub fn host_of(&self, id: IoId) -> Option<HostId> {
         let io = &self.shared.requests[id];
-        debug_assert!(io.role != Role::Leg || !self.pools.is_empty(), "only pools have legs");
         self.pools.is_empty().then(|| self.path.host_of(io))
     }
 

@@ -16,6 +16,7 @@ pub struct HostState {
 
 impl HostState {
     /// Whether other hosts can reach it.
+    #[inline]
     pub fn is_reachable(self) -> bool {
         self.is_up && self.is_linked
     }
@@ -44,6 +45,7 @@ impl NetworkHost {
         }
     }
 
+    #[inline]
     fn port_for(&mut self, peer: HostId) -> &mut Port {
         let number = peer.index() % self.ports.len();
         &mut self.ports[number]
@@ -57,16 +59,19 @@ pub struct Network {
 
 impl Network {
     /// What works of a host.
+    #[inline]
     pub fn state(&self, host: HostId) -> HostState {
         self.hosts[host].state
     }
 
     /// Time of a message between two hosts, without its transfer.
+    #[inline]
     pub fn message_ns(&self, from: HostId, to: HostId) -> Nanos {
         self.hosts[from].message_ns.max(self.hosts[to].message_ns)
     }
 
     /// When data that leave a host now have passed its port and that of another.
+    #[inline]
     pub fn transmit(&mut self, from: HostId, to: HostId, bytes: u32, now: Nanos) -> Nanos {
         if from == to {
             return now;

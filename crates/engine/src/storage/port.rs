@@ -26,6 +26,7 @@ impl Port {
     }
 
     /// Sends bytes up from `now` on; when the last has passed.
+    #[inline]
     pub fn send_up(&mut self, now: Nanos, bytes: u32) -> Nanos {
         let (wait, end) = self.up.pass(now, u64::from(bytes));
         self.waits.add(wait);
@@ -33,6 +34,7 @@ impl Port {
     }
 
     /// Sends bytes down from `now` on; when the last has passed.
+    #[inline]
     pub fn send_down(&mut self, now: Nanos, bytes: u32) -> Nanos {
         let (wait, end) = self.down.pass(now, u64::from(bytes));
         self.waits.add(wait);

@@ -23,6 +23,7 @@ impl Default for Fifo {
 }
 
 impl Fifo {
+    #[inline]
     pub fn push(&mut self, requests: &mut Requests, id: IoId) {
         requests[id].next = NONE;
         match self.tail {
@@ -33,6 +34,7 @@ impl Fifo {
         self.length += 1;
     }
 
+    #[inline]
     pub fn pop(&mut self, requests: &Requests) -> Option<IoId> {
         let id = self.first()?;
         self.head = requests[id].next;
@@ -43,14 +45,17 @@ impl Fifo {
         Some(id)
     }
 
+    #[inline]
     pub fn first(&self) -> Option<IoId> {
         (self.head != NONE).then_some(self.head)
     }
 
+    #[inline]
     pub fn len(&self) -> u32 {
         self.length
     }
 
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
@@ -65,6 +70,7 @@ pub struct Waits {
 }
 
 impl Waits {
+    #[inline]
     pub fn add(&mut self, wait_ns: Nanos) {
         self.passed += 1;
         self.waited += u64::from(wait_ns > 0);
@@ -89,13 +95,15 @@ impl Queue {
     }
 
     /// An I/O joins the queue.
+    #[inline]
     pub fn push(&mut self, now: Nanos, requests: &mut Requests, id: IoId) {
         requests[id].since = now;
         self.fifo.push(requests, id);
         self.note(now);
     }
 
-    /// The first one has waited for long enough.
+    /// Takes the first one out, and counts its wait.
+    #[inline]
     pub fn pop(&mut self, now: Nanos, requests: &Requests) -> Option<IoId> {
         let id = self.fifo.pop(requests)?;
         self.waits.add(now - requests[id].since);
@@ -103,20 +111,23 @@ impl Queue {
         Some(id)
     }
 
-    /// Takes all I/Os out, which go no further.
+    /// Takes all I/Os out: they fail.
     pub fn drain(&mut self, now: Nanos, requests: &Requests, dropped: &mut Vec<IoId>) {
         dropped.extend(std::iter::from_fn(|| self.fifo.pop(requests)));
         self.note(now);
     }
 
+    #[inline]
     pub fn first(&self) -> Option<IoId> {
         self.fifo.first()
     }
 
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.fifo.is_empty()
     }
 
+    #[inline]
     fn note(&mut self, now: Nanos) {
         self.length.set(now, f64::from(self.fifo.len()));
     }
@@ -151,11 +162,13 @@ impl QueueDepth {
     }
 
     /// Slots that are taken at present.
+    #[inline]
     pub fn used(&self) -> u32 {
         self.used
     }
 
     /// Takes a slot, or joins the queue and returns `false`.
+    #[inline]
     pub fn enter(&mut self, now: Nanos, requests: &mut Requests, id: IoId) -> bool {
         if self.used == self.slots {
             self.queue.push(now, requests, id);
@@ -168,6 +181,7 @@ impl QueueDepth {
     }
 
     /// Gives a slot back, to the first in the queue if there is one.
+    #[inline]
     pub fn leave(&mut self, now: Nanos, requests: &Requests) -> Option<IoId> {
         debug_assert!(self.used > 0, "what leaves has entered");
         let next = self.queue.pop(now, requests);

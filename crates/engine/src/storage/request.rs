@@ -119,6 +119,7 @@ impl Requests {
     }
 
     /// A record for a part of `parent`.
+    #[inline]
     pub fn part_of(&mut self, parent: IoId, role: Role) -> IoId {
         let whole = self[parent];
         self.add(Io {
@@ -130,6 +131,7 @@ impl Requests {
         })
     }
 
+    #[inline]
     fn add(&mut self, io: Io) -> IoId {
         match self.free.pop() {
             Some(id) => {
@@ -144,11 +146,13 @@ impl Requests {
     }
 
     /// Gives a record back.
+    #[inline]
     pub fn release(&mut self, id: IoId) {
         self.free.push(id);
     }
 
     /// One part less to wait for; whether it was the last.
+    #[inline]
     pub fn part_done(&mut self, parent: IoId) -> bool {
         let parent = &mut self[parent];
         debug_assert!(parent.parts > 0, "a record waits for each of its parts once");
@@ -157,6 +161,7 @@ impl Requests {
     }
 
     /// `step` happens to an I/O at `time`.
+    #[inline]
     pub fn at(&mut self, id: IoId, step: Step, time: Nanos, clock: &mut Clock) {
         self[id].step = step;
         clock.at(time, Event::Io(id));
@@ -166,12 +171,14 @@ impl Requests {
 impl Index<IoId> for Requests {
     type Output = Io;
 
+    #[inline]
     fn index(&self, id: IoId) -> &Io {
         &self.ios[id as usize]
     }
 }
 
 impl IndexMut<IoId> for Requests {
+    #[inline]
     fn index_mut(&mut self, id: IoId) -> &mut Io {
         &mut self.ios[id as usize]
     }
@@ -187,6 +194,7 @@ impl<T: Clone> PerIo<T> {
     }
 
     /// Sets the entry of an I/O, whatever it was before.
+    #[inline]
     pub fn set(&mut self, id: IoId, entry: T) {
         let index = id as usize;
         if self.0.len() <= index {
@@ -199,12 +207,14 @@ impl<T: Clone> PerIo<T> {
 impl<T> Index<IoId> for PerIo<T> {
     type Output = T;
 
+    #[inline]
     fn index(&self, id: IoId) -> &T {
         &self.0[id as usize]
     }
 }
 
 impl<T> IndexMut<IoId> for PerIo<T> {
+    #[inline]
     fn index_mut(&mut self, id: IoId) -> &mut T {
         &mut self.0[id as usize]
     }

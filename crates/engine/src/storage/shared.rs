@@ -1,4 +1,4 @@
-//! What path, arrays and pools all work with, and what storage tells the rest of the simulation.
+//! What path, arrays and pools all work with, and what storage asks of the rest of the simulation.
 
 use super::disk::Disks;
 use super::fabric::Fabric;
@@ -8,7 +8,7 @@ use crate::ids::{HostId, IoId, ProcessId, VmId, WorldId};
 use hypertwin_kernel::Nanos;
 use std::collections::VecDeque;
 
-/// What storage tells others. Whoever called it hears of it before anything else happens.
+/// What storage asks of others. Its caller acts on it before anything else happens.
 #[derive(Clone, Copy, Debug)]
 pub enum Reply {
     /// A world of a controller or service, which was idle, has this much work, in nanoseconds alone on a core at

@@ -10,6 +10,7 @@ pub struct Cost {
 }
 
 impl Cost {
+    #[inline]
     pub fn of(&self, bytes: u32) -> f64 {
         self.io_ns + self.ns_per_byte * f64::from(bytes)
     }
@@ -27,6 +28,7 @@ pub struct DriverWork {
 }
 
 impl DriverWork {
+    #[inline]
     pub fn of(&self, io: &Io) -> f64 {
         let is_stripe = io.sequential || u64::from(io.bytes) >= self.stripe_bytes;
         let coding_ns_per_byte = match (io.write, is_stripe) {

@@ -1,5 +1,12 @@
 //! The parts of the I/O path, one file each: virtual controllers, links, an array's cache and RAID groups, disks,
 //! erasure coding. What queues where is the engine's business; these say how long a thing takes and what it costs.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `virtual_controller.rs` | what a request costs guest and hypervisor; when a completion interrupts |
+//! | `link.rs`, `array.rs`, `disk.rs` | links; an array's cache and RAID groups; disks by kind |
+//! | `placement.rs`, `stripe.rs`, `coding.rs` | where copies and fragments go; what a small write reads; what coding costs |
+//! | `durability.rs` | loss of data in closed form |
 
 pub mod array;
 pub mod coding;

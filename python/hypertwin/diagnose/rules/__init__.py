@@ -1,4 +1,7 @@
-"""All rules of diagnosis, by what they are about. Rules do not use each other; what several share is in `shared`."""
+"""All rules of diagnosis: `cpu.py`, `memory.py`, `numa.py`, `sizing.py`, `storage.py`, `placement.py`.
+
+Rules do not use each other; what several share is in `shared.py`.
+"""
 
 from __future__ import annotations
 

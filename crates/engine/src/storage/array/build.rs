@@ -12,7 +12,7 @@ use hypertwin_models::storage::array::hit_ratio;
 use hypertwin_models::storage::disk::Disk;
 
 /// The arrays of a scenario, with their disks and ports.
-pub fn build(site: &Site, shared: &mut Shared) -> Vec<Array> {
+pub fn build_arrays(site: &Site, shared: &mut Shared) -> Vec<Array> {
     let specs = site.scenario.arrays.iter().enumerate();
     specs
         .map(|(index, (name, spec))| array(index, name, spec, site, shared))

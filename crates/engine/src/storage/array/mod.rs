@@ -10,7 +10,7 @@
 
 mod build;
 
-pub use build::build;
+pub use build::build_arrays;
 
 use super::queue::Queue;
 use super::request::{NONE, Requests, Role, Step};
@@ -48,6 +48,7 @@ pub struct Array {
 
 impl Array {
     /// An I/O leaves its host for the array.
+    #[inline]
     pub fn send(&self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
         let io = &shared.requests[id];
         let mut leaves = clock.now;
@@ -59,6 +60,7 @@ impl Array {
     }
 
     /// The array has looked at an I/O.
+    #[inline]
     pub fn receive(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
         let io = &shared.requests[id];
         if !io.write {
@@ -140,6 +142,7 @@ impl Array {
     }
 
     /// Whether writes wait for room.
+    #[inline]
     pub fn is_full(&self) -> bool {
         !self.queue.is_empty()
     }
@@ -176,6 +179,7 @@ impl Array {
 }
 
 /// Data go back to the host.
+#[inline]
 fn send_back(id: IoId, shared: &mut Shared, clock: &mut Clock) {
     let end = shared.fabric.send_to_host(id, shared.requests[id].bytes, clock.now);
     let time = end + shared.fabric.one_way_latency_ns(id);
@@ -183,6 +187,7 @@ fn send_back(id: IoId, shared: &mut Shared, clock: &mut Clock) {
 }
 
 /// The reply to a write goes back.
+#[inline]
 fn acknowledge(id: IoId, shared: &mut Shared, clock: &mut Clock) {
     let time = clock.now + shared.fabric.one_way_latency_ns(id);
     shared.requests.at(id, Step::Host, time, clock);

@@ -168,7 +168,7 @@ impl<'s> PathBuilder<'s> {
         let ring = DepthId::new(common.first_ring.index() + position);
         let mut stages = vec![Stage::Depth(own), Stage::Depth(ring), Stage::Controller];
         let target = match self.luns[id.index()].get(number) {
-            Some(&lun) => self.to_lun(id, vm.host, lun, &mut stages),
+            Some(&lun) => self.lun_target(id, vm.host, lun, &mut stages),
             None => Target::Pool {
                 pool: self
                     .pool_of(vm.spec)
@@ -188,7 +188,7 @@ impl<'s> PathBuilder<'s> {
     }
 
     /// The way of a VM from its host to a LUN: the depths on the host's side, and the path to the array.
-    fn to_lun(&mut self, vm: VmId, host: HostId, lun: Lun, stages: &mut Vec<Stage>) -> Target {
+    fn lun_target(&mut self, vm: VmId, host: HostId, lun: Lun, stages: &mut Vec<Stage>) -> Target {
         let spec = &self.site.host(host).adapters;
         let is_used_by_others = self.users[&(host, lun)].len() > 1;
         let shared_limit = is_used_by_others.then(|| self.shared_limit(vm, lun, spec.dsnro));

@@ -38,11 +38,13 @@ impl Controller {
     }
 
     /// Whether the world waits for something to do. While it goes from one request to the next, it does not.
+    #[inline]
     pub fn is_idle(&self) -> bool {
         self.is_idle
     }
 
     /// Gives the world its next request; without one it is idle from now on.
+    #[inline]
     pub fn start(&mut self, now: Nanos, requests: &Requests) -> Option<IoId> {
         let next = self.queue.pop(now, requests);
         self.is_idle = next.is_none();
@@ -51,6 +53,7 @@ impl Controller {
     }
 
     /// The request that the world is done with.
+    #[inline]
     pub fn finish(&mut self) -> IoId {
         debug_assert!(
             self.current != NONE,
@@ -60,12 +63,14 @@ impl Controller {
     }
 
     /// An I/O is complete; whether the guest is interrupted for it and all that were before.
+    #[inline]
     pub fn complete(&mut self, id: IoId, in_flight: u32, now: Nanos, requests: &mut Requests) -> bool {
         self.completed.push(requests, id);
         self.coalescing.interrupts(now, in_flight)
     }
 
     /// The next I/O that the guest hears of.
+    #[inline]
     pub fn next_completed(&mut self, requests: &Requests) -> Option<IoId> {
         self.completed.pop(requests)
     }

@@ -38,7 +38,7 @@ use controller::Controller;
 use hypertwin_kernel::{Histogram, Nanos};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use vdisk::{Route, Stage};
+use vdisk::Stage;
 use vm::Vms;
 use worker::Worker;
 
@@ -106,6 +106,7 @@ impl Path {
     }
 
     /// The guest's driver takes an I/O; in how many parts it goes on, 1 if it is not split.
+    #[inline]
     pub fn begin(&mut self, id: IoId, now: Nanos, requests: &mut Requests) -> u32 {
         let io = &mut requests[id];
         let vm = &mut self.vms[self.vdisks[io.vdisk].vm];
@@ -128,35 +129,20 @@ impl Path {
         child
     }
 
-    fn worker_of(&self, vm: VmId, session: u32) -> WorkerId {
-        self.vms[vm].workers.at(session as usize)
-    }
-
-    /// The process of a worker that is idle and has something to do: it has to be started.
-    pub fn start_worker(&mut self, vm: VmId, session: u32) -> Option<ProcessId> {
-        let worker = self.worker_of(vm, session);
-        self.workers[worker].start()
+    /// The worker of a generator that a session of its VM is.
+    #[inline]
+    pub fn worker(&mut self, vm: VmId, session: u32) -> &mut Worker {
+        &mut self.workers[self.vms[vm].workers.at(session as usize)]
     }
 
     /// A worker takes its next I/O: its work for it, without that of the workload itself.
+    #[inline]
     pub fn take_io(&mut self, vm: VmId, session: u32, requests: &Requests) -> f64 {
-        let worker = self.worker_of(vm, session);
-        self.workers[worker].take(requests) + self.vms[vm].guest_ns
-    }
-
-    /// The I/O that a worker has computed for.
-    pub fn issue(&mut self, vm: VmId, session: u32) -> IoId {
-        let worker = self.worker_of(vm, session);
-        self.workers[worker].issue()
-    }
-
-    /// Whether a worker goes on with another I/O.
-    pub fn goes_on(&mut self, vm: VmId, session: u32) -> bool {
-        let worker = self.worker_of(vm, session);
-        self.workers[worker].goes_on()
+        self.worker(vm, session).take(requests) + self.vms[vm].guest_ns
     }
 
     /// An I/O of a generator goes to its worker now, or when the rate allows it.
+    #[inline]
     fn reissue(&mut self, id: IoId, worker: WorkerId, shared: &mut Shared, clock: &mut Clock) {
         if !self.is_throttled(id, &mut shared.requests, clock) {
             self.hand_to_worker(id, worker, shared);
@@ -164,6 +150,7 @@ impl Path {
     }
 
     /// Whether the rate does not allow an I/O yet. It comes when it does.
+    #[inline]
     fn is_throttled(&mut self, id: IoId, requests: &mut Requests, clock: &mut Clock) -> bool {
         let time = self.vms[self.vdisks[requests[id].vdisk].vm].next_issue(clock.now);
         let is_throttled = time > clock.now;
@@ -173,6 +160,7 @@ impl Path {
         is_throttled
     }
 
+    #[inline]
     fn hand_to_worker(&mut self, id: IoId, worker: WorkerId, shared: &mut Shared) {
         let worker = &mut self.workers[worker];
         worker.push(&mut shared.requests, id);
@@ -182,6 +170,7 @@ impl Path {
     }
 
     /// The rate allows an I/O.
+    #[inline]
     pub fn on_issue(&mut self, id: IoId, shared: &mut Shared) {
         let Issuer::Worker(worker) = shared.requests[id].issuer else {
             unreachable!("only generators have a rate");
@@ -210,10 +199,11 @@ impl Path {
     // ---- along the route
 
     /// Takes an I/O along its route until it has to wait; `true` if it leaves the host.
+    #[inline]
     pub fn advance(&mut self, id: IoId, shared: &mut Shared, now: Nanos) -> bool {
         loop {
             let io = &mut shared.requests[id];
-            let stage = self.vdisks[io.vdisk].route.stage(io.stage);
+            let stage = self.vdisks[io.vdisk].route.stage(usize::from(io.stage));
             io.stage += 1;
             match stage {
                 Stage::Depth(depth) => {
@@ -230,6 +220,7 @@ impl Path {
         }
     }
 
+    #[inline]
     fn queue_on_controller(&mut self, id: IoId, shared: &mut Shared, now: Nanos) {
         let index = self.vdisks[shared.requests[id].vdisk].controller;
         if let Some(meter) = &mut self.meter {
@@ -246,6 +237,7 @@ impl Path {
     }
 
     /// Gives a controller's world its next request, and returns its work for it; `None` if there is none.
+    #[inline]
     pub fn start_on_controller(&mut self, index: ControllerId, now: Nanos, requests: &Requests) -> Option<f64> {
         let controller = &mut self.controllers[index];
         let io = &requests[controller.start(now, requests)?];
@@ -253,6 +245,7 @@ impl Path {
     }
 
     /// The request that a controller's world is done with.
+    #[inline]
     pub fn finish_on_controller(&mut self, index: ControllerId, now: Nanos, requests: &Requests) -> IoId {
         let id = self.controllers[index].finish();
         if let Some(meter) = &mut self.meter {
@@ -262,6 +255,7 @@ impl Path {
     }
 
     /// An I/O leaves the host: where it goes.
+    #[inline]
     pub fn leave(&mut self, id: IoId, now: Nanos, requests: &Requests) -> &Target {
         let vdisk = requests[id].vdisk;
         if let Some(meter) = &mut self.meter {
@@ -271,6 +265,7 @@ impl Path {
     }
 
     /// The array that an I/O has reached.
+    #[inline]
     pub fn array_of(&self, io: &Io) -> usize {
         match self.vdisks[io.vdisk].target {
             Target::Array { array, .. } => array,
@@ -279,6 +274,7 @@ impl Path {
     }
 
     /// Where in its pool the data of an I/O are.
+    #[inline]
     pub fn address(&mut self, io: &Io) -> Address {
         let Vdisk { vm, target, .. } = &mut self.vdisks[io.vdisk];
         let Target::Pool { offset, key, .. } = target else {
@@ -304,6 +300,7 @@ impl Path {
     // ---- back to the guest
 
     /// Whether a complete I/O reaches its VM. While the host is off it waits.
+    #[inline]
     pub fn reaches_vm(&mut self, id: IoId, shared: &mut Shared, now: Nanos) -> bool {
         let io = &mut shared.requests[id];
         let vdisk = &self.vdisks[io.vdisk];
@@ -322,17 +319,17 @@ impl Path {
         true
     }
 
-    /// The route that an I/O took.
-    pub fn route(&self, io: &Io) -> Route {
-        self.vdisks[io.vdisk].route
-    }
-
-    /// A slot is free again: the I/O that gets it.
-    pub fn free_slot(&mut self, depth: DepthId, now: Nanos, requests: &Requests) -> Option<IoId> {
-        self.depths[depth].leave(now, requests)
+    /// A complete I/O gives back the slot that it took at a stage of its route: the I/O that gets it.
+    #[inline]
+    pub fn free_slot(&mut self, vdisk: VdiskId, position: u8, now: Nanos, requests: &Requests) -> Option<IoId> {
+        match self.vdisks[vdisk].route.stage(usize::from(position)) {
+            Stage::Depth(depth) => self.depths[depth].leave(now, requests),
+            Stage::Controller | Stage::Out => None,
+        }
     }
 
     /// The guest hears of a complete I/O, now or by a later interrupt.
+    #[inline]
     pub fn interrupt(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
         let index = self.vdisks[shared.requests[id].vdisk].controller;
         let controller = &mut self.controllers[index];
@@ -347,6 +344,7 @@ impl Path {
     }
 
     /// The guest hears of an I/O; the first one of an interrupt costs the interrupt's work.
+    #[inline]
     fn deliver(&mut self, id: IoId, is_first: bool, shared: &mut Shared, clock: &mut Clock) {
         let io = &shared.requests[id];
         if is_first && let Issuer::Worker(worker) = io.issuer {
@@ -407,12 +405,13 @@ impl Path {
         self.meter.as_ref().map_or(&[], Meter::vdisks)
     }
 
-    /// The VM that an I/O is of.
+    /// Host of the VM that an I/O is of.
     pub fn host_of(&self, io: &Io) -> HostId {
         self.vms[self.vdisks[io.vdisk].vm].host
     }
 
     /// The VM that an I/O is of.
+    #[inline]
     pub fn vm_of(&self, io: &Io) -> VmId {
         self.vdisks[io.vdisk].vm
     }

@@ -47,16 +47,9 @@ impl Route {
         route
     }
 
-    pub fn stage(&self, position: u8) -> Stage {
-        self.stages[usize::from(position)]
-    }
-
-    /// The depths of the route, the last one first.
-    pub fn depths_backwards(self) -> impl Iterator<Item = DepthId> {
-        self.stages.into_iter().rev().filter_map(|stage| match stage {
-            Stage::Depth(depth) => Some(depth),
-            Stage::Controller | Stage::Out => None,
-        })
+    #[inline]
+    pub fn stage(&self, position: usize) -> Stage {
+        self.stages[position]
     }
 }
 

@@ -52,6 +52,7 @@ pub struct IoMeasured {
 
 impl VmIo {
     /// Draws what an I/O is: its size, its direction, and whether it follows the one before.
+    #[inline]
     pub fn draw(&mut self, io: &mut Io) {
         io.bytes = match self.blocks.as_slice() {
             [(_, bytes)] => *bytes,
@@ -69,6 +70,7 @@ impl VmIo {
     }
 
     /// When the next I/O may go, at the earliest `now`.
+    #[inline]
     pub fn next_issue(&mut self, now: Nanos) -> Nanos {
         if self.gap_ns <= 0.0 {
             return now;
@@ -137,12 +139,14 @@ impl Vms {
 impl Index<VmId> for Vms {
     type Output = VmIo;
 
+    #[inline]
     fn index(&self, vm: VmId) -> &VmIo {
         self.0[vm].as_ref().expect("only a VM with virtual disks does I/O")
     }
 }
 
 impl IndexMut<VmId> for Vms {
+    #[inline]
     fn index_mut(&mut self, vm: VmId) -> &mut VmIo {
         self.0[vm].as_mut().expect("only a VM with virtual disks does I/O")
     }

@@ -27,11 +27,13 @@ impl Worker {
     }
 
     /// Gives the worker an I/O to handle. It stays idle until [`Self::start`].
+    #[inline]
     pub fn push(&mut self, requests: &mut Requests, id: IoId) {
         self.queue.push(requests, id);
     }
 
     /// The process that has to be started now: the worker was idle and has something to do.
+    #[inline]
     pub fn start(&mut self) -> Option<ProcessId> {
         let starts = self.is_idle && !self.queue.is_empty();
         self.is_idle &= !starts;
@@ -39,6 +41,7 @@ impl Worker {
     }
 
     /// The worker takes its next I/O; returns its outstanding work for interrupts.
+    #[inline]
     pub fn take(&mut self, requests: &Requests) -> f64 {
         let next = self.queue.pop(requests);
         debug_assert!(next.is_some(), "a worker computes only for an I/O");
@@ -47,12 +50,14 @@ impl Worker {
     }
 
     /// The I/O that the worker has computed for.
+    #[inline]
     pub fn issue(&mut self) -> IoId {
         debug_assert!(self.current != NONE, "a worker issues what it took");
         std::mem::replace(&mut self.current, NONE)
     }
 
     /// Whether the worker goes on with another I/O; without one it is idle.
+    #[inline]
     pub fn goes_on(&mut self) -> bool {
         self.is_idle = self.queue.is_empty();
         !self.is_idle

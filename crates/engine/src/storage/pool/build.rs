@@ -27,7 +27,7 @@ use std::collections::BTreeSet;
 const MOST_GROUPS: usize = 200_000;
 
 /// The pools of a scenario, with their disks, and the network of all hosts that take part.
-pub fn build(site: &Site, shared: &mut Shared) -> Table<PoolId, Pool> {
+pub fn build_pools(site: &Site, shared: &mut Shared) -> Table<PoolId, Pool> {
     let mut pools = Table::new();
     for (name, spec) in &site.scenario.storage {
         let id = pools.next_id();

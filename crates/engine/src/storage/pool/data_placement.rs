@@ -48,6 +48,7 @@ pub struct Member {
 
 impl Member {
     /// Whether it can be read.
+    #[inline]
     pub fn is_whole(&self) -> bool {
         self.is_up && self.due == 0
     }
@@ -82,6 +83,7 @@ impl DataPlacement {
     }
 
     /// The members of a group.
+    #[inline]
     pub fn of_group(&self, group: usize) -> &[Member] {
         &self.members[group * self.width..(group + 1) * self.width]
     }
@@ -97,6 +99,7 @@ impl DataPlacement {
     }
 
     /// All positions in a group, beginning with one of them.
+    #[inline]
     pub fn in_turn(&self, first: u8) -> impl Iterator<Item = usize> + use<> {
         let (first, width) = (usize::from(first), self.width);
         (0..width).map(move |step| (first + step) % width)
@@ -121,6 +124,7 @@ impl DataPlacement {
     }
 
     /// Bytes of a write that a member misses because its device is away; `None` if it gets them.
+    #[inline]
     pub fn miss(&mut self, group: usize, position: usize, bytes: u64) -> Option<u64> {
         let member = &mut self.members[group * self.width + position];
         if member.is_up {

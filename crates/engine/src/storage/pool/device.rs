@@ -45,20 +45,24 @@ impl Devices {
     }
 
     /// The node that a device is in.
+    #[inline]
     pub fn node_of(&self, device: u32) -> usize {
         device as usize / self.per_node
     }
 
+    #[inline]
     pub fn is_available(&self, device: u32) -> bool {
         self.states[device as usize].is_available
     }
 
     /// The disk that a device is.
+    #[inline]
     pub fn disk(&self, device: u32) -> DiskId {
         self.disks.at(device as usize)
     }
 
     /// The device that a disk is.
+    #[inline]
     pub fn at_disk(&self, disk: DiskId) -> Option<u32> {
         self.disks.position(disk).map(|device| device as u32)
     }
@@ -72,10 +76,8 @@ impl Devices {
     /// Counts a failure or return of a device itself; whether it has failed now.
     pub fn change(&mut self, device: usize, fails: bool, is_forever: bool) -> bool {
         let state = &mut self.states[device];
-        state.failures = match fails {
-            true => state.failures + 1,
-            false => state.failures.saturating_sub(1),
-        };
+        debug_assert!(fails || state.failures > 0, "what returns has failed before");
+        state.failures = if fails { state.failures + 1 } else { state.failures - 1 };
         state.gone += u32::from(is_forever);
         state.failures > 0
     }

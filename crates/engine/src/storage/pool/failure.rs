@@ -19,13 +19,9 @@ impl Pool {
 
     /// A metadata server fails or returns.
     pub fn change_metadata_server(&mut self, server: usize, fails: bool) {
-        // a scenario may name more servers than a small pool has
-        if let Some(failures) = self.metadata.get_mut(server) {
-            *failures = match fails {
-                true => *failures + 1,
-                false => failures.saturating_sub(1),
-            };
-        }
+        let failures = &mut self.metadata[server];
+        debug_assert!(fails || *failures > 0, "what returns has failed before");
+        *failures = if fails { *failures + 1 } else { *failures - 1 };
     }
 
     /// Finds out which devices are available, and what that means for the data.

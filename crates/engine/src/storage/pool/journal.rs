@@ -34,6 +34,7 @@ impl Flash {
         }
     }
 
+    #[inline]
     pub fn contains(&self, disk: DiskId) -> bool {
         self.disks.position(disk).is_some()
     }
@@ -59,6 +60,7 @@ impl Flash {
     }
 
     /// Whether writes wait for a node's journal.
+    #[inline]
     pub fn is_full(&self, node: usize) -> bool {
         !self.journals[node].queue.is_empty()
     }
@@ -96,7 +98,7 @@ impl Flash {
         pending == 0 || pending + u64::from(bytes) <= self.journal_bytes
     }
 
-    /// Takes out all writes that wait for a node's journal, which go no further.
+    /// Takes out all writes that wait for a node's journal: they fail.
     pub fn drain(&mut self, node: usize, requests: &Requests, dropped: &mut Vec<IoId>) {
         let queue = &mut self.journals[node].queue;
         dropped.extend(std::iter::from_fn(|| queue.pop(requests)));

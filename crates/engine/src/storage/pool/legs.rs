@@ -3,7 +3,7 @@
 use super::{Address, Outcome, Pool, Request, Task};
 use crate::clock::Clock;
 use crate::ids::{HostId, Id, IoId};
-use crate::storage::request::{NONE, Role, Step};
+use crate::storage::request::{Io, NONE, Role, Step};
 use crate::storage::shared::Shared;
 use hypertwin_cluster::{PoolKind, Redundancy, WritePath};
 use hypertwin_models::storage::stripe::{Update, completed, update};
@@ -183,7 +183,7 @@ impl Pool {
         }
         let Touched { first, count, range } = self.touched(id, data, shared);
         if count == data {
-            // all that parity needs is written
+            // parity follows from what is written
             return self.write_touched(id, data, shared, clock);
         }
         let (way, _) = update(count as u32, data as u32, parity as u32);
@@ -352,15 +352,21 @@ impl Pool {
 
     /// A device, journal or cache is done with an operation.
     pub fn disk_done(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) -> Outcome {
-        let io = shared.requests[id];
-        let is_flash = self.is_flash(io.disk);
-        if is_flash && !io.write {
+        let &Io {
+            disk,
+            write,
+            role,
+            bytes,
+            ..
+        } = &shared.requests[id];
+        let is_flash = self.is_flash(disk);
+        if is_flash && !write {
             return self.end_leg(id, shared, clock);
         }
         let device = self.tasks[id].device;
-        if io.role == Role::Destage {
+        if role == Role::Destage {
             shared.requests.release(id);
-            self.leave_journal(device, io.bytes, shared, clock);
+            self.leave_journal(device, bytes, shared, clock);
             return Outcome::Pending;
         }
         if is_flash {
@@ -370,7 +376,7 @@ impl Pool {
             self.fail_operation(id, shared, clock);
             return Outcome::Pending;
         }
-        match io.role {
+        match role {
             Role::Rebuild => self.rebuilt(id, shared, clock),
             Role::RebuildRead => {
                 self.send_rebuild_part(id, shared, clock);
@@ -456,7 +462,7 @@ impl Pool {
 
     // ---- failures
 
-    /// A leg has come to nothing, and with it those that its node would have sent on.
+    /// A leg fails, and with it those that its node would have passed on.
     fn fail_leg(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
         let mut next = id;
         while next != NONE {
@@ -468,7 +474,7 @@ impl Pool {
         }
     }
 
-    /// An operation that a node or a device had at hand has come to nothing.
+    /// An operation of a node or a device fails.
     pub(super) fn fail_operation(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
         let io = &shared.requests[id];
         match io.role {

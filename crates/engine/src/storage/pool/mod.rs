@@ -35,7 +35,7 @@ mod rebuild_queue;
 mod report;
 mod service;
 
-pub use build::build;
+pub use build::build_pools;
 pub use data_placement::MemberView;
 pub use history::What;
 pub use report::{IncidentReport, PoolReport, PoolResult, PoolTimeline, summarise};
@@ -236,22 +236,26 @@ impl Pool {
     }
 
     /// Host of a device.
+    #[inline]
     fn host_of(&self, device: u32) -> HostId {
         self.nodes[self.devices.node_of(device)].host
     }
 
     /// The queue of a device's service.
+    #[inline]
     fn queue_of(&self, device: u32) -> usize {
         let queues = &self.nodes[self.devices.node_of(device)].queues;
         queues.start + device as usize % queues.len()
     }
 
     /// Whether a disk is one that holds no data for good.
+    #[inline]
     fn is_flash(&self, disk: DiskId) -> bool {
         self.flash.as_ref().is_some_and(|flash| flash.contains(disk))
     }
 
     /// Whether writes wait for the journal of the node that a disk is in.
+    #[inline]
     pub fn journal_is_full(&self, disk: DiskId) -> bool {
         match (&self.flash, self.devices.at_disk(disk)) {
             (Some(flash), Some(device)) => flash.is_full(self.devices.node_of(device)),
@@ -260,6 +264,7 @@ impl Pool {
     }
 
     /// Time of a message between two hosts, without its transfer.
+    #[inline]
     fn message_ns(&self, network: &Network, from: HostId, to: HostId) -> Nanos {
         if from == to {
             return 0;

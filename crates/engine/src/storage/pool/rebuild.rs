@@ -9,8 +9,8 @@ use hypertwin_kernel::Nanos;
 use hypertwin_models::storage::placement::replacement;
 
 impl Pool {
-    /// Replaces the members of devices that have been away for the delay, if there is a majority to decide it. Without one
-    /// this waits until there is.
+    /// Replaces the members of devices that have been away for the rebuild delay, if a majority of the metadata servers can
+    /// decide it.
     pub fn detect(&mut self, shared: &mut Shared, clock: &mut Clock) -> Outcome {
         if !self.has_majority(&shared.network) {
             return Outcome::Pending;
@@ -45,23 +45,22 @@ impl Pool {
             return;
         };
         let old = data.members[member];
-        for (device, change) in [(old.device, -1), (device, 1)] {
-            let groups = &mut states[device as usize].groups;
-            *groups = groups.strict_add_signed(change);
-            load[device as usize] = load[device as usize].strict_add_signed(change);
-        }
+        states[old.device as usize].groups -= 1;
+        states[device as usize].groups += 1;
+        load[old.device as usize] -= 1;
+        load[device as usize] += 1;
         self.count.abandoned += old.due;
         self.count.due += data.member_bytes;
         let state = &mut data.members[member];
         (state.device, state.is_up, state.due) = (device, true, data.member_bytes);
     }
 
-    /// Schedules the next look for devices that have been away for the delay, from a time on.
+    /// Schedules the next check for devices that have been away for the rebuild delay, no earlier than `from`.
     pub(super) fn detect_from(&mut self, from: Nanos, clock: &mut Clock) {
         let states = self.devices.states.iter();
         let away = states.filter(|state| !state.is_available && state.groups > 0);
         let ends = away.map(|state| state.away_since.saturating_add(self.rebuild.delay_ns));
-        // of what has been away for longer, `detect` could replace nothing, until something else changes
+        // what has been away for longer could not be replaced, and cannot be until something else changes
         let next = match from > clock.now {
             true => ends.filter(|end| *end >= from).min(),
             false => ends.map(|end| end.max(from)).min(),
@@ -106,7 +105,7 @@ impl Pool {
             let node = self.devices.node_of(self.data.members[source].device);
             turn = turn.max(self.nodes[node].rebuild_read.pass(clock.now, bytes).1);
         }
-        // its turn comes when what was before it has passed, and its own bytes are on their way
+        // it starts when everything ahead of it has passed: its own bytes pass while it is read
         let own_ns = (bytes as f64 * 1e9 / self.rebuild.bytes_per_s) as Nanos;
         let at = turn.saturating_sub(own_ns).max(clock.now);
         shared.requests.at(id, Step::Retry(self.id), at, clock);
@@ -133,7 +132,7 @@ impl Pool {
 
     /// A device has read its part of a piece, which goes to the node that writes it.
     pub(super) fn send_rebuild_part(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
-        let io = shared.requests[id];
+        let io = &shared.requests[id];
         self.count.rebuild_read += u64::from(io.bytes);
         let from = self.host_of(self.tasks[id].device);
         let to = self.host_of(self.tasks[io.parent].device);

@@ -57,6 +57,7 @@ impl Services {
     }
 
     /// An operation waits for a thread.
+    #[inline]
     pub fn enqueue(&mut self, queue: usize, id: IoId, shared: &mut Shared, now: Nanos) {
         let service = &mut self.queues[queue];
         service.queue.push(now, &mut shared.requests, id);
@@ -69,6 +70,7 @@ impl Services {
     }
 
     /// Gives a thread its next operation, and returns its work for it; without one the thread is idle.
+    #[inline]
     pub fn next(&mut self, thread: usize, now: Nanos, requests: &Requests) -> Option<f64> {
         let state = &mut self.threads[thread];
         let service = &mut self.queues[state.queue];
@@ -86,17 +88,18 @@ impl Services {
     }
 
     /// The operation that a thread is done with; `None` if it was dropped meanwhile.
+    #[inline]
     pub fn finish(&mut self, thread: usize) -> Option<IoId> {
         let id = std::mem::replace(&mut self.threads[thread].current, NONE);
         (id != NONE).then_some(id)
     }
 
-    /// Takes away all operations that some queues and their threads have at hand.
+    /// Drops all operations that wait in some queues or are with their threads.
     pub fn drop_all(&mut self, queues: Range<usize>, dropped: &mut Vec<IoId>, requests: &Requests, now: Nanos) {
         for service in &mut self.queues[queues.clone()] {
             service.queue.drain(now, requests, dropped);
         }
-        // a thread at work finds that it has none when it goes on
+        // a thread that computes finds out when it is done
         for thread in self.threads.iter_mut().filter(|thread| queues.contains(&thread.queue)) {
             if thread.current != NONE {
                 dropped.push(std::mem::replace(&mut thread.current, NONE));

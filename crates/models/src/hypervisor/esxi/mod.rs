@@ -1,4 +1,4 @@
-//! VMware ESXi.
+//! VMware ESXi: `scheduler.rs` its CPU scheduler, `vnuma.rs` its virtual NUMA.
 
 pub mod scheduler;
 pub mod vnuma;

@@ -1,4 +1,4 @@
-//! Linux with KVM.
+//! Linux with KVM: `scheduler.rs` its CPU scheduler, `vnuma.rs` its virtual NUMA.
 
 pub mod scheduler;
 pub mod vnuma;
