@@ -4,6 +4,15 @@
 //! schema. JSON Schema ([`schema_json`]), the reference in `docs/scenario.md` and the messages about mistakes
 //! ([`Mistake`]) are derived from them. Nothing here simulates anything or reads a file.
 //!
+//! | file | what it has |
+//! |---|---|
+//! | `spec` | the keys: types with their ranges, defaults and descriptions |
+//! | `schema` | the JSON Schema that follows from them, and questions to it |
+//! | `check` | from text to a scenario, or to its mistakes |
+//! | `mistake`, `limits` | what a mistake is; bounds on a scenario |
+//! | `quantity`, `redundancy`, `names` | values with units; copies and codes; names of members of groups |
+//! | `placement`, `inventory` | which VM is on which host; every host, VM and pool by name |
+//!
 //! ```
 //! let text = r#"{
 //!   "name": "tiny",
