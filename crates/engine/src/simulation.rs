@@ -45,7 +45,7 @@ impl Simulation {
     }
 
     /// Handles the next event and what follows from it at once; `None` at the end.
-    #[inline]
+    #[inline(always)]
     pub fn next_event(&mut self) -> Result<Option<Event>, RunError> {
         let Some(event) = self.clock.next() else {
             return Ok(None);
@@ -57,8 +57,8 @@ impl Simulation {
         if self.cpu.bandwidth_matters {
             self.cpu.share_memory(self.host_of(event), &mut self.clock);
         }
-        match self.failure.take() {
-            Some(failure) => Err(failure),
+        match &self.failure {
+            Some(failure) => Err(failure.clone()),
             None => Ok(Some(event)),
         }
     }
@@ -244,7 +244,7 @@ impl Simulation {
     }
 
     /// Does what storage has replied.
-    #[inline]
+    #[inline(always)]
     fn answer(&mut self) {
         while let Some(reply) = self.storage.reply() {
             self.act_on(reply);
