@@ -4,6 +4,18 @@
 //! schema. JSON Schema ([`schema_json`]), the reference in `docs/scenario.md` and the messages about mistakes
 //! ([`Mistake`]) are derived from them. Nothing here simulates anything or reads a file.
 //!
+//! | file | what it holds |
+//! |---|---|
+//! | `spec/` | the keys of a scenario: types, ranges, defaults, descriptions |
+//! | `schema/` | JSON Schema of the types, and questions asked of it |
+//! | `check/` | mistakes that the schema shows, and those that only values together show |
+//! | `mistake.rs` | a mistake: path, value, what is allowed, a hint |
+//! | `quantity.rs`, `redundancy.rs` | values with units; the notation of copies and erasure codes |
+//! | `names.rs`, `placement.rs` | members of groups; which VM is on which host |
+//! | `inventory.rs`, `limits.rs` | what other languages ask of a scenario: resolved members; the limits of validation |
+//!
+//! Types lie below, checks above, the schema beside them.
+//!
 //! ```
 //! let text = r#"{
 //!   "name": "tiny",
