@@ -63,7 +63,7 @@ class Scenario:
 
 @dataclass(frozen=True)
 class _Source:
-    """What a scenario was made from, so that it can be made again with other overrides."""
+    """What a scenario was made from, to make it again with other overrides."""
 
     path: Path | None
     file: str
@@ -98,9 +98,9 @@ def loads(
 
 
 def named_files(path: str | Path, changes: Iterable[tuple[str, object]] = ()) -> list[Path]:
-    """The fio job files that a scenario file names, as it is and after each of the changes.
+    """The fio job files that a scenario names: as its file is, and after each of the changes in turn.
 
-    None of a scenario that cannot be read.
+    Empty for a scenario that cannot be read.
     """
     file, named = Path(path), []
     try:
@@ -211,7 +211,7 @@ def _as_mapping(overrides: Mapping[str, object] | Sequence[str]) -> dict[str, ob
 
 
 def _check(source: _Source) -> Scenario:
-    """The scenario that a source makes. Raises ScenarioError with every mistake, in order of line."""
+    """The checked scenario of a source. Raises ScenarioError with every mistake, in order of line."""
     data = source.root.data()
     mistakes = list(source.mistakes)
     origins: dict[str, str] = {}
@@ -237,7 +237,7 @@ def _check(source: _Source) -> Scenario:
 
 
 def _read_jobs(data: Any, source: _Source, origins: Mapping[str, str]) -> list[Mistake]:
-    """Put what a fio job says in place of `workloads.NAME.fio`; keys beside it win. Returns the mistakes."""
+    """Replace each `workloads.NAME.fio` by the workload of its job; keys next to it win. Returns the mistakes."""
     found = data.get("workloads") if isinstance(data, dict) else None
     workloads: dict[str, Any] = found if isinstance(found, dict) else {}
     mistakes: list[Mistake] = []
@@ -283,7 +283,7 @@ def _prefixes(path: str) -> Iterable[str]:
 
 
 def _override(data: Any, path: str, value: object, location: str, origins: dict[str, str]) -> None:
-    """Put `value` at `path`, making sections on the way, and remember where it came from."""
+    """Put `value` at `path`, adding missing sections, and remember in `origins` which override it came from."""
     keys = path.split(".")
     here = data
     for depth, key in enumerate(keys):
@@ -329,7 +329,7 @@ def _override(data: Any, path: str, value: object, location: str, origins: dict[
 
 
 def _plain(value: Any, path: str, odd: dict[str, tuple[str, str, str]], depth: int = 0) -> Any:
-    """`value` as JSON can carry it. What it cannot carry becomes null, and is noted in `odd` as (code, value, hint)."""
+    """`value` as JSON. What JSON cannot express becomes null and is noted in `odd`, as (code, value, hint)."""
     if isinstance(value, Mapping) and depth <= MAX_DEPTH:
         join = f"{path}." if path else ""
         items = {key if isinstance(key, str) else str(key): entry for key, entry in value.items()}

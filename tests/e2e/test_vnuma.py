@@ -130,3 +130,11 @@ def test_every_machine_of_a_scenario_has_a_layout(tiny):
         "web-1": ("esx1", [1]),
         "web-2": ("esx1", [1]),
     }
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_terminal_without_unicode_gets_what_it_can_show(cli, monkeypatch, encoding):
+    monkeypatch.setenv("PYTHONIOENCODING", encoding)
+    done = cli("vnuma", "--hypervisor", "esxi-8.0", "--sockets", 2, "--cores", 12, "--vcpus", 24, errors="replace")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "24 vCPUs" in done.stdout

@@ -14,9 +14,9 @@ from functools import cached_property
 from hypertwin import language, vnuma
 from hypertwin.diagnose.evidence import Evidence, Read, Stat
 from hypertwin.diagnose.subjects import Busy, Host, Vm
-from hypertwin.diagnose.words import some
 from hypertwin.ingest import telemetry
 from hypertwin.ingest.appliances import is_storage_appliance
+from hypertwin.report.words import some
 from hypertwin.scenario import Scenario
 
 

@@ -14,7 +14,8 @@ from hypertwin.diagnose.moves import Loads, Move
 from hypertwin.diagnose.rule import Finding
 from hypertwin.diagnose.rules.sizing import FEWEST_VCPUS, PEAK, needed
 from hypertwin.diagnose.subjects import Host, Vm
-from hypertwin.diagnose.words import GIB, some
+from hypertwin.diagnose.words import GIB
+from hypertwin.report.words import some
 from hypertwin.scenario import Scenario
 
 MOST_CHANGES = 3

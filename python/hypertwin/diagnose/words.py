@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 MIB = 2**20
 GIB = 2**30
 
@@ -22,8 +20,3 @@ def size(count: float) -> str:
 def milliseconds(value: float) -> str:
     """Milliseconds, with a decimal below 10."""
     return f"{value:.0f} ms" if value >= 10 else f"{value:.1f} ms"
-
-
-def some(names: Sequence[str], most: int = 5) -> str:
-    """The first names, and how many more there are."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -13,6 +13,7 @@ from rich.text import Text
 from hypertwin.documents.diagnosis import SEVERITIES, Beyond, Figure, Finding, Findings
 from hypertwin.documents.telemetry import Gap, Read
 from hypertwin.errors import printable
+from hypertwin.report.words import some
 
 STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "bold blue"}
 MOST_ALIKE = 3
@@ -114,10 +115,9 @@ def facts(found: Findings) -> list[tuple[str, str]]:
     """What was looked at, as (name, value)."""
     read = found["read"]
     values = sum(each["rows"] for each in read)
-    sources = ", ".join(f"{each['source']} ({each['kind']})" for each in read[:3])
-    more = f" and {len(read) - 3} more" if len(read) > 3 else ""
+    sources = some([f"{each['source']} ({each['kind']})" for each in read], 3)
     return [
-        ("telemetry", f"{sources}{more}" if read else "none"),
+        ("telemetry", sources if read else "none"),
         ("values", f"{values:,}" if read else ""),
         ("cluster file", str(found["cluster"] or "none")),
         ("hosts", str(found["hosts"])),
@@ -163,11 +163,6 @@ def _lacking(read: Sequence[Read]) -> list[str]:
         f"{f' ({some(names, 6)})' if names != (family,) else ''}: {'; '.join(costs)}"
         for (family, names, costs), sources in files.items()
     ]
-
-
-def some(names: Sequence[str], most: int) -> str:
-    """The first names, and how many more there are."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def evidence(measure: Figure) -> str:

@@ -37,6 +37,7 @@ from hypertwin.report.topology import (
     settling_moves,
     virtual_node_of_vcpus,
 )
+from hypertwin.report.words import some
 
 MAX_DRAWINGS = 12
 """Layouts that a page draws; with more kinds of VMs it says how many are left out."""
@@ -67,10 +68,8 @@ def drawings(layouts: Mapping[str, Layout], points: int) -> str:
         return ""
     drawn = []
     for names in list(alike.values())[:MAX_DRAWINGS]:
-        shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
         hosts = sorted({str(layouts[name]["host"]) for name in names})
-        on = ", ".join(hosts[:4]) + (f" and {len(hosts) - 4} more" if len(hosts) > 4 else "")
-        caption = f"<figcaption><strong>{escape(shown)}</strong> on {escape(on)}</figcaption>"
+        caption = f"<figcaption><strong>{escape(some(names, 4))}</strong> on {escape(some(hosts, 4))}</figcaption>"
         drawn.append(f"<figure>{caption}{svg(layouts[names[0]])}</figure>")
     of = "of the first point " if points > 1 else ""
     left_out = len(alike) - len(drawn)

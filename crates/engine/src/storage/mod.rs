@@ -88,7 +88,7 @@ impl Storage {
     }
 
     /// The storage of hosts without VMs.
-    pub fn empty(hosts: usize) -> Self {
+    fn empty(hosts: usize) -> Self {
         Self {
             path: Path::empty(),
             arrays: Vec::new(),

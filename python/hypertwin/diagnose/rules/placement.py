@@ -10,9 +10,10 @@ from hypertwin.diagnose.evidence import Stat
 from hypertwin.diagnose.rule import OWN, Band, Finding, Measure, Need, Reference, rule
 from hypertwin.diagnose.rules.shared import BY_CLUSTER, HOST_CORES, LARGE_DATABASES, VCPUS, contended
 from hypertwin.diagnose.subjects import Host, Vm
-from hypertwin.diagnose.words import OFTEN, size, some
+from hypertwin.diagnose.words import OFTEN, size
 from hypertwin.ingest import telemetry
 from hypertwin.report import ready
+from hypertwin.report.words import some
 
 MONSTER = 0.5
 """Share of its host's cores from which a VM counts as a monster: a NUMA node of a host with two sockets."""
