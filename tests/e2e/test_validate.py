@@ -194,7 +194,7 @@ def test_a_figure_of_one_of_several_outcomes_says_how_likely_it_is(study):
 
 def test_the_page_draws_each_number_where_it_belongs(study):
     rows = outcome_rows(study)
-    page = comparison.page([comparison.Study("Tiny", "nobody", rows)], "1").html()
+    page = comparison.page(rows, studies=[comparison.Study("tiny", "Tiny", "nobody")], version="1").html()
     (scores, others) = (choices[0]["data"] for choices in figures(page).values())
     band, _, marks = scores
     assert marks["x"] == [1000, 400]
@@ -231,7 +231,7 @@ def test_hostile_studies_stay_text(study):
         {**row, **dict.fromkeys(("case", "metric", "unit", "note", "published_text", "tolerance_text"), HOSTILE)}
         for row in outcome_rows(study) * 3
     ]
-    page = comparison.page([comparison.Study(HOSTILE, HOSTILE, rows)] * 2, HOSTILE).html()
+    page = comparison.page(rows, studies=[comparison.Study("tiny", HOSTILE, HOSTILE)] * 2, version=HOSTILE).html()
     tags = Tags(page).found
     assert sum(tag == "script" for tag, _ in tags) == 3
     assert not [tag for tag, attributes in tags if tag == "img" or "onerror" in attributes]

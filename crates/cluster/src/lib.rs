@@ -4,17 +4,14 @@
 //! schema. JSON Schema ([`schema_json`]), the reference in `docs/scenario.md` and the messages about mistakes
 //! ([`Mistake`]) are derived from them. Nothing here simulates anything or reads a file.
 //!
-//! | file | what it holds |
+//! | file | what it has |
 //! |---|---|
-//! | `spec/` | the keys of a scenario: types, ranges, defaults, descriptions |
-//! | `schema/` | JSON Schema of the types, and questions asked of it |
-//! | `check/` | mistakes that the schema shows, and those that only values together show |
-//! | `mistake.rs` | a mistake: path, value, what is allowed, a hint |
-//! | `quantity.rs`, `redundancy.rs` | values with units; the notation of copies and erasure codes |
-//! | `names.rs`, `placement.rs` | members of groups; which VM is on which host |
-//! | `inventory.rs`, `limits.rs` | what other languages ask of a scenario: resolved members; the limits of validation |
-//!
-//! Types lie below, checks above, the schema beside them.
+//! | `spec` | the keys: types with their ranges, defaults and descriptions |
+//! | `schema` | the JSON Schema that follows from them, and questions to it |
+//! | `check` | from text to a scenario, or to its mistakes |
+//! | `mistake`, `limits` | what a mistake is; bounds on a scenario |
+//! | `quantity`, `redundancy`, `names` | values with units; copies and codes; names of members of groups |
+//! | `placement`, `inventory` | which VM is on which host; every host, VM and pool by name |
 //!
 //! ```
 //! let text = r#"{

@@ -244,21 +244,26 @@ impl Simulation {
     }
 
     /// Does what storage has replied.
+    #[inline]
     fn answer(&mut self) {
         while let Some(reply) = self.storage.reply() {
-            match reply {
-                Reply::Run { world, work_ns } => self.clock.run(world, work_ns),
-                Reply::WorkerReady(process) => self.start_worker(process),
-                Reply::Responded { vm, latency_ns } => self.guests.record_response(vm, latency_ns),
-                Reply::Completed(process) => self.begin_delay(process),
-                Reply::Deferred { host, io } => {
-                    let is_deferred = self.faults.defer(host, Event::Io(io));
-                    debug_assert!(is_deferred, "storage and faults agree on which hosts are down");
-                }
-                Reply::Overloaded { vm, in_progress } => {
-                    let vm = self.guests.vms()[vm].name.clone();
-                    self.failure = Some(RunError::Overloaded { vm, in_progress });
-                }
+            self.act_on(reply);
+        }
+    }
+
+    fn act_on(&mut self, reply: Reply) {
+        match reply {
+            Reply::Run { world, work_ns } => self.clock.run(world, work_ns),
+            Reply::WorkerReady(process) => self.start_worker(process),
+            Reply::Responded { vm, latency_ns } => self.guests.record_response(vm, latency_ns),
+            Reply::Completed(process) => self.begin_delay(process),
+            Reply::Deferred { host, io } => {
+                let is_deferred = self.faults.defer(host, Event::Io(io));
+                debug_assert!(is_deferred, "storage and faults agree on which hosts are down");
+            }
+            Reply::Overloaded { vm, in_progress } => {
+                let vm = self.guests.vms()[vm].name.clone();
+                self.failure = Some(RunError::Overloaded { vm, in_progress });
             }
         }
     }

@@ -12,7 +12,7 @@ from hypertwin.calibration import calibrate
 from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
-from hypertwin.report import calibration as tables
+from hypertwin.report import registry
 
 
 def command(
@@ -71,10 +71,5 @@ def command(
             progress=progress,
         )
     result = found.to_dict()
-    output.finish(
-        result,
-        form,
-        lambda: tables.table(result),
-        (out, lambda: calibration_file.render(result)),
-        (report, lambda: tables.page(result).html()),
-    )
+    output.write_file(out, lambda: calibration_file.render(result))
+    output.show(registry.CALIBRATION, result, form, report)

@@ -10,7 +10,7 @@ from hypertwin import scenario, writing
 from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output
 from hypertwin.plan import density
-from hypertwin.report import density as tables
+from hypertwin.report import registry
 
 
 def command(
@@ -55,5 +55,4 @@ def command(
             jobs=jobs,
             progress=progress,
         )
-    result = found.to_dict()
-    output.finish(result, form, lambda: tables.table(result), (report, lambda: tables.page(result).html()))
+    output.show(registry.DENSITY, found.to_dict(), form, report)

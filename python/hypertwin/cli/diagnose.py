@@ -11,7 +11,7 @@ from hypertwin import _core, writing
 from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
 from hypertwin.documents.diagnosis import Document
-from hypertwin.report import diagnosis, diagnosis_page, files
+from hypertwin.report import diagnosis, files, registry
 
 
 def command(
@@ -49,10 +49,9 @@ def command(
             sources or [], cluster=cluster, charts=report is not None, simulate=what_if, progress=progress
         )
     result: Document = {"version": _core.version(), **found.to_dict()}
-    charts = [finding.charts for finding in found.findings]
-    output.write_file(report, lambda: diagnosis_page.page(result, charts).html())
+    output.write_page(registry.DIAGNOSIS, result, report, series=[finding.charts for finding in found.findings])
     if out is None:
-        output.finish(result, form, lambda: diagnosis.table(result))
+        output.show(registry.DIAGNOSIS, result, form)
         return
     as_json = form is output.Format.json
     content = files.to_json(result) if as_json else output.render(diagnosis.table(result))

@@ -12,10 +12,11 @@ from hypertwin import _core, scenario, writing
 from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
 from hypertwin.cli.vnuma import of_option
+from hypertwin.documents.plan import DurabilityDocument
 from hypertwin.errors import ScenarioError
 from hypertwin.plan import durability as plan
 from hypertwin.plan import repair as twin
-from hypertwin.report import durability as shown
+from hypertwin.report import registry
 
 
 def command(
@@ -106,12 +107,9 @@ def command(
         raise ScenarioError.of(
             of_option(mistake, arguments) if mistake.path in arguments else mistake for mistake in renamed
         ) from None
-    output.finish(
-        {"version": _core.version(), **result},
-        form,
-        lambda: shown.table(result),
-        (report, lambda: shown.page(result, plan.curves(result), _core.version()).html()),
-    )
+    document: DurabilityDocument = {"version": _core.version(), **result}
+    curves = plan.curves(result) if report is not None else {}
+    output.show(registry.DURABILITY, document, form, report, curves=curves)
 
 
 OF_THE_SCENARIO = ("scheme", "repair", "disk", "rebuild", "groups", "usable")

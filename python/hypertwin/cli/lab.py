@@ -13,7 +13,7 @@ from hypertwin.cli.commands import App, Input
 from hypertwin.cli.vnuma import of_option
 from hypertwin.errors import ScenarioError
 from hypertwin.lab import erasure_coding
-from hypertwin.report import coding
+from hypertwin.report import registry
 
 app = App(help="Measure this machine, and check the twin's predictions of it.")
 app.command(name="profile")(lab_profile.command)
@@ -65,4 +65,4 @@ def erasure_coding_command(
         raise ScenarioError.of(
             of_option(mistake, {**arguments, "scheme": mistake.value}) for mistake in error.mistakes
         ) from None
-    output.finish(measured, form, lambda: coding.table(measured))
+    output.show(registry.CODING, measured, form)

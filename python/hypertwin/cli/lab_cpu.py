@@ -11,7 +11,7 @@ from hypertwin import writing
 from hypertwin.cli import output
 from hypertwin.cli.commands import Input
 from hypertwin.lab import cpu, profile
-from hypertwin.report import lab as tables
+from hypertwin.report import registry
 
 
 def command(
@@ -47,6 +47,6 @@ def command(
     )
     with output.labelled_progress_bar() as progress:
         summary = cpu.experiments(known, chosen, out=out, seconds=seconds, repeat=repeat, progress=progress)
-    output.finish(summary, form, lambda: tables.table(summary), (report, lambda: tables.page(summary).html()))
+    output.show(registry.CONTENTION, summary, form, report)
     if check and not cpu.within_promise(summary):
         raise typer.Exit(1)

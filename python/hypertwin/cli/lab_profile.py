@@ -10,8 +10,7 @@ import typer
 from hypertwin import writing
 from hypertwin.cli import output
 from hypertwin.lab import profile
-from hypertwin.report import files
-from hypertwin.report import lab as tables
+from hypertwin.report import files, registry
 
 
 def command(
@@ -32,4 +31,5 @@ def command(
         found = profile.profile(
             seconds=seconds, folder=folder, memory_bandwidth=bandwidth, disk=disk, coding=coding, progress=progress
         )
-    output.finish(found, form, lambda: tables.profile_table(found), (out, lambda: files.to_json(found)))
+    output.write_file(out, lambda: files.to_json(found))
+    output.show(registry.PROFILE, found, form)

@@ -14,7 +14,7 @@ from hypertwin.cli.commands import Input
 from hypertwin.cli.vnuma import of_option
 from hypertwin.errors import ScenarioError
 from hypertwin.lab import vm
-from hypertwin.report import guests
+from hypertwin.report import registry
 
 DEFAULT = vm.Plan()
 
@@ -80,4 +80,4 @@ def command(
     except ScenarioError as error:
         arguments = {"cpus": cpus, "vcpus": vcpus}
         raise ScenarioError.of(of_option(mistake, arguments) for mistake in error.mistakes) from None
-    output.finish(result, form, lambda: guests.table(result), (report, lambda: guests.page(result).html()))
+    output.show(registry.GUESTS, result, form, report)

@@ -17,6 +17,7 @@ from rich.text import Text
 from hypertwin import run, writing
 from hypertwin.errors import HypertwinError
 from hypertwin.report import files
+from hypertwin.report.registry import D, Views
 
 PLAIN_WIDTH = 160
 """Columns of a table that goes to a file or a pipe, where no terminal says how wide it is."""
@@ -87,6 +88,19 @@ def finish(
         write(files.to_json(document))
     else:
         print_table(table())
+
+
+def show(views: Views[D], document: D, form: Format, report: Path | None = None, **shown: Any) -> None:
+    """How a command ends whose result has views: its page where one is wanted, and the result; see `write_page`."""
+    write_page(views, document, report, **shown)
+    finish(document, form, lambda: views.table(document))
+
+
+def write_page(views: Views[D], document: D, report: Path | None, **shown: Any) -> None:
+    """Write the page that `--report` asks for; `shown` is what only the page takes."""
+    page = views.page
+    if page is not None:
+        write_file(report, lambda: page(document, **shown).html())
 
 
 def write_file(path: Path | None, content: Callable[[], str | bytes], note: str = "") -> None:

@@ -13,7 +13,7 @@ from hypertwin import run, scenario, vnuma, writing
 from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output
 from hypertwin.ingest.vmware import esxtop_export
-from hypertwin.report import files, simulation, simulation_page
+from hypertwin.report import files, registry, simulation
 
 
 class Format(enum.StrEnum):
@@ -83,9 +83,8 @@ def command(
             progress=progress,
         )
     result = simulated.to_dict()
-    output.write_file(
-        report, lambda: simulation_page.page(result, layouts=vnuma.layouts(simulated.first_scenario)).html()
-    )
+    layouts = vnuma.layouts(simulated.first_scenario) if report is not None else {}
+    output.write_page(registry.SIMULATION, result, report, layouts=layouts)
     if form is Format.parquet:
         content: str | bytes = files.to_parquet(result)
     elif form is Format.json:

@@ -13,7 +13,7 @@ from hypertwin.cli.vnuma import of_option
 from hypertwin.documents.plan import Sizing
 from hypertwin.errors import ScenarioError
 from hypertwin.plan import size, snippets
-from hypertwin.report import sizing
+from hypertwin.report import registry
 
 
 class Snippet(enum.StrEnum):
@@ -74,4 +74,4 @@ def command(
         output.write(texts[snippet])
         return
     result: Sizing = {**advice.to_dict(), "snippets": texts}
-    output.finish(result, form, lambda: sizing.table(result))
+    output.show(registry.SIZING, result, form)

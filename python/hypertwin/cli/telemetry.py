@@ -17,6 +17,7 @@ from hypertwin.cli import output
 from hypertwin.cli.commands import Input
 from hypertwin.documents.telemetry import Read, Telemetry
 from hypertwin.errors import printable
+from hypertwin.report import registry
 from hypertwin.report import telemetry as shown
 
 
@@ -85,4 +86,4 @@ def command(
     if out is not None:
         sys.stderr.write(f"wrote {out}: {shown.extent(found)}\n")
         return
-    output.finish(found, output.Format.json if form is Format.json else output.Format.table, lambda: shown.table(found))
+    output.show(registry.TELEMETRY, found, output.Format.json if form is Format.json else output.Format.table)

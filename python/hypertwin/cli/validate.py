@@ -10,7 +10,7 @@ import typer
 from hypertwin import _core, writing
 from hypertwin.cli import output
 from hypertwin.cli.commands import Input
-from hypertwin.report import comparison
+from hypertwin.report import comparison, registry
 from hypertwin.studies import judge
 from hypertwin.studies.study import find, names, studies_folder
 
@@ -32,10 +32,6 @@ def command(
     chosen = [find(name) for name in dict.fromkeys(studies or names())]
     with output.progress_bar("validating") as progress:
         rows = judge.validate(chosen, jobs=jobs, progress=progress)
-    compared = [
-        comparison.Study(study.title, study.source, [row for row in rows if row["study"] == study.name])
-        for study in chosen
-    ]
-    page = (report, lambda: comparison.page(compared, _core.version()).html())
-    output.finish(rows, form, lambda: comparison.table(rows), page)
+    compared = [comparison.Study(study.name, study.title, study.source) for study in chosen]
+    output.show(registry.VALIDATION, rows, form, report, studies=compared, version=_core.version())
     return 1 if any(row["pass"] is False for row in rows) else 0

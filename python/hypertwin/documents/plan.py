@@ -145,7 +145,7 @@ class FailedDisk(TypedDict):
 
 
 class Durability(TypedDict):
-    """Schemes side by side, and what the figures hold for; the command adds `version`."""
+    """Schemes side by side, and what the figures hold for."""
 
     annual_failure_rate: float
     """Failures per disk and year, as a fraction."""
@@ -154,6 +154,12 @@ class Durability(TypedDict):
     usable_bytes: int | None
     schemes: list[Scheme]
     twin: NotRequired[FailedDisk]
+
+
+class DurabilityDocument(Durability):
+    """The same with the version of the program."""
+
+    version: str
 
 
 class LossAt(TypedDict):

@@ -46,11 +46,11 @@ SMALL = 1e-3
 
 @dataclass(frozen=True)
 class Study:
-    """A publication and its figures."""
+    """A publication; rows have its name."""
 
+    name: str
     title: str
     source: str
-    rows: Sequence[Row]
 
 
 def summary(rows: Sequence[Row]) -> str:
@@ -73,9 +73,8 @@ def errors(rows: Sequence[Row]) -> str:
     return f"{len(judged)} predicted: median error {median:.1f} %{largest}."
 
 
-def page(studies: Sequence[Study], version: str) -> Page:
+def page(rows: Sequence[Row], *, studies: Sequence[Study], version: str) -> Page:
     """The page of studies: for each its charts of twin against published, and the table of its figures."""
-    rows = [row for study in studies for row in study.rows]
     facts = [
         ("studies", str(len(studies))),
         ("figures", str(len(rows))),
@@ -87,9 +86,10 @@ def page(studies: Sequence[Study], version: str) -> Page:
     made = Page(studies[0].title if len(studies) == 1 else "Published measurements against the twin")
     made.banner("Each published figure, the twin's, and whether it is close enough.", facts)
     for study in studies:
-        panels, wide = made.panels(scatters(study.rows)), made.panels(bars(study.rows))
+        own = [row for row in rows if row["study"] == study.name]
+        panels, wide = made.panels(scatters(own)), made.panels(bars(own))
         drawn = f"{hint(MARKS)}{grid(panels, 'grid small')}{grid(wide, 'stack')}" if panels else ""
-        judged = hint(f"Source: {study.source}") + _judged(study.rows, drawn)
+        judged = hint(f"Source: {study.source}") + _judged(own, drawn)
         made.section(study.title if len(studies) > 1 else "Published against twin", judged)
     return made
 

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from hypertwin.documents.plan import Durability, LossAt
+from hypertwin.documents.plan import Durability, DurabilityDocument, LossAt
 from hypertwin.report.charts import INK, MUTED, PALETTE, Chart, style
 from hypertwin.report.page import Page, grid, sortable
 from hypertwin.report.table import titled
@@ -89,11 +89,11 @@ def table(result: Durability) -> RenderableType:
     return Group(shown, *(Text(note, style="dim") for note in notes(result)))
 
 
-def page(result: Durability, curves: Mapping[str, Sequence[LossAt]], version: str) -> Page:
+def page(result: DurabilityDocument, *, curves: Mapping[str, Sequence[LossAt]]) -> Page:
     """The page: charts and table; `curves` as `plan.durability.curves` returns them."""
     made = Page("Durability of redundant storage")
     lead = "What copies and erasure codes cost, and how likely they lose data."
-    made.banner(lead, [*facts(result), ("hypertwin", version)])
+    made.banner(lead, [*facts(result), ("hypertwin", result["version"])])
     made.section("Cost, failures and repair", grid(made.panels(charts(result, curves))))
     made.section("All schemes", sortable(*lines(result), 1, notes(result)))
     return made

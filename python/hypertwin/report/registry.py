@@ -1,16 +1,24 @@
 """Every kind of result and how it is shown: as a table for a terminal, as a page, as CSV.
 
-The commands of `hypertwin.cli` show their results by it. A new kind of result is a module with these functions and an
-entry here.
+Commands end by it (`hypertwin.cli.output.show`). A new kind of result is a type in `hypertwin.documents`, a module with
+these functions, and an entry here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from rich.console import RenderableType
 
+from hypertwin.documents import calibration as fitted
+from hypertwin.documents import diagnosis as found
+from hypertwin.documents import lab as measured
+from hypertwin.documents import plan as planned
+from hypertwin.documents.simulation import Simulation
+from hypertwin.documents.telemetry import Telemetry
+from hypertwin.documents.validation import Row
 from hypertwin.report import (
     calibration,
     coding,
@@ -29,30 +37,28 @@ from hypertwin.report import (
 )
 from hypertwin.report.page import Page
 
+D = TypeVar("D")
+
 
 @dataclass(frozen=True)
-class Views:
+class Views(Generic[D]):
     """How one kind of result is shown. Each function takes the document that `--format json` prints."""
 
-    table: Callable[..., RenderableType]
-    """For a terminal; that of a simulation takes the terminal's width, too."""
+    table: Callable[[D], RenderableType]
     page: Callable[..., Page] | None = None
-    """None for a kind of result that has no page; some take what only the page shows, besides."""
-    csv: Callable[..., str] | None = None
+    """Takes by name what only the page shows; None for a kind of result that has no page."""
+    csv: Callable[[D], str] | None = None
 
 
-VIEWS: Mapping[str, Views] = {
-    "simulate": Views(simulation.table, simulation_page.page, files.to_csv),
-    "validate": Views(comparison.table, comparison.page),
-    "density": Views(density.table, density.page),
-    "durability": Views(durability.table, durability.page),
-    "size": Views(sizing.table),
-    "calibrate": Views(calibration.table, calibration.page),
-    "diagnose": Views(diagnosis.table, diagnosis_page.page),
-    "telemetry": Views(telemetry.table),
-    "lab cpu": Views(lab.table, lab.page),
-    "lab vm": Views(guests.table, guests.page),
-    "lab profile": Views(lab.profile_table),
-    "lab erasure-coding": Views(coding.table),
-}
-"""By the command that makes the result."""
+SIMULATION: Views[Simulation] = Views(simulation.table, simulation_page.page, files.to_csv)
+VALIDATION: Views[Sequence[Row]] = Views(comparison.table, comparison.page)
+DENSITY: Views[planned.Density] = Views(density.table, density.page)
+DURABILITY: Views[planned.DurabilityDocument] = Views(durability.table, durability.page)
+SIZING: Views[planned.Sizing] = Views(sizing.table)
+CALIBRATION: Views[fitted.Calibration] = Views(calibration.table, calibration.page)
+DIAGNOSIS: Views[found.Document] = Views(diagnosis.table, diagnosis_page.page)
+TELEMETRY: Views[Telemetry] = Views(telemetry.table)
+CONTENTION: Views[measured.Contention] = Views(lab.table, lab.page)
+GUESTS: Views[measured.Guests] = Views(guests.table, guests.page)
+PROFILE: Views[measured.Profile] = Views(lab.profile_table)
+CODING: Views[measured.Coding] = Views(coding.table)

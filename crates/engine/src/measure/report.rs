@@ -1,6 +1,6 @@
 //! From the replications of one point to what is reported: means, confidence, distributions, steady state.
 
-use super::results::{HostTimeline, Replication, VmTimeline};
+use super::results::{HostResult, HostTimeline, Replication, VmTimeline};
 use super::stations::{self, BottleneckReport, StationReport};
 use super::vm_metrics::{IoResult, LatencyReport, OutcomeReport, ResponseReport, Together, VmReport, VmResult};
 use crate::storage::{self, PoolReport, PoolResult, PoolTimeline, StationResult};
@@ -115,122 +115,104 @@ fn confidence(values: Vec<f64>, series: Option<&[f64]>) -> Option<f64> {
 /// If `replications` is empty.
 pub fn aggregate(replications: &[&Replication]) -> PointReport {
     let first = replications[0];
-    let hosts = first.hosts.iter().enumerate().map(|(index, host)| {
-        let metric =
-            |get: fn(&super::results::HostResult) -> f64| mean(replications.iter().map(|r| get(&r.hosts[index])));
-        let usage = replications.iter().map(|r| r.hosts[index].usage_pct).collect();
-        let report = HostReport {
-            usage_pct: metric(|h| h.usage_pct),
-            usage_pct_ci95: confidence(usage, None),
-            utilization_pct: metric(|h| h.utilization_pct),
-            core_utilization_pct: metric(|h| h.core_utilization_pct),
-            overhead_pct: metric(|h| h.overhead_pct),
-            ready_pct: metric(|h| h.ready_pct),
-            costop_pct: metric(|h| h.costop_pct),
-            memory_gb_per_s: metric(|h| h.memory_gb_per_s.iter().sum()),
-            nodes: (0..host.memory_gb_per_s.len())
-                .map(|node| {
-                    let memory_gb_per_s = mean(replications.iter().map(|r| r.hosts[index].memory_gb_per_s[node]));
-                    (node.to_string(), NodeReport { memory_gb_per_s })
-                })
-                .collect(),
-        };
-        (host.name.clone(), report)
-    });
-    let hosts = hosts.collect();
-    let alone = |group: usize| first.vms.iter().filter(|vm| vm.group == group).count() == 1;
-    let vms = first.vms.iter().enumerate().map(|(index, vm)| {
-        let series = alone(vm.group).then(|| &first.observations[vm.group]);
-        let merged = vm.response.is_some().then(|| {
-            merge(
-                replications
-                    .iter()
-                    .filter_map(|replication| replication.vms[index].response.as_ref()),
-            )
-        });
-        let latency = vm.io.as_ref().and_then(|io| io.latency.as_ref()).map(|_| {
-            let of = |replication: &'_ &'_ Replication| replication.vms[index].io.as_ref()?.latency.clone();
-            merge(replications.iter().filter_map(of).collect::<Vec<_>>().iter())
-        });
-        let members = Members {
-            replications,
-            vms: &[index],
-            series,
-        };
-        let report = members.report(merged.as_ref(), latency.as_ref(), first.units[vm.group].clone());
-        (vm.name.clone(), report)
-    });
-    let vms = vms.collect();
-    let groups = first.groups.iter().enumerate().filter_map(|(group, name)| {
-        let vms: Vec<usize> = (0..first.vms.len())
-            .filter(|&vm| first.vms[vm].group == group)
-            .collect();
-        if vms.is_empty() {
-            return None;
-        }
-        let merged = merge(
-            replications
-                .iter()
-                .map(|replication| &replication.group_responses[group]),
-        );
-        let latency = (!first.group_io.is_empty())
-            .then(|| merge(replications.iter().map(|replication| &replication.group_io[group])));
-        let members = Members {
-            replications,
-            vms: &vms,
-            series: Some(&first.observations[group]),
-        };
-        let mut report = members.report(Some(&merged), latency.as_ref(), first.units[group].clone());
-        report.count = Some(vms.len());
-        Some((name.clone(), report))
-    });
-    let groups = groups.collect();
-    let timeline = TimelineReport {
-        interval_s: first.timeline.interval_s,
-        time_s: first.timeline.time_s.clone(),
-        hosts: first
-            .hosts
-            .iter()
-            .map(|host| host.name.clone())
-            .zip(first.timeline.hosts.iter().cloned())
-            .collect(),
-        vms: first
-            .vms
-            .iter()
-            .map(|vm| vm.name.clone())
-            .zip(first.timeline.vms.iter().cloned())
-            .collect(),
-        pools: first
-            .pools
-            .iter()
-            .map(|pool| pool.name.clone())
-            .zip(first.timeline.pools.iter().cloned())
-            .collect(),
-    };
     let stations: Vec<&[StationResult]> = replications.iter().map(|r| r.stations.as_slice()).collect();
     let (storage, bottleneck) = stations::summarise(&stations);
     let pools: Vec<&[PoolResult]> = replications.iter().map(|r| r.pools.as_slice()).collect();
     PointReport {
         set: BTreeMap::new(),
         replications: replications.len(),
-        steady: replications
-            .iter()
-            .all(|replication| replication.transient_s().is_some()),
+        steady: replications.iter().all(|one| one.transient_s().is_some()),
         warmup_s: first.warmup_s,
         duration_s: first.duration_s,
         calibration: first.calibrated_on.clone(),
-        hosts,
-        vms,
-        groups,
+        hosts: hosts(replications),
+        vms: vms(replications),
+        groups: groups(replications),
         storage,
         pools: storage::summarise(&pools),
         bottleneck,
-        timeline,
-        events: replications.iter().map(|replication| replication.events).sum(),
-        simulated_s: replications
+        timeline: timeline(first),
+        events: replications.iter().map(|one| one.events).sum(),
+        simulated_s: replications.iter().map(|one| one.warmup_s + one.duration_s).sum(),
+    }
+}
+
+fn hosts(replications: &[&Replication]) -> BTreeMap<String, HostReport> {
+    let report = |(index, host): (usize, &HostResult)| {
+        let metric = |get: &dyn Fn(&HostResult) -> f64| mean(replications.iter().map(|one| get(&one.hosts[index])));
+        let usage = replications.iter().map(|one| one.hosts[index].usage_pct).collect();
+        let node = |node: usize| {
+            let memory_gb_per_s = metric(&|host| host.memory_gb_per_s[node]);
+            (node.to_string(), NodeReport { memory_gb_per_s })
+        };
+        let report = HostReport {
+            usage_pct: metric(&|host| host.usage_pct),
+            usage_pct_ci95: confidence(usage, None),
+            utilization_pct: metric(&|host| host.utilization_pct),
+            core_utilization_pct: metric(&|host| host.core_utilization_pct),
+            overhead_pct: metric(&|host| host.overhead_pct),
+            ready_pct: metric(&|host| host.ready_pct),
+            costop_pct: metric(&|host| host.costop_pct),
+            memory_gb_per_s: metric(&|host| host.memory_gb_per_s.iter().sum()),
+            nodes: (0..host.memory_gb_per_s.len()).map(node).collect(),
+        };
+        (host.name.clone(), report)
+    };
+    replications[0].hosts.iter().enumerate().map(report).collect()
+}
+
+fn vms(replications: &[&Replication]) -> BTreeMap<String, VmReport> {
+    let first = replications[0];
+    let is_alone = |group: usize| first.vms.iter().filter(|vm| vm.group == group).count() == 1;
+    let report = |(index, vm): (usize, &VmResult)| {
+        let responses = replications.iter().filter_map(|one| one.vms[index].response.as_ref());
+        let latencies = replications
             .iter()
-            .map(|replication| replication.warmup_s + replication.duration_s)
-            .sum(),
+            .filter_map(|one| one.vms[index].io.as_ref()?.latency.as_ref());
+        let members = Members {
+            replications,
+            vms: &[index],
+            series: is_alone(vm.group).then(|| &first.observations[vm.group]),
+        };
+        let report = members.report(merge(responses), merge(latencies), &first.units[vm.group]);
+        (vm.name.clone(), report)
+    };
+    first.vms.iter().enumerate().map(report).collect()
+}
+
+fn groups(replications: &[&Replication]) -> BTreeMap<String, VmReport> {
+    let first = replications[0];
+    let report = |(group, name): (usize, &String)| {
+        let is_member = |vm: &usize| first.vms[*vm].group == group;
+        let vms: Vec<usize> = (0..first.vms.len()).filter(is_member).collect();
+        if vms.is_empty() {
+            return None;
+        }
+        let responses = replications.iter().map(|one| &one.group_responses[group]);
+        let latencies = replications.iter().filter_map(|one| one.group_io.get(group));
+        let members = Members {
+            replications,
+            vms: &vms,
+            series: Some(&first.observations[group]),
+        };
+        let mut report = members.report(merge(responses), merge(latencies), &first.units[group]);
+        report.count = Some(vms.len());
+        Some((name.clone(), report))
+    };
+    first.groups.iter().enumerate().filter_map(report).collect()
+}
+
+fn timeline(first: &Replication) -> TimelineReport {
+    fn named<'n, L: Clone>(names: impl Iterator<Item = &'n String>, lines: &[L]) -> BTreeMap<String, L> {
+        names.cloned().zip(lines.iter().cloned()).collect()
+    }
+    let lines = &first.timeline;
+    TimelineReport {
+        interval_s: lines.interval_s,
+        time_s: lines.time_s.clone(),
+        hosts: named(first.hosts.iter().map(|host| &host.name), &lines.hosts),
+        vms: named(first.vms.iter().map(|vm| &vm.name), &lines.vms),
+        pools: named(first.pools.iter().map(|pool| &pool.name), &lines.pools),
     }
 }
 
@@ -272,10 +254,11 @@ impl Replication {
     }
 }
 
-fn merge<'h>(mut histograms: impl Iterator<Item = &'h Histogram>) -> Histogram {
-    let mut merged = histograms.next().cloned().unwrap_or_default();
+/// All of some distributions; `None` if there are none.
+fn merge<'h>(mut histograms: impl Iterator<Item = &'h Histogram>) -> Option<Histogram> {
+    let mut merged = histograms.next()?.clone();
     histograms.for_each(|histogram| merged.merge(histogram));
-    merged
+    Some(merged)
 }
 
 /// Some VMs in all replications.
@@ -322,7 +305,7 @@ impl Members<'_> {
         self.series.map(|series| series[number].as_slice())
     }
 
-    fn responses(&self, distribution: Option<&Histogram>) -> ResponseReport {
+    fn responses(&self, distribution: Option<Histogram>) -> ResponseReport {
         // of each replication, over all responses
         let mean_of = |replication: &&Replication| {
             let count: u64 = self.of(replication).map(|vm| vm.response_count).sum();
@@ -334,19 +317,23 @@ impl Members<'_> {
         };
         let means: Vec<f64> = self.replications.iter().filter_map(mean_of).collect();
         let distribution = distribution.filter(|histogram| !histogram.is_empty());
-        let quantile = |q: f64| distribution.map(|histogram| histogram.quantile(q) as f64 / 1e6);
+        let quantile = |q: f64| {
+            distribution
+                .as_ref()
+                .map(|histogram| histogram.quantile(q) as f64 / 1e6)
+        };
         ResponseReport {
             mean: (!means.is_empty()).then(|| mean(means.iter().copied())),
             p50: quantile(0.50),
             p95: quantile(0.95),
             p99: quantile(0.99),
-            max: distribution.map(|histogram| histogram.max() as f64 / 1e6),
+            max: distribution.as_ref().map(|histogram| histogram.max() as f64 / 1e6),
             ci95: confidence(means, self.series(2)),
         }
     }
 
     /// Adds what is reported of their I/Os, if they have virtual disks.
-    fn report_io(&self, report: &mut VmReport, latency: Option<&Histogram>) {
+    fn report_io(&self, report: &mut VmReport, latency: Option<Histogram>) {
         if self.of(self.replications[0]).all(|vm| vm.io.is_none()) {
             return;
         }
@@ -359,7 +346,7 @@ impl Members<'_> {
         };
         let ios = all(|io| io.count as f64);
         let latency = latency.filter(|histogram| !histogram.is_empty());
-        let quantile = |q: f64| latency.map(|histogram| histogram.quantile(q) as f64 / 1e6);
+        let quantile = |q: f64| latency.as_ref().map(|histogram| histogram.quantile(q) as f64 / 1e6);
         report.io_latency_ms = Some(LatencyReport {
             mean: (ios > 0.0).then(|| all(|io| io.latency_mean_ms * io.count as f64) / ios),
             p50: quantile(0.50),
@@ -371,12 +358,12 @@ impl Members<'_> {
     }
 
     /// The report; `unit` is that of their work.
-    fn report(&self, response: Option<&Histogram>, latency: Option<&Histogram>, unit: String) -> VmReport {
+    fn report(&self, response: Option<Histogram>, latency: Option<Histogram>, unit: &str) -> VmReport {
         let first = || self.of(self.replications[0]);
         let all = self.replications.iter().flat_map(|replication| self.of(replication));
         let mut report = VmReport {
             vcpus: first().map(|vm| vm.vcpus).sum(),
-            unit,
+            unit: unit.to_owned(),
             response_ms: self.responses(response),
             response_count: all.map(|vm| vm.response_count).sum(),
             virtual_nodes: first().map(|vm| vm.virtual_nodes).sum(),
