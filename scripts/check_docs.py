@@ -25,7 +25,7 @@ OWN_FOLDERS = {".venv", "target", "out", ".git", "node_modules", ".pytest_cache"
 
 def main() -> int:
     """Print every dead reference; 1 when there is one."""
-    broken = [*dead_links(ROOT), *missing_tests(ROOT), *stale_pages()]
+    broken = [*dead_links(ROOT), *missing_tests(ROOT), *stale_pages(), *unlisted_files(ROOT)]
     for line in broken:
         print(line)
     return 1 if broken else 0

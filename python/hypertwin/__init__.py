@@ -10,7 +10,8 @@
 | `run.py`, `frame.py`, `vnuma.py` | sweeps and replications over threads; a result as one table; virtual NUMA |
 | `errors.py`, `writing.py` | what can go wrong, by code; files that appear whole or not at all |
 | `ingest/` | other systems' inventories and telemetry, read |
-| `plan/`, `calibration/`, `validation.py`, `diagnose/`, `lab/` | one question each, asked of the twin |
+| `plan/`, `calibration/`, `studies/`, `diagnose/`, `lab/` | one question each, asked of the twin |
+| `documents/` | the JSON documents that commands print, as types |
 | `report/`, `cli/` | results as tables, files and pages; the command line |
 | `docs.py` | the reference of the scenario file |
 """
