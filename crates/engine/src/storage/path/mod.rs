@@ -135,10 +135,20 @@ impl Path {
         &mut self.workers[self.vms[vm].workers.at(session as usize)]
     }
 
-    /// A worker takes its next I/O: its work for it, without that of the workload itself.
+    /// The process of a worker begins. If the worker has an I/O to handle: its work for it, without that of the workload
+    /// itself.
+    pub fn start_worker(&mut self, vm: VmId, session: u32, requests: &Requests) -> Option<f64> {
+        let worker = self.worker(vm, session);
+        worker.start()?;
+        Some(worker.take(requests) + self.vms[vm].guest_ns)
+    }
+
+    /// A worker has issued an I/O. If it goes on with another: its work for that, likewise.
     #[inline]
-    pub fn take_io(&mut self, vm: VmId, session: u32, requests: &Requests) -> f64 {
-        self.worker(vm, session).take(requests) + self.vms[vm].guest_ns
+    pub fn next_io(&mut self, vm: VmId, session: u32, requests: &Requests) -> Option<f64> {
+        let worker = self.worker(vm, session);
+        let interrupts_ns = worker.goes_on().then(|| worker.take(requests))?;
+        Some(interrupts_ns + self.vms[vm].guest_ns)
     }
 
     /// An I/O of a generator goes to its worker now, or when the rate allows it.
@@ -165,7 +175,10 @@ impl Path {
         let worker = &mut self.workers[worker];
         worker.push(&mut shared.requests, id);
         if let Some(process) = worker.start() {
-            shared.replies.push_back(Reply::WorkerReady(process));
+            // at once: an interrupt that comes later in this event is work for the next I/O
+            let guest_ns = self.vms[self.vdisks[shared.requests[id].vdisk].vm].guest_ns;
+            let work_ns = worker.take(&shared.requests) + guest_ns;
+            shared.replies.push_back(Reply::WorkerReady { process, work_ns });
         }
     }
 
