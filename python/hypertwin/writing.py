@@ -90,15 +90,18 @@ def _is_regular(path: Path) -> bool:
         return False
 
 
-def check_writable(*paths: Path | None) -> None:
-    """Claim the paths that there are; raise OutputError unless files can be written there. Leaves nothing behind."""
+def check_writable(*paths: Path | None, made: Path | None = None) -> None:
+    """Claim the paths that there are; raise OutputError unless files can be written there. Leaves nothing behind.
+
+    `made` is a folder that the command makes if it is not there.
+    """
     for path in paths:
         if path is not None:
             claim(path)
-            _check_writable(path)
+            _check_writable(path, made)
 
 
-def _check_writable(path: Path) -> None:
+def _check_writable(path: Path, made: Path | None) -> None:
     try:
         if path.is_dir():
             raise OutputError(f"cannot write {path}: it is a directory")
@@ -107,6 +110,8 @@ def _check_writable(path: Path) -> None:
         if _is_special(path):
             return
         folder = path.resolve().parent
+        if made is not None and folder == made.resolve() and not folder.exists():
+            return
         if not folder.is_dir():
             raise OutputError(f"cannot write {path}: the folder {folder} does not exist; create it first")
         descriptor, name = tempfile.mkstemp(dir=folder, prefix=".hypertwin-")

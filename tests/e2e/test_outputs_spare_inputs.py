@@ -199,6 +199,13 @@ def test_a_folder_that_no_reader_recognises_is_refused_as_such(cli, folder):
         assert (folder / "other" / "part.csv").read_text() == "kept"
 
 
+def test_a_report_may_be_in_the_folder_that_the_command_makes(tmp_path):
+    writing.check_writable(tmp_path / "out" / "lab" / "report.html", made=tmp_path / "out" / "lab")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(writing.OutputError, match="does not exist"):
+        writing.check_writable(tmp_path / "out" / "report.html", made=tmp_path / "out" / "lab")
+
+
 def test_files_outside_a_command_are_free(tmp_path):
     file = tmp_path / "file"
     file.write_text("old")
