@@ -61,7 +61,7 @@ use hypertwin_kernel::{Histogram, Nanos};
 use network::{Network, NetworkHost};
 use path::PathBuilder;
 use pool::{Outcome, build_pools};
-use request::{Io, Requests, Step};
+use request::{Requests, Step};
 use shared::Shared;
 use std::collections::VecDeque;
 
@@ -248,12 +248,12 @@ impl Storage {
         if !self.path.advance(id, shared, clock.now) {
             return;
         }
-        match self.path.leave(id, clock.now, &shared.requests) {
-            &Target::Array { array, path, .. } => {
+        match *self.path.leave(id, clock.now, &shared.requests) {
+            Target::Array { array, path, .. } => {
                 shared.fabric.choose(id, path);
                 self.arrays[array].send(id, shared, clock);
             }
-            &Target::Pool { pool, .. } => {
+            Target::Pool { pool, .. } => {
                 let address = self.path.address(&shared.requests[id]);
                 let outcome = self.pools[pool].begin(id, address, shared, clock);
                 self.follow(pool, outcome, clock);
@@ -307,9 +307,9 @@ impl Storage {
         if !self.path.reaches_vm(id, &mut self.shared, clock.now) {
             return;
         }
-        let Io { vdisk, stage, .. } = self.shared.requests[id];
-        for position in (0..stage).rev() {
-            if let Some(next) = self.path.free_slot(vdisk, position, clock.now, &self.shared.requests) {
+        let route = self.path.vdisk(self.shared.requests[id].vdisk).route;
+        for &depth in route.depths().iter().rev() {
+            if let Some(next) = self.path.free_slot(depth, clock.now, &self.shared.requests) {
                 self.advance(next, clock);
             }
         }

@@ -216,7 +216,7 @@ impl Path {
     pub fn advance(&mut self, id: IoId, shared: &mut Shared, now: Nanos) -> bool {
         loop {
             let io = &mut shared.requests[id];
-            let stage = self.vdisks[io.vdisk].route.stage(usize::from(io.stage));
+            let stage = self.vdisks[io.vdisk].route.stage(io.stage);
             io.stage += 1;
             match stage {
                 Stage::Depth(depth) => {
@@ -332,13 +332,10 @@ impl Path {
         true
     }
 
-    /// A complete I/O gives back the slot that it took at a stage of its route: the I/O that gets it.
+    /// A complete I/O gives back its slot of a depth: the I/O that gets it.
     #[inline]
-    pub fn free_slot(&mut self, vdisk: VdiskId, position: u8, now: Nanos, requests: &Requests) -> Option<IoId> {
-        match self.vdisks[vdisk].route.stage(usize::from(position)) {
-            Stage::Depth(depth) => self.depths[depth].leave(now, requests),
-            Stage::Controller | Stage::Out => None,
-        }
+    pub fn free_slot(&mut self, depth: DepthId, now: Nanos, requests: &Requests) -> Option<IoId> {
+        self.depths[depth].leave(now, requests)
     }
 
     /// The guest hears of a complete I/O, now or by a later interrupt.
