@@ -59,6 +59,37 @@ MODULES: dict[str, set[str]] = {
 """What each module or folder of the package may import from it. A report holds no physics and runs nothing."""
 
 
+FLOORS: dict[str, list[str]] = {
+    "crates/engine/src": [
+        "ids responses error",
+        "clock vcpu plan",
+        "cpu guest storage faults",
+        "measure",
+        "simulation",
+        "build",
+        "sampled_run lib",
+    ],
+    "python/hypertwin/diagnose": [
+        "words evidence",
+        "subjects",
+        "case",
+        "rule moves",
+        "rules causes",
+        "remedies guide",
+        "what_if",
+        "__init__",
+    ],
+    "python/hypertwin/report": [
+        "words ready points charts table files metrics",
+        "page metric_path",
+        "coding diagnosis pools simulation_charts sizing telemetry topology",
+        "calibration comparison density diagnosis_page durability failures guests lab simulation topology_svg",
+        "simulation_page",
+        "registry __init__",
+    ],
+}
+"""Files and folders of a room from the ground up. Each uses what lies below it, nothing beside or above."""
+
 LONGEST_FUNCTION = 100
 """Lines of a Python function, its docstring included; clippy.toml has the same limit for Rust."""
 
@@ -75,6 +106,10 @@ def main() -> int:
     graphs[package.relative_to(ROOT)] = import_graph.python(package)
     broken = [*wrong_crates(metadata), *wrong_imports(package), *long_functions(package)]
     broken += [line for root, graph in graphs.items() for line in circles(root, graph)]
+    for room in FLOORS:
+        root = next(root for root in graphs if Path(room).is_relative_to(root))
+        place = Path(room).relative_to(root).as_posix().strip(".")
+        broken += wrong_floors(room, import_graph.folders(graphs[root])[place])
     for line in broken:
         print(line)
     return 1 if broken else 0
@@ -106,6 +141,19 @@ def wrong_imports(package: Path) -> Iterator[str]:
             if imported != module and imported not in MODULES[module]:
                 allowed = ", ".join(sorted(MODULES[module])) or "none"
                 yield f"{relative}:{line}: {module or '__init__'} imports {imported}; allowed: {allowed}"
+
+
+def wrong_floors(room: str, inside: import_graph.Graph) -> Iterator[str]:
+    """Imports from what does not lie below, in a room of FLOORS, given the imports between its files and folders."""
+    floor = {name: number for number, names in enumerate(FLOORS[room]) for name in names.split()}
+    for file, used in inside.items():
+        name = file.partition(".")[0]
+        if name not in floor:
+            yield f"{room}/{file}: unknown; say in scripts/check_architecture.py on which floor it is"
+            continue
+        for other in sorted(used):
+            if floor.get(other.partition(".")[0], -1) >= floor[name]:
+                yield f"{room}/{file} uses {other}, which does not lie below it"
 
 
 def circles(root: Path, graph: import_graph.Graph) -> Iterator[str]:

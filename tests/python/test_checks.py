@@ -102,6 +102,17 @@ def test_circles_between_files_and_between_folders_are_found(tmp_path):
     assert f"{source}: a circle of files: a/one.py, b/two.py" in check_architecture.circles(source, graph)
 
 
+def test_a_room_is_built_from_the_ground_up():
+    allowed = {"simulation.rs": {"cpu", "clock.rs"}, "cpu": {"clock.rs"}, "clock.rs": {"ids.rs"}}
+    assert list(check_architecture.wrong_floors("crates/engine/src", allowed)) == []
+    wrong = {"cpu": {"guest", "simulation.rs"}, "new.rs": {"ids.rs"}}
+    assert list(check_architecture.wrong_floors("crates/engine/src", wrong)) == [
+        "crates/engine/src/cpu uses guest, which does not lie below it",
+        "crates/engine/src/cpu uses simulation.rs, which does not lie below it",
+        "crates/engine/src/new.rs: unknown; say in scripts/check_architecture.py on which floor it is",
+    ]
+
+
 def test_long_functions_are_found(tmp_path):
     lines = "    x = 1\n"
     (tmp_path / "a.py").write_text(f"def ok():\n{99 * lines}\ndef long():\n{100 * lines}")
