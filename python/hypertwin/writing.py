@@ -30,8 +30,8 @@ class WriteError(HypertwinError):
 def protecting(inputs: Callable[[], Iterable[str | Path]]) -> Iterator[None]:
     """While the block runs, refuse outputs that are one of the inputs, or the same file as another output.
 
-    `inputs` gives files and folders, with all that is in these; addresses and what does not exist are passed over. It
-    is called when an output names a file that exists, since nothing else can be lost.
+    `inputs` gives files; folders and what does not exist are passed over. It is called when an output names a file that
+    exists, since nothing else can be lost.
     """
     token = _COMMAND.set(_Files(inputs))
     try:
@@ -68,18 +68,10 @@ class _Files:
 
     @cached_property
     def inputs(self) -> dict[Hashable, str]:
-        return {_identity(file): str(file) for path in self._list_inputs() for file in _walk(Path(path))}
+        return {_identity(file): str(file) for file in map(Path, self._list_inputs()) if _is_regular(file)}
 
 
 _COMMAND: ContextVar[_Files | None] = ContextVar("files of the command", default=None)
-
-
-def _walk(path: Path) -> Iterator[Path]:
-    """The regular files at `path`: the file itself, or all in a folder."""
-    if _is_regular(path):
-        yield path
-    for folder, _, names in os.walk(path):
-        yield from (file for name in names if _is_regular(file := Path(folder, name)))
 
 
 def _identity(path: Path) -> Hashable:
@@ -98,15 +90,18 @@ def _is_regular(path: Path) -> bool:
         return False
 
 
-def check_writable(*paths: Path | None) -> None:
-    """Claim the paths that there are; raise OutputError unless files can be written there. Leaves nothing behind."""
+def check_writable(*paths: Path | None, made: Path | None = None) -> None:
+    """Claim the paths that there are; raise OutputError unless files can be written there. Leaves nothing behind.
+
+    `made` is a folder that the command makes if it is not there.
+    """
     for path in paths:
         if path is not None:
             claim(path)
-            _check_writable(path)
+            _check_writable(path, made)
 
 
-def _check_writable(path: Path) -> None:
+def _check_writable(path: Path, made: Path | None) -> None:
     try:
         if path.is_dir():
             raise OutputError(f"cannot write {path}: it is a directory")
@@ -115,6 +110,8 @@ def _check_writable(path: Path) -> None:
         if _is_special(path):
             return
         folder = path.resolve().parent
+        if made is not None and folder == made.resolve() and not folder.exists():
+            return
         if not folder.is_dir():
             raise OutputError(f"cannot write {path}: the folder {folder} does not exist; create it first")
         descriptor, name = tempfile.mkstemp(dir=folder, prefix=".hypertwin-")

@@ -51,6 +51,21 @@ def _mhz(clock: str) -> float:
     return float(value) * {"GHz": 1_000, "MHz": 1}[unit]
 
 
+def test_an_export_is_imported_into_its_own_folder_again(cli: Cli, tmp_path: Path) -> None:
+    folder = write_csv(export(2, 40, 10), tmp_path / "csv")
+    line = ("import", str(folder), "-o", str(folder / "cluster.yaml"))
+    assert cli(*line).returncode == 0
+    first = (folder / "cluster.yaml").read_text()
+    assert cli(*line).returncode == 0
+    assert (folder / "cluster.yaml").read_text() == first
+    tab = folder / "RVTools_tabvInfo.csv"
+    before = tab.read_bytes()
+    done = cli("import", str(folder), "-o", str(tab))
+    assert done.returncode == 2
+    assert "output-is-input" in done.stderr
+    assert tab.read_bytes() == before
+
+
 def test_names_are_inert_in_what_is_written(cli: Cli, tmp_path: Path) -> None:
     folder = write_csv(export(2, 40, 10), tmp_path / "csv")
     done = cli("import", str(folder), "-o", "-")

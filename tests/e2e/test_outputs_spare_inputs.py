@@ -12,6 +12,7 @@ import typer
 from hypertwin import writing
 from hypertwin.cli import commands, main
 from hypertwin.errors import ScenarioError
+from hypertwin.studies import study
 
 COMMANDS = (
     ("simulate tiny.yaml --out {}", "tiny.yaml"),
@@ -26,18 +27,23 @@ COMMANDS = (
     ("calibrate tiny.yaml points.csv --free vms.web.load --report {}", "points.csv"),
     ("durability tiny.yaml --report {}", "tiny.yaml"),
     ("telemetry measured.csv -o {}", "measured.csv"),
-    ("telemetry folder -o {}", "folder/deep/part.csv"),
+    ("telemetry benchmark -o {}", "benchmark/fio/vm1.json"),
     ("diagnose measured.csv --out {}", "measured.csv"),
     ("diagnose measured.csv more.csv --report {}", "more.csv"),
     ("diagnose --cluster tiny.yaml --report {}", "tiny.yaml"),
     ("diagnose --cluster jobs.yaml --out {}", "job.fio"),
     ("import export.csv -o {}", "export.csv"),
-    ("import folder -o {}", "folder/deep/part.csv"),
+    ("import tabs -o {}", "tabs/RVTools_tabvInfo.csv"),
     ("import export.csv --telemetry measured.csv -o {}", "measured.csv"),
     ("import test://HERE/export.csv -o {}", "export.csv"),
     ("lab cpu --machine machine.json --report {}", "machine.json"),
     ("lab cpu --experiments mine.yaml --report {}", "mine.yaml"),
     ("lab vm --kernel vmlinuz --report {}", "vmlinuz"),
+    ("telemetry benchmark -o {}", "benchmark/fio-res.txt"),
+    ("telemetry benchmark/fio -o {}", "benchmark/fio-res.txt"),
+    ("diagnose benchmark --report {}", "benchmark/fio/vm1.json"),
+    ("import dump -o {}", "dump/nodes/pve1/status.json"),
+    ("import export.csv --telemetry benchmark -o {}", "benchmark/fio/vm1.json"),
 )
 """Commands, with {} for the output, and the input that it names."""
 
@@ -66,9 +72,16 @@ def hard_link(path: Path) -> Path:
 def folder(tmp_path: Path, tiny: Path) -> Path:
     """An input of every kind. Most are not whole: outputs are refused before anything is read."""
     (tmp_path / "jobs.yaml").write_text("workloads: {scan: {fio: 'job.fio#one'}}\n")
-    (tmp_path / "folder" / "deep").mkdir(parents=True)
-    csv = ("measured.csv", "more.csv", "export.csv", "points.csv", "folder/deep/part.csv")
-    for name in (*csv, "job.fio", "other.fio", "fitted.yaml", "machine.json", "mine.yaml", "vmlinuz"):
+    for name in ("tabs", "dump/cluster", "dump/nodes/pve1", "benchmark/fio"):
+        (tmp_path / name).mkdir(parents=True)
+    csv = ("measured.csv", "more.csv", "export.csv", "points.csv", "tabs/RVTools_tabvInfo.csv")
+    parts = (
+        "dump/cluster/resources.json",
+        "dump/nodes/pve1/status.json",
+        "benchmark/fio-res.txt",
+        "benchmark/fio/vm1.json",
+    )
+    for name in (*csv, *parts, "job.fio", "other.fio", "fitted.yaml", "machine.json", "mine.yaml", "vmlinuz"):
         (tmp_path / name).write_text(f"{name}\n")
     return tmp_path
 
@@ -147,13 +160,50 @@ def test_a_folder_of_outputs_spares_inputs(cli, folder):
     assert (folder / "machine.json").read_bytes() == before
 
 
-def test_studies_are_inputs(cli, folder, tmp_path):
-    from hypertwin.studies.study import studies_folder
+@pytest.mark.parametrize("name", ["README.md", "study.yaml", "published.csv", "scenario.yaml"])
+def test_studies_are_inputs(cli, name):
+    part = study.studies_folder() / "monster-vm" / name
+    before = part.read_bytes()
+    assert "[output-is-input]" in refused(cli, "validate --report {}", part)
+    assert part.read_bytes() == before
 
-    page = next(iter(sorted(studies_folder().glob("*/README.md"))))
-    before = page.read_bytes()
-    assert "[output-is-input]" in refused(cli, "validate --report {}", page)
-    assert page.read_bytes() == before
+
+def test_a_page_beside_a_study_is_written_again(tmp_path, monkeypatch):
+    (tmp_path / "mine").mkdir()
+    for name in ("study.yaml", "scenario.yaml", "published.csv", "README.md", "page.html"):
+        (tmp_path / "mine" / name).write_text(f"{name}\n")
+    monkeypatch.setattr(study, "studies_folder", lambda: tmp_path)
+    with writing.protecting(study.files):
+        writing.check_writable(tmp_path / "mine" / "page.html")
+        with pytest.raises(ScenarioError, match="output-is-input"):
+            writing.check_writable(tmp_path / "mine" / "scenario.yaml")
+
+
+@pytest.mark.parametrize("line", ["import tabs -o {}", "import dump -o {}", "telemetry benchmark -o {}"])
+def test_of_a_folder_only_what_its_reader_reads_is_an_input(cli, folder, line):
+    other = folder / line.split()[1] / "cluster.yaml"
+    other.write_text("written before\n")
+    assert "[output-is-input]" not in cli(*line.format(other).split()).stderr
+
+
+@pytest.mark.parametrize("line", ["import {} -o tiny.yaml", "telemetry {} -o tiny.yaml"])
+def test_a_source_with_a_name_too_long_for_a_file_is_refused(cli, folder, line):
+    assert "[unreadable-file]" in refused(cli, line, "a" * 300)
+
+
+def test_a_folder_that_no_reader_recognises_is_refused_as_such(cli, folder):
+    (folder / "other").mkdir()
+    (folder / "other" / "part.csv").write_text("kept")
+    for line in ("import other -o {}", "telemetry other -o {}"):
+        assert "[output-is-input]" not in refused(cli, line, "other/part.csv")
+        assert (folder / "other" / "part.csv").read_text() == "kept"
+
+
+def test_a_report_may_be_in_the_folder_that_the_command_makes(tmp_path):
+    writing.check_writable(tmp_path / "out" / "lab" / "report.html", made=tmp_path / "out" / "lab")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(writing.OutputError, match="does not exist"):
+        writing.check_writable(tmp_path / "out" / "report.html", made=tmp_path / "out" / "lab")
 
 
 def test_files_outside_a_command_are_free(tmp_path):

@@ -176,12 +176,9 @@ impl Simulation {
         let Some(worker) = self.guests.worker_on(vcpu) else {
             return self.guests.takes_burst(vcpu).then(|| self.guests.next_burst(vcpu, 0.0));
         };
-        let goes_on = self.storage.issue(vcpu.vm, worker, &mut self.clock);
+        let io_ns = self.storage.issue(vcpu.vm, worker, &mut self.clock);
         self.answer();
-        goes_on.then(|| {
-            let io_ns = self.storage.take_io(vcpu.vm, worker);
-            self.guests.next_burst(vcpu, io_ns)
-        })
+        io_ns.map(|io_ns| self.guests.next_burst(vcpu, io_ns))
     }
 
     /// The process of a vCPU blocks; whether the vCPU goes on with another.
@@ -205,18 +202,12 @@ impl Simulation {
         match self.guests.on_timer(process, &mut self.clock) {
             Timer::Nothing => {}
             Timer::Worker => {
-                if self.storage.start_worker(vm, self.guests.session(process)) {
-                    self.start_worker(process);
+                if let Some(io_ns) = self.storage.start_worker(vm, self.guests.session(process)) {
+                    self.guests.start_worker(process, io_ns, &mut self.clock);
                 }
             }
             Timer::DelayOver => self.end_delay(process),
         }
-    }
-
-    fn start_worker(&mut self, process: ProcessId) {
-        let (vm, session) = (self.guests.vcpu_of(process).vm, self.guests.session(process));
-        let io_ns = self.storage.take_io(vm, session);
-        self.guests.start_worker(process, io_ns, &mut self.clock);
     }
 
     /// The hypervisor has done its part: the I/Os of a process begin, or the delay that stands for them.
@@ -254,7 +245,7 @@ impl Simulation {
     fn act_on(&mut self, reply: Reply) {
         match reply {
             Reply::Run { world, work_ns } => self.clock.run(world, work_ns),
-            Reply::WorkerReady(process) => self.start_worker(process),
+            Reply::WorkerReady { process, work_ns } => self.guests.start_worker(process, work_ns, &mut self.clock),
             Reply::Responded { vm, latency_ns } => self.guests.record_response(vm, latency_ns),
             Reply::Completed(process) => self.begin_delay(process),
             Reply::Deferred { host, io } => {

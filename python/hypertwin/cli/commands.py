@@ -17,11 +17,8 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def _named(value: Any, _arguments: Mapping[str, Any]) -> Iterable[str | Path]:
-    """Files and folders as they are written; of an address (`test:///FILE`) also what it names after the scheme."""
-    for each in value if isinstance(value, list) else [] if value is None else [value]:
-        yield each
-        if "://" in str(each):
-            yield str(each).partition("://")[2]
+    """The value is the name of the file."""
+    return () if value is None else (value,)
 
 
 @dataclass(frozen=True)
@@ -29,7 +26,7 @@ class Input:
     """Marks a parameter of a command, in its `Annotated`, that names what the command reads."""
 
     files: Callable[[Any, Mapping[str, Any]], Iterable[str | Path]] = _named
-    """The files and folders that a value names, given the values of all parameters; None stands for no value."""
+    """The files that a value names, given the values of all parameters; None stands for no value."""
 
 
 class App(typer.Typer):

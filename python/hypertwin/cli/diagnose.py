@@ -17,7 +17,7 @@ from hypertwin.report import diagnosis, files, registry
 def command(
     sources: Annotated[
         list[str] | None,
-        Input(),
+        Input(options.telemetry_files),
         typer.Argument(metavar="[FILES]...", help="Telemetry: files of any known format, or addresses."),
     ] = None,
     cluster: Annotated[

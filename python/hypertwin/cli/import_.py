@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from hypertwin import scenario, writing
-from hypertwin.cli import output
+from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
 from hypertwin.errors import printable
 from hypertwin.ingest import address
@@ -18,7 +18,7 @@ from hypertwin.ingest import address
 def command(
     source: Annotated[
         list[str],
-        Input(),
+        Input(options.inventory_files),
         typer.Argument(
             metavar="SOURCE...",
             help="An export, or the address of a system; several of one kind make one cluster.",
@@ -29,7 +29,7 @@ def command(
     ],
     telemetry: Annotated[
         list[str] | None,
-        Input(),
+        Input(options.telemetry_files),
         typer.Option(metavar="FILE", help="Take the machines' demand from these measurements instead of the source."),
     ] = None,
 ) -> None:

@@ -27,6 +27,22 @@ def scenario_files(path: str | Path | None, arguments: Mapping[str, Any]) -> Ite
     yield from scenario.named_files(path, [*sets.items(), *swept])
 
 
+def inventory_files(named: list[str], _arguments: Mapping[str, Any]) -> Iterator[Path]:
+    """The files of sources of an inventory."""
+    from hypertwin.ingest import sources  # as long to import as all else together
+
+    for source in named:
+        yield from sources.files(source)
+
+
+def telemetry_files(named: list[str] | None, _arguments: Mapping[str, Any]) -> Iterator[Path]:
+    """The files of sources of telemetry."""
+    from hypertwin.ingest import formats  # as long to import as all else together
+
+    for source in named or ():
+        yield from formats.files(source)
+
+
 ScenarioFile = Annotated[str, Input(scenario_files), typer.Argument(metavar="SCENARIO.yaml", help="The scenario file.")]
 Sets = Annotated[
     list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Replace a value, e.g. vms.db.vcpus=36.")

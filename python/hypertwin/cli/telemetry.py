@@ -13,7 +13,7 @@ from typing import Annotated, cast
 import typer
 
 from hypertwin import _core, writing
-from hypertwin.cli import output
+from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
 from hypertwin.documents.telemetry import Read, Telemetry
 from hypertwin.errors import printable
@@ -33,7 +33,7 @@ class Format(enum.StrEnum):
 def command(
     sources: Annotated[
         list[str],
-        Input(),
+        Input(options.telemetry_files),
         typer.Argument(metavar="SOURCE...", help="Files of any known format, or addresses: prometheus://HOST:9090."),
     ],
     out: Annotated[

@@ -12,13 +12,13 @@ from hypertwin.cli import output
 from hypertwin.cli.commands import Input
 from hypertwin.report import comparison, registry
 from hypertwin.studies import judge
-from hypertwin.studies.study import find, names, studies_folder
+from hypertwin.studies.study import files, find, names
 
 
 def command(
     studies: Annotated[
         list[str] | None,
-        Input(lambda _names, _: [studies_folder()]),
+        Input(lambda _names, _: files()),
         typer.Argument(metavar="[STUDY]...", help="Default: every study."),
     ] = None,
     form: Annotated[output.Format, typer.Option("--format", help="Form of the comparison.")] = output.Format.table,

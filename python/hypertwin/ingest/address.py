@@ -68,6 +68,11 @@ def is_address(source: str) -> bool:
     return "://" in source and not Path(source).exists()
 
 
+def path(source: str) -> Path:
+    """The file or folder that a source is, or that its address names after the scheme (`test:///FILE`)."""
+    return Path(source.partition("://")[2] if is_address(source) else source)
+
+
 def shown(source: str) -> str:
     """A source as it may be shown before it is parsed: a file's name, but only the scheme of an address."""
     return f"{source.partition('://')[0]}://..." if is_address(source) else source

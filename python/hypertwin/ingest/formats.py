@@ -6,7 +6,7 @@ A reader is a module with two functions: `recognises(head)` looks at the first b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -28,8 +28,8 @@ class Format:
     recognises: Callable[[bytes], bool]
     """Whether a file that begins with these bytes (`outside.HEAD_BYTES` of them, unpacked) is of this format."""
     read: Callable[[Path], Reading]
-    is_folder: Callable[[Path], bool] | None = None
-    """Whether a folder is of this format, where folders may be."""
+    files: Callable[[Path], Iterable[Path]] = lambda _folder: ()
+    """What is read of a folder; nothing where the folder is of another format."""
 
 
 FORMATS: tuple[Format, ...] = (
@@ -39,7 +39,7 @@ FORMATS: tuple[Format, ...] = (
     Format("Bitbrains trace (GWA-T-12)", bitbrains.recognises, bitbrains.read),
     Format("pButtons or SystemPerformance HTML", pbuttons.recognises, pbuttons.read),
     Format("fio", fio_output.recognises, fio_output.read),
-    Format("HCIBench results", hcibench.recognises, hcibench.read, hcibench.is_folder),
+    Format("HCIBench results", hcibench.recognises, hcibench.read, hcibench.files),
     Format("sysbench", sysbench.recognises, sysbench.read),
     Format("sar or sadf", sar.recognises, sar.read),
     Format("iostat -x", iostat.recognises, iostat.read),
@@ -56,14 +56,22 @@ REMOTE: Mapping[str, Callable[[str], Reading]] = MappingProxyType(
 """Readers of addresses, by scheme."""
 
 
+def files(source: str) -> Iterator[Path]:
+    """The files in which the telemetry is: the source itself, what its address names, or what is read of its folder."""
+    path = address.path(source)
+    yield path
+    if outside.is_folder(path):
+        yield from (file for candidate in FORMATS for file in candidate.files(path))
+
+
 def read(source: str) -> Reading:
     """The reading of a file or an address. Raises SourceError for what no reader recognises."""
     scheme, separator, _ = source.partition("://")
     if separator and scheme in REMOTE:
         return REMOTE[scheme](source)
     path = Path(source)
-    if path.is_dir():
-        folders = (candidate for candidate in FORMATS if candidate.is_folder and candidate.is_folder(path))
+    if outside.is_folder(path):
+        folders = (candidate for candidate in FORMATS if any(candidate.files(path)))
         if (found := next(folders, None)) is not None:
             return found.read(path)
     head = b"" if address.is_address(source) else outside.head(path)

@@ -93,6 +93,14 @@ class _Unpacked(io.RawIOBase):
         return got
 
 
+def is_folder(path: Path) -> bool:
+    """Whether this is a folder; not where that cannot be found out, for example because the name is too long."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 def head(path: Path) -> bytes:
     """The first `HEAD_BYTES` of a file, unpacked if it is gzip."""
     with opened(path) as stream:

@@ -1,12 +1,13 @@
 """Which reader reads which inventory: the list that `hypertwin import` goes by.
 
 A reader is a module: `recognises(head)` looks at the first bytes of a file, `schemes` are the addresses that it takes,
-and `read(sources)` gives an `Inventory` from files or addresses of its kind.
+and `read(sources)` gives an `Inventory` from files or addresses of its kind; where folders may be, `files(folder)` says
+what it reads of one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,18 +27,26 @@ class Reader:
     recognises: Callable[[bytes], bool] = lambda _head: False
     """Whether a file that begins with these bytes is of this kind."""
     schemes: tuple[str, ...] = ()
-    recognises_folder: Callable[[Path], bool] = lambda _folder: False
-    """Whether a folder is of this kind, where folders may be."""
+    files: Callable[[Path], Iterable[Path]] = lambda _folder: ()
+    """What it reads of a folder; nothing where the folder is of another kind."""
 
 
 READERS: tuple[Reader, ...] = (
-    Reader("RVTools .xlsx or .csv", rvtools.read, rvtools.recognises, recognises_folder=rvtools.recognises_folder),
+    Reader("RVTools .xlsx or .csv", rvtools.read, rvtools.recognises, files=rvtools.files),
     Reader("vcenter://USER@HOST", vcenter.read, schemes=("vcenter",)),
     Reader("libvirt URI (qemu:///system)", libvirt_uri.read, schemes=libvirt_uri.SCHEMES),
-    Reader("Proxmox VE API dump", proxmox.read, proxmox.recognises, recognises_folder=proxmox.recognises_folder),
+    Reader("Proxmox VE API dump", proxmox.read, proxmox.recognises, files=proxmox.files),
     Reader("lscpu -J", lscpu.read, lscpu.recognises),
 )
 """In the order in which they are tried."""
+
+
+def files(source: str) -> Iterator[Path]:
+    """The files in which the inventory is: the source itself, what its address names, or what is read of its folder."""
+    path = address.path(source)
+    yield path
+    if outside.is_folder(path):
+        yield from (file for reader in READERS for file in reader.files(path))
 
 
 def read(sources: Sequence[str]) -> Inventory:
@@ -46,8 +55,8 @@ def read(sources: Sequence[str]) -> Inventory:
     if address.is_address(first):
         scheme = first.partition("://")[0]
         found = next((candidate for candidate in READERS if scheme in candidate.schemes), None)
-    elif Path(first).is_dir():
-        found = next((candidate for candidate in READERS if candidate.recognises_folder(Path(first))), None)
+    elif outside.is_folder(Path(first)):
+        found = next((candidate for candidate in READERS if any(candidate.files(Path(first)))), None)
     else:
         head = outside.head(Path(first))
         found = next((candidate for candidate in READERS if candidate.recognises(head)), None)

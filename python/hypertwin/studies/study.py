@@ -13,7 +13,7 @@ A study is a folder with
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -76,6 +76,14 @@ def studies_folder() -> Path:
 def names(folder: Path | None = None) -> list[str]:
     """Names of all studies."""
     return sorted(path.parent.name for path in (folder or studies_folder()).glob("*/study.yaml"))
+
+
+def files(folder: Path | None = None) -> Iterator[Path]:
+    """The files of all studies; what else is in their folders is not theirs: reports, drawings."""
+    folder = folder or studies_folder()
+    for name in names(folder):
+        for ending in ("yaml", "csv", "md"):
+            yield from (folder / name).glob(f"*.{ending}")
 
 
 def find(name: str, folder: Path | None = None) -> Study:

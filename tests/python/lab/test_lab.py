@@ -218,7 +218,7 @@ def test_the_command_line_tells_mistakes(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_the_command_prints_what_it_wrote(cli: Cli, tmp_path: Path) -> None:
-    out, page = tmp_path / "out", tmp_path / "lab.html"
+    out, page = tmp_path / "out", tmp_path / "out" / "lab.html"
     known = tmp_path / "machine.json"
     assert (
         cli(

@@ -61,7 +61,7 @@ use hypertwin_kernel::{Histogram, Nanos};
 use network::{Network, NetworkHost};
 use path::PathBuilder;
 use pool::{Outcome, build_pools};
-use request::{Io, Requests, Step};
+use request::{Requests, Step};
 use shared::Shared;
 use std::collections::VecDeque;
 
@@ -122,23 +122,18 @@ impl Storage {
         due > 0
     }
 
-    /// A worker of a generator is idle: whether it has something to do.
-    pub fn start_worker(&mut self, vm: VmId, session: u32) -> bool {
-        self.path.worker(vm, session).start().is_some()
+    /// The process of a worker begins. If the worker has an I/O to handle: its work for it and for interrupts, in
+    /// nanoseconds alone on a core at the reference clock, without that of the workload itself.
+    pub fn start_worker(&mut self, vm: VmId, session: u32) -> Option<f64> {
+        self.path.start_worker(vm, session, &self.shared.requests)
     }
 
-    /// A worker takes its next I/O: its work for that and for interrupts, in nanoseconds alone on a core at the reference
-    /// clock, beside the work of the workload itself.
-    pub fn take_io(&mut self, vm: VmId, session: u32) -> f64 {
-        self.path.take_io(vm, session, &self.shared.requests)
-    }
-
-    /// A worker has computed for its I/O, which begins; whether the worker takes another one.
+    /// A worker has computed for its I/O, which begins. If the worker goes on with another: its work for that, likewise.
     #[inline]
-    pub fn issue(&mut self, vm: VmId, session: u32, clock: &mut Clock) -> bool {
+    pub fn issue(&mut self, vm: VmId, session: u32, clock: &mut Clock) -> Option<f64> {
         let id = self.path.worker(vm, session).issue();
         self.submit(id, clock);
-        self.path.worker(vm, session).goes_on()
+        self.path.next_io(vm, session, &self.shared.requests)
     }
 
     // ---- from the processors
@@ -253,12 +248,12 @@ impl Storage {
         if !self.path.advance(id, shared, clock.now) {
             return;
         }
-        match self.path.leave(id, clock.now, &shared.requests) {
-            &Target::Array { array, path, .. } => {
+        match *self.path.leave(id, clock.now, &shared.requests) {
+            Target::Array { array, path, .. } => {
                 shared.fabric.choose(id, path);
                 self.arrays[array].send(id, shared, clock);
             }
-            &Target::Pool { pool, .. } => {
+            Target::Pool { pool, .. } => {
                 let address = self.path.address(&shared.requests[id]);
                 let outcome = self.pools[pool].begin(id, address, shared, clock);
                 self.follow(pool, outcome, clock);
@@ -312,9 +307,9 @@ impl Storage {
         if !self.path.reaches_vm(id, &mut self.shared, clock.now) {
             return;
         }
-        let Io { vdisk, stage, .. } = self.shared.requests[id];
-        for position in (0..stage).rev() {
-            if let Some(next) = self.path.free_slot(vdisk, position, clock.now, &self.shared.requests) {
+        let route = self.path.vdisk(self.shared.requests[id].vdisk).route;
+        for &depth in route.depths().iter().rev() {
+            if let Some(next) = self.path.free_slot(depth, clock.now, &self.shared.requests) {
                 self.advance(next, clock);
             }
         }

@@ -14,8 +14,9 @@ pub enum Reply {
     /// A world of a controller or service, which was idle, has this much work, in nanoseconds alone on a core at
     /// nominal clock.
     Run { world: WorldId, work_ns: f64 },
-    /// A worker, which was idle, has an I/O to handle.
-    WorkerReady(ProcessId),
+    /// A worker, which was idle, has an I/O to handle: its work for it in nanoseconds alone on a core at the reference
+    /// clock, without that of the workload itself.
+    WorkerReady { process: ProcessId, work_ns: f64 },
     /// An I/O of a generator is back.
     Responded { vm: VmId, latency_ns: Nanos },
     /// All I/Os of a process's burst are back.

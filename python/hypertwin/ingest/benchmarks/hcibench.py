@@ -52,9 +52,11 @@ def recognises(head: bytes) -> bool:
     )
 
 
-def is_folder(path: Path) -> bool:
-    """Whether a folder has summaries in it, or belongs to a test case whose summary is beside it."""
-    return bool(_summaries(path))
+def files(folder: Path) -> Iterator[Path]:
+    """The summaries in a folder, or the one beside it where it belongs to a test case, and the reports of their VMs."""
+    for summary in _summaries(folder):
+        yield summary
+        yield from _reports(summary)
 
 
 def read(path: Path) -> Reading:
@@ -74,21 +76,27 @@ def _summaries(path: Path) -> list[Path]:
         )
 
 
+def _case(summary: Path) -> str:
+    return summary.name.removesuffix(".gz").removesuffix(RESULT)
+
+
+def _reports(summary: Path) -> list[Path]:
+    """The reports of a test case, which are in the folder of its name beside its summary."""
+    found = itertools.islice((summary.parent / _case(summary)).glob("*.json"), MOST_FILES)
+    return sorted(entry for entry in found if entry.is_file())
+
+
 def _frames(path: Path, rows: Rows) -> Iterator[pl.DataFrame]:
     for summary in _summaries(path) if path.is_dir() else [path]:
         rows.path = summary
-        case = summary.name.removesuffix(".gz").removesuffix(RESULT)
+        case = _case(summary)
         text = outside.read_bytes(summary, MOST_BYTES).decode("utf-8", "replace")
         _summary(rows, case, text)
-        folder = summary.parent / case
-        if path.is_dir() and folder.is_dir():
-            for report in sorted(
-                entry for entry in itertools.islice(folder.glob("*.json"), MOST_FILES) if entry.is_file()
-            ):
-                rows.path = report
-                _report(rows, case, report)
-                if rows.full():
-                    yield rows.take()
+        for report in _reports(summary) if path.is_dir() else ():
+            rows.path = report
+            _report(rows, case, report)
+            if rows.full():
+                yield rows.take()
     rows.path = path
     rows.note("latencies are means over the VMs of a test, percentiles too")
     rows.lacking({"latency_ms_p95": ("95%tile_LAT", "95th percentile"), "usage_pct": ("CPU USAGE", "CPU of the hosts")})

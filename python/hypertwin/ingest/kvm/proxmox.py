@@ -73,9 +73,9 @@ def recognises(head: bytes) -> bool:
     return bool(re.match(rb'\{\s*"/?(api2/json/)?(cluster|nodes|version|storage|pools|access)[/"]', text))
 
 
-def recognises_folder(folder: Path) -> bool:
-    """Whether a folder has the answer to /cluster/resources."""
-    return (folder / f"{RESOURCES}.json").is_file()
+def files(folder: Path) -> Iterable[Path]:
+    """The answers in a folder that has the one to /cluster/resources."""
+    return _json_files(folder) if (folder / f"{RESOURCES}.json").is_file() else ()
 
 
 def read(sources: Sequence[str]) -> Inventory:

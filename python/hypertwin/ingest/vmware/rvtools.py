@@ -171,9 +171,9 @@ def recognises(head: bytes) -> bool:
     return {"vm", "powerstate"} <= columns or {"host", "cpumodel"} <= columns or "vinfovmname" in columns
 
 
-def recognises_folder(folder: Path) -> bool:
-    """Whether a folder has the CSV file of at least one tab."""
-    return bool(_csv_files(folder))
+def files(folder: Path) -> Iterable[Path]:
+    """The CSV files of tabs in a folder."""
+    return _csv_files(folder).values()
 
 
 def read(sources: Sequence[str]) -> Inventory:
@@ -183,8 +183,7 @@ def read(sources: Sequence[str]) -> Inventory:
     for source in sources:
         path = Path(source)
         if path.is_dir():
-            files = _csv_files(path)
-            exports.append((source, {tab: _csv_table(file, tab) for tab, file in files.items()}))
+            exports.append((source, {tab: _csv_table(file, tab) for tab, file in _csv_files(path).items()}))
         elif outside.head(path).startswith(b"PK"):
             exports.append((source, _workbook(path)))
         else:

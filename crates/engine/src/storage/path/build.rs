@@ -1,7 +1,7 @@
 //! From a scenario to the path of its VMs.
 
 use super::controller::Controller;
-use super::vdisk::{LunQueues, Route, Stage, Target, Vdisk};
+use super::vdisk::{LunQueues, Route, Target, Vdisk};
 use super::vm::{IoMeasured, VmIo};
 use super::worker::Worker;
 use super::{Adapters, Path};
@@ -166,9 +166,9 @@ impl<'s> PathBuilder<'s> {
         let station = self.station(Station::VdiskDepth { group: vm.group });
         let own = self.path.depths.push(QueueDepth::new(common.vdisk_depth, station));
         let ring = DepthId::new(common.first_ring.index() + position);
-        let mut stages = vec![Stage::Depth(own), Stage::Depth(ring), Stage::Controller];
+        let mut host_depths = Vec::new();
         let target = match self.luns[id.index()].get(number) {
-            Some(&lun) => self.lun_target(id, vm.host, lun, &mut stages),
+            Some(&lun) => self.lun_target(id, vm.host, lun, &mut host_depths),
             None => Target::Pool {
                 pool: self
                     .pool_of(vm.spec)
@@ -181,14 +181,14 @@ impl<'s> PathBuilder<'s> {
         self.path.vdisks.push(Vdisk {
             vm: id,
             controller: ControllerId::new(common.first_controller.index() + position),
-            route: Route::new(stages),
+            route: Route::new([own, ring], host_depths),
             driver: common.driver,
             target,
         });
     }
 
     /// The way of a VM from its host to a LUN: the depths on the host's side, and the path to the array.
-    fn lun_target(&mut self, vm: VmId, host: HostId, lun: Lun, stages: &mut Vec<Stage>) -> Target {
+    fn lun_target(&mut self, vm: VmId, host: HostId, lun: Lun, host_depths: &mut Vec<DepthId>) -> Target {
         let spec = &self.site.host(host).adapters;
         let is_used_by_others = self.users[&(host, lun)].len() > 1;
         let shared_limit = is_used_by_others.then(|| self.shared_limit(vm, lun, spec.dsnro));
@@ -196,8 +196,7 @@ impl<'s> PathBuilder<'s> {
         let adapters = &self.path.adapters[&host];
         let port = lun.number as usize % adapters.ports.len();
         let array_ports = &self.arrays[lun.array].ports;
-        let depths = shared_limit.into_iter().chain([queue, adapters.depths.at(port)]);
-        stages.extend(depths.map(Stage::Depth));
+        host_depths.extend(shared_limit.into_iter().chain([queue, adapters.depths.at(port)]));
         Target::Array {
             array: lun.array,
             path: ArrayPath {

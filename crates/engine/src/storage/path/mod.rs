@@ -135,10 +135,20 @@ impl Path {
         &mut self.workers[self.vms[vm].workers.at(session as usize)]
     }
 
-    /// A worker takes its next I/O: its work for it, without that of the workload itself.
+    /// The process of a worker begins. If the worker has an I/O to handle: its work for it, without that of the workload
+    /// itself.
+    pub fn start_worker(&mut self, vm: VmId, session: u32, requests: &Requests) -> Option<f64> {
+        let worker = self.worker(vm, session);
+        worker.start()?;
+        Some(worker.take(requests) + self.vms[vm].guest_ns)
+    }
+
+    /// A worker has issued an I/O. If it goes on with another: its work for that, likewise.
     #[inline]
-    pub fn take_io(&mut self, vm: VmId, session: u32, requests: &Requests) -> f64 {
-        self.worker(vm, session).take(requests) + self.vms[vm].guest_ns
+    pub fn next_io(&mut self, vm: VmId, session: u32, requests: &Requests) -> Option<f64> {
+        let worker = self.worker(vm, session);
+        let interrupts_ns = worker.goes_on().then(|| worker.take(requests))?;
+        Some(interrupts_ns + self.vms[vm].guest_ns)
     }
 
     /// An I/O of a generator goes to its worker now, or when the rate allows it.
@@ -165,7 +175,10 @@ impl Path {
         let worker = &mut self.workers[worker];
         worker.push(&mut shared.requests, id);
         if let Some(process) = worker.start() {
-            shared.replies.push_back(Reply::WorkerReady(process));
+            // at once: an interrupt that comes later in this event is work for the next I/O
+            let guest_ns = self.vms[self.vdisks[shared.requests[id].vdisk].vm].guest_ns;
+            let work_ns = worker.take(&shared.requests) + guest_ns;
+            shared.replies.push_back(Reply::WorkerReady { process, work_ns });
         }
     }
 
@@ -203,7 +216,7 @@ impl Path {
     pub fn advance(&mut self, id: IoId, shared: &mut Shared, now: Nanos) -> bool {
         loop {
             let io = &mut shared.requests[id];
-            let stage = self.vdisks[io.vdisk].route.stage(usize::from(io.stage));
+            let stage = self.vdisks[io.vdisk].route.stage(io.stage);
             io.stage += 1;
             match stage {
                 Stage::Depth(depth) => {
@@ -319,13 +332,10 @@ impl Path {
         true
     }
 
-    /// A complete I/O gives back the slot that it took at a stage of its route: the I/O that gets it.
+    /// A complete I/O gives back its slot of a depth: the I/O that gets it.
     #[inline]
-    pub fn free_slot(&mut self, vdisk: VdiskId, position: u8, now: Nanos, requests: &Requests) -> Option<IoId> {
-        match self.vdisks[vdisk].route.stage(usize::from(position)) {
-            Stage::Depth(depth) => self.depths[depth].leave(now, requests),
-            Stage::Controller | Stage::Out => None,
-        }
+    pub fn free_slot(&mut self, depth: DepthId, now: Nanos, requests: &Requests) -> Option<IoId> {
+        self.depths[depth].leave(now, requests)
     }
 
     /// The guest hears of a complete I/O, now or by a later interrupt.

@@ -25,31 +25,50 @@ pub enum Stage {
     Out,
 }
 
-/// Stages in the order in which an I/O meets them.
+/// Stages in the order in which an I/O meets them: depths of the guest's side, the controller, depths of the host's side.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
-    stages: [Stage; Self::MOST],
+    depths: [DepthId; Self::MOST],
+    /// Depths before the controller, and in all.
+    before: u8,
+    count: u8,
 }
 
 impl Route {
-    /// The longest route: virtual disk, ring, controller, DSNRO, LUN, port, out.
-    const MOST: usize = 7;
+    /// The most depths on a route: virtual disk, ring; DSNRO, LUN, port.
+    const MOST: usize = 5;
 
-    /// A route along `stages`, and then out.
-    pub fn new(stages: impl IntoIterator<Item = Stage>) -> Self {
+    /// A route past the depths of the guest's side, the controller, those of the host's side, and then out.
+    pub fn new(guest: [DepthId; 2], host: impl IntoIterator<Item = DepthId>) -> Self {
         let mut route = Self {
-            stages: [Stage::Out; Self::MOST],
+            depths: [guest[0]; Self::MOST],
+            before: guest.len() as u8,
+            count: 0,
         };
-        for (position, stage) in stages.into_iter().enumerate() {
-            route.stages[position] = stage;
+        for depth in guest.into_iter().chain(host) {
+            route.depths[usize::from(route.count)] = depth;
+            route.count += 1;
         }
-        debug_assert_eq!(route.stages[Self::MOST - 1], Stage::Out, "every route ends");
         route
     }
 
     #[inline]
-    pub fn stage(&self, position: usize) -> Stage {
-        self.stages[position]
+    pub fn stage(&self, position: u8) -> Stage {
+        if position == self.before {
+            return Stage::Controller;
+        }
+        let depth = position - u8::from(position > self.before);
+        if depth < self.count {
+            Stage::Depth(self.depths[usize::from(depth)])
+        } else {
+            Stage::Out
+        }
+    }
+
+    /// All depths; an I/O that has left holds a slot of each.
+    #[inline]
+    pub fn depths(&self) -> &[DepthId] {
+        &self.depths[..usize::from(self.count)]
     }
 }
 
