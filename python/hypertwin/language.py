@@ -132,6 +132,8 @@ class Hypervisor:
     """As scenarios write it, such as `esxi-7.0u2`."""
     family: str
     """`esxi` or `linux`."""
+    family_title: str
+    """The family in messages: `ESXi` or `Linux`."""
     version: tuple[int, int, int]
     """Major and minor version and update, to compare versions of one family by."""
     reservations: bool
@@ -209,6 +211,7 @@ def hypervisors() -> Mapping[str, Hypervisor]:
         entry["name"]: Hypervisor(
             name=entry["name"],
             family=entry["family"],
+            family_title=entry["family_title"],
             version=tuple(entry["version"]),
             reservations=entry["reservations"],
             scheduler=frozenset(entry["scheduler"]),

@@ -259,7 +259,7 @@ class Remedies:
         if any(warning["code"] == "hot-add-wide" for warning in layout["warnings"]):
             tried.append(shape.set(f"turn CPU hot-add of {vm.name} off", {"cpu_hot_add": False}))
         spread = next((each for each in range(2, nodes + 1) if vcpus % each == 0 and memory <= each * node), None)
-        if memory > node and spread and not shape.linux:
+        if memory > node and spread and "max_per_virtual_node" in shape.options.numa:
             part = vcpus // spread
             numa = {"max_per_virtual_node": part, "vcpu_min": min(vcpus, language.limits().default_numa_vcpu_min)}
             text = f"spread {vm.name} over {spread} NUMA nodes (numa.vcpu.maxPerVirtualNode {part})"
@@ -290,7 +290,7 @@ class _Shape:
         self.vcpus = vm.vcpus or 1
         self.room = topology["cores_per_socket"]
         self.cores = topology["sockets"] * self.room
-        self.linux = language.hypervisors()[self.layout["hypervisor"]].family == "linux"
+        self.options = language.hypervisors()[self.layout["hypervisor"]]
         self.busy = case.busy(vm)
         self.peak = max(needed(self.vcpus, self.busy.most), FEWEST_VCPUS) if self.busy else None
 
@@ -339,7 +339,7 @@ def _without_hot_add(shape: _Shape) -> Remedy:
 
 
 def _evenly_split(shape: _Shape) -> Remedy | str:
-    if shape.linux:
+    if "cells" in shape.options.numa:
         return "cells of a Linux machine are set by hand: `hypertwin size` gives the XML to paste"
     size = even_sockets(shape.layout, shape.vcpus)
     sets = {"cores_per_socket": size, "numa": None, "cpu_hot_add": False}

@@ -213,14 +213,11 @@ class Advice:
         family = self.host.options.family
         if only is not None:
             family = next(family for family, targets in snippets.TARGETS.items() if only in targets)
-        if bind and family == "esxi":
-            fail(
-                "wrong-hypervisor",
-                "bind",
-                "ESXi",
-                "libvirt, qm or qemu",
-                "leave it out: ESXi places its clients itself",
-            )
+        hypervisor = next(each for each in language.hypervisors().values() if each.family == family)
+        if bind and "cells" not in hypervisor.numa:
+            title = hypervisor.family_title
+            hint = f"leave it out: {title} places its clients itself"
+            fail("wrong-hypervisor", "bind", title, "libvirt, qm or qemu", hint)
         if only == "qm" and not name.isdecimal():
             fail("bad-name", "name", name, "a number", "qm knows machines by their number, for example 105")
         machine = self.machine(name, bind=bind)
@@ -410,6 +407,8 @@ def _settings(host: Host, nodes: Sequence[int]) -> Iterator[dict[str, Any]]:
         yield {**sockets, "cells": list(nodes)}
         return
     yield sockets
+    if "max_per_virtual_node" not in host.options.numa:
+        return
     by_hand = "cores_per_node" if host.sets_topology else "max_per_virtual_node"
     few = {"vcpu_min": sum(nodes)}
     yield {**sockets, **few}
@@ -428,6 +427,7 @@ def _alternatives(host: Host, advised: Candidate, asked: int, memory: str) -> It
     else:
         naive.append(("one core per socket", vcpus, {"cores_per_socket": 1}))
         naive.append(("one socket", vcpus, {"cores_per_socket": vcpus}))
+    if "cpu_hot_add" in host.options.vm:
         naive.append(("CPU hot-add on", vcpus, {**advised.settings, "cpu_hot_add": True}))
     if several and vcpus % 2 == asked % 2 == 0:
         naive.append(("odd count", vcpus - 1, {"cores_per_socket": 1}))
@@ -453,9 +453,9 @@ def _notes(
         yield f"Assumed {node:g} GiB of memory per node: give --node-memory to be sure that the machine fits."
     if several and host.has_cells:
         yield "Bind each virtual node to a host node (--bind), or the host may put its memory elsewhere."
-    elif several:
+    if several and "cpu_hot_add" in host.options.vm:
         yield "CPU hot-add stays off: it would hide the virtual nodes from the guest."
-    if several and not host.has_cells and not host.sets_topology:
+    if several and "sized_on" in host.options.numa:
         yield (
             "ESXi before 8.0 keeps the virtual nodes of the first power-on while the vCPU count stays: if it has run, "
             "remove numa.autosize.cookie and numa.autosize.vcpu.maxPerVirtualNode."

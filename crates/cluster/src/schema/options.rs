@@ -13,6 +13,8 @@ pub struct HypervisorOptions {
     pub name: &'static str,
     /// `esxi` or `linux`.
     pub family: &'static str,
+    /// The family in messages: `ESXi` or `Linux`.
+    pub family_title: &'static str,
     /// Major and minor version and update.
     pub version: [u32; 3],
     /// Whether VMs can have CPU reserved.
@@ -31,6 +33,7 @@ impl HypervisorOptions {
         let of = |&hypervisor: &Hypervisor| Self {
             name: hypervisor.as_str(),
             family: hypervisor.family().as_str(),
+            family_title: hypervisor.family().facts().title,
             version: hypervisor.version(),
             reservations: hypervisor.family().facts().reservations,
             scheduler: Self::under(hypervisor, &["hosts", "NAME", "scheduler"]),
