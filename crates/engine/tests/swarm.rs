@@ -5,7 +5,7 @@
 
 mod support;
 
-use hypertwin_cluster::{Bandwidth, Scenario};
+use hypertwin_cluster::{Bandwidth, SPLIT_BYTES, Scenario};
 use hypertwin_engine::{Replication, State, StationResult, View, aggregate, replication_seed, run, watched_run};
 
 use hypertwin_models::storage::disk::{Disk, Operation};
@@ -209,12 +209,12 @@ fn check_storage(seed: u64, scenario: &Scenario, result: &Replication) {
         }
         if name == "san-disks" {
             let disk = Disk::new(scenario.arrays["san"].disks.kind);
-            // Each start counts; the fastest operation is a sequential one, and flash may have more of them in its depth and
-            // its buffer.
+            // Each start counts; the fastest operation is a sequential one, controllers split large ones, and flash may have
+            // more of them in its depth and its buffer.
             let smallest = scenario
                 .workloads
                 .values()
-                .map(|workload| workload.block.bytes())
+                .map(|workload| workload.block.bytes().min(SPLIT_BYTES))
                 .min()
                 .unwrap_or(512);
             let operation = |write| Operation {
