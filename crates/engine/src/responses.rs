@@ -1,6 +1,6 @@
 //! Sums of response times and latencies.
 
-use hypertwin_kernel::Nanos;
+use hypertwin_kernel::{Histogram, Nanos};
 
 /// Sum and number of response times.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,4 +30,12 @@ impl Responses {
             self.sum_ns as f64 / self.count as f64 / 1e6
         }
     }
+}
+
+/// Distributions of response times or latencies, handed out at the end of a run.
+pub struct Distributions {
+    /// Per group: that of the VMs that keep none of their own.
+    pub groups: Vec<Histogram>,
+    /// Per VM: its own.
+    pub vms: Vec<Option<Histogram>>,
 }

@@ -2,7 +2,7 @@
 
 use super::parallel::Parallel;
 use crate::ids::{HostId, ProcessId, Span, Table, VmId, WorldId};
-use crate::responses::Responses;
+use crate::responses::{Distributions, Responses};
 use crate::vcpu::{Next, Vcpu};
 use hypertwin_kernel::{Draw, Histogram, Nanos, Stream, TimeAverage};
 use hypertwin_models::guest_system::GuestSystem;
@@ -170,9 +170,13 @@ impl Guests {
         (self.vms[vm].work_begun_ns, left.sum())
     }
 
-    /// Per group: response times of VMs that keep no distribution of their own.
-    pub fn take_distributions(&mut self) -> Vec<Histogram> {
-        std::mem::take(&mut self.distributions)
+    /// Hands out the distributions of response times.
+    pub fn take_distributions(&mut self) -> Distributions {
+        let vms = self.vms.iter_mut();
+        Distributions {
+            vms: vms.map(|vm| vm.measured.distribution.take()).collect(),
+            groups: std::mem::take(&mut self.distributions),
+        }
     }
 
     /// Measures from now.

@@ -5,7 +5,7 @@ use super::vm_metrics::{Figures, IoResult, VmParts, VmResult};
 use super::{Observed, stations};
 use crate::clock::{Clock, Event};
 use crate::ids::{HostId, Id, Table, VmId};
-use crate::responses::Responses;
+use crate::responses::{Distributions, Responses};
 use crate::storage::{Pool, PoolTimeline};
 use hypertwin_cluster::Scenario;
 use hypertwin_kernel::{Histogram, Nanos};
@@ -249,17 +249,19 @@ impl Recorder {
         }
     }
 
-    /// The results, at the end of the run; `distributions` are those of the groups' response times and I/O latencies.
-    pub fn finish(self, observed: Observed, distributions: [Vec<Histogram>; 2], events: u64) -> Replication {
+    /// The results, at the end of the run; `distributions` are those of response times and I/O latencies.
+    pub fn finish(self, observed: Observed, distributions: [Distributions; 2], events: u64) -> Replication {
         let since = self.measuring_since.expect("a run lasts longer than its warm-up");
         let duration_ns = (observed.now - since).max(1) as f64;
+        let [responses, latencies] = distributions;
         let vms: Vec<VmResult> = observed
             .guests
             .vms()
             .ids()
-            .map(|id| self.vm(&observed, id, duration_ns))
+            .zip(responses.vms.into_iter().zip(latencies.vms))
+            .map(|(id, distributions)| self.vm(&observed, id, distributions, duration_ns))
             .collect();
-        let [mut group_responses, mut group_io] = distributions;
+        let (mut group_responses, mut group_io) = (responses.groups, latencies.groups);
         for vm in &vms {
             if let Some(response) = &vm.response {
                 group_responses[vm.group].merge(response);
@@ -287,8 +289,14 @@ impl Recorder {
         }
     }
 
-    /// The results of a VM.
-    fn vm(&self, observed: &Observed, id: VmId, duration_ns: f64) -> VmResult {
+    /// The results of a VM, with its distributions of response times and I/O latencies.
+    fn vm(
+        &self,
+        observed: &Observed,
+        id: VmId,
+        (response, latency): (Option<Histogram>, Option<Histogram>),
+        duration_ns: f64,
+    ) -> VmResult {
         let (group, vm) = (&observed.cpu.groups()[id], &observed.guests.vms()[id]);
         let host = &observed.cpu.hosts()[group.host];
         let (totals, io) = (vm_totals(observed, id), observed.storage.path().vm(id));
@@ -314,11 +322,11 @@ impl Recorder {
             group: vm.group,
             response_mean_ms: totals.responses.mean_ms(),
             virtual_nodes: group.memory.virtual_nodes(),
-            response: vm.measured.distribution.clone(),
+            response,
             io: io.map(|io| IoResult {
                 latency_mean_ms: io.measured.latencies.mean_ms(),
                 count: io.measured.latencies.count,
-                latency: io.measured.distribution.clone(),
+                latency,
                 mb_per_s: io.measured.bytes / duration_ns * 1e3,
                 cpu_cycles: (figures.used_ns() + observed.cpu.used_ns(group.helpers)) / 1e9 * host.nominal_mhz * 1e6,
             }),

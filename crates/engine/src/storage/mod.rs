@@ -54,10 +54,11 @@ pub use stations::{Station, StationResult, Sums};
 
 use crate::clock::Clock;
 use crate::ids::{ControllerId, DiskId, HostId, IoId, PoolId, ProcessId, Table, VmId, WorldId};
+use crate::responses::Distributions;
 use array::{Array, build_arrays};
 use disk::{DiskOwner, Disks};
 use fabric::Fabric;
-use hypertwin_kernel::{Histogram, Nanos};
+use hypertwin_kernel::Nanos;
 use network::{Network, NetworkHost};
 use path::PathBuilder;
 use pool::{Outcome, build_pools};
@@ -370,8 +371,8 @@ impl Storage {
         pools.map(|pool| pool.result(&self.shared, now, duration_ns)).collect()
     }
 
-    /// Per group: latencies of VMs that keep no distribution of their own; empty without arrays and pools.
-    pub fn take_distributions(&mut self) -> Vec<Histogram> {
+    /// Hands out the distributions of latencies; those of groups are empty without arrays and pools.
+    pub fn take_distributions(&mut self) -> Distributions {
         self.path.take_distributions()
     }
 

@@ -34,6 +34,7 @@ use super::shared::{Reply, Shared};
 use super::stations::{Station, StationResult, Sums};
 use crate::clock::Clock;
 use crate::ids::{ControllerId, DepthId, HostId, Id, IoId, ProcessId, Span, Table, VdiskId, VmId, WorkerId, WorldId};
+use crate::responses::Distributions;
 use controller::Controller;
 use hypertwin_kernel::{Histogram, Nanos};
 use std::collections::BTreeMap;
@@ -444,9 +445,12 @@ impl Path {
         self.adapters.get(&host)
     }
 
-    /// Per group: latencies of VMs that keep no distribution of their own.
-    pub fn take_distributions(&mut self) -> Vec<Histogram> {
-        std::mem::take(&mut self.distributions)
+    /// Hands out the distributions of latencies.
+    pub fn take_distributions(&mut self) -> Distributions {
+        Distributions {
+            vms: self.vms.take_distributions(),
+            groups: std::mem::take(&mut self.distributions),
+        }
     }
 
     /// Measures from now.

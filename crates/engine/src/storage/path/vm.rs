@@ -134,6 +134,12 @@ impl Vms {
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut VmIo> {
         self.0.iter_mut().flatten()
     }
+
+    /// Hands out the distributions of latencies.
+    pub fn take_distributions(&mut self) -> Vec<Option<Histogram>> {
+        let vms = self.0.iter_mut();
+        vms.map(|vm| vm.as_mut()?.measured.distribution.take()).collect()
+    }
 }
 
 impl Index<VmId> for Vms {
