@@ -147,6 +147,16 @@ def test_other_files_are_written(cli, folder):
     assert (folder / "old.json").read_text().startswith("{")
 
 
+def test_a_copy_of_an_input_is_another_file(cli, folder):
+    copy = folder / "copy.yaml"
+    copy.write_bytes((folder / "tiny.yaml").read_bytes())
+    times = (folder / "tiny.yaml").stat()
+    os.utime(copy, ns=(times.st_atime_ns, times.st_mtime_ns))
+    ended = cli("simulate", folder / "tiny.yaml", "--format", "json", "--out", copy)
+    assert ended.returncode == 0, ended.stderr
+    assert copy.read_text().startswith("{")
+
+
 def test_a_folder_of_outputs_spares_inputs(cli, folder):
     (folder / "esx1.csv").write_text("calibrated_on: here\nset: {vms.web.load: 0.5}\n")
     before = (folder / "esx1.csv").read_bytes()
