@@ -1,0 +1,20 @@
+/** Kinds of results and the models that turn them into views. A new kind is a file beside this one and a line here. */
+
+import type { PageDocument } from "./page";
+import type { View } from "./view";
+
+/** Something to choose at the top of a page: the point of a sweep, the pool to look at. */
+export interface Choice {
+  key: string;
+  name: string;
+  options: { value: string; name: string }[];
+}
+
+export interface Kind {
+  /** What a reader can choose; none for most results. */
+  choices(page: PageDocument): Choice[];
+  /** What the page shows; `chosen` has a value for each of `choices`. */
+  view(page: PageDocument, chosen: Record<string, string>): View;
+}
+
+export const KINDS: Record<string, Kind> = {};
