@@ -9,6 +9,7 @@ import pytest
 from tests.conftest import TINY
 from tests.e2e.test_report import HOSTILE, Tags, figures
 
+from hypertwin import library
 from hypertwin.cli import validate as cli_validate
 from hypertwin.errors import ScenarioError
 from hypertwin.report import comparison
@@ -240,7 +241,7 @@ def test_hostile_studies_stay_text(study):
 
 def test_the_command_writes_the_page(study, monkeypatch, capsys, tmp_path):
     folder = study("one,vcpus,vms.db.vcpus,2,vCPUs,published,predicted,±0,,").folder.parent
-    monkeypatch.setattr(studies, "studies_folder", lambda: folder)
+    monkeypatch.setattr(library, "studies", lambda: folder)
     assert cli_validate.command(["tiny"], report=tmp_path / "page.html") == 0
     assert "wrote" in capsys.readouterr().err
     assert "Source: nobody" in (tmp_path / "page.html").read_text()

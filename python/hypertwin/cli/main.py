@@ -20,6 +20,7 @@ from hypertwin.cli import (
     density,
     diagnose,
     durability,
+    examples,
     import_,
     lab,
     output,
@@ -42,6 +43,7 @@ app = App(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+app.command(name="examples")(examples.command)
 app.command(name="simulate")(simulate.command)
 app.command(name="diagnose")(diagnose.command)
 app.command(name="validate")(validate.command)

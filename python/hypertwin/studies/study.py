@@ -20,6 +20,7 @@ from typing import Any
 
 import yaml
 
+from hypertwin import library
 from hypertwin.studies.expression import terms
 from hypertwin.studies.published import Row, StudyError, rows
 from hypertwin.studies.questions import QUESTIONS, Question, question
@@ -68,19 +69,14 @@ class Study:
         ]
 
 
-def studies_folder() -> Path:
-    """The studies of the source tree, which a development install (`make`) runs from; a wheel has none."""
-    return Path(__file__).resolve().parents[3] / "studies"
-
-
 def names(folder: Path | None = None) -> list[str]:
     """Names of all studies."""
-    return sorted(path.parent.name for path in (folder or studies_folder()).glob("*/study.yaml"))
+    return sorted(path.parent.name for path in (folder or library.studies()).glob("*/study.yaml"))
 
 
 def files(folder: Path | None = None) -> Iterator[Path]:
     """The files of all studies; what else is in their folders is not theirs: reports, drawings."""
-    folder = folder or studies_folder()
+    folder = folder or library.studies()
     for name in names(folder):
         for ending in ("yaml", "csv", "md"):
             yield from (folder / name).glob(f"*.{ending}")
@@ -88,7 +84,7 @@ def files(folder: Path | None = None) -> Iterator[Path]:
 
 def find(name: str, folder: Path | None = None) -> Study:
     """Read one study; raises UnknownStudyError with the list of studies, or StudyError when its files are wrong."""
-    folder = folder or studies_folder()
+    folder = folder or library.studies()
     if name not in names(folder):
         raise UnknownStudyError(f"there is no study {name!r}; studies: {', '.join(names(folder)) or 'none here'}")
     return read(folder / name)
