@@ -43,7 +43,7 @@ MODULES: dict[str, set[str]] = {
     "docs": {"_core"},
     "run": {"documents", "scenario", "frame", "errors", "_core"},
     "library": {"yaml_file", "scenario", "errors"},
-    "studies": {"library", "documents", "scenario", "run", "plan", "errors"},
+    "studies": {"library", "documents", "scenario", "run", "plan", "yaml_file", "errors"},
     "vnuma": {"documents", "scenario", "errors", "_core"},
     "report": {"documents", "frame", "errors", "scenario", "language"},
     "ingest": {"yaml_file", "writing", "errors", "language", "_core"},
