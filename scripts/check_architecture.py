@@ -42,7 +42,7 @@ MODULES: dict[str, set[str]] = {
     "scenario": {"language", "yaml_file", "errors", "ingest", "_core"},
     "docs": {"_core"},
     "run": {"documents", "scenario", "frame", "errors", "_core"},
-    "studies": {"documents", "scenario", "run", "plan", "errors"},
+    "studies": {"documents", "scenario", "run", "plan", "yaml_file", "errors"},
     "vnuma": {"documents", "scenario", "errors", "_core"},
     "report": {"documents", "frame", "errors", "scenario", "language"},
     "ingest": {"yaml_file", "writing", "errors", "language", "_core"},

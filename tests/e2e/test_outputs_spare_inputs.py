@@ -239,7 +239,7 @@ OUTPUTS = {"out", "report", "drawing"}
 
 
 def test_every_parameter_that_names_a_file_is_an_input_or_an_output():
-    for command in leaves(main.app):
+    for command in [each for name, module in main.COMMANDS.items() for each in leaves(commands.app(name, module))]:
         marked = commands.inputs(command)
         for parameter in typer.main.get_params_from_function(command).values():
             shown = str(getattr(parameter.default, "metavar", ""))
