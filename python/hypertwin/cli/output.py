@@ -14,9 +14,10 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
-from hypertwin import run, writing
+from hypertwin import _core, run, writing
 from hypertwin.errors import HypertwinError
 from hypertwin.report import files
+from hypertwin.report.page import made_now
 from hypertwin.report.registry import D, Views
 
 PLAIN_WIDTH = 160
@@ -100,7 +101,7 @@ def write_page(views: Views[D], document: D, report: Path | None, **shown: Any) 
     """Write the page that `--report` asks for; `shown` is what only the page takes."""
     page = views.page
     if page is not None:
-        write_file(report, lambda: page(document, **shown).html())
+        write_file(report, lambda: page(document, **shown).html(made_now(_core.version())))
 
 
 def write_file(path: Path | None, content: Callable[[], str | bytes], note: str = "") -> None:
