@@ -11,16 +11,45 @@
 | `errors.py`, `writing.py` | what can go wrong, by code; files that appear whole or not at all |
 | `ingest/` | other systems' inventories and telemetry, read |
 | `plan/`, `calibration/`, `studies/`, `diagnose/`, `lab/` | one question each, asked of the twin |
+| `library/` | examples and studies, which come with the package |
 | `documents/` | the JSON documents that commands print, as types |
 | `report/`, `cli/` | results as tables, files and pages; the command line |
 | `docs.py` | the reference of the scenario file |
 """
 
-from hypertwin.calibration.calibrate import Calibration, calibrate
-from hypertwin.errors import HypertwinError, ScenarioError
-from hypertwin.plan.density import Density, density
-from hypertwin.run import Result, simulate
-from hypertwin.scenario import Scenario, load
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hypertwin.calibration.calibrate import Calibration, calibrate
+    from hypertwin.errors import HypertwinError, ScenarioError
+    from hypertwin.plan.density import Density, density
+    from hypertwin.run import Result, simulate
+    from hypertwin.scenario import Scenario, load
+else:
+    _HOMES = {
+        "Calibration": "calibration.calibrate",
+        "calibrate": "calibration.calibrate",
+        "HypertwinError": "errors",
+        "ScenarioError": "errors",
+        "Density": "plan.density",
+        "density": "plan.density",
+        "Result": "run",
+        "simulate": "run",
+        "Scenario": "scenario",
+        "load": "scenario",
+    }
+
+    def __getattr__(name: str) -> object:
+        """What the package offers, imported when it is first used: a command that needs none of it starts faster."""
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "Calibration",

@@ -1,11 +1,15 @@
-"""How commands become part of the command line: what they read is marked, and no output may replace it."""
+"""How commands become part of the command line: imported when they are called; what they read is marked, and no output
+may replace it.
+"""
 
 from __future__ import annotations
 
 import functools
 import inspect
+from collections import UserDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, cast, get_args, get_origin
 
@@ -32,10 +36,32 @@ class Input:
 class App(typer.Typer):
     """A group of commands, none of which can write over what it reads."""
 
+    def __init__(self, help: str | None = None) -> None:
+        """A group without commands; `help` is the first line of its help text."""
+        super().__init__(help=help, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
     def command(self, name: str | None = None, **options: Any) -> Callable[[_Command], _Command]:
         """As in Typer."""
         register = super().command(name, **options)
         return lambda command: register(_protected(command))
+
+
+class Commands(UserDict[str, Any]):
+    """Commands by name, given the module of each, which is imported when its command is called or listed in a help."""
+
+    def __getitem__(self, name: str) -> Any:
+        """The command for Typer."""
+        return typer.main.get_command(app(name, super().__getitem__(name)))
+
+
+def app(name: str, module: str) -> App:
+    """What a module has for a name on the command line: its group, `app`, or its only command, `command`."""
+    found = import_module(module)
+    if hasattr(found, "app"):
+        return cast(App, found.app)
+    single = App()
+    single.command(name)(found.command)
+    return single
 
 
 def inputs(command: Callable[..., Any]) -> dict[str, Input]:

@@ -11,49 +11,32 @@ import sys
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from hypertwin import _core
-from hypertwin.cli import (
-    calibrate,
-    density,
-    diagnose,
-    durability,
-    import_,
-    lab,
-    output,
-    schema,
-    simulate,
-    size,
-    telemetry,
-    validate,
-    vnuma,
-)
-from hypertwin.cli.commands import App
+from hypertwin.cli import output
+from hypertwin.cli.commands import App, Commands
 from hypertwin.errors import HypertwinError
+
+COMMANDS = {
+    "examples": "hypertwin.cli.examples",
+    "simulate": "hypertwin.cli.simulate",
+    "diagnose": "hypertwin.cli.diagnose",
+    "validate": "hypertwin.cli.validate",
+    "density": "hypertwin.cli.density",
+    "size": "hypertwin.cli.size",
+    "vnuma": "hypertwin.cli.vnuma",
+    "durability": "hypertwin.cli.durability",
+    "calibrate": "hypertwin.cli.calibrate",
+    "lab": "hypertwin.cli.lab",
+    "import": "hypertwin.cli.import_",
+    "telemetry": "hypertwin.cli.telemetry",
+    "schema": "hypertwin.cli.schema",
+}
+"""Each command and the module that has it, in the order of the help."""
 
 INTERRUPTED = 130
 
-app = App(
-    name="hypertwin",
-    help="A performance twin for virtualised clusters: simulate a scenario, compare it with published figures.",
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-app.command(name="simulate")(simulate.command)
-app.command(name="diagnose")(diagnose.command)
-app.command(name="validate")(validate.command)
-app.command(name="density")(density.command)
-app.command(name="size")(size.command)
-app.command(name="vnuma")(vnuma.command)
-app.command(name="durability")(durability.command)
-app.command(name="calibrate")(calibrate.command)
-app.add_typer(lab.app, name="lab")
-app.command(name="import")(import_.command)
-app.command(name="telemetry")(telemetry.command)
-app.command(name="schema")(schema.command)
+app = App(help="A performance twin for virtualised clusters: simulate a scenario, compare it with published figures.")
 
 
 @app.callback(invoke_without_command=True)
@@ -84,7 +67,9 @@ def main() -> None:
 
 def _run() -> int:
     try:
-        outcome = app(standalone_mode=False)
+        group = typer.main.get_group(app)
+        group.commands = Commands(COMMANDS)
+        outcome = group(standalone_mode=False)
     except HypertwinError as error:
         _say(str(error))
         return error.exit_code
@@ -97,4 +82,6 @@ def _run() -> int:
 
 
 def _say(message: str) -> None:
-    Console(stderr=True, soft_wrap=True, highlight=False).print(Text("error: ", "bold red") + Text(message))
+    from rich.text import Text
+
+    output.console(stderr=True, soft_wrap=True, highlight=False).print(Text("error: ", "bold red") + Text(message))

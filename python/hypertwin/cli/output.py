@@ -8,17 +8,17 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.text import Text
-
-from hypertwin import _core, run, writing
+from hypertwin import _core, writing
 from hypertwin.errors import HypertwinError
 from hypertwin.report import files
-from hypertwin.report.page import made_now
-from hypertwin.report.registry import D, Views
+
+if TYPE_CHECKING:  # `--version` needs none of it, and it takes as long to import as all else together
+    from rich.console import Console, RenderableType
+
+    from hypertwin import run
+    from hypertwin.report.registry import D, Views
 
 PLAIN_WIDTH = 160
 """Columns of a table that goes to a file or a pipe, where no terminal says how wide it is."""
@@ -43,25 +43,32 @@ class ResultLostError(HypertwinError):
     code = "result-lost"
 
 
+def console(**options: Any) -> Console:
+    """A console of rich, with its options."""
+    from rich.console import Console
+
+    return Console(**options)
+
+
 def render(table: RenderableType) -> str:
     """A table as plain text."""
-    console = Console(width=PLAIN_WIDTH, color_system=None, force_terminal=False, legacy_windows=False)
-    with console.capture() as capture:
-        console.print(table)
+    plain = console(width=PLAIN_WIDTH, color_system=None, force_terminal=False, legacy_windows=False)
+    with plain.capture() as capture:
+        plain.print(table)
     return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
 
 def print_table(table: RenderableType) -> None:
     """Print a table on stdout, in colour where that is a terminal."""
     if sys.stdout.isatty():
-        Console().print(table)
+        console().print(table)
     else:
         write(render(table))
 
 
 def terminal_width() -> int | None:
     """Columns of the terminal that stdout is; None when it is a file or a pipe."""
-    return Console().width if sys.stdout.isatty() else None
+    return console().width if sys.stdout.isatty() else None
 
 
 def write(text: str) -> None:
@@ -100,7 +107,9 @@ def show(views: Views[D], document: D, form: Format, report: Path | None = None,
 def write_page(views: Views[D], document: D, report: Path | None, **shown: Any) -> None:
     """Write the page that `--report` asks for; `shown` is what only the page takes."""
     page = views.page
-    if page is not None:
+    if page is not None and report is not None:
+        from hypertwin.report.page import made_now
+
         write_file(report, lambda: page(document, **shown).html(made_now(_core.version())))
 
 
@@ -119,12 +128,23 @@ def progress_bar(label: str, unit: str = "runs") -> Iterator[run.Progress | None
 
 
 @contextmanager
+def steps(label: str) -> Iterator[run.Progress | None]:
+    """One of several long steps: a progress bar on stderr, or a line there before it starts if that is no terminal."""
+    if not sys.stderr.isatty():
+        sys.stderr.write(f"{label}\n")
+    with progress_bar(label) as progress:
+        yield progress
+
+
+@contextmanager
 def status_line() -> Iterator[Callable[[str, int], None] | None]:
     """A line on stderr that says of what how many rows were read; None when stderr is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return
-    with Console(stderr=True).status("reading") as line:
+    from rich.text import Text
+
+    with console(stderr=True).status("reading") as line:
         yield lambda source, rows: line.update(Text(f"reading {source}: {rows:,} rows"))
 
 
@@ -134,7 +154,9 @@ def working(what: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    with Console(stderr=True).status(Text(what)):
+    from rich.text import Text
+
+    with console(stderr=True).status(Text(what)):
         yield
 
 
@@ -144,6 +166,15 @@ def labelled_progress_bar(unit: str = "runs") -> Iterator[run.LabelledProgress |
     if not sys.stderr.isatty():
         yield None
         return
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -152,6 +183,6 @@ def labelled_progress_bar(unit: str = "runs") -> Iterator[run.LabelledProgress |
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None)
         yield lambda label, done, total: bar.update(task, description=label, completed=done, total=total)
