@@ -6,6 +6,7 @@ package calls `needs` first and imports it then, inside a function.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 from types import MappingProxyType
@@ -40,7 +41,9 @@ def needs(extra: str, purpose: str) -> None:
 
 
 def _installed(name: str) -> bool:
+    if name in sys.modules:
+        return sys.modules[name] is not None
     try:
         return find_spec(name) is not None
-    except (ImportError, ValueError):  # an import hook refuses it, or sys.modules does
+    except ImportError:  # an import hook refuses it
         return False

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hypertwin import writing
+from hypertwin.cli import provenance
 from hypertwin.errors import HypertwinError
 from hypertwin.report import files
 
@@ -107,8 +108,8 @@ def show(views: Views[D], document: D, form: Format, report: Path | None = None,
 def write_page(views: Views[D], document: D, report: Path | None, **shown: Any) -> None:
     """Write the page that `--report` asks for; `shown` is what only the page takes."""
     page = views.page
-    if page is not None:
-        write_file(report, lambda: page(document, **shown).html())
+    if page is not None and report is not None:
+        write_file(report, lambda: page(document, **shown).html(provenance.made(document)))
 
 
 def write_file(path: Path | None, content: Callable[[], str | bytes], note: str = "") -> None:
@@ -123,6 +124,15 @@ def progress_bar(label: str, unit: str = "runs") -> Iterator[run.Progress | None
     """A progress bar on stderr while the block runs; None, and nothing printed, when stderr is no terminal."""
     with labelled_progress_bar(unit) as progress:
         yield None if progress is None else lambda done, total: progress(label, done, total)
+
+
+@contextmanager
+def steps(label: str) -> Iterator[run.Progress | None]:
+    """One of several long steps: a progress bar on stderr, or a line there before it starts if that is no terminal."""
+    if not sys.stderr.isatty():
+        sys.stderr.write(f"{label}\n")
+    with progress_bar(label) as progress:
+        yield progress
 
 
 @contextmanager

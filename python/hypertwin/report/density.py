@@ -14,7 +14,7 @@ from hypertwin.documents.plan import Density, DensityPoint, Figure, Objective
 from hypertwin.documents.simulation import Bottleneck
 from hypertwin.report import ready
 from hypertwin.report.charts import INK, MUTED, PALETTE, Chart, style
-from hypertwin.report.page import Page, badge, grid, items, scrolling, settings
+from hypertwin.report.plotly_page import Page, badge, grid, items, scrolling, settings
 from hypertwin.report.table import titled
 from hypertwin.report.words import calibration_note, half_width, number
 
