@@ -4,7 +4,7 @@ import type { Column, Table } from "../model/view";
 import { shown } from "./cells";
 
 /** Pixels of a letter in print, of the space around a cell, and of the paper. */
-const LETTER = 5.4;
+const LETTER = 7;
 const PADDING = 10;
 const WIDTH = 680;
 /** Words longer than this wrap. */
