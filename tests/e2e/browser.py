@@ -102,7 +102,7 @@ def printed(tab: Tab, target: Path) -> int:
 
 def column(tab: Tab, table: str, head: str) -> list[str]:
     """The cells of a column that are on the page, by the caption of the table and the head of the column."""
-    return tab.get_by_role("table", name=table).evaluate(
+    return tab.get_by_role("table", name=table).first.evaluate(
         """(table, head) => {
           const at = [...table.tHead.rows[0].cells].findIndex((cell) => cell.textContent.startsWith(head));
           return [...table.tBodies[0].rows].map((row) => row.cells[at].textContent);
