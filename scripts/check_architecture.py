@@ -42,7 +42,8 @@ MODULES: dict[str, set[str]] = {
     "scenario": {"language", "yaml_file", "errors", "ingest", "_core"},
     "docs": {"_core"},
     "run": {"documents", "scenario", "frame", "errors", "_core"},
-    "studies": {"documents", "scenario", "run", "plan", "yaml_file", "errors"},
+    "library": {"yaml_file", "scenario", "language", "errors"},
+    "studies": {"library", "documents", "scenario", "run", "plan", "yaml_file", "errors"},
     "vnuma": {"documents", "scenario", "errors", "_core"},
     "report": {"documents", "frame", "errors", "scenario", "language"},
     "ingest": {"yaml_file", "writing", "errors", "language", "_core"},
@@ -52,7 +53,7 @@ MODULES: dict[str, set[str]] = {
     "lab": {"documents", "scenario", "run", "report", "ingest", "yaml_file", "writing", "errors", "frame", "_core"},
     "cli": {
         *("documents", "scenario", "run", "vnuma", "frame", "errors", "writing", "studies", "report", "_core"),
-        *("ingest", "diagnose", "calibration", "plan", "lab"),
+        *("ingest", "diagnose", "calibration", "plan", "lab", "library", "language"),
     },
     "": {"scenario", "run", "calibration", "plan", "errors"},  # hypertwin/__init__.py: the public API
 }
@@ -80,9 +81,10 @@ FLOORS: dict[str, list[str]] = {
         "__init__",
     ],
     "python/hypertwin/report": [
-        "words ready points charts table files metrics",
-        "page metric_path",
-        "coding diagnosis pools simulation_charts sizing telemetry topology",
+        "words",
+        "ready points charts table files metrics",
+        "page plotly_page metric_path",
+        "coding diagnosis entities pools simulation_charts sizing telemetry topology",
         "calibration comparison density diagnosis_page durability failures guests lab simulation topology_svg",
         "simulation_page",
         "registry __init__",

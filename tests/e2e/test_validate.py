@@ -10,6 +10,7 @@ import pytest
 from tests.conftest import TINY, refused
 from tests.e2e.test_report import HOSTILE, Tags, figures
 
+from hypertwin import library
 from hypertwin.cli import validate as cli_validate
 from hypertwin.cli.output import render
 from hypertwin.errors import ScenarioError
@@ -202,7 +203,7 @@ def test_folders_that_are_no_studies_are_refused(study, cli, tmp_path):
 
 
 def test_nothing_is_no_pass(monkeypatch, tmp_path):
-    monkeypatch.setattr(studies, "studies_folder", lambda: tmp_path)
+    monkeypatch.setattr(library, "studies", lambda: tmp_path)
     with pytest.raises(studies.StudyError, match="there are no studies in") as caught:
         cli_validate.command()
     assert caught.value.exit_code == 2
@@ -367,7 +368,7 @@ def test_hostile_studies_stay_text(study):
 
 def test_the_command_writes_the_page(study, monkeypatch, capsys, tmp_path):
     folder = study("one,vcpus,vms.db.vcpus,2,vCPUs,published,predicted,±0,,").folder.parent
-    monkeypatch.setattr(studies, "studies_folder", lambda: folder)
+    monkeypatch.setattr(library, "studies", lambda: folder)
     assert cli_validate.command(["tiny"], report=tmp_path / "page.html") == 0
     assert "wrote" in capsys.readouterr().err
     assert "Source: nobody" in (tmp_path / "page.html").read_text()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hypertwin import writing
+from hypertwin.cli import provenance
 from hypertwin.errors import HypertwinError
 from hypertwin.report import files
 
@@ -66,9 +67,9 @@ def print_table(table: RenderableType) -> None:
         write(render(table))
 
 
-def terminal_width() -> int | None:
-    """Columns of the terminal that stdout is; None when it is a file or a pipe."""
-    return console().width if sys.stdout.isatty() else None
+def terminal_width() -> int:
+    """Columns of the terminal that stdout is; PLAIN_WIDTH when it is a file or a pipe."""
+    return console().width if sys.stdout.isatty() else PLAIN_WIDTH
 
 
 def write(text: str) -> None:
@@ -107,8 +108,8 @@ def show(views: Views[D], document: D, form: Format, report: Path | None = None,
 def write_page(views: Views[D], document: D, report: Path | None, **shown: Any) -> None:
     """Write the page that `--report` asks for; `shown` is what only the page takes."""
     page = views.page
-    if page is not None:
-        write_file(report, lambda: page(document, **shown).html())
+    if page is not None and report is not None:
+        write_file(report, lambda: page(document, **shown).html(provenance.made(document)))
 
 
 def write_file(path: Path | None, content: Callable[[], str | bytes], note: str = "") -> None:

@@ -15,4 +15,5 @@ not import its makers. Names end in their unit as in docs/metrics.md (`_s` secon
 | `telemetry` | `hypertwin telemetry` |
 | `vnuma` | `hypertwin vnuma` |
 | `lab` | `hypertwin lab profile`, `cpu`, `vm` and `erasure-coding` |
+| `page` | none: what a page is made from |
 """

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from hypertwin.documents.calibration import Calibration, MetricErrors, Parameter, Value
 from hypertwin.report.charts import INK, MUTED, PALETTE, Chart, style
-from hypertwin.report.page import Page, grid, items, settings, sortable
+from hypertwin.report.plotly_page import Page, grid, items, settings, sortable
 from hypertwin.report.table import titled
 from hypertwin.report.words import calibration_note
 

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from hypertwin.documents.validation import Row
 from hypertwin.report.charts import INK, MUTED, PALETTE, Chart, style
-from hypertwin.report.page import Page, badge, grid, hint, scrolling
+from hypertwin.report.plotly_page import Page, badge, grid, hint, scrolling
 from hypertwin.report.table import titled
 from hypertwin.report.words import number
 

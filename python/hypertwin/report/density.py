@@ -14,7 +14,7 @@ from hypertwin.documents.plan import Density, DensityPoint, Figure, Objective
 from hypertwin.documents.simulation import Bottleneck
 from hypertwin.report import ready
 from hypertwin.report.charts import INK, MUTED, PALETTE, Chart, style
-from hypertwin.report.page import Page, badge, grid, items, scrolling, settings
+from hypertwin.report.plotly_page import Page, badge, grid, items, scrolling, settings
 from hypertwin.report.table import titled
 from hypertwin.report.words import calibration_note, half_width, number
 
@@ -26,9 +26,6 @@ STYLES = {"sure": "green", "mean": "yellow", "missed": "red", "refused": "red"}
 
 SHOWN_LIMITS = 4.0
 """A chart is cut at this multiple of the limit: larger figures would flatten what matters."""
-
-MORE_IS_LESS = 1000.0
-"""Figures from here on are shown without decimals."""
 
 
 def verdict(point: DensityPoint) -> str:
@@ -278,7 +275,7 @@ def _change(name: str, step: Figure) -> str:
 
 def _figure(value: Figure) -> str:
     mean, ci95 = value["mean"], value["ci95"]
-    return half_width(mean, ci95, 0 if mean is not None and abs(mean) >= MORE_IS_LESS else 1)
+    return half_width(mean, ci95)
 
 
 def _has_stations(found: Density) -> bool:

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from hypertwin.documents.diagnosis import SEVERITIES, Document, Finding, Series
 from hypertwin.report import diagnosis
 from hypertwin.report.charts import GRID, MUTED, PALETTE, Chart, style
-from hypertwin.report.page import Page, badge, grid, hint, items, scrolling
+from hypertwin.report.plotly_page import Page, badge, grid, hint, items, scrolling
 
 COLOURS = {"critical": "#c8382f", "warning": "#e0a100", "info": "#0f6fc6"}
 BADGES = {"critical": "fail", "warning": "open", "info": "note-badge"}

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from hypertwin.documents.plan import Durability, DurabilityDocument, LossAt
 from hypertwin.report.charts import INK, MUTED, PALETTE, Chart, style
-from hypertwin.report.page import Page, grid, sortable
+from hypertwin.report.plotly_page import Page, grid, sortable
 from hypertwin.report.table import titled
 
 DAY_S, HOUR_S, MINUTE_S = 86_400, 3_600, 60

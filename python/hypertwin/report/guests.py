@@ -12,7 +12,7 @@ from rich.text import Text
 from hypertwin.documents.lab import Guest, Guests
 from hypertwin.frame import numeric
 from hypertwin.report.charts import INK, PALETTE, STATE_COLOURS, Chart, style
-from hypertwin.report.page import Page, grid, items, sortable
+from hypertwin.report.plotly_page import Page, grid, items, sortable
 from hypertwin.report.table import titled
 
 ACCELERATORS = {"kvm": "KVM (hardware virtualisation)", "tcg": "TCG (software emulation)"}

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from hypertwin.documents.lab import Contention, Profile
 from hypertwin.report.charts import MUTED, PALETTE, Chart, style
-from hypertwin.report.page import Page, grid, sortable
+from hypertwin.report.plotly_page import Page, grid, sortable
 
 GB, KIB = 1e9, 2**10
 

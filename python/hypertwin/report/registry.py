@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from rich.console import RenderableType
 
@@ -16,6 +16,7 @@ from hypertwin.documents import calibration as fitted
 from hypertwin.documents import diagnosis as found
 from hypertwin.documents import lab as measured
 from hypertwin.documents import plan as planned
+from hypertwin.documents.page import Made
 from hypertwin.documents.simulation import Simulation
 from hypertwin.documents.telemetry import Telemetry
 from hypertwin.documents.validation import Row
@@ -35,9 +36,15 @@ from hypertwin.report import (
     sizing,
     telemetry,
 )
-from hypertwin.report.page import Page
 
 D = TypeVar("D")
+
+
+class Page(Protocol):
+    """A result as a page: `hypertwin.report.page.Page`."""
+
+    def html(self, made: Made) -> str:
+        """The whole file, which says how it was made."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hypertwin import yaml_file
+from hypertwin import library, yaml_file
 from hypertwin.errors import ScenarioError, short
 from hypertwin.studies.expression import terms
 from hypertwin.studies.published import Row, StudyError, rows
@@ -75,19 +75,14 @@ class Study:
         ]
 
 
-def studies_folder() -> Path:
-    """The studies of the source tree, which a development install (`make`) runs from; a wheel has none."""
-    return Path(__file__).resolve().parents[3] / "studies"
-
-
 def names(folder: Path | None = None) -> list[str]:
     """Names of all studies."""
-    return sorted(path.parent.name for path in (folder or studies_folder()).glob(f"*/{FILE}"))
+    return sorted(path.parent.name for path in (folder or library.studies()).glob(f"*/{FILE}"))
 
 
 def files(named: Sequence[str] = ()) -> Iterator[Path]:
     """The files of all studies and of the folders named; what else is in them is not theirs: reports, drawings."""
-    for folder in (*map(studies_folder().joinpath, names()), *map(Path, named)):
+    for folder in (*map(library.studies().joinpath, names()), *map(Path, named)):
         with contextlib.suppress(OSError, ValueError):  # no folder, which `chosen` refuses
             yield from (file for file in folder.iterdir() if file.suffix in (".yaml", ".csv", ".md"))
 
@@ -104,7 +99,7 @@ def chosen(named: Sequence[str]) -> list[Study]:
         if not other.folder.samefile(study.folder):
             raise StudyError(f"two studies are called {study.name}: {other.folder} and {study.folder}; rename a folder")
     if not found:
-        raise StudyError(f"there are no studies in {studies_folder()}; name a folder that has {FILE}")
+        raise StudyError(f"there are no studies in {library.studies()}; name a folder that has {FILE}")
     return list(found.values())
 
 
@@ -113,7 +108,7 @@ def find(name: str, folder: Path | None = None) -> Study:
 
     Raises UnknownStudyError with the list of studies, StudyError or ScenarioError when its files are wrong.
     """
-    folder = folder or studies_folder()
+    folder = folder or library.studies()
     if name in names(folder):
         return read(folder / name)
     try:

@@ -75,7 +75,7 @@ export interface Axis {
   name: string;
   unit?: string;
   /**
-   * `percentile` stretches the tail: 50, 90, 99, 99.9 are evenly spaced steps. `category` takes its places from
+   * `percentile` stretches the tail: 90, 99, 99.9 are evenly spaced steps. `category` takes its places from
    * `categories`, and x counts them from 0.
    */
   scale?: "linear" | "log" | "percentile" | "category";
