@@ -81,9 +81,10 @@ FLOORS: dict[str, list[str]] = {
         "__init__",
     ],
     "python/hypertwin/report": [
-        "words ready points charts table files metrics",
+        "words",
+        "ready points charts table files metrics",
         "page plotly_page metric_path",
-        "coding diagnosis pools simulation_charts sizing telemetry topology",
+        "coding diagnosis entities pools simulation_charts sizing telemetry topology",
         "calibration comparison density diagnosis_page durability failures guests lab simulation topology_svg",
         "simulation_page",
         "registry __init__",
