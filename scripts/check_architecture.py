@@ -48,11 +48,12 @@ MODULES: dict[str, set[str]] = {
     "ingest": {"yaml_file", "writing", "errors", "language", "_core"},
     "diagnose": {"documents", "scenario", "language", "_core", "run", "vnuma", "report", "ingest", "errors", "frame"},
     "calibration": {"documents", "scenario", "run", "report", "yaml_file", "errors", "frame", "_core"},
+    "compare": {"documents", "report", "ingest"},
     "plan": {"documents", "scenario", "language", "run", "vnuma", "report", "errors", "frame", "_core"},
     "lab": {"documents", "scenario", "run", "report", "ingest", "yaml_file", "writing", "errors", "frame", "_core"},
     "cli": {
         *("documents", "scenario", "run", "vnuma", "frame", "errors", "writing", "studies", "report", "_core"),
-        *("ingest", "diagnose", "calibration", "plan", "lab"),
+        *("ingest", "diagnose", "calibration", "plan", "lab", "compare"),
     },
     "": {"scenario", "run", "calibration", "plan", "errors"},  # hypertwin/__init__.py: the public API
 }
