@@ -18,15 +18,15 @@ from hypertwin.studies.study import find
 FOLDER = Path("out/demo")
 
 
-def main() -> None:
-    """Run the study named on the command line, or monster-vm."""
+def main() -> int:
+    """Run the study named on the command line, or monster-vm; 1 when a promised figure is missed."""
     study = find(sys.argv[1] if len(sys.argv) > 1 else "monster-vm")
     FOLDER.mkdir(parents=True, exist_ok=True)
     sweep = run.points_of(study.scenario, study.sweep, {}, study.sweep_settings)
-    with output.progress_bar("sweeping") as progress:
+    with output.steps(f"{study.name}: sweeping {len(sweep)} points") as progress:
         result = run.run_points(sweep, progress=progress).to_dict()
     output.print_table(simulation.table(result, output.terminal_width()))
-    with output.progress_bar("validating") as progress:
+    with output.steps(f"{study.name}: {len(study.cases)} cases, {len(study.rows)} figures") as progress:
         rows = judge.validate([study], progress=progress)
     output.print_table(comparison.table(rows))
     page = simulation_page.page(
@@ -41,7 +41,8 @@ def main() -> None:
     writing.write_atomically(FOLDER / "validation.json", files.to_json(rows))
     writing.write_atomically(FOLDER / "report.html", page.html())
     print(f"report: {FOLDER / 'report.html'}")
+    return 0 if judge.holds(rows) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -59,13 +59,11 @@ def tiny(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
-    """Run `hypertwin ARGUMENTS...` in an empty folder, with stdout and stderr apart and no terminal."""
+    """Run `hypertwin ARGUMENTS...` in an empty folder or `at` another, stdout and stderr apart, without a terminal."""
 
-    def run(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+    def run(*arguments: object, at: Path = tmp_path, **options: object) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", "from hypertwin.cli.main import main; main()", *map(str, arguments)]
-        return subprocess.run(
-            command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120, **options
-        )  # type: ignore[call-overload, no-any-return]
+        return subprocess.run(command, cwd=at, capture_output=True, text=True, check=False, timeout=120, **options)  # type: ignore[call-overload, no-any-return]
 
     return run
 

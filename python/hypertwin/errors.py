@@ -238,8 +238,10 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
 _REFUSED: Mapping[str, str] = {
     "usage": "Options that contradict each other, or that lack something.",
     "output-unwritable": "An output cannot be written; found before anything runs.",
+    "output-exists": "A file to be written exists, and --force was not given.",
     "export-failed": "Samples do not fit esxtop's format, or a file of it cannot be written.",
     "study-unknown": "No study has this name.",
+    "example-unknown": "No example has this name.",
     "study-invalid": "The files of a study do not fit together.",
     "bad-machine": "A file that is no machine.json.",
     "not-a-kernel": "The file that was named is not a kernel that can be read.",

@@ -20,6 +20,12 @@ class OutputError(HypertwinError):
     code = "output-unwritable"
 
 
+class OutputExistsError(HypertwinError):
+    """An output exists, and was not asked to be replaced."""
+
+    code = "output-exists"
+
+
 class WriteError(HypertwinError):
     """An output file could not be written after the run, for example because the disk is full."""
 
@@ -99,6 +105,13 @@ def check_writable(*paths: Path | None, made: Path | None = None) -> None:
         if path is not None:
             claim(path)
             _check_writable(path, made)
+
+
+def check_new(*paths: Path) -> None:
+    """Raise OutputExistsError if one of the files exists; a device may."""
+    for path in paths:
+        if path.is_file():
+            raise OutputExistsError(f"{path} exists; --force replaces it")
 
 
 def _check_writable(path: Path, made: Path | None) -> None:

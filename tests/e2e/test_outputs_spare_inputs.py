@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from hypertwin import writing
+from hypertwin import library, writing
 from hypertwin.cli import commands, main
 from hypertwin.errors import ScenarioError
 from hypertwin.studies import study
@@ -172,9 +172,17 @@ def test_a_folder_of_outputs_spares_inputs(cli, folder):
 
 @pytest.mark.parametrize("name", ["README.md", "study.yaml", "published.csv", "scenario.yaml"])
 def test_studies_are_inputs(cli, name):
-    part = study.studies_folder() / "monster-vm" / name
+    part = library.studies() / "monster-vm" / name
     before = part.read_bytes()
     assert "[output-is-input]" in refused(cli, "validate --report {}", part)
+    assert part.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["san-fio.yaml", "random.fio"])
+def test_the_files_of_an_example_are_inputs(cli, name):
+    part = library.examples() / name
+    before = part.read_bytes()
+    assert "[output-is-input]" in refused(cli, "examples san-fio --force -o {}", part)
     assert part.read_bytes() == before
 
 
@@ -182,7 +190,7 @@ def test_a_page_beside_a_study_is_written_again(tmp_path, monkeypatch):
     (tmp_path / "mine").mkdir()
     for name in ("study.yaml", "scenario.yaml", "published.csv", "README.md", "page.html"):
         (tmp_path / "mine" / name).write_text(f"{name}\n")
-    monkeypatch.setattr(study, "studies_folder", lambda: tmp_path)
+    monkeypatch.setattr(library, "studies", lambda: tmp_path)
     with writing.protecting(study.files):
         writing.check_writable(tmp_path / "mine" / "page.html")
         with pytest.raises(ScenarioError, match="output-is-input"):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
-from tests.conftest import TINY
+from tests.conftest import TINY, refused
 from tests.e2e.test_report import HOSTILE, Tags, figures
 
+from hypertwin import library
 from hypertwin.cli import validate as cli_validate
+from hypertwin.cli.output import render
 from hypertwin.errors import ScenarioError
 from hypertwin.report import comparison
 from hypertwin.studies import judge
@@ -23,19 +26,23 @@ cases:
   four: {vms.db.load: 4}
 """
 HEADER = "case,metric,twin,published,unit,origin,kind,accept,unreachable,note\n"
-COLUMNS = {"study", "case", "metric", "published", "twin", "unit", "error_pct", "kind", "tolerance_pct", "pass"}
+COLUMNS = {"study", "case", "metric", "published", "twin", "unit", "error_pct", "kind", "tolerance_pct", "pass"} | {
+    *("promised", "reason", "note"),
+}
+EXACT = "one,vcpus,vms.db.vcpus,2,vCPUs,published,calibrated,±0,,"
+OFF = "one,vcpus too far off,vms.db.vcpus,4,vCPUs,published,predicted,±1,,"
 
 
 @pytest.fixture
 def study(tmp_path: Path):
     """Make a study of the given rows."""
 
-    def make(*rows: str, text: str = STUDY) -> studies.Study:
+    def make(*rows: str, text: str = STUDY, header: str = HEADER) -> studies.Study:
         folder = tmp_path / "studies" / "tiny"
         folder.mkdir(parents=True)
         (folder / "scenario.yaml").write_text(TINY)
         (folder / "study.yaml").write_text(text)
-        (folder / "published.csv").write_text(HEADER + "\n".join(rows) + "\n")
+        (folder / "published.csv").write_text(header + "\n".join(rows) + "\n")
         return studies.find("tiny", folder.parent)
 
     return make
@@ -73,12 +80,133 @@ def test_rows_have_the_shape_of_the_contract_and_are_judged(study):
         ("one,m,vms.db.vcpus,2,,published,guessed,±3,,", "kind"),
         ("one,m,vms.db.vcpus,flat,,published,predicted,±3,,", "needs a number"),
         ("two,m,vms.db.vcpus,2,,published,predicted,±3,,", "no case 'two'"),
-        ("one,m,two: vms.db.vcpus,2,,published,predicted,±3,,", "no case 'two'"),
+        ("one,m,two: vms.db.vcpus,2,,published,predicted,±3,,", "no case 'two' in study.yaml; cases: one, four"),
+        ("one,m,vms.db.vcpus,nan,,published,predicted,±3,,", "line 2: published is 'nan'; ± needs a number"),
+        ("one,m,,2,,published,predicted,±3,,", "line 2: twin is empty"),
+        ("one,m,vms.db.vcpus,2,,published,predicted,±3,,a note, with a comma", "line 2: has more or fewer cells"),
+        ("one,m", "line 2: has more or fewer cells"),
+        ('one,"m,vms.db.vcpus,2', "after line 1: unexpected end of data; is the file CSV, its quotes in pairs"),
+        ("", "has no figures"),
     ],
 )
 def test_a_study_with_a_mistake_says_which(study, row, said):
     with pytest.raises(studies.StudyError, match=said):
         study(row)
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("case,metric,twin,published,unit,kind\n", "line 1: lacks the column origin, accept; needed: case, metric"),
+        (HEADER.replace("note", "reason"), "line 1: has a column 'reason'; allowed: .*unreachable, missed, note"),
+        ("", "line 1: lacks the column case"),
+    ],
+)
+def test_a_table_of_figures_without_its_columns_says_which(study, header, said):
+    with pytest.raises(studies.StudyError, match=said):
+        study(EXACT, header=header)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("- a\n", "study.yaml: is .*; allowed: keys with values"),
+        ("title: T\nsource: s\n", "study.yaml: cases is missing or empty; needed: title, source, cases"),
+        ("title: T\nsource: s\ncases: {}\n", "cases is missing or empty"),
+        ("title: T\nsource: s\ncases: [one]\n", "study.yaml: cases: is"),
+        ("title: T\nsource: s\ncases: {one: 3}\n", "study.yaml: cases.one: is 3"),
+        (f"{STUDY}chart: {{}}\n", "no key 'chart'; allowed: title, source, cases, charts"),
+        (f"{STUDY}charts: {{sweeps: {{}}}}\n", "charts: there is no key 'sweeps'; allowed: sweep, settings"),
+    ],
+)
+def test_a_study_of_another_form_says_what_is_allowed(study, text, said):
+    with pytest.raises(studies.StudyError, match=said):
+        study(EXACT, text=text)
+
+
+@pytest.mark.parametrize(("text", "code"), [("title: [", "not-yaml"), ("title: a\ntitle: b\n", "duplicate-key")])
+def test_a_study_that_is_no_yaml_says_where(study, text, code):
+    with refused(code, r"study\.yaml:"):
+        study(EXACT, text=text)
+
+
+def test_figures_that_are_no_text_are_refused(study):
+    folder = study(EXACT).folder
+    (folder / "published.csv").write_bytes(b"\xff\xfe")
+    with refused("not-utf-8", "published.csv"):
+        studies.find("tiny", folder.parent)
+
+
+WITH_MISSED = HEADER.replace("unreachable", "unreachable,missed")
+KNOWN = "one,off,vms.db.vcpus,4,vCPUs,published,predicted,±1,,the twin has two,a note"
+BETTER = "one,on,vms.db.vcpus,2,vCPUs,published,predicted,±1,,was three once,"
+UNJUDGED = "one,cannot be,vms.db.vcpus,99,vCPUs,published,predicted,±1,a host has two cores,,"
+
+
+def test_a_miss_with_a_reason_is_judged_and_counted_but_not_promised(study):
+    rows = judge.validate([study(KNOWN, UNJUDGED, BETTER, f"{EXACT},", header=WITH_MISSED)])
+    assert [row["pass"] for row in rows] == [False, None, True, True]
+    assert [row["promised"] for row in rows] == [False, False, False, True]
+    assert [row["reason"] for row in rows] == ["the twin has two", "a host has two cores", "was three once", ""]
+    said = render(comparison.table(rows))
+    assert "miss: one off: the twin has two\n" in said
+    assert "n/a: one cannot be: a host has two cores\n" in said
+    assert "pass: one on: 2 vCPUs where 2 vCPUs is published, though the study expects a miss: was three once\n" in said
+    assert "FAIL" not in said
+    assert said.endswith(
+        "2 of 4 figures within tolerance, 1 missed for a known reason, 1 not judged; all 1 promised figures hold\n"
+    )
+
+
+def test_a_miss_without_a_reason_says_so(study):
+    said = render(comparison.table(judge.validate([study(EXACT, OFF)])))
+    assert "FAIL: one vcpus too far off: 2 vCPUs where 4 vCPUs is published; the study knows no reason\n" in said
+    assert said.endswith("1 of 2 figures within tolerance; 1 of 2 promised figures failed\n")
+
+
+def test_two_reasons_are_one_too_many(study):
+    with pytest.raises(studies.StudyError, match="either judged or not"):
+        study(UNJUDGED.replace("cores,,", "cores,it cannot,"), header=WITH_MISSED)
+
+
+@pytest.mark.parametrize(
+    ("rows", "header", "code"),
+    [((EXACT,), HEADER, 0), ((EXACT, OFF), HEADER, 1), ((f"{EXACT},", KNOWN, UNJUDGED), WITH_MISSED, 0)],
+)
+def test_only_a_promised_figure_fails_the_command(study, cli, rows, header, code):
+    folder = study(*rows, header=header).folder
+    done = cli("validate", folder, "--format", "json")
+    assert done.returncode == code
+    assert [row["study"] for row in json.loads(done.stdout)] == ["tiny"] * len(rows)
+    assert done.stderr == f"tiny: 2 cases, {len(rows)} figures\n"
+
+
+def test_a_folder_of_ones_own_may_be_given_by_any_path(study, cli, tmp_path):
+    folder = study(EXACT).folder
+    for named in (".", "../tiny", folder):
+        done = cli("validate", named, "./", "--format", "json", at=folder)
+        assert (done.returncode, len(json.loads(done.stdout))) == (0, 1)
+
+
+def test_folders_that_are_no_studies_are_refused(study, cli, tmp_path):
+    folder = study(EXACT).folder
+    done = cli("validate", folder.parent)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "there is no study" in done.stderr
+    assert "holds tiny: name one of these; studies of the project: chunk-store" in done.stderr
+    assert "there is no study 'xxx" in cli("validate", "x" * 10_000).stderr
+    other = tmp_path / "tiny"
+    shutil.copytree(folder, other)
+    done = cli("validate", folder, other)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "two studies are called tiny" in done.stderr
+
+
+def test_nothing_is_no_pass(monkeypatch, tmp_path):
+    monkeypatch.setattr(library, "studies", lambda: tmp_path)
+    with pytest.raises(studies.StudyError, match="there are no studies in") as caught:
+        cli_validate.command()
+    assert caught.value.exit_code == 2
 
 
 QUESTIONS = """
@@ -240,7 +368,7 @@ def test_hostile_studies_stay_text(study):
 
 def test_the_command_writes_the_page(study, monkeypatch, capsys, tmp_path):
     folder = study("one,vcpus,vms.db.vcpus,2,vCPUs,published,predicted,±0,,").folder.parent
-    monkeypatch.setattr(studies, "studies_folder", lambda: folder)
+    monkeypatch.setattr(library, "studies", lambda: folder)
     assert cli_validate.command(["tiny"], report=tmp_path / "page.html") == 0
     assert "wrote" in capsys.readouterr().err
     assert "Source: nobody" in (tmp_path / "page.html").read_text()

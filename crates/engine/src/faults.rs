@@ -47,6 +47,9 @@ pub struct HostFaults {
     link_failures: u32,
     /// Failures that will never end.
     gone: u32,
+    /// Since when it is down, and how long it was down before that since measuring began.
+    down_since: Option<Nanos>,
+    down_ns: Nanos,
     /// What would have happened to its VMs, and happens when it is up again.
     deferred: Vec<Event>,
 }
@@ -65,12 +68,46 @@ impl HostFaults {
     pub fn is_gone(&self) -> bool {
         self.gone > 0
     }
+
+    /// Time that it was down since measuring began.
+    pub fn down_ns(&self, now: Nanos) -> Nanos {
+        self.down_ns + self.down_since.map_or(0, |since| now - since)
+    }
+
+    /// What changes when one of its failures begins or ends.
+    fn change(&mut self, action: &Action, now: Nanos) -> HostChange {
+        let was_up = self.is_up();
+        count(&mut self.failures, action.fails);
+        self.gone += u32::from(action.fails && action.is_forever);
+        match (was_up, self.is_up()) {
+            (true, false) => {
+                self.down_since = Some(now);
+                HostChange::WentDown
+            }
+            (false, true) => {
+                self.down_ns = self.down_ns(now);
+                self.down_since = None;
+                HostChange::CameUp
+            }
+            _ => HostChange::Nothing,
+        }
+    }
+}
+
+/// Hosts that went down or came up together.
+pub struct HostIncident {
+    pub at: Nanos,
+    /// As the scenario names what failed or returned.
+    pub what: String,
+    pub fails: bool,
+    pub hosts: Vec<HostId>,
 }
 
 /// All failures.
 pub struct Faults {
     schedule: Vec<Action>,
     hosts: Table<HostId, HostFaults>,
+    history: Vec<HostIncident>,
 }
 
 impl Faults {
@@ -79,6 +116,7 @@ impl Faults {
         Self {
             schedule: Vec::new(),
             hosts: (0..hosts).map(|_| HostFaults::default()).collect(),
+            history: Vec::new(),
         }
     }
 
@@ -104,15 +142,37 @@ impl Faults {
     }
 
     /// A host fails or returns.
-    pub fn change_host(&mut self, host: HostId, fails: bool, is_forever: bool) -> HostChange {
-        let host = &mut self.hosts[host];
-        let was_up = host.is_up();
-        count(&mut host.failures, fails);
-        host.gone += u32::from(is_forever);
-        match (was_up, host.is_up()) {
-            (true, false) => HostChange::WentDown,
-            (false, true) => HostChange::CameUp,
-            _ => HostChange::Nothing,
+    pub fn change_host(&mut self, host: HostId, action: &Action, now: Nanos) -> HostChange {
+        let change = self.hosts[host].change(action, now);
+        if change != HostChange::Nothing {
+            self.note(host, action, now);
+        }
+        change
+    }
+
+    fn note(&mut self, host: HostId, action: &Action, now: Nanos) {
+        let same = |last: &&mut HostIncident| last.at == now && last.fails == action.fails && last.what == action.what;
+        match self.history.last_mut().filter(same) {
+            Some(last) => last.hosts.push(host),
+            None => self.history.push(HostIncident {
+                at: now,
+                what: action.what.clone(),
+                fails: action.fails,
+                hosts: vec![host],
+            }),
+        }
+    }
+
+    /// What happened to hosts since the start of the run.
+    pub fn history(&self) -> &[HostIncident] {
+        &self.history
+    }
+
+    /// Measures from now.
+    pub fn reset(&mut self, now: Nanos) {
+        for host in self.hosts.iter_mut() {
+            host.down_ns = 0;
+            host.down_since = host.down_since.map(|_| now);
         }
     }
 

@@ -40,8 +40,8 @@ pub use hypertwin_models::layout::layouts;
 pub use hypertwin_models::storage::durability;
 pub use hypertwin_models::topology::{Domain, Topology};
 pub use measure::{
-    BottleneckReport, DeviceSample, DiskSample, HostReport, HostResult, HostSample, HostTimeline, IoResult,
-    LatencyReport, PointReport, Replication, ResponseReport, Sample, ServiceSample, StationReport, Timeline,
+    BottleneckReport, DeviceSample, DiskSample, FailureReport, HostReport, HostResult, HostSample, HostTimeline,
+    IoResult, LatencyReport, PointReport, Replication, ResponseReport, Sample, ServiceSample, StationReport, Timeline,
     TimelineReport, View, VmReport, VmResult, VmSample, VmTimeline, WorldSamples, WorldView, aggregate,
 };
 pub use sampled_run::SampledRun;

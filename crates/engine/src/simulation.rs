@@ -35,13 +35,13 @@ impl Simulation {
         self.clock.now = self.clock.end;
         self.cpu.close_all(self.clock.now);
         let distributions = [self.guests.take_distributions(), self.storage.take_distributions()];
-        let observed = Observed::new(&self.clock, &self.cpu, &self.guests, &self.storage);
+        let observed = Observed::new(&self.clock, &self.cpu, &self.guests, &self.storage, &self.faults);
         Ok(self.recorder.finish(observed, distributions, self.clock.events()))
     }
 
     /// All components, for reading.
     pub fn observed(&self) -> Observed<'_> {
-        Observed::new(&self.clock, &self.cpu, &self.guests, &self.storage)
+        Observed::new(&self.clock, &self.cpu, &self.guests, &self.storage, &self.faults)
     }
 
     /// Handles the next event and what follows from it at once; `None` at the end.
@@ -122,10 +122,11 @@ impl Simulation {
                 self.cpu.reset(now);
                 self.guests.reset(now);
                 self.storage.reset(now);
+                self.faults.reset(now);
             }
             _ => self.cpu.close_all(now),
         }
-        let observed = Observed::new(&self.clock, &self.cpu, &self.guests, &self.storage);
+        let observed = Observed::new(&self.clock, &self.cpu, &self.guests, &self.storage, &self.faults);
         self.recorder.on(event, observed, &mut self.clock);
     }
 
@@ -305,7 +306,7 @@ impl Simulation {
     }
 
     fn change_host(&mut self, host: HostId, action: &Action) {
-        let change = self.faults.change_host(host, action.fails, action.is_forever);
+        let change = self.faults.change_host(host, action, self.clock.now);
         self.tell_storage(host);
         match change {
             HostChange::WentDown => self.cpu.halt(host, &mut self.guests, &mut self.clock),

@@ -18,6 +18,7 @@ from hypertwin.cli.commands import App, Commands
 from hypertwin.errors import HypertwinError
 
 COMMANDS = {
+    "examples": "hypertwin.cli.examples",
     "simulate": "hypertwin.cli.simulate",
     "diagnose": "hypertwin.cli.diagnose",
     "validate": "hypertwin.cli.validate",
@@ -26,6 +27,7 @@ COMMANDS = {
     "vnuma": "hypertwin.cli.vnuma",
     "durability": "hypertwin.cli.durability",
     "calibrate": "hypertwin.cli.calibrate",
+    "compare": "hypertwin.cli.compare",
     "lab": "hypertwin.cli.lab",
     "import": "hypertwin.cli.import_",
     "telemetry": "hypertwin.cli.telemetry",

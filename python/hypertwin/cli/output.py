@@ -126,6 +126,15 @@ def progress_bar(label: str, unit: str = "runs") -> Iterator[run.Progress | None
 
 
 @contextmanager
+def steps(label: str) -> Iterator[run.Progress | None]:
+    """One of several long steps: a progress bar on stderr, or a line there before it starts if that is no terminal."""
+    if not sys.stderr.isatty():
+        sys.stderr.write(f"{label}\n")
+    with progress_bar(label) as progress:
+        yield progress
+
+
+@contextmanager
 def status_line() -> Iterator[Callable[[str, int], None] | None]:
     """A line on stderr that says of what how many rows were read; None when stderr is no terminal."""
     if not sys.stderr.isatty():

@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from hypertwin import _core, writing
-from hypertwin.cli import output
+from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
+from hypertwin.documents.validation import Row
 from hypertwin.report import comparison, registry
 from hypertwin.studies import judge
-from hypertwin.studies.study import files, find, names
+from hypertwin.studies.study import chosen, files
 
 
 def command(
     studies: Annotated[
         list[str] | None,
-        Input(lambda _names, _: files()),
-        typer.Argument(metavar="[STUDY]...", help="Default: every study."),
+        Input(lambda named, _: files(named or ())),
+        typer.Argument(
+            metavar="[STUDY]...", help="Names, or folders with a study.yaml of your own. Default: every study."
+        ),
     ] = None,
     form: Annotated[output.Format, typer.Option("--format", help="Form of the comparison.")] = output.Format.table,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE.html", help="Write a page with charts and all figures as well.")
-    ] = None,
-    jobs: Annotated[int | None, typer.Option(metavar="N", min=1, max=1024, help="Runs at a time.")] = None,
+    report: options.Report = None,
+    jobs: options.Jobs = None,
 ) -> int:
-    """Compare the twin with published measurements; exits 1 when a figure is missed."""
+    """Compare the twin with published measurements; exits 1 when a promised figure is missed."""
     writing.check_writable(report)
-    chosen = [find(name) for name in dict.fromkeys(studies or names())]
-    with output.progress_bar("validating") as progress:
-        rows = judge.validate(chosen, jobs=jobs, progress=progress)
-    compared = [comparison.Study(study.name, study.title, study.source) for study in chosen]
-    output.show(registry.VALIDATION, rows, form, report, studies=compared, version=_core.version())
-    return 1 if any(row["pass"] is False for row in rows) else 0
+    compared = chosen(studies or ())
+    rows: list[Row] = []
+    for study in compared:
+        with output.steps(f"{study.name}: {len(study.cases)} cases, {len(study.rows)} figures") as progress:
+            rows += judge.validate([study], jobs=jobs, progress=progress)
+    named = [comparison.Study(study.name, study.title, study.source) for study in compared]
+    output.show(registry.VALIDATION, rows, form, report, studies=named, version=_core.version())
+    return 0 if judge.holds(rows) else 1

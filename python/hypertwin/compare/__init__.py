@@ -43,7 +43,9 @@ def compare(a: str | Path, b: str | Path, *, version: str) -> Comparison:
         )
     first, second = figures.collect(one), figures.collect(other)
     shared = first.numbers.keys() & second.numbers.keys()
-    changes = [_change(place, first.numbers[place], second.numbers[place]) for place in first.numbers if place in shared]
+    changes = [
+        _change(place, first.numbers[place], second.numbers[place]) for place in first.numbers if place in shared
+    ]
     moved = sorted((change for change in changes if change["a"] != change["b"]), key=_weight)
     return {
         "version": version,

@@ -123,6 +123,7 @@ class _Walk:
         if self.kind.name == "simulation":
             self.sweep(rest.pop("points"))
         self.enter(NOWHERE, rest)
+
     def set(self, name: str, value: Any) -> None:
         """Keep what was set; a map as one setting for each of its keys."""
         if isinstance(value, Mapping):
@@ -133,16 +134,30 @@ class _Walk:
 
     def sweep(self, swept: Any) -> None:
         """The points of a simulation: what all have set is a setting, what varies names a point."""
-        named = [point for point in swept if isinstance(point, dict) and isinstance(point.get("set"), dict)] if isinstance(swept, list) else []
+        named = (
+            [point for point in swept if isinstance(point, dict) and isinstance(point.get("set"), dict)]
+            if isinstance(swept, list)
+            else []
+        )
         if not named or len(named) != len(swept):
-            outside.refuse(self.file, "points", str(swept)[:80], "a list of points, each with `set`", "is the file whole?")
+            outside.refuse(
+                self.file, "points", str(swept)[:80], "a list of points, each with `set`", "is the file whole?"
+            )
         varying = points.varying_paths(named)
         self.set("set", points.fixed_settings(named))
         for key in ("duration_s", "warmup_s", "replications", "calibration"):
             self.set(key, named[0].get(key))
         for point in named:
             at = points.where(point, varying)
-            rest = {key: value for key, value in point.items() if key not in ("set", "duration_s", "warmup_s", "replications")}
+            rest = {
+                key: value
+                for key, value in point.items()
+                if key not in ("set", "duration_s", "warmup_s", "replications")
+            }
+            groups = point.get("groups")
+            if isinstance(groups, dict) and isinstance(point.get("vms"), dict):
+                # a group of one VM has its name: the same figures twice
+                rest["vms"] = {name: vm for name, vm in point["vms"].items() if name not in groups}
             self.enter(Place(at, "", "", ""), rest)
 
     def enter(self, place: Place, fields: Mapping[str, Any]) -> None:
@@ -197,7 +212,10 @@ class _Walk:
             parts = [str(thing[each]) for each in named if thing.get(each) is not None]
             name = ", ".join(parts) if parts else str(place)
             seen[name] = seen.get(name, 0) + 1
-            yield (name if seen[name] == 1 else f"{name} ({seen[name]})"), {part: each for part, each in thing.items() if part not in named}
+            yield (
+                (name if seen[name] == 1 else f"{name} ({seen[name]})"),
+                {part: each for part, each in thing.items() if part not in named},
+            )
 
 
 def _is_number(value: object) -> bool:

@@ -121,7 +121,10 @@ KINDS = (
         "lab profile",
         frozenset({"spin", "timers", "context_switch_ns"}),
         settings=("processor", "kernel", "topology"),
-        items={"bandwidth": ("node", "threads"), "rows": ("scheme", "operation", "lost", "working_set", "kind", "depth")},
+        items={
+            "bandwidth": ("node", "threads"),
+            "rows": ("scheme", "operation", "lost", "working_set", "kind", "depth"),
+        },
         left_out=frozenset({"together", "alone", "cpus"}),
     ),
     Kind(

@@ -60,7 +60,9 @@ def read(path: Path) -> Result:
         document, made = (page.get("document"), page.get("made")) if isinstance(page, dict) else (None, None)
     kind = kind_of(document)
     if kind is None:
-        what = "a comparison" if isinstance(document, dict) and document.keys() >= {"changes", "same"} else _what(document)
+        what = (
+            "a comparison" if isinstance(document, dict) and document.keys() >= {"changes", "same"} else _what(document)
+        )
         outside.refuse(path, "", what, ALLOWED, "commands print such a document with --format json", "no-result")
     return Result(str(path), kind, document, made if isinstance(made, dict) else {})
 

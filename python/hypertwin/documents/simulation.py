@@ -15,6 +15,7 @@ class Host(TypedDict):
     overhead_pct: float
     ready_pct: float
     costop_pct: float
+    down_s: float
     memory_gb_per_s: float
     nodes: dict[str, dict[str, float]]
 
@@ -49,8 +50,10 @@ class Outcome(TypedDict):
 class Vm(TypedDict):
     """A VM; of a group the mean of its VMs, or their sum where the catalogue says so. Percentages are per vCPU."""
 
+    host: NotRequired[str]
+    """Where it runs; groups have `count` and `hosts` instead."""
     count: NotRequired[int]
-    """VMs in the group; only groups have it."""
+    hosts: NotRequired[list[str]]
     vcpus: int
     run_pct: float
     ready_pct: float
@@ -72,6 +75,7 @@ class Vm(TypedDict):
     throughput_per_s: float
     throughput_per_s_ci95: float | None
     throughput_units_per_s: float
+    down_s: float
     unit: str
     response_ms: Response
     response_count: int
@@ -152,6 +156,16 @@ class Pool(TypedDict):
     incidents: list[Incident]
 
 
+class HostFailure(TypedDict):
+    """Hosts that stopped or came back in the first replication, and the VMs on them; time as of `Incident`."""
+
+    time_s: float
+    what: str
+    fails: bool
+    hosts: list[str]
+    vms: list[str]
+
+
 class HostTimeline(TypedDict):
     """A host at each sample."""
 
@@ -206,6 +220,7 @@ class Point(TypedDict):
     storage: dict[str, Station]
     pools: NotRequired[dict[str, Pool]]
     bottleneck: NotRequired[Bottleneck]
+    failures: list[HostFailure]
     timeline: Timeline
     events: int
     simulated_s: float

@@ -26,15 +26,18 @@ Row = TypedDict(
         "tolerance": float,
         "tolerance_pct": float,
         "pass": bool | None,
+        "promised": bool,
         "range": bool,
         "likelihood_pct": NotRequired[float],
         "published_text": str,
         "tolerance_text": str,
+        "reason": str,
         "note": str,
     },
 )
 """A published figure with the twin's; see `hypertwin.studies.judge.validate`.
 
 `published`, `twin`, `error` and `tolerance` are in `unit`; `kind` is `calibrated` or `predicted`; `pass` is None where
-physics cannot give the figure.
+physics cannot give the figure. `promised` is false there, and where the study knows that the twin misses the figure:
+then `reason` says why. It is empty for all others.
 """

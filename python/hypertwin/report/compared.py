@@ -83,7 +83,7 @@ def _sides(found: Comparison) -> tuple[tuple[str, Side], tuple[str, Side]]:
 
 def _settings(found: Comparison) -> list[Text]:
     said = [(each["what"], each["a"], each["b"]) for each in found["settings"]]
-    return [Text(printable(f"  {what}: {a or 'not set'} → {b or 'not set'}")) for what, a, b in said]
+    return [Text(printable(f"  {what}: {a or 'as in the scenario'} → {b or 'as in the scenario'}")) for what, a, b in said]
 
 
 def _changes(changes: list[Change]) -> RenderableType:
@@ -101,7 +101,7 @@ def _changes(changes: list[Change]) -> RenderableType:
             _value(change["a"], change["a_ci95"]),
             _value(change["b"], change["b_ci95"]),
             Text(printable(change["unit"])),
-            "new" if change["change_pct"] is None else f"{change['change_pct']:+,.3g} %",
+            "from 0" if change["change_pct"] is None else f"{change['change_pct']:+,.3g} %",
             BEYOND[change["beyond"]],
             style=STYLES[change["beyond"]],
         )

@@ -37,9 +37,6 @@ BAND = "rgba(42,157,92,.16)"
 MARKS = "Hollow: calibrated. Filled: predicted. Diamond: not judged. A larger mark: several figures at one place."
 """What the marks of the scatter charts mean."""
 
-VERDICTS = {True: ("pass", "green"), False: ("FAIL", "bold red"), None: ("n/a", "yellow")}
-"""Word and colour for the `pass` of a validation row."""
-
 SMALL = 1e-3
 """Figures below this are written with an exponent, or nothing would be left of them."""
 
@@ -122,16 +119,17 @@ def _judged(rows: Sequence[Row], drawn: str) -> str:
 
 
 def table(rows: Sequence[Row]) -> RenderableType:
-    """One line per published figure: what was published, what the twin says, and whether that is close enough."""
+    """One line per published figure: what was published, what the twin says, and whether that is close enough.
+
+    Below it why figures are not judged or missed, and how many promised ones hold.
+    """
     shown = titled("Published against twin", "bold")
     for head in ("study", "case", "metric", "kind"):
         shown.add_column(head, no_wrap=head != "metric")
     for head in ("published", "twin", "error", "tolerance"):
         shown.add_column(head, justify="right", no_wrap=True)
     shown.add_column("", no_wrap=True)
-    unjudged = []
     for row in rows:
-        verdict = VERDICTS[row["pass"]]
         shown.add_row(
             Text(row["study"]),
             Text(row["case"]),
@@ -141,14 +139,43 @@ def table(rows: Sequence[Row]) -> RenderableType:
             twin_text(row),
             f"{row['error_pct']:+.1f} %" if row["error_pct"] is not None else "",
             row["tolerance_text"],
-            Text(*verdict),
+            Text(*verdict(row)),
         )
-        if row["pass"] is None:
-            unjudged.append(f"n/a: {row['case']} {row['metric']}: {row['note']}")
-    failed = sum(row["pass"] is False for row in rows)
-    passed = sum(row["pass"] is True for row in rows)
-    summary = f"{passed} of {len(rows)} figures within tolerance" + (f", {failed} outside" if failed else "")
-    return Group(shown, *(Text(note, style="dim") for note in unjudged), Text(summary, style="bold"))
+    told = [Text(explanation(row), verdict(row)[1]) for row in rows if row["pass"] is not True or row["reason"]]
+    return Group(shown, *told, Text(verdicts(rows), style="bold"))
+
+
+def verdict(row: Row) -> tuple[str, str]:
+    """Word and colour for a row: a promised figure that is missed fails, another one is a known miss."""
+    if row["pass"] is None:
+        return "n/a", "dim"
+    if row["pass"]:
+        return "pass", "green"
+    return ("FAIL", "bold red") if row["promised"] else ("miss", "yellow")
+
+
+def explanation(row: Row) -> str:
+    """Why a figure is not judged, or missed: the study's reason, or that there is none."""
+    figure = f"{row['case']} {row['metric']}"
+    if row["pass"] is None:
+        return f"n/a: {figure}: {row['reason']}"
+    found = f"{twin_text(row)} where {row['published_text']} is published"
+    if row["pass"]:
+        return f"pass: {figure}: {found}, though the study expects a miss: {row['reason']}"
+    return (
+        f"miss: {figure}: {row['reason']}" if row["reason"] else f"FAIL: {figure}: {found}; the study knows no reason"
+    )
+
+
+def verdicts(rows: Sequence[Row]) -> str:
+    """How many figures are within tolerance, and how many of the promised ones fail, in words."""
+    words = [verdict(row)[0] for row in rows]
+    known = f", {words.count('miss')} missed for a known reason" if "miss" in words else ""
+    unjudged = f", {words.count('n/a')} not judged" if "n/a" in words else ""
+    promised, failed = sum(row["promised"] for row in rows), words.count("FAIL")
+    kept = f"{failed} of {promised} promised figures failed" if failed else f"all {promised} promised figures hold"
+    kept = kept if promised else "no figure is promised"
+    return f"{words.count('pass')} of {len(rows)} figures within tolerance{known}{unjudged}; {kept}"
 
 
 def twin_text(row: Row) -> str:

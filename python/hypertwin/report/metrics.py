@@ -129,7 +129,21 @@ CATALOGUE: tuple[Metric, ...] = (
         vcenter="summary.config.numCpu",
         linux="nproc (guest)",
     ),
+    Metric("host", ("vm",), "Host", "", "The host that the VM runs on.", vcenter="runtime.host"),
     Metric("count", ("group",), "VMs", "", "Virtual machines in the group."),
+    Metric("hosts", ("group",), "Hosts", "", "The hosts that the group's VMs run on. In JSON only."),
+    Metric(
+        "down_s",
+        BOTH,
+        "Down",
+        "s",
+        "Part of the measured time in which the host, or the host of the VM, was down; of a group the mean of its VMs. "
+        "A VM whose host is down stands still and is not restarted elsewhere; it goes on where it was when the host is "
+        "back. Down time is in all other figures: the VM waits, so its percentages and rates are lower than while it "
+        "was up, by 1 − down ÷ measured. Transactions and I/Os that an outage interrupts count when they end, with the "
+        "time down in them.",
+        vcenter="sys.uptime.latest (related)",
+    ),
     Metric("load", VM, "Load", "×", "Multiplier of the workload's population or arrival rate, as set in the scenario."),
     Metric(
         "run_pct",
@@ -147,7 +161,7 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Wait",
         "%",
-        "Time a vCPU had nothing to do or waited for the hypervisor; includes idle time.",
+        "Time a vCPU had nothing to do or waited for the hypervisor; includes idle time, and time its host was down.",
         esxtop="%WAIT ÷ vCPUs",
         vcenter="cpu.wait.summation ÷ (interval × 1000 × vCPUs)",
         linux="sleep of the vCPU threads",
@@ -634,7 +648,9 @@ CATALOGUE: tuple[Metric, ...] = (
         "Steady",
         "",
         "Whether the run settled: by MSER-5 (White, 1997), guest CPU, throughput and response time together have "
-        "their transient in the first half of the measured time, or the halves differ by less than 5 %.",
+        "their transient in the first half of the measured time, or the halves differ by less than 5 %. False where a "
+        "host with VMs on it failed or came back in the measured time: the figures mix the time before and after. A "
+        "host that was down all the time does not count: see `down_s`.",
     ),
     Metric("warmup_s", POINT, "Warm-up", "s", "Simulated time discarded before measuring."),
     Metric("duration_s", POINT, "Duration", "s", "Simulated time measured, per replication."),
@@ -644,6 +660,16 @@ CATALOGUE: tuple[Metric, ...] = (
         "Calibration",
         "",
         "What the scenario's parameters were calibrated on; null when nothing.",
+    ),
+    Metric(
+        "failures",
+        POINT,
+        "Failures of hosts",
+        "",
+        "Each time that hosts went down or came up, in the first replication: `time_s` since the start of the run, "
+        "warm-up included, `what` as the scenario names it, whether it `fails` or returns, the `hosts`, and the `vms` "
+        "that stopped or came back with them. A host that is down does not fail again, and comes up when the last of "
+        "its failures ends. In JSON only.",
     ),
     Metric("timeline", POINT, "Timeline", "", "Samples of the first replication, one per sample interval."),
     Metric("events", POINT, "Events", "", "Events the simulation processed, all replications."),

@@ -16,12 +16,14 @@ from hypertwin.documents import calibration as fitted
 from hypertwin.documents import diagnosis as found
 from hypertwin.documents import lab as measured
 from hypertwin.documents import plan as planned
+from hypertwin.documents.compare import Comparison
 from hypertwin.documents.simulation import Simulation
 from hypertwin.documents.telemetry import Telemetry
 from hypertwin.documents.validation import Row
 from hypertwin.report import (
     calibration,
     coding,
+    compared,
     comparison,
     density,
     diagnosis,
@@ -62,3 +64,4 @@ CONTENTION: Views[measured.Contention] = Views(lab.table, lab.page)
 GUESTS: Views[measured.Guests] = Views(guests.table, guests.page)
 PROFILE: Views[measured.Profile] = Views(lab.profile_table)
 CODING: Views[measured.Coding] = Views(coding.table)
+COMPARISON: Views[Comparison] = Views(compared.table)

@@ -20,8 +20,9 @@ def validate(
 
     All cases of all studies run side by side, and then each question. `error` is in the figure's unit and `error_pct`
     relative to the published one; of a row that accepts a range (`<= 1.10`), `range` is true, `published` is the bound
-    and both are 0 inside it. `pass` is None where physics cannot give the figure. `likelihood_pct` is there where the
-    twin's figure is one of the outcomes of its replications: how many of them agree on it.
+    and both are 0 inside it. `pass` is None where physics cannot give the figure; `promised` is false there and where
+    the study knows that the twin misses it, and `reason` says why. `likelihood_pct` is there where the twin's figure is
+    one of the outcomes of its replications: how many of them agree on it.
     """
     asked = [(study, case) for study in studies for case in study.cases if case in study.questions]
     cases = [(study, case) for study in studies for case in study.cases if case not in study.questions]
@@ -36,6 +37,11 @@ def validate(
         for study in studies
         for row in study.rows
     ]
+
+
+def holds(rows: Sequence[documents.Row]) -> bool:
+    """Whether every promised figure is within tolerance."""
+    return all(row["pass"] for row in rows if row["promised"])
 
 
 def judge(study: str, row: Row, reports: Mapping[str, Mapping[str, Any]]) -> documents.Row:
@@ -64,11 +70,13 @@ def judge(study: str, row: Row, reports: Mapping[str, Mapping[str, Any]]) -> doc
         "tolerance": tolerance,
         "tolerance_pct": tolerance / relative * 100,
         "pass": None if row.unreachable else passed,
+        "promised": not (row.unreachable or row.missed),
         "range": bound,
         **outcome,
         "published_text": (row.published if bound else f"{published:,.10g} {row.unit}")
         + (" (derived)" if row.origin == "derived" else ""),
         "tolerance_text": _tolerance_text(row),
+        "reason": row.unreachable or row.missed,
         "note": row.unreachable or row.note,
     }
 

@@ -11,18 +11,33 @@
 | kind | `calibrated` when the figure was used to set a parameter, else `predicted` |
 | accept | how close is close enough: `±3` in the figure's unit, `±30 %` of the published figure, `<= 1.10` or `>= 5` |
 | unreachable | reason why physics cannot give this figure; the row is shown and explained, but not judged |
+| missed | reason why the twin is known to miss this figure; the row is judged and counted, but not promised |
 | note | anything else worth saying |
+
+The last three may be left out. A figure without a reason under `unreachable` or `missed` is promised.
 """  # noqa: E501
 
 from __future__ import annotations
 
 import csv
+import io
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hypertwin.errors import HypertwinError
+from hypertwin import yaml_file
+from hypertwin.errors import HypertwinError, printable, short
+
+COLUMNS = ("case", "metric", "twin", "published", "unit", "origin", "kind", "accept")
+"""Columns that the file must have."""
+
+REASONS = ("unreachable", "missed", "note")
+"""Columns that it may have."""
+
+CHOICES: Mapping[str, tuple[str, ...]] = {"kind": ("calibrated", "predicted"), "origin": ("published", "derived")}
+"""What a column of words may say."""
 
 ACCEPT = re.compile(r"(?P<sign>±|<=|>=)\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<relative>%?)")
 
@@ -31,6 +46,10 @@ class StudyError(HypertwinError):
     """A study is not there, or its files do not fit together."""
 
     code = "study-invalid"
+
+    def __init__(self, message: str) -> None:
+        """Keep the message, without what a terminal cannot take: parts of it come from the study."""
+        super().__init__(printable(message))
 
 
 @dataclass(frozen=True)
@@ -48,40 +67,64 @@ class Row:
     tolerance: float
     relative: bool
     unreachable: str
+    missed: str
     note: str
 
 
 def rows(path: Path) -> list[Row]:
-    """The rows of the file. Raises StudyError, and OSError where it cannot be read."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return [_row(record, f"{path}: line {number}") for number, record in enumerate(csv.DictReader(file), start=2)]
+    """The rows of the file, at least one. Raises StudyError, and ScenarioError where it is no text."""
+    reader = csv.DictReader(io.StringIO(yaml_file.read_text(path), newline=""), strict=True)
+    try:
+        _check_columns(reader.fieldnames or (), f"{path}: line 1")
+        found = [_row(record, f"{path}: line {reader.line_num}") for record in reader]
+    except csv.Error as error:
+        raise StudyError(
+            f"{path}: after line {reader.line_num}: {error}; is the file CSV, its quotes in pairs?"
+        ) from error
+    if not found:
+        raise StudyError(f"{path}: has no figures; a study needs a row for each figure that was published")
+    return found
 
 
-def _row(record: Mapping[str, str | None], where: str) -> Row:
-    cell = {name: (value or "").strip() for name, value in record.items() if name}
+def _check_columns(heads: Iterable[str], where: str) -> None:
+    """Refuse a file that lacks a column or has another one, which may be a misspelt reason."""
+    lacking = [head for head in COLUMNS if head not in heads]
+    if lacking:
+        raise StudyError(f"{where}: lacks the column {', '.join(lacking)}; needed: {', '.join(COLUMNS)}")
+    unknown = [head for head in heads if head not in (*COLUMNS, *REASONS)]
+    if unknown:
+        allowed = ", ".join((*COLUMNS, *REASONS))
+        raise StudyError(f"{where}: has a column {short(unknown[0])!r}; allowed: {allowed}")
+
+
+def _row(record: Mapping[str | None, str | list[str] | None], where: str) -> Row:
+    if None in record or None in record.values():
+        raise StudyError(f"{where}: has more or fewer cells than line 1; a text with a comma needs quotes")
+    cell = {str(name): str(value).strip() for name, value in record.items()}
+    for column in COLUMNS:
+        if not cell[column] and column != "unit":
+            raise StudyError(f"{where}: {column} is empty; only unit, {', '.join(REASONS)} may be")
+    for column, allowed in CHOICES.items():
+        if cell[column] not in allowed:
+            raise StudyError(f"{where}: {column} is {short(cell[column])!r}; allowed: {', '.join(allowed)}")
     accept = ACCEPT.fullmatch(cell["accept"])
     if accept is None:
-        raise StudyError(f"{where}: accept is {cell['accept']!r}; allowed: ±3, ±30 %, <= 1.10, >= 5")
-    if cell["kind"] not in ("calibrated", "predicted"):
-        raise StudyError(f"{where}: kind is {cell['kind']!r}; allowed: calibrated, predicted")
-    if cell["origin"] not in ("published", "derived"):
-        raise StudyError(f"{where}: origin is {cell['origin']!r}; allowed: published, derived")
-    if accept["sign"] == "±":
-        try:
-            float(cell["published"])
-        except ValueError as error:
-            raise StudyError(f"{where}: published is {cell['published']!r}; ± needs a number") from error
+        raise StudyError(f"{where}: accept is {short(cell['accept'])!r}; allowed: ±3, ±30 %, <= 1.10, >= 5")
+    if accept["sign"] == "±" and not _is_number(cell["published"]):
+        raise StudyError(f"{where}: published is {short(cell['published'])!r}; ± needs a number")
+    if cell.get("unreachable") and cell.get("missed"):
+        raise StudyError(f"{where}: has reasons under unreachable and missed; a figure is either judged or not")
     return Row(
-        case=cell["case"],
-        metric=cell["metric"],
-        twin=cell["twin"],
-        published=cell["published"],
-        unit=cell["unit"],
-        origin=cell["origin"],
-        kind=cell["kind"],
+        **{column: cell[column] for column in COLUMNS if column != "accept"},
+        **{column: cell.get(column, "") for column in REASONS},
         sign=accept["sign"],
         tolerance=float(accept["number"]),
         relative=bool(accept["relative"]),
-        unreachable=cell.get("unreachable", ""),
-        note=cell.get("note", ""),
     )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

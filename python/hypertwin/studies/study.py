@@ -1,6 +1,6 @@
 """Studies, which compare the twin with published figures: where they are and what their files say.
 
-A study is a folder with
+A study is a folder, of the project or of a user with figures of their own, with
 
 - `scenario.yaml`: the system, with one set of parameters for all of its cases, and what these were calibrated on;
 - `study.yaml`: title, source, the cases (name -> paths to set), and the sweep to chart; a case with the key `scenario`
@@ -13,16 +13,23 @@ A study is a folder with
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from hypertwin import library, yaml_file
+from hypertwin.errors import ScenarioError, short
 from hypertwin.studies.expression import terms
 from hypertwin.studies.published import Row, StudyError, rows
 from hypertwin.studies.questions import QUESTIONS, Question, question
+
+FILE = "study.yaml"
+"""The file that makes a folder a study."""
+
+KEYS = ("title", "source", "cases", "charts")
+"""Keys of that file; `charts` may be left out."""
 
 
 class UnknownStudyError(StudyError):
@@ -68,69 +75,109 @@ class Study:
         ]
 
 
-def studies_folder() -> Path:
-    """The studies of the source tree, which a development install (`make`) runs from; a wheel has none."""
-    return Path(__file__).resolve().parents[3] / "studies"
-
-
 def names(folder: Path | None = None) -> list[str]:
     """Names of all studies."""
-    return sorted(path.parent.name for path in (folder or studies_folder()).glob("*/study.yaml"))
+    return sorted(path.parent.name for path in (folder or library.studies()).glob(f"*/{FILE}"))
 
 
-def files(folder: Path | None = None) -> Iterator[Path]:
-    """The files of all studies; what else is in their folders is not theirs: reports, drawings."""
-    folder = folder or studies_folder()
-    for name in names(folder):
-        for ending in ("yaml", "csv", "md"):
-            yield from (folder / name).glob(f"*.{ending}")
+def files(named: Sequence[str] = ()) -> Iterator[Path]:
+    """The files of all studies and of the folders named; what else is in them is not theirs: reports, drawings."""
+    for folder in (*map(library.studies().joinpath, names()), *map(Path, named)):
+        with contextlib.suppress(OSError, ValueError):  # no folder, which `chosen` refuses
+            yield from (file for file in folder.iterdir() if file.suffix in (".yaml", ".csv", ".md"))
+
+
+def chosen(named: Sequence[str]) -> list[Study]:
+    """The studies of these names or folders, each once; every study of the project where nothing is named.
+
+    Raises StudyError where there are none, or two of one name.
+    """
+    found: dict[str, Study] = {}
+    for name in named or names():
+        study = find(name)
+        other = found.setdefault(study.name, study)
+        if not other.folder.samefile(study.folder):
+            raise StudyError(f"two studies are called {study.name}: {other.folder} and {study.folder}; rename a folder")
+    if not found:
+        raise StudyError(f"there are no studies in {library.studies()}; name a folder that has {FILE}")
+    return list(found.values())
 
 
 def find(name: str, folder: Path | None = None) -> Study:
-    """Read one study; raises UnknownStudyError with the list of studies, or StudyError when its files are wrong."""
-    folder = folder or studies_folder()
-    if name not in names(folder):
-        raise UnknownStudyError(f"there is no study {name!r}; studies: {', '.join(names(folder)) or 'none here'}")
-    return read(folder / name)
+    """Read the study of a name, or in a folder of that path.
+
+    Raises UnknownStudyError with the list of studies, StudyError or ScenarioError when its files are wrong.
+    """
+    folder = folder or library.studies()
+    if name in names(folder):
+        return read(folder / name)
+    try:
+        is_study, within = (Path(name) / FILE).is_file(), names(Path(name))
+    except (OSError, ValueError):  # no system has such a path
+        is_study, within = False, []
+    if is_study:
+        return read(Path(name))
+    hint = f"{name} holds {', '.join(within[:5])}: name one of these" if within else f"a study is a folder with {FILE}"
+    known = ", ".join(names(folder)) or "none here"
+    raise UnknownStudyError(f"there is no study {short(name)!r}; {hint}; studies of the project: {known}")
 
 
 def read(folder: Path) -> Study:
-    """Read the study in a folder."""
-    try:
-        text = yaml.safe_load((folder / "study.yaml").read_text(encoding="utf-8"))
-        cases = {case: dict(changes) for case, changes in text["cases"].items()}
-        scenarios = {case: changes.pop("scenario") for case, changes in cases.items() if "scenario" in changes}
-        questions = {
-            case: question(
-                f"{folder / 'study.yaml'}: case {case}",
-                name,
-                changes.pop(name),
-                _file(folder, scenarios, case),
-                changes,
-            )
-            for case, changes in cases.items()
-            for name in QUESTIONS
-            if name in changes
-        }
-        study = Study(
-            name=folder.name,
-            folder=folder,
-            title=text["title"],
-            source=text["source"],
-            cases=cases,
-            rows=tuple(rows(folder / "published.csv")),
-            sweep=text.get("charts", {}).get("sweep", {}),
-            sweep_settings=text.get("charts", {}).get("settings", {}),
-            scenarios=scenarios,
-            questions=questions,
-        )
-    except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
-        raise StudyError(f"the study in {folder} cannot be read: {type(error).__name__} {error}") from error
+    """Read the study in a folder. Raises StudyError, and ScenarioError where a file is no plain text or YAML."""
+    file = folder / FILE
+    document = yaml_file.parse(yaml_file.read_text(file), str(file))
+    if document.mistakes:
+        raise ScenarioError.of(document.mistakes)
+    text = _keys(document.root.data(), KEYS, ("title", "source", "cases"), str(file))
+    charts = _keys(text.get("charts", {}), ("sweep", "settings"), (), f"{file}: charts")
+    cases = {case: dict(_mapping(changes, f"{file}: cases.{case}")) for case, changes in text["cases"].items()}
+    scenarios = {case: str(changes.pop("scenario")) for case, changes in cases.items() if "scenario" in changes}
+    questions = {
+        case: question(f"{file}: case {case}", name, changes.pop(name), _file(folder, scenarios, case), changes)
+        for case, changes in cases.items()
+        for name in QUESTIONS
+        if name in changes
+    }
+    study = Study(
+        name=folder.resolve().name,
+        folder=folder,
+        title=str(text["title"]),
+        source=str(text["source"]),
+        cases=cases,
+        rows=tuple(rows(folder / "published.csv")),
+        sweep=charts.get("sweep", {}),
+        sweep_settings=charts.get("settings", {}),
+        scenarios=scenarios,
+        questions=questions,
+    )
     for row in study.rows:
         for case, _ in terms(row):
             if case not in study.cases:
-                raise StudyError(f"{folder / 'published.csv'}: {row.metric}: there is no case {case!r} in study.yaml")
+                raise StudyError(
+                    f"{folder / 'published.csv'}: {row.metric}: there is no case {short(case)!r} in {FILE};"
+                    f" cases: {short(', '.join(study.cases), 200)}"
+                )
     return study
+
+
+def _keys(value: Any, allowed: Sequence[str], needed: Sequence[str], where: str) -> Mapping[str, Any]:
+    """A mapping that has all keys that are needed, each with a value, and none that is not allowed."""
+    mapping = _mapping(value, where)
+    for key in needed:
+        if not mapping.get(key):
+            raise StudyError(f"{where}: {key} is missing or empty; needed: {', '.join(needed)}")
+    for key in mapping:
+        if key not in allowed:
+            raise StudyError(f"{where}: there is no key {short(key)!r}; allowed: {', '.join(allowed)}")
+    if "cases" in needed:
+        _mapping(mapping["cases"], f"{where}: cases")
+    return mapping
+
+
+def _mapping(value: Any, where: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise StudyError(f"{where}: is {short(repr(value))}; allowed: keys with values, such as `key: value`")
+    return value
 
 
 def _file(folder: Path, scenarios: Mapping[str, str], case: str) -> Path:

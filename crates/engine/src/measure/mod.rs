@@ -26,7 +26,7 @@ mod vm_metrics;
 
 pub use recorder::Recorder;
 pub use report::{HostReport, PointReport, TimelineReport, aggregate};
-pub use results::{HostResult, HostTimeline, Replication, Timeline, VmTimeline};
+pub use results::{FailureReport, HostResult, HostTimeline, Replication, Timeline, VmTimeline};
 pub use samples::{DeviceSample, DiskSample, HostSample, Sample, Sampler, ServiceSample, VmSample, WorldSamples};
 pub use stations::{BottleneckReport, StationReport};
 pub use view::{View, WorldView};
@@ -34,6 +34,7 @@ pub use vm_metrics::{IoResult, LatencyReport, ResponseReport, VmReport, VmResult
 
 use crate::clock::Clock;
 use crate::cpu::Processors;
+use crate::faults::Faults;
 use crate::guest::Guests;
 use crate::storage::Storage;
 use hypertwin_kernel::Nanos;
@@ -45,15 +46,23 @@ pub struct Observed<'s> {
     pub cpu: &'s Processors,
     pub guests: &'s Guests,
     pub storage: &'s Storage,
+    pub faults: &'s Faults,
 }
 
 impl<'s> Observed<'s> {
-    pub fn new(clock: &Clock, cpu: &'s Processors, guests: &'s Guests, storage: &'s Storage) -> Self {
+    pub fn new(
+        clock: &Clock,
+        cpu: &'s Processors,
+        guests: &'s Guests,
+        storage: &'s Storage,
+        faults: &'s Faults,
+    ) -> Self {
         Self {
             now: clock.now,
             cpu,
             guests,
             storage,
+            faults,
         }
     }
 }

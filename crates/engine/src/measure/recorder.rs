@@ -1,9 +1,10 @@
 //! Measuring: totals of a window, the timeline, and the series that output analysis looks at.
 
-use super::results::{HostResult, HostTimeline, Replication, Timeline, VmTimeline};
+use super::results::{FailureReport, HostResult, HostTimeline, Replication, Timeline, VmTimeline};
 use super::vm_metrics::{Figures, IoResult, VmParts, VmResult};
 use super::{Observed, stations};
 use crate::clock::{Clock, Event};
+use crate::faults::HostIncident;
 use crate::ids::{HostId, Id, Table, VmId};
 use crate::responses::{Distributions, Responses};
 use crate::storage::{Pool, PoolTimeline};
@@ -273,6 +274,7 @@ impl Recorder {
         Replication {
             hosts: hosts(&observed, duration_ns),
             vms,
+            failures: failures(&observed),
             stations: stations::results(&observed, &self.groups, duration_ns),
             pools: observed.storage.pool_results(observed.now, duration_ns),
             groups: self.groups,
@@ -304,6 +306,7 @@ impl Recorder {
             account: totals.account,
             vcpus: vm.vcpus,
             duration_ns,
+            down_ns: observed.faults.host(group.host).down_ns(observed.now) as f64,
             nominal_mhz: host.nominal_mhz,
             clock_ratio: host.clock_ratio,
             system_ns: group.count.system_ns,
@@ -320,6 +323,7 @@ impl Recorder {
         let parts = VmParts {
             name: vm.name.clone(),
             group: vm.group,
+            host: vm.host.index(),
             response_mean_ms: totals.responses.mean_ms(),
             virtual_nodes: group.memory.virtual_nodes(),
             response,
@@ -363,6 +367,7 @@ fn hosts(observed: &Observed, duration_ns: f64) -> Vec<HostResult> {
             overhead_pct: 100.0 * totals.overhead_ns / cores_ns,
             ready_pct: 100.0 * ready_ns as f64 / vcpus_ns,
             costop_pct: 100.0 * costop_ns as f64 / vcpus_ns,
+            down_s: observed.faults.host(id).down_ns(observed.now) as f64 / 1e9,
             memory_gb_per_s: host
                 .memory
                 .delivered()
@@ -372,4 +377,26 @@ fn hosts(observed: &Observed, duration_ns: f64) -> Vec<HostResult> {
         }
     };
     observed.cpu.hosts().ids().map(host).collect()
+}
+
+/// What happened to hosts, and to which VMs with them.
+fn failures(observed: &Observed) -> Vec<FailureReport> {
+    let report = |incident: &HostIncident| {
+        let vms = observed.guests.vms().iter();
+        FailureReport {
+            time_s: incident.at as f64 / 1e9,
+            what: incident.what.clone(),
+            fails: incident.fails,
+            hosts: incident
+                .hosts
+                .iter()
+                .map(|&host| observed.cpu.hosts()[host].name.clone())
+                .collect(),
+            vms: vms
+                .filter(|vm| incident.hosts.contains(&vm.host))
+                .map(|vm| vm.name.clone())
+                .collect(),
+        }
+    };
+    observed.faults.history().iter().map(report).collect()
 }

@@ -1,12 +1,12 @@
 //! From the replications of one point to what is reported: means, confidence, distributions, steady state.
 
-use super::results::{HostResult, HostTimeline, Replication, VmTimeline};
+use super::results::{FailureReport, HostResult, HostTimeline, Replication, VmTimeline};
 use super::stations::{self, BottleneckReport, StationReport};
 use super::vm_metrics::{IoResult, LatencyReport, OutcomeReport, ResponseReport, Together, VmReport, VmResult};
 use crate::storage::{self, PoolReport, PoolResult, PoolTimeline, StationResult};
 use hypertwin_kernel::{Histogram, batch_means, half_width_95, mser5};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Batches into which the series of a single replication is cut for its confidence interval.
 const BATCHES: usize = 20;
@@ -41,6 +41,7 @@ pub struct PointReport {
     pub pools: BTreeMap<String, PoolReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bottleneck: Option<BottleneckReport>,
+    pub failures: Vec<FailureReport>,
     pub timeline: TimelineReport,
     pub events: u64,
     pub simulated_s: f64,
@@ -57,6 +58,7 @@ pub struct HostReport {
     pub overhead_pct: f64,
     pub ready_pct: f64,
     pub costop_pct: f64,
+    pub down_s: f64,
     pub memory_gb_per_s: f64,
     pub nodes: BTreeMap<String, NodeReport>,
 }
@@ -121,7 +123,7 @@ pub fn aggregate(replications: &[&Replication]) -> PointReport {
     PointReport {
         set: BTreeMap::new(),
         replications: replications.len(),
-        steady: replications.iter().all(|one| one.transient_s().is_some()),
+        steady: replications.iter().all(|one| one.is_steady()),
         warmup_s: first.warmup_s,
         duration_s: first.duration_s,
         calibration: first.calibrated_on.clone(),
@@ -131,6 +133,7 @@ pub fn aggregate(replications: &[&Replication]) -> PointReport {
         storage,
         pools: storage::summarise(&pools),
         bottleneck,
+        failures: first.failures.clone(),
         timeline: timeline(first),
         events: replications.iter().map(|one| one.events).sum(),
         simulated_s: replications.iter().map(|one| one.warmup_s + one.duration_s).sum(),
@@ -153,6 +156,7 @@ fn hosts(replications: &[&Replication]) -> BTreeMap<String, HostReport> {
             overhead_pct: metric(&|host| host.overhead_pct),
             ready_pct: metric(&|host| host.ready_pct),
             costop_pct: metric(&|host| host.costop_pct),
+            down_s: metric(&|host| host.down_s),
             memory_gb_per_s: metric(&|host| host.memory_gb_per_s.iter().sum()),
             nodes: (0..host.memory_gb_per_s.len()).map(node).collect(),
         };
@@ -174,7 +178,8 @@ fn vms(replications: &[&Replication]) -> BTreeMap<String, VmReport> {
             vms: &[index],
             series: is_alone(vm.group).then(|| &first.observations[vm.group]),
         };
-        let report = members.report(merge(responses), merge(latencies), &first.units[vm.group]);
+        let mut report = members.report(merge(responses), merge(latencies), &first.units[vm.group]);
+        report.host = Some(first.hosts[vm.host].name.clone());
         (vm.name.clone(), report)
     };
     first.vms.iter().enumerate().map(report).collect()
@@ -197,6 +202,8 @@ fn groups(replications: &[&Replication]) -> BTreeMap<String, VmReport> {
         };
         let mut report = members.report(merge(responses), merge(latencies), &first.units[group]);
         report.count = Some(vms.len());
+        let hosts: BTreeSet<usize> = vms.iter().map(|&vm| first.vms[vm].host).collect();
+        report.hosts = Some(hosts.into_iter().map(|host| first.hosts[host].name.clone()).collect());
         Some((name.clone(), report))
     };
     first.groups.iter().enumerate().filter_map(report).collect()
@@ -217,6 +224,12 @@ fn timeline(first: &Replication) -> TimelineReport {
 }
 
 impl Replication {
+    /// Whether its figures are of one state: its series settle, and no VM stopped or came back while they were measured.
+    fn is_steady(&self) -> bool {
+        let changed = |failure: &FailureReport| failure.time_s > self.warmup_s && !failure.vms.is_empty();
+        self.transient_s().is_some() && !self.failures.iter().any(changed)
+    }
+
     /// Length of the initial transient in seconds of measured time, by MSER-5 (White, 1997) on the mean of all series
     /// of guest CPU, throughput and response time, each over its own mean. Where the rule finds no point in the first
     /// half: 0 if the halves' means differ by less than [`IMMATERIAL`], else `None`: the run does not settle.

@@ -20,6 +20,8 @@ pub struct Replication {
     pub group_responses: Vec<Histogram>,
     /// Per group: latencies of the I/Os of all its VMs; empty without arrays.
     pub group_io: Vec<Histogram>,
+    /// Hosts that stopped or came back.
+    pub failures: Vec<FailureReport>,
     /// Stations of the I/O path.
     pub stations: Vec<StationResult>,
     /// Pools of distributed storage.
@@ -57,8 +59,21 @@ pub struct HostResult {
     pub ready_pct: f64,
     /// Mean over all vCPUs of the host.
     pub costop_pct: f64,
+    /// Time that it was down.
+    pub down_s: f64,
     /// Per NUMA node: what its memory delivered.
     pub memory_gb_per_s: Vec<f64>,
+}
+
+/// Hosts that stopped or came back together, and the VMs on them; time since the start of the run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "as in `HostResult`")]
+pub struct FailureReport {
+    pub time_s: f64,
+    pub what: String,
+    pub fails: bool,
+    pub hosts: Vec<String>,
+    pub vms: Vec<String>,
 }
 
 /// Samples over the measured time; times are ends of intervals.

@@ -453,6 +453,7 @@ impl Totals {
             cpu,
             guests,
             storage,
+            ..
         } = observed;
         let vm = |id: VmId| {
             let group = &cpu.groups()[id];

@@ -14,6 +14,8 @@ pub struct Figures {
     pub account: Account,
     pub vcpus: usize,
     pub duration_ns: f64,
+    /// The part of it in which its host was down.
+    pub down_ns: f64,
     /// Clock of the host's cores, and running clock over that.
     pub nominal_mhz: f64,
     pub clock_ratio: f64,
@@ -81,6 +83,7 @@ macro_rules! vm_metrics {
         pub struct VmResult {
             pub name: String,
             pub group: usize,
+            pub host: usize,
             pub vcpus: u32,
             $(pub $work: f64,)+
             pub response_mean_ms: f64,
@@ -96,6 +99,7 @@ macro_rules! vm_metrics {
         pub struct VmParts {
             pub name: String,
             pub group: usize,
+            pub host: usize,
             pub response_mean_ms: f64,
             pub virtual_nodes: u32,
             pub response: Option<Histogram>,
@@ -107,6 +111,7 @@ macro_rules! vm_metrics {
                 Self {
                     name: parts.name,
                     group: parts.group,
+                    host: parts.host,
                     vcpus: figures.vcpus as u32,
                     $($work: of($of_work, figures),)+
                     response_mean_ms: parts.response_mean_ms,
@@ -125,7 +130,11 @@ macro_rules! vm_metrics {
         #[allow(missing_docs, reason = "as in `PointReport`")]
         pub struct VmReport {
             #[serde(skip_serializing_if = "Option::is_none")]
+            pub host: Option<String>,
+            #[serde(skip_serializing_if = "Option::is_none")]
             pub count: Option<usize>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub hosts: Option<Vec<String>>,
             pub vcpus: u32,
             $(
                 pub $work: f64,
@@ -185,6 +194,7 @@ vm_metrics! {
         run_queue: Mean => |vm| vm.runnable_ns / vm.duration_ns;
         throughput_per_s: Total, throughput_per_s_ci95 Some(1) => |vm| vm.throughput_per_s();
         throughput_units_per_s: Total => |vm| vm.throughput_per_s() * vm.units_per_transaction;
+        down_s: Mean => |vm| vm.down_ns / 1e9;
     }
     io {
         iops: Total => |vm| vm.ios / vm.duration_ns * 1e9;

@@ -1,0 +1,22 @@
+"""What comes with the package as files: examples and studies.
+
+In a checkout, `library/examples` and `library/studies` are links to `scenarios/` and `studies/` of its root.
+
+| file | what it holds |
+|---|---|
+| `example.py` | the examples: scenarios with the files that they name |
+"""
+
+from pathlib import Path
+
+_FOLDER = Path(__file__).resolve().parent
+
+
+def examples() -> Path:
+    """The folder of the examples."""
+    return (_FOLDER / "examples").resolve()
+
+
+def studies() -> Path:
+    """The folder of the studies, one folder each."""
+    return (_FOLDER / "studies").resolve()

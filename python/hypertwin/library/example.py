@@ -1,0 +1,46 @@
+"""The examples: scenarios that come with the package, each with the files that it names and figures measured on it."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from pathlib import Path
+
+from hypertwin import library, scenario, yaml_file
+from hypertwin.errors import HypertwinError
+
+
+class UnknownExampleError(HypertwinError):
+    """No example has this name."""
+
+    code = "example-unknown"
+
+
+@dataclass(frozen=True)
+class Example:
+    """A scenario to learn from."""
+
+    name: str
+    description: str
+    """One line that says what it shows."""
+    scenario: Path
+    beside: tuple[Path, ...]
+    """What belongs beside the scenario: fio job files that it names, and points measured on it."""
+
+
+def names() -> list[str]:
+    """Names of all examples."""
+    return sorted(path.stem for path in library.examples().glob("*.yaml"))
+
+
+def find(name: str) -> Example:
+    """One example. Raises UnknownExampleError, which lists them."""
+    known = names()
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        meant = f" Did you mean {near[0]}?" if near else ""
+        raise UnknownExampleError(f"There is no example {name!r}.{meant} Examples: {', '.join(known)}.")
+    path = library.examples() / f"{name}.yaml"
+    text = yaml_file.parse(yaml_file.read_text(path), str(path)).root.data()
+    beside = (*scenario.named_files(path), *sorted(path.parent.glob(f"{name}-*.csv")))
+    return Example(name, text["description"], path, beside)
