@@ -85,7 +85,7 @@ FLOORS: dict[str, list[str]] = {
         "words ready points charts table files metrics",
         "page metric_path",
         "coding diagnosis pools simulation_charts sizing telemetry topology",
-        "calibration comparison density diagnosis_page durability failures guests lab simulation topology_svg",
+        "calibration compared comparison density diagnosis_page durability failures guests lab simulation topology_svg",
         "simulation_page",
         "registry __init__",
     ],

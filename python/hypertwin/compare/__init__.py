@@ -81,7 +81,10 @@ def _change(place: Place, a: Figure, b: Figure) -> Change:
     change = b.value - a.value
     known = a.ci95 is not None and b.ci95 is not None
     return {
-        **_named(place),
+        "at": place.at,
+        "of": place.of,
+        "name": place.name,
+        "figure": place.figure,
         "unit": a.unit or b.unit,
         "a": a.value,
         "b": b.value,
@@ -91,10 +94,6 @@ def _change(place: Place, a: Figure, b: Figure) -> Change:
         "change_pct": 100 * change / abs(a.value) if a.value else None,
         "beyond": abs(change) > (a.ci95 or 0.0) + (b.ci95 or 0.0) if known else None,
     }
-
-
-def _named(place: Place) -> Missing:  # the fields that every entry begins with
-    return {"at": place.at, "of": place.of, "name": place.name, "figure": place.figure}  # type: ignore[typeddict-item]
 
 
 def _weight(change: Change) -> tuple[int, float]:

@@ -134,7 +134,7 @@ class _Walk:
 
     def sweep(self, swept: Any) -> None:
         """The points of a simulation: what all have set is a setting, what varies names a point."""
-        named = (
+        named: list[Any] = (
             [point for point in swept if isinstance(point, dict) and isinstance(point.get("set"), dict)]
             if isinstance(swept, list)
             else []
@@ -185,8 +185,9 @@ class _Walk:
         elif not isinstance(value, bool):
             half = fields.get("ci95") if key == "mean" else fields.get(f"{key}_ci95")
             bounds = fields.get("interval") if key == "value" else None
-            if isinstance(bounds, list) and len(bounds) == 2 and None not in (ends := [*map(_finite, bounds)]):
-                half = (ends[1] - ends[0]) / 2
+            if isinstance(bounds, list) and len(bounds) == 2:
+                low, high = map(_finite, bounds)
+                half = (high - low) / 2 if low is not None and high is not None else None
             self.number(place, value, half, fields)
 
     def number(self, place: Place, value: Any, half: Any, fields: Mapping[str, Any]) -> None:

@@ -53,11 +53,9 @@ def read(path: Path) -> Result:
     """The result in a file. Raises SourceError for one that cannot be read, or that holds none."""
     data = outside.read_bytes(path, MOST_BYTES)
     begin = data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    page: Any = outside.parsed(_data(path, data), path) if begin.startswith(b"<") else None
-    if page is None:
-        document, made = outside.parsed(data, path), {}
-    else:
-        document, made = (page.get("document"), page.get("made")) if isinstance(page, dict) else (None, None)
+    content = outside.parsed(_data(path, data) if begin.startswith(b"<") else data, path)
+    in_page = begin.startswith(b"<") and isinstance(content, dict)
+    document, made = (content.get("document"), content.get("made")) if in_page else (content, None)
     kind = kind_of(document)
     if kind is None:
         what = (

@@ -83,7 +83,9 @@ def _sides(found: Comparison) -> tuple[tuple[str, Side], tuple[str, Side]]:
 
 def _settings(found: Comparison) -> list[Text]:
     said = [(each["what"], each["a"], each["b"]) for each in found["settings"]]
-    return [Text(printable(f"  {what}: {a or 'as in the scenario'} → {b or 'as in the scenario'}")) for what, a, b in said]
+    return [
+        Text(printable(f"  {what}: {a or 'as in the scenario'} → {b or 'as in the scenario'}")) for what, a, b in said
+    ]
 
 
 def _changes(changes: list[Change]) -> RenderableType:
