@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hypertwin import writing
+from hypertwin import _core, writing
 from hypertwin.errors import HypertwinError
 from hypertwin.report import files
 
@@ -107,8 +107,10 @@ def show(views: Views[D], document: D, form: Format, report: Path | None = None,
 def write_page(views: Views[D], document: D, report: Path | None, **shown: Any) -> None:
     """Write the page that `--report` asks for; `shown` is what only the page takes."""
     page = views.page
-    if page is not None:
-        write_file(report, lambda: page(document, **shown).html())
+    if page is not None and report is not None:
+        from hypertwin.report.page import made_now
+
+        write_file(report, lambda: page(document, **shown).html(made_now(_core.version())))
 
 
 def write_file(path: Path | None, content: Callable[[], str | bytes], note: str = "") -> None:

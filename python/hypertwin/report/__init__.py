@@ -9,7 +9,9 @@ has; a module's `table(document)` is for a terminal and its `page(document)` an 
 | `words`, `ready`, `points` | numbers and sentences; ready time; what tells the points of a simulation apart |
 | `metrics`, `metric_path` | the catalogue of all figures; paths such as `groups.web.response_ms.p99` to one of them |
 | `files` | JSON, CSV and Parquet |
-| `table`, `charts`, `page` | what all tables, charts and pages share; `page.css` and `page.js` are in every page |
+| `table` | what all tables of a terminal share |
+| `page` | writes a page; `page.js` and `page.css` in every page are built from `web/` |
+| `charts`, `plotly_page` | charts and pages of the kinds of results that `web/` does not show yet |
 | `simulation`, `simulation_charts`, `simulation_page` | points of a simulation: table, charts, page |
 | `pools`, `failures` | the distributed storage of points, and what failures did to it |
 | `topology`, `topology_svg` | NUMA layouts: words and terminal; drawing |

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from hypertwin.documents.compare import Change, Comparison, Missing, Side
 from hypertwin.errors import printable
+from hypertwin.report.page import Listing, Page
 from hypertwin.report.table import titled
 from hypertwin.report.words import some
 
@@ -55,6 +56,19 @@ def _thing(each: Missing) -> str:
     return " ".join(filter(None, (each["of"], each["name"], each["figure"], f"({each['at']})" if each["at"] else "")))
 
 
+def page(found: Comparison) -> Page:
+    """The page: what was set differently, charts of the largest changes, and a table of all."""
+    heads = ("point", "of", "figure", "A", "B", "unit", "change", "beyond")
+    return Page(
+        kind="comparison",
+        title=f"Two results of {found['kind']} compared",
+        document=found,
+        beside={"summary": summary(found)},
+        notes=notes(found),
+        tables=[Listing(summary(found), heads, [_cells(change) for change in found["changes"]])],
+    )
+
+
 def table(found: Comparison) -> RenderableType:
     """What `hypertwin compare --format json` prints, for a terminal."""
     parts: list[RenderableType] = [Text(printable(f"{letter}: {side(each)}")) for letter, each in _sides(found)]
@@ -89,25 +103,30 @@ def _settings(found: Comparison) -> list[Text]:
 
 
 def _changes(changes: list[Change]) -> RenderableType:
-    points, of = any(change["at"] for change in changes), any(change["of"] for change in changes)
+    left_out = [place for place, key in enumerate(("at", "of")) if not any(change[key] for change in changes)]  # type: ignore[literal-required]
     shown = titled("")
-    heads = [*(["point"] if points else []), *(["of"] if of else []), "figure"]
-    for head in heads:
-        shown.add_column(head, overflow="fold")
+    for place, head in enumerate(("point", "of", "figure")):
+        if place not in left_out:
+            shown.add_column(head, overflow="fold")
     for head in ("A", "B", "unit", "change", "beyond"):
         shown.add_column(head, justify="left" if head == "unit" else "right", no_wrap=True)
     for change in changes:
-        named = [*([change["at"]] if points else []), *([f"{change['of']} {change['name']}".strip()] if of else [])]
-        shown.add_row(
-            *(Text(printable(text)) for text in (*named, change["figure"])),
-            _value(change["a"], change["a_ci95"]),
-            _value(change["b"], change["b_ci95"]),
-            Text(printable(change["unit"])),
-            "from 0" if change["change_pct"] is None else f"{change['change_pct']:+,.3g} %",
-            BEYOND[change["beyond"]],
-            style=STYLES[change["beyond"]],
-        )
+        cells = [cell for place, cell in enumerate(_cells(change)) if place not in left_out]
+        shown.add_row(*(Text(printable(cell)) for cell in cells), style=STYLES[change["beyond"]])
     return shown
+
+
+def _cells(change: Change) -> list[str]:
+    return [
+        change["at"],
+        f"{change['of']} {change['name']}".strip(),
+        change["figure"],
+        _value(change["a"], change["a_ci95"]),
+        _value(change["b"], change["b_ci95"]),
+        change["unit"],
+        "from 0" if change["change_pct"] is None else f"{change['change_pct']:+,.3g} %",
+        BEYOND[change["beyond"]],
+    ]
 
 
 def _value(value: float, ci95: float | None) -> str:

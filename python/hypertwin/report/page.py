@@ -1,154 +1,164 @@
-"""The kit that pages are made of: one HTML file that needs nothing else, no server, no network, no second file.
+"""Writes a page: one typed JSON document in one HTML file that needs nothing else, no network, no second file.
 
-Every text from a result is escaped, and the page forbids itself to load anything (Content-Security-Policy). The same
-calls give the same bytes.
+What it shows and how is the work of the script beside this file, which `make page` builds from `web/`. The page forbids
+itself to load or run anything but that script and its style (Content-Security-Policy, by their hashes). The same
+document gives the same bytes.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import os
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
 from html import escape
 from importlib import resources
-from typing import Any
+from typing import Any, NamedTuple
 
-import plotly.graph_objects as go
+from hypertwin.documents.page import Made, MadeFile, PageDocument
 
-from hypertwin.report.charts import Chart
+DIGITS = 6
+"""Significant digits of numbers in a page; a chart shows four."""
 
-POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
+LONG = 100_000
+"""Letters of JSON from which on it is compressed."""
+
+ICON = (
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16'"
+    " rx='3' fill='%230b62a8'/%3E%3Cpath d='M4 12V6m4 6V3m4 9V8' stroke='white' stroke-width='2.4'/%3E%3C/svg%3E"
 )
 
 
+class Listing(NamedTuple):
+    """A table for readers without scripts: the heads and cells that the terminal shows."""
+
+    caption: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
 class Page:
-    """Collects the body of a page and the charts in it."""
+    """A result as a page."""
 
-    def __init__(self, title: str) -> None:
-        """An empty page; `title` is also its heading."""
-        self.title = title
-        self.body: list[str] = []
-        self.figures: dict[str, Any] = {}
+    kind: str
+    """A key of `KINDS` in `web/src/model/kinds.ts`."""
+    title: str
+    document: Any
+    """What `--format json` prints."""
+    beside: Mapping[str, Any] = field(default_factory=dict)
+    """What only the page shows."""
+    notes: Sequence[str] = ()
+    tables: Sequence[Listing] = ()
+    """For readers without scripts."""
 
-    def add(self, markup: str) -> None:
-        """Append markup to the body."""
-        self.body.append(markup)
-
-    def section(self, heading: str, markup: str) -> None:
-        """Append a section; nothing when there is no markup for it."""
-        if markup:
-            self.add(f"<section><h2>{escape(heading)}</h2>{markup}</section>")
-
-    def banner(self, lead: str, facts: Iterable[tuple[str, str]], more: str = "") -> None:
-        """Append the head of the page: title, lead, facts as (name, value) without the empty ones, and more markup."""
-        listed = "".join(
-            f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts if value
-        )
-        self.add(
-            f'<header><p class="brand">hypertwin</p><h1>{escape(self.title)}</h1>'
-            + (f'<p class="lead">{escape(lead)}</p>' if lead else "")
-            + f'<dl class="facts">{listed}</dl>{more}</header>'
-        )
-
-    def cards(self, cards: Iterable[tuple[str, str, str]]) -> None:
-        """Append figures to see at a glance: (name, value, a remark) of each."""
-        markup = "".join(
-            f'<div class="card"><p class="name">{escape(name)}</p><p class="value">{escape(value)}</p>'
-            f'<p class="where">{escape(remark)}</p></div>'
-            for name, value, remark in cards
-        )
-        self.add(f'<div class="cards">{markup}</div>')
-
-    def chart(self, figure: go.Figure) -> str:
-        """Markup for the place where a figure is drawn."""
-        return self._drawn([figure])[1]
-
-    def choice(self, figures: Sequence[go.Figure], names: Sequence[str]) -> tuple[str, str]:
-        """Markup for one of several figures, and for the list to choose it from; that is empty for a single figure."""
-        name, drawn = self._drawn(figures)
-        if len(figures) < 2:
-            return drawn, ""
-        entries = "".join(f'<option value="{index}">{escape(each)}</option>' for index, each in enumerate(names))
-        return drawn, f'<label>Point <select data-chart="{name}">{entries}</select></label>'
-
-    def _drawn(self, figures: Sequence[go.Figure]) -> tuple[str, str]:
-        name = f"chart-{len(self.figures) + 1}"
-        self.figures[name] = [json.loads(figure.to_json()) for figure in figures]
-        height = int(figures[0].layout.height or 350)
-        return name, f'<div class="chart" id="{name}" style="min-height:{height}px"></div>'
-
-    def panels(self, charts: Iterable[Chart]) -> str:
-        """Markup of charts, each in a box with its words; `grid` lays them out."""
-        return "".join(
-            f'<div class="panel"><h4>{escape(chart.title)}</h4>{hint(chart.text)}{self.chart(chart.figure)}</div>'
-            for chart in charts
-        )
-
-    def html(self) -> str:
+    def html(self, made: Made) -> str:
         """The whole file."""
-        from plotly.offline import get_plotlyjs  # takes long to import, and tables do without
-
-        # "<" would let a name close the script element it stands in
-        data = json.dumps(self.figures, ensure_ascii=True, allow_nan=False).replace("<", "\\u003c")
-        asset = resources.files("hypertwin.report")
+        script, style = _asset("page.js"), _asset("page.css")
+        document = PageDocument(
+            page=1,
+            kind=self.kind,
+            title=self.title,
+            document=rounded(self.document),
+            beside=rounded(dict(self.beside)),
+            notes=list(self.notes),
+            made=made,
+        )
         return "\n".join(
             (
                 '<!doctype html><html lang="en"><head><meta charset="utf-8">',
                 '<meta name="viewport" content="width=device-width, initial-scale=1">',
-                f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">',
+                f'<meta http-equiv="Content-Security-Policy" content="{escape(policy(script, style), quote=True)}">',
                 f"<title>{escape(self.title)} · hypertwin</title>",
-                f"<style>{asset.joinpath('page.css').read_text(encoding='utf-8')}</style>",
-                f"<script>{get_plotlyjs()}</script>",
-                "</head><body><main>",
-                *self.body,
-                "</main>",
-                f'<script id="figures" type="application/json">{data}</script>',
-                f"<script>{asset.joinpath('page.js').read_text(encoding='utf-8')}</script>",
+                f'<link rel="icon" href="{escape(ICON)}">',
+                f"<style>{style}</style>",
+                '</head><body><div id="app"></div>',
+                f"<noscript>{self._without_script(made)}</noscript>",
+                _data(document),
+                f"<script>{script}</script>",
                 "</body></html>\n",
             )
         )
 
-
-def grid(panels: str, kind: str = "grid") -> str:
-    """Panels laid out; `kind` is a class of page.css: `grid`, `grid small`, `stack` or `drawings`."""
-    return f'<div class="{kind}">{panels}</div>'
-
-
-def hint(text: str) -> str:
-    """A remark in small print; empty without text."""
-    return f'<p class="hint">{escape(text)}</p>' if text else ""
-
-
-def items(texts: Iterable[str]) -> str:
-    """The entries of a list."""
-    return "".join(f"<li>{escape(text)}</li>" for text in texts)
+    def _without_script(self, made: Made) -> str:
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        return (
+            f"<h1>{escape(self.title)}</h1><p>hypertwin {escape(made['version'])}, {escape(made['date'])}."
+            " Charts take JavaScript, which is off; these are the figures.</p>"
+            + "".join(_table(listing) for listing in self.tables)
+            + (f"<ul>{notes}</ul>" if notes else "")
+        )
 
 
-def badge(kind: str, text: str) -> str:
-    """A coloured word; `kind` is a class of page.css: `pass`, `open`, `fail` or `note-badge`."""
-    return f'<span class="badge {kind}">{escape(text)}</span>'
-
-
-def settings(changes: Mapping[str, Any], calibration: str) -> str:
-    """Paths and values that were set, and what the figures were calibrated on."""
-    chips = "".join(f"<code>{escape(path)}={escape(str(value))}</code> " for path, value in changes.items())
-    return (f'<p class="chips">{chips}</p>' if chips else "") + f'<p class="calibration">{escape(calibration)}</p>'
-
-
-def sortable(heads: Sequence[str], rows: Iterable[Sequence[str]], words: int, notes: Iterable[str]) -> str:
-    """A table that a click on a head sorts, its first columns words and the others numbers, with notes under it."""
-    head = "".join(f"<th{' class=n' if index >= words else ''}>{escape(text)}</th>" for index, text in enumerate(heads))
-    body = "".join(
-        "<tr>"
-        + "".join(f"<td{' class=n' if index >= words else ''}>{escape(text)}</td>" for index, text in enumerate(row))
-        + "</tr>"
-        for row in rows
+def made_now(
+    version: str,
+    *,
+    command: Sequence[str] = (),
+    files: Sequence[MadeFile] = (),
+    seed: int | None = None,
+    calibrated: Sequence[str] = (),
+) -> Made:
+    """How a page is made now. `SOURCE_DATE_EPOCH` sets the date, as in https://reproducible-builds.org/specs."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    date = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    return Made(
+        version=version,
+        date=date.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        command=list(command),
+        files=list(files),
+        seed=seed,
+        calibrated=list(calibrated),
     )
-    return f'{scrolling(head, body)}<ul class="hint">{items(notes)}</ul>'
 
 
-def scrolling(head: str, body: str, kind: str = "sortable") -> str:
-    """A table from the markup of its head cells and of its rows; it scrolls where it is too wide."""
+def policy(script: str, style: str) -> str:
+    """The Content-Security-Policy of a page with this script and this style."""
     return (
-        f'<div class="scroll"><table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data: blob:;"
+        " base-uri 'none'; form-action 'none'"
     )
+
+
+def rounded(value: Any) -> Any:
+    """A document with its numbers rounded to `DIGITS` significant digits."""
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, Mapping):
+        return {key: rounded(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(each) for each in value]
+    return value
+
+
+def _data(document: PageDocument) -> str:
+    """The element that the script reads (`web/src/source.ts`)."""
+    text = json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    if len(text) < LONG:
+        # "<" would let a name close the element it stands in
+        text = text.replace("<", "\\u003c")
+        return f'<script id="page" type="application/json">{text}</script>'
+    packed = base64.b64encode(zlib.compress(text.encode("ascii"), 9)).decode("ascii")
+    return f'<script id="page" type="application/json" data-encoding="deflate">{packed}</script>'
+
+
+def _table(listing: Listing) -> str:
+    heads = "".join(f'<th scope="col">{escape(head)}</th>' for head in listing.heads)
+    rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in listing.rows)
+    return (
+        f'<div class="scroll"><table><caption>{escape(listing.caption)}</caption>'
+        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+@cache
+def _asset(name: str) -> str:
+    return resources.files("hypertwin.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

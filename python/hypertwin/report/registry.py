@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from rich.console import RenderableType
 
@@ -17,6 +17,7 @@ from hypertwin.documents import diagnosis as found
 from hypertwin.documents import lab as measured
 from hypertwin.documents import plan as planned
 from hypertwin.documents.compare import Comparison
+from hypertwin.documents.page import Made
 from hypertwin.documents.simulation import Simulation
 from hypertwin.documents.telemetry import Telemetry
 from hypertwin.documents.validation import Row
@@ -27,7 +28,6 @@ from hypertwin.report import (
     comparison,
     density,
     diagnosis,
-    diagnosis_page,
     durability,
     files,
     guests,
@@ -37,9 +37,15 @@ from hypertwin.report import (
     sizing,
     telemetry,
 )
-from hypertwin.report.page import Page
 
 D = TypeVar("D")
+
+
+class Page(Protocol):
+    """A result as a page: `hypertwin.report.page.Page`."""
+
+    def html(self, made: Made) -> str:
+        """The whole file, which says how it was made."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +62,13 @@ SIMULATION: Views[Simulation] = Views(simulation.table, simulation_page.page, fi
 VALIDATION: Views[Sequence[Row]] = Views(comparison.table, comparison.page)
 DENSITY: Views[planned.Density] = Views(density.table, density.page)
 DURABILITY: Views[planned.DurabilityDocument] = Views(durability.table, durability.page)
-SIZING: Views[planned.Sizing] = Views(sizing.table)
+SIZING: Views[planned.Sizing] = Views(sizing.table, sizing.page)
+LAYOUT: Views[planned.AdvisedLayout] = Views(sizing.layout_table, sizing.layout_page)
 CALIBRATION: Views[fitted.Calibration] = Views(calibration.table, calibration.page)
-DIAGNOSIS: Views[found.Document] = Views(diagnosis.table, diagnosis_page.page)
+DIAGNOSIS: Views[found.Document] = Views(diagnosis.table, diagnosis.page)
 TELEMETRY: Views[Telemetry] = Views(telemetry.table)
 CONTENTION: Views[measured.Contention] = Views(lab.table, lab.page)
 GUESTS: Views[measured.Guests] = Views(guests.table, guests.page)
 PROFILE: Views[measured.Profile] = Views(lab.profile_table)
 CODING: Views[measured.Coding] = Views(coding.table)
-COMPARISON: Views[Comparison] = Views(compared.table)
+COMPARISON: Views[Comparison] = Views(compared.table, compared.page)

@@ -11,7 +11,7 @@ from hypertwin.documents.vnuma import Layout
 from hypertwin.frame import entities, flatten
 from hypertwin.report import comparison, failures, pools, simulation, topology_svg
 from hypertwin.report.metrics import CATALOGUE, catalogue_key
-from hypertwin.report.page import Page, grid, hint, scrolling, settings, sortable
+from hypertwin.report.plotly_page import Page, grid, hint, scrolling, settings, sortable
 from hypertwin.report.points import fixed_settings, groups, runs, varying_paths, where
 from hypertwin.report.ready import summed
 from hypertwin.report.simulation_charts import Mark, entity_charts, host_usage, sweep_charts, timelines

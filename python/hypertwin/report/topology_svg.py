@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from hypertwin.documents.vnuma import Layout
-from hypertwin.report.page import grid, hint
+from hypertwin.report.plotly_page import grid, hint
 from hypertwin.report.topology import (
     ALERT_INK,
     ALERT_PAPER,

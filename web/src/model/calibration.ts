@@ -3,7 +3,8 @@
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
 import type { Column, Marks, RangeChart, Row as Cells, ScatterChart, View } from "./view";
-import { MEASURED, TWIN, amount, change, count, figure, list, slug } from "./words";
+import { number } from "./numbers";
+import { MEASURED, TWIN, amount, change, count, list, slug } from "./words";
 
 interface Parameter {
   path: string;
@@ -67,10 +68,10 @@ export interface Calibration {
 
 const mean = (values: readonly number[]): number | null =>
   values.length ? values.reduce((sum, value) => sum + value, 0) / values.length : null;
-const percent = (value: number | null): string => (value === null ? "none" : `${figure(value)} %`);
+const percent = (value: number | null): string => (value === null ? "none" : `${number(value)} %`);
 
 function interval(each: Parameter): string {
-  if (each.interval) return `${figure(each.interval[0]!)} to ${amount(each.interval[1]!, each.unit)}`;
+  if (each.interval) return `${number(each.interval[0]!)} to ${amount(each.interval[1]!, each.unit)}`;
   if (!each.identified) return "unbounded";
   return each.at_bound ? "at its bound" : "unknown";
 }
@@ -83,7 +84,7 @@ function parameterChart(found: Calibration): RangeChart {
     id: "parameters",
     title: "Fitted parameters beside the values of the start",
     text: "1 is the value that the search started from.",
-    alternative: `${list(shown.map((each) => `${each.path} ${figure(each.value / each.start)} times its start`))}.`,
+    alternative: `${list(shown.map((each) => `${each.path} ${number(each.value / each.start)} times its start`))}.`,
     value: { name: "times the value of the start" },
     rows: shown.map((each) => ({
       name: each.path,
@@ -186,7 +187,7 @@ function tables(found: Calibration): { parameters: Cells[]; metrics: Cells[]; va
       start: { value: each.start, text: amount(each.start, each.unit) },
       value: { value: each.value, text: amount(each.value, each.unit) },
       interval: interval(each),
-      bounds: `${figure(each.low)} to ${amount(each.high, each.unit)}`,
+      bounds: `${number(each.low)} to ${amount(each.high, each.unit)}`,
       state: each.identified
         ? each.at_bound
           ? { tone: "warn", text: "at its bound" }
@@ -222,15 +223,15 @@ function confidence(found: Calibration): View["confidence"] {
   return [
     ...(held === null
       ? [{ tone: "note" as const, text: "No rows were held out: how well the fit predicts what it has not seen is only estimated by leaving rows out." }]
-      : [{ tone: "plain" as const, text: `Rows that the fit never saw: mean error ${figure(held)} %.` }]),
+      : [{ tone: "plain" as const, text: `Rows that the fit never saw: mean error ${number(held)} %.` }]),
     ...found.inseparable.map((each) => ({ tone: "bad" as const, text: each.text })),
-    ...found.correlated.map((each) => ({ tone: "warn" as const, text: `${list(each.parameters)} are hard to tell apart: correlation ${figure(each.correlation)}.` })),
+    ...found.correlated.map((each) => ({ tone: "warn" as const, text: `${list(each.parameters)} are hard to tell apart: correlation ${number(each.correlation)}.` })),
     ...(found.errors_explain === null
       ? []
       : found.errors_explain
         ? [{ tone: "good" as const, text: "What is left of the errors is no more than the errors of measurement." }]
         : [{ tone: "warn" as const, text: "What is left of the errors is more than the errors of measurement explain: something is not in the model." }]),
-    { tone: "plain", text: `${count(found.runs, "run")} of ${figure(found.duration_s)} s, ${count(found.evaluations, "set")} of parameters, seed ${found.seed}.` },
+    { tone: "plain", text: `${count(found.runs, "run")} of ${number(found.duration_s)} s, ${count(found.evaluations, "set")} of parameters, seed ${found.seed}.` },
   ];
 }
 

@@ -3,7 +3,8 @@
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
 import type { Column, Row as Cells, ScatterChart, View } from "./view";
-import { TWIN, amount, change, count, figure, list } from "./words";
+import { number } from "./numbers";
+import { TWIN, amount, change, count, list } from "./words";
 
 type Figures = Record<string, number>;
 
@@ -59,13 +60,13 @@ const FIGURES: Compared[] = [
 function chart(found: Contention, figures: Compared): ScatterChart {
   const rows = found.experiments.flatMap((each) => each.rows.map((row) => ({ each, row })));
   const median = found.medians[figures.error] ?? null;
-  const said = (error: number) => (figures.of === "%" ? change(error) : `${error > 0 ? "+" : ""}${figure(error)} points`);
+  const said = (error: number) => (figures.of === "%" ? change(error) : `${error > 0 ? "+" : ""}${number(error)} points`);
   const worst = [...rows].sort((one, other) => Math.abs(other.row.errors[figures.error]!) - Math.abs(one.row.errors[figures.error]!))[0];
   return {
     type: "scatter",
     id: figures.key.replace(/_/g, "-"),
     title: figures.name,
-    text: (median === null ? "" : `Median absolute error ${figure(median)} ${figures.of}. `) + "Hollow: disturbed by other work.",
+    text: (median === null ? "" : `Median absolute error ${number(median)} ${figures.of}. `) + "Hollow: disturbed by other work.",
     alternative: worst
       ? `Furthest off: ${worst.each.experiment}, ${worst.row.group}, predicted ${amount(worst.row.predicted[figures.key]!, figures.unit)}, measured ${amount(worst.row.measured[figures.key]!, figures.unit)} (${said(worst.row.errors[figures.error]!)}).`
       : "Nothing was measured.",
@@ -130,7 +131,7 @@ function view(page: PageDocument): View {
     return { ...each, median, most, met: median === null || most === null ? null : median <= most };
   });
   const beyond = judged.filter((each) => each.met === false);
-  const names = (each: { name: string; median: number | null; of: string }) => `${each.name} ${figure(each.median!)} ${each.of}`;
+  const names = (each: { name: string; median: number | null; of: string }) => `${each.name} ${number(each.median!)} ${each.of}`;
   return {
     title: "Predicted, then measured",
     answer: {
@@ -144,12 +145,12 @@ function view(page: PageDocument): View {
         : [],
     },
     promises: judged.map((each) => ({
-      text: `Median error of ${each.name} at most ${figure(each.most ?? 0)} ${each.of}`,
+      text: `Median error of ${each.name} at most ${number(each.most ?? 0)} ${each.of}`,
       met: each.met,
-      note: each.median === null ? "not measured" : `${figure(each.median)} ${each.of}`,
+      note: each.median === null ? "not measured" : `${number(each.median)} ${each.of}`,
     })),
     confidence: [
-      { tone: "plain", text: `Each experiment ran ${count(found.repeat, "time")} for ${figure(found.seconds)} s; predictions were written down before.` },
+      { tone: "plain", text: `Each experiment ran ${count(found.repeat, "time")} for ${number(found.seconds)} s; predictions were written down before.` },
       ...(flagged.length ? [{ tone: "warn" as const, text: `Disturbed: ${list(flagged.map((each) => each.experiment))}.` }] : []),
       ...(altered.length ? [{ tone: "bad" as const, text: `The prediction was changed after it was made: ${list(altered.map((each) => each.experiment))}.` }] : []),
       ...(found.machine.processor.virtual ? [{ tone: "note" as const, text: "The machine is itself virtual: its CPUs are shared with others." }] : []),
@@ -157,8 +158,8 @@ function view(page: PageDocument): View {
     cards: [
       ...judged.map((each) => ({
         name: each.name,
-        value: each.median === null ? "not measured" : `${figure(each.median)} ${each.of}`,
-        remark: each.most === null ? "" : `promised ${figure(each.most)}`,
+        value: each.median === null ? "not measured" : `${number(each.median)} ${each.of}`,
+        remark: each.most === null ? "" : `promised ${number(each.most)}`,
         tone: each.met === false ? ("bad" as const) : each.met ? ("good" as const) : ("plain" as const),
       })),
       { name: "CPU", value: found.machine.processor.model, remark: `Linux ${found.machine.kernel.release}` },

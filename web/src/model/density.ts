@@ -3,7 +3,8 @@
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
 import type { Badge, Chart, Column, LineChart, Row as Cells, Series, Tone, View } from "./view";
-import { count, figure, list, slug, spread } from "./words";
+import { number } from "./numbers";
+import { count, list, slug, spread } from "./words";
 
 interface Figure {
   mean: number | null;
@@ -124,7 +125,7 @@ function confidence(found: Density, at: Point | undefined): View["confidence"] {
     told.push({ tone: "note", text: `Not steady, overloaded or too short: the runs with ${list(unsteady)} VMs.` });
   if (!answer.monotone)
     told.push({ tone: "warn", text: `The curve is not monotone: ${list(answer.exceptions.map(String))} do not follow it.` });
-  if (at) told.push({ tone: "plain", text: `${count(at.replications, "run")} of ${figure(found.duration_s)} s at that count, seed ${found.seed}.` });
+  if (at) told.push({ tone: "plain", text: `${count(at.replications, "run")} of ${number(found.duration_s)} s at that count, seed ${found.seed}.` });
   return told;
 }
 
@@ -146,7 +147,7 @@ function objectiveChart(found: Density, objective: Objective, measured: readonly
     type: "lines",
     id: `objective-${slug(objective.metric)}`,
     title: list(same.map((each) => each.text)),
-    text: `The band is the 95 % interval.${cut ? ` The curve goes on to ${figure(highest)} ${objective.unit}.` : ""}`,
+    text: `The band is the 95 % interval.${cut ? ` The curve goes on to ${number(highest)} ${objective.unit}.` : ""}`,
     alternative: `${objective.metric}: ${list([...said(at, value), ...said(next, beyond)]) || "nothing measured"}.`,
     x: { name: "VMs", from: 0 },
     y: { name: objective.metric, ...(objective.unit ? { unit: objective.unit } : {}), from: 0, ...(cut ? { to: top } : {}) },
@@ -169,7 +170,7 @@ function objectiveChart(found: Density, objective: Objective, measured: readonly
             },
           ]
         : [],
-    limits: same.map((each) => ({ name: `limit ${figure(each.limit)} ${each.unit}`.trim(), value: each.limit, tone: "bad" as Tone })),
+    limits: same.map((each) => ({ name: `limit ${number(each.limit)} ${each.unit}`.trim(), value: each.limit, tone: "bad" as Tone })),
   };
 }
 
@@ -185,7 +186,7 @@ function lines(
     dash: colour ? "dashed" : "solid",
   }));
   const at = measured.findIndex((point) => point.count === found.answer.count);
-  const told = series.map((each) => `${each.name} ${figure(each.values[at < 0 ? 0 : at] ?? 0)} ${chart.unit}`);
+  const told = series.map((each) => `${each.name} ${number(each.values[at < 0 ? 0 : at] ?? 0)} ${chart.unit}`);
   return {
     type: "lines",
     id: chart.id,
@@ -235,7 +236,7 @@ function charts(found: Density): Chart[] {
 
 function columns(found: Density): Column[] {
   const objectives = [...new Map(found.slo.map((each) => [each.metric, each])).values()];
-  const number = (key: string, name: string, unit = "", secondary = false): Column => ({
+  const column = (key: string, name: string, unit = "", secondary = false): Column => ({
     key,
     name,
     kind: "number",
@@ -243,18 +244,18 @@ function columns(found: Density): Column[] {
     ...(secondary ? { secondary } : {}),
   });
   return [
-    number("count", "VMs"),
+    column("count", "VMs"),
     { key: "verdict", name: "objectives", kind: "badge" },
-    ...objectives.map((each) => number(each.metric, each.metric, each.unit)),
-    number("throughput", "throughput", "1/s"),
-    number("ready", "ready", "%"),
-    number("ready_sum", "ready sum", "%", true),
-    number("usage", "host usage", "%"),
-    number("memory", "host memory", "%"),
+    ...objectives.map((each) => column(each.metric, each.metric, each.unit)),
+    column("throughput", "throughput", "1/s"),
+    column("ready", "ready", "%"),
+    column("ready_sum", "ready sum", "%", true),
+    column("usage", "host usage", "%"),
+    column("memory", "host memory", "%"),
     ...(found.points.some((point) => point.bottleneck)
       ? [{ key: "station", name: "busiest station", kind: "words", secondary: true } as Column]
       : []),
-    number("runs", "runs", "", true),
+    column("runs", "runs", "", true),
     { key: "note", name: "", kind: "words" },
   ];
 }
@@ -279,7 +280,7 @@ function cells(found: Density, point: Point): Cells {
     ready_sum: point.ready_sum_pct,
     usage: point.host_usage_pct,
     memory: { value: point.host_memory_pct, tone: (point.host_memory_pct ?? 0) > 100 ? "warn" : "plain" },
-    station: point.bottleneck ? `${point.bottleneck.station} ${figure(point.bottleneck.utilization_pct)} %` : "",
+    station: point.bottleneck ? `${point.bottleneck.station} ${number(point.bottleneck.utilization_pct)} %` : "",
     runs: point.replications,
     note: notes.join("; "),
   };
@@ -301,7 +302,7 @@ function view(page: PageDocument): View {
       text: answer.text,
       more: [
         ...(full
-          ? [`The fullest host would have ${figure(at!.host_memory_pct!)} % of its memory configured: without overcommitment these VMs cannot be powered on.`]
+          ? [`The fullest host would have ${number(at!.host_memory_pct!)} % of its memory configured: without overcommitment these VMs cannot be powered on.`]
           : []),
         ...answer.notes,
       ],
@@ -322,9 +323,9 @@ function view(page: PageDocument): View {
       },
       ...(answer.at_max ? [] : [{ name: "Missed first", value: answer.limiting ?? "no room", remark: answer.limited_by ? `limited by ${answer.limited_by}` : "" }]),
       ...step.map(([name, each]) => ({
-        name: "One more VM",
+        name: `One more VM: ${name}`,
         value: `${each.mean! > 0 ? "+" : ""}${spread(each.mean, each.ci95, found.slo.find((one) => one.metric === name)?.unit)}`,
-        remark: `in ${name}, with the same random numbers`,
+        remark: "with the same random numbers",
       })),
     ],
     sections: [

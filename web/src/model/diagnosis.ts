@@ -3,7 +3,8 @@
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
 import type { Badge, Block, Column, LineChart, Row as Cells, Section, Tone, View } from "./view";
-import { amount, byName, count, figure, slug, some } from "./words";
+import { number } from "./numbers";
+import { amount, byName, count, slug, some } from "./words";
 
 type Severity = "critical" | "warning" | "info";
 
@@ -147,7 +148,7 @@ function chart(series: Series, id: string): LineChart {
     title: what!,
     alternative:
       `Up to ${amount(highest, series.unit)}` +
-      (limits.length ? `; ${limits.map((each) => `${each.name} ${band!.direction} ${figure(each.value)} ${unit}`.trim()).join(", ")}.` : "."),
+      (limits.length ? `; ${limits.map((each) => `${each.name} ${band!.direction} ${number(each.value)} ${unit}`.trim()).join(", ")}.` : "."),
     x: { name, ...(clock ? { unit: clock } : {}) },
     y: { name: what!, ...(unit ? { unit } : {}), from: 0, to: top || 1 },
     places,

@@ -3,7 +3,8 @@
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
 import type { Column, LineChart, Marks, Row as Cells, ScatterChart, View } from "./view";
-import { count, duration, figure, size } from "./words";
+import { number } from "./numbers";
+import { count, duration, size } from "./words";
 
 interface Loss {
   annual_loss: number;
@@ -88,7 +89,7 @@ function costChart(found: Durability): ScatterChart {
         x: raw(each),
         y: each.markov.pool_annual_loss,
         colour: colour.get(each.scheme)!,
-        text: `${each.scheme}: ${figure(raw(each))} GB raw per 100 GB, annual loss ${figure(each.markov.pool_annual_loss)}`,
+        text: `${each.scheme}: ${number(raw(each))} GB raw per 100 GB, annual loss ${number(each.markov.pool_annual_loss)}`,
       })),
   });
   const best = [...found.schemes].sort((one, other) => raw(one) - raw(other))[0]!;
@@ -98,7 +99,7 @@ function costChart(found: Durability): ScatterChart {
     id: "cost",
     title: "What durability costs",
     text: `By the Markov model, for ${ofPool(found)}. Down and left is better.`,
-    alternative: `Cheapest: ${best.scheme} with ${figure(raw(best))} GB raw per 100 GB. Safest: ${safest.scheme}, annual loss ${figure(pool(safest))}.`,
+    alternative: `Cheapest: ${best.scheme} with ${number(raw(best))} GB raw per 100 GB. Safest: ${safest.scheme}, annual loss ${number(pool(safest))}.`,
     x: { name: "raw GB per 100 GB usable", from: 90 },
     y: { name: "annual loss", scale: "log" },
     marks: [marks("copies", "diamond", true), marks("erasure codes", "circle", false)].filter((each) => each.points.length),
@@ -115,7 +116,7 @@ function lossChart(found: Durability, curves: Record<string, LossAt[]>): LineCha
     text: `By the Markov model, for ${ofPool(found)}. Dashed: copies. The line across: the repair time of this page.`,
     alternative: `The faster a lost part is there again, the less is lost: ${Object.entries(curves)
       .slice(0, 3)
-      .map(([name, points]) => `${name} from ${figure(points[0]?.markov ?? 0)} to ${figure(points[points.length - 1]?.markov ?? 0)}`)
+      .map(([name, points]) => `${name} from ${number(points[0]?.markov ?? 0)} to ${number(points[points.length - 1]?.markov ?? 0)}`)
       .join(", ")}.`,
     x: { name: "repair time", unit: "days", scale: "log" },
     y: { name: "annual loss", scale: "log" },
@@ -134,7 +135,7 @@ function lossChart(found: Durability, curves: Record<string, LossAt[]>): LineCha
 }
 
 function columns(found: Durability): Column[] {
-  const number = (key: string, name: string, unit = "", text = "", secondary = false): Column => ({
+  const column = (key: string, name: string, unit = "", text = "", secondary = false): Column => ({
     key,
     name,
     kind: "number",
@@ -144,17 +145,17 @@ function columns(found: Durability): Column[] {
   });
   return [
     { key: "scheme", name: "scheme", kind: "words" },
-    found.usable_bytes === null ? number("raw", "raw per 100 GB", "GB") : number("raw", "raw"),
-    number("survives", "survives", "", "Lost parts of a group that data outlive."),
-    number("overwrite", "small overwrite", "", "Disk reads + writes, of an erasure code by parity delta."),
-    number("degraded", "degraded read", "", "Disk reads while a part is missing.", true),
-    number("backblaze", "loss/year, Backblaze", "", "Of one group: more failures within a repair than the scheme survives."),
-    number("backblaze_nines", "nines, Backblaze"),
-    number("markov", "loss/year, Markov", "", "Of one group: failures and repairs as a birth-death chain."),
-    number("markov_nines", "nines, Markov"),
-    number("mttdl", "MTTDL", "years", "Mean time to data loss of one group; far beyond the age of any disk it is a rate.", true),
-    ...(found.groups > 1 ? [number("pool_backblaze", "any group, Backblaze"), number("pool_markov", "any group, Markov")] : []),
-    ...(found.usable_bytes === null ? [] : [number("lost", "bytes lost/year, Markov", "", "", true)]),
+    found.usable_bytes === null ? column("raw", "raw per 100 GB", "GB") : column("raw", "raw"),
+    column("survives", "survives", "", "Lost parts of a group that data outlive."),
+    column("overwrite", "small overwrite", "", "Disk reads + writes, of an erasure code by parity delta."),
+    column("degraded", "degraded read", "", "Disk reads while a part is missing.", true),
+    column("backblaze", "loss/year, Backblaze", "", "Of one group: more failures within a repair than the scheme survives."),
+    column("backblaze_nines", "nines, Backblaze"),
+    column("markov", "loss/year, Markov", "", "Of one group: failures and repairs as a birth-death chain."),
+    column("markov_nines", "nines, Markov"),
+    column("mttdl", "MTTDL", "years", "Mean time to data loss of one group; far beyond the age of any disk it is a rate.", true),
+    ...(found.groups > 1 ? [column("pool_backblaze", "any group, Backblaze"), column("pool_markov", "any group, Markov")] : []),
+    ...(found.usable_bytes === null ? [] : [column("lost", "bytes lost/year, Markov", "", "", true)]),
   ];
 }
 
@@ -184,7 +185,7 @@ function answer(found: Durability): View["answer"] {
   if (only && (twin || found.schemes.length === 1))
     return {
       tone: nines(pool(only)) > MOST_NINES ? "warn" : "plain",
-      text: `${twin ? `Pool ${twin.pool} (${only.scheme})` : only.scheme}: within a year data are lost with a probability of ${figure(pool(only))}, ${shown(pool(only))} nines, for ${figure(raw(only))} GB raw per 100 GB.`,
+      text: `${twin ? `Pool ${twin.pool} (${only.scheme})` : only.scheme}: within a year data are lost with a probability of ${number(pool(only))}, ${shown(pool(only))} nines, for ${number(raw(only))} GB raw per 100 GB.`,
       more: [
         `A lost part is there again after ${duration(found.repair.seconds)}${twin?.is_measured ? `, as the twin measured when ${twin.failed} failed` : ""}.`,
         ...(nines(pool(only)) > MOST_NINES
@@ -198,10 +199,10 @@ function answer(found: Durability): View["answer"] {
   return {
     tone: "plain",
     text: top
-      ? `For ${top[0]} nines a year ${top[1]!.scheme} needs the least capacity: ${figure(raw(top[1]!))} GB raw per 100 GB, of ${count(found.schemes.length, "scheme")}.`
+      ? `For ${top[0]} nines a year ${top[1]!.scheme} needs the least capacity: ${number(raw(top[1]!))} GB raw per 100 GB, of ${count(found.schemes.length, "scheme")}.`
       : `None of ${count(found.schemes.length, "scheme")} reaches ${LEVELS[0]} nines.`,
     more: [
-      ...told.slice(0, -1).map(([level, scheme]) => `For ${level} nines: ${scheme!.scheme}, ${figure(raw(scheme!))} GB raw per 100 GB.`),
+      ...told.slice(0, -1).map(([level, scheme]) => `For ${level} nines: ${scheme!.scheme}, ${number(raw(scheme!))} GB raw per 100 GB.`),
       ...levels.filter(([, scheme]) => !scheme).map(([level]) => `No scheme here has ${level} nines.`),
       `Nines are those of one minus the probability that ${ofPool(found)} loses data within a year, by the more pessimistic model.`,
     ],
@@ -221,16 +222,16 @@ function view(page: PageDocument): View {
         tone: twin && !twin.is_measured ? "warn" : "plain",
         text: twin
           ? `Repair time of a failed disk: ${repair.source}.${twin.is_measured ? "" : " It was not seen to its end."}`
-          : `Repair time and failure rate are assumptions: ${duration(repair.seconds)} and ${figure(100 * found.annual_failure_rate)} % of the disks a year.`,
+          : `Repair time and failure rate are assumptions: ${duration(repair.seconds)} and ${number(100 * found.annual_failure_rate)} % of the disks a year.`,
       },
       { tone: "note", text: "Failures are taken as independent: a bad batch, a fire or an operator's mistake is not in these figures." },
     ],
     cards: [
-      { name: "Disks that fail in a year", value: `${figure(100 * found.annual_failure_rate)} %` },
+      { name: "Disks that fail in a year", value: `${number(100 * found.annual_failure_rate)} %` },
       { name: "Repair", value: duration(repair.seconds), remark: repair.serial ? "one lost part after the other" : "lost parts in parallel" },
       { name: "Groups", value: found.groups.toLocaleString("en-US"), remark: "of copies or fragments" },
       ...(found.usable_bytes === null ? [] : [{ name: "Usable", value: size(found.usable_bytes), remark: "the user's data" }]),
-      ...(twin ? [{ name: "Rebuilt", value: `${figure(twin.rebuilt_gib)} GiB`, remark: `at ${figure(twin.rebuild_mb_per_s)} MB/s, mean of ${count(twin.replications, "run")}` }] : []),
+      ...(twin ? [{ name: "Rebuilt", value: `${number(twin.rebuilt_gib)} GiB`, remark: `at ${number(twin.rebuild_mb_per_s)} MB/s, mean of ${count(twin.replications, "run")}` }] : []),
     ],
     sections: [
       {

@@ -3,7 +3,8 @@
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
 import type { BarChart, Chart, Column, LineChart, Row as Cells, View } from "./view";
-import { MEASURED, TWIN, count, figure, list } from "./words";
+import { number } from "./numbers";
+import { MEASURED, TWIN, count, list } from "./words";
 
 type Figures = Record<string, number>;
 
@@ -66,7 +67,7 @@ function shares(found: Guests): BarChart {
     title: "What the host gave",
     text: "Time that the vCPUs ran, and that they could run and had no host CPU.",
     alternative: first
-      ? `${first.name} ran ${figure(first.host["run_pct"]!)} % and waited ${figure(first.host["wait_pct"]!)} % of the time; the twin said ${figure(first.twin["run_pct"]!)} and ${figure(first.twin["wait_pct"]!)} %.`
+      ? `${first.name} ran ${number(first.host["run_pct"]!)} % and waited ${number(first.host["wait_pct"]!)} % of the time; the twin said ${number(first.twin["run_pct"]!)} and ${number(first.twin["wait_pct"]!)} %.`
       : "No guests.",
     categories: sides.map((each) => each.name),
     value: { name: "time", unit: "%", from: 0, to: 100 },
@@ -86,7 +87,7 @@ function beside(found: Guests, id: string, title: string, text: string, key: str
     id,
     title,
     text,
-    alternative: first ? `${first.name}: ${figure(first.guest[key]!)} ${unit} measured, ${figure(first.twin[key]!)} ${unit} in the twin.` : "No guests.",
+    alternative: first ? `${first.name}: ${number(first.guest[key]!)} ${unit} measured, ${number(first.twin[key]!)} ${unit} in the twin.` : "No guests.",
     categories: found.guests.map((each) => each.name),
     value: { name: title, unit, from: 0, ...(unit === "%" ? { to: 100 } : {}) },
     series: [
@@ -104,7 +105,7 @@ function overTime(each: Guest): LineChart {
     id: `time-${each.name}`,
     title: `${each.name} over time`,
     text: "What the guest says of its CPU, and what the host gave its vCPUs.",
-    alternative: `The guest sees itself up to ${figure(most)} % busy; on average the host ran it ${figure(each.host["run_pct"]!)} % of the time.`,
+    alternative: `The guest sees itself up to ${number(most)} % busy; on average the host ran it ${number(each.host["run_pct"]!)} % of the time.`,
     x: { name: "time", unit: "s", from: 0 },
     y: { name: "time", unit: "%", from: 0, to: 100 },
     places: each.series.map((point) => point.time_s),
@@ -136,7 +137,7 @@ function view(page: PageDocument): View {
   const found = page.document as Guests;
   const { host, plan, measurement: measured } = found;
   const differ = found.guests.filter((each) => each.differ);
-  const errors = ERRORS.map((each) => `${each.name} ${figure(found.errors[each.key]!)} ${each.unit}`);
+  const errors = ERRORS.map((each) => `${each.name} ${number(found.errors[each.key]!)} ${each.unit}`);
   const charts: Chart[] = found.guests.length
     ? [
         shares(found),
@@ -157,14 +158,14 @@ function view(page: PageDocument): View {
       ...(measured.disturbed
         ? [{ tone: "bad" as const, text: "Disturbed: other work or another hypervisor took CPU time during the measurement; measure again when idle." }]
         : [{ tone: "good" as const, text: "Other work took no CPU time that would matter." }]),
-      { tone: "plain", text: `Steal ${figure(measured.steal_pct)} %, other work ${figure(measured.foreign_pct)} % of the host CPUs, load ${figure(measured.load1)}, measured for ${figure(measured.seconds)} s.` },
+      { tone: "plain", text: `Steal ${number(measured.steal_pct)} %, other work ${number(measured.foreign_pct)} % of the host CPUs, load ${number(measured.load1)}, measured for ${number(measured.seconds)} s.` },
       ...(found.accelerator_note ? [{ tone: "note" as const, text: found.accelerator_note }] : []),
     ],
     cards: [
       { name: "Guests", value: `${plan.guests}`, remark: `of ${count(plan.vcpus, "vCPU")} on CPU ${host.cpus}` },
       { name: "Tell another story", value: `${differ.length}`, remark: "guests that see themselves busier than the host does", tone: differ.length ? "warn" : "plain" },
       { name: "Run by", value: found.accelerator.toUpperCase(), remark: ACCELERATORS[found.accelerator] ?? "" },
-      { name: "Load", value: count(plan.sessions * plan.vcpus, "session"), remark: `a guest, bursts of ${figure(found.calibration.burst_ms)} ms, think time ${figure(found.calibration.think_ms)} ms` },
+      { name: "Load", value: count(plan.sessions * plan.vcpus, "session"), remark: `a guest, bursts of ${number(found.calibration.burst_ms)} ms, think time ${number(found.calibration.think_ms)} ms` },
       { name: "Host", value: host.cpu, remark: `${host.logical_cpus} logical CPUs, Linux ${host.kernel}` },
     ],
     sections: [

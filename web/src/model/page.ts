@@ -5,9 +5,11 @@ export interface PageDocument {
   page: 1;
   /** Which kind of result `document` is: a key of `KINDS`. */
   kind: string;
+  /** Of the scenario, the study, the question; also the title of the browser's tab. */
+  title: string;
   /** What `--format json` prints for this kind. */
   document: unknown;
-  /** What only the page shows, by kind: drawings, published figures beside a sweep, a title. */
+  /** What only the page shows, by kind: drawings, published figures beside a sweep. */
   beside: Record<string, unknown>;
   /** Sentences that a terminal shows under the table of this result. */
   notes: string[];

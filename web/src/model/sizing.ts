@@ -3,7 +3,8 @@
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
 import type { Badge, Column, Row as Cells, Section, View } from "./view";
-import { amount, count, figure, list } from "./words";
+import { number } from "./numbers";
+import { amount, count, list } from "./words";
 
 interface Warning {
   code: string;
@@ -124,7 +125,7 @@ function size(page: PageDocument): View {
   const [best] = candidates;
   const wanted = [
     ...(asked.vcpus === null ? [] : [count(asked.vcpus, "vCPU")]),
-    ...(asked.demand_cores === null ? [] : [`${figure(asked.demand_cores)} cores at the peak`]),
+    ...(asked.demand_cores === null ? [] : [`${number(asked.demand_cores)} cores at the peak`]),
     amount(asked.memory_bytes, "B"),
   ];
   const given = [count(advice.vcpus, "vCPU")];
@@ -138,13 +139,13 @@ function size(page: PageDocument): View {
     promises: [
       { text: `Asked for: ${list(wanted)}`, met: asked.vcpus === null || advice.vcpus === asked.vcpus, note: `advised: ${list(given)}` },
       { text: "Fits one NUMA node", met: advice.fits_node ? true : null, note: advice.fits_node ? "" : `takes ${count(advice.vpds.length, "node")}` },
-      { text: "All memory is local", met: (best?.local_memory_pct ?? 0) >= 100, note: `${figure(best?.local_memory_pct ?? 0)} %` },
+      { text: "All memory is local", met: (best?.local_memory_pct ?? 0) >= 100, note: `${number(best?.local_memory_pct ?? 0)} %` },
     ],
     confidence: [{ tone: "plain", text: `By the rules of ${host.hypervisor}; nothing is simulated, and the VM is taken to be alone on its host.` }],
     cards: [
       { name: "vCPUs", value: `${advice.vcpus}`, remark: `${count(advice.sockets, "socket")} of ${count(advice.cores_per_socket, "core")}` },
       { name: "Virtual nodes", value: `${advice.vpds.length}`, remark: `of ${numbers(advice.vpds)} vCPUs` },
-      { name: "Local memory", value: `${figure(best?.local_memory_pct ?? 0)} %` },
+      { name: "Local memory", value: `${number(best?.local_memory_pct ?? 0)} %` },
       ...hostCards(host, host.hypervisor),
     ],
     sections: [
@@ -189,7 +190,7 @@ function layout(page: PageDocument): View {
     title: `NUMA of ${count(found.vcpus, "vCPU")} on ${found.hypervisor}`,
     answer: {
       tone: warnings.length || found.collapsed ? "warn" : "good",
-      text: `The guest sees ${vpds.length === 1 ? "one node" : `${vpds.length} nodes of ${numbers(vpds)} vCPUs`}; ${figure(local)} % of its memory is local${warnings.length ? `, and ${count(warnings.length, "thing")} ${warnings.length === 1 ? "is" : "are"} wrong` : ""}.`,
+      text: `The guest sees ${vpds.length === 1 ? "one node" : `${vpds.length} nodes of ${numbers(vpds)} vCPUs`}; ${number(local)} % of its memory is local${warnings.length ? `, and ${count(warnings.length, "thing")} ${warnings.length === 1 ? "is" : "are"} wrong` : ""}.`,
       more: [...warnings.map((each) => each.text), `Advice: ${advice.text}`],
     },
     promises: [
@@ -199,7 +200,7 @@ function layout(page: PageDocument): View {
     confidence: [{ tone: "plain", text: `By the rules of ${found.hypervisor}; nothing is simulated, and the VM is taken to be alone on its host.` }],
     cards: [
       { name: "Virtual nodes", value: `${vpds.length}`, remark: `of ${numbers(vpds)} vCPUs` },
-      { name: "Local memory", value: `${figure(local)} %` },
+      { name: "Local memory", value: `${number(local)} %` },
       { name: "Advised", value: `${advice.sockets} × ${advice.cores_per_socket}`, remark: `${count(advice.vcpus, "vCPU")} in ${count(advice.vpds.length, "virtual node")}` },
       ...hostCards(found.host_topology, found.hypervisor),
     ],

@@ -3,7 +3,8 @@
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
 import type { Badge, Block, Chart, Column, Marks, RangeChart, Row as Cells, Section, Table, Tone, View } from "./view";
-import { change, count, figure, list, median, slug, some } from "./words";
+import { number } from "./numbers";
+import { change, count, list, median, slug, some } from "./words";
 
 /** See `Row` of documents/validation.py. */
 export interface Row {
@@ -54,7 +55,7 @@ const verdict = (row: Row): Badge => VERDICTS[row.pass === null ? 2 : row.pass ?
 export function twin(row: Row): string {
   const likely = row.likelihood_pct ?? 100;
   return (
-    figure(row.twin) + (row.unit === "ratio" ? "" : ` ${row.unit}`) + (likely < 100 ? ` (${figure(likely)} % of runs)` : "")
+    number(row.twin) + (row.unit === "ratio" ? "" : ` ${row.unit}`) + (likely < 100 ? ` (${number(likely)} % of runs)` : "")
   );
 }
 
@@ -81,8 +82,8 @@ function errors(rows: readonly Row[]): string | null {
   const middle = median(judged.map((row) => Math.abs(row.error_pct!)));
   if (middle === null) return null;
   const worst = judged.reduce((one, other) => (Math.abs(other.error_pct!) > Math.abs(one.error_pct!) ? other : one));
-  const largest = worst.error ? `, largest ${figure(Math.abs(worst.error_pct!))} % (${worst.case}, ${worst.metric})` : "";
-  return `${count(judged.length, "predicted figure")}: median error ${figure(middle)} %${largest}.`;
+  const largest = worst.error ? `, largest ${number(Math.abs(worst.error_pct!))} % (${worst.case}, ${worst.metric})` : "";
+  return `${count(judged.length, "predicted figure")}: median error ${number(middle)} %${largest}.`;
 }
 
 const tally = (rows: readonly Row[]) => ({
@@ -313,7 +314,7 @@ function view(page: PageDocument): View {
       { name: "Within tolerance", value: `${within}`, tone: "good" },
       { name: "Outside", value: `${outside}`, tone: outside ? "bad" : "plain" },
       { name: "Not judged", value: `${open}`, remark: open ? "each with the reason in its note" : "", tone: open ? "warn" : "plain" },
-      { name: "Median error", value: predicted.length ? `${figure(median(predicted.map((row) => Math.abs(row.error_pct ?? 0)))!)} %` : "none", remark: "of the predicted figures" },
+      { name: "Median error", value: predicted.length ? `${number(median(predicted.map((row) => Math.abs(row.error_pct ?? 0)))!)} %` : "none", remark: "of the predicted figures" },
     ],
     sections: judged(rows, studies),
     remarks: [

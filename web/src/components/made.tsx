@@ -1,0 +1,79 @@
+/** The end of a page: how it was made, and all that it takes to make it again. */
+
+import type { PageDocument } from "../model/page";
+import { download, fileName } from "./hooks";
+import { Copy } from "./small";
+
+/** An argument as a shell takes it. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
+}
+
+export function Made({ page, remarks }: { page: PageDocument; remarks: readonly string[] }) {
+  const { made } = page;
+  const command = made.command.length ? ["hypertwin", ...made.command].map(quoted).join(" ") : "";
+  const said = [...new Set([...remarks, ...page.notes])];
+  return (
+    <section class="made" id="made" aria-labelledby="made-heading">
+      <h2 id="made-heading">How this page was made</h2>
+      <dl class="facts">
+        <Fact name="date">{made.date.replace("T", " ").replace("Z", " UTC")}</Fact>
+        <Fact name="hypertwin">{made.version}</Fact>
+        {made.seed !== null && <Fact name="seed">{made.seed}</Fact>}
+        {command && (
+          <Fact name="command">
+            <code class="command">{command}</code> <Copy text={command} what="the command" />
+          </Fact>
+        )}
+        {made.calibrated.length > 0 && <Fact name="calibrated on">{made.calibrated.join(" ")}</Fact>}
+      </dl>
+      {made.files.length > 0 && (
+        <>
+          <h3>Files it was made from</h3>
+          <ul class="files">
+            {made.files.map((file) => (
+              <li key={file.name}>
+                <code>{file.name}</code>
+                {file.text !== null && (
+                  <button type="button" class="small" onClick={() => download(baseName(file.name), file.text ?? "")} aria-label={`Download ${file.name}`}>
+                    download
+                  </button>
+                )}
+                <span class="hash">SHA-256 {file.sha256}</span>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {said.length > 0 && (
+        <>
+          <h3>Remarks, and what is not modelled</h3>
+          <ul class="remarks">
+            {said.map((remark) => (
+              <li key={remark}>{remark}</li>
+            ))}
+          </ul>
+        </>
+      )}
+      <p>
+        <button type="button" onClick={() => download(fileName(page.title || page.kind, "json"), JSON.stringify(page.document, null, 2), "application/json")}>
+          Download the result as JSON
+        </button>{" "}
+        <span class="hint">Figures are rounded to six significant digits.</span>
+      </p>
+    </section>
+  );
+}
+
+function baseName(path: string): string {
+  return path.split(/[\\/]/).at(-1) || "file";
+}
+
+function Fact({ name, children }: { name: string; children: preact.ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,160 @@
+/** A table that can be sorted, searched, filtered and downloaded, and that prints whole. */
+
+import { useContext, useMemo, useState } from "preact/hooks";
+import { found, shown, sorted, valuesOf } from "../lib/cells";
+import { tableCsv } from "../lib/csv";
+import { chunks } from "../lib/paper";
+import type { Column, Row, Table as TableData } from "../model/view";
+import { Look } from "../theme";
+import { download, fileName } from "./hooks";
+
+/** Rows drawn at first; more only when asked for, so that a table of hundreds opens at once. */
+const FIRST = 50;
+/** From this many rows on, a table has a field to search in. */
+const MANY = 12;
+
+type Order = { column: string; descending: boolean } | undefined;
+
+export function Table({ table }: { table: TableData }) {
+  const { printing } = useContext(Look);
+  const [order, setOrder] = useState<Order>(table.sorted);
+  const [search, setSearch] = useState("");
+  const [filters, setFilters] = useState<Record<string, string>>({});
+  const [all, setAll] = useState(false);
+  const [wide, setWide] = useState(false);
+  const kept = useMemo(() => found(table.rows, table.columns, search, filters), [table, search, filters]);
+  const rows = useMemo(() => (order ? sorted(kept, order.column, order.descending) : kept), [kept, order]);
+  const drawn = all || printing || rows.length <= FIRST + 10 ? rows : rows.slice(0, FIRST);
+  const secondary = table.columns.some((column) => column.secondary);
+  const heads = printing ? chunks(table) : [table.columns];
+  return (
+    <div class={`table ${wide ? "all-columns" : ""}`}>
+      <div class="bar">
+        <p class="caption" id={`${table.id}-caption`}>
+          {table.caption}
+          <span class="count" role="status">
+            {kept.length < table.rows.length ? `${kept.length} of ${table.rows.length} rows` : table.rows.length > MANY ? `${table.rows.length} rows` : ""}
+          </span>
+        </p>
+        <div class="tools">
+          {(table.filters ?? []).map((key) => (
+            <Filter key={key} table={table} column={key} value={filters[key] ?? ""} choose={(value) => setFilters({ ...filters, [key]: value })} />
+          ))}
+          {table.rows.length > MANY && (
+            <input type="search" placeholder="Search" aria-label={`Search in ${table.caption}`} value={search} onInput={(event) => setSearch(event.currentTarget.value)} />
+          )}
+          {secondary && (
+            <button type="button" class="small narrow-only" aria-pressed={wide} onClick={() => setWide(!wide)}>
+              all columns
+            </button>
+          )}
+          <button type="button" class="small" onClick={() => download(fileName(table.id, "csv"), tableCsv(table, rows), "text/csv")}>
+            CSV
+          </button>
+        </div>
+      </div>
+      {heads.map((columns, index) => (
+        <div class="scroll" key={index} role="region" aria-labelledby={`${table.id}-caption`} tabIndex={0}>
+          <table aria-labelledby={`${table.id}-caption`}>
+            <thead>
+              <tr>
+                {columns.map((column) => (
+                  <Head key={column.key} column={column} order={order} choose={setOrder} />
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {drawn.map((row, number) => (
+                <Line key={number} columns={columns} row={row} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      ))}
+      {rows.length === 0 && <p class="hint">No row {table.rows.length ? "matches." : "to show."}</p>}
+      {drawn.length < rows.length && (
+        <button type="button" class="more" onClick={() => setAll(true)}>
+          Show all {rows.length} rows
+        </button>
+      )}
+      {table.notes?.map((note) => <p class="hint" key={note}>{note}</p>)}
+      {printing && <Definitions columns={table.columns} />}
+    </div>
+  );
+}
+
+function Filter({ table, column, value, choose }: { table: TableData; column: string; value: string; choose: (value: string) => void }) {
+  const values = useMemo(() => valuesOf(table.rows, column), [table, column]);
+  const name = table.columns.find((each) => each.key === column)?.name ?? column;
+  if (values.length < 2) return null;
+  return (
+    <label class="filter">
+      <span>{name}</span>
+      <select value={value} onChange={(event) => choose(event.currentTarget.value)}>
+        <option value="">all</option>
+        {values.map((each) => (
+          <option key={each} value={each}>
+            {each}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function Head({ column, order, choose }: { column: Column; order: Order; choose: (order: Order) => void }) {
+  const current = order?.column === column.key;
+  const direction = current ? (order.descending ? "descending" : "ascending") : undefined;
+  // figures open with the largest, words with the first
+  const next = { column: column.key, descending: current ? !order.descending : column.kind === "number" };
+  return (
+    <th scope="col" class={classOf(column)} aria-sort={direction}>
+      <button type="button" title={column.text} onClick={() => choose(next)}>
+        <span>{column.name}</span>
+        {column.unit && <span class="unit">{column.unit}</span>}
+        <span class="arrow" aria-hidden="true">{direction ? (order?.descending ? "▼" : "▲") : ""}</span>
+      </button>
+    </th>
+  );
+}
+
+function Line({ columns, row }: { columns: readonly Column[]; row: Row }) {
+  return (
+    <tr>
+      {columns.map((column, index) => {
+        const cell = shown(row[column.key]);
+        const inside = cell.badge ? <span class={`badge ${cell.tone ?? "plain"}`}>{cell.text}</span> : cell.text;
+        const classes = `${classOf(column)} ${cell.tone && !cell.badge ? `tone ${cell.tone}` : ""}`;
+        return index === 0 ? (
+          <th key={column.key} scope="row" class={classes}>
+            {inside}
+          </th>
+        ) : (
+          <td key={column.key} class={classes}>
+            {inside}
+          </td>
+        );
+      })}
+    </tr>
+  );
+}
+
+function classOf(column: Column): string {
+  return `${column.kind === "number" ? "n" : ""} ${column.secondary ? "secondary" : ""}`.trim();
+}
+
+/** On paper nothing can be hovered over, so definitions are written out. */
+function Definitions({ columns }: { columns: readonly Column[] }) {
+  const defined = columns.filter((column) => column.text);
+  if (!defined.length) return null;
+  return (
+    <dl class="definitions">
+      {defined.map((column) => (
+        <div key={column.key}>
+          <dt>{column.name}</dt>
+          <dd>{column.text}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

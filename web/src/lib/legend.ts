@@ -1,0 +1,51 @@
+/** What a legend has to name: every series, and what marks, limits and moments stand for. */
+
+import type { Chart, Marks, Tone } from "../model/view";
+
+export interface Entry {
+  name: string;
+  /** How it is drawn. */
+  drawn: "line" | "bar" | "mark" | "limit" | "range" | "tone";
+  colour?: number;
+  dash?: "solid" | "dashed" | "dotted";
+  tone?: Tone;
+  symbol?: Marks["symbol"];
+  /** Can be hidden. */
+  toggles: boolean;
+}
+
+function limits(chart: { limits?: { name: string; tone: Tone }[] }): Entry[] {
+  return (chart.limits ?? []).map((limit) => ({ name: limit.name, drawn: "limit", tone: limit.tone, toggles: false }));
+}
+
+function marks(groups: readonly Marks[]): Entry[] {
+  return groups
+    .filter((group) => group.points.length)
+    .map((group) => {
+      const colours = new Set(group.points.map((point) => point.colour));
+      const own = colours.size === 1 ? { colour: group.points[0]!.colour } : {};
+      return { name: group.name, drawn: "mark", symbol: group.symbol, ...own, toggles: true };
+    });
+}
+
+export function entriesOf(chart: Chart): Entry[] {
+  switch (chart.type) {
+    case "lines":
+      return [
+        ...chart.series.map((series): Entry => ({ name: series.name, drawn: "line", colour: series.colour, ...(series.dash ? { dash: series.dash } : {}), toggles: chart.series.length > 1 })),
+        ...marks(chart.marks ?? []),
+        ...limits(chart),
+      ];
+    case "bars":
+      return [...chart.series.map((series): Entry => ({ name: series.name, drawn: "bar", colour: series.colour, toggles: chart.series.length > 1 })), ...limits(chart)];
+    case "scatter":
+      return marks(chart.marks);
+    case "ranges":
+      return [
+        { name: chart.legend.range, drawn: "range", toggles: false },
+        ...chart.legend.marks.map((mark): Entry => ({ name: mark.text, drawn: "tone", tone: mark.tone, toggles: false })),
+      ];
+    case "heat":
+      return [];
+  }
+}

@@ -1,0 +1,58 @@
+/** How figures are written, in tables, charts and sentences: digits by size, so that 0.36 ms is not 0. */
+
+const MINUS = "−";
+/** Below this a figure is written with an exponent. */
+const SMALL = 1e-4;
+
+/** Digits after the point that leave `significant` of them, none of them for what is large. */
+export function decimals(value: number, significant = 3): number {
+  const size = Math.abs(value);
+  if (size === 0 || !Number.isFinite(size)) return 0;
+  // rounding may carry: 9.996 has as many digits as 10
+  const exponent = Math.floor(Math.log10(Number(size.toPrecision(significant))));
+  return Math.max(0, significant - 1 - exponent);
+}
+
+/** A figure with so many digits after the point, thousands apart, and a real minus sign. */
+export function fixed(value: number, digits: number): string {
+  const text = Math.abs(value).toFixed(Math.min(digits, 20));
+  const [whole = "", part] = text.split(".");
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  const sign = value < 0 && /[1-9]/.test(text) ? MINUS : "";
+  return sign + grouped + (part === undefined ? "" : `.${part}`);
+}
+
+/** A figure for reading: whole numbers whole, others with so many significant digits; empty where there is none. */
+export function number(value: number | null | undefined, significant = 3): string {
+  if (value === null || value === undefined || Number.isNaN(value)) return "";
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : `${MINUS}∞`;
+  if (Number.isInteger(value) && Math.abs(value) < 1e15) return fixed(value, 0);
+  if (Math.abs(value) < SMALL || Math.abs(value) >= 1e15) return exponential(value, significant);
+  return fixed(value, decimals(value, significant));
+}
+
+function exponential(value: number, significant: number): string {
+  return value.toExponential(significant - 1).replace(/-/g, MINUS).replace("e+", "e");
+}
+
+/** A figure with its unit: `12.3 ms`, `45 %`. */
+export function withUnit(value: number | null | undefined, unit = "", significant = 3): string {
+  const text = number(value, significant);
+  return text && unit ? `${text} ${unit}` : text;
+}
+
+/** A figure with the half-width of its confidence interval, as many digits as the interval makes sense of. */
+export function withHalfWidth(value: number | null | undefined, halfWidth: number | null | undefined, significant = 3): string {
+  if (value === null || value === undefined || halfWidth === null || halfWidth === undefined) return number(value, significant);
+  if (Math.max(Math.abs(value), halfWidth) < SMALL) return `${number(value, significant)} ±${number(halfWidth, 2)}`;
+  const digits = Number.isInteger(value) && Number.isInteger(halfWidth) ? 0 : Math.max(decimals(value, significant), decimals(halfWidth, 1));
+  return `${fixed(value, Math.min(digits, 6))} ±${fixed(halfWidth, Math.min(digits, 6))}`;
+}
+
+/** A label of an axis, short: 1,200 but 12k and 1.5M. */
+export function short(value: number): string {
+  const size = Math.abs(value);
+  for (const [above, letter] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e4, "k"]] as const)
+    if (size >= above) return `${number(Number((value / (letter === "k" ? 1e3 : above)).toPrecision(4)), 4)}${letter}`;
+  return number(Number(value.toPrecision(6)), 6).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+}

@@ -1,0 +1,56 @@
+// Builds the page's script and style into the Python package. The files depend on the sources alone: not on the
+// machine, the path or the time. Their first line has the hash of the sources, so that a stale bundle is found where
+// there is no Node (scripts/check_page.py computes it in the same way).
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vite";
+
+const here = dirname(fileURLToPath(import.meta.url));
+
+function sources(): string[] {
+  const inside = readdirSync(join(here, "src"), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.includes(".test."))
+    .map((entry) => relative(here, join(entry.parentPath, entry.name)).split(sep).join("/"));
+  return [...inside, "package-lock.json", "package.json", "tsconfig.json", "vite.config.ts"].sort();
+}
+
+function hashOfSources(): string {
+  const all = createHash("sha256");
+  for (const path of sources()) {
+    const one = createHash("sha256").update(readFileSync(join(here, path))).digest("hex");
+    all.update(`${one}  ${path}\n`);
+  }
+  return all.digest("hex");
+}
+
+export default defineConfig({
+  root: here,
+  base: "",
+  logLevel: "warn",
+  define: { "process.env.NODE_ENV": '"production"' },
+  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  build: {
+    target: "es2022",
+    outDir: join(here, "../python/hypertwin/report"),
+    emptyOutDir: false,
+    copyPublicDir: false,
+    cssCodeSplit: false,
+    lib: { entry: join(here, "src/main.tsx"), formats: ["iife"], name: "hypertwin", fileName: () => "page.js", cssFileName: "page" },
+  },
+  plugins: [
+    {
+      name: "hash of the sources",
+      enforce: "post",
+      generateBundle: {
+        order: "post",
+        handler(_options, bundle) {
+          for (const file of Object.values(bundle))
+            if (file.type === "chunk") file.code = `/* built by \`make page\` from web/, sources ${hashOfSources()} */\n${file.code}`;
+        },
+      },
+    },
+  ],
+  test: { include: ["src/**/*.test.ts"], environment: "node" },
+} as Parameters<typeof defineConfig>[0]);
