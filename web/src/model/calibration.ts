@@ -139,7 +139,6 @@ function fitChart(found: Calibration, metric: MetricErrors): ScatterChart {
     type: "scatter",
     id: `fit-${slug(metric.metric)}`,
     title: metric.metric,
-    text,
     alternative: text,
     x: axis("measured"),
     y: axis("twin"),

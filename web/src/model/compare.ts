@@ -193,19 +193,14 @@ function view(page: PageDocument): View {
       text: typeof summary === "string" ? summary : `${changes.length} of ${count(total, "figure")} differ.`,
       more: changes.slice(0, NAMED).map(told),
     },
-    promises: [
-      {
-        text: "Nothing was set differently",
-        met: !found.settings.length && !found.scenario_diff,
-        note: found.settings.length ? some(found.settings.map((each) => each.what)) : found.scenario_diff ? "the scenarios differ" : "",
-      },
-      {
-        text: "Both have the same things and figures",
-        met: !found.missing.length,
-        note: list(["a", "b"].filter((side) => only(side).length).map((side) => `${only(side).length} only in ${side.toUpperCase()}`)),
-      },
-    ],
+    promises: [],
     confidence: [
+      found.settings.length || found.scenario_diff
+        ? { tone: "note", text: `Set differently: ${some(found.settings.map((each) => each.what), 6) || "lines of the scenario"}.` }
+        : { tone: "good", text: "Nothing was set differently." },
+      ...["a", "b"]
+        .filter((side) => only(side).length)
+        .map((side) => ({ tone: "warn" as const, text: `Only in ${side.toUpperCase()}: ${some(only(side).map(where), 6)}.` })),
       judged.length
         ? {
             tone: "plain",

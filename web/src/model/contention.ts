@@ -97,7 +97,7 @@ const COLUMNS: Column[] = [
     { key: `${each.key}.predicted`, name: "predicted", unit: each.unit, kind: "number" },
     { key: each.error, name: "off by", unit: each.of, kind: "number" },
   ]),
-  { key: "state", name: "", kind: "badge" },
+  { key: "state", name: "state", kind: "badge" },
   { key: "runs", name: "runs", kind: "words", secondary: true, text: "Counted of made." },
   { key: "steal", name: "steal", unit: "%", kind: "number", secondary: true, text: "CPU time of other guests in the worst run." },
   { key: "foreign", name: "others", unit: "%", kind: "number", secondary: true, text: "CPU time of other processes in the worst run." },

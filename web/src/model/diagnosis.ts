@@ -246,7 +246,7 @@ function glance(groups: readonly Group[]): Cells[] {
 }
 
 const GLANCE: Column[] = [
-  { key: "severity", name: "", kind: "badge" },
+  { key: "severity", name: "severity", kind: "badge" },
   { key: "code", name: "finding", kind: "words" },
   { key: "of", name: "of", kind: "words" },
   { key: "worst", name: "worst", kind: "words" },
@@ -256,7 +256,7 @@ const GLANCE: Column[] = [
 ];
 
 const ALL: Column[] = [
-  { key: "severity", name: "", kind: "badge" },
+  { key: "severity", name: "severity", kind: "badge" },
   { key: "code", name: "finding", kind: "words" },
   { key: "name", name: "of", kind: "words" },
   { key: "kind", name: "kind", kind: "words", secondary: true },

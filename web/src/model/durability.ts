@@ -64,6 +64,7 @@ const MOST_NINES = 12;
 const nines = (loss: number): number => (loss > 0 ? Math.floor(-Math.log10(loss) + 1e-9) : Infinity);
 const shown = (loss: number): string => (nines(loss) > MOST_NINES ? `more than ${MOST_NINES}` : `${nines(loss)}`);
 const raw = (scheme: Scheme): number => 100 * scheme.overhead.raw_per_usable;
+const copies = (scheme: string): boolean => scheme.startsWith("replicas");
 /** The more pessimistic of both models. */
 const pool = (scheme: Scheme): number => Math.max(scheme.markov.pool_annual_loss, scheme.backblaze.pool_annual_loss);
 const ofPool = (found: Durability): string => (found.groups > 1 ? `any of ${count(found.groups, "group")}` : "a group");
@@ -80,29 +81,33 @@ function colours(found: Durability): Map<string, number> {
 
 function costChart(found: Durability): ScatterChart {
   const colour = colours(found);
-  const marks = (name: string, symbol: Marks["symbol"], copies: boolean): Marks => ({
-    name,
-    symbol,
-    points: found.schemes
-      .filter((each) => each.scheme.startsWith("replicas") === copies && each.markov.pool_annual_loss > 0)
-      .map((each) => ({
-        x: raw(each),
-        y: each.markov.pool_annual_loss,
-        colour: colour.get(each.scheme)!,
-        text: `${each.scheme}: ${number(raw(each))} GB raw per 100 GB, annual loss ${number(each.markov.pool_annual_loss)}`,
-      })),
-  });
+  const marks = found.schemes
+    .filter((each) => each.markov.pool_annual_loss > 0)
+    .map(
+      (each): Marks => ({
+        name: each.scheme,
+        symbol: copies(each.scheme) ? "diamond" : "circle",
+        points: [
+          {
+            x: raw(each),
+            y: each.markov.pool_annual_loss,
+            colour: colour.get(each.scheme)!,
+            text: `${each.scheme}: ${number(raw(each))} GB raw per 100 GB, annual loss ${number(each.markov.pool_annual_loss)}`,
+          },
+        ],
+      }),
+    );
   const best = [...found.schemes].sort((one, other) => raw(one) - raw(other))[0]!;
   const safest = [...found.schemes].sort((one, other) => pool(one) - pool(other))[0]!;
   return {
     type: "scatter",
     id: "cost",
     title: "What durability costs",
-    text: `By the Markov model, for ${ofPool(found)}. Down and left is better.`,
+    text: `By the Markov model, for ${ofPool(found)}. Down and left is better. Diamonds: copies.`,
     alternative: `Cheapest: ${best.scheme} with ${number(raw(best))} GB raw per 100 GB. Safest: ${safest.scheme}, annual loss ${number(pool(safest))}.`,
     x: { name: "raw GB per 100 GB usable", from: 90 },
     y: { name: "annual loss", scale: "log" },
-    marks: [marks("copies", "diamond", true), marks("erasure codes", "circle", false)].filter((each) => each.points.length),
+    marks,
   };
 }
 
@@ -127,7 +132,7 @@ function lossChart(found: Durability, curves: Record<string, LossAt[]>): LineCha
         name,
         values: places.map((seconds) => by.get(seconds) || null),
         colour: colour.get(name) ?? place,
-        dash: name.startsWith("replicas") ? "dashed" : "solid",
+        dash: copies(name) ? "dashed" : "solid",
       };
     }),
     moments: [{ x: found.repair.seconds / DAY_S, number: 1, text: `repair time ${duration(found.repair.seconds)}`, tone: "note" }],
@@ -171,7 +176,7 @@ function cells(found: Durability, each: Scheme): Cells {
     backblaze_nines: { value: Math.min(nines(backblaze.annual_loss), 99), text: shown(backblaze.annual_loss) },
     markov: markov.annual_loss,
     markov_nines: { value: Math.min(nines(markov.annual_loss), 99), text: shown(markov.annual_loss) },
-    mttdl: each.mttdl_years,
+    mttdl: { value: each.mttdl_years, text: each.mttdl_years < 1e6 ? number(each.mttdl_years) : each.mttdl_years.toExponential(2).replace("e+", "e") },
     pool_backblaze: backblaze.pool_annual_loss,
     pool_markov: markov.pool_annual_loss,
     lost: { value: markov.expected_bytes_lost_per_year, text: size(markov.expected_bytes_lost_per_year) },
@@ -203,7 +208,7 @@ function answer(found: Durability): View["answer"] {
       : `None of ${count(found.schemes.length, "scheme")} reaches ${LEVELS[0]} nines.`,
     more: [
       ...told.slice(0, -1).map(([level, scheme]) => `For ${level} nines: ${scheme!.scheme}, ${number(raw(scheme!))} GB raw per 100 GB.`),
-      ...levels.filter(([, scheme]) => !scheme).map(([level]) => `No scheme here has ${level} nines.`),
+      ...levels.filter(([, scheme]) => !scheme).slice(0, 1).map(([level]) => `No scheme here has ${level} nines or more.`),
       `Nines are those of one minus the probability that ${ofPool(found)} loses data within a year, by the more pessimistic model.`,
     ],
   };
