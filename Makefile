@@ -17,7 +17,7 @@ CORE_SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name Carg
 # what is forbidden to the core (clocks, threads, unordered maps, long functions), tests and benchmarks may have
 TESTS_MAY := -A clippy::disallowed-types -A clippy::disallowed-methods -A clippy::too-many-lines
 
-.PHONY: help demo test setup lint fmt bench fuzz soak docs bless clean
+.PHONY: help demo test setup lint fmt bench fuzz soak page docs bless clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -39,6 +39,7 @@ lint: $(STAMPS)/core ## style, types, stub, architecture, links: every check, no
 	@scripts/step "stub of the core" $(BIN)/python -m mypy.stubtest hypertwin._core
 	@scripts/step "architecture" $(BIN)/python scripts/check_architecture.py
 	@scripts/step "links and promises" $(BIN)/python scripts/check_docs.py
+	@scripts/step "page" $(BIN)/python scripts/check_page.py
 	@scripts/step "rust format" cargo fmt --all --check
 	@scripts/step "rust lints" cargo clippy --quiet --release --workspace --all-targets -- -D warnings $(TESTS_MAY)
 	@scripts/step "rules of the core" cargo clippy --quiet --release --workspace --lib -- -D warnings
@@ -59,6 +60,9 @@ soak: export SWARM_FROM ?= 1000000
 soak: ## random clusters and pools, assertions on: SWARM_SEEDS of them (20,000) from SWARM_FROM (1,000,000)
 	@# shares beside limits are off by more than promised for about 4 seeds in 1,000 (docs/models/cpu-limit.md)
 	@cargo test --profile checked --package hypertwin-engine --test swarm --test pool_swarm -- --skip shares_limits
+
+page: $(STAMPS)/packages ## build the script and style of pages from web/, which takes Node
+	@$(BIN)/python scripts/check_page.py --write
 
 docs: $(STAMPS)/core ## regenerate the generated pages under docs/
 	@$(BIN)/python scripts/generate_docs.py

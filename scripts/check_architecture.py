@@ -42,7 +42,7 @@ MODULES: dict[str, set[str]] = {
     "scenario": {"language", "yaml_file", "errors", "ingest", "_core"},
     "docs": {"_core"},
     "run": {"documents", "scenario", "frame", "errors", "_core"},
-    "library": {"yaml_file", "scenario", "errors"},
+    "library": {"yaml_file", "scenario", "language", "errors"},
     "studies": {"library", "documents", "scenario", "run", "plan", "yaml_file", "errors"},
     "vnuma": {"documents", "scenario", "errors", "_core"},
     "report": {"documents", "frame", "errors", "scenario", "language"},
@@ -54,7 +54,7 @@ MODULES: dict[str, set[str]] = {
     "lab": {"documents", "scenario", "run", "report", "ingest", "yaml_file", "writing", "errors", "frame", "_core"},
     "cli": {
         *("documents", "scenario", "run", "vnuma", "frame", "errors", "writing", "studies", "report", "_core"),
-        *("ingest", "diagnose", "calibration", "plan", "lab", "library", "compare"),
+        *("ingest", "diagnose", "calibration", "plan", "lab", "library", "language", "compare"),
     },
     "": {"scenario", "run", "calibration", "plan", "errors"},  # hypertwin/__init__.py: the public API
 }

@@ -242,10 +242,6 @@ def leaves(group: typer.Typer) -> Iterator[Callable[..., object]]:
         yield from leaves(entry.typer_instance)
 
 
-OUTPUTS = {"out", "report", "drawing"}
-"""Parameters that name what a command writes."""
-
-
 def test_every_parameter_that_names_a_file_is_an_input_or_an_output():
     for command in [each for name, module in main.COMMANDS.items() for each in leaves(commands.app(name, module))]:
         marked = commands.inputs(command)
@@ -253,4 +249,5 @@ def test_every_parameter_that_names_a_file_is_an_input_or_an_output():
             shown = str(getattr(parameter.default, "metavar", ""))
             a_file = any(part in shown for part in ("FILE", "SOURCE", ".yaml", ".csv", "STUDY", "HOST"))
             if a_file or "Path" in str(parameter.annotation):
-                assert parameter.name in marked or parameter.name in {*OUTPUTS, "folder"}, (command, parameter.name)
+                known = {*marked, *commands.OUTPUTS, "folder"}
+                assert parameter.name in known, (command, parameter.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 import check_architecture
 import check_docs
+import check_page
 import generate_docs
 import import_graph
 
@@ -161,3 +163,19 @@ def test_tests_are_skipped_by_the_rule_of_conftest_alone():
     word = re.compile(r"\bpytest\.(?:skip|importorskip|mark\.skip)")
     found = {path.relative_to(ROOT) for path in (ROOT / "tests").rglob("*.py") if word.search(path.read_text())}
     assert found == {Path("tests/conftest.py")}
+
+
+def test_a_stale_page_is_found_without_node(tmp_path, monkeypatch, capsys):
+    web, built = tmp_path / "web", tmp_path / "built"
+    shutil.copytree(ROOT / "web", web, ignore=shutil.ignore_patterns("node_modules"))
+    shutil.copytree(check_page.BUILT, built)
+    monkeypatch.setattr(check_page, "WEB", web)
+    monkeypatch.setattr(check_page, "BUILT", built)
+    monkeypatch.setattr(check_page, "lacks", lambda: "there is no Node")
+    assert check_page.main() == 0
+    assert capsys.readouterr().out.startswith("note: ")
+    (web / "src" / "new.test.ts").write_text("")
+    assert check_page.main() == 0
+    (web / "src" / "new.ts").write_text("")
+    assert check_page.main() == 1
+    assert "make page" in capsys.readouterr().out

@@ -1,11 +1,12 @@
-"""How commands become part of the command line: imported when they are called; what they read is marked, and no output
-may replace it.
+"""How commands become part of the command line: imported when they are called; what they read is marked, so that
+no output replaces it, pages say what they were made from, and a re-run reads nothing else.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections import UserDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,6 +17,10 @@ from typing import Annotated, Any, TypeVar, cast, get_args, get_origin
 import typer
 
 from hypertwin import writing
+from hypertwin.cli import provenance
+
+OUTPUTS = frozenset({"out", "report", "drawing"})
+"""Names of the parameters that say what a command writes."""
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -85,7 +90,10 @@ def _protected(command: _Command) -> _Command:
             for name, mark in marked.items():
                 yield from filter(None, mark.files(arguments[name], arguments))
 
-        with writing.protecting(named):
+        provenance.confine(named, [value for name, value in arguments.items() if name in OUTPUTS])
+        # what the page says of files is read now: they may be others when the command ends
+        read = named() if arguments.get("report") is not None else ()
+        with writing.protecting(named), provenance.under_way(sys.argv[1:], read):
             return command(**arguments)
 
     return cast(_Command, protected)

@@ -18,6 +18,7 @@ from hypertwin.cli.commands import App, Commands
 from hypertwin.errors import HypertwinError
 
 COMMANDS = {
+    "init": "hypertwin.cli.init",
     "examples": "hypertwin.cli.examples",
     "simulate": "hypertwin.cli.simulate",
     "diagnose": "hypertwin.cli.diagnose",

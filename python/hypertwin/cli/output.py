@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hypertwin import _core, writing
+from hypertwin import writing
+from hypertwin.cli import provenance
 from hypertwin.errors import HypertwinError
 from hypertwin.report import files
 
@@ -108,9 +109,7 @@ def write_page(views: Views[D], document: D, report: Path | None, **shown: Any) 
     """Write the page that `--report` asks for; `shown` is what only the page takes."""
     page = views.page
     if page is not None and report is not None:
-        from hypertwin.report.page import made_now
-
-        write_file(report, lambda: page(document, **shown).html(made_now(_core.version())))
+        write_file(report, lambda: page(document, **shown).html(provenance.made(document)))
 
 
 def write_file(path: Path | None, content: Callable[[], str | bytes], note: str = "") -> None:

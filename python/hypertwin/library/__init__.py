@@ -5,6 +5,7 @@ In a checkout, `library/examples` and `library/studies` are links to `scenarios/
 | file | what it holds |
 |---|---|
 | `example.py` | the examples: scenarios with the files that they name |
+| `starter.py` | a commented scenario to begin with |
 """
 
 from pathlib import Path

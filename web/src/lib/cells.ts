@@ -30,16 +30,18 @@ export function keyOf(cell: Cell | undefined): number | string | null {
   return isBadge(cell) ? cell.text : (cell.value ?? (cell.text || null));
 }
 
+/** Order of figures, words and empty cells in one column. */
+const KINDS: string[] = ["number", "string", "object"];
 const WORDS = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
-/** Rows in order of a column; equal ones keep theirs, and empty cells come last in both directions. */
+/** Rows in order of a column; equal ones keep theirs. Words among figures, then empty cells, come last both ways. */
 export function sorted(rows: readonly Row[], column: string, descending: boolean): Row[] {
   const keyed = rows.map((row) => ({ row, key: keyOf(row[column]) }));
   const sign = descending ? -1 : 1;
   keyed.sort((a, b) => {
-    if (a.key === null || b.key === null) return (a.key === null ? 1 : 0) - (b.key === null ? 1 : 0);
     if (typeof a.key === "number" && typeof b.key === "number") return sign * (a.key - b.key);
-    return sign * WORDS.compare(String(a.key), String(b.key));
+    if (typeof a.key === "string" && typeof b.key === "string") return sign * WORDS.compare(a.key, b.key);
+    return KINDS.indexOf(typeof a.key) - KINDS.indexOf(typeof b.key);
   });
   return keyed.map((each) => each.row);
 }

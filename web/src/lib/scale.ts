@@ -18,7 +18,7 @@ export function linearTicks(from: number, to: number, count: number): number[] {
   if (!(span > 0) || count < 1) return [from];
   const raw = span / count;
   const power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 2.5, 5, 10].find((each) => each * power >= raw * 0.999)! * power;
+  const step = [1, 2, 2.5, 5, 10].find((each) => each * power >= raw * 0.7)! * power;
   const first = Math.ceil(from / step - 1e-9);
   const last = Math.floor(to / step + 1e-9);
   return Array.from({ length: last - first + 1 }, (_, index) => Number(((first + index) * step).toPrecision(12)));
@@ -38,7 +38,8 @@ export function logTicks(from: number, to: number, count: number): number[] {
   return found.length >= 2 ? found : linearTicks(10 ** from, 10 ** to, count).filter((value) => value > 0);
 }
 
-const PERCENTILES = [0, 50, 90, 95, 99, 99.5, 99.9, 99.95, 99.99, 99.995, 99.999, 99.9999];
+const MAIN_PERCENTILES = [50, 90, 99, 99.9, 99.99, 99.999, 99.9999];
+const PERCENTILES = [0, ...MAIN_PERCENTILES, 95, 99.5, 99.95, 99.995].sort((a, b) => a - b);
 /** Beyond this the tail has no more places. */
 const LAST_PERCENTILE = 99.99999;
 
@@ -55,7 +56,7 @@ export function scaleOf(axis: Axis): Scale {
       const place = (value: number) => -Math.log10(1 - Math.min(value, LAST_PERCENTILE) / 100);
       const ticks = (from: number, to: number, count: number) => {
         const inside = PERCENTILES.filter((value) => place(value) >= from - 1e-9 && place(value) <= to + 1e-9);
-        return inside.length > count + 2 ? inside.filter((value) => value === 50 || /^9+$/.test(String(value).replace(".", ""))) : inside;
+        return inside.length > count ? inside.filter((value) => MAIN_PERCENTILES.includes(value)) : inside;
       };
       return { place, value: (at) => 100 * (1 - 10 ** -at), ticks: marked(ticks, place), label: (value) => String(Number(value.toPrecision(8))) };
     }

@@ -52,7 +52,11 @@ export function withHalfWidth(value: number | null | undefined, halfWidth: numbe
 /** A label of an axis, short: 1,200 but 12k and 1.5M. */
 export function short(value: number): string {
   const size = Math.abs(value);
-  for (const [above, letter] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e4, "k"]] as const)
-    if (size >= above) return `${number(Number((value / (letter === "k" ? 1e3 : above)).toPrecision(4)), 4)}${letter}`;
-  return number(Number(value.toPrecision(6)), 6).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+  for (const [from, unit, letter] of [[1e12, 1e12, "T"], [1e9, 1e9, "G"], [1e6, 1e6, "M"], [1e4, 1e3, "k"]] as const)
+    if (size >= from) return trimmed(value / unit) + letter;
+  return trimmed(value);
+}
+
+function trimmed(value: number): string {
+  return number(Number(value.toPrecision(6)), 6).replace(/(\.\d*?)0+(?=$|e)/, "$1").replace(/\.(?=$|e)/, "");
 }

@@ -1,0 +1,56 @@
+"""`hypertwin init`: a commented scenario to begin with."""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hypertwin import language, writing
+from hypertwin.cli import output
+from hypertwin.library import starter
+
+
+def _hypervisor(name: str) -> str:
+    found = starter.hypervisor(name)
+    if found is None:
+        known = [*starter.NEWEST, *language.hypervisors()]
+        near = difflib.get_close_matches(name, known, n=1)
+        meant = f" Did you mean {near[0]}?" if near else " Linux with KVM, whatever manages it, is kvm."
+        raise typer.BadParameter(f"{name!r} is not known.{meant} Known: {', '.join(known)}.")
+    return found
+
+
+def command(
+    out: Annotated[Path, typer.Argument(metavar="FILE", help="The scenario to write; - prints it.")] = Path(
+        "scenario.yaml"
+    ),
+    hypervisor: Annotated[
+        str, typer.Option(metavar="NAME", parser=_hypervisor, help="esxi or kvm, or a version such as esxi-7.0.")
+    ] = "esxi",
+    hosts: Annotated[int, typer.Option(metavar="N", min=1, max=starter.MOST_HOSTS, help="Hosts.")] = 3,
+    storage: Annotated[
+        starter.Storage,
+        typer.Option(help="none: I/O is a delay; array: a storage array; pool: the hosts' own disks, pooled."),
+    ] = starter.Storage.none,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+) -> None:
+    """Write a commented scenario that runs, to be changed to what you have."""
+    prints = str(out) == "-"
+    name, file = ("cluster", "cluster.yaml") if prints else (out.stem, str(out))
+    text = starter.text(hypervisor, hosts, storage, starter.scenario_name(name), _in_comment(file))
+    if prints:
+        output.write(text)
+        return
+    writing.check_writable(out)
+    if not force:
+        writing.check_new(out)
+    output.write_file(out, lambda: text, f"; hypertwin simulate {shlex.quote(str(out))} simulates it")
+
+
+def _in_comment(file: str) -> str:
+    """The file as a word of a command in a comment, which ends with its line."""
+    return shlex.quote(file) if file.isprintable() else "FILE"

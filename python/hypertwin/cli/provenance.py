@@ -1,0 +1,135 @@
+"""Where a result comes from: the command as it was typed and the files that it read, for the end of a page.
+
+A page is enough to run its command again (`hypertwin rerun`). The command of a page from outside is confined: it reads
+only what the page holds, and writes only what the caller names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hypertwin import _core
+from hypertwin.documents.page import Made, MadeFile
+from hypertwin.errors import HypertwinError
+
+LARGEST_TEXT = 1 << 20
+"""Bytes of a file beyond which a page has its hash, not its text."""
+
+MOST_TEXT = 4 << 20
+"""Bytes of all texts in a page."""
+
+MOST_FILES = 200
+"""Files that a page lists."""
+
+
+class ConfinedError(HypertwinError):
+    """The command of a page would read or write something other than what the page holds and the caller named."""
+
+    code = "page-reaches-out"
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """A command line, without `hypertwin`, and what it read."""
+
+    command: Sequence[str] = ()
+    files: Sequence[MadeFile] = ()
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a command that is run again may read and write."""
+
+    folders: Collection[Path]
+    outputs: Collection[Path]
+
+
+_INVOCATION: ContextVar[Invocation | None] = ContextVar("the command line", default=None)
+_BOUNDS: ContextVar[Bounds | None] = ContextVar("what the command may touch", default=None)
+
+
+def made(document: Any) -> Made:
+    """How the page of a document is made now, by the command that is under way."""
+    from hypertwin.report.page import made_now  # pages are for some runs only
+
+    invocation = _INVOCATION.get() or Invocation()
+    fields: Mapping[str, Any] = document if isinstance(document, Mapping) else {}
+    sources = {each.get("calibration") for each in (fields, *fields.get("points", ())) if isinstance(each, Mapping)}
+    return made_now(
+        _core.version(),
+        command=invocation.command,
+        files=invocation.files,
+        seed=fields.get("seed"),
+        calibrated=sorted(each for each in sources if isinstance(each, str)),
+    )
+
+
+@contextmanager
+def under_way(command: Sequence[str], files: Iterable[str | Path]) -> Iterator[None]:
+    """Say in pages that this command made them; within `again`, they say what the first run's page said."""
+    if _INVOCATION.get() is not None:
+        yield
+        return
+    token = _INVOCATION.set(Invocation(list(command), list(read(files))))
+    try:
+        yield
+    finally:
+        _INVOCATION.reset(token)
+
+
+@contextmanager
+def again(past: Invocation, bounds: Bounds) -> Iterator[None]:
+    """Run a command of a page: its pages are those of `past`, and `confine` keeps it within `bounds`."""
+    tokens = _INVOCATION.set(past), _BOUNDS.set(bounds)
+    try:
+        yield
+    finally:
+        _INVOCATION.reset(tokens[0])
+        _BOUNDS.reset(tokens[1])
+
+
+def confine(inputs: Callable[[], Iterable[str | Path]], outputs: Iterable[Path | None]) -> None:
+    """Raise ConfinedError where a command that is run again reads or writes outside its bounds."""
+    bounds = _BOUNDS.get()
+    if bounds is None:
+        return
+    for file in map(Path, inputs()):
+        if not any(file.resolve().is_relative_to(folder) for folder in bounds.folders):
+            raise ConfinedError(f"the page's command reads {file}, which the page does not hold")
+    for output in outputs:
+        if output is not None and output not in bounds.outputs:
+            raise ConfinedError(f"the page's command writes {output}: name outputs with --report of `rerun`")
+
+
+def read(files: Iterable[str | Path]) -> Iterator[MadeFile]:
+    """Name, SHA-256 and, of small texts, the text of files. What is no regular file is passed over."""
+    room, names = MOST_TEXT, set[str]()
+    for file in map(Path, files):
+        name = file.as_posix()
+        if name in names or len(names) >= MOST_FILES or not file.is_file():
+            continue
+        names.add(name)
+        largest = min(LARGEST_TEXT, room)
+        try:
+            with file.open("rb") as stream:
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+                stream.seek(0)
+                content = stream.read(largest + 1)
+        except OSError:  # the command itself says what is wrong with it
+            continue
+        text = _text(content) if len(content) <= largest else None
+        room -= len(content) if text is not None else 0
+        yield {"name": name, "sha256": digest, "text": text}
+
+
+def _text(content: bytes) -> str | None:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
