@@ -84,9 +84,9 @@ FLOORS: dict[str, list[str]] = {
     "python/hypertwin/report": [
         "words ready points charts table files metrics",
         "page plotly_page metric_path",
-        "coding diagnosis pools simulation_charts sizing telemetry topology",
-        "calibration compared comparison density diagnosis_page durability failures guests lab simulation topology_svg",
-        "simulation_page",
+        "coding diagnosis pools simulation_charts telemetry topology",
+        "calibration compared comparison density durability failures guests lab simulation topology_svg",
+        "simulation_page sizing",
         "registry __init__",
     ],
 }
