@@ -17,8 +17,13 @@ WORDS = {"sure": "met", "mean": "met on average", "missed": "missed", "refused":
 
 STYLES = {"sure": "green", "mean": "yellow", "missed": "red", "refused": "red"}
 
+<<<<<<< HEAD
 MORE_IS_LESS = 1000.0
 """Figures from here on are shown without decimals."""
+=======
+SHOWN_LIMITS = 4.0
+"""A chart is cut at this multiple of the limit: larger figures would flatten what matters."""
+>>>>>>> main
 
 
 def verdict(point: DensityPoint) -> str:
@@ -128,7 +133,7 @@ def _change(name: str, step: Figure) -> str:
 
 def _figure(value: Figure) -> str:
     mean, ci95 = value["mean"], value["ci95"]
-    return half_width(mean, ci95, 0 if mean is not None and abs(mean) >= MORE_IS_LESS else 1)
+    return half_width(mean, ci95)
 
 
 def _has_stations(found: Density) -> bool:
