@@ -85,15 +85,9 @@ FLOORS: dict[str, list[str]] = {
         "words",
         "ready points charts table files metrics",
         "page plotly_page metric_path",
-<<<<<<< HEAD
-        "coding diagnosis pools simulation_charts telemetry topology",
+        "coding diagnosis entities pools simulation_charts telemetry topology",
         "calibration compared comparison density durability failures guests lab simulation topology_svg",
         "simulation_page sizing",
-=======
-        "coding diagnosis entities pools simulation_charts sizing telemetry topology",
-        "calibration comparison density diagnosis_page durability failures guests lab simulation topology_svg",
-        "simulation_page",
->>>>>>> main
         "registry __init__",
     ],
 }

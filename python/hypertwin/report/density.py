@@ -17,14 +17,6 @@ WORDS = {"sure": "met", "mean": "met on average", "missed": "missed", "refused":
 
 STYLES = {"sure": "green", "mean": "yellow", "missed": "red", "refused": "red"}
 
-<<<<<<< HEAD
-MORE_IS_LESS = 1000.0
-"""Figures from here on are shown without decimals."""
-=======
-SHOWN_LIMITS = 4.0
-"""A chart is cut at this multiple of the limit: larger figures would flatten what matters."""
->>>>>>> main
-
 
 def verdict(point: DensityPoint) -> str:
     """One of the keys of WORDS."""
