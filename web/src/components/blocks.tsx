@@ -50,8 +50,8 @@ function BlockOf({ block }: { block: Block }) {
     case "charts":
       return (
         <div class={`charts ${block.wide || block.charts.length === 1 ? "wide" : ""}`}>
-          {block.charts.map((chart) => (
-            <Chart key={chart.id} chart={chart} />
+          {block.charts.map((chart, index) => (
+            <Chart key={chart.id} chart={chart} next={block.charts[index + 1]} />
           ))}
         </div>
       );
