@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.conftest import TINY
+from tests.e2e.test_validate import EXACT, HEADER, STUDY
 from tests.python.ingest.kvm import test_proxmox
 from tests.python.ingest.vmware import rvtools_files
 
@@ -35,7 +37,7 @@ FREE = (
     "simulate tiny.yaml --format json --report page.html",
     "simulate tiny.yaml --out result.csv",
     "simulate tiny.yaml --format esxtop --out .",
-    "validate chunk-store",
+    "validate mine",
     "vnuma --hypervisor esxi-6.5 --sockets 2 --cores 20 --vcpus 24 --svg drawing.svg",
     "size --host 2x12 --vcpus 23 --memory 96GiB",
     "density tiny.yaml --vm web --slo guest_cpu_pct<90 --max 3 --report page.html",
@@ -43,6 +45,7 @@ FREE = (
     "diagnose --cluster tiny.yaml --report page.html",
     "import rvtools.xlsx -o made.yaml",
     "import pve.json -o made.yaml",
+    "compare result.json result.json",
     "lab --help",
 )
 """Commands that need no extra."""
@@ -72,6 +75,9 @@ def without_extras(folder: Path, *arguments: str) -> subprocess.CompletedProcess
 def folder(tmp_path: Path, tiny: Path) -> Path:
     rvtools_files.write_xlsx(rvtools_files.export(hosts=2, vms=4, disks=4), tmp_path / "rvtools.xlsx")
     (tmp_path / "pve.json").write_text(json.dumps(test_proxmox.dump()))
+    (tmp_path / "mine").mkdir()
+    for name, text in {"scenario.yaml": TINY, "study.yaml": STUDY, "published.csv": f"{HEADER}{EXACT}\n"}.items():
+        (tmp_path / "mine" / name).write_text(text)
     (tmp_path / "measured.csv").write_text('"(PDH-CSV 4.0) (UTC)(0)"\n')
     (tmp_path / "points.csv").write_text("vms.web.load,vms.web.guest_cpu_pct\n0.5,20\n0.6,24\n")
     return tmp_path
@@ -79,6 +85,8 @@ def folder(tmp_path: Path, tiny: Path) -> Path:
 
 @pytest.mark.parametrize("line", FREE)
 def test_the_base_install_runs(folder, line):
+    if "result.json" in line:
+        assert without_extras(folder, "simulate", "tiny.yaml", "--out", "result.json").returncode == 0
     ended = without_extras(folder, *line.split())
     assert ended.returncode == 0, ended.stderr
     if "page.html" in line:

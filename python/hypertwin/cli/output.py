@@ -67,9 +67,9 @@ def print_table(table: RenderableType) -> None:
         write(render(table))
 
 
-def terminal_width() -> int | None:
-    """Columns of the terminal that stdout is; None when it is a file or a pipe."""
-    return console().width if sys.stdout.isatty() else None
+def terminal_width() -> int:
+    """Columns of the terminal that stdout is; PLAIN_WIDTH when it is a file or a pipe."""
+    return console().width if sys.stdout.isatty() else PLAIN_WIDTH
 
 
 def write(text: str) -> None:

@@ -12,6 +12,7 @@ import typer
 from hypertwin import run, scenario, vnuma, writing
 from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output
+from hypertwin.errors import short
 from hypertwin.extras import needs
 from hypertwin.ingest.vmware import esxtop_export
 from hypertwin.report import files, registry, simulation
@@ -48,10 +49,18 @@ def command(
         typer.Option(metavar="FILE", help="Write the result here instead of to stdout; with esxtop, a folder."),
     ] = None,
     report: options.Report = None,
+    show: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TABLE,...",
+            help=f"Tables to print: {', '.join(simulation.SHOW)} (default: what fits the scenario).",
+        ),
+    ] = None,
 ) -> None:
     """Simulate a scenario and print what esxtop, vCenter and the guest would show."""
     form = form or _by_ending(out)
     _check(form, out, report)
+    shown = _shown(show, form)
     overrides = scenario.parse_sets(sets or [])
     if form is Format.esxtop and out is not None:
         if sweeps or report is not None or replications is not None:
@@ -93,10 +102,10 @@ def command(
     elif form is Format.csv:
         content = files.to_csv(result)
     elif out is None:
-        output.print_table(simulation.table(result, output.terminal_width()))
+        output.print_table(simulation.table(result, output.terminal_width(), shown))
         return
     else:
-        content = output.render(simulation.table(result))
+        content = output.render(simulation.table(result, output.PLAIN_WIDTH, shown))
     if out is not None:
         output.write_file(out, lambda: content)
     elif isinstance(content, str):
@@ -112,6 +121,19 @@ def _check(form: Format, out: Path | None, report: Path | None) -> None:
     if form is Format.parquet:
         needs("telemetry", "--format parquet")
     writing.check_writable(None if form is Format.esxtop else out, report)
+
+
+def _shown(show: list[str] | None, form: Format) -> list[str]:
+    """The tables that --show names, each once; none for the usual ones."""
+    if show is None:
+        return []
+    if form is not Format.table:
+        raise output.UsageError(f"--show is for tables, and --format {form} has everything: leave one of them out")
+    named = list(dict.fromkeys(name.strip() for names in show for name in names.split(",")))
+    for name in named:
+        if name not in simulation.SHOW:
+            raise output.UsageError(f"--show {short(name)!r}; allowed: {', '.join(simulation.SHOW)}, or several")
+    return named
 
 
 def _by_ending(out: Path | None) -> Format:

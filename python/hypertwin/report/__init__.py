@@ -12,11 +12,13 @@ has; a module's `table(document)` is for a terminal and its `page(document)` an 
 | `table` | what all tables of a terminal share |
 | `page` | writes a page; `page.js` and `page.css` in every page are built from `web/` |
 | `charts`, `plotly_page` | charts and pages of the kinds of results that `web/` does not show yet |
-| `simulation`, `simulation_charts`, `simulation_page` | points of a simulation: table, charts, page |
+| `entities` | groups, VMs, hosts and stations of a simulation as rows |
+| `simulation`, `simulation_charts`, `simulation_page` | points of a simulation: tables, charts, page |
 | `pools`, `failures` | the distributed storage of points, and what failures did to it |
 | `topology`, `topology_svg` | NUMA layouts: words and terminal; drawing |
 | `comparison` | published figures against the twin |
 | `density`, `durability`, `sizing` | answers of `hypertwin.plan` |
+| `compared` | two results of one kind |
 | `calibration` | fitted parameters and their errors |
 | `diagnosis`, `diagnosis_page` | findings: groups, words and terminal; page |
 | `lab`, `guests`, `coding` | what the lab measured: contention and the machine; guests; erasure coding |

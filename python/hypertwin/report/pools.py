@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from hypertwin import language
 from hypertwin.documents.simulation import Incident, Pool, Simulation
 from hypertwin.report.points import short_path, varying_paths, where
-from hypertwin.report.table import fitted, titled
+from hypertwin.report.table import Cells, fitted
 from hypertwin.report.words import number
 
 LOST = "lost GiB"
@@ -75,35 +74,36 @@ def has_pools(result: Simulation) -> bool:
     return any(point.get("pools") for point in result["points"])
 
 
-def lines(result: Simulation) -> tuple[list[str], list[list[str]]]:
-    """Heads and cells: one line per point and pool."""
+def lines(result: Simulation) -> Cells:
+    """One line per point and pool."""
     points = result["points"]
     paths = varying_paths(points)
-    cells = [
+    rows = [
         [*(str(point["set"].get(path, "")) for path in paths), name, pool["redundancy"], *_figures(pool)]
         for point in points
         for name, pool in point.get("pools", {}).items()
     ]
-    return [*(short_path(path, paths) for path in paths), "pool", "redundancy", *HEADS], cells
+    heads = [*(short_path(path, paths) for path in paths), "pool", "redundancy", *HEADS]
+    return Cells(heads, rows, swept=len(paths), words=2)
 
 
 def _figures(pool: Pool) -> list[str]:
     rebuilt = pool["rebuilt_gib"] > 0
     return [
         number(pool["stored_gib"]),
-        number(pool["usable_gib"], 0),
-        number(pool["raw_gib"], 0),
-        number(pool["raw_gib"] / pool["usable_gib"], 2),
-        number(pool["read_mb_per_s"]),
-        number(pool["write_mb_per_s"]),
+        number(pool["usable_gib"]),
+        number(pool["raw_gib"]),
+        number(pool["raw_gib"] / pool["usable_gib"]),
+        number(pool["read_mb_per_s"] or None),
+        number(pool["write_mb_per_s"] or None),
         number(pool.get("cache_hit_pct")),
-        number(pool["device_read_mb_per_s"]),
-        number(pool["device_write_mb_per_s"]),
-        number(pool["amplification"], 2),
-        number(pool["degraded_pct"]),
+        number(pool["device_read_mb_per_s"] or None),
+        number(pool["device_write_mb_per_s"] or None),
+        number(pool["amplification"] or None),
+        number(pool["degraded_pct"] or None),
         number(pool["rebuild_mb_per_s"]) if rebuilt else "",
-        number(pool["time_to_whole_s"]),
-        number(pool["lost_gib"]) if pool["lost_gib"] else "0",
+        number(pool["time_to_whole_s"] or None),
+        number(pool["lost_gib"]),
     ]
 
 
@@ -112,37 +112,13 @@ def table(result: Simulation, width: int | None = None) -> RenderableType:
 
     In one narrower than the table, the columns of DROPPED_FIRST go until it fits; columns without a figure always do.
     """
-    heads, cells = lines(result)
-    words = len(heads) - len(HEADS)
-    kept = [
-        index
-        for index in range(len(heads))
-        if index < words or heads[index] == LOST or any(row[index] not in ("", "0.0") for row in cells)
-    ]
-
-    def without(dropped: Sequence[str]) -> Table:
-        return _grid(heads, cells, words, [index for index in kept if index < words or heads[index] not in dropped])
-
-    shown, _ = fitted(without, DROPPED_FIRST, width)
+    shown, _ = fitted("Distributed storage", lines(result), DROPPED_FIRST, width, _style)
     told = [Text(each.text, "bold red" if each.loss else "") for each in sentences(result)]
     return Group(shown, *told, *([Text()] if told else []))
 
 
-def _grid(heads: Sequence[str], cells: Sequence[Sequence[str]], words: int, kept: Sequence[int]) -> Table:
-    grid = titled("Distributed storage", "bold")
-    grid.collapse_padding = True
-    for index in kept:
-        grid.add_column(
-            Text(heads[index].replace(" ", "\n", 1) if index >= words else heads[index]),
-            justify="left" if words - 2 <= index < words else "right",
-            style="cyan" if index < words - 2 else None,
-            no_wrap=True,
-        )
-    for row in cells:
-        grid.add_row(
-            *(Text(row[i], "bold red" if i >= words and heads[i] == LOST and row[i] != "0" else "") for i in kept)
-        )
-    return grid
+def _style(head: str, text: str) -> str:
+    return "bold red" if head == LOST and text != "0" else ""
 
 
 def sentences(result: Simulation) -> list[Sentence]:

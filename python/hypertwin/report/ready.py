@@ -9,6 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hypertwin.frame import numeric
+from hypertwin.report.words import half_width
+
+RESOLVED_PCT = 0.1
+"""Ready and co-stop that the model tells from none.
+
+A real hypervisor's own worlds, interrupts and timers keep vCPUs waiting for some tenths of a per cent at any load, and
+the model has only the part of them that VMs cause.
+"""
+
+BELOW = f"<{RESOLVED_PCT:g}"
+"""What a table shows for less."""
 
 VCENTER_INTERVAL_S = 20.0
 """Interval of vCenter's real-time charts; longer ones for charts of days and weeks."""
@@ -35,6 +46,11 @@ def note(duration_s: float | None) -> str:
     measured = f", of the {duration_s:g} s measured" if duration_s is not None else ""
     example = _milliseconds(10, VCENTER_INTERVAL_S, " per vCPU")
     return f"Ready is per vCPU, ready sum over a VM's vCPUs (esxtop){measured}; 10 % per vCPU is {example} (vCenter)."
+
+
+def resolved(share_pct: float | None, ci95: float | None) -> str:
+    """A share of ready or co-stop for a table; below RESOLVED_PCT the model cannot tell it from none."""
+    return BELOW if share_pct is not None and share_pct < RESOLVED_PCT else half_width(share_pct, ci95)
 
 
 def summed(group: Mapping[str, object], key: str) -> float | None:

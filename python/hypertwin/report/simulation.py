@@ -1,122 +1,125 @@
-"""A simulation for a terminal: a line for each point and VM group, and notes."""
+"""A simulation for a terminal: tables of its groups, hosts, VMs, pools and stations, and notes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from hypertwin.documents.simulation import Host, Point, Simulation
-from hypertwin.frame import numeric
-from hypertwin.report import pools
-from hypertwin.report.points import fixed_settings, groups, runs, short_path, varying_paths, where
+from hypertwin.documents.simulation import HostFailure, Point, Simulation
+from hypertwin.report import entities, pools
+from hypertwin.report.points import fixed_settings, groups, runs, varying_paths, where
 from hypertwin.report.ready import note as ready_note
-from hypertwin.report.ready import summed
-from hypertwin.report.table import fitted, titled
-from hypertwin.report.words import calibration_note, half_width, number
-
-HEADS = (
-    "vCPUs",
-    "host usage %",
-    "guest CPU %",
-    "run %",
-    "ready %",
-    "ready sum %",
-    "co-stop %",
-    "run queue",
-    "throughput /s",
-    "response mean ms",
-    "p95 ms",
-    "p99 ms",
-)
-"""Heads of the columns that every result has, after the swept paths and the VM's name."""
-
-DROPPED_FIRST = ("run %", "p95 ms", "run queue", "vCPUs", "throughput /s", "p99 ms")
-"""Columns that are dropped in a narrow terminal, in this order; JSON and CSV always have everything."""
+from hypertwin.report.table import fitted
+from hypertwin.report.words import calibration_note, count, number, some
 
 SHOWN_BOTTLENECKS = 12
 """Points whose bottleneck is named below the table."""
 
-SHOWN_HOSTS = 4
-"""Hosts whose usage a line shows one by one; of more it shows the least and the most."""
+FEW_HOSTS = 16
+"""Rows of hosts that a sweep shows without being asked."""
+
+SHOWN_STOPS = 20
+"""Failures and returns of hosts of one point that are told below the table."""
+
+SHOW: Mapping[str, Sequence[entities.Kind]] = {
+    "groups": (entities.GROUPS, entities.IO_OF_GROUPS),
+    "hosts": (entities.HOSTS,),
+    "vms": (entities.VMS, entities.IO_OF_VMS),
+    "pools": (),
+    "stations": (entities.STATIONS,),
+}
+"""What `--show` names, each with its tables; that of pools is `hypertwin.report.pools`."""
 
 
-def lines(result: Simulation) -> tuple[list[str], list[list[str]]]:
-    """Heads and cells of the result: one line per point and VM group, host usage beside the guest's own figures."""
+def table(result: Simulation, width: int | None = None, show: Sequence[str] = ()) -> RenderableType:
+    """The result for a terminal: the tables named, else those that fit it; see `SHOW`.
+
+    Of a table wider than the terminal, some columns are left out.
+    """
+    named = list(show or usual(result))
+    hidden = {entities.HOST_USAGE} if "hosts" in named else set()
+    said = notes(result)
+    tables: list[RenderableType] = [Text(title(result), "italic")]
+    if named[0] != "groups":
+        tables.append(Text())  # a table with a title has no line above it
+    for name in named:
+        before = len(tables)
+        for kind in SHOW[name]:
+            cells, note = entities.cells(result, kind, hidden)
+            if cells.rows:
+                made, dropped = fitted(kind.title, cells, kind.dropped_first, width)
+                tables.append(made)
+                of = f" of {kind.title}" if kind.title else ""
+                said += [note] if note else []
+                said += [f"Not shown{of} in a terminal this narrow: {', '.join(dropped)}."] if dropped else []
+        if name == "pools" and pools.has_pools(result):
+            tables.append(pools.table(result, width))
+        if len(tables) == before:
+            said.append(f"There are no {name} to show.")
+    stopped = (Text(told, "bold red") for told in stops(result["points"]))
+    return Group(*tables, *stopped, *(Text(note, style="dim") for note in said))
+
+
+def usual(result: Simulation) -> Iterator[str]:
+    """What is shown when nothing is named: groups, the hosts of a point or of several in a short sweep, and pools."""
     points = result["points"]
-    paths = varying_paths(points)
-    cells = []
-    for point in points:
-        mark = "" if point["steady"] else " *"
-        usage = host_usage(list(point["hosts"].values()))
-        for name, group in groups(point).items():
-            count = group.get("count", 1)
-            response = group.get("response_ms") or {}
-            cells.append(
-                [
-                    *(str(point["set"].get(path, "")) for path in paths),
-                    f"{name} ×{count}" if count > 1 else name,
-                    number(group.get("vcpus"), 0),
-                    usage,
-                    with_half_width(group, "guest_cpu_pct"),
-                    number(group.get("run_pct")),
-                    with_half_width(group, "ready_pct"),
-                    number(summed(group, "ready_pct")),
-                    with_half_width(group, "costop_pct"),
-                    number(group.get("run_queue")),
-                    number(group.get("throughput_per_s"), 1),
-                    half_width(response.get("mean"), response.get("ci95")) + mark,
-                    number(response.get("p95"), 0),
-                    number(response.get("p99"), 0),
-                ]
-            )
-    return [*(short_path(path, paths) for path in paths), "VM", *HEADS], cells
-
-
-def host_usage(hosts: Sequence[Host]) -> str:
-    """Usage of every host, or from the least to the most of many."""
-    if len(hosts) <= SHOWN_HOSTS:
-        return " ".join(with_half_width(host, "usage_pct") for host in hosts)
-    used = sorted(host["usage_pct"] for host in hosts)
-    return f"{number(used[0])} – {number(used[-1])}"
-
-
-def table(result: Simulation, width: int | None = None) -> RenderableType:
-    """The result for a terminal; in one narrower than the table, the columns of DROPPED_FIRST go until it fits."""
-    heads, cells = lines(result)
-    swept = len(heads) - len(HEADS) - 1
-    shown, dropped = fitted(lambda dropped: _grid(title(result), heads, cells, swept, dropped), DROPPED_FIRST, width)
-    left_out = [f"Not shown in a terminal this narrow: {', '.join(dropped)}."] if dropped else []
-    said = (Text(note, style="dim") for note in notes(result) + left_out)
-    return Group(shown, *([pools.table(result, width)] if pools.has_pools(result) else []), *said)
-
-
-def _grid(name: str, heads: Sequence[str], cells: Sequence[Sequence[str]], swept: int, dropped: Sequence[str]) -> Table:
-    table = titled(name)
-    kept = [index for index, head in enumerate(heads) if index <= swept or head not in dropped]
-    for index in kept:
-        table.add_column(
-            Text(heads[index].replace(" ", "\n", 1) if index > swept else heads[index]),
-            justify="left" if index == swept else "right",
-            style="cyan" if index < swept else None,
-            no_wrap=True,
-        )
-    for row in cells:
-        table.add_row(*(Text(row[index]) for index in kept))
-    return table
+    yield "groups"
+    hosts = [len(point["hosts"]) for point in points]
+    if len(points) == 1 or (max(hosts, default=0) > 1 and sum(hosts) <= FEW_HOSTS):
+        yield "hosts"
+    if pools.has_pools(result):
+        yield "pools"
 
 
 def notes(result: Simulation) -> list[str]:
-    """What a reader must know besides the figures: confidence, steady state, calibration."""
+    """What a reader must know besides the figures: confidence, steady state, sums and means, calibration."""
     duration_s = result["points"][0].get("duration_s") if result["points"] else None
     said = ["± is the half-width of the 95 % confidence interval over replications.", ready_note(duration_s)]
+    if any(group.get("count", 1) > 1 for point in result["points"] for group in groups(point).values()):
+        said.append(
+            "Of a group, vCPUs, throughput, IOPS and MB/s are sums over its VMs, run queue and the rest means of a VM."
+        )
     if not all(point["steady"] for point in result["points"]):
         said.append(
             "* did not reach a steady state: the load may exceed what the host can carry, or the run is too short."
         )
     return [*said, *bottlenecks(result["points"]), *calibrations(result["points"])]
+
+
+def stops(points: Sequence[Point]) -> list[str]:
+    """Which hosts failed and came back when, and which VMs stood still for how long, of each point with failures."""
+    paths = varying_paths(points)
+    said = []
+    for point in points:
+        place = where(point, paths)
+        prefix = f"{place}: " if place else ""
+        failures = point.get("failures", [])
+        for failure in failures[:SHOWN_STOPS]:
+            verb = ("fail" if failure["fails"] else "return") + ("s" if len(failure["hosts"]) == 1 else "")
+            said.append(f"{prefix}{failure['time_s']:g} s: {some(failure['hosts'])} {verb}{_with_them(failure)}.")
+        if len(failures) > SHOWN_STOPS:
+            said.append(f"{prefix}{len(failures) - SHOWN_STOPS} more failures and returns are in the JSON form.")
+        down = {name: vm["down_s"] for name, vm in point["vms"].items() if vm.get("down_s")}
+        if down:
+            longest = sorted(down, key=lambda name: -down[name])
+            times = [f"{name} {number(down[name])} s" for name in longest]
+            said.append(
+                f"{prefix}Down in the {point['duration_s']:g} s measured: {some(times)}."
+                " Their figures, and those of their groups, are means over all of it."
+            )
+    return said
+
+
+def _with_them(failure: HostFailure) -> str:
+    """What the VMs of hosts do that fail or return, in words."""
+    if not failure["vms"]:
+        return ""
+    several = len(failure["vms"]) > 1
+    verb = "stand{s} still" if failure["fails"] else "go{es} on"
+    said = verb.format(s="" if several else "s", es="" if several else "es")
+    return f"; {count(len(failure['vms']), 'VM')} {said}: {some(failure['vms'])}"
 
 
 def bottlenecks(points: Sequence[Point]) -> list[str]:
@@ -137,11 +140,6 @@ def bottlenecks(points: Sequence[Point]) -> list[str]:
         said.append(f"{head}{found['station']} at {found['utilization_pct']:.0f} % {limit}{behind}{depth}.")
     more = len(said) - SHOWN_BOTTLENECKS
     return said[:SHOWN_BOTTLENECKS] + ([f"{more} more points have a bottleneck in the JSON form."] if more > 0 else [])
-
-
-def with_half_width(metrics: Mapping[str, object], key: str) -> str:
-    """The metric `key` with its half-width, which stands beside it as `KEY_ci95`."""
-    return half_width(numeric(metrics, key), numeric(metrics, f"{key}_ci95"))
 
 
 def title(result: Simulation) -> str:

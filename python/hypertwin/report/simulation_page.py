@@ -10,6 +10,7 @@ from hypertwin.documents.validation import Row
 from hypertwin.documents.vnuma import Layout
 from hypertwin.frame import entities, flatten
 from hypertwin.report import comparison, failures, pools, simulation, topology_svg
+from hypertwin.report import entities as tables
 from hypertwin.report.metrics import CATALOGUE, catalogue_key
 from hypertwin.report.plotly_page import Page, grid, hint, scrolling, settings, sortable
 from hypertwin.report.points import fixed_settings, groups, runs, varying_paths, where
@@ -44,9 +45,8 @@ def page(
     made.section("Distributed storage", _pools(made, result))
     made.section("Over time", _timelines(made, points))
     made.section("Topology", topology_svg.drawings(layouts or {}, len(points)))
-    heads, cells = simulation.lines(result)
-    swept = len(heads) - len(simulation.HEADS)
-    made.section("All points", sortable(heads, cells, swept, simulation.notes(result)))
+    cells, _ = tables.cells(result, tables.GROUPS)
+    made.section("All points", sortable(cells.heads, cells.rows, cells.swept, simulation.notes(result)))
     made.section("What the figures mean", _metrics(points))
     return made
 
@@ -126,7 +126,8 @@ def _pools(page: Page, result: Simulation) -> str:
     """The pools of all points as a table, and for those with failures what these did over time."""
     if not pools.has_pools(result):
         return ""
-    heads, cells = pools.lines(result)
+    lines = pools.lines(result)
+    heads, cells = lines.heads, lines.rows
     listed = sortable(heads, cells, len(heads) - len(pools.HEADS), pools.NOTES)
     stories = failures.stories(result["points"])
     if not stories:

@@ -2,17 +2,48 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-
-def number(value: float | None, digits: int = 1) -> str:
-    """A number for reading; empty when there is none."""
-    return "" if value is None else f"{value:,.{digits}f}"
+SMALLEST, LARGEST = 1e-4, 1e9
+"""Numbers nearer to zero, and those from here on, are powers of ten."""
 
 
-def half_width(value: float | None, ci95: float | None, digits: int = 1) -> str:
-    """A mean with the half-width of its confidence interval, where there is one."""
-    return number(value, digits) + (f" ±{number(ci95, digits)}" if ci95 is not None and value is not None else "")
+def number(value: float | None, digits: int | None = None) -> str:
+    """A number for reading, its decimals by its size: 0.0012, 0.36, 3.61, 36.4, 364, 36,413; empty when there is none.
+
+    Numbers from SMALLEST to LARGEST have three digits, two below 1, and all of those before the point. `digits` sets
+    the decimals instead, for what is counted or compared with others of its column.
+    """
+    if value is None:
+        return ""
+    if digits is None and value and not SMALLEST <= abs(value) < LARGEST:
+        return f"{value:.3g}".replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
+    return f"{value:,.{_decimals(value) if digits is None else digits}f}"
+
+
+def half_width(value: float | None, ci95: float | None) -> str:
+    """A mean with the half-width of its confidence interval, where there is one, to the same decimals.
+
+    A half-width that these would make 0 has one decimal more, and is 0 if that is not enough: 36.4 ±0.02.
+    """
+    if value is None or ci95 is None:
+        return number(value)
+    decimals = _decimals(value)
+    shown = (f"{ci95:,.{each}f}" for each in (decimals, decimals + 1))
+    return f"{number(value)} ±{next((text for text in shown if text.strip('0.')), '0')}"
+
+
+def _decimals(value: float) -> int:
+    size = abs(value)
+    if size >= 99.95 or float(value).is_integer():
+        return 0
+    return 1 if size >= 9.995 else 2 if size >= 0.995 else 1 - math.floor(math.log10(size))
+
+
+def count(of: int, noun: str) -> str:
+    """`1 VM`, `2 VMs`."""
+    return f"{of:,} {noun}{'' if of == 1 else 's'}"
 
 
 def some(names: Sequence[str], most: int = 5) -> str:

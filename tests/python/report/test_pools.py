@@ -55,10 +55,11 @@ def plain(renderable, width=160):
 def test_the_table_has_what_the_report_has(result):
     (point,) = result["points"]
     pool = point["pools"]["pool"]
-    heads, (cells,) = pools.lines(result)
-    row = dict(zip(heads, cells, strict=True))
-    assert (row["pool"], row["redundancy"], row["overhead ×"]) == ("pool", "replicas-3:2", "3.00")
-    assert row["stored GiB"] == f"{pool['stored_gib']:.1f}" == "20.0"  # ten machines with one disk of 2 GiB
+    lines = pools.lines(result)
+    (cells,) = lines.rows
+    row = dict(zip(lines.heads, cells, strict=True))
+    assert (row["pool"], row["redundancy"], row["overhead ×"]) == ("pool", "replicas-3:2", "3")
+    assert row["stored GiB"] == f"{pool['stored_gib']:.0f}" == "20"  # ten machines with one disk of 2 GiB
     assert row["raw GiB"] == f"{5 * 4 * 4e12 / 2**30:,.0f}"
     assert row["written ×"] == f"{pool['amplification']:.2f}"
     assert row["whole after s"] == f"{pool['time_to_whole_s']:.1f}"

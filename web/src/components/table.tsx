@@ -110,8 +110,7 @@ function Head({ column, order, choose }: { column: Column; order: Order; choose:
   return (
     <th scope="col" class={classOf(column)} aria-sort={direction}>
       <button type="button" title={column.text} onClick={() => choose(next)}>
-        <span>{column.name}</span>
-        {column.unit && <span class="unit">{column.unit}</span>}
+        {column.name} {column.unit && <span class="unit">{column.unit}</span>}
         <span class="arrow" aria-hidden="true">{direction ? (order?.descending ? "▼" : "▲") : ""}</span>
       </button>
     </th>

@@ -3,9 +3,10 @@
 import type { Column, Table } from "../model/view";
 import { shown } from "./cells";
 
-/** Pixels of a letter in print, of the space around a cell, and of the paper. */
-const LETTER = 5.4;
+/** Pixels of a letter in print, of the space around a cell and a badge, and of the paper. */
+const LETTER = 7;
 const PADDING = 10;
+const AROUND_BADGE = 18;
 const WIDTH = 680;
 /** Words longer than this wrap. */
 const LONGEST = 34;
@@ -14,7 +15,7 @@ const LONGEST = 34;
 export function widthOf(column: Column, table: Table): number {
   const head = Math.max(...column.name.split(" ").map((word) => word.length), (column.unit ?? "").length);
   const cells = table.rows.reduce((most, row) => Math.max(most, shown(row[column.key]).text.length), 0);
-  return Math.max(head, Math.min(cells, LONGEST)) * LETTER + PADDING;
+  return Math.max(head, Math.min(cells, LONGEST)) * LETTER + PADDING + (column.kind === "badge" ? AROUND_BADGE : 0);
 }
 
 export function chunks(table: Table, width = WIDTH): Column[][] {

@@ -25,12 +25,12 @@ mod view;
 mod vm_metrics;
 
 pub use recorder::Recorder;
-pub use report::{HostReport, PointReport, TimelineReport, aggregate};
-pub use results::{FailureReport, HostResult, HostTimeline, Replication, Timeline, VmTimeline};
+pub use report::{HostReport, NodeReport, PointReport, TimelineReport, aggregate};
+pub use results::{FailureReport, HostResult, HostTimeline, NodeResult, Replication, Timeline, VmTimeline};
 pub use samples::{DeviceSample, DiskSample, HostSample, Sample, Sampler, ServiceSample, VmSample, WorldSamples};
 pub use stations::{BottleneckReport, StationReport};
 pub use view::{View, WorldView};
-pub use vm_metrics::{IoResult, LatencyReport, ResponseReport, VmReport, VmResult};
+pub use vm_metrics::{Curve, IoReport, IoResult, IoSums, LatencyReport, ResponseReport, VmReport, VmResult};
 
 use crate::clock::Clock;
 use crate::cpu::Processors;

@@ -1,16 +1,17 @@
 //! Measuring: totals of a window, the timeline, and the series that output analysis looks at.
 
-use super::results::{FailureReport, HostResult, HostTimeline, Replication, Timeline, VmTimeline};
-use super::vm_metrics::{Figures, IoResult, VmParts, VmResult};
+use super::results::{FailureReport, HostResult, HostTimeline, NodeResult, Replication, Timeline, VmTimeline};
+use super::vm_metrics::{Figures, IoResult, IoSums, VmParts, VmResult};
 use super::{Observed, stations};
 use crate::clock::{Clock, Event};
+use crate::cpu::{Host, NodeLoad};
 use crate::faults::HostIncident;
 use crate::ids::{HostId, Id, Table, VmId};
-use crate::responses::{Distributions, Responses};
-use crate::storage::{Pool, PoolTimeline};
+use crate::responses::{LatencyDistributions, ResponseDistributions, Responses};
+use crate::storage::{Pool, PoolTimeline, VmIo};
 use hypertwin_cluster::Scenario;
 use hypertwin_kernel::{Histogram, Nanos};
-use hypertwin_models::accounting::Account;
+use hypertwin_models::accounting::{Account, ProcessorTime};
 
 /// Observations per sample of the timeline.
 const OBSERVATIONS_PER_SAMPLE: u64 = 10;
@@ -21,6 +22,8 @@ struct VmTotals {
     account: Account,
     runnable_ns: f64,
     responses: Responses,
+    /// I/Os of virtual disks.
+    ios: Responses,
 }
 
 /// Totals of one host since measuring began.
@@ -117,6 +120,7 @@ fn vm_totals(observed: &Observed, id: VmId) -> VmTotals {
         account,
         runnable_ns: vm.measured.runnable.integral(observed.now),
         responses: vm.measured.count.responses,
+        ios: observed.storage.path().vm(id).map(VmIo::latencies).unwrap_or_default(),
     }
 }
 
@@ -242,19 +246,28 @@ impl Recorder {
             line.run_queue
                 .push((totals.runnable_ns - before.runnable_ns) / interval_ns);
             line.throughput_per_s.push(responses.count as f64 / interval_ns * 1e9);
-            line.response_ms_mean
-                .push((responses.count > 0).then(|| responses.mean_ms()));
+            line.response_ms_mean.push(responses.mean_ms_or_none());
+            if observed.storage.path().vm(id).is_some() {
+                let ios = totals.ios.since(&before.ios);
+                line.iops.push(ios.count as f64 / interval_ns * 1e9);
+                line.io_latency_ms_mean.push(ios.mean_ms_or_none());
+            }
         }
         for (pool, line) in observed.storage.pools().iter().zip(&mut self.timeline.pools) {
             pool.sample(line);
         }
     }
 
-    /// The results, at the end of the run; `distributions` are those of response times and I/O latencies.
-    pub fn finish(self, observed: Observed, distributions: [Distributions; 2], events: u64) -> Replication {
+    /// The results, at the end of the run.
+    pub fn finish(
+        self,
+        observed: Observed,
+        responses: ResponseDistributions,
+        latencies: LatencyDistributions,
+        events: u64,
+    ) -> Replication {
         let since = self.measuring_since.expect("a run lasts longer than its warm-up");
         let duration_ns = (observed.now - since).max(1) as f64;
-        let [responses, latencies] = distributions;
         let vms: Vec<VmResult> = observed
             .guests
             .vms()
@@ -267,8 +280,10 @@ impl Recorder {
             if let Some(response) = &vm.response {
                 group_responses[vm.group].merge(response);
             }
-            if let Some(latency) = vm.io.as_ref().and_then(|io| io.latency.as_ref()) {
-                group_io[vm.group].merge(latency);
+            if let Some(latencies) = vm.io.as_ref().and_then(|io| io.latencies.as_ref()) {
+                for (all, own) in group_io[vm.group].iter_mut().zip(latencies) {
+                    all.merge(own);
+                }
             }
         }
         Replication {
@@ -296,7 +311,7 @@ impl Recorder {
         &self,
         observed: &Observed,
         id: VmId,
-        (response, latency): (Option<Histogram>, Option<Histogram>),
+        (response, latencies): (Option<Histogram>, Option<[Histogram; 2]>),
         duration_ns: f64,
     ) -> VmResult {
         let (group, vm) = (&observed.cpu.groups()[id], &observed.guests.vms()[id]);
@@ -315,10 +330,15 @@ impl Recorder {
             runnable_ns: totals.runnable_ns,
             responses: totals.responses.count,
             units_per_transaction: self.units[vm.group].1,
-            ios: vm.measured.count.ios + io.map_or(0.0, |io| io.measured.latencies.count as f64),
+            ios: vm.measured.count.ios + totals.ios.count as f64,
             memory_mb: group.memory.total_bytes() as f64 / (1 << 20) as f64,
             local: group.local.mean(observed.now),
             traffic: group.count.traffic,
+        };
+        let sums = |latencies: Responses, bytes: f64| IoSums {
+            latency_mean_ms: latencies.mean_ms(),
+            count: latencies.count,
+            mb_per_s: bytes / duration_ns * 1e3,
         };
         let parts = VmParts {
             name: vm.name.clone(),
@@ -328,10 +348,9 @@ impl Recorder {
             virtual_nodes: group.memory.virtual_nodes(),
             response,
             io: io.map(|io| IoResult {
-                latency_mean_ms: io.measured.latencies.mean_ms(),
-                count: io.measured.latencies.count,
-                latency,
-                mb_per_s: io.measured.bytes / duration_ns * 1e3,
+                all: sums(totals.ios, io.measured.iter().map(|way| way.bytes).sum()),
+                ways: io.measured.each_ref().map(|way| sums(way.latencies, way.bytes)),
+                latencies,
                 cpu_cycles: (figures.used_ns() + observed.cpu.used_ns(group.helpers)) / 1e9 * host.nominal_mhz * 1e6,
             }),
         };
@@ -341,7 +360,7 @@ impl Recorder {
 
 /// The results of all hosts.
 fn hosts(observed: &Observed, duration_ns: f64) -> Vec<HostResult> {
-    let all = host_totals(observed);
+    let (all, loads) = (host_totals(observed), observed.cpu.node_loads());
     // ready and co-stop time of all vCPUs, and their number
     let mut held: Table<HostId, (u64, u64, usize)> = vec![(0, 0, 0); all.len()].into();
     for group in observed.cpu.groups().iter() {
@@ -368,15 +387,32 @@ fn hosts(observed: &Observed, duration_ns: f64) -> Vec<HostResult> {
             ready_pct: 100.0 * ready_ns as f64 / vcpus_ns,
             costop_pct: 100.0 * costop_ns as f64 / vcpus_ns,
             down_s: observed.faults.host(id).down_ns(observed.now) as f64 / 1e9,
-            memory_gb_per_s: host
-                .memory
-                .delivered()
-                .iter()
-                .map(|bytes| bytes / duration_ns)
-                .collect(),
+            nodes: nodes(host, &loads[id], duration_ns),
         }
     };
     observed.cpu.hosts().ids().map(host).collect()
+}
+
+/// The results of the NUMA nodes of a host, on which `loads` are.
+fn nodes(host: &Host, loads: &[NodeLoad], duration_ns: f64) -> Vec<NodeResult> {
+    let topology = host.occupancy.topology;
+    let times: Vec<ProcessorTime> = host.cpu_times().collect();
+    let cores_ns = duration_ns * topology.cores_per_socket as f64;
+    let node = |(node, load): (usize, &NodeLoad)| {
+        let charged_ns: f64 = times[topology.node_cpus(node)]
+            .iter()
+            .map(|&time| host.charged_ns(time))
+            .sum();
+        let (bytes, free) = (load.bytes as f64, host.memory.free[node] as f64);
+        NodeResult {
+            usage_pct: (100.0 * charged_ns / cores_ns).min(100.0),
+            vcpus: load.vcpus,
+            memory_mb: bytes / (1 << 20) as f64,
+            memory_pct: 100.0 * bytes / (bytes + free).max(1.0),
+            memory_gb_per_s: host.memory.delivered()[node] / duration_ns,
+        }
+    };
+    loads.iter().enumerate().map(node).collect()
 }
 
 /// What happened to hosts, and to which VMs with them.

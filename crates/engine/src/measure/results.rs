@@ -18,8 +18,8 @@ pub struct Replication {
     pub units: Vec<String>,
     /// Per group: response times of all its VMs.
     pub group_responses: Vec<Histogram>,
-    /// Per group: latencies of the I/Os of all its VMs; empty without arrays.
-    pub group_io: Vec<Histogram>,
+    /// Per group: latencies of the reads and of the writes of all its VMs; empty without virtual disks.
+    pub group_io: Vec<[Histogram; 2]>,
     /// Hosts that stopped or came back.
     pub failures: Vec<FailureReport>,
     /// Stations of the I/O path.
@@ -61,8 +61,23 @@ pub struct HostResult {
     pub costop_pct: f64,
     /// Time that it was down.
     pub down_s: f64,
-    /// Per NUMA node: what its memory delivered.
-    pub memory_gb_per_s: Vec<f64>,
+    /// Per NUMA node.
+    pub nodes: Vec<NodeResult>,
+}
+
+/// What a replication measured of a NUMA node of a host.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeResult {
+    /// Charged time of its logical CPUs over its cores at nominal clock, at most 100.
+    pub usage_pct: f64,
+    /// vCPUs that are at home on it, at the end.
+    pub vcpus: usize,
+    /// Memory of VMs on it at the end, in MiB, and in per cent of what it has for VMs.
+    pub memory_mb: f64,
+    /// See `memory_mb`.
+    pub memory_pct: f64,
+    /// What its memory delivered.
+    pub memory_gb_per_s: f64,
 }
 
 /// Hosts that stopped or came back together, and the VMs on them; time since the start of the run.
@@ -110,4 +125,8 @@ pub struct VmTimeline {
     pub run_queue: Vec<f64>,
     pub throughput_per_s: Vec<f64>,
     pub response_ms_mean: Vec<Option<f64>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub iops: Vec<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub io_latency_ms_mean: Vec<Option<f64>>,
 }

@@ -1,0 +1,280 @@
+"""Groups, VMs, hosts and stations of a simulation as rows for a terminal, the worst first where there are many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from hypertwin.documents.simulation import Point, Simulation
+from hypertwin.frame import numeric
+from hypertwin.report.points import groups, short_path, varying_paths
+from hypertwin.report.ready import resolved, summed
+from hypertwin.report.table import SPREAD, Cells
+from hypertwin.report.words import half_width, number
+
+MOST_ROWS = 60
+"""Rows of a table over all points of a sweep, where each point has its LEAST."""
+
+LEAST = 5
+"""Rows that each point of a sweep has at least, where it has so many."""
+
+HOST_USAGE = "host usage %"
+"""Column of the usage of the hosts that a group is on, from the least to the most, where hosts have no rows."""
+
+FEW = 4
+"""NUMA nodes whose figures stand one by one; of more there are the least and the most."""
+
+
+@dataclass(frozen=True)
+class Entity:
+    """A host, VM, group or station at one point."""
+
+    point: Point
+    name: str
+    metrics: Mapping[str, Any]
+
+    def figure(self, key: str) -> float | None:
+        """The number under a key, or under keys joined by dots; None where there is none."""
+        *outer, last = key.split(".")
+        metrics: Any = self.metrics
+        for part in outer:
+            metrics = metrics.get(part) or {}
+        return numeric(metrics, last)
+
+    @cached_property
+    def machines(self) -> list[str]:
+        """VMs that are on this host."""
+        return [name for name, vm in self.point["vms"].items() if vm.get("host") == self.name]
+
+
+Text = Callable[[Entity], str]
+
+
+def plain(key: str, digits: int | None = None) -> Text:
+    """The number under a key."""
+    return lambda entity: number(entity.figure(key), digits)
+
+
+def spread(key: str, of: str | None = None) -> Text:
+    """The number under a key, with its half-width."""
+    return lambda entity: half_width(entity.figure(key), entity.figure(of or f"{key}_ci95"))
+
+
+def waiting(key: str) -> Text:
+    """A percentage of time that vCPUs wait, as far as the model resolves it."""
+    return lambda entity: resolved(entity.figure(key), entity.figure(f"{key}_ci95"))
+
+
+def co_stop(entity: Entity) -> str:
+    """Co-stop; unlike ready it is nothing where vCPUs have no siblings or no need to wait for them."""
+    return waiting("costop_pct")(entity) if entity.figure("costop_pct") else "0"
+
+
+def above_zero(key: str) -> Text:
+    """The number under a key, and nothing where it is 0."""
+    return lambda entity: number(entity.figure(key) or None)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A table of entities: what it has rows and columns of, and which rows and columns go first."""
+
+    title: str
+    entities: Callable[[Point], Mapping[str, Mapping[str, Any]]]
+    words: Mapping[str, Text]
+    """Columns of text, at the left."""
+    figures: Mapping[str, Text]
+    """Columns of figures; those without any figure are left out."""
+    rank: Callable[[Entity], tuple[float, ...]]
+    """The higher, the worse."""
+    worst: str
+    """What `rank` goes by, in words."""
+    dropped_first: Sequence[str] = ()
+    """Columns that are dropped in a narrow terminal, in this order."""
+
+
+def _name(entity: Entity) -> str:
+    count = entity.figure("count") or 1
+    return f"{entity.name} ×{count:.0f}" if count > 1 else entity.name
+
+
+def _unsteady(entity: Entity) -> str:
+    return f"{_name(entity)}{'' if entity.point['steady'] else ' *'}"
+
+
+def _usage_of_hosts(entity: Entity) -> str:
+    hosts = entity.point["hosts"]
+    own = entity.metrics.get("hosts") or [entity.metrics["host"]]
+    if len(own) == 1:
+        return spread("usage_pct")(Entity(entity.point, own[0], hosts[own[0]]))
+    return _range([hosts[name]["usage_pct"] for name in own])
+
+
+def _range(values: Sequence[float]) -> str:
+    least, most = number(min(values)), number(max(values))
+    return least if least == most else f"{least} – {most}"
+
+
+def _by_node(entity: Entity) -> str:
+    each = [node["memory_gb_per_s"] for node in entity.metrics["nodes"].values() if "memory_gb_per_s" in node]
+    if len(each) < 2 or not any(each):
+        return ""
+    return " ".join(map(number, each)) if len(each) <= FEW else _range(each)
+
+
+def _with_io(entities: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
+    return {name: each for name, each in entities.items() if each.get("io_latency_ms")}
+
+
+def _iops_alone(entity: Entity) -> str:
+    """I/Os of a VM without simulated storage, of which nothing else is known."""
+    return "" if entity.metrics.get("io_latency_ms") else above_zero("iops")(entity)
+
+
+_CPU: Mapping[str, Text] = {
+    "guest CPU %": spread("guest_cpu_pct"),
+    "run %": plain("run_pct"),
+    "ready %": waiting("ready_pct"),
+    "ready sum %": lambda entity: resolved(summed(entity.metrics, "ready_pct"), None),
+    "co-stop %": co_stop,
+    "run queue": plain("run_queue"),
+    "throughput /s": spread("throughput_per_s"),
+    "response mean ms": spread("response_ms.mean", "response_ms.ci95"),
+    "p95 ms": plain("response_ms.p95"),
+    "p99 ms": plain("response_ms.p99"),
+    "IOPS": _iops_alone,
+    "down s": above_zero("down_s"),
+}
+
+_CPU_DROPPED = (
+    *("run %", "ready sum %", SPREAD, "vCPUs", "p95 ms", "run queue", HOST_USAGE, "co-stop %", "host"),
+    *("guest CPU %", "response mean ms"),
+)
+
+_IO: Mapping[str, Text] = {
+    "IOPS": above_zero("iops"),
+    "MB/s": plain("io_mb_per_s"),
+    "latency ms": plain("io_latency_ms.mean"),
+    "p99 ms": plain("io_latency_ms.p99"),
+    **{
+        f"{way} {head}": plain(f"{way}.{key}")
+        for way in ("read", "write")
+        for head, key in (
+            *(("IOPS", "iops"), ("MB/s", "mb_per_s")),
+            *(("ms", "latency_ms.mean"), ("p99 ms", "latency_ms.p99")),
+        )
+    },
+}
+
+
+def _waits(entity: Entity) -> tuple[float, ...]:
+    waited = (entity.figure("ready_pct") or 0) + (entity.figure("costop_pct") or 0)
+    return entity.figure("down_s") or 0, round(waited, 1), entity.figure("response_ms.p99") or 0
+
+
+_WAITING = "those that stood still or waited most for a CPU first"
+
+GROUPS = Kind(
+    "",
+    groups,
+    {"VM": _unsteady},
+    {"vCPUs": plain("vcpus", 0), HOST_USAGE: _usage_of_hosts, **_CPU},
+    _waits,
+    _WAITING,
+    _CPU_DROPPED,
+)
+VMS = Kind(
+    "VMs",
+    lambda point: point["vms"],
+    {"VM": _unsteady, "host": lambda entity: entity.metrics.get("host", "")},
+    {"vCPUs": plain("vcpus", 0), **_CPU},
+    _waits,
+    _WAITING,
+    _CPU_DROPPED,
+)
+IO_DROPPED = ("MB/s", "latency ms", "read MB/s", "write MB/s", "read p99 ms", "write p99 ms", "p99 ms", "IOPS")
+IO_OF_GROUPS = Kind(
+    "I/O",
+    lambda point: _with_io(groups(point)),
+    {"VM": _name},
+    _IO,
+    lambda entity: (entity.figure("io_latency_ms.p99") or 0,),
+    "the highest p99 first",
+    IO_DROPPED,
+)
+IO_OF_VMS = Kind(
+    "I/O of VMs",
+    lambda point: _with_io(point["vms"]),
+    {"VM": _name},
+    _IO,
+    IO_OF_GROUPS.rank,
+    IO_OF_GROUPS.worst,
+    IO_DROPPED,
+)
+HOSTS = Kind(
+    "Hosts",
+    lambda point: point["hosts"],
+    {"host": _name},
+    {
+        "usage %": spread("usage_pct"),
+        "utilization %": plain("utilization_pct"),
+        "core utilization %": plain("core_utilization_pct"),
+        "overhead %": plain("overhead_pct"),
+        "ready %": lambda host: waiting("ready_pct")(host) if host.machines else "",
+        "co-stop %": lambda host: co_stop(host) if host.machines else "",
+        "VMs": lambda entity: str(len(entity.machines) or ""),
+        "NUMA nodes": lambda entity: str(len(entity.metrics["nodes"])),
+        "memory GB/s": above_zero("memory_gb_per_s"),
+        "GB/s by node": _by_node,
+        "down s": above_zero("down_s"),
+    },
+    lambda entity: (entity.figure("down_s") or 0, entity.figure("usage_pct") or 0),
+    "those that failed or are used most first",
+    ("overhead %", SPREAD, "NUMA nodes", "GB/s by node", "core utilization %", "memory GB/s", "co-stop %"),
+)
+STATIONS = Kind(
+    "Stations of the I/O path",
+    lambda point: point["storage"],
+    {"station": _name},
+    {
+        "members": plain("members", 0),
+        "utilization %": plain("utilization_pct"),
+        "busiest %": plain("utilization_max_pct"),
+        "queue": plain("queue"),
+        "wait ms": plain("wait_ms"),
+        "waited %": plain("waited_pct"),
+        "throughput /s": plain("throughput_per_s"),
+        "MB/s": plain("mb_per_s"),
+        "hits %": plain("hit_pct"),
+    },
+    lambda entity: (entity.figure("utilization_pct") or 0,),
+    "the busiest first",
+    ("members", "hits %", "MB/s", "waited %", "busiest %", "queue"),
+)
+
+
+def cells(result: Simulation, kind: Kind, without: Collection[str] = ()) -> tuple[Cells, str]:
+    """The rows of a result, without some columns; and a note where rows are left out, or nothing."""
+    points = result["points"]
+    paths = varying_paths(points)
+    most = max(LEAST, MOST_ROWS // max(1, len(points)))
+    texts = {head: text for head, text in {**kind.words, **kind.figures}.items() if head not in without}
+    rows: list[list[str]] = []
+    left_out = 0
+    for point in points:
+        found = [Entity(point, name, metrics) for name, metrics in kind.entities(point).items()]
+        if len(found) > most:
+            left_out += len(found) - most
+            found = sorted(found, key=kind.rank, reverse=True)[:most]
+        swept = [str(point["set"].get(path, "")) for path in paths]
+        rows += [[*swept, *(text(entity) for text in texts.values())] for entity in found]
+    note = (
+        f"{kind.title or 'Groups'}: {kind.worst}; {left_out:,} more rows are in --format csv and json."
+        if left_out
+        else ""
+    )
+    heads = [*(short_path(path, paths) for path in paths), *texts]
+    words = sum(head in texts for head in kind.words)
+    return Cells(heads, rows, swept=len(paths), words=words), note

@@ -1,0 +1,111 @@
+"""Opens pages in Chromium as a reader gets them, from a file, and checks what holds for any page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Page as Tab
+from tests.conftest import needs
+
+CHROMIUM = Path("/usr/bin/chromium")
+WIDTHS = (400, 1400)
+SCHEMES = ("light", "dark")
+
+DRAWN = "#app main"
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """A browser for several pages."""
+    needs(CHROMIUM)
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Opened:
+    """A page in the browser, and what went wrong or off the machine while it was there."""
+
+    tab: Tab
+    errors: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def opened(browser: Browser, file: Path, width: int = 1400, scheme: str = "light", **options: Any) -> Iterator[Opened]:
+    """The page of a file, drawn. In the end it must have asked for nothing but itself, and complained of nothing."""
+    viewport = {"width": width, "height": 900}
+    context = browser.new_context(viewport=viewport, color_scheme=scheme, **options)  # type: ignore[arg-type]
+    tab = context.new_page()
+    found = Opened(tab)
+    tab.on("console", lambda said: found.errors.append(said.text) if said.type in ("error", "warning") else None)
+    tab.on("pageerror", lambda error: found.errors.append(str(error)))
+    tab.on("request", lambda asked: found.requests.append(asked.url))
+    tab.goto(file.as_uri())
+    if options.get("java_script_enabled", True):
+        tab.locator(DRAWN).wait_for()
+    yield found
+    own = re.compile(rf"^(data:|blob:|{re.escape(file.as_uri())})")
+    assert found.errors == []
+    assert [url for url in found.requests if not own.match(url)] == []
+    context.close()
+
+
+def check(browser: Browser, file: Path, tmp_path: Path) -> None:
+    """What holds for any page: at each width, dark and light, and on paper."""
+    for width in WIDTHS:
+        for scheme in SCHEMES:
+            with opened(browser, file, width, scheme) as page:
+                assert overflow(page.tab) <= 0, f"the page scrolls sideways at {width} pixels"
+                open_all(page.tab)
+                assert overflow(page.tab) <= 0, f"the page scrolls sideways at {width} pixels when all is open"
+                assert violations(page.tab) == []
+    with opened(browser, file) as page:
+        assert printed(page.tab, tmp_path / "page.pdf") >= 1
+
+
+def overflow(tab: Tab) -> int:
+    """Pixels that the page is wider than the window."""
+    return int(tab.evaluate("document.documentElement.scrollWidth - window.innerWidth"))
+
+
+def open_all(tab: Tab) -> None:
+    """Open what is folded."""
+    for summary in tab.locator("details:not([open]) > summary").all():
+        summary.click()
+
+
+def violations(tab: Tab) -> list[str]:
+    """What axe finds serious or critical."""
+    result = Axe().run(tab, options={"resultTypes": ["violations"]}).response
+    return [
+        f"{each['id']}: {each['help']}: {[node['html'][:150] for node in each['nodes'][:3]]}"
+        for each in result["violations"]
+        if each["impact"] in ("serious", "critical")
+    ]
+
+
+def printed(tab: Tab, target: Path) -> int:
+    """Print to PDF; the number of sheets."""
+    tab.pdf(path=target, format="A4")
+    return len(re.findall(rb"/Type\s*/Page\b", target.read_bytes()))
+
+
+def column(tab: Tab, table: str, head: str) -> list[str]:
+    """The cells of a column that are on the page, by the caption of the table and the head of the column."""
+    return tab.get_by_role("table", name=table).first.evaluate(
+        """(table, head) => {
+          const at = [...table.tHead.rows[0].cells].findIndex((cell) => cell.textContent.startsWith(head));
+          return [...table.tBodies[0].rows].map((row) => row.cells[at].textContent);
+        }""",
+        head,
+    )
