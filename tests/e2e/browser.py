@@ -82,8 +82,9 @@ def overflow(tab: Tab) -> int:
 
 def open_all(tab: Tab) -> None:
     """Open what is folded."""
-    for summary in tab.locator("details:not([open]) > summary").all():
-        summary.click()
+    closed = tab.locator("details:not([open]) > summary")
+    while closed.count():
+        closed.first.click()
 
 
 def violations(tab: Tab) -> list[str]:

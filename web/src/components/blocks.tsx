@@ -34,7 +34,13 @@ function BlockOf({ block }: { block: Block }) {
           {block.items.map((item, index) => (
             <li key={index} class={item.tone ? "signed" : ""}>
               {item.tone && <Sign tone={item.tone} />}
-              <span>{item.text}</span>
+              {item.address?.startsWith("https://") ? (
+                <a href={item.address} rel="noreferrer noopener">
+                  {item.text}
+                </a>
+              ) : (
+                <span>{item.text}</span>
+              )}
             </li>
           ))}
         </ul>
