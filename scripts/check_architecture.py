@@ -49,11 +49,12 @@ MODULES: dict[str, set[str]] = {
     "ingest": {"yaml_file", "writing", "errors", "language", "_core"},
     "diagnose": {"documents", "scenario", "language", "_core", "run", "vnuma", "report", "ingest", "errors", "frame"},
     "calibration": {"documents", "scenario", "run", "report", "yaml_file", "errors", "frame", "_core"},
+    "compare": {"documents", "report", "ingest"},
     "plan": {"documents", "scenario", "language", "run", "vnuma", "report", "errors", "frame", "_core"},
     "lab": {"documents", "scenario", "run", "report", "ingest", "yaml_file", "writing", "errors", "frame", "_core"},
     "cli": {
         *("documents", "scenario", "run", "vnuma", "frame", "errors", "writing", "studies", "report", "_core"),
-        *("ingest", "diagnose", "calibration", "plan", "lab", "library", "language"),
+        *("ingest", "diagnose", "calibration", "plan", "lab", "library", "language", "compare"),
     },
     "": {"scenario", "run", "calibration", "plan", "errors"},  # hypertwin/__init__.py: the public API
 }
@@ -84,9 +85,9 @@ FLOORS: dict[str, list[str]] = {
         "words",
         "ready points charts table files metrics",
         "page plotly_page metric_path",
-        "coding diagnosis entities pools simulation_charts sizing telemetry topology",
-        "calibration comparison density diagnosis_page durability failures guests lab simulation topology_svg",
-        "simulation_page",
+        "coding diagnosis entities pools simulation_charts telemetry topology",
+        "calibration compared comparison density durability failures guests lab simulation topology_svg",
+        "simulation_page sizing",
         "registry __init__",
     ],
 }

@@ -1,77 +1,66 @@
 """Draw pictures of the documents into docs/images: `picture.py monster-vm`, `picture.py esxi-vnuma`. Needs chromium.
 
-The monster VM's is drawn from what `make demo` left in out/demo; the others simulate their study first.
+The monster VM's is drawn from the page that `make demo` left in out/demo; the other simulates its study first. Both are
+charts of a page, cut out of it.
 """
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from playwright.sync_api import sync_playwright
+
+from hypertwin import _core
 from hypertwin.report import comparison
-from hypertwin.report.charts import Chart
-from hypertwin.report.simulation_charts import Mark, sweep_charts
+from hypertwin.report.page import made_now
 from hypertwin.studies import judge
 from hypertwin.studies.study import find
 
 ROOT = Path(__file__).resolve().parents[1]
-PANEL = (
-    '<div style="flex:{flex};min-width:0;box-sizing:border-box;padding:14px 16px 4px;border:1px solid #e3e8ed;'
-    'border-radius:11px">'
-    '<b style="font:600 17px system-ui,DejaVu Sans">{title}</b>'
-    '<div style="font:13px system-ui,DejaVu Sans;color:#5d6b7a">{text}</div>{chart}</div>'
-)
 
 
 def monster_vm() -> None:
     """Response time and CPU of the sweep, side by side."""
-    points = json.loads((ROOT / "out/demo/result.json").read_text())["points"]
-    study = find("monster-vm")
-    marks = [Mark(changes, path, value) for changes, path, value in study.published_points()]
-    ((_, drawn),) = sweep_charts(points, marks)
-    chosen = [chart for chart in drawn if chart.title in ("Response time", "Guest CPU and host usage")]
-    take("monster-vm", [Chart(chart.title, "", chart.figure) for chart in chosen], height=425)
+    take("monster-vm", ROOT / "out/demo/report.html", ["Response time", "Guest CPU"])
 
 
 def esxi_vnuma() -> None:
     """Both benchmarks, predicted against published, over the first one by case."""
-    rows = judge.validate([find("esxi-vnuma")])
-    wanted = ("PhotoWorxx", "memory copy")
-    points = [chart for chart in comparison.scatters(rows) if chart.title in wanted]
-    cases = [chart for chart in comparison.bars(rows) if chart.title == wanted[0]]
-    take("esxi-vnuma", [*points, *cases], height=985)
-
-
-def take(name: str, drawn: Sequence[Chart], height: int) -> None:
-    """Take a picture of charts, two in a row and a third one below."""
-    for index, chart in enumerate(drawn):
-        chart.figure.update_layout(width=520 if index < 2 else 1100)
-    panels = [
-        PANEL.format(
-            flex="1" if index < 2 else "1 0 100%",
-            title=chart.title,
-            text=chart.text,
-            chart=chart.figure.to_html(include_plotlyjs=index == 0, full_html=False, config={"displayModeBar": False}),
-        )
-        for index, chart in enumerate(drawn)
-    ]
-    target = ROOT / f"docs/images/{name}.png"
+    study = find("esxi-vnuma")
+    page = comparison.page(judge.validate([study]), studies=[comparison.Study(study.name, study.title, study.source)])
     with tempfile.TemporaryDirectory() as folder:
-        page = Path(folder) / "page.html"
-        style = "margin:0;padding:10px;display:flex;flex-wrap:wrap;gap:14px;background:#fff;box-sizing:border-box"
-        page.write_text(f'<meta charset="utf-8"><body style="{style}">{"".join(panels)}</body>')
-        subprocess.run(
-            [
-                *("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
-                *(f"--window-size=1160,{height}", "--virtual-time-budget=8000", f"--screenshot={target}", str(page)),
-            ],
-            check=True,
-            capture_output=True,
+        file = Path(folder) / "page.html"
+        file.write_text(page.html(made_now(_core.version())), encoding="utf-8")
+        take("esxi-vnuma", file, ["PhotoWorxx", "memory copy", "PhotoWorxx by case"])
+
+
+def take(name: str, page: Path, titles: Sequence[str]) -> None:
+    """Take a picture of charts of a page by their titles, two in a row and a third one below."""
+    target = ROOT / f"docs/images/{name}.png"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        tab = browser.new_page(viewport={"width": 1280, "height": 1000}, color_scheme="light", bypass_csp=True)
+        tab.goto(page.as_uri())
+        tab.locator("figure.chart").first.wait_for()
+        tab.evaluate(
+            """titles => {
+                const charts = [...document.querySelectorAll("figure.chart")];
+                const place = document.createElement("div");
+                place.id = "picture";
+                place.className = "charts";
+                for (const title of titles)
+                    place.append(charts.find(chart => chart.querySelector("h4").textContent === title));
+                document.querySelector("main").replaceChildren(place);
+                place.querySelectorAll(".tools").forEach(tools => tools.remove());
+                if (titles.length > 2) place.lastChild.style.gridColumn = "1 / -1";
+            }""",
+            list(titles),
         )
+        tab.locator("#picture").screenshot(path=target)
+        browser.close()
     print(target.relative_to(ROOT))
 
 

@@ -11,6 +11,7 @@
 | `errors.py`, `writing.py` | what can go wrong, by code; files that appear whole or not at all |
 | `ingest/` | other systems' inventories and telemetry, read |
 | `plan/`, `calibration/`, `studies/`, `diagnose/`, `lab/` | one question each, asked of the twin |
+| `compare/` | two results of one command, figure by figure |
 | `library/` | examples and studies, which come with the package |
 | `documents/` | the JSON documents that commands print, as types |
 | `report/`, `cli/` | results as tables, files and pages; the command line |

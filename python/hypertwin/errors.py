@@ -230,6 +230,8 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
         "unknown-source": "No reader recognises it.",
         "source-too-large": "It has more of something than any real one.",
         "source-lacks": "It lacks what cannot be assumed, such as any host.",
+        "no-result": "It is no result of a command, and no page that holds one.",
+        "different-kinds": "Two results of different commands are to be compared.",
         "bad-address": "The address of a system is not one, or has a password in it.",
     },
 }

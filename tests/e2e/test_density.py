@@ -6,10 +6,10 @@ import json
 import re
 
 import pytest
-from tests.e2e.test_report import HOSTILE, Tags, figures
+from tests.python.report.test_page import data
 
 import hypertwin
-from hypertwin.report import density as report
+from hypertwin.report.page import rounded
 
 SHARED_CORE = """
 name: shared-core
@@ -77,24 +77,12 @@ def test_json_has_the_form_of_the_contract(cli, shared, tmp_path):
         assert point["metrics"]["response_ms.p99"]["ci95"] >= 0
         assert point["host_usage_pct"] == pytest.approx(point["metrics"]["hosts.*.usage_pct"]["mean"])
         assert point["host_memory_pct"] == pytest.approx(100 * point["count"] / 16)
-    page = (tmp_path / "page.html").read_text()
-    assert not [attributes for _, attributes in Tags(page).found if attributes.get("src") or attributes.get("href")]
-    assert len(figures(page)) == 4  # two objectives, throughput, the host
-    first = figures(page)["chart-1"][0]
-    lines = [shape["y0"] for shape in first["layout"]["shapes"] if shape["y0"] == shape["y1"]]
-    assert (lines, first["layout"]["yaxis"]["range"]) == ([30.0], [0, 120])
+    page = data((tmp_path / "page.html").read_text())
+    assert (page["kind"], page["title"]) == ("density", "How many VMs of work?")
+    assert page["document"] == rounded(found)
+    assert any(note.startswith("One more VM changes") for note in page["notes"])
+    assert not set(page["notes"]) & set(answer["notes"])
     assert cli(*arguments, *options, "--jobs", 1).stdout == done.stdout
-
-
-def test_hostile_text_stays_text(shared):
-    found = hypertwin.density(shared, vm="work", slo="ready_pct<=50", maximum=3, duration=4, replications=2)
-    text = json.dumps(found.to_dict()).replace("shared-core", "<b>core</b>").replace('"work"', json.dumps(HOSTILE))
-    page = report.page({**json.loads(text), "set": {HOSTILE: HOSTILE}}).html()
-    tags = Tags(page).found
-    assert sum(tag == "script" for tag, _ in tags) == 3
-    assert not [tag for tag, attributes in tags if tag in ("img", "b") or "onerror" in attributes]
-    names = [trace.get("name", "") for choices in figures(page).values() for each in choices for trace in each["data"]]
-    assert not [name for name in names if "<" in name]
 
 
 def largest(points):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.python.report.test_page import data
 
 from conftest import Cli
 from hypertwin.ingest import telemetry
@@ -85,14 +85,12 @@ def test_the_page_is_inert(cli: Cli, table: Path, tmp_path: Path) -> None:
     assert "<img" not in text
     assert "<b>1</b>" not in text
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
-    data = re.search(r'<script id="figures" type="application/json">(.*?)</script>', text, re.DOTALL)
-    assert data
-    assert "<" not in data[1]
-    figures = json.loads(data[1])
-    assert len(figures) >= len(HOSTILE)
-    for ((figure,),) in [(choices,) for choices in figures.values()]:
-        names = [trace.get("name", "") for trace in figure["data"]]
-        assert not any("<script" in name or "<img" in name for name in names)
+    page = data(text)
+    findings = page["document"]["findings"]
+    assert len(findings) == len(page["beside"]["series"]) == len(page["beside"]["evidence"]) == 6
+    assert {finding["name"] for finding in findings} >= set(HOSTILE)
+    assert any(page["beside"]["series"])
+    assert page["beside"]["not_checked"]
     assert "Content-Security-Policy" in text
     assert (tmp_path / "words.txt").read_text().startswith("6 findings")
 

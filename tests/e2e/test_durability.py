@@ -7,8 +7,10 @@ import re
 
 import pytest
 from tests.conftest import ROOT
+from tests.python.report.test_page import data
 
 from hypertwin.plan import durability
+from hypertwin.report.page import rounded
 
 
 def test_json_has_what_it_holds_for_and_every_usual_scheme(cli):
@@ -72,16 +74,17 @@ def test_a_pool_shows_its_own_loss_and_raw_size(cli):
     assert f"{entry['markov']['pool_annual_loss']:.3e}" in done.stdout
 
 
-def test_the_page_has_both_charts_and_the_table(cli, tmp_path):
+def test_the_page_has_the_curves_of_each_scheme_and_the_table(cli, tmp_path):
     done = cli("durability", "--scheme", "17+3", "--scheme", "2", "--report", "page.html", "--format", "json")
     assert done.returncode == 0
     assert done.stderr == "wrote page.html\n"
-    page = (tmp_path / "page.html").read_text()
-    figures = json.loads(re.search(r'<script id="figures" type="application/json">(.*?)</script>', page, re.S)[1])
-    assert len(figures) == 2
-    assert all([trace["name"] for trace in figure[0]["data"]] for figure in list(figures.values())[1:])
-    assert "7.354e-12" in page
-    assert "src=" not in page.replace("img-src", "").split("<body>")[1]
+    text = (tmp_path / "page.html").read_text()
+    page = data(text)
+    assert (page["kind"], page["document"]) == ("durability", rounded(json.loads(done.stdout)))
+    curves = page["beside"]["curves"]
+    assert list(curves) == ["ec-17+3", "replicas-2"]
+    assert all(len(points) > 10 and points[0]["markov"] < points[-1]["markov"] for points in curves.values())
+    assert "7.354e-12" in text.split("<noscript>")[1].split("</noscript>")[0]
 
 
 @pytest.mark.parametrize(
@@ -178,9 +181,9 @@ def test_a_slower_rebuild_loses_more(cli):
 def test_the_page_of_a_pool_names_it_and_where_its_repair_time_comes_from(cli, tmp_path):
     done = cli("durability", EXAMPLE, *SHORT, "--warmup", "auto", "--report", "page.html")
     assert (done.returncode, done.stderr) == (0, "wrote page.html\n")
-    page = (tmp_path / "page.html").read_text()
-    assert "<dd>disk-failure</dd>" in page
-    assert "pool without node-1/disk-1 rebuilt" in page
+    page = data((tmp_path / "page.html").read_text())
+    assert (page["document"]["twin"]["scenario"], page["document"]["twin"]["pool"]) == ("disk-failure", "pool")
+    assert "pool without node-1/disk-1 rebuilt" in page["document"]["repair"]["source"]
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ import pytest
 from hypertwin import frame
 from hypertwin.report.metrics import CATALOGUE, catalogue_key
 
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
 SWEEP = ("--sweep", "vms.db.vcpus=1,2", "--sweep", "vms.db.load=1,2,3")
 
 
@@ -43,12 +44,25 @@ def test_json_has_the_shape_of_the_contract(cli, tiny):
         assert math.isclose(vm["run_pct"] + vm["ready_pct"] + vm["costop_pct"] + vm["wait_pct"], 100, abs_tol=1e-6)
 
 
-def test_every_key_of_the_json_is_in_the_catalogue(cli, tiny):
-    (point,) = json.loads(cli("simulate", tiny, "--format", "json").stdout)["points"]
-    keys = {catalogue_key(key) for _, _, metrics in frame.entities(point) for key in frame.flatten(metrics)}
-    sections = {"hosts", "vms", "groups", "storage"}
-    unknown = (keys | set(point) - sections) - {metric.key for metric in CATALOGUE}
-    assert not unknown, f"add to hypertwin/report/metrics.py: {sorted(unknown)}"
+def paths(metrics, prefix=""):
+    """Keys as `frame.flatten` joins them, those of lists included."""
+    for key, value in metrics.items():
+        if isinstance(value, dict):
+            yield from paths(value, f"{prefix}{key}_")
+        else:
+            yield catalogue_key(f"{prefix}{key}")
+
+
+@pytest.mark.parametrize("virtual_disks", [False, True])
+def test_every_key_of_the_json_is_in_the_catalogue(cli, tiny, virtual_disks):
+    scenario = (SCENARIOS / "hyperconverged.yaml", "--duration", 1, "--replications", 1) if virtual_disks else (tiny,)
+    (point,) = json.loads(cli("simulate", *scenario, "--format", "json").stdout)["points"]
+    known = {(scope, metric.key) for metric in CATALOGUE for scope in metric.scopes}
+    sections = {"hosts", "vms", "groups", "storage", "pools", "bottleneck"}
+    used = {(kind, key) for kind, _, metrics in frame.entities(point) for key in paths(metrics)}
+    used |= {("point", key) for key in set(point) - sections}
+    assert ({"vm", "group"} <= {kind for kind, key in used if key == "read_latency_ms_p99"}) == virtual_disks
+    assert not used - known, f"add to hypertwin/report/metrics.py: {sorted(used - known)}"
 
 
 def test_a_sweep_is_the_product_of_its_values(cli, tiny):

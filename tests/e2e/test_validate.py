@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import TINY, refused
-from tests.e2e.test_report import HOSTILE, Tags, figures
+from tests.python.report.test_page import data
 
 from hypertwin import library
 from hypertwin.cli import validate as cli_validate
@@ -320,58 +320,16 @@ def test_a_figure_of_one_of_several_outcomes_says_how_likely_it_is(study):
     assert all(row["pass"] for row in rows)
 
 
-def test_the_page_draws_each_number_where_it_belongs(study):
-    rows = outcome_rows(study)
-    page = comparison.page(rows, studies=[comparison.Study("tiny", "Tiny", "nobody")], version="1").html()
-    (scores, others) = (choices[0]["data"] for choices in figures(page).values())
-    band, _, marks = scores
-    assert marks["x"] == [1000, 400]
-    assert marks["y"] == [900, 410]
-    assert marks["marker"]["color"][0] != marks["marker"]["color"][1] == "white"  # predicted filled, calibrated hollow
-    assert "75 % of runs" in marks["hovertext"][0]
-    assert marks["hovertext"][0].count("<br>") == 1  # two figures at one place
-    assert others[0]["x"][0] < 2 < others[0]["x"][1]  # a single figure has room around it
-    for (x, y), sign in zip(zip(band["x"], band["y"], strict=True), (1, 1, -1, -1), strict=True):
-        assert y == pytest.approx(x * (1 + sign * 0.15))
-    assert [trace["name"] for trace in others[2:]] == ["vcpus"]  # the range is in the table only
-    assert page.count("<tr>") == 1 + len(rows)
-    assert "5 of 5 published figures within tolerance" in page
-
-
-def test_many_figures_of_a_metric_are_also_drawn_by_case(study):
-    rows = [{**row, "case": f"case {index}"} for row in outcome_rows(study)[:3] for index in range(3)]
-    assert [chart.title for chart in comparison.bars(rows)] == ["score"]
-    published, predicted, calibrated = comparison.bars(rows)[0].figure.data
-    assert list(published.y) == [1000] * 6 + [400] * 3
-    assert list(predicted.text) == ["75 %"] * 6
-    assert list(calibrated.x) == [6, 7, 8]
-    assert comparison.bars(rows[:8]) == []
-
-
-@pytest.mark.parametrize(("likely", "kind"), [(900.0, None), (90_000.0, "log")])
-def test_axes_are_logarithmic_where_the_range_asks_for_it(study, likely, kind):
-    figure = comparison.scatters(outcome_rows(study, likely)[:3])[0].figure
-    assert (figure.layout.xaxis.type, figure.layout.yaxis.type) == (kind, kind)
-
-
-def test_hostile_studies_stay_text(study):
-    rows = [
-        {**row, **dict.fromkeys(("case", "metric", "unit", "note", "published_text", "tolerance_text"), HOSTILE)}
-        for row in outcome_rows(study) * 3
-    ]
-    page = comparison.page(rows, studies=[comparison.Study("tiny", HOSTILE, HOSTILE)] * 2, version=HOSTILE).html()
-    tags = Tags(page).found
-    assert sum(tag == "script" for tag, _ in tags) == 3
-    assert not [tag for tag, attributes in tags if tag == "img" or "onerror" in attributes]
-    assert "<img" not in json.dumps(figures(page))
-
-
 def test_the_command_writes_the_page(study, monkeypatch, capsys, tmp_path):
     folder = study("one,vcpus,vms.db.vcpus,2,vCPUs,published,predicted,±0,,").folder.parent
     monkeypatch.setattr(library, "studies", lambda: folder)
     assert cli_validate.command(["tiny"], report=tmp_path / "page.html") == 0
     assert "wrote" in capsys.readouterr().err
-    assert "Source: nobody" in (tmp_path / "page.html").read_text()
+    page = data((tmp_path / "page.html").read_text())
+    assert page["kind"] == "validation"
+    assert [(row["study"], row["published"], row["pass"]) for row in page["document"]] == [("tiny", 2, True)]
+    assert [(each["name"], each["source"]) for each in page["beside"]["studies"]] == [("tiny", "nobody")]
+    assert page["beside"]["summary"] == "1 of 1 figures within tolerance; all 1 promised figures hold."
 
 
 def test_a_page_that_cannot_be_written_is_refused_before_anything_runs(cli, tmp_path):

@@ -33,9 +33,9 @@ export function App({ page }: { page: PageDocument }) {
         <h1>{view.title}</h1>
       </header>
       <div class={view.sections.length >= LONG ? "long" : ""}>
-        {view.sections.length >= LONG && <Contents view={view} />}
         <main id="content" tabIndex={-1}>
           <Head view={view} />
+          {view.sections.length >= LONG && <Contents view={view} />}
           <Choices choices={choices} chosen={chosen} choose={setChosen} />
           {view.sections.map((section) => (
             <section key={section.id} id={section.id} class="section" aria-label={section.heading}>

@@ -15,6 +15,14 @@ impl Responses {
         self.count += 1;
     }
 
+    /// These and `other` together.
+    pub fn and(&self, other: &Self) -> Self {
+        Self {
+            sum_ns: self.sum_ns + other.sum_ns,
+            count: self.count + other.count,
+        }
+    }
+
     /// Those since `before`.
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -23,6 +31,7 @@ impl Responses {
         }
     }
 
+    /// The mean; NaN without any.
     pub fn mean_ms(&self) -> f64 {
         if self.count == 0 {
             f64::NAN
@@ -30,12 +39,20 @@ impl Responses {
             self.sum_ns as f64 / self.count as f64 / 1e6
         }
     }
+
+    /// The mean, if there are any.
+    pub fn mean_ms_or_none(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.mean_ms())
+    }
 }
 
-/// Distributions of response times or latencies, handed out at the end of a run.
-pub struct Distributions {
+/// Distributions, handed out at the end of a run: of response times, or of the latencies of reads and of writes.
+pub struct Distributions<D> {
     /// Per group: that of the VMs that keep none of their own.
-    pub groups: Vec<Histogram>,
+    pub groups: Vec<D>,
     /// Per VM: its own.
-    pub vms: Vec<Option<Histogram>>,
+    pub vms: Vec<Option<D>>,
 }
+
+pub type ResponseDistributions = Distributions<Histogram>;
+pub type LatencyDistributions = Distributions<[Histogram; 2]>;

@@ -3,7 +3,7 @@
 mod support;
 
 use hypertwin_cluster::Scenario;
-use hypertwin_engine::{PointReport, VmReport};
+use hypertwin_engine::{LatencyReport, PointReport, VmReport};
 use hypertwin_sharing as exact;
 use serde_json::{Value, json};
 use support::{host, merge, vm};
@@ -341,6 +341,159 @@ fn a_mix_of_sizes_has_its_mean() {
     let report = run(fast(), array(json!({})), generator(4, mix), json!({}));
     let bytes = of(&report).io_mb_per_s.unwrap() * 1e6 / of(&report).iops;
     assert_near(bytes, 0.75 * 4096.0 + 0.25 * 65536.0, 0.02, "bytes per I/O");
+}
+
+/// Reads come from the cache in a millisecond, writes go through to one slow disk each.
+fn reads_and_writes(read_pct: u32, count: u32, replications: u64) -> PointReport {
+    let array = array(json!({"cache": {"latency": "1 ms", "write_back": false}, "disks": {"count": 400}}));
+    let workload = generator(
+        16,
+        json!({"read_pct": read_pct, "block": "16 KiB", "arrivals": {"io": {"rate": format!("{} /s", 4_000 / count)}}}),
+    );
+    let scenario = build(fast(), array, workload, json!({"count": count}), "2 s", "500 ms");
+    support::report(&scenario, replications)
+}
+
+#[test]
+fn reads_and_writes_are_told_apart_and_add_up() {
+    // beyond 256 VMs only groups keep distributions
+    for count in [1, 2, 257] {
+        let report = reads_and_writes(70, count, if count > 2 { 1 } else { 2 });
+        let rows = report.vms.values().map(|vm| (vm, false)).chain([(of(&report), true)]);
+        for (vm, is_group) in rows {
+            let (read, write) = (vm.read.as_ref().unwrap(), vm.write.as_ref().unwrap());
+            let all = vm.io_latency_ms.as_ref().unwrap();
+            assert_near(read.iops + write.iops, vm.iops, 1e-9, "reads and writes");
+            assert_near(
+                read.mb_per_s + write.mb_per_s,
+                vm.io_mb_per_s.unwrap(),
+                1e-9,
+                "their payload",
+            );
+            assert_near(write.mb_per_s, write.iops * 16_384e-6, 1e-9, "payload of writes");
+            let sum = [read, write]
+                .map(|way| way.iops * way.latency_ms.mean.unwrap())
+                .iter()
+                .sum::<f64>();
+            assert_near(sum, vm.iops * all.mean.unwrap(), 1e-9, "time of all");
+            assert_near(
+                read.latency_ms.mean.unwrap(),
+                1.1,
+                0.1,
+                "a hit, and a little for the way",
+            );
+            assert!(
+                write.latency_ms.mean.unwrap() > 3.0 * read.latency_ms.mean.unwrap(),
+                "{write:?}"
+            );
+            let keeps = is_group || count < 257;
+            assert_eq!(
+                (read.latency_ms.p99.is_some(), write.latency_ms.p50.is_some()),
+                (keeps, keeps)
+            );
+        }
+        let (read, all) = (of(&report).read.as_ref().unwrap(), of(&report));
+        assert_near(read.iops, 0.7 * all.iops, 0.02, "70 % are reads");
+        // of all I/Os the fastest 70 % are the reads
+        let at = |latency: &LatencyReport, percentile: f64| {
+            let curve = latency.curve.as_ref().unwrap();
+            curve
+                .iter()
+                .find(|(at, _)| *at == percentile)
+                .expect("a percentile that so many I/Os resolve")
+                .1
+        };
+        let latency = all.io_latency_ms.as_ref().unwrap();
+        assert_near(at(latency, 50.0), 1.1, 0.1, "the median is a read");
+        assert!(at(latency, 75.0) > 3.0, "from 70 % on it is a write: {latency:?}");
+        assert_eq!(at(latency, 100.0), at(&all.write.as_ref().unwrap().latency_ms, 100.0));
+        assert_eq!(at(latency, 0.0), at(&read.latency_ms, 0.0));
+    }
+    for (read_pct, none) in [(0, "read"), (100, "write")] {
+        let report = reads_and_writes(read_pct, 1, 1);
+        let vm = of(&report);
+        let (none, all) = match none {
+            "read" => (vm.read.as_ref().unwrap(), vm.write.as_ref().unwrap()),
+            _ => (vm.write.as_ref().unwrap(), vm.read.as_ref().unwrap()),
+        };
+        let latency = &none.latency_ms;
+        assert_eq!(
+            (none.iops, none.mb_per_s, latency.mean, latency.p99, &latency.curve),
+            (0.0, 0.0, None, None, &None)
+        );
+        assert_eq!(Some(all.mb_per_s), vm.io_mb_per_s);
+        assert_eq!(all.latency_ms.curve, vm.io_latency_ms.as_ref().unwrap().curve);
+    }
+}
+
+#[test]
+fn the_timeline_of_ios_adds_up_to_the_report() {
+    let report = reads_and_writes(70, 2, 1);
+    for (name, vm) in &report.vms {
+        let line = &report.timeline.vms[name];
+        let rates = &line.iops;
+        assert_eq!((rates.len(), line.io_latency_ms_mean.len()), (20, 20));
+        assert_near(rates.iter().sum::<f64>() / 20.0, vm.iops, 1e-9, "I/Os");
+        let busy = rates
+            .iter()
+            .zip(&line.io_latency_ms_mean)
+            .map(|(rate, latency)| rate * latency.unwrap() / 20.0);
+        assert_near(
+            busy.sum(),
+            vm.iops * vm.io_latency_ms.as_ref().unwrap().mean.unwrap(),
+            1e-9,
+            "their time",
+        );
+    }
+}
+
+#[test]
+fn a_curve_has_the_percentiles_that_its_values_resolve() {
+    let percentiles = [0.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.99, 100.0];
+    for (rate, replications) in [
+        (0, 1),
+        (1, 1),
+        (2, 1),
+        (5, 1),
+        (10, 1),
+        (50, 2),
+        (500, 1),
+        (500, 10),
+        (2_000, 3),
+    ] {
+        let workload = generator(8, json!({"arrivals": {"io": {"rate": format!("{} /s", rate.max(1))}}}));
+        let more = json!({"load": f64::from(rate.min(1))});
+        let scenario = build(
+            fast(),
+            array(json!({"cache": {"latency": "3 ms"}})),
+            workload,
+            more,
+            "1 s",
+            "500 ms",
+        );
+        let report = support::report(&scenario, replications);
+        let response = &of(&report).response_ms;
+        let n = of(&report).response_count as f64;
+        assert_near(n, rate as f64 * replications as f64, 0.02, "I/Os in a second");
+        let Some(curve) = &response.curve else {
+            assert_eq!(n, 0.0);
+            continue;
+        };
+        let resolved = |&at: &f64| at == 100.0 || at <= 100.0 - 100.0 / n + 1e-9;
+        let expected: Vec<f64> = percentiles.into_iter().filter(resolved).collect();
+        assert_eq!(
+            curve.iter().map(|point| point.0).collect::<Vec<_>>(),
+            expected,
+            "{n} responses"
+        );
+        assert!(curve.is_sorted_by(|a, b| a.1 <= b.1), "{curve:?}");
+        let value = |at: f64| curve.iter().find(|point| point.0 == at).map(|point| point.1);
+        assert_eq!(value(100.0), response.max);
+        for (at, named) in [(50.0, response.p50), (95.0, response.p95), (99.0, response.p99)] {
+            assert!(value(at).is_none() || value(at) == named, "{at}");
+        }
+        assert_eq!(report.vms["v"].response_ms.curve, None);
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@
 mod support;
 
 use hypertwin_cluster::{Component, FailureDomain, Redundancy, Scenario};
-use hypertwin_engine::{Counters, MemberView, Replication, State, View, watched_run};
+use hypertwin_engine::{Counters, HostResult, MemberView, Replication, State, View, watched_run};
 
 use serde_json::{Map, json};
 use std::collections::HashSet;
@@ -189,6 +189,15 @@ impl<'s> Outages<'s> {
             Component::Rack(_, rack) => node % self.racks == *rack as usize,
             _ => false,
         })
+    }
+
+    /// Time in which a node is off, until `end`.
+    fn off_ns(&self, node: usize, end: u64) -> u64 {
+        let changes = self.parsed.iter().flat_map(|(from, until, _)| [*from, *until]);
+        let mut times: Vec<u64> = changes.map(|time| time.min(end)).chain([end]).collect();
+        times.sort_unstable();
+        let parts = times.windows(2).filter(|part| self.host_is_off(part[0], node, false));
+        parts.map(|part| part[1] - part[0]).sum()
     }
 
     /// The network of a node, or the node itself.
@@ -482,6 +491,7 @@ fn watched(seed: u64, scenario: &Scenario) -> Replication {
     let result =
         watched_run(scenario, seed, |view| checker.check(view)).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
     checker.check_end(scenario, &result);
+    support::check_ios(seed, scenario, &result);
     result
 }
 
@@ -492,6 +502,18 @@ fn random_failures_lose_nothing_that_the_redundancy_keeps() {
         let scenario = random_scenario(seed, true);
         let result = watched(seed, &scenario);
         let pool = &result.pools[0];
+        let outages = Outages::new(&scenario);
+        for node in 0..outages.nodes {
+            let is_it = |host: &&HostResult| host.name == outages.node_name(node);
+            let host = result.hosts.iter().find(is_it).expect("every node is reported");
+            let off_s = outages.off_ns(node, scenario.run.duration.nanos()) as f64 / 1e9;
+            assert!(
+                (host.down_s - off_s).abs() < 1e-9,
+                "seed {seed}: {} was off {off_s} s, not {}",
+                host.name,
+                host.down_s
+            );
+        }
         for vm in &result.vms {
             let total = vm.run_pct + vm.ready_pct + vm.costop_pct + vm.wait_pct;
             assert!((total - 100.0).abs() < 1e-9, "seed {seed}: {total} %");

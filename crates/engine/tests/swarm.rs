@@ -379,6 +379,7 @@ fn a_thousand_random_clusters_keep_the_laws() {
             );
         }
         check_storage(seed, &scenario, &result);
+        support::check_ios(seed, &scenario, &result);
         aggregate(&[&result]);
     }
 }

@@ -28,6 +28,7 @@ COMMANDS = {
     "vnuma": "hypertwin.cli.vnuma",
     "durability": "hypertwin.cli.durability",
     "calibrate": "hypertwin.cli.calibrate",
+    "compare": "hypertwin.cli.compare",
     "lab": "hypertwin.cli.lab",
     "import": "hypertwin.cli.import_",
     "telemetry": "hypertwin.cli.telemetry",

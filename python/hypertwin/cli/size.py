@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import enum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from hypertwin import writing
 from hypertwin.cli import output
 from hypertwin.cli.commands import Input
 from hypertwin.cli.vnuma import of_option
@@ -59,9 +61,13 @@ def command(
         Snippet | None, typer.Option(help="Print only the change for this tool, to pipe into a shell or a file.")
     ] = None,
     form: Annotated[output.Format, typer.Option("--format", help="Form of the advice.")] = output.Format.table,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="Write a page with a drawing as well.")
+    ] = None,
 ) -> None:
     """Advise on the vCPUs, sockets and NUMA nodes of one machine, and print the change to make."""
     arguments: dict[str, Any] = dict(locals())
+    writing.check_writable(report)
     try:
         found = size.find_host(host, hypervisor=hypervisor, node_memory=node_memory)
         advice = size.advise(found, memory=memory, vcpus=vcpus, demand=demand, reserved_cores=reserved_cores)
@@ -74,4 +80,4 @@ def command(
         output.write(texts[snippet])
         return
     result: Sizing = {**advice.to_dict(), "snippets": texts}
-    output.show(registry.SIZING, result, form)
+    output.show(registry.SIZING, result, form, report, layout=advice.advised.layout)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hypertwin import _core, writing
+from hypertwin import writing
 from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
 from hypertwin.documents.validation import Row
@@ -35,5 +35,5 @@ def command(
         with output.steps(f"{study.name}: {len(study.cases)} cases, {len(study.rows)} figures") as progress:
             rows += judge.validate([study], jobs=jobs, progress=progress)
     named = [comparison.Study(study.name, study.title, study.source) for study in compared]
-    output.show(registry.VALIDATION, rows, form, report, studies=named, version=_core.version())
+    output.show(registry.VALIDATION, rows, form, report, studies=named)
     return 0 if judge.holds(rows) else 1

@@ -6,17 +6,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
-from rich.console import Group
-from rich.text import Text
 
 from hypertwin import vnuma, writing
 from hypertwin.cli import output
+from hypertwin.documents.plan import AdvisedLayout
 from hypertwin.errors import Mistake, ScenarioError
 from hypertwin.plan import size
-from hypertwin.report import topology, topology_svg
+from hypertwin.report import registry, topology_svg
 
 
 def _sized_on(text: str) -> dict[str, int]:
@@ -121,19 +120,23 @@ def command(
     drawing: Annotated[
         Path | None, typer.Option("--svg", metavar="FILE.svg", help="Write a drawing of the layout as well.")
     ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="Write a page with the drawing as well.")
+    ] = None,
 ) -> None:
     """Show the NUMA nodes that a guest sees, where they are placed, and what is wrong with that."""
-    arguments: dict[str, Any] = {name: value for name, value in locals().items() if name not in ("form", "drawing")}
+    arguments: dict[str, Any] = {
+        name: value for name, value in locals().items() if name not in ("form", "drawing", "report")
+    }
     arguments.update(cells=cells or (), nodes=nodes or ())
-    writing.check_writable(drawing)
+    writing.check_writable(drawing, report)
     try:
         layout = vnuma.layout(**arguments)
         advice = size.advise_topology(**arguments)
     except ScenarioError as error:
         raise ScenarioError.of(of_option(mistake, arguments) for mistake in error.mistakes) from None
     output.write_file(drawing, lambda: topology_svg.svg(layout))
-    advised = Text(f"Advice: {advice['text']}", style="bold")
-    others = dict(layout)
+    others: dict[str, Any] = dict(layout)
     first = {key: others.pop(key) for key in ("vpds", "ppds", "homes", "warnings")}
-    document = {**first, "advice": advice, **others}
-    output.finish(document, form, lambda: Group(topology.terminal(layout), topology.layout_table(layout), advised))
+    document = cast(AdvisedLayout, {**first, "advice": advice, **others})
+    output.show(registry.LAYOUT, document, form, report)

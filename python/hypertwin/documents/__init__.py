@@ -14,6 +14,7 @@ not import its makers. Names end in their unit as in docs/metrics.md (`_s` secon
 | `diagnosis` | `hypertwin diagnose`, and the series of its charts |
 | `telemetry` | `hypertwin telemetry` |
 | `vnuma` | `hypertwin vnuma` |
+| `compare` | `hypertwin compare` |
 | `lab` | `hypertwin lab profile`, `cpu`, `vm` and `erasure-coding` |
 | `page` | none: what a page is made from |
 """

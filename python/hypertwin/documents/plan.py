@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NotRequired, TypedDict
 
 from hypertwin.documents.simulation import Bottleneck
-from hypertwin.documents.vnuma import HostTopology, LayoutWarning
+from hypertwin.documents.vnuma import HostTopology, Layout, LayoutWarning
 
 
 class Figure(TypedDict):
@@ -199,6 +199,12 @@ class TopologyAdvice(TypedDict):
     fits_node: bool
     settings: dict[str, Any]
     text: str
+
+
+class AdvisedLayout(Layout):
+    """What `hypertwin vnuma` prints: a layout, and the topology to choose in its place."""
+
+    advice: TopologyAdvice
 
 
 class Candidate(TypedDict):

@@ -20,6 +20,10 @@ class Host(TypedDict):
     nodes: dict[str, dict[str, float]]
 
 
+Curve = list[tuple[float, float]]
+"""Percentiles, ascending, and their values in milliseconds; only groups have curves, and only of at least one value."""
+
+
 class Response(TypedDict):
     """Response times of transactions in milliseconds; None where there were none."""
 
@@ -29,6 +33,7 @@ class Response(TypedDict):
     p99: float | None
     max: float | None
     ci95: float | None
+    curve: NotRequired[Curve]
 
 
 class Latency(TypedDict):
@@ -38,6 +43,15 @@ class Latency(TypedDict):
     p50: float | None
     p95: float | None
     p99: float | None
+    curve: NotRequired[Curve]
+
+
+class Ios(TypedDict):
+    """Reads or writes of VMs with virtual disks."""
+
+    iops: float
+    mb_per_s: float
+    latency_ms: Latency
 
 
 class Outcome(TypedDict):
@@ -83,6 +97,8 @@ class Vm(TypedDict):
     io_latency_ms: NotRequired[Latency]
     io_mb_per_s: NotRequired[float]
     io_cpu_cycles_per_io: NotRequired[float]
+    read: NotRequired[Ios]
+    write: NotRequired[Ios]
     numa_local_pct: float
     numa_local_mb: float
     numa_remote_mb: float
@@ -183,6 +199,8 @@ class VmTimeline(TypedDict):
     run_queue: list[float]
     throughput_per_s: list[float]
     response_ms_mean: list[float | None]
+    iops: NotRequired[list[float]]
+    io_latency_ms_mean: NotRequired[list[float | None]]
 
 
 class PoolTimeline(TypedDict):

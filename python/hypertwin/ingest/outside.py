@@ -123,9 +123,14 @@ def json_value(path: Path, most: int) -> Any:
 
     Parsed values take up to 20 times the bytes of their text.
     """
+    return parsed(read_bytes(path, most), path)
+
+
+def parsed(data: bytes, path: Path) -> Any:
+    """The value of JSON text out of this file. Refuses all but strict JSON: also `NaN`."""
     allowed = "JSON (RFC 8259) in UTF-8"
     try:
-        return json.loads(read_bytes(path, most).decode("utf-8-sig"), parse_constant=_no_number)
+        return json.loads(data.decode("utf-8-sig"), parse_constant=_no_number)
     except json.JSONDecodeError as error:
         refuse(path, "", f"no JSON: {error.msg}", allowed, "is the file whole?", line=error.lineno)
     except UnicodeDecodeError:

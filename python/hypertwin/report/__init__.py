@@ -18,6 +18,7 @@ has; a module's `table(document)` is for a terminal and its `page(document)` an 
 | `topology`, `topology_svg` | NUMA layouts: words and terminal; drawing |
 | `comparison` | published figures against the twin |
 | `density`, `durability`, `sizing` | answers of `hypertwin.plan` |
+| `compared` | two results of one kind |
 | `calibration` | fitted parameters and their errors |
 | `diagnosis`, `diagnosis_page` | findings: groups, words and terminal; page |
 | `lab`, `guests`, `coding` | what the lab measured: contention and the machine; guests; erasure coding |

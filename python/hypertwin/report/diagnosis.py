@@ -1,4 +1,4 @@
-"""Findings of a diagnosis: in which order and groups they are shown, their words, and all of it for a terminal."""
+"""Findings of a diagnosis: in which order and groups they are shown, their words, for a terminal and as a page."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from hypertwin.documents.diagnosis import SEVERITIES, Beyond, Figure, Finding, Findings
+from hypertwin.documents.diagnosis import SEVERITIES, Beyond, Document, Figure, Finding, Findings, Series
 from hypertwin.documents.telemetry import Gap, Read
 from hypertwin.errors import printable
+from hypertwin.report.page import Listing, Page
 from hypertwin.report.words import some
 
 STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "bold blue"}
@@ -201,6 +202,27 @@ def amount(value: float, unit: str) -> str:
     digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
     number = f"{value:,.{digits}f}"
     return f"{number.rstrip('0').rstrip('.') if '.' in number else number}{f' {unit}' if unit else ''}"
+
+
+def page(found: Document, *, series: Sequence[Sequence[Series]]) -> Page:
+    """The page; `series` are those of the charts of each finding."""
+    findings = found["findings"]
+    places = {id(finding): place for place, finding in enumerate(findings)}
+    cells = [[each["severity"], each["code"], each["name"], each["figure"], each["advice"]] for each in findings]
+    return Page(
+        kind="diagnosis",
+        title=f"Diagnosis of {found['cluster']}" if found["cluster"] else "Diagnosis",
+        document=found,
+        beside={
+            "summary": summary(found),
+            "stories": [[places[id(finding)] for finding in story] for story in stories(found)],
+            "evidence": [[evidence(figure) for figure in finding["evidence"]] for finding in findings],
+            "series": series,
+            "not_checked": not_checked(found),
+        },
+        notes=remarks(found),
+        tables=[Listing(summary(found), ("severity", "finding", "of", "figure", "what to do"), cells)],
+    )
 
 
 def table(found: Findings) -> RenderableType:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-import plotly.graph_objects as go
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hypertwin.documents.plan import Durability, DurabilityDocument, LossAt
-from hypertwin.report.charts import INK, MUTED, PALETTE, Chart, style
-from hypertwin.report.plotly_page import Page, grid, sortable
+from hypertwin.report.page import Listing, Page
 from hypertwin.report.table import titled
 from hypertwin.report.words import number
 
@@ -108,8 +104,7 @@ def lines(result: Durability) -> tuple[list[str], list[list[str]]]:
 def table(result: Durability) -> RenderableType:
     """What `hypertwin durability --format json` prints, as a table with notes."""
     heads, cells = lines(result)
-    title = "Durability: " + ", ".join(f"{name} {value}" for name, value in facts(result))
-    shown = titled(title)
+    shown = titled(caption(result))
     for index, head in enumerate(heads):
         shown.add_column(Text(head), justify="right" if index else "left", no_wrap=index == 0)
     for row in cells:
@@ -120,25 +115,19 @@ def table(result: Durability) -> RenderableType:
 
 def page(result: DurabilityDocument, *, curves: Mapping[str, Sequence[LossAt]]) -> Page:
     """The page: charts and table; `curves` as `plan.durability.curves` returns them."""
-    made = Page("Durability of redundant storage")
-    lead = "What copies and erasure codes cost, and how likely they lose data."
-    made.banner(lead, [*facts(result), ("hypertwin", result["version"])])
-    made.section("Cost, failures and repair", grid(made.panels(charts(result, curves))))
-    made.section("All schemes", sortable(*lines(result), 1, notes(result)))
-    return made
+    return Page(
+        kind="durability",
+        title="Durability of redundant storage",
+        document=result,
+        beside={"curves": curves},
+        notes=notes(result),
+        tables=[Listing(caption(result), *lines(result))],
+    )
 
 
-def charts(result: Durability, curves: Mapping[str, Sequence[LossAt]]) -> list[Chart]:
-    """What durability costs, and how it depends on the repair time; `curves` as `plan.durability.curves` returns."""
-    of_pool = f"any of {result['groups']:,} groups" if result["groups"] > 1 else "one group"
-    return [
-        Chart("What durability costs", f"By the Markov model, for {of_pool}. Down and left is better.", _cost(result)),
-        Chart(
-            "Annual loss against repair time",
-            f"By the Markov model, for {of_pool}. Dashed: copies. Dotted line: the repair time of the table.",
-            _loss(result, curves),
-        ),
-    ]
+def caption(result: Durability) -> str:
+    """What the figures hold for."""
+    return "Durability: " + ", ".join(f"{name} {value}" for name, value in facts(result))
 
 
 def duration(seconds: float) -> str:
@@ -165,65 +154,3 @@ def probability(value: float) -> str:
 def years(count: float) -> str:
     """A mean time in years."""
     return f"{count:.3e}" if count >= LARGE else f"{count:,.4g}" if count < 1000 else f"{count:,.0f}"
-
-
-def _look(schemes: Sequence[str]) -> dict[str, dict[str, Any]]:
-    return {
-        scheme: {"color": PALETTE[index % len(PALETTE)], "dash": "dash" if scheme.startswith("replicas") else "solid"}
-        for index, scheme in enumerate(schemes)
-    }
-
-
-def _cost(result: Durability) -> go.Figure:
-    figure = go.Figure()
-    entries = result["schemes"]
-    look = _look([entry["scheme"] for entry in entries])
-    for entry in entries:
-        name = html.escape(entry["scheme"])
-        copies = entry["scheme"].startswith("replicas")
-        figure.add_scatter(
-            x=[100 * entry["overhead"]["raw_per_usable"]],
-            y=[entry["markov"]["pool_annual_loss"]],
-            mode="markers+text",
-            text=[name],
-            textposition="top right",
-            textfont={"size": 12, "color": INK},
-            cliponaxis=False,
-            marker={
-                "size": 12,
-                "symbol": "square" if copies else "circle",
-                "color": look[entry["scheme"]]["color"],
-                "line": {"color": "white", "width": 1.5},
-            },
-            hovertemplate=f"%{{x:.0f}} GB raw per 100 GB<br>loss a year %{{y:.3e}}<extra>{name}</extra>",
-        )
-    figure.update_layout(style("raw GB per 100 GB usable", "annual loss"), hovermode="closest", showlegend=False)
-    figure.update_layout(height=420)
-    most = max(100 * entry["overhead"]["raw_per_usable"] for entry in entries)
-    figure.update_xaxes(range=[90, most + 0.25 * (most - 90)])  # room for the last name
-    _logarithmic_y(figure)
-    return figure
-
-
-def _loss(result: Durability, curves: Mapping[str, Sequence[LossAt]]) -> go.Figure:
-    figure = go.Figure()
-    look = _look(list(curves))
-    for scheme, points in curves.items():
-        figure.add_scatter(
-            x=[point["repair_s"] / DAY_S for point in points],
-            y=[point["markov"] for point in points],
-            mode="lines",
-            name=html.escape(scheme),
-            line={**look[scheme], "width": 2.4},
-            hovertemplate=f"%{{y:.3e}}<extra>{html.escape(scheme)}</extra>",
-        )
-    figure.update_layout(style("repair time, days", "annual loss"), height=420)
-    figure.update_xaxes(type="log", showgrid=True, tickvals=[0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100])
-    _logarithmic_y(figure)
-    figure.add_vline(x=result["repair"]["seconds"] / DAY_S, line={"color": MUTED, "width": 1.5, "dash": "dot"})
-    return figure
-
-
-def _logarithmic_y(figure: go.Figure) -> None:
-    figure.update_yaxes(type="log", exponentformat="power", nticks=9)
-    figure.update_layout(margin={**style("", "")["margin"], "l": 82})  # powers are wide

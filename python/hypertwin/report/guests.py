@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import html
 import statistics
 
-import plotly.graph_objects as go
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from hypertwin.documents.lab import Guest, Guests
+from hypertwin.documents.lab import Guests
 from hypertwin.frame import numeric
-from hypertwin.report.charts import INK, PALETTE, STATE_COLOURS, Chart, style
-from hypertwin.report.plotly_page import Page, grid, items, sortable
+from hypertwin.report.page import Listing, Page
 from hypertwin.report.table import titled
 
 ACCELERATORS = {"kvm": "KVM (hardware virtualisation)", "tcg": "TCG (software emulation)"}
@@ -117,104 +114,10 @@ def table(result: Guests) -> RenderableType:
 
 def page(result: Guests) -> Page:
     """The page: what the figures say, charts, and the table."""
-    made = Page("Guests that share host CPUs")
-    warned = "".join(f'<p class="calibration">{html.escape(text)}</p>' for text in warnings(result))
-    lead = "The same virtual CPUs, as the guest, the host and the twin see them."
-    made.banner(lead, [*facts(result), ("hypertwin", str(result["version"]))], warned)
-    made.section("Guest and host", f"<ul>{items(sentences(result))}</ul>{grid(made.panels(charts(result)))}")
-    made.section("All figures", sortable(*lines(result), 2, NOTES))
-    return made
-
-
-def charts(result: Guests) -> list[Chart]:
-    """Guest and host beside the twin, throughput, and each guest over time."""
-    return [
-        Chart(
-            "Two stories of one vCPU",
-            "Bars: what the host gave. Diamonds: how busy the guest says it is. Pale and hollow: the twin.",
-            _shares(result),
-        ),
-        Chart("Throughput", "Transactions per second of each guest, measured and predicted.", _throughput(result)),
-        *(
-            Chart(
-                f"{each['name']} over time",
-                "Solid: what the guest says of its CPU. Filled: what the host gave, run and wait.",
-                _over_time(each),
-            )
-            for each in result["guests"][:MOST_DRAWN]
-        ),
-    ]
-
-
-MOST_DRAWN = 4
-"""Guests that are drawn over time."""
-
-
-def _shares(result: Guests) -> go.Figure:
-    figure = go.Figure()
-    guests = result["guests"]
-    # two bars a guest, measured and predicted, on a two-level axis
-    names = [[each["name"] for each in guests for _ in range(2)], ["measured", "twin"] * len(guests)]
-    for index, (word, key) in enumerate((("run", "run_pct"), ("wait", "wait_pct"))):
-        values = [numeric(side, key) for each in guests for side in (each["host"], each["twin"])]
-        figure.add_bar(
-            x=names,
-            y=values,
-            name=f"host: {word}",
-            marker={"color": STATE_COLOURS[index], "opacity": [1.0, 0.45] * len(guests)},
-            hovertemplate="%{y:.1f} %<extra></extra>",
-        )
-    figure.add_scatter(
-        x=names,
-        y=[side["cpu_pct"] for each in guests for side in (each["guest"], each["twin"])],
-        name="guest: CPU",
-        mode="markers",
-        marker={
-            "symbol": ["diamond", "diamond-open"] * len(guests),
-            "size": 13,
-            "color": INK,
-            "line": {"color": INK, "width": 1.5},
-        },
-        hovertemplate="%{y:.1f} %<extra></extra>",
+    return Page(
+        kind="guests",
+        title="Guests that share host CPUs",
+        document=result,
+        notes=NOTES,
+        tables=[Listing("Guest, host and twin", *lines(result))],
     )
-    figure.update_layout(style("", "% of time"), barmode="stack", hovermode="closest", height=420)
-    figure.update_yaxes(range=[0, 105])
-    return figure
-
-
-def _throughput(result: Guests) -> go.Figure:
-    figure = go.Figure()
-    names = [each["name"] for each in result["guests"]]
-    for word, colour, values in (
-        ("measured", PALETTE[0], [each["guest"]["throughput_per_s"] for each in result["guests"]]),
-        ("twin", PALETTE[1], [each["twin"]["throughput_per_s"] for each in result["guests"]]),
-    ):
-        figure.add_bar(x=names, y=values, name=word, marker={"color": colour}, hovertemplate="%{y:.2f} /s")
-    figure.update_layout(style("", "1/s"), barmode="group", hovermode="x unified", height=420)
-    return figure
-
-
-def _over_time(guest: Guest) -> go.Figure:
-    figure = go.Figure()
-    times = [point["time_s"] for point in guest["series"]]
-    for index, (word, key) in enumerate((("run", "run_pct"), ("wait", "wait_pct"))):
-        figure.add_scatter(
-            x=times,
-            y=[numeric(point, key) for point in guest["series"]],
-            name=f"host: {word}",
-            mode="lines",
-            stackgroup="host",
-            line={"color": STATE_COLOURS[index], "width": 0.5},
-            hovertemplate="%{y:.0f} %",
-        )
-    figure.add_scatter(
-        x=times,
-        y=[point["cpu_pct"] for point in guest["series"]],
-        name="guest: CPU",
-        mode="lines",
-        line={"color": INK, "width": 2.4},
-        hovertemplate="%{y:.0f} %",
-    )
-    figure.update_layout(style("s", "% of time"))
-    figure.update_yaxes(range=[0, 105])
-    return figure

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 
-import plotly.graph_objects as go
 from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from hypertwin.documents.lab import Contention, Profile
-from hypertwin.report.charts import MUTED, PALETTE, Chart, style
-from hypertwin.report.plotly_page import Page, grid, sortable
+from hypertwin.report.page import Listing, Page
 
 GB, KIB = 1e9, 2**10
 
@@ -82,79 +79,19 @@ def lines(summary: Contention) -> list[list[str]]:
     return lines
 
 
-FIGURES = (
-    ("throughput", "throughput_per_s", "throughput_pct", "1/s"),
-    ("mean response", "response_ms_mean", "response_mean_pct", "ms"),
-    ("p95 response", "response_ms_p95", "response_p95_pct", "ms"),
-    ("run-queue wait", "wait_pct", "wait_points", "% of time"),
-)
-
-
 def page(summary: Contention) -> Page:
     """The page: medians, charts, and a row per group of each experiment."""
-    made = Page("Predicted, then measured")
-    facts = [
-        ("CPU", str(summary["machine"]["processor"]["model"])),
-        ("kernel", str(summary["machine"]["kernel"]["release"])),
-        ("control groups", str(summary["control_groups"])),
-        ("runs", f"{summary['repeat']} of {summary['seconds']:g} s each"),
-        ("hypertwin", str(summary["version"])),
-    ]
-    made.banner(verdicts(summary)[0], facts)
-    made.cards(
-        (
-            name,
-            "-" if summary["medians"][key] is None else f"{summary['medians'][key]:.1f} {unit}",
-            f"promised {most:g}",
-        )
-        for (key, (name, unit)), most in zip(NAMES.items(), summary["promised"].values(), strict=True)
+    return Page(
+        kind="contention",
+        title="Predicted, then measured",
+        document=summary,
+        notes=NOTES,
+        tables=[Listing("\n".join(verdicts(summary)), HEADS, lines(summary))],
     )
-    made.section("Predicted against measured", grid(made.panels(charts(summary))))
-    notes = [*NOTES, *_skipped(summary)]
-    made.section("Experiments", sortable(HEADS, lines(summary), 2, notes))
-    return made
 
 
 def _skipped(summary: Contention) -> list[str]:
     return [f"skipped {each['experiment']}: {each['reason']}" for each in summary["skipped"]]
-
-
-def charts(summary: Contention) -> list[Chart]:
-    """Predicted against measured, a chart for each figure and a mark for each group of threads."""
-    return [_scatter(summary, *figure) for figure in FIGURES]
-
-
-def _scatter(summary: Contention, name: str, key: str, error: str, unit: str) -> Chart:
-    rows = [(result, row) for result in summary["experiments"] for row in result["rows"]]
-    measured = [row["measured"][key] for _, row in rows]
-    predicted = [row["predicted"][key] for _, row in rows]
-    figure = go.Figure()
-    most = 1.08 * max([*measured, *predicted], default=1.0)
-    line = {"color": MUTED, "width": 1.2, "dash": "dot"}
-    figure.add_scatter(x=[0, most], y=[0, most], mode="lines", line=line, showlegend=False, hoverinfo="skip")
-    figure.add_scatter(
-        x=measured,
-        y=predicted,
-        mode="markers",
-        showlegend=False,
-        marker={
-            "size": 10,
-            "color": ["white" if result["flagged"] else PALETTE[0] for result, _ in rows],
-            "line": {"color": PALETTE[0], "width": 2},
-        },
-        hovertext=[
-            f"{html.escape(result['experiment'])}, {html.escape(row['group'])}: predicted {row['predicted'][key]:.4g}, "
-            f"measured {row['measured'][key]:.4g} {unit}"
-            for result, row in rows
-        ],
-        hoverinfo="text",
-    )
-    figure.update_layout(style(f"measured, {unit}", f"predicted, {unit}"), hovermode="closest")
-    figure.update_xaxes(showgrid=True, range=[0, most])
-    figure.update_yaxes(range=[0, most])
-    median, (_, of) = summary["medians"][error], NAMES[error]
-    text = "" if median is None else f"Median absolute error {median:.1f} {of}. Hollow: disturbed."
-    return Chart(name, text, figure)
 
 
 def verdicts(summary: Contention) -> list[str]:

@@ -291,6 +291,15 @@ CATALOGUE: tuple[Metric, ...] = (
     Metric("response_ms_p50", VM, "Response time, median", "ms", "Half of all transactions took no longer than this."),
     Metric("response_ms_p95", VM, "Response time, p95", "ms", "95 % of all transactions took no longer than this."),
     Metric("response_ms_p99", VM, "Response time, p99", "ms", "99 % of all transactions took no longer than this."),
+    Metric(
+        "response_ms_curve",
+        ("group",),
+        "Response time, curve",
+        "%, ms",
+        "List of [percentile, ms] over all VMs and replications: 0 (the least), 10, 25, 50, 75, 90, 95, 99, 99.5, "
+        "99.9, 99.99 and 100 (the largest). Of n values only the percentiles up to 100 − 100 ÷ n are there, beside "
+        "100: those with a value above them. Missing where there is no value. In JSON only.",
+    ),
     Metric("response_ms_max", VM, "Response time, longest", "ms", "The longest transaction of all replications."),
     Metric(
         "response_ms_ci95",
@@ -359,8 +368,9 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "I/O latency, mean",
         "ms",
-        "Time from the guest's driver to the interrupt that brings the I/O back. VMs with an array only, like the "
-        "other `io_` figures.",
+        "Time from the guest's driver to the interrupt that brings the I/O back. VMs with virtual disks only, like the "
+        "other `io_` figures. All distributions hold nanoseconds to three significant digits (HDR histogram); means, "
+        "least and largest values are exact.",
         esxtop="GAVG/cmd",
         vcenter="virtualDisk.totalReadLatency, totalWriteLatency",
         linux="r_await, w_await of iostat (guest)",
@@ -368,6 +378,7 @@ CATALOGUE: tuple[Metric, ...] = (
     Metric("io_latency_ms_p50", VM, "I/O latency, median", "ms", "Half of all I/Os took no longer than this."),
     Metric("io_latency_ms_p95", VM, "I/O latency, p95", "ms", "95 % of all I/Os took no longer than this."),
     Metric("io_latency_ms_p99", VM, "I/O latency, p99", "ms", "99 % of all I/Os took no longer than this."),
+    Metric("io_latency_ms_curve", ("group",), "I/O latency, curve", "%, ms", "As `response_ms_curve`, of I/Os."),
     Metric(
         "io_mb_per_s",
         VM,
@@ -385,6 +396,74 @@ CATALOGUE: tuple[Metric, ...] = (
         "cycles",
         "Used time of the VM's vCPUs, of its controllers' worlds and of its helper worlds, at the nominal clock, over "
         "its I/Os: everything the VM does, not its I/O alone.",
+    ),
+    Metric(
+        "read_iops",
+        VM,
+        "Reads",
+        "1/s",
+        "Reads completed per second. VMs with virtual disks only, like the other `read_` figures.",
+        esxtop="READS/s",
+        vcenter="virtualDisk.numberReadAveraged.average",
+        linux="r/s of iostat",
+    ),
+    Metric(
+        "read_mb_per_s",
+        VM,
+        "Reads, bandwidth",
+        "MB/s",
+        "Payload of completed reads.",
+        esxtop="MBREAD/s",
+        vcenter="virtualDisk.read.average",
+        linux="rkB/s of iostat",
+    ),
+    Metric(
+        "read_latency_ms_mean",
+        VM,
+        "Reads, latency, mean",
+        "ms",
+        "As `io_latency_ms_mean`, of reads.",
+        vcenter="virtualDisk.totalReadLatency.average",
+        linux="r_await of iostat (guest)",
+    ),
+    Metric("read_latency_ms_p50", VM, "Reads, latency, median", "ms", "Half of the reads took no longer than this."),
+    Metric("read_latency_ms_p95", VM, "Reads, latency, p95", "ms", "95 % of the reads took no longer than this."),
+    Metric("read_latency_ms_p99", VM, "Reads, latency, p99", "ms", "99 % of the reads took no longer than this."),
+    Metric("read_latency_ms_curve", ("group",), "Reads, latency, curve", "%, ms", "As `response_ms_curve`, of reads."),
+    Metric(
+        "write_iops",
+        VM,
+        "Writes",
+        "1/s",
+        "Writes completed per second. VMs with virtual disks only, like the other `write_` figures.",
+        esxtop="WRITES/s",
+        vcenter="virtualDisk.numberWriteAveraged.average",
+        linux="w/s of iostat",
+    ),
+    Metric(
+        "write_mb_per_s",
+        VM,
+        "Writes, bandwidth",
+        "MB/s",
+        "Payload of completed writes.",
+        esxtop="MBWRTN/s",
+        vcenter="virtualDisk.write.average",
+        linux="wkB/s of iostat",
+    ),
+    Metric(
+        "write_latency_ms_mean",
+        VM,
+        "Writes, latency, mean",
+        "ms",
+        "As `io_latency_ms_mean`, of writes.",
+        vcenter="virtualDisk.totalWriteLatency.average",
+        linux="w_await of iostat (guest)",
+    ),
+    Metric("write_latency_ms_p50", VM, "Writes, latency, median", "ms", "Half of the writes took no longer than this."),
+    Metric("write_latency_ms_p95", VM, "Writes, latency, p95", "ms", "95 % of the writes took no longer than this."),
+    Metric("write_latency_ms_p99", VM, "Writes, latency, p99", "ms", "99 % of the writes took no longer than this."),
+    Metric(
+        "write_latency_ms_curve", ("group",), "Writes, latency, curve", "%, ms", "As `response_ms_curve`, of writes."
     ),
     Metric(
         "members",
@@ -671,7 +750,14 @@ CATALOGUE: tuple[Metric, ...] = (
         "that stopped or came back with them. A host that is down does not fail again, and comes up when the last of "
         "its failures ends. In JSON only.",
     ),
-    Metric("timeline", POINT, "Timeline", "", "Samples of the first replication, one per sample interval."),
+    Metric(
+        "timeline",
+        POINT,
+        "Timeline",
+        "",
+        "Samples of the first replication, one per sample interval: each the figure of that interval alone. `iops` and "
+        "`io_latency_ms_mean` are those of virtual disks, of VMs that have any.",
+    ),
     Metric("events", POINT, "Events", "", "Events the simulation processed, all replications."),
     Metric("simulated_s", POINT, "Simulated time", "s", "Simulated time of all replications, warm-up included."),
 )

@@ -16,6 +16,7 @@ from hypertwin.documents import calibration as fitted
 from hypertwin.documents import diagnosis as found
 from hypertwin.documents import lab as measured
 from hypertwin.documents import plan as planned
+from hypertwin.documents.compare import Comparison
 from hypertwin.documents.page import Made
 from hypertwin.documents.simulation import Simulation
 from hypertwin.documents.telemetry import Telemetry
@@ -23,10 +24,10 @@ from hypertwin.documents.validation import Row
 from hypertwin.report import (
     calibration,
     coding,
+    compared,
     comparison,
     density,
     diagnosis,
-    diagnosis_page,
     durability,
     files,
     guests,
@@ -61,11 +62,13 @@ SIMULATION: Views[Simulation] = Views(simulation.table, simulation_page.page, fi
 VALIDATION: Views[Sequence[Row]] = Views(comparison.table, comparison.page)
 DENSITY: Views[planned.Density] = Views(density.table, density.page)
 DURABILITY: Views[planned.DurabilityDocument] = Views(durability.table, durability.page)
-SIZING: Views[planned.Sizing] = Views(sizing.table)
+SIZING: Views[planned.Sizing] = Views(sizing.table, sizing.page)
+LAYOUT: Views[planned.AdvisedLayout] = Views(sizing.layout_table, sizing.layout_page)
 CALIBRATION: Views[fitted.Calibration] = Views(calibration.table, calibration.page)
-DIAGNOSIS: Views[found.Document] = Views(diagnosis.table, diagnosis_page.page)
+DIAGNOSIS: Views[found.Document] = Views(diagnosis.table, diagnosis.page)
 TELEMETRY: Views[Telemetry] = Views(telemetry.table)
 CONTENTION: Views[measured.Contention] = Views(lab.table, lab.page)
 GUESTS: Views[measured.Guests] = Views(guests.table, guests.page)
 PROFILE: Views[measured.Profile] = Views(lab.profile_table)
 CODING: Views[measured.Coding] = Views(coding.table)
+COMPARISON: Views[Comparison] = Views(compared.table, compared.page)

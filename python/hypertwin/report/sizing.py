@@ -1,51 +1,92 @@
-"""The advice on a virtual machine's topology, for a terminal."""
+"""The advice on a VM's topology, for a terminal and as a page."""
 
 from __future__ import annotations
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from hypertwin.documents.plan import Sizing
+from hypertwin.documents.plan import AdvisedLayout, Sizing
+from hypertwin.documents.vnuma import Layout
+from hypertwin.report import topology, topology_svg
+from hypertwin.report.page import Listing, Page
 from hypertwin.report.table import titled
 
 GIB = 1024**3
 
 
+HEADS = ("topology", "vCPUs", "sockets × cores", "virtual nodes", "home nodes", "local memory", "bandwidth of")
+LEFT = ("topology", "virtual nodes", "home nodes", "against it")
+
+
 def table(found: Sizing) -> RenderableType:
     """What `hypertwin size --format json` prints, as a sentence, a table of candidates, notes, and text to paste."""
-    host, asked = found["host"], found["asked"]
-    title = (
-        f"{asked['memory_bytes'] / GIB:g} GiB on {host['name']}: {host['sockets']} × {host['cores_per_socket']} cores, "
-        f"{host['memory_per_node_bytes'] / GIB:g} GiB per node, {host['hypervisor']}"
-    )
-    shown = titled(title)
-    for head, justify in (
-        ("topology", "left"),
-        ("vCPUs", "right"),
-        ("sockets × cores", "right"),
-        ("virtual nodes", "left"),
-        ("home nodes", "left"),
-        ("local memory", "right"),
-        ("bandwidth of", "right"),
-        ("against it", "left"),
-    ):
-        shown.add_column(Text(head), justify=justify, no_wrap=head != "against it")  # type: ignore[arg-type]
-    first = found["candidates"][0]
-    for candidate in found["candidates"]:
-        nodes = candidate["bandwidth_nodes"]
-        shown.add_row(
-            Text(candidate["name"], style="bold green" if candidate is first else ""),
-            str(candidate["vcpus"]),
-            f"{candidate['sockets']} × {candidate['cores_per_socket']}",
-            _list(candidate["vpds"]),
-            _list(candidate["homes"]),
-            f"{candidate['local_memory_pct']:.0f} %",
-            f"{nodes} node{'s' if nodes > 1 else ''}",
-            Text("\n".join(warning["text"] for warning in candidate["warnings"])),
-        )
+    shown = titled(caption(found))
+    for head in (*HEADS, "against it"):
+        shown.add_column(Text(head), justify="left" if head in LEFT else "right", no_wrap=head != "against it")
+    for number, cells in enumerate(lines(found)):
+        shown.add_row(Text(cells[0], style="" if number else "bold green"), *map(Text, cells[1:]))
     texts = [item for name, text in found["snippets"].items() for item in (Text(f"\n{name}", "bold"), Text(text))]
     notes = (Text(note, style="dim") for note in found["notes"])
     return Group(shown, Text(found["advice"]["text"], style="bold"), *notes, *texts)
+
+
+def page(found: Sizing, *, layout: Layout) -> Page:
+    """The page; `layout` is that of the advised topology, to be drawn."""
+    return Page(
+        kind="size",
+        title="The topology of a VM",
+        document=found,
+        beside={"drawings": [{"caption": found["advice"]["text"], "svg": topology_svg.svg(layout)}]},
+        tables=[Listing(caption(found), (*HEADS, "against it"), lines(found))],
+    )
+
+
+def layout_table(found: AdvisedLayout) -> RenderableType:
+    """What `hypertwin vnuma --format json` prints: a drawing, a table, and the advice."""
+    advised = Text(f"Advice: {found['advice']['text']}", style="bold")
+    return Group(topology.terminal(found), topology.layout_table(found), advised)
+
+
+def layout_page(found: AdvisedLayout) -> Page:
+    """The page of a layout: its drawing, what is wrong with it, and the advice."""
+    caption = f"{found['vcpus']} vCPUs on {found['hypervisor']}"
+    clients = [
+        [str(each["vcpus"]), str(each["home"]), topology.gibibytes(each["local_bytes"])] for each in found["clients"]
+    ]
+    return Page(
+        kind="vnuma",
+        title=f"NUMA of {caption}",
+        document=found,
+        beside={"drawings": [{"caption": caption, "svg": topology_svg.svg(found)}]},
+        notes=[warning["text"] for warning in found["warnings"]],
+        tables=[Listing(found["advice"]["text"], ("vCPUs", "home node", "local memory"), clients)],
+    )
+
+
+def caption(found: Sizing) -> str:
+    """What was asked for, and on which host."""
+    host, memory = found["host"], found["asked"]["memory_bytes"]
+    return (
+        f"{memory / GIB:g} GiB on {host['name']}: {host['sockets']} × {host['cores_per_socket']} cores, "
+        f"{host['memory_per_node_bytes'] / GIB:g} GiB per node, {host['hypervisor']}"
+    )
+
+
+def lines(found: Sizing) -> list[list[str]]:
+    """Cells of the candidates, the advised one first."""
+    return [
+        [
+            each["name"],
+            str(each["vcpus"]),
+            f"{each['sockets']} × {each['cores_per_socket']}",
+            _list(each["vpds"]),
+            _list(each["homes"]),
+            f"{each['local_memory_pct']:.0f} %",
+            f"{each['bandwidth_nodes']} node{'s' if each['bandwidth_nodes'] > 1 else ''}",
+            "\n".join(warning["text"] for warning in each["warnings"]),
+        ]
+        for each in found["candidates"]
+    ]
 
 
 def _list(numbers: list[int]) -> str:

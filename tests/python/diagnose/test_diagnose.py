@@ -21,7 +21,7 @@ from hypertwin.diagnose.evidence import Evidence
 from hypertwin.diagnose.rule import OWN, Band, Finding
 from hypertwin.diagnose.rules import RULES
 from hypertwin.ingest import telemetry
-from hypertwin.report import diagnosis, diagnosis_page
+from hypertwin.report import diagnosis
 
 START = datetime.datetime(2026, 1, 1, 9, tzinfo=datetime.UTC)
 STEP_S = 20
@@ -607,10 +607,13 @@ def test_every_code_is_told_first_however_many_machines_there_are(look: Look) ->
     ]
     assert any(line.startswith("cpu-limit, 57 more: capped-56, capped-55") for line in lines)
     assert len(lines) < 90
-    page = diagnosis_page.page({"version": "1", **found.to_dict()}, [[]] * len(found.findings)).html()
-    for summary in ("60 machines", "cpu-limit: 57 more"):
-        assert f"<summary>{summary}</summary>" in page
-    assert page.count("waits for CPU: ready") == 60
+    document = {"version": "1", **found.to_dict()}
+    beside = diagnosis.page(document, series=[[]] * len(found.findings)).beside
+    names = [[document["findings"][place]["name"] for place in story] for story in beside["stories"]]
+    assert sorted(len(story) for story in names) == [1] * 61 + [62]
+    assert next(story for story in names if len(story) == 62)[0] == "esx1"
+    assert len(beside["evidence"]) == 123
+    assert all(words for words in beside["evidence"])
 
 
 def test_an_adapter_is_slow_because_a_queue_behind_it_is_full(look: Look) -> None:

@@ -11,7 +11,7 @@ import { cut, textWidth } from "./text";
 import { Tooltip, type Pointed } from "./tooltip";
 
 /** Categories drawn at first: those that the model put first are the worst. */
-const FIRST = 30;
+const FIRST = 20;
 const HEIGHT = 270;
 
 interface Props {
@@ -70,7 +70,7 @@ function start(value: Along, bar: Bar): number {
 
 function Lying({ chart, hidden, width, theme, point }: Drawn) {
   const { bars, lanes } = barsOf(chart, hidden);
-  const thick = lanes === 1 ? 14 : Math.max(5, Math.min(12, 30 / lanes));
+  const thick = lanes === 1 ? 14 : Math.max(5, Math.min(9, 30 / lanes));
   const row = thick * lanes + 8;
   const named = Math.min(Math.max(...chart.categories.map(textWidth), 20), width * 0.38);
   const box: Box = { left: named + 12, top: 6, width: width - named - 34, height: Math.max(1, chart.categories.length) * row };

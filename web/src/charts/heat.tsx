@@ -6,6 +6,7 @@ import { axisWords, scaleOf } from "../lib/scale";
 import { number, withUnit } from "../model/numbers";
 import type { HeatMap } from "../model/view";
 import { between, Look, type Theme } from "../theme";
+import { Moments } from "./moments";
 import { cut, FONT, textWidth } from "./text";
 import { Tooltip, type Pointed } from "./tooltip";
 
@@ -76,15 +77,7 @@ export function Heat({ chart, width }: { chart: HeatMap; width: number }) {
         </Tooltip>
       )}
       {count > seen && <p class="hint">{printing ? `The first ${seen} of ${count} rows; all are in the CSV file of the page.` : `${count} rows: scroll for more.`}</p>}
-      {chart.moments && chart.moments.length > 0 && (
-        <ol class="moments">
-          {chart.moments.map((moment) => (
-            <li key={moment.number} value={moment.number} class={moment.tone}>
-              {moment.text}
-            </li>
-          ))}
-        </ol>
-      )}
+      <Moments moments={chart.moments ?? []} />
     </div>
   );
 }

@@ -7,7 +7,8 @@ import { number, withHalfWidth } from "../model/numbers";
 import type { LineChart, Series } from "../model/view";
 import { dashOf, Look, seriesColour, type Theme } from "../theme";
 import { symbolPath } from "./symbols";
-import { FONT } from "./text";
+import { FONT, textWidth } from "./text";
+import { Moments } from "./moments";
 import { Tooltip, type Pointed } from "./tooltip";
 
 const HEIGHT = 270;
@@ -20,11 +21,13 @@ const NAMED = 12;
 
 interface Props {
   chart: LineChart;
+  /** False where the next panel says what happened. */
+  told: boolean;
   hidden: ReadonlySet<string>;
   width: number;
 }
 
-export function Lines({ chart, hidden, width }: Props) {
+export function Lines({ chart, told, hidden, width }: Props) {
   const { theme } = useContext(Look);
   const element = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -67,15 +70,7 @@ export function Lines({ chart, hidden, width }: Props) {
           whole range
         </button>
       )}
-      {chart.moments && chart.moments.length > 0 && (
-        <ol class="moments">
-          {chart.moments.map((moment) => (
-            <li key={moment.number} value={moment.number} class={moment.tone}>
-              {moment.text}
-            </li>
-          ))}
-        </ol>
-      )}
+      {told && <Moments moments={chart.moments ?? []} />}
     </div>
   );
 }
@@ -173,6 +168,7 @@ function optionsFor(
   const rangeY = ends(chart.y, chart.y.scale === "log" ? values.filter((value) => value > 0) : values);
   const axis = { stroke: theme.muted, font: FONT, labelFont: FONT, grid: { stroke: theme.grid, width: 1 }, ticks: { show: false } };
   const count = Math.max(2, Math.floor((width - LEFT) / 80));
+  const at = placesAsTicks(chart, x, rangeX, width - LEFT);
   const drawn: uPlot.Series[] = [{}];
   const bands: uPlot.Band[] = [];
   for (const series of chart.series) {
@@ -194,7 +190,7 @@ function optionsFor(
     bands,
     scales: { x: { time: false, range: (_, from, to) => (Number.isFinite(from) && from !== to && zoomedIn(from, to, rangeX) ? [from, to] : rangeX) }, y: { range: () => rangeY } },
     axes: [
-      { ...axis, label: axisWords(chart.x), labelSize: 20, size: 34, splits: (_, __, from, to) => x.ticks(from, to, count).map((value) => x.place(value)), values: (_, places) => places.map((each) => x.label(clean(x.value(each)))) },
+      { ...axis, label: axisWords(chart.x), labelSize: 18, size: 26, splits: (_, __, from, to) => (at ?? x.ticks(from, to, count)).map((value) => x.place(value)), values: (_, places) => places.map((each) => x.label(clean(x.value(each)))) },
       { ...axis, label: axisWords(chart.y), labelSize: 18, size: LEFT - 18, splits: (_, __, from, to) => y.ticks(from, to, 6).map((value) => y.place(value)), values: (_, places) => places.map((each) => y.label(clean(y.value(each)))) },
     ],
     cursor: { ...(chart.sync ? { sync: { key: chart.sync, setSeries: false } } : {}), drag: { x: true, y: false, setScale: false }, points: { size: 7 } },
@@ -220,6 +216,14 @@ function optionsFor(
       draw: [(plot) => overlay(plot, chart, theme, x, y)],
     },
   };
+}
+
+/** The values of a sweep themselves, where there are few and their labels have room. */
+function placesAsTicks(chart: LineChart, x: Scale, [from, to]: [number, number], width: number): number[] | null {
+  if (chart.x.ticks || chart.sync || chart.x.scale === "category" || chart.places.length > 10) return null;
+  const middles = chart.places.map((value) => ({ at: ((x.place(value) - from) / (to - from)) * width, half: textWidth(x.label(value)) / 2 + 4 }));
+  const apart = middles.every((each, index) => index === 0 || each.at - each.half > middles[index - 1]!.at + middles[index - 1]!.half);
+  return apart ? chart.places : null;
 }
 
 function clean(value: number): number {

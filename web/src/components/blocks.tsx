@@ -34,7 +34,13 @@ function BlockOf({ block }: { block: Block }) {
           {block.items.map((item, index) => (
             <li key={index} class={item.tone ? "signed" : ""}>
               {item.tone && <Sign tone={item.tone} />}
-              <span>{item.text}</span>
+              {item.address?.startsWith("https://") ? (
+                <a href={item.address} rel="noreferrer noopener">
+                  {item.text}
+                </a>
+              ) : (
+                <span>{item.text}</span>
+              )}
             </li>
           ))}
         </ul>
@@ -44,8 +50,8 @@ function BlockOf({ block }: { block: Block }) {
     case "charts":
       return (
         <div class={`charts ${block.wide || block.charts.length === 1 ? "wide" : ""}`}>
-          {block.charts.map((chart) => (
-            <Chart key={chart.id} chart={chart} />
+          {block.charts.map((chart, index) => (
+            <Chart key={chart.id} chart={chart} next={block.charts[index + 1]} />
           ))}
         </div>
       );

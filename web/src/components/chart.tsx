@@ -19,7 +19,8 @@ import { Key } from "./legend";
 /** Rows of figures that a chart shows beside its picture; the CSV file has all. */
 const LISTED = 200;
 
-export function Chart({ chart }: { chart: ChartData }) {
+/** `next` is the chart below: of panels over one axis only the last says what happened when. */
+export function Chart({ chart, next }: { chart: ChartData; next?: ChartData | undefined }) {
   const { theme } = useContext(Look);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const [listed, setListed] = useState(false);
@@ -67,7 +68,7 @@ export function Chart({ chart }: { chart: ChartData }) {
       </figcaption>
       <Legend entries={entries} hidden={hidden} toggle={toggle} />
       <div class="plot" ref={plot}>
-        {width > 0 && <Plot chart={chart} hidden={hidden} width={width} />}
+        {width > 0 && <Plot chart={chart} told={!sharesAxis(chart, next)} hidden={hidden} width={width} />}
       </div>
       {listed && <Listed chart={chart} />}
     </figure>
@@ -79,10 +80,14 @@ function drawnAsSvg(chart: ChartData): boolean {
   return chart.type !== "lines" && chart.type !== "heat";
 }
 
-function Plot({ chart, hidden, width }: { chart: ChartData; hidden: ReadonlySet<string>; width: number }) {
+function sharesAxis(chart: ChartData, next: ChartData | undefined): boolean {
+  return chart.type === "lines" && next?.type === "lines" && chart.sync !== undefined && chart.sync === next.sync;
+}
+
+function Plot({ chart, told, hidden, width }: { chart: ChartData; told: boolean; hidden: ReadonlySet<string>; width: number }) {
   switch (chart.type) {
     case "lines":
-      return <Lines chart={chart} hidden={hidden} width={width} />;
+      return <Lines chart={chart} told={told} hidden={hidden} width={width} />;
     case "bars":
       return <Bars chart={chart} hidden={hidden} width={width} />;
     case "scatter":

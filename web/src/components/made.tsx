@@ -11,7 +11,7 @@ function quoted(word: string): string {
 
 export function Made({ page, remarks }: { page: PageDocument; remarks: readonly string[] }) {
   const { made } = page;
-  const command = made.command.length ? ["hypertwin", ...made.command].map(quoted).join(" ") : "";
+  const command = made.command.length ? ["hypertwin", ...made.command].map(quoted) : [];
   const said = [...new Set([...remarks, ...page.notes])];
   return (
     <section class="made" id="made" aria-labelledby="made-heading">
@@ -20,9 +20,12 @@ export function Made({ page, remarks }: { page: PageDocument; remarks: readonly 
         <Fact name="date">{made.date.replace("T", " ").replace("Z", " UTC")}</Fact>
         <Fact name="hypertwin">{made.version}</Fact>
         {made.seed !== null && <Fact name="seed">{made.seed}</Fact>}
-        {command && (
+        {command.length > 0 && (
           <Fact name="command">
-            <code class="command">{command}</code> <Copy text={command} what="the command" />
+            <code class="command">
+              {command.map((word, index) => [index > 0 && " ", <span key={index}>{word}</span>])}
+            </code>{" "}
+            <Copy text={command.join(" ")} what="the command" />
           </Fact>
         )}
         {made.calibrated.length > 0 && <Fact name="calibrated on">{made.calibrated.join(" ")}</Fact>}

@@ -1,6 +1,15 @@
 /** Kinds of results and the models that turn them into views. A new kind is a file beside this one and a line here. */
 
+import { CALIBRATION } from "./calibration";
+import { COMPARISON } from "./compare";
+import { CONTENTION } from "./contention";
+import { DENSITY } from "./density";
+import { DIAGNOSIS } from "./diagnosis";
+import { DURABILITY } from "./durability";
+import { GUESTS } from "./guests";
 import type { PageDocument } from "./page";
+import { LAYOUT, SIZING } from "./sizing";
+import { VALIDATION } from "./validation";
 import type { View } from "./view";
 
 /** Something to choose at the top of a page: the point of a sweep, the pool to look at. */
@@ -20,4 +29,14 @@ export interface Kind {
 export const KINDS: Record<string, Kind> = {
   /** A result whose document is a view already. */
   view: { choices: () => [], view: (page) => page.document as View },
+  validation: VALIDATION,
+  density: DENSITY,
+  durability: DURABILITY,
+  size: SIZING,
+  vnuma: LAYOUT,
+  calibration: CALIBRATION,
+  diagnosis: DIAGNOSIS,
+  contention: CONTENTION,
+  guests: GUESTS,
+  comparison: COMPARISON,
 };

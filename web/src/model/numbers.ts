@@ -8,9 +8,10 @@ const SMALL = 1e-4;
 export function decimals(value: number, significant = 3): number {
   const size = Math.abs(value);
   if (size === 0 || !Number.isFinite(size)) return 0;
-  // rounding may carry: 9.996 has as many digits as 10
-  const exponent = Math.floor(Math.log10(Number(size.toPrecision(significant))));
-  return Math.max(0, significant - 1 - exponent);
+  const exponent = Math.floor(Math.log10(size));
+  const digits = Math.max(0, significant - 1 - exponent);
+  // 99.96 % is not 100 %
+  return Number(size.toFixed(digits)) >= 10 ** (exponent + 1) ? digits + 1 : digits;
 }
 
 /** A figure with so many digits after the point, thousands apart, and a real minus sign. */

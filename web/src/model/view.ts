@@ -49,7 +49,8 @@ export interface Badge {
 
 export type Block =
   | { type: "prose"; paragraphs: string[]; tone?: Tone }
-  | { type: "list"; items: { text: string; tone?: Tone }[] }
+  /** An `address` makes the text a link; only https is followed. */
+  | { type: "list"; items: { text: string; tone?: Tone; address?: string }[] }
   | { type: "cards"; cards: Card[] }
   /** Charts side by side where there is room; `wide` ones have a row of their own. */
   | { type: "charts"; charts: Chart[]; wide?: boolean }

@@ -1,28 +1,22 @@
 import { describe, expect, it } from "vitest";
-import { amount, byName, change, duration, figure, list, median, size, slug, some, spread } from "./words";
+import { amount, byName, change, duration, list, median, size, slug, some, spread } from "./words";
 
 describe("figures", () => {
-  it("have digits by their size", () => {
-    const values = [0, 0.00036, 0.0364, 0.364, 3.641, 36.41, 364.1, 36_412.7, -0.364, 99.96, 1.5e9, 2.92e-7, 1e-5];
-    const texts = ["0", "0.00036", "0.036", "0.36", "3.64", "36.4", "364", "36,413", "-0.36", "100", "1.5e9", "2.92e-7", "1e-5"];
-    expect(values.map(figure)).toEqual(texts);
-  });
-
   it("have units, bytes the power that fits", () => {
     expect(amount(3 * 2 ** 30, "B")).toBe("3 GiB");
     expect(amount(2 ** 21, "B/s")).toBe("2 MiB/s");
     expect(amount(12, "B")).toBe("12 B");
-    expect(amount(1.1, "ratio")).toBe("1.1");
-    expect(size(1.5e12)).toBe("1.5 TB");
-    expect(duration(561_600)).toBe("6.5 d");
+    expect(amount(1.1, "ratio")).toBe("1.10");
+    expect(size(1.5e12)).toBe("1.50 TB");
+    expect(duration(561_600)).toBe("6.50 d");
     expect(duration(30)).toBe("30 s");
   });
 
   it("say how sure they are, and when there are none", () => {
-    expect(spread(44.13, 0.448, "ms")).toBe("44.1 ±0.45 ms");
+    expect(spread(44.13, 0.448, "ms")).toBe("44.1 ±0.4 ms");
     expect(spread(null, null)).toBe("not measured");
     expect(change(14.77)).toBe("+14.8 %");
-    expect(change(-3)).toBe("-3 %");
+    expect(change(-3)).toBe("−3 %");
   });
 });
 

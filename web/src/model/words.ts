@@ -1,18 +1,13 @@
-/** Numbers and sentences for reading, as all models write them. */
+/** Amounts, names and sentences for reading, as all models write them. */
+
+import { number, withHalfWidth, withUnit } from "./numbers";
 
 /** Palette numbers of what is measured or published, and of what the twin says: the same on all pages. */
 export const MEASURED = 0;
 export const TWIN = 1;
 
-/** A number with digits by its size: 0.00036, 0.36, 3.6, 36.2, 362, 36,200; from a billion on and below 0.0001 as a power of ten. */
-export function figure(value: number): string {
-  const size = Math.abs(value);
-  if (size === 0) return "0";
-  if (!Number.isFinite(value)) return value > 0 ? "∞" : value < 0 ? "-∞" : "no number";
-  if (size < 1e-4 || size >= 1e9) return value.toExponential(2).replace(/\.?0+e/, "e").replace("e+", "e");
-  const digits = size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.9995 ? 2 : 2 - Math.ceil(Math.log10(size));
-  return value.toLocaleString("en-US", { maximumFractionDigits: digits });
-}
+/** A figure with three significant digits: see `number`. */
+export const figure = (value: number): string => number(value);
 
 const POWERS: [string, number][] = [
   ["TiB", 2 ** 40],
@@ -25,26 +20,25 @@ const POWERS: [string, number][] = [
 export function amount(value: number, unit: string): string {
   if (unit === "B" || unit === "B/s") {
     const [name, size] = POWERS.find(([, each]) => Math.abs(value) >= each) ?? ["B", 1];
-    return `${figure(value / size)} ${name}${unit.slice(1)}`;
+    return `${number(value / size)} ${name}${unit.slice(1)}`;
   }
-  return unit && unit !== "ratio" ? `${figure(value)} ${unit}` : figure(value);
+  return withUnit(value, unit === "ratio" ? "" : unit);
 }
 
-/** A mean with the half-width of its confidence interval, where there is one. */
+/** A mean with the half-width of its confidence interval, where there is one, and its unit. */
 export function spread(value: number | null, halfWidth: number | null | undefined, unit = ""): string {
   if (value === null) return "not measured";
-  const half = halfWidth === null || halfWidth === undefined ? "" : ` ±${figure(halfWidth)}`;
-  return `${figure(value)}${half}${unit && unit !== "ratio" ? ` ${unit}` : ""}`;
+  return `${withHalfWidth(value, halfWidth)}${unit && unit !== "ratio" ? ` ${unit}` : ""}`;
 }
 
 /** A change in per cent, with its sign. */
 export function change(percent: number): string {
-  return `${percent > 0 ? "+" : ""}${figure(percent)} %`;
+  return `${percent > 0 ? "+" : ""}${number(percent)} %`;
 }
 
 /** `1 VM`, `2 VMs`. */
-export function count(number: number, noun: string, several = `${noun}s`): string {
-  return `${number.toLocaleString("en-US")} ${number === 1 ? noun : several}`;
+export function count(many: number, noun: string, several = `${noun}s`): string {
+  return `${number(many)} ${many === 1 ? noun : several}`;
 }
 
 /** The first names, and how many more there are. */
@@ -66,7 +60,7 @@ const SPANS: [string, number][] = [
 /** A time in the largest unit that it reaches. */
 export function duration(seconds: number): string {
   const [name, length] = SPANS.find(([, each]) => seconds >= each) ?? ["s", 1];
-  return `${figure(seconds / length)} ${name}`;
+  return `${number(seconds / length)} ${name}`;
 }
 
 const SIZES: [string, number][] = [
@@ -81,7 +75,7 @@ const SIZES: [string, number][] = [
 /** Bytes in the largest power of 1,000 that they reach. */
 export function size(bytes: number): string {
   const [name, each] = SIZES.find(([, one]) => bytes >= one) ?? ["B", 1];
-  return `${figure(bytes / each)} ${name}`;
+  return `${number(bytes / each)} ${name}`;
 }
 
 /** Names in the order people expect: `app-2` before `app-10`. */

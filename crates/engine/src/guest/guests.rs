@@ -2,7 +2,7 @@
 
 use super::parallel::Parallel;
 use crate::ids::{HostId, ProcessId, Span, Table, VmId, WorldId};
-use crate::responses::{Distributions, Responses};
+use crate::responses::{ResponseDistributions, Responses};
 use crate::vcpu::{Next, Vcpu};
 use hypertwin_kernel::{Draw, Histogram, Nanos, Stream, TimeAverage};
 use hypertwin_models::guest_system::GuestSystem;
@@ -171,9 +171,9 @@ impl Guests {
     }
 
     /// Hands out the distributions of response times.
-    pub fn take_distributions(&mut self) -> Distributions {
+    pub fn take_distributions(&mut self) -> ResponseDistributions {
         let vms = self.vms.iter_mut();
-        Distributions {
+        ResponseDistributions {
             vms: vms.map(|vm| vm.measured.distribution.take()).collect(),
             groups: std::mem::take(&mut self.distributions),
         }

@@ -30,7 +30,7 @@ pub use results::{FailureReport, HostResult, HostTimeline, Replication, Timeline
 pub use samples::{DeviceSample, DiskSample, HostSample, Sample, Sampler, ServiceSample, VmSample, WorldSamples};
 pub use stations::{BottleneckReport, StationReport};
 pub use view::{View, WorldView};
-pub use vm_metrics::{IoResult, LatencyReport, ResponseReport, VmReport, VmResult};
+pub use vm_metrics::{Curve, IoReport, IoResult, IoSums, LatencyReport, ResponseReport, VmReport, VmResult};
 
 use crate::clock::Clock;
 use crate::cpu::Processors;

@@ -1,13 +1,13 @@
 //! Measuring: totals of a window, the timeline, and the series that output analysis looks at.
 
 use super::results::{FailureReport, HostResult, HostTimeline, Replication, Timeline, VmTimeline};
-use super::vm_metrics::{Figures, IoResult, VmParts, VmResult};
+use super::vm_metrics::{Figures, IoResult, IoSums, VmParts, VmResult};
 use super::{Observed, stations};
 use crate::clock::{Clock, Event};
 use crate::faults::HostIncident;
 use crate::ids::{HostId, Id, Table, VmId};
-use crate::responses::{Distributions, Responses};
-use crate::storage::{Pool, PoolTimeline};
+use crate::responses::{LatencyDistributions, ResponseDistributions, Responses};
+use crate::storage::{Pool, PoolTimeline, VmIo};
 use hypertwin_cluster::Scenario;
 use hypertwin_kernel::{Histogram, Nanos};
 use hypertwin_models::accounting::Account;
@@ -21,6 +21,8 @@ struct VmTotals {
     account: Account,
     runnable_ns: f64,
     responses: Responses,
+    /// I/Os of virtual disks.
+    ios: Responses,
 }
 
 /// Totals of one host since measuring began.
@@ -117,6 +119,7 @@ fn vm_totals(observed: &Observed, id: VmId) -> VmTotals {
         account,
         runnable_ns: vm.measured.runnable.integral(observed.now),
         responses: vm.measured.count.responses,
+        ios: observed.storage.path().vm(id).map(VmIo::latencies).unwrap_or_default(),
     }
 }
 
@@ -242,19 +245,28 @@ impl Recorder {
             line.run_queue
                 .push((totals.runnable_ns - before.runnable_ns) / interval_ns);
             line.throughput_per_s.push(responses.count as f64 / interval_ns * 1e9);
-            line.response_ms_mean
-                .push((responses.count > 0).then(|| responses.mean_ms()));
+            line.response_ms_mean.push(responses.mean_ms_or_none());
+            if observed.storage.path().vm(id).is_some() {
+                let ios = totals.ios.since(&before.ios);
+                line.iops.push(ios.count as f64 / interval_ns * 1e9);
+                line.io_latency_ms_mean.push(ios.mean_ms_or_none());
+            }
         }
         for (pool, line) in observed.storage.pools().iter().zip(&mut self.timeline.pools) {
             pool.sample(line);
         }
     }
 
-    /// The results, at the end of the run; `distributions` are those of response times and I/O latencies.
-    pub fn finish(self, observed: Observed, distributions: [Distributions; 2], events: u64) -> Replication {
+    /// The results, at the end of the run.
+    pub fn finish(
+        self,
+        observed: Observed,
+        responses: ResponseDistributions,
+        latencies: LatencyDistributions,
+        events: u64,
+    ) -> Replication {
         let since = self.measuring_since.expect("a run lasts longer than its warm-up");
         let duration_ns = (observed.now - since).max(1) as f64;
-        let [responses, latencies] = distributions;
         let vms: Vec<VmResult> = observed
             .guests
             .vms()
@@ -267,8 +279,10 @@ impl Recorder {
             if let Some(response) = &vm.response {
                 group_responses[vm.group].merge(response);
             }
-            if let Some(latency) = vm.io.as_ref().and_then(|io| io.latency.as_ref()) {
-                group_io[vm.group].merge(latency);
+            if let Some(latencies) = vm.io.as_ref().and_then(|io| io.latencies.as_ref()) {
+                for (all, own) in group_io[vm.group].iter_mut().zip(latencies) {
+                    all.merge(own);
+                }
             }
         }
         Replication {
@@ -296,7 +310,7 @@ impl Recorder {
         &self,
         observed: &Observed,
         id: VmId,
-        (response, latency): (Option<Histogram>, Option<Histogram>),
+        (response, latencies): (Option<Histogram>, Option<[Histogram; 2]>),
         duration_ns: f64,
     ) -> VmResult {
         let (group, vm) = (&observed.cpu.groups()[id], &observed.guests.vms()[id]);
@@ -315,10 +329,15 @@ impl Recorder {
             runnable_ns: totals.runnable_ns,
             responses: totals.responses.count,
             units_per_transaction: self.units[vm.group].1,
-            ios: vm.measured.count.ios + io.map_or(0.0, |io| io.measured.latencies.count as f64),
+            ios: vm.measured.count.ios + totals.ios.count as f64,
             memory_mb: group.memory.total_bytes() as f64 / (1 << 20) as f64,
             local: group.local.mean(observed.now),
             traffic: group.count.traffic,
+        };
+        let sums = |latencies: Responses, bytes: f64| IoSums {
+            latency_mean_ms: latencies.mean_ms(),
+            count: latencies.count,
+            mb_per_s: bytes / duration_ns * 1e3,
         };
         let parts = VmParts {
             name: vm.name.clone(),
@@ -328,10 +347,9 @@ impl Recorder {
             virtual_nodes: group.memory.virtual_nodes(),
             response,
             io: io.map(|io| IoResult {
-                latency_mean_ms: io.measured.latencies.mean_ms(),
-                count: io.measured.latencies.count,
-                latency,
-                mb_per_s: io.measured.bytes / duration_ns * 1e3,
+                all: sums(totals.ios, io.measured.iter().map(|way| way.bytes).sum()),
+                ways: io.measured.each_ref().map(|way| sums(way.latencies, way.bytes)),
+                latencies,
                 cpu_cycles: (figures.used_ns() + observed.cpu.used_ns(group.helpers)) / 1e9 * host.nominal_mhz * 1e6,
             }),
         };

@@ -2,7 +2,9 @@
 
 use super::results::{FailureReport, HostResult, HostTimeline, Replication, VmTimeline};
 use super::stations::{self, BottleneckReport, StationReport};
-use super::vm_metrics::{IoResult, LatencyReport, OutcomeReport, ResponseReport, Together, VmReport, VmResult};
+use super::vm_metrics::{
+    Curve, IoReport, IoResult, IoSums, LatencyReport, OutcomeReport, ResponseReport, Together, VmReport, VmResult,
+};
 use crate::storage::{self, PoolReport, PoolResult, PoolTimeline, StationResult};
 use hypertwin_kernel::{Histogram, batch_means, half_width_95, mser5};
 use serde::Serialize;
@@ -13,6 +15,11 @@ const BATCHES: usize = 20;
 
 /// Relative difference between neighbouring throughputs of replications that makes them different outcomes.
 const OUTCOME_GAP: f64 = 0.15;
+
+/// Percentiles of a curve, in hundredths of a per cent.
+const CURVE: [u32; 12] = [
+    0, 1_000, 2_500, 5_000, 7_500, 9_000, 9_500, 9_900, 9_950, 9_990, 9_999, 10_000,
+];
 
 /// Relative difference between the means of the two halves of a run that does not matter.
 const IMMATERIAL: f64 = 0.05;
@@ -170,15 +177,17 @@ fn vms(replications: &[&Replication]) -> BTreeMap<String, VmReport> {
     let is_alone = |group: usize| first.vms.iter().filter(|vm| vm.group == group).count() == 1;
     let report = |(index, vm): (usize, &VmResult)| {
         let responses = replications.iter().filter_map(|one| one.vms[index].response.as_ref());
-        let latencies = replications
-            .iter()
-            .filter_map(|one| one.vms[index].io.as_ref()?.latency.as_ref());
+        let latencies = |way: usize| {
+            let ios = replications.iter().filter_map(|one| one.vms[index].io.as_ref());
+            merge(ios.filter_map(|io| Some(&io.latencies.as_ref()?[way])))
+        };
         let members = Members {
             replications,
             vms: &[index],
             series: is_alone(vm.group).then(|| &first.observations[vm.group]),
+            with_curves: false,
         };
-        let mut report = members.report(merge(responses), merge(latencies), &first.units[vm.group]);
+        let mut report = members.report(merge(responses), [0, 1].map(latencies), &first.units[vm.group]);
         report.host = Some(first.hosts[vm.host].name.clone());
         (vm.name.clone(), report)
     };
@@ -194,13 +203,20 @@ fn groups(replications: &[&Replication]) -> BTreeMap<String, VmReport> {
             return None;
         }
         let responses = replications.iter().map(|one| &one.group_responses[group]);
-        let latencies = replications.iter().filter_map(|one| one.group_io.get(group));
+        let latencies = |way: usize| {
+            merge(
+                replications
+                    .iter()
+                    .filter_map(|one| Some(&one.group_io.get(group)?[way])),
+            )
+        };
         let members = Members {
             replications,
             vms: &vms,
             series: Some(&first.observations[group]),
+            with_curves: true,
         };
-        let mut report = members.report(merge(responses), merge(latencies), &first.units[group]);
+        let mut report = members.report(merge(responses), [0, 1].map(latencies), &first.units[group]);
         report.count = Some(vms.len());
         let hosts: BTreeSet<usize> = vms.iter().map(|&vm| first.vms[vm].host).collect();
         report.hosts = Some(hosts.into_iter().map(|host| first.hosts[host].name.clone()).collect());
@@ -281,6 +297,8 @@ struct Members<'r> {
     vms: &'r [usize],
     /// The series of their group, where they are all of it: see [`Replication::observations`].
     series: Option<&'r [Vec<f64>; 3]>,
+    /// Whether distributions are reported as curves, too.
+    with_curves: bool,
 }
 
 impl Members<'_> {
@@ -342,36 +360,71 @@ impl Members<'_> {
             p99: quantile(0.99),
             max: distribution.as_ref().map(|histogram| histogram.max() as f64 / 1e6),
             ci95: confidence(means, self.series(2)),
+            curve: self.curve(distribution.as_ref()),
         }
     }
 
-    /// Adds what is reported of their I/Os, if they have virtual disks.
-    fn report_io(&self, report: &mut VmReport, latency: Option<Histogram>) {
+    /// Adds what is reported of their I/Os, if they have virtual disks; `latencies` are those of reads and of writes.
+    fn report_io(&self, report: &mut VmReport, latencies: [Option<Histogram>; 2]) {
         if self.of(self.replications[0]).all(|vm| vm.io.is_none()) {
             return;
         }
-        let all = |get: fn(&IoResult) -> f64| -> f64 {
-            let of = |replication: &&Replication| -> f64 {
-                let ios = self.of(replication).filter_map(|vm| vm.io.as_ref());
-                ios.filter(|io| io.count > 0).map(get).sum()
-            };
-            self.replications.iter().map(of).sum()
+        let together = merge(latencies.iter().flatten());
+        let all = self.io(|io| &io.all, together.as_ref());
+        let ios = self.io_total(|io| &io.all, |_, sums| sums.count as f64);
+        report.io_latency_ms = Some(all.latency_ms);
+        report.io_mb_per_s = Some(all.mb_per_s);
+        report.io_cpu_cycles_per_io = (ios > 0.0).then(|| self.io_total(|io| &io.all, |io, _| io.cpu_cycles) / ios);
+        report.read = Some(self.io(|io| &io.ways[0], latencies[0].as_ref()));
+        report.write = Some(self.io(|io| &io.ways[1], latencies[1].as_ref()));
+    }
+
+    /// Sum over all replications of a figure of some of their I/Os.
+    fn io_total(&self, some: fn(&IoResult) -> &IoSums, get: fn(&IoResult, &IoSums) -> f64) -> f64 {
+        let of = |replication: &&Replication| -> f64 {
+            let ios = self.of(replication).filter_map(|vm| vm.io.as_ref());
+            let sums = ios.map(|io| (io, some(io))).filter(|(_, sums)| sums.count > 0);
+            sums.map(|(io, sums)| get(io, sums)).sum()
         };
-        let ios = all(|io| io.count as f64);
+        self.replications.iter().map(of).sum()
+    }
+
+    /// What is reported of some of their I/Os.
+    fn io(&self, some: fn(&IoResult) -> &IoSums, latency: Option<&Histogram>) -> IoReport {
+        let ios = self.io_total(some, |_, sums| sums.count as f64);
+        let replications = self.replications.len() as f64;
         let latency = latency.filter(|histogram| !histogram.is_empty());
-        let quantile = |q: f64| latency.as_ref().map(|histogram| histogram.quantile(q) as f64 / 1e6);
-        report.io_latency_ms = Some(LatencyReport {
-            mean: (ios > 0.0).then(|| all(|io| io.latency_mean_ms * io.count as f64) / ios),
-            p50: quantile(0.50),
-            p95: quantile(0.95),
-            p99: quantile(0.99),
-        });
-        report.io_mb_per_s = Some(all(|io| io.mb_per_s) / self.replications.len() as f64);
-        report.io_cpu_cycles_per_io = (ios > 0.0).then(|| all(|io| io.cpu_cycles) / ios);
+        let quantile = |q: f64| latency.map(|histogram| histogram.quantile(q) as f64 / 1e6);
+        IoReport {
+            iops: ios / replications / self.replications[0].duration_s,
+            mb_per_s: self.io_total(some, |_, sums| sums.mb_per_s) / replications,
+            latency_ms: LatencyReport {
+                mean: (ios > 0.0)
+                    .then(|| self.io_total(some, |_, sums| sums.latency_mean_ms * sums.count as f64) / ios),
+                p50: quantile(0.50),
+                p95: quantile(0.95),
+                p99: quantile(0.99),
+                curve: self.curve(latency),
+            },
+        }
+    }
+
+    /// The curve of a distribution that is not empty. Between the least and the largest of its n values it has those
+    /// percentiles that they resolve: at most 1 - 1/n.
+    fn curve(&self, distribution: Option<&Histogram>) -> Option<Curve> {
+        let distribution = distribution.filter(|_| self.with_curves)?;
+        let is_resolved =
+            |&percentile: &u32| percentile == 10_000 || u64::from(10_000 - percentile) * distribution.count() >= 10_000;
+        let value = |percentile: u32| match percentile {
+            0 => distribution.min(),
+            _ => distribution.quantile(f64::from(percentile) / 1e4),
+        };
+        let point = |percentile: u32| (f64::from(percentile) / 100.0, value(percentile) as f64 / 1e6);
+        Some(CURVE.into_iter().filter(is_resolved).map(point).collect())
     }
 
     /// The report; `unit` is that of their work.
-    fn report(&self, response: Option<Histogram>, latency: Option<Histogram>, unit: &str) -> VmReport {
+    fn report(&self, response: Option<Histogram>, latencies: [Option<Histogram>; 2], unit: &str) -> VmReport {
         let first = || self.of(self.replications[0]);
         let all = self.replications.iter().flat_map(|replication| self.of(replication));
         let mut report = VmReport {
@@ -386,7 +439,7 @@ impl Members<'_> {
                 |together, get, series| self.ci95(together, get, series),
             )
         };
-        self.report_io(&mut report, latency);
+        self.report_io(&mut report, latencies);
         report
     }
 }

@@ -18,8 +18,8 @@ pub struct Replication {
     pub units: Vec<String>,
     /// Per group: response times of all its VMs.
     pub group_responses: Vec<Histogram>,
-    /// Per group: latencies of the I/Os of all its VMs; empty without arrays.
-    pub group_io: Vec<Histogram>,
+    /// Per group: latencies of the reads and of the writes of all its VMs; empty without virtual disks.
+    pub group_io: Vec<[Histogram; 2]>,
     /// Hosts that stopped or came back.
     pub failures: Vec<FailureReport>,
     /// Stations of the I/O path.
@@ -110,4 +110,8 @@ pub struct VmTimeline {
     pub run_queue: Vec<f64>,
     pub throughput_per_s: Vec<f64>,
     pub response_ms_mean: Vec<Option<f64>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub iops: Vec<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub io_latency_ms_mean: Vec<Option<f64>>,
 }

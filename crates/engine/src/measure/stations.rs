@@ -16,7 +16,7 @@ pub fn results(observed: &Observed, groups: &[String], duration_ns: f64) -> Vec<
         let ios = members.iter().filter_map(|&vm| path.vm(vm));
         let vcpus = members.iter().flat_map(|&vm| cpu.groups()[vm].vcpus.iter());
         let mut sums = Sums::of(vcpus.map(|world| (run(world), 0.0, Waits::default())));
-        sums.waits.passed = ios.map(|io| io.measured.latencies.count).sum();
+        sums.waits.passed = ios.map(|io| io.latencies().count).sum();
         results.push(sums.result(format!("{}-vcpus", groups[group]), false, duration_ns));
         let sums = path.controllers_station(&members, &run, now);
         results.push(sums.result(format!("{}-controllers", groups[group]), false, duration_ns));

@@ -150,6 +150,10 @@ macro_rules! vm_metrics {
             pub io_mb_per_s: Option<f64>,
             #[serde(skip_serializing_if = "Option::is_none")]
             pub io_cpu_cycles_per_io: Option<f64>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub read: Option<IoReport>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub write: Option<IoReport>,
             $(pub $memory: f64,)+
             pub virtual_nodes: u32,
             pub outcomes: Vec<OutcomeReport>,
@@ -208,19 +212,28 @@ vm_metrics! {
     }
 }
 
-/// What a replication measured of the I/Os of a VM that has an array.
+/// What a replication measured of the I/Os of a VM that has virtual disks.
 #[derive(Clone, Debug)]
 pub struct IoResult {
-    /// Mean latency, from the guest's driver to the interrupt.
-    pub latency_mean_ms: f64,
-    /// I/Os that came back.
-    pub count: u64,
-    /// Their latencies; `None` in scenarios of very many VMs.
-    pub latency: Option<Histogram>,
-    /// Payload.
-    pub mb_per_s: f64,
+    /// Of all.
+    pub all: IoSums,
+    /// Of reads, and of writes.
+    pub ways: [IoSums; 2],
+    /// Latencies of reads, and of writes; `None` in scenarios of very many VMs.
+    pub latencies: Option<[Histogram; 2]>,
     /// Cycles that the VM and what the hypervisor did for it took.
     pub cpu_cycles: f64,
+}
+
+/// Some I/Os of a VM that came back.
+#[derive(Clone, Copy, Debug)]
+pub struct IoSums {
+    /// Mean latency, from the guest's driver to the interrupt; NaN without I/Os.
+    pub latency_mean_ms: f64,
+    /// How many.
+    pub count: u64,
+    /// Payload.
+    pub mb_per_s: f64,
 }
 
 /// Response times in a [`VmReport`], in milliseconds; null where there are none.
@@ -233,6 +246,8 @@ pub struct ResponseReport {
     pub p99: Option<f64>,
     pub max: Option<f64>,
     pub ci95: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub curve: Option<Curve>,
 }
 
 /// Latencies of I/Os in a [`VmReport`], in milliseconds; null where there are none.
@@ -243,7 +258,21 @@ pub struct LatencyReport {
     pub p50: Option<f64>,
     pub p95: Option<f64>,
     pub p99: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub curve: Option<Curve>,
 }
+
+/// Reads or writes in a [`VmReport`].
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs, reason = "as in `PointReport`")]
+pub struct IoReport {
+    pub iops: f64,
+    pub mb_per_s: f64,
+    pub latency_ms: LatencyReport,
+}
+
+/// Percentiles with their values in milliseconds, in ascending order; of groups only.
+pub type Curve = Vec<(f64, f64)>;
 
 /// What some of the replications agree on, in a [`VmReport`].
 #[derive(Clone, Debug, PartialEq, Serialize)]

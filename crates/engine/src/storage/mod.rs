@@ -45,7 +45,7 @@ mod work;
 pub use disk::DiskState;
 pub use meter::Passages;
 pub use network::HostState;
-pub use path::{Path, Target};
+pub use path::{Path, Target, VmIo};
 pub use pool::{Counters, IncidentReport, MemberView, Pool, PoolReport, PoolResult, PoolTimeline, What, summarise};
 pub use queue::Waits;
 pub use shared::Reply;
@@ -54,7 +54,7 @@ pub use stations::{Station, StationResult, Sums};
 
 use crate::clock::Clock;
 use crate::ids::{ControllerId, DiskId, HostId, IoId, PoolId, ProcessId, Table, VmId, WorldId};
-use crate::responses::Distributions;
+use crate::responses::LatencyDistributions;
 use array::{Array, build_arrays};
 use disk::{DiskOwner, Disks};
 use fabric::Fabric;
@@ -372,7 +372,7 @@ impl Storage {
     }
 
     /// Hands out the distributions of latencies; those of groups are empty without arrays and pools.
-    pub fn take_distributions(&mut self) -> Distributions {
+    pub fn take_distributions(&mut self) -> LatencyDistributions {
         self.path.take_distributions()
     }
 

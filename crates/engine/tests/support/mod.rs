@@ -1,9 +1,9 @@
 //! Scenarios for tests, written as short as the test allows.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
-use hypertwin_cluster::Scenario;
+use hypertwin_cluster::{Arrivals, Scenario};
 use hypertwin_engine::{PointReport, Replication, aggregate, replication_seed, run};
-use hypertwin_kernel::Stream;
+use hypertwin_kernel::{Histogram, Stream};
 use serde_json::{Value, json};
 
 /// A host without hypervisor overhead.
@@ -48,6 +48,26 @@ pub fn replications(scenario: &Scenario, seeds: u64) -> Vec<Replication> {
 pub fn report(scenario: &Scenario, seeds: u64) -> PointReport {
     let runs = replications(scenario, seeds);
     aggregate(&runs.iter().collect::<Vec<_>>())
+}
+
+/// That every I/O is a read or a write, as the workload has them, and in the distribution of its kind.
+pub fn check_ios(seed: u64, scenario: &Scenario, result: &Replication) {
+    for (vm, (name, spec)) in result.vms.iter().zip(scenario.vm_names()) {
+        let Some(io) = &vm.io else { continue };
+        let workload = &scenario.workloads[&spec.workload];
+        let counts = io.ways.map(|way| way.count);
+        let distributions = io.latencies.as_ref().map(|ways| ways.each_ref().map(Histogram::count));
+        assert_eq!(distributions, Some(counts), "seed {seed}: {name}");
+        let [reads, writes] = counts;
+        assert!(workload.read_pct > 0.0 || reads == 0, "seed {seed}: {name} reads");
+        assert!(workload.read_pct < 100.0 || writes == 0, "seed {seed}: {name} writes");
+        // an I/O of a generator is a transaction
+        if let Arrivals::Io { .. } = workload.arrivals {
+            assert_eq!(reads + writes, vm.response_count, "seed {seed}: {name}");
+        }
+        let bytes: f64 = io.ways.iter().map(|way| way.mb_per_s).sum();
+        assert!((bytes - io.all.mb_per_s).abs() <= 1e-9 * bytes, "seed {seed}: {name}");
+    }
 }
 
 /// Lays `more` over `value`, key by key.

@@ -6,7 +6,6 @@ use super::vm::{IoMeasured, VmIo};
 use super::worker::Worker;
 use super::{Adapters, Path};
 use crate::ids::{ControllerId, DepthId, HostId, Id, PoolId, Span, Table, VmId, WorkerId};
-use crate::responses::Responses;
 use crate::storage::array::Array;
 use crate::storage::fabric::{ArrayPath, Fabric};
 use crate::storage::pool::Pool;
@@ -79,7 +78,10 @@ impl<'s> PathBuilder<'s> {
             lun_queues: BTreeMap::new(),
             shared_limits: BTreeMap::new(),
             path: Path {
-                distributions: vec![Histogram::new(); if has_disks { scenario.vms.len() } else { 0 }],
+                distributions: vec![
+                    [Histogram::new(), Histogram::new()];
+                    if has_disks { scenario.vms.len() } else { 0 }
+                ],
                 ..Path::empty()
             },
         }
@@ -153,11 +155,7 @@ impl<'s> PathBuilder<'s> {
             carry: 0.0,
             next_vdisk: 0,
             stream: Stream::named(self.site.seed, &format!("vm/{}/io", vm.name)),
-            measured: IoMeasured {
-                distribution: self.site.keep_distributions.then(Histogram::new),
-                latencies: Responses::default(),
-                bytes: 0.0,
-            },
+            measured: [(); 2].map(|()| IoMeasured::new(self.site.keep_distributions)),
         }
     }
 

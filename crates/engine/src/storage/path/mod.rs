@@ -34,13 +34,13 @@ use super::shared::{Reply, Shared};
 use super::stations::{Station, StationResult, Sums};
 use crate::clock::Clock;
 use crate::ids::{ControllerId, DepthId, HostId, Id, IoId, ProcessId, Span, Table, VdiskId, VmId, WorkerId, WorldId};
-use crate::responses::Distributions;
+use crate::responses::LatencyDistributions;
 use controller::Controller;
 use hypertwin_kernel::{Histogram, Nanos};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use vdisk::Stage;
-use vm::Vms;
+use vm::{IoMeasured, Vms};
 use worker::Worker;
 
 /// The path of all VMs.
@@ -54,8 +54,9 @@ pub struct Path {
     adapters: BTreeMap<HostId, Adapters>,
     /// Per process: I/Os of its burst that are not back.
     outstanding: Vec<u32>,
-    /// Per group: latencies of VMs that keep no distribution of their own; empty without virtual disks.
-    distributions: Vec<Histogram>,
+    /// Per group: latencies of reads and of writes of VMs that keep no distributions of their own; empty without virtual
+    /// disks.
+    distributions: Vec<[Histogram; 2]>,
     /// Stations of the report, with their positions in [`QueueDepth::station`].
     stations: BTreeMap<Station, usize>,
     /// Where somebody looks at a run sample by sample.
@@ -381,11 +382,13 @@ impl Path {
         }
         let vm_id = self.vdisks[io.vdisk].vm;
         let vm = &mut self.vms[vm_id];
-        vm.measured.bytes += f64::from(io.bytes);
-        vm.measured.latencies.add(latency_ns);
-        match &mut vm.measured.distribution {
+        let way = usize::from(io.write);
+        let measured = &mut vm.measured[way];
+        measured.bytes += f64::from(io.bytes);
+        measured.latencies.add(latency_ns);
+        match &mut measured.distribution {
             Some(distribution) => distribution.record(latency_ns),
-            None => self.distributions[vm.group].record(latency_ns),
+            None => self.distributions[vm.group][way].record(latency_ns),
         }
         match io.issuer {
             Issuer::Worker(worker) => {
@@ -446,8 +449,8 @@ impl Path {
     }
 
     /// Hands out the distributions of latencies.
-    pub fn take_distributions(&mut self) -> Distributions {
-        Distributions {
+    pub fn take_distributions(&mut self) -> LatencyDistributions {
+        LatencyDistributions {
             vms: self.vms.take_distributions(),
             groups: std::mem::take(&mut self.distributions),
         }
@@ -458,8 +461,9 @@ impl Path {
         self.depths.iter_mut().for_each(|depth| depth.reset(now));
         let controllers = self.controllers.iter_mut();
         controllers.for_each(|controller| controller.queue.reset(now));
-        self.vms.iter_mut().for_each(|vm| vm.measured.reset());
-        self.distributions.iter_mut().for_each(Histogram::reset);
+        let measured = self.vms.iter_mut().flat_map(|vm| &mut vm.measured);
+        measured.for_each(IoMeasured::reset);
+        self.distributions.iter_mut().flatten().for_each(Histogram::reset);
     }
 
     /// The controllers of some VMs as one station; `run` is the fraction of time that a world ran.

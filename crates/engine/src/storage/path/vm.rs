@@ -38,10 +38,11 @@ pub struct VmIo {
     /// The virtual disk whose turn is next.
     pub next_vdisk: usize,
     pub stream: Stream,
-    pub measured: IoMeasured,
+    /// Of reads, and of writes.
+    pub measured: [IoMeasured; 2],
 }
 
-/// What is measured of the I/Os of one VM.
+/// What is measured of the reads or the writes of one VM.
 pub struct IoMeasured {
     /// Distribution of latencies; `None` in scenarios of very many VMs, where only groups keep one.
     pub distribution: Option<Histogram>,
@@ -67,6 +68,12 @@ impl VmIo {
         };
         io.write = self.read < 1.0 && self.stream.uniform() >= self.read;
         io.sequential = self.random < 1.0 && self.stream.uniform() >= self.random;
+    }
+
+    /// Latencies of reads and writes together.
+    pub fn latencies(&self) -> Responses {
+        let [reads, writes] = &self.measured;
+        reads.latencies.and(&writes.latencies)
     }
 
     /// When the next I/O may go, at the earliest `now`.
@@ -96,6 +103,15 @@ impl VmIo {
 }
 
 impl IoMeasured {
+    /// Nothing yet.
+    pub fn new(keep_distribution: bool) -> Self {
+        Self {
+            distribution: keep_distribution.then(Histogram::new),
+            latencies: Responses::default(),
+            bytes: 0.0,
+        }
+    }
+
     /// Measures from now.
     pub fn reset(&mut self) {
         if let Some(distribution) = &mut self.distribution {
@@ -135,10 +151,13 @@ impl Vms {
         self.0.iter_mut().flatten()
     }
 
-    /// Hands out the distributions of latencies.
-    pub fn take_distributions(&mut self) -> Vec<Option<Histogram>> {
-        let vms = self.0.iter_mut();
-        vms.map(|vm| vm.as_mut()?.measured.distribution.take()).collect()
+    /// Hands out the distributions of the latencies of reads and of writes.
+    pub fn take_distributions(&mut self) -> Vec<Option<[Histogram; 2]>> {
+        let of = |vm: &mut Option<VmIo>| {
+            let [reads, writes] = &mut vm.as_mut()?.measured;
+            Some([reads.distribution.take()?, writes.distribution.take()?])
+        };
+        self.0.iter_mut().map(of).collect()
     }
 }
 

@@ -1,0 +1,158 @@
+"""The kinds of results: how a document is recognised by its shape, and what of it is compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of result that a command prints with `--format json`."""
+
+    name: str
+    """The `kind` of its pages."""
+    command: str
+    keys: frozenset[str]
+    """Fields that only this kind has all of."""
+    settings: tuple[str, ...] = ()
+    """Fields that say what was asked for; all else that is a number is a figure."""
+    items: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    """Lists and maps of things, by the fields that name a thing; of a map the key names it, and there are none."""
+    left_out: frozenset[str] = frozenset()
+    """Fields that are not compared: series over time, and what follows from others."""
+    words: frozenset[str] = frozenset()
+    """Fields whose words are compared, too."""
+
+
+_ONE = ("scenario", "seed", "duration_s", "replications", "calibration", "set")
+
+KINDS = (
+    Kind(
+        "simulation",
+        "simulate",
+        frozenset({"scenario", "seed", "points"}),
+        settings=("scenario", "seed"),
+        items={"hosts": (), "vms": (), "groups": (), "storage": (), "pools": (), "nodes": ()},
+        left_out=frozenset({"timeline", "incidents", "outcomes", "events", "simulated_s", "response_count"}),
+        words=frozenset({"steady", "station"}),
+    ),
+    Kind(
+        "density",
+        "density",
+        frozenset({"vm", "slo", "answer", "points"}),
+        settings=(*_ONE, "vm", "min", "max"),
+        items={"points": ("count",)},
+        left_out=frozenset({"slo", "exceptions"}),
+        words=frozenset({"limiting", "limited_by", "meets", "sure", "steady"}),
+    ),
+    Kind(
+        "durability",
+        "durability",
+        frozenset({"annual_failure_rate", "repair", "schemes"}),
+        settings=("annual_failure_rate", "groups", "usable_bytes"),
+        items={"schemes": ("scheme",)},
+    ),
+    Kind(
+        "size",
+        "size",
+        frozenset({"asked", "advice", "candidates"}),
+        settings=("asked", "host"),
+        items={"candidates": ("name",)},
+        left_out=frozenset({"vpds", "ppds", "homes"}),
+        words=frozenset({"fits_node"}),
+    ),
+    Kind(
+        "vnuma",
+        "vnuma",
+        frozenset({"vpds", "ppds", "host_topology"}),
+        settings=("host", "hypervisor", "host_topology", "memory_bytes"),
+        items={"clients": ("first_vcpu",)},
+        left_out=frozenset({"vpds", "ppds", "homes", "settled_homes", "memory"}),
+        words=frozenset({"vnuma", "collapsed"}),
+    ),
+    Kind(
+        "calibration",
+        "calibrate",
+        frozenset({"calibrated_on", "parameters", "residual_scale"}),
+        settings=(*_ONE, "measurements"),
+        items={"parameters": ("path",), "metrics": ("metric",), "points": ("row", "metric")},
+        left_out=frozenset({"interval", "correlated", "inseparable"}),
+        words=frozenset({"converged", "identified", "at_bound", "errors_explain"}),
+    ),
+    Kind(
+        "diagnosis",
+        "diagnose",
+        frozenset({"findings", "not_checked", "read"}),
+        settings=("cluster",),
+        items={"findings": ("code", "entity"), "evidence": ("metric", "what"), "read": ("source",)},
+        left_out=frozenset({"what_if", "band", "beyond", "gaps"}),
+        words=frozenset({"severity"}),
+    ),
+    Kind(
+        "telemetry",
+        "telemetry",
+        frozenset({"rows", "entities", "lines"}),
+        items={"lines": ("kind", "metric"), "ready": ("entity",), "sources": ("source",)},
+        left_out=frozenset({"gaps"}),
+    ),
+    Kind(
+        "contention",
+        "lab cpu",
+        frozenset({"experiments", "medians", "promised"}),
+        settings=("seconds", "repeat", "control_groups", "machine"),
+        items={"experiments": ("experiment",), "rows": ("group",)},
+        left_out=frozenset({"promised", "spread"}),
+        words=frozenset({"flagged"}),
+    ),
+    Kind(
+        "guests",
+        "lab vm",
+        frozenset({"guests", "accelerator", "measurement"}),
+        settings=("accelerator", "host", "plan"),
+        items={"guests": ("name",)},
+        left_out=frozenset({"series", "vcpus"}),
+        words=frozenset({"differ", "disturbed"}),
+    ),
+    Kind(
+        "profile",
+        "lab profile",
+        frozenset({"spin", "timers", "context_switch_ns"}),
+        settings=("processor", "kernel", "topology"),
+        items={
+            "bandwidth": ("node", "threads"),
+            "rows": ("scheme", "operation", "lost", "working_set", "kind", "depth"),
+        },
+        left_out=frozenset({"together", "alone", "cpus"}),
+    ),
+    Kind(
+        "coding",
+        "lab erasure-coding",
+        frozenset({"library", "fits", "rows"}),
+        settings=("machine", "library", "seconds", "repetitions", "fragment_bytes"),
+        items={"rows": ("scheme", "operation", "lost", "working_set"), "fits": ("operation", "working_set")},
+        left_out=frozenset({"losses_rebuilt"}),
+    ),
+)
+
+VALIDATION = Kind(
+    "validation",
+    "validate",
+    frozenset({"study", "case", "metric", "published", "twin"}),
+    items={"figures": ("study", "case", "metric")},
+    left_out=frozenset({"tolerance", "tolerance_pct", "error"}),
+    words=frozenset({"pass"}),
+)
+"""The only document that is a list, of rows with these keys."""
+
+
+def kind_of(document: Any) -> Kind | None:
+    """The kind of result that a document is, by its shape; None for anything else."""
+    if isinstance(document, list):
+        rows = [row for row in document if isinstance(row, dict) and row.keys() >= VALIDATION.keys]
+        return VALIDATION if rows and len(rows) == len(document) else None
+    if isinstance(document, dict):
+        return next((kind for kind in KINDS if document.keys() >= kind.keys), None)
+    return None

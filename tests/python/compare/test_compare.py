@@ -1,0 +1,223 @@
+"""Two results are compared figure by figure, whatever kind they are of, and hostile files are refused."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hypertwin import compare
+from hypertwin.compare import kinds, reading
+from hypertwin.errors import SourceError
+
+VM = {"ready_pct": 1.0, "ready_pct_ci95": 0.2, "response_ms": {"mean": 10.0, "p99": 30.0, "ci95": 0.5}, "steady": True}
+
+
+def point(changes: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
+    group = {**VM, "count": 2, "unit": "pages", "throughput_units_per_s": 100.0, **(changes or {})}
+    made: dict[str, Any] = {"set": {}, "replications": 3, "duration_s": 60.0, "steady": True, "calibration": None}
+    made |= {"hosts": {"esx": {"usage_pct": 50.0, "usage_pct_ci95": 1.0}}, "timeline": {"time_s": [1.0, 2.0]}}
+    return made | {"vms": {"web-1": VM | {"demand_mhz": 900.0}}, "groups": {"web": group}, **fields}
+
+
+def simulation(*points: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"version": "1.0", "scenario": "s", "seed": 1, "points": list(points), **fields}
+
+
+def written(folder: Path, name: str, content: Any) -> Path:
+    path = folder / name
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def compared(folder: Path, a: Any, b: Any) -> Any:
+    return compare.compare(written(folder, "a.json", a), written(folder, "b.json", b), version="1.0")
+
+
+def test_a_change_has_both_values_and_says_whether_it_is_beyond_the_intervals(tmp_path):
+    slower = {"response_ms": {"mean": 11.2, "p99": 30.0, "ci95": 0.5}, "ready_pct": 1.1}
+    found = compared(tmp_path, simulation(point()), simulation(point(slower)))
+    by_figure = {change["figure"]: change for change in found["changes"]}
+    mean = by_figure["response_ms.mean"]
+    assert (mean["of"], mean["name"], mean["unit"], mean["a"], mean["b"]) == ("group", "web", "ms", 10.0, 11.2)
+    assert mean["a_ci95"] == 0.5
+    assert mean["change_pct"] == pytest.approx(12.0)
+    assert mean["beyond"] is True
+    assert by_figure["ready_pct"]["beyond"] is False
+    assert [change["figure"] for change in found["changes"]] == ["response_ms.mean", "ready_pct"]
+    assert found["same"] == 7
+    assert found["settings"] == found["missing"] == found["verdicts"] == []
+
+
+def test_without_intervals_it_is_not_said_whether_a_change_is_beyond_them(tmp_path):
+    found = compared(tmp_path, simulation(point()), simulation(point({"throughput_units_per_s": 50.0})))
+    (change,) = found["changes"]
+    assert (change["figure"], change["unit"], change["change_pct"]) == ("throughput_units_per_s", "pages", -50.0)
+    assert change["beyond"] is None
+
+
+def test_a_small_share_that_doubles_comes_after_a_large_figure_that_grows_by_a_tenth(tmp_path):
+    a, b = point({"overlap_pct": 0.01, "used_mhz": 1000.0}), point({"overlap_pct": 0.02, "used_mhz": 1100.0})
+    found = compared(tmp_path, simulation(a), simulation(b))
+    assert [change["figure"] for change in found["changes"]] == ["used_mhz", "overlap_pct"]
+
+
+def test_what_was_zero_has_no_change_in_per_cent(tmp_path):
+    found = compared(tmp_path, simulation(point({"iops": 0})), simulation(point({"iops": 5})))
+    assert [(change["change"], change["change_pct"]) for change in found["changes"]] == [(5.0, None)]
+
+
+def test_settings_that_differ_are_said_and_points_still_meet(tmp_path):
+    other = point(set={"vms.web.vcpus": 4}, duration_s=120.0)
+    found = compared(tmp_path, simulation(point()), simulation(other, seed=2, version="2.0", scenario="t"))
+    settings = {each["what"]: (each["a"], each["b"]) for each in found["settings"]}
+    assert settings == {
+        "hypertwin": ("1.0", "2.0"),
+        "scenario": ("s", "t"),
+        "seed": ("1", "2"),
+        "vms.web.vcpus": (None, "4"),
+        "duration_s": ("60.0", "120.0"),
+    }
+    assert not found["missing"]
+    assert found["same"] == 9
+
+
+def test_points_of_a_sweep_meet_by_what_varies(tmp_path):
+    def swept(*loads: int) -> dict[str, Any]:
+        return simulation(*(point({"iops": load}, set={"load": load, "vms.web.vcpus": 4}) for load in loads))
+
+    found = compared(tmp_path, swept(1, 2, 3), swept(2, 3, 4))
+    assert not found["changes"]
+    assert {(each["at"], each["only_in"]) for each in found["missing"]} == {("load 1", "a"), ("load 4", "b")}
+
+
+def test_a_vm_that_only_one_side_has_is_said_once_and_a_figure_by_its_name(tmp_path):
+    a = point(vms={"web-1": VM, "web-2": VM})
+    b = point({"iops": 3}, vms={"web-1": VM})
+    found = compared(tmp_path, simulation(a), simulation(b))
+    assert [(each["of"], each["name"], each["figure"], each["only_in"]) for each in found["missing"]] == [
+        ("VM", "web-2", "", "a"),
+        ("group", "web", "iops", "b"),
+    ]
+
+
+def test_of_single_vms_only_the_figures_that_tell_most_are_compared(tmp_path):
+    found = compared(tmp_path, simulation(point()), simulation(point(vms={"web-1": VM | {"demand_mhz": 1.0}})))
+    assert not found["changes"]
+
+
+def test_verdicts_that_change_are_said(tmp_path):
+    found = compared(tmp_path, simulation(point()), simulation(point(steady=False)))
+    assert [(each["figure"], each["a"], each["b"]) for each in found["verdicts"]] == [("steady", "yes", "no")]
+
+
+def test_rows_of_a_validation_meet_by_study_case_and_metric(tmp_path):
+    row = {"study": "s", "case": "c", "metric": "m", "published": 9.0, "twin": 10.0, "unit": "TPS", "pass": True}
+    other = row | {"metric": "n"}
+    found = compared(tmp_path, [row, other], [other, row | {"twin": 12.0, "pass": False}])
+    (change,) = found["changes"]
+    assert (change["name"], change["figure"], change["unit"]) == ("s, c, m", "twin", "TPS")
+    assert change["change_pct"] == pytest.approx(20)
+    assert [(each["name"], each["a"], each["b"]) for each in found["verdicts"]] == [("s, c, m", "yes", "no")]
+
+
+def test_the_interval_of_a_fitted_parameter_counts(tmp_path):
+    def fitted(value: float) -> dict[str, Any]:
+        parameter = {"path": "p", "unit": "ms", "value": value, "interval": [value - 1, value + 1]}
+        return {"calibrated_on": "x", "residual_scale": 1.0, "parameters": [parameter]}
+
+    (change,) = compared(tmp_path, fitted(4.0), fitted(7.0))["changes"]
+    assert (change["name"], change["a_ci95"], change["unit"], change["beyond"]) == ("p", 1.0, "ms", True)
+
+
+def page(document: Any, made: Any = None, *, packed: bool = True, cut: int | None = None) -> str:
+    text = json.dumps({"page": 1, "document": document, "made": made})
+    attributes = ""
+    if packed:
+        text = base64.b64encode(zlib.compress(text.encode())[:cut]).decode()
+        attributes = ' data-encoding="deflate"'
+    element = f'<script id="page" type="application/json"{attributes}>{text}</script>'
+    return f"<!doctype html><html><body>{element}</body></html>"
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_page_is_read_without_being_run(tmp_path, packed):
+    files = [{"name": "s.yaml", "sha256": "0", "text": "name: s\nhosts: 1\n"}]
+    made = {"version": "1.0", "date": "2026-01-01T00:00:00Z", "command": ["simulate", "s.yaml"], "files": files}
+    other = made | {"files": [files[0] | {"text": "name: s\nhosts: 2\n"}]}
+    a = written(tmp_path, "a.html", page(simulation(point()), made, packed=packed))
+    b = written(tmp_path, "b.html", page(simulation(point({"iops": 1})), other, packed=packed))
+    found = compare.compare(a, b, version="1.0")
+    assert (found["a"]["command"], found["a"]["date"]) == ("simulate s.yaml", "2026-01-01T00:00:00Z")
+    assert found["scenario_diff"] is not None
+    assert found["scenario_diff"].splitlines()[-2:] == ["-hosts: 1", "+hosts: 2"]
+    mixed = compare.compare(written(tmp_path, "a.json", simulation(point())), b, version="1.0")
+    assert mixed["scenario_diff"] is None
+
+
+NESTED = '{"a":' * 900 + "1" + "}" * 900
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "no JSON"),
+        ("{}", "{}"),
+        ("[]", "an empty list"),
+        ("3", "JSON of no result"),
+        ('{"scenario": "s", "seed": NaN, "points": []}', "NaN"),
+        ('{"scenario": "s", "seed": 1, "points": []}', "a list of points"),
+        ('{"scenario": "s", "seed": 1, "points": {"set": {}}}', "a list of points"),
+        ('{"scenario": "s", "seed": 1, "points": [{"set": {}, "deep": ' + NESTED + "}]}", "nested too deeply"),
+        ('{"scenario": "s", "seed": 1, "points": [{"set": {}, "iops": 1e999}]}', "a finite number"),
+        ('{"scenario": "s", "seed": 1, "points": [{"set": {}, "iops": 1' + "0" * 400 + "}]}", "a finite number"),
+        ('{"changes": [], "same": 1}', "a comparison"),
+        ("[" * 100_000, "nested too deeply"),
+        ("<!doctype html><p>hello", "a page without data"),
+        ('<html><script id="page">{"page": 1', "a page without data"),
+        (page(simulation(point()), cut=60), "cut off"),
+        ('<script id="page" data-encoding="deflate">?!</script>', "page data"),
+        (page("nothing", packed=False), "JSON of no result"),
+        ("<script id=\"page\">[1]</script>", "JSON of no result"),
+    ],
+)  # fmt: skip
+def test_what_is_no_result_is_refused(tmp_path, content, said):
+    path = written(tmp_path, "a", content)
+    with pytest.raises(SourceError) as refused:
+        compare.compare(path, path, version="1.0")
+    assert said in str(refused.value)
+    assert refused.value.exit_code == 2
+
+
+def test_a_page_that_unpacks_to_more_than_a_result_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "MOST_BYTES", 10_000)
+    path = written(tmp_path, "bomb.html", page(["0" * 100_000]))
+    with pytest.raises(SourceError, match="more than 10000 bytes"):
+        compare.compare(path, path, version="1.0")
+
+
+def test_results_of_different_commands_are_not_compared(tmp_path):
+    a = written(tmp_path, "a.json", simulation(point()))
+    b = written(tmp_path, "b.json", {"annual_failure_rate": 0.1, "repair": {}, "schemes": []})
+    with pytest.raises(SourceError, match="a result of durability") as refused:
+        compare.compare(a, b, version="1.0")
+    assert refused.value.code == "different-kinds"
+
+
+ODD: tuple[Any, ...] = (None, True, [], {}, "", "x" * 300, 0, -1.5, [1], [{}], {"a": {"b": [None]}}, [[{"count": []}]])
+
+
+@pytest.mark.parametrize("kind", [*kinds.KINDS, kinds.VALIDATION], ids=lambda kind: kind.name)
+def test_values_of_any_type_never_end_in_a_traceback(tmp_path, kind):
+    for value in ODD:
+        document: Any = dict.fromkeys(kind.keys, value)
+        document |= {name: [value, {name: value}] for name in kind.items} | dict.fromkeys(kind.words, value)
+        path = written(tmp_path, "a.json", [document] if kind is kinds.VALIDATION else document)
+        try:
+            compare.compare(path, path, version="1.0")
+        except SourceError:
+            assert kind.name == "simulation"

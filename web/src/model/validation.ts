@@ -1,0 +1,347 @@
+/** `hypertwin validate`: published figures beside the twin's; what is missed comes first, with the reason. */
+
+import type { Kind } from "./kinds";
+import type { PageDocument } from "./page";
+import type { Badge, Block, Chart, Column, Marks, RangeChart, Row as Cells, Section, Table, Tone, View } from "./view";
+import { number } from "./numbers";
+import { change, count, list, median, slug, some } from "./words";
+
+/** See `Row` of documents/validation.py. */
+export interface Row {
+  study: string;
+  case: string;
+  metric: string;
+  published: number;
+  twin: number;
+  unit: string;
+  error: number;
+  error_pct: number | null;
+  kind: string;
+  tolerance: number;
+  tolerance_pct: number;
+  pass: boolean | null;
+  /** Whether the study promises this figure: what it knows to miss, it does not. */
+  promised: boolean;
+  range: boolean;
+  likelihood_pct?: number;
+  published_text: string;
+  tolerance_text: string;
+  /** Why the figure is not judged, or missed. */
+  reason: string;
+  note: string;
+}
+
+export interface Study {
+  name: string;
+  title: string;
+  source: string;
+}
+
+/** Figures of one unit that are worth axes of their own. */
+const FEW = 3;
+/** Figures of one metric from which a chart shows them by case. */
+const MANY = 8;
+/** Rows of a chart of intervals; more are in the table. */
+const DRAWN = 40;
+/** Axes are logarithmic from this ratio of the largest to the smallest figure on. */
+const WIDE = 20;
+const TOLD = 6;
+
+const WITHIN: Badge = { tone: "good", text: "within tolerance" };
+const FAILED: Badge = { tone: "bad", text: "failed" };
+const KNOWN: Badge = { tone: "warn", text: "known miss" };
+const OPEN: Badge = { tone: "note", text: "not judged" };
+const VERDICTS = [WITHIN, FAILED, KNOWN, OPEN];
+
+/** A promised figure that is missed fails; that the study knows of another one is no surprise. */
+function verdict(row: Row): Badge {
+  if (row.pass === null) return OPEN;
+  return row.pass ? WITHIN : row.promised ? FAILED : KNOWN;
+}
+
+/** The twin's figure with its unit, and how many of the runs agree on it. */
+export function twin(row: Row): string {
+  const likely = row.likelihood_pct ?? 100;
+  return (
+    number(row.twin) + (row.unit === "ratio" ? "" : ` ${row.unit}`) + (likely < 100 ? ` (${number(likely)} % of runs)` : "")
+  );
+}
+
+/** The metric without the number of the outcome, where repeated runs have several. */
+const metric = (row: Row): string => row.metric.replace(/, outcome \d+$/, "");
+
+/** How far off a figure is, in tolerances: above 1 it is outside; what failed its promise comes before all else. */
+function distance(row: Row): number {
+  if (row.pass === null) return -1;
+  if (verdict(row) === FAILED) return 1e9 + Math.abs(row.error_pct ?? 0);
+  return row.tolerance > 0 ? Math.abs(row.error) / row.tolerance : row.pass ? 0 : Infinity;
+}
+
+const worstFirst = (rows: readonly Row[]): Row[] => [...rows].sort((one, other) => distance(other) - distance(one));
+
+const off = (row: Row): string => (row.error_pct === null ? "" : `${change(row.error_pct)}, `);
+
+/** A missed figure in a sentence, with its reason. */
+const missed = (row: Row): string =>
+  `${row.case}, ${row.metric}: ${row.published_text} published, ${twin(row)} in the twin (${off(row)}tolerance ${row.tolerance_text})` +
+  (row.reason ? `: ${row.reason}` : "");
+
+function errors(rows: readonly Row[]): string | null {
+  const judged = rows.filter((row) => row.kind === "predicted" && row.pass !== null && row.error_pct !== null);
+  const middle = median(judged.map((row) => Math.abs(row.error_pct!)));
+  if (middle === null) return null;
+  const worst = judged.reduce((one, other) => (Math.abs(other.error_pct!) > Math.abs(one.error_pct!) ? other : one));
+  const largest = worst.error ? `, largest ${number(Math.abs(worst.error_pct!))} % (${worst.case}, ${worst.metric})` : "";
+  return `${count(judged.length, "predicted figure")}: median error ${number(middle)} %${largest}.`;
+}
+
+const tally = (rows: readonly Row[]) => ({
+  within: rows.filter((row) => row.pass === true).length,
+  outside: rows.filter((row) => row.pass === false).length,
+  failed: rows.filter((row) => verdict(row) === FAILED).length,
+  open: rows.filter((row) => row.pass === null).length,
+});
+
+function groupBy(rows: readonly Row[], key: (row: Row) => string): [string, Row[]][] {
+  const groups = new Map<string, Row[]>();
+  for (const row of rows) groups.set(key(row), [...(groups.get(key(row)) ?? []), row]);
+  return [...groups];
+}
+
+/** Predicted against published: a chart for each unit with several figures, and one for all others. */
+function scatters(rows: readonly Row[], prefix: string): Chart[] {
+  const byUnit = groupBy(
+    rows.filter((row) => !row.range),
+    (row) => row.unit,
+  );
+  const common = byUnit.filter(([, same]) => same.length >= FEW);
+  const rare = byUnit.filter(([, same]) => same.length < FEW).flatMap(([, same]) => same);
+  const panels: [string, Row[]][] = [...common, ...(rare.length ? [["", rare] as [string, Row[]]] : [])];
+  return panels.map(([unit, same]) => scatter(same, unit, `${prefix}-${slug(unit || "others")}`));
+}
+
+function scatter(rows: readonly Row[], unit: string, id: string): Chart {
+  const names = [...new Set(rows.map(metric))];
+  const values = rows.flatMap((row) => [row.published, row.twin]);
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const scale = low > 0 && high / low >= WIDE ? "log" : "linear";
+  const shown = unit === "ratio" ? undefined : unit;
+  const axis = (name: string) => ({ name, scale, ...(shown ? { unit: shown } : {}) }) as const;
+  const first = rows[0]!;
+  const share = rows.every((row) => Math.abs(row.tolerance_pct - first.tolerance_pct) < 1e-9);
+  const alike = rows.every((row) => row.tolerance === first.tolerance);
+  const marks: Marks[] = names.map((name, colour) => ({
+    name,
+    symbol: "circle",
+    points: rows
+      .filter((row) => metric(row) === name)
+      .map((row) => ({
+        x: row.published,
+        y: row.twin,
+        colour,
+        hollow: row.kind === "calibrated",
+        text: `${row.case}, ${row.metric}: ${row.published_text} published, ${twin(row)} twin (${off(row)}${row.kind}, ${verdict(row).text})`,
+      })),
+  }));
+  const { within, outside } = tally(rows);
+  return {
+    type: "scatter",
+    id: `scatter-${id}`,
+    title: names.length <= 3 ? list(names) : some(names, 3),
+    text: "Filled: predicted. Hollow: calibrated. On the diagonal the twin says what was published.",
+    alternative: `${count(rows.length, "figure")}: ${within} within tolerance, ${outside} outside. ${errors(rows) ?? ""}`.trim(),
+    x: axis("published"),
+    y: axis("twin"),
+    marks,
+    diagonal: share ? { within_pct: first.tolerance_pct } : alike ? { within: first.tolerance } : {},
+  };
+}
+
+/** Published figures with their tolerance and the twin's in them, a row for each case: where a metric has many. */
+function intervals(rows: readonly Row[], prefix: string): RangeChart[] {
+  const numbers = groupBy(
+    rows.filter((row) => !row.range),
+    (row) => `${metric(row)}\n${row.unit}`,
+  );
+  // what is met exactly, such as a count of nodes, needs no chart
+  const drawn = numbers.filter(([, same]) => same.length > MANY && same.some((row) => row.tolerance > 0 || !row.pass));
+  return drawn.map(([, same]) => interval(same, prefix));
+}
+
+function interval(rows: readonly Row[], prefix: string): RangeChart {
+  const first = rows[0]!;
+  const shown = worstFirst(rows).slice(0, DRAWN);
+  const name = metric(first);
+  const worst = shown[0]!;
+  const several = new Set(rows.map((row) => row.metric)).size > 1;
+  return {
+    type: "ranges",
+    id: `cases-${prefix}-${slug(name)}-${slug(first.unit)}`,
+    title: `${name} by case`,
+    text:
+      "The furthest off comes first." +
+      (rows.length > DRAWN ? ` ${rows.length - DRAWN} closer ones are only in the table.` : ""),
+    alternative: `Furthest off: ${worst.case}, ${worst.published_text} published, ${twin(worst)} twin, tolerance ${worst.tolerance_text}.`,
+    value: { name, ...(first.unit === "ratio" ? {} : { unit: first.unit }) },
+    rows: shown.map((row) => ({
+      name: several ? `${row.case}, ${row.metric}` : row.case,
+      low: row.published - row.tolerance,
+      middle: row.published,
+      high: row.published + row.tolerance,
+      marks: [{ value: row.twin, tone: verdict(row).tone, text: `twin ${twin(row)} (${off(row)}${verdict(row).text})` }],
+    })),
+    legend: {
+      range: "published, with tolerance",
+      marks: VERDICTS.filter((each) => shown.some((row) => verdict(row) === each)).map((each) => ({ tone: each.tone, text: `twin, ${each.text}` })),
+    },
+  };
+}
+
+const COLUMNS: Column[] = [
+  { key: "verdict", name: "verdict", kind: "badge" },
+  { key: "study", name: "study", kind: "words" },
+  { key: "case", name: "case", kind: "words" },
+  { key: "metric", name: "figure", kind: "words" },
+  { key: "published", name: "published", kind: "number" },
+  { key: "twin", name: "twin", kind: "number" },
+  { key: "error", name: "error", unit: "%", kind: "number" },
+  { key: "tolerance", name: "tolerance", kind: "words" },
+  { key: "kind", name: "kind", kind: "words", secondary: true, text: "Calibrated: the figure set a parameter." },
+  { key: "reason", name: "reason", kind: "words", text: "Why it is missed, or not judged." },
+  { key: "note", name: "note", kind: "words", secondary: true },
+];
+
+function cells(row: Row): Cells {
+  return {
+    verdict: verdict(row),
+    study: row.study,
+    case: row.case,
+    metric: row.metric,
+    published: { value: row.published, text: row.published_text },
+    twin: { value: row.twin, text: twin(row) },
+    error: row.error_pct,
+    tolerance: row.tolerance_text,
+    kind: row.kind,
+    reason: row.reason,
+    note: row.note,
+  };
+}
+
+function table(rows: readonly Row[], id: string, caption: string, withStudy: boolean): Table {
+  return {
+    id,
+    caption,
+    columns: COLUMNS.filter((column) => withStudy || column.key !== "study"),
+    rows: worstFirst(rows).map(cells),
+    filters: [...(withStudy ? ["study"] : []), "verdict", "kind"],
+  };
+}
+
+function study(one: Study, rows: readonly Row[], alone: boolean): Section {
+  const { within, failed, outside, open } = tally(rows);
+  const cases = intervals(rows, slug(one.name));
+  const blocks: Block[] = [{ type: "charts", charts: scatters(rows, slug(one.name)) }];
+  if (cases.length) blocks.push({ type: "charts", charts: cases, wide: true });
+  return {
+    id: slug(one.name),
+    heading: alone ? "Published against twin" : one.title,
+    badge: failed
+      ? { tone: "bad", text: `${failed} failed` }
+      : { tone: !within || outside ? "warn" : "good", text: `${within} of ${rows.length}` },
+    text:
+      `Source: ${one.source}. ${within} of ${rows.length} within tolerance` + (open ? `, ${open} not judged.` : ".") +
+      (errors(rows) ? ` ${errors(rows)}` : ""),
+    blocks,
+  };
+}
+
+/** What is published, and how the twin meets it; also for a page of one study beside its simulation. */
+export function judged(rows: readonly Row[], studies: readonly Study[]): Section[] {
+  const outside = worstFirst(rows.filter((row) => row.pass === false));
+  const several = studies.length > 1;
+  return [
+    ...(outside.length
+      ? [
+          {
+            id: "outside",
+            heading: "Outside the tolerance",
+            blocks: [{ type: "table", table: table(outside, "outside", "Figures outside their tolerance, the furthest first", several) } as Block],
+          },
+        ]
+      : []),
+    ...studies.map((one) => study(one, rows.filter((row) => row.study === one.name), !several)).filter((each) => each.blocks.length),
+    {
+      id: "figures",
+      heading: "All figures",
+      blocks: [{ type: "table", table: table(rows, "figures", "Every published figure, the furthest off first", several) }],
+    },
+  ];
+}
+
+/** The title of a study, then what the page calls it where no title is known. */
+function known(page: PageDocument, rows: readonly Row[]): Study[] {
+  const told = (page.beside["studies"] ?? []) as Study[];
+  const names = [...new Set(rows.map((row) => row.study))];
+  return names.map((name) => told.find((each) => each.name === name) ?? { name, title: name, source: name });
+}
+
+function view(page: PageDocument): View {
+  const rows = page.document as Row[];
+  const studies = known(page, rows);
+  const { within, outside, failed, open } = tally(rows);
+  const summary = page.beside["summary"];
+  const misses = worstFirst(rows.filter((row) => row.pass === false));
+  const predicted = rows.filter((row) => row.kind === "predicted" && row.pass !== null);
+  const unlikely = rows.filter((row) => (row.likelihood_pct ?? 100) < 100);
+  const error = errors(rows);
+  return {
+    title: studies.length === 1 ? studies[0]!.title : "Published measurements against the twin",
+    answer: {
+      tone: failed ? "bad" : !within || outside ? "warn" : "good",
+      text: typeof summary === "string" ? summary : `${within} of ${count(rows.length, "published figure")} are within tolerance.`,
+      more: [
+        ...misses.slice(0, TOLD).map(missed),
+        ...(misses.length > TOLD ? [`${misses.length - TOLD} more are outside; the table below has them all.`] : []),
+      ],
+    },
+    promises: studies.map((one) => {
+      const own = rows.filter((row) => row.study === one.name);
+      const of = tally(own);
+      const promised = own.filter((row) => row.promised).length;
+      return {
+        text: `${one.title}: every promised figure within its tolerance`,
+        met: promised ? of.failed === 0 : null,
+        note:
+          (promised ? `${promised - of.failed} of ${promised}` : "no figure is promised") +
+          (of.outside > of.failed ? `, ${of.outside - of.failed} known to be missed` : "") +
+          (of.open ? `, ${of.open} not judged` : ""),
+      };
+    }),
+    confidence: [
+      ...(error ? [{ tone: "plain" as Tone, text: error }] : []),
+      {
+        tone: predicted.length ? "plain" : "warn",
+        text: `${predicted.length} of ${within + outside} judged figures are predictions: no parameter was set by them.`,
+      },
+      ...(unlikely.length
+        ? [{ tone: "note" as Tone, text: `${count(unlikely.length, "figure")} of the twin ${unlikely.length === 1 ? "is" : "are"} what only some of the repeated runs end in.` }]
+        : []),
+    ],
+    cards: [
+      { name: "Within tolerance", value: `${within}`, tone: "good" },
+      { name: "Promised and failed", value: `${failed}`, tone: failed ? "bad" : "plain" },
+      { name: "Known misses", value: `${outside - failed}`, remark: "each with its reason", tone: outside > failed ? "warn" : "plain" },
+      { name: "Not judged", value: `${open}`, remark: open ? "each with its reason" : "" },
+      { name: "Median error", value: predicted.length ? `${number(median(predicted.map((row) => Math.abs(row.error_pct ?? 0)))!)} %` : "none", remark: "of the predicted figures" },
+    ],
+    sections: judged(rows, studies),
+    remarks: [
+      "Calibrated figures set a parameter of the twin; every predicted one was left alone.",
+      "Not judged: the model cannot give the figure, for the reason beside it. Known miss: the study says why the twin misses it, and does not promise it.",
+      ...page.notes,
+    ],
+  };
+}
+
+export const VALIDATION: Kind = { choices: () => [], view };
+
