@@ -120,7 +120,7 @@ def _check(form: Format, out: Path | None, report: Path | None) -> None:
         raise output.UsageError("--format esxtop is one file for each host: say where to write them with --out FOLDER")
     if form is Format.parquet:
         needs("telemetry", "--format parquet")
-    writing.check_writable(None if form is Format.esxtop else out, report)
+    writing.check_writable(None if form is Format.esxtop else out, page=report)
 
 
 def _shown(show: list[str] | None, form: Format) -> list[str]:
