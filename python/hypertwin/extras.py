@@ -15,7 +15,7 @@ from hypertwin.errors import MissingExtraError
 
 PACKAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "telemetry": ("polars", "numpy", "duckdb", "pyarrow", "httpx"),
+        "telemetry": ("polars", "numpy", "httpx"),
         "vmware": ("pyVmomi",),
         "libvirt": ("libvirt",),
         "calibrate": ("numpy", "scipy"),

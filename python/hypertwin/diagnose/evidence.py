@@ -1,7 +1,7 @@
 """Telemetry as rules look at it: one aggregate per entity and metric, and short series for charts.
 
-Readings of any number of files go, part by part, into one temporary Parquet file, which DuckDB aggregates in bounded
-memory. Percentiles are exact, so the same files give the same findings.
+Readings of any number of files go, part by part, into one temporary Parquet file, which `ingest.aggregates` reads in
+bounded memory. Percentiles are exact, so the same files give the same findings.
 """
 
 from __future__ import annotations
@@ -12,29 +12,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hypertwin.documents import diagnosis as findings
 from hypertwin.documents import telemetry as sources
 from hypertwin.extras import needs
-from hypertwin.ingest import outside
 from hypertwin.ingest.outside import Gap
+from hypertwin.ingest.telemetry import rounded
 from hypertwin.run import LabelledProgress
 
 if TYPE_CHECKING:
-    import duckdb
     import polars as pl
 
-MEMORY_LIMIT = "400MB"
-THREADS = 2
+    from hypertwin.ingest.aggregates import Pairs, Totals
+
 MOST_POINTS = 300
 """Points of a series for a chart."""
 MOST_ENTITIES = 2_000_000
 """Most pairs of entity and metric that are kept; 100 hosts of 17,000 esxtop columns have fewer."""
-BATCH_ROWS = 12_000_000
-"""Values that are sorted at a time for percentiles: 8 bytes each, twice."""
-SIGNIFICANT = 9
-"""Digits of means that are kept: the last ones of a floating-point sum depend on the order of threads."""
 
 _LAST_TIME_US = 253_402_300_799_000_000
 """End of the year 9999."""
@@ -153,7 +148,7 @@ class Evidence:
         with tempfile.TemporaryDirectory(prefix="hypertwin-", dir=folder) as temporary:
             path = Path(temporary) / "telemetry.parquet"
             reads = _write(sources, path, progress)
-            stats = _aggregate(path, sorted(set(metrics)), progress, sources[0])
+            stats = _aggregate(path, sorted(set(metrics)), progress)
             yield Evidence(stats, path, reads)
 
     def stat(self, entity: str | None, metric: str) -> Stat | None:
@@ -193,21 +188,14 @@ class Evidence:
         spans = [
             (*pair, self._stats[pair].first_us, self._stats[pair].last_us, self._stats[pair].count) for pair in pairs
         ]
-        import polars as pl
+        from hypertwin.ingest import aggregates
 
-        with _connection() as connection:
-            table = pl.DataFrame(
-                spans,
-                schema={"entity": pl.String, "metric": pl.String, "first": pl.Int64, "last": pl.Int64, "n": pl.Int64},
-                orient="row",
-            ).to_arrow()
-            connection.register("wanted", table)
-            rows = connection.execute(_SERIES.format(path=_quoted(self._path), points=MOST_POINTS)).fetchall()
+        rows = aggregates.thinned(self._path, spans, MOST_POINTS)
         found: dict[tuple[str, str], Series] = {}
         for entity, metric, time_us, place, mean, most in rows:
             series = found.setdefault((entity, metric), Series([], [], []))
-            series.x.append(place if time_us is None else _time(time_us))
-            series.mean.append(_rounded(mean))
+            series.x.append(place or 0 if time_us is None else _time(time_us))
+            series.mean.append(rounded(mean))
             series.most.append(most)
         return found
 
@@ -215,18 +203,11 @@ class Evidence:
         """When samples were beyond a limit, for each (entity, metric, limit, whether below it)."""
         if not wanted or self._path is None:
             return {}
-        import polars as pl
+        from hypertwin.ingest import aggregates
 
-        with _connection() as connection:
-            table = pl.DataFrame(
-                list(wanted),
-                schema={"entity": pl.String, "metric": pl.String, "beyond": pl.Float64, "below": pl.Boolean},
-                orient="row",
-            ).to_arrow()
-            connection.register("wanted", table)
-            rows = connection.execute(_BEYOND.format(path=_quoted(self._path))).fetchall()
+        rows = aggregates.beyond(self._path, wanted)
         return {
-            (entity, metric): When(_rounded(share), *(None if us is None else _time(us) for us in times))
+            (entity, metric): When(rounded(share), *(None if us is None else _time(us) for us in times))
             for entity, metric, share, *times in rows
         }
 
@@ -242,12 +223,13 @@ class Series:
 
 
 def _write(sources: Sequence[str], path: Path, progress: LabelledProgress | None) -> list[Read]:
-    from hypertwin.ingest import formats, telemetry_table
+    from hypertwin.ingest import aggregates, formats, telemetry_table
 
+    pairs = aggregates.Pairs(MOST_ENTITIES)
     readings = [formats.read(source) for source in sources]
     extents = [_Extent() for _ in readings]
     for reading, extent in zip(readings, extents, strict=True):
-        reading.frames = extent.watch(reading.frames)
+        reading.frames = extent.watch(reading.frames, reading.source, pairs)
 
     def told(source: str, rows: int) -> None:
         if progress:
@@ -277,11 +259,10 @@ class _Extent:
         self.first_us: int | None = None
         self.last_us: int | None = None
 
-    def watch(self, frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-        import polars as pl
-
+    def watch(self, frames: Iterator[pl.DataFrame], source: str, pairs: Pairs) -> Iterator[pl.DataFrame]:
         for part in frames:
-            entities = part["entity"].unique().cast(pl.String).to_list()
+            pairs.add(part, source)
+            entities = part["entity"].unique().to_list()
             self.hosts.update("/".join(entity.split("/")[:2]) for entity in entities if entity.startswith("host/"))
             times = part["time"].dt.epoch("us")
             first, last = times.min(), times.max()
@@ -291,94 +272,12 @@ class _Extent:
             yield part
 
 
-@contextmanager
-def _connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    import duckdb  # takes as long to import as everything else: only where there is telemetry
+def _aggregate(path: Path, metrics: Sequence[str], progress: LabelledProgress | None) -> dict[tuple[str, str], Stat]:
+    from hypertwin.ingest import aggregates
 
-    connection = duckdb.connect(
-        config={"memory_limit": MEMORY_LIMIT, "threads": str(THREADS), "preserve_insertion_order": "false"}
-    )
-    try:
-        yield connection
-    finally:
-        connection.close()
-
-
-OF_EACH_VCPU = ("ready_sum_pct", "costop_sum_pct")
-"""Metrics that are kept of single vCPUs too; of others only the VM's sum is judged."""
-
-_JUDGED = f"(entity not like '%/vcpu/%' or metric in {OF_EACH_VCPU})"
-
-_TOTALS = """
-select entity, metric, count(*), avg(value), min(value), max(value), min(epoch_us(time)), max(epoch_us(time))
-from read_parquet({path}) where metric in ({metrics}) and {judged} and isfinite(value) group by all
-"""
-
-_PERCENTILES = """
-select entity, quantile_disc(value, [0.05, 0.2, 0.5, 0.8, 0.95]), max(value, 2)[-1], min(value, 2)[-1]
-from read_parquet({path})
-where metric = '{metric}' and {judged} and isfinite(value) and hash(entity) % {parts} = {part}
-group by all
-"""
-
-_SERIES = """
-with samples as (
-    select s.entity, s.metric, s.value, epoch_us(s.time) as us, w.first, w.last, w.n,
-        case when s.time is null then row_number() over (partition by s.entity, s.metric order by s.file_row_number) - 1
-        end as place
-    from read_parquet({path}, file_row_number = true) s join wanted w on s.entity = w.entity and s.metric = w.metric
-    where isfinite(s.value)
-)
-select entity, metric, min(us), min(place), avg(value), max(value) from samples
-group by entity, metric, case when us is null then place * {points} // n
-    else floor((us - first) / (last - first + 1.0) * {points}) end
-order by entity, metric, min(us), min(place)
-"""
-
-_BEYOND = """
-select entity, metric, 100.0 * count(*) filter (distance > 0) / count(*),
-    min(us) filter (distance > 0), max(us) filter (distance > 0), arg_max(us, (distance, -us))
-from (
-    select s.entity, s.metric, epoch_us(s.time) as us,
-        case when below then beyond - value else value - beyond end as distance
-    from read_parquet({path}) s join wanted w on s.entity = w.entity and s.metric = w.metric
-    where isfinite(s.value)
-) group by all
-"""
-
-
-def _aggregate(
-    path: Path, metrics: Sequence[str], progress: LabelledProgress | None, source: str
-) -> dict[tuple[str, str], Stat]:
-    import duckdb
-
-    quoted = _quoted(path)
-    stats: dict[tuple[str, str], Stat] = {}
     if progress:
         progress("looking at all values", 0, 0)
-    try:
-        with _connection() as connection:
-            listed = ", ".join(f"'{metric}'" for metric in metrics)
-            query = _TOTALS.format(path=quoted, metrics=listed, judged=_JUDGED)
-            totals = connection.execute(query).fetchmany(MOST_ENTITIES + 1)
-            if len(totals) > MOST_ENTITIES:
-                allowed = f"at most {MOST_ENTITIES:,} entities times metrics"
-                outside.refuse(source, "", "more", allowed, "give fewer files at a time", "source-too-large")
-            rows_of: dict[str, int] = {}
-            found: dict[tuple[str, str], tuple[Any, ...]] = {}
-            for entity, metric, *rest in totals:
-                rows_of[metric] = rows_of.get(metric, 0) + rest[0]
-                found[entity, metric] = tuple(rest)
-            for metric in sorted(rows_of):
-                parts = rows_of[metric] // BATCH_ROWS + 1
-                for part in range(parts):
-                    query = _PERCENTILES.format(path=quoted, metric=metric, judged=_JUDGED, parts=parts, part=part)
-                    for entity, quantiles, second, second_least in connection.execute(query).fetchall():
-                        stats[entity, metric] = _stat(found[entity, metric], quantiles, second, second_least)
-    except duckdb.OutOfMemoryException:
-        hint = "give fewer files at a time, or a shorter time"
-        outside.refuse(source, "", "too many values", f"what fits into {MEMORY_LIMIT}", hint, "source-too-large")
-    return stats
+    return {(each.entity, each.metric): _stat(each) for each in aggregates.totals(path, metrics)}
 
 
 def _keep_worst_vcpus(stats: dict[tuple[str, str], Stat]) -> dict[tuple[str, str], str]:
@@ -395,31 +294,23 @@ def _keep_worst_vcpus(stats: dict[tuple[str, str], Stat]) -> dict[tuple[str, str
     return {key: entity for key, (_, _, entity) in worst.items()}
 
 
-def _stat(totals: Sequence[Any], quantiles: Sequence[float], second: float, second_least: float) -> Stat:
-    count, mean, least, most, first_us, last_us = totals
+def _stat(totals: Totals) -> Stat:
+    low, seldom, median, often, high = totals.quantiles
     return Stat(
-        count=count,
-        mean=_rounded(mean),
-        least=least,
-        most=most,
-        low=max(quantiles[0], second_least),
-        seldom=quantiles[1],
-        median=quantiles[2],
-        often=min(quantiles[3], second),
-        high=min(quantiles[4], second),
-        first_us=first_us,
-        last_us=last_us,
+        count=totals.count,
+        mean=rounded(totals.mean),
+        least=totals.least,
+        most=totals.most,
+        low=max(low, totals.second_least),
+        seldom=seldom,
+        median=median,
+        often=min(often, totals.second),
+        high=min(high, totals.second),
+        first_us=totals.first_us,
+        last_us=totals.last_us,
     )
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.{SIGNIFICANT}g}")
 
 
 def _time(us: int) -> str:
     us = min(max(us, 0), _LAST_TIME_US)
     return datetime.fromtimestamp(us // 1_000_000, UTC).strftime("%Y-%m-%d %H:%M:%S")
-
-
-def _quoted(path: Path) -> str:
-    return "'" + str(path).replace("'", "''") + "'"

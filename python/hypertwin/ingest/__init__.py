@@ -9,7 +9,7 @@
 | `formats.py` | which reader reads which telemetry |
 | `appliances.py` | storage appliances by their names |
 | `demand.py` | the measured demand of VMs |
-| `overview.py` | a table of telemetry in a few figures |
+| `overview.py`, `aggregates.py` | a table of telemetry in a few figures; its figures and series by entity and metric |
 | `parquet_table.py` | that table, read from a Parquet file |
 | `prometheus.py`, `prometheus_queries.py` | telemetry from a Prometheus server, and what it is asked |
 | `vmware/`, `kvm/`, `guests/`, `benchmarks/` | readers, by what is measured |

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
-from hypertwin.ingest import parquet_table, telemetry
+import polars as pl
+
+from hypertwin.ingest.telemetry import KINDS, METRICS, rounded
 
 MOST_READY = 10
 """VMs whose ready time is listed, the longest first."""
@@ -51,50 +56,75 @@ class Overview:
     ready: tuple[Ready, ...]
 
 
-_KIND = "string_split(entity, '/')[-2]"
+RESOLUTION = 0.002
+"""Precision of percentiles, relative to 1 + value."""
 
-_TOTALS = """
-SELECT count(*), count(DISTINCT entity), count(DISTINCT metric), epoch_us(min(time)), epoch_us(max(time)) FROM samples
-"""
-
-_LINES = f"""
-SELECT {_KIND} AS kind, metric, count(DISTINCT entity), count(*), avg(value), approx_quantile(value, 0.95), max(value)
-FROM samples GROUP BY ALL
-"""
-
-_READY = f"""
-WITH vm AS (
-  SELECT entity, avg(value) AS ready,
-    (epoch(max(time)) - epoch(min(time))) / nullif(count(DISTINCT time) - 1, 0) AS apart
-  FROM samples WHERE metric = 'ready_sum_pct' AND {_KIND} IN ('vm', 'guest') GROUP BY entity
-), vcpus AS (
-  SELECT entity, max(value) AS vcpus FROM samples WHERE metric = 'vcpus' GROUP BY entity
-), parts AS (
-  SELECT regexp_replace(entity, '/vcpu/[^/]*$', '') AS entity, count(DISTINCT entity) AS vcpus
-  FROM samples WHERE {_KIND} = 'vcpu' GROUP BY 1
-), intervals AS (
-  SELECT entity, avg(value) AS interval_s FROM samples WHERE metric = 'interval_s' GROUP BY entity
-)
-SELECT entity, ready, coalesce(vcpus.vcpus, parts.vcpus) AS of_vcpus, coalesce(own.interval_s, host.interval_s, apart)
-FROM vm LEFT JOIN vcpus USING (entity) LEFT JOIN parts USING (entity) LEFT JOIN intervals AS own USING (entity)
-LEFT JOIN intervals AS host ON host.entity = regexp_replace(vm.entity, '/vm/[^/]*$', '')
-ORDER BY ready / coalesce(of_vcpus, 1) DESC, entity LIMIT {MOST_READY}
-"""
+_MACHINES = ("vm", "guest")
 
 
 def overview(path: Path) -> Overview:
     """The figures of a table that `telemetry_table.write` wrote."""
-    order = {metric: place for place, metric in enumerate(telemetry.METRICS)}
-    with parquet_table.connect(path) as connection:
-        totals = connection.execute(_TOTALS).fetchone()
-        found = connection.execute(_LINES).fetchall()
-        ready = connection.execute(_READY).fetchall()
-    assert totals is not None
-    lines = [
-        Line(kind, metric, entities, samples, mean, p95, most, telemetry.METRICS[metric].unit)
-        for kind, metric, entities, samples, mean, p95, most in found
+    samples = pl.scan_parquet(path, glob=False)
+    kind = pl.col("entity").cast(pl.String).str.split("/").list.get(-2).alias("kind")
+    times = (pl.min("time").alias("first"), pl.max("time").alias("last"))
+    figures = (pl.len(), pl.sum("value"), pl.max("value").alias("most"), *times)
+    found = samples.group_by("entity", "metric").agg(figures).with_columns(kind).collect(engine="streaming")
+    totals = found.select(pl.sum("len"), pl.n_unique("entity"), pl.n_unique("metric"), pl.min("first"), pl.max("last"))
+    rows, entities, metrics, first, last = totals.row(0)
+    return Overview(rows, entities, metrics, first, last, tuple(_lines(samples, found)), tuple(_ready(samples, found)))
+
+
+def _lines(samples: pl.LazyFrame, found: pl.DataFrame) -> list[Line]:
+    kinds = found.select("entity", "kind").unique("entity").lazy()
+    size = pl.col("value").abs().log1p()
+    parts = (
+        samples.join(kinds, on="entity")
+        .group_by("kind", "metric", (pl.col("value").sign() * (size / RESOLUTION).ceil()).alias("part"))
+        .agg(pl.len(), pl.max("value"))
+        .collect(engine="streaming")
+        .sort("part")
+    )
+    p95 = parts.group_by("kind", "metric").agg(
+        pl.col("value").filter(pl.col("len").cum_sum() >= 0.95 * pl.sum("len")).first().alias("p95")
+    )
+    lines = (
+        found.group_by("kind", "metric")
+        .agg(pl.n_unique("entity"), pl.sum("len"), pl.sum("value") / pl.sum("len"), pl.max("most"))
+        .join(p95, on=("kind", "metric"))
+        .select("kind", pl.col("metric").cast(pl.String), "entity", "len", "value", "p95", "most")
+    )
+    order = {metric: place for place, metric in enumerate(METRICS)}
+    told = [
+        Line(kind, metric, entities, count, rounded(mean), p95, most, METRICS[metric].unit)
+        for kind, metric, entities, count, mean, p95, most in lines.iter_rows()
     ]
-    lines.sort(key=lambda line: (telemetry.KINDS.index(line.kind), order[line.metric]))
-    first, last = (None if us is None else datetime.fromtimestamp(us / 1e6, UTC) for us in totals[3:])
-    rows, entities, metrics = totals[:3]
-    return Overview(rows, entities, metrics, first, last, tuple(lines), tuple(Ready(*row) for row in ready))
+    return sorted(told, key=lambda line: (KINDS.index(line.kind), order[line.metric]))
+
+
+def _ready(samples: pl.LazyFrame, found: pl.DataFrame) -> Iterator[Ready]:
+    """Of VMs and guests, the longest first for each of their vCPUs, as far as these are known."""
+    means = {(entity, metric): rounded(total / n) for entity, metric, n, total in _rows(found, "len", "value")}
+    most = {(entity, metric): value for entity, metric, value in _rows(found, "most")}
+    parts = Counter(entity.rpartition("/vcpu/")[0] for entity in {entity for entity, _ in means} if "/vcpu/" in entity)
+    machines = found.filter(pl.col("kind").is_in(_MACHINES), pl.col("metric") == "ready_sum_pct")
+    ready = []
+    for entity, _, first, last in _rows(machines, "first", "last"):
+        vcpus = most.get((entity, "vcpus"), parts.get(entity))
+        host = entity.rpartition("/vm/")[0]
+        said = means.get((entity, "interval_s"), means.get((host, "interval_s")))
+        ready.append((Ready(entity, means[entity, "ready_sum_pct"], vcpus, said), first, last))
+    ready.sort(key=lambda each: (-each[0].summed_pct / (each[0].vcpus or 1), each[0].entity))
+    for each, first, last in ready[:MOST_READY]:
+        unknown = each.interval_s is None and first is not None
+        yield replace(each, interval_s=_apart(samples, each.entity, first, last)) if unknown else each
+
+
+def _apart(samples: pl.LazyFrame, entity: str, first: datetime, last: datetime) -> float | None:
+    """Seconds between the samples of a machine's ready time; None where there is one."""
+    own = samples.filter(pl.col("entity") == entity, pl.col("metric") == "ready_sum_pct")
+    times = own.select(pl.n_unique("time")).collect(engine="streaming").item()
+    return (last - first).total_seconds() / (times - 1) if times > 1 else None
+
+
+def _rows(found: pl.DataFrame, *columns: str) -> Iterator[tuple[Any, ...]]:
+    return found.select(pl.col("entity", "metric").cast(pl.String), *columns).iter_rows()

@@ -1,41 +1,48 @@
 """A Parquet file with the table of telemetry, as `hypertwin telemetry -o` writes it.
 
-DuckDB reads it, with a limit on memory and no access to any other file: a page that unpacks to more than it should is
-refused before it takes memory. The content is checked like that of any other source: columns, entities, units, numbers.
+Polars unpacks it in a process of its own that may take `MOST_MEMORY` and no more: a file that unpacks to more than it
+should, or that breaks its reader, ends that process and becomes one clear error. What comes back, part by part, is
+checked like the content of any other source: columns, entities, units, numbers.
 """
 
 from __future__ import annotations
 
+import io
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import unquote
 
-import duckdb
 import polars as pl
-import pyarrow as pa
 
 from hypertwin.ingest import outside, telemetry
 from hypertwin.ingest.telemetry import METRICS, Reading
 from hypertwin.ingest.telemetry_table import SCHEMA
 
 MAGIC = b"PAR1"
-MOST_MEMORY = "512MB"
-"""Memory that DuckDB may use for one file."""
+MOST_MEMORY = 512 * 2**20
+"""Bytes that the process may take for one file, beyond what it takes without any."""
+LEAST_SECONDS, SECONDS_PER_MB = 60, 2
+"""CPU time that it may take, for each megabyte of the file and at least: ten times what files take."""
 MOST_ENTITIES = 2_000_000
 MOST_ENTITY = 3 * (3 * outside.MOST_NAME + 16)
 """Longest path of an entity, in characters: three kinds with a name each, of which `/` and `%` take three."""
 MOST_ENTITY_CHARACTERS = 2**28
 """Of all paths of entities together."""
 BATCH_ROWS = 65_536
-TYPES = {
-    "time": "TIMESTAMP WITH TIME ZONE",
-    "entity": "VARCHAR",
-    "metric": "VARCHAR",
-    "value": "DOUBLE",
-    "unit": "VARCHAR",
-}
-"""Columns and their types, as DuckDB calls them."""
+MOST_METRIC, MOST_UNIT = 64, 32
+"""Longest names that are passed on, in characters: no metric and no unit has as many."""
+MOST_REASON = 500
+_COLUMNS = "time Datetime(UTC), entity String, metric String, value Float64, unit String"
 _HINT = "write it with: hypertwin telemetry SOURCE -o table.parquet"
+_LENGTH = 8
+"""Bytes that say how long a part is; 0 is the end, and how it ended follows."""
 
 
 def recognises(head: bytes) -> bool:
@@ -50,53 +57,94 @@ def read(path: Path) -> Reading:
     return reading
 
 
-def connect(path: Path) -> duckdb.DuckDBPyConnection:
-    """A DuckDB that can read this one file as the view `samples` and nothing else, in bounded memory."""
-    name = str(path.resolve()).replace("'", "''")
-    connection = duckdb.connect(
-        config={
-            "memory_limit": MOST_MEMORY,
-            "threads": 1,
-            "temp_directory": "",
-            "autoinstall_known_extensions": "false",
-            "autoload_known_extensions": "false",
-        }
-    )
-    connection.execute(f"SET allowed_paths=['{name}']")
-    connection.execute("SET enable_external_access=false")
-    connection.execute(f"CREATE VIEW samples AS SELECT * FROM read_parquet('{name}', hive_partitioning=false)")
-    return connection
-
-
 def _frames(path: Path, notes: list[str]) -> Iterator[pl.DataFrame]:
     checks = _Checks(path)
-    try:
-        with connect(path) as connection:
-            found = {
-                str(row[0]): str(row[1]) for row in connection.execute("DESCRIBE samples").fetchmany(len(TYPES) + 1)
-            }
-            if found != TYPES:
-                columns = ", ".join(f"{outside.name(name)} {kind}" for name, kind in found.items())
-                allowed = ", ".join(f"{name} {kind}" for name, kind in TYPES.items())
-                outside.refuse(path, "columns", columns, allowed, _HINT)
-            query = (
-                f"SELECT epoch_us(time) AS time, left(entity, {MOST_ENTITY + 1}) AS entity, left(metric, 65) AS metric,"
-                " value, left(unit, 33) AS unit FROM samples"
-            )
-            for batch in connection.sql(query).to_arrow_reader(BATCH_ROWS):
-                frame = pl.from_arrow(batch)
-                assert isinstance(frame, pl.DataFrame)
-                yield checks.checked(frame)
-    except (duckdb.Error, pa.ArrowException, OSError) as error:
-        reason = str(error).partition("\n")[0]
-        if "Out of Memory" in reason:
-            outside.refuse(
-                path, "", "pages that unpack to too much", f"at most {MOST_MEMORY}", _HINT, "source-too-large"
-            )
-        outside.refuse(path, "", outside.name(reason), "a whole Parquet file", _HINT)
+    for part in _unpacked(path):
+        yield checks.checked(part)
     if checks.unknown:
         names = ", ".join(sorted(checks.unknown)[:10])
         notes.append(f"left out {len(checks.unknown)} metrics that this version does not know: {names}")
+
+
+def _unpacked(path: Path) -> Iterator[pl.DataFrame]:
+    """The rows of a file as plain columns, times as microseconds since 1970. Raises SourceError."""
+    code = "from hypertwin.ingest import parquet_table; parquet_table.unpack()"
+    settings = {"PYTHONPATH": os.pathsep.join(sys.path), "POLARS_MAX_THREADS": "1", "RUST_BACKTRACE": "0"}
+    # without memory for one more thread, polars' allocator would try again for ever
+    settings["_RJEM_MALLOC_CONF"] = "background_thread:false"
+    command = [sys.executable, "-c", code, str(path.resolve()), str(MOST_MEMORY)]
+    with (
+        tempfile.TemporaryFile() as said,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, env={**os.environ, **settings}) as process,
+    ):
+        assert process.stdout is not None
+        try:
+            while length := int.from_bytes(process.stdout.read(_LENGTH), "little"):
+                yield pl.read_ipc_stream(io.BytesIO(process.stdout.read(length)))
+            ended = process.stdout.read()
+        finally:
+            process.kill()  # where not all parts are wanted
+        if not ended:
+            said.seek(0)
+            told = said.read(MOST_REASON).decode("utf-8", "replace")
+            if process.wait() >= 0 or "memory allocation" not in told:
+                outside.refuse(path, "", outside.name(told.partition("\n")[0]), "a whole Parquet file", _HINT)
+            allowed = f"at most {MOST_MEMORY // 2**20} MiB"
+            outside.refuse(path, "", "pages that unpack to too much", allowed, _HINT, "source-too-large")
+    outcome = json.loads(ended)
+    if "columns" in outcome:
+        outside.refuse(path, "columns", outside.name(outcome["columns"]), _COLUMNS, _HINT)
+    if "broken" in outcome:
+        outside.refuse(path, "", outside.name(outcome["broken"]), "a whole Parquet file", _HINT)
+
+
+def unpack() -> None:
+    """In the process that unpacks: write the parts of the file that the command line names on stdout, and the end."""
+    path, most = Path(sys.argv[1]), int(sys.argv[2])
+    if (status := Path("/proc/self/status")).exists():  # else it is not Linux, which alone keeps this limit
+        taken = next(int(line.split()[1]) * 1024 for line in status.open() if line.startswith("VmData:"))
+        resource.setrlimit(resource.RLIMIT_DATA, (taken + most, taken + most))
+    seconds = LEAST_SECONDS + SECONDS_PER_MB * path.stat().st_size // 10**6
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        outcome = _written(path, sys.stdout.buffer)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        outcome = {"broken": str(error).partition("\n")[0][:MOST_REASON]}
+    sys.stdout.buffer.write(bytes(_LENGTH) + json.dumps(outcome).encode())
+
+
+def _written(path: Path, out: BinaryIO) -> dict[str, str]:
+    source = pl.scan_parquet(path, glob=False, hive_partitioning=False, low_memory=True)
+    found = source.collect_schema()
+    time, texts = found.get("time"), [found.get(name) for name in ("entity", "metric", "unit")]
+    if (
+        set(found) != set(SCHEMA)
+        or not (isinstance(time, pl.Datetime) and time.time_zone)
+        or found["value"] != pl.Float64
+        or not all(kind in (pl.String, pl.Categorical) for kind in texts)
+    ):
+        told = ", ".join(f"{name} {_type(kind)}" for name, kind in [*found.items()][: len(SCHEMA) + 1])
+        return {"columns": told[:MOST_REASON]}
+    plain = source.select(
+        pl.col("time").dt.epoch("us"),
+        *(
+            pl.col(name).cast(pl.String).str.head(most + 1)
+            for name, most in (("entity", MOST_ENTITY), ("metric", MOST_METRIC))
+        ),
+        "value",
+        pl.col("unit").cast(pl.String).str.head(MOST_UNIT + 1),
+    )
+    for part in plain.collect_batches(chunk_size=BATCH_ROWS, engine="streaming"):
+        packed = io.BytesIO()
+        part.write_ipc_stream(packed)
+        out.write(len(packed.getbuffer()).to_bytes(_LENGTH, "little"))
+        out.write(packed.getbuffer())
+    return {}
+
+
+def _type(kind: pl.DataType) -> str:
+    return f"Datetime({kind.time_zone or 'no time zone'})" if isinstance(kind, pl.Datetime) else str(kind)
 
 
 class _Checks:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 LAST_TIME_US = 7_258_118_400_000_000
 """The end of 2199, in microseconds since 1970: measurements lie between 1970 and then."""
 
+SIGNIFICANT = 9
+"""Digits of means that are kept."""
+
 KINDS = (
     *("host", "vm", "vcpu", "pcpu", "node", "device", "adapter", "datastore", "disk", "interface", "process"),
     *("guest", "benchmark", "series", "pool"),
@@ -162,3 +165,8 @@ def names(path: str) -> dict[str, str]:
     """The names in an entity's path, by kind: `host/esx1/vm/db` gives `{"host": "esx1", "vm": "db"}`."""
     parts = path.split("/")
     return {kind: unquote(name) for kind, name in zip(parts[::2], parts[1::2], strict=False)}
+
+
+def rounded(value: float) -> float:
+    """A mean as far as it is certain: the last digits of a floating-point sum depend on the order of threads."""
+    return float(f"{value:.{SIGNIFICANT}g}")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
 import polars as pl
+from polars.io.plugins import register_io_source
 
 from hypertwin.ingest.telemetry import METRICS, Reading
 
@@ -45,20 +45,16 @@ def frame(rows: Iterable[tuple[object, str, str, float]]) -> pl.DataFrame:
 
 def write(frames: Iterable[pl.DataFrame], path: Path) -> int:
     """Write frames one after another into a Parquet file, with one in memory at a time; return the number of rows."""
-    from pyarrow import parquet
-
     rows = 0
-    writer = None
-    try:
-        for part in itertools.chain([pl.DataFrame(schema=dict(SCHEMA))], frames):
-            table = part.select(*SCHEMA).to_arrow()
-            if writer is None:
-                writer = parquet.ParquetWriter(path, table.schema, compression="zstd", compression_level=1)
-            writer.write_table(table.cast(writer.schema))
+
+    def counted() -> Iterator[pl.DataFrame]:
+        nonlocal rows
+        for part in frames:
             rows += part.height
-    finally:
-        if writer is not None:
-            writer.close()
+            yield part.select(*SCHEMA)
+
+    source = register_io_source(lambda *_: counted(), schema=dict(SCHEMA))
+    source.sink_parquet(path, compression="zstd", compression_level=1)
     return rows
 
 

@@ -159,11 +159,11 @@ def write(path: Path, **columns: object) -> Path:
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ({"value": None}, "columns: time TIMESTAMP WITH TIME ZONE, entity VARCHAR"),
-        ({"value": ["1"]}, "value VARCHAR"),
-        ({"value": [[1.0]]}, "value DOUBLE[]"),
-        ({"time": pa.array([0], pa.timestamp("us"))}, "time TIMESTAMP,"),
-        ({"more": [1]}, "columns: time TIMESTAMP"),
+        ({"value": None}, "columns: time Datetime(UTC), entity String"),
+        ({"value": ["1"]}, "value String"),
+        ({"value": [[1.0]]}, "value List(Float64)"),
+        ({"time": pa.array([0], pa.timestamp("us"))}, "time Datetime(no time zone),"),
+        ({"more": [1]}, "columns: time Datetime(UTC)"),
         ({"value": [float("nan")]}, "value: infinite or no number"),
         ({"value": pa.array([None], pa.float64())}, "a row without entity"),
         ({"entity": pa.array([None], pa.string())}, "a row without entity"),
@@ -193,7 +193,7 @@ def test_metrics_of_a_later_version_are_left_out_and_named(tmp_path: Path) -> No
 
 
 def test_a_page_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet_table, "MOST_MEMORY", "32MB")
+    monkeypatch.setattr(parquet_table, "MOST_MEMORY", 32 * 2**20)
     path = tmp_path / "bomb.parquet"
     columns = {"entity": ["a" * 60_000_000], "value": [1.0]}
     good = {"time": pa.array([0], pa.timestamp("us", "UTC")), "metric": ["usage_pct"], "unit": ["%"]}
@@ -207,7 +207,7 @@ def test_whatever_the_bytes_are_there_is_a_table_or_one_clear_error(table: Path)
     good = table.read_bytes()
     chance = random.Random(5)
     refused = 0
-    for _ in range(150):
+    for _ in range(60):  # each in a process of its own
         data = bytearray(good)
         for _ in range(chance.choice((1, 2, 8))):
             data[chance.randrange(4, len(data))] = chance.randrange(256)
@@ -217,4 +217,4 @@ def test_whatever_the_bytes_are_there_is_a_table_or_one_clear_error(table: Path)
         except SourceError as error:
             refused += 1
             assert error.mistakes[0].file == str(table)
-    assert refused > 50
+    assert refused > 20

@@ -10,15 +10,13 @@ from __future__ import annotations
 import io
 import itertools
 from collections import Counter as Tally
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-import pyarrow as pa
-from pyarrow import csv as arrow_csv
 
 from hypertwin.ingest import outside, telemetry
 from hypertwin.ingest.outside import Gap
@@ -69,11 +67,6 @@ class _Left:
     timeless: int = 0
     pauses: int = 0
     cut: bool = False
-
-    def skip(self, _row: object) -> str:
-        """Count a row that is left out; the CSV reader's handler of invalid rows."""
-        self.ragged += 1
-        return "skip"
 
     def notes(self) -> Iterator[str]:
         """One sentence for each kind."""
@@ -173,7 +166,7 @@ def _blocks(path: Path, plan: Plan, left: _Left) -> Iterator[bytes]:
                 if last and (last.count(b",") < plan.last or not last.rstrip(b",").endswith(b'"')):
                     left.cut = True
                     block = block[:start]
-            block = block.translate(None, b'"\0')
+            block = block.translate(None, b'"\0\r')
             if not block.isascii():
                 block = block.decode("ascii", "replace").encode("ascii", "replace")
             if block.strip():
@@ -194,40 +187,32 @@ class _Table:
     """Parses blocks of rows of one width."""
 
     def __init__(self, width: int, wanted: list[int], left: _Left) -> None:
-        self._names = [str(index) for index in range(width)]
+        self._commas = width - 1
         self._left = left
-        # not a method of this table: the table holds the options, so Arrow would keep both for ever
-        self._parse_options = arrow_csv.ParseOptions(quote_char=False, invalid_row_handler=left.skip)
-        kept = [self._names[index] for index in [0, *wanted]]
-        self._numbers, self._texts = (
-            arrow_csv.ConvertOptions(
-                include_columns=kept,
-                column_types={name: kind if place else pa.string() for place, name in enumerate(kept)},
-                null_values=[""],
-                strings_can_be_null=True,
-            )
-            for kind in (pa.float64(), pa.string())
-        )
+        kept = {str(index) for index in [0, *wanted]}
+        # what is not kept is not parsed, whatever its type
+        self._texts = {str(index): pl.String() for index in range(width)}
+        self._numbers = {name: pl.Float64() if name in kept else kind for name, kind in self._texts.items()}
+        self._numbers["0"] = pl.String()
+        self._kept = [0, *wanted]
 
     def parse(self, block: bytes) -> tuple[pl.Series, Values]:
         """The first column as text, and the others as numbers by row and column: NaN for anything else."""
-        ragged = self._left.ragged
+        lines = [line for line in block.split(b"\n") if line.strip()]
+        whole = [line for line in lines if line.count(b",") == self._commas]
+        self._left.ragged += len(lines) - len(whole)
+        if not whole:
+            return pl.Series(dtype=pl.String), np.empty((0, len(self._kept) - 1))
+        text = b"\n".join([*whole, b""])
         try:
-            table = self._read(block, self._numbers)
-            batches = table.drop_columns("0").combine_chunks().to_batches()
-            values = batches[0].to_tensor(null_to_nan=True, row_major=False).to_numpy() if batches else np.empty((0, 0))
-        except pa.ArrowInvalid:
-            # some value is not a number: parse again as text, all columns as one, since one call each takes minutes
-            self._left.ragged = ragged
-            table = self._read(block, self._texts)
-            texts = pl.Series(pa.chunked_array([chunk for column in table.columns[1:] for chunk in column.chunks]))
-            numbers = texts.str.strip_chars().cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
-            values = numbers.reshape(table.num_columns - 1, table.num_rows).T
-        return pl.Series(table.column(0), dtype=pl.String), values
+            table = self._read(text, self._numbers)
+        except pl.exceptions.ComputeError:  # some value is not a number
+            numbers = pl.exclude("0").str.strip_chars().cast(pl.Float64, strict=False)
+            table = self._read(text, self._texts).with_columns(numbers)
+        return table["0"], table.drop("0").to_numpy()
 
-    def _read(self, block: bytes, convert: arrow_csv.ConvertOptions) -> pa.Table:
-        options = arrow_csv.ReadOptions(column_names=self._names, block_size=len(block) + 1)
-        return arrow_csv.read_csv(pa.py_buffer(block), options, self._parse_options, convert)
+    def _read(self, text: bytes, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
+        return pl.read_csv(text, has_header=False, schema=schema, columns=self._kept, quote_char=None)
 
 
 def _times(texts: pl.Series, bias_minutes: int) -> npt.NDArray[np.datetime64]:
@@ -276,9 +261,9 @@ class _Assembler:
         self._hosts = len(plan.hosts)
         self._constants = np.array([value for _, _, value in plan.constants])
         self._columns = {
-            "entity": _dictionary([entity for entity, _ in keys]),
-            "metric": _dictionary([metric for _, metric in keys]),
-            "unit": _dictionary([telemetry.METRICS[metric].unit for _, metric in keys]),
+            "entity": pl.Series([entity for entity, _ in keys], dtype=SCHEMA["entity"]),
+            "metric": pl.Series([metric for _, metric in keys], dtype=SCHEMA["metric"]),
+            "unit": pl.Series([telemetry.METRICS[metric].unit for _, metric in keys], dtype=SCHEMA["unit"]),
         }
         self.values = 0
         """Number of values so far, without intervals and constants."""
@@ -296,18 +281,6 @@ class _Assembler:
         there = np.isfinite(values)
         if not there.all():
             values, stamps, series = values[there], stamps[there], series[there]
-        arrays = {
-            "time": pa.array(stamps, pa.timestamp("us", "UTC")),
-            "value": pa.array(values),
-            **{
-                name: pa.DictionaryArray.from_arrays(codes[series], texts)
-                for name, (texts, codes) in self._columns.items()
-            },
-        }
-        return pl.DataFrame(pa.table(arrays)).select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
-
-
-def _dictionary(texts: list[str]) -> tuple[list[str], npt.NDArray[np.uint32]]:
-    """The distinct texts, and for each text its index among them."""
-    places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-    return list(places), np.array([places[text] for text in texts], dtype=np.uint32)
+        columns = {name: texts.gather(series) for name, texts in self._columns.items()}
+        stamped = pl.Series(stamps).cast(SCHEMA["time"])
+        return pl.DataFrame({"time": stamped, "value": values, **columns}).select(*SCHEMA)

@@ -1,0 +1,164 @@
+"""A Parquet file with the table of telemetry, aggregated: figures of each entity and metric, and their series, thinned.
+
+Polars streams the file: what is in memory grows with entities, not with samples, except for percentiles, which are
+exact and take at most `BATCH_ROWS` samples, or the longest series, at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from hypertwin.ingest import outside
+from hypertwin.ingest.telemetry_table import SCHEMA
+
+BATCH_ROWS = 4_000_000
+"""Samples that are sorted at a time."""
+QUANTILES = (0.05, 0.2, 0.5, 0.8, 0.95)
+OF_EACH_VCPU = ("ready_sum_pct", "costop_sum_pct")
+"""Metrics that are kept of single vCPUs too; of others only the VM's sum is judged."""
+
+_KEY = ("entity", "metric")
+_US = pl.col("time").dt.epoch("us").alias("us")
+_DISTANCE = pl.when("below").then(pl.col("beyond") - pl.col("value")).otherwise(pl.col("value") - pl.col("beyond"))
+
+
+@dataclass(frozen=True)
+class Totals:
+    """One metric of one entity over all samples. Times are microseconds since 1970, None without a clock."""
+
+    entity: str
+    metric: str
+    count: int
+    mean: float
+    least: float
+    most: float
+    first_us: int | None
+    last_us: int | None
+    second_least: float
+    """The least but one, and the least where there is one sample."""
+    second: float
+    """The largest but one, and the largest where there is one sample."""
+    quantiles: tuple[float, ...]
+    """Of QUANTILES: the least sample that this share of the samples does not exceed."""
+
+
+class Pairs:
+    """Counts pairs of entity and metric while a table is gathered, to refuse more than memory holds."""
+
+    def __init__(self, most: int) -> None:
+        """`most` is the largest number of pairs."""
+        self._most = most
+        self._seen = pl.Series(dtype=pl.UInt64)
+
+    def add(self, part: pl.DataFrame, source: str) -> None:
+        """Count those of a part. Raises SourceError."""
+        code = pl.col("entity").to_physical().cast(pl.UInt64) * 2**32 + pl.col("metric").to_physical()
+        self._seen = pl.concat([self._seen, part.select(code.unique()).to_series()]).unique()
+        if len(self._seen) > self._most:
+            allowed = f"at most {self._most:,} entities times metrics"
+            outside.refuse(source, "", "more", allowed, "give fewer files at a time", "source-too-large")
+
+
+def totals(path: Path, metrics: Sequence[str]) -> Iterator[Totals]:
+    """Figures of these metrics, of every entity; of vCPUs only those in OF_EACH_VCPU."""
+    of_vcpu = pl.col("entity").cast(pl.String).str.contains("/vcpu/", literal=True)
+    judged = pl.col("metric").is_in(_texts(metrics, "metric")) & (
+        pl.col("metric").is_in(_texts(OF_EACH_VCPU, "metric")) | ~of_vcpu
+    )
+    samples = _samples(path).filter(judged)
+    found = (
+        samples.group_by(*_KEY)
+        .agg(
+            pl.len(),
+            pl.mean("value").alias("mean"),
+            pl.min("value").alias("least"),
+            pl.max("value").alias("most"),
+            _US.min().alias("first"),
+            _US.max().alias("last"),
+        )
+        .sort(pl.col("metric").cast(pl.String), pl.col("entity").cast(pl.String))
+        .with_columns((pl.col("len").cum_sum() // BATCH_ROWS).alias("batch"))
+        .collect(engine="streaming")
+    )
+    for (_,), batch in found.group_by("batch", maintain_order=True):
+        values = samples.join(batch.lazy().select(_KEY), on=_KEY, how="semi").select(*_KEY, "value")
+        ordered = values.collect(engine="streaming").sort(*_KEY, "value")
+        sorted_values = ordered["value"].to_numpy()
+        starts = ordered.select(_KEY).with_row_index("start").group_by(_KEY).agg(pl.min("start"))
+        rows = _named(batch.drop("batch").join(starts, on=_KEY, maintain_order="left"))
+        for entity, metric, n, mean, least, most, first, last, start in rows.iter_rows():
+            own = sorted_values[start : start + n]
+            # 1-based rank n - floor(n - q n): of the least sample that a share q does not exceed
+            quantiles = tuple(float(own[max(1, n - int(n - share * n)) - 1]) for share in QUANTILES)
+            seconds = float(own[min(1, n - 1)]), float(own[max(0, n - 2)])
+            yield Totals(entity, metric, n, mean, least, most, first, last, *seconds, quantiles)
+
+
+def thinned(
+    path: Path, spans: Iterable[tuple[str, str, int | None, int | None, int]], points: int
+) -> list[tuple[str, str, int | None, int | None, float, float]]:
+    """Series in at most so many parts: (entity, metric, first time or None, first place or None, mean, maximum).
+
+    `spans` are (entity, metric, first time, last time, samples); places, from 0, are those of samples without a clock.
+    """
+    wanted = _wanted([*spans], {"first": pl.Int64, "last": pl.Int64, "n": pl.Int64})
+    samples = _samples(path).join(wanted.lazy(), on=_KEY).with_columns(_US)
+    timed = samples.filter(pl.col("us").is_not_null()).with_columns(
+        pl.lit(None, pl.Int64).alias("place"),
+        ((pl.col("us") - pl.col("first")) / (pl.col("last") - pl.col("first") + 1.0) * points).floor().alias("part"),
+    )
+    placed = (
+        samples.filter(pl.col("us").is_null())
+        .with_columns(pl.int_range(pl.len()).over(*_KEY).alias("place"))
+        .with_columns((pl.col("place") * points // pl.col("n")).cast(pl.Float64).alias("part"))
+    )
+    figures = (pl.min("us"), pl.min("place"), pl.mean("value").alias("mean"), pl.max("value").alias("most"))
+    parts = [each.group_by(*_KEY, "part").agg(*figures).collect(engine="streaming") for each in (timed, placed)]
+    return _named(pl.concat(parts).drop("part")).sort(*_KEY, "us", "place").rows()
+
+
+def beyond(
+    path: Path, limits: Sequence[tuple[str, str, float, bool]]
+) -> list[tuple[str, str, float, int | None, int | None, int | None]]:
+    """When samples were beyond (entity, metric, limit, whether below it): share in %, first, last and worst time."""
+    wanted = _wanted(limits, {"beyond": pl.Float64, "below": pl.Boolean}).lazy()
+    samples = _samples(path).join(wanted, on=_KEY).with_columns(_US, _DISTANCE.alias("distance"))
+    far = pl.when(pl.col("distance") > 0).then("us")
+    found = samples.group_by(*_KEY).agg(
+        ((pl.col("distance") > 0).sum() * 100.0 / pl.len()).alias("share"),
+        far.min().alias("first"),
+        far.max().alias("last"),
+        pl.max("distance").alias("farthest"),
+    ).collect(engine="streaming")  # fmt: skip
+    worst = (
+        samples.join(found.lazy().select(*_KEY, "farthest"), on=_KEY)
+        .filter(pl.col("distance") == pl.col("farthest"))
+        .group_by(*_KEY)
+        .agg(pl.min("us").alias("worst"))
+        .collect(engine="streaming")
+    )
+    told = _named(found.join(worst, on=_KEY, how="left"))
+    return told.select(*_KEY, "share", "first", "last", "worst").sort(*_KEY).rows()
+
+
+def _samples(path: Path) -> pl.LazyFrame:
+    return pl.scan_parquet(path, glob=False).filter(pl.col("value").is_finite())
+
+
+def _texts(texts: Iterable[str], column: str) -> pl.Series:
+    return pl.Series([*texts], dtype=SCHEMA[column])
+
+
+def _wanted(rows: Sequence[tuple[object, ...]], more: dict[str, type[pl.DataType]]) -> pl.DataFrame:
+    """A frame of entity, metric and more, to join with samples."""
+    keys = [pl.col(name).cast(SCHEMA[name]) for name in _KEY]
+    return pl.DataFrame(rows, schema={**dict.fromkeys(_KEY, pl.String), **more}, orient="row").with_columns(keys)
+
+
+def _named(keyed: pl.DataFrame) -> pl.DataFrame:
+    """With texts for entity and metric: categories sort in the order in which they came up."""
+    return keyed.cast({"entity": pl.String, "metric": pl.String})
