@@ -84,7 +84,7 @@ clean: ## remove everything that was built
 $(STAMPS)/packages: uv.lock pyproject.toml scripts/find_python
 	@python=$$(scripts/find_python) && { [ -x $(BIN)/python ] || "$$python" -m venv $(VENV); }
 	@[ -x $(BIN)/uv ] || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	@$(BIN)/uv sync --quiet --frozen --inexact --no-install-project
+	@$(BIN)/uv sync --quiet --frozen --inexact --no-install-project --extra all
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/core: $(STAMPS)/packages $(CORE_SOURCES)
