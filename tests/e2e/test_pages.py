@@ -65,7 +65,7 @@ def test_the_page_of_a_diagnosis(browser, cli, tmp_path):
     exported = cli("simulate", SCENARIO, "--set", "vms.web.count=30", *SHORT, "--format", "esxtop", "--out", "seen")
     assert exported.returncode == 0, exported.stderr
     file = tmp_path / "page.html"
-    done = cli("diagnose", *sorted((tmp_path / "seen").glob("*.csv")), "--cluster", SCENARIO, "--report", file)
+    done = cli("diagnose", *sorted((tmp_path / "seen").glob("*.csv")), "--report", file)
     assert done.returncode == 0, done.stderr
     assert_good(browser, file, "diagnosis")
 

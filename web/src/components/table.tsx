@@ -116,7 +116,7 @@ function Head({ column, order, choose }: { column: Column; order: Order; choose:
   return (
     <th scope="col" class={classOf(column)} aria-sort={direction}>
       <button type="button" title={column.text} onClick={() => choose(next)}>
-        {column.name} {column.unit && <span class="unit">{column.unit}</span>}
+        {column.name || <span class="unseen">{column.text ?? column.key}</span>} {column.unit && <span class="unit">{column.unit}</span>}
         <span class="arrow" aria-hidden="true">{direction ? (order?.descending ? "▼" : "▲") : ""}</span>
       </button>
     </th>
