@@ -11,7 +11,10 @@ from contextvars import ContextVar
 from functools import cached_property
 from pathlib import Path
 
-from hypertwin.errors import HypertwinError, fail
+from hypertwin.errors import HypertwinError, fail, short
+
+PAGE_ENDINGS = (".html", ".htm")
+"""What the name of a page ends in."""
 
 
 class OutputError(HypertwinError):
@@ -96,15 +99,28 @@ def _is_regular(path: Path) -> bool:
         return False
 
 
-def check_writable(*paths: Path | None, made: Path | None = None) -> None:
+def check_writable(*paths: Path | None, page: Path | None = None, made: Path | None = None) -> None:
     """Claim the paths that there are; raise OutputError unless files can be written there. Leaves nothing behind.
 
-    `made` is a folder that the command makes if it is not there.
+    `page` is the file of a page, which its name must say. `made` is a folder that the command makes if it is not there.
     """
-    for path in paths:
+    for path in (*paths, page):
         if path is not None:
             claim(path)
             _check_writable(path, made)
+    if page is not None and page.suffix.lower() not in PAGE_ENDINGS and not _is_special(page):
+        raise OutputError(
+            f"cannot write {short(str(page))!r}: a page is HTML; allowed: names that end in {' or '.join(PAGE_ENDINGS)}"
+            f"\n  hint: {_page_hint(page)}"
+        )
+
+
+def _page_hint(page: Path) -> str:
+    if str(page) == "-":
+        return "a page does not go to stdout: name a file, or print the result with --format json"
+    if page.suffix.lower() == ".pdf":
+        return f"write {page.with_suffix('.html')}, and print it from a browser"
+    return f"write {page.with_suffix('.html')}; --out and --format have the other forms"
 
 
 def check_new(*paths: Path) -> None:

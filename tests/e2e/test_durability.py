@@ -33,6 +33,34 @@ def test_the_table_has_cost_and_loss_of_each_scheme(cli):
     assert re.split(r"\s{2,}", copies.strip())[:5] == ["replicas-3:2", "300 GB", "2", "0 + 3", "1"]
 
 
+def test_more_nines_than_the_model_can_vouch_for_are_not_shown(cli):
+    arguments = ("durability", "--scheme", "ec-17+3", "--scheme", "3", "--repair", "20s", "--groups", "9")
+    done = cli(*arguments)
+    copies = next(line for line in done.stdout.splitlines() if "replicas-3" in line)
+    assert re.split(r"\s{2,}", copies.strip())[5:] == ["<1e-13", ">12", "<1e-13", ">12", "beyond", "<1e-13", "<1e-13"]
+    assert "More than 12 nines" in done.stdout
+    for entry in json.loads(cli(*arguments, "--format", "json").stdout)["schemes"]:
+        assert entry["markov"]["beyond_model"]
+        assert 0 < entry["markov"]["annual_loss"] < 1e-13
+        assert entry["markov"]["nines"] > 12
+    assert "More than 12 nines" not in cli("durability", "--scheme", "ec-17+3").stdout
+
+
+def test_a_pool_of_which_nobody_said_what_it_holds_is_a_guess_and_said(cli):
+    guessed = cli("durability", EXAMPLE, *SHORT)
+    said = " ".join(guessed.stdout.split())
+    assert "taken to hold the VMs' working sets, 20 GiB." in said
+    assert "--set storage.pool.stored=20TiB" in said
+    told = cli("durability", EXAMPLE, *SHORT, "--set", "storage.pool.stored=20TiB")
+    assert (guessed.returncode, told.returncode) == (0, 0)
+    assert "taken to hold" not in told.stdout
+    flags = [
+        json.loads(cli("durability", EXAMPLE, *SHORT, *more, "--format", "json").stdout)["twin"]["stored_guessed"]
+        for more in ((), ("--set", "storage.pool.stored=20TiB"))
+    ]
+    assert flags == [True, False]
+
+
 def test_a_pool_shows_its_own_loss_and_raw_size(cli):
     pool = ("--groups", 1024, "--usable", "100TB", "--disk", "10TB", "--rebuild", "50MB/s", "--detection", "0")
     done = cli("durability", "--scheme", "3", *pool)

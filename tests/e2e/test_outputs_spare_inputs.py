@@ -224,6 +224,26 @@ def test_a_report_may_be_in_the_folder_that_the_command_makes(tmp_path):
         writing.check_writable(tmp_path / "out" / "report.html", made=tmp_path / "out" / "lab")
 
 
+PAGES = [line for line, _ in (*COMMANDS, ("validate --report {}", "")) if line.endswith("--report {}")]
+
+
+@pytest.mark.parametrize("line", PAGES)
+def test_a_page_has_the_name_of_a_page(cli, folder, line):
+    before = sorted(folder.rglob("*"))
+    for name, hint in (("x.pdf", "write x.html, and print it"), ("-", "does not go to stdout"), ("x", "write x.html;")):
+        said = refused(cli, line, name)
+        assert f"cannot write '{name}': a page is HTML; allowed: names that end in .html or .htm" in said
+        assert hint in said
+    assert sorted(folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["x.html", "x.HTM", "/dev/null"])
+def test_names_of_pages_and_devices_are_free(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    writing.check_writable(page=Path(name))
+    assert not list(tmp_path.iterdir())
+
+
 def test_files_outside_a_command_are_free(tmp_path):
     file = tmp_path / "file"
     file.write_text("old")

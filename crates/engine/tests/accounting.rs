@@ -23,6 +23,34 @@ fn two_always_busy_siblings_run_100_and_use_62_5_percent() {
 }
 
 #[test]
+fn each_node_has_what_runs_and_lies_on_it() {
+    for (hypervisor, shared_charge) in [("esxi-6.5", 0.625), ("linux-6.6", 1.0)] {
+        let vms = json!({
+            // on cores of their own, and two on the threads of one core
+            "apart": vm(2, "two", json!({"affinity": "0-7", "memory": "256 GiB"})),
+            "beside": vm(2, "two", json!({"affinity": "8-9", "memory": "512 GiB"})),
+            "idle": vm(1, "two", json!({"affinity": "0-7", "load": 0, "memory": "128 GiB"})),
+        });
+        let workloads = json!({"two": hungry(2)});
+        let report = report(&scenario(host(hypervisor, 2, 4, 2), vms, workloads, "2 s", "1 s"), 2);
+        let host = &report.hosts["h"];
+        let usage = [2.0, 2.0 * shared_charge].map(|cores| 100.0 * cores / 4.0);
+        assert_eq!(
+            [0, 1].map(|node| host.nodes[&node.to_string()].usage_pct),
+            usage,
+            "{hypervisor}"
+        );
+        assert_eq!(host.usage_pct, usage.iter().sum::<f64>() / 2.0);
+        let (first, second) = (&host.nodes["0"], &host.nodes["1"]);
+        assert_eq!((first.vcpus, second.vcpus), (3.0, 2.0));
+        assert_eq!((first.memory_mb, second.memory_mb), (384.0 * 1024.0, 512.0 * 1024.0));
+        // of 1 TiB, of which the hypervisor takes some for itself
+        let room_mb = [first, second].map(|node| 100.0 * node.memory_mb / node.memory_pct);
+        assert!((room_mb[0] - room_mb[1]).abs() < 1e-6 && room_mb[0] <= 1024.0 * 1024.0 && room_mb[0] > 900.0 * 1024.0);
+    }
+}
+
+#[test]
 fn smt_yield_is_what_two_siblings_do_together() {
     let mut machine = host("esxi-6.0", 1, 1, 2);
     machine["smt_yield"] = json!(1.2);

@@ -6,7 +6,9 @@
 mod support;
 
 use hypertwin_cluster::{Bandwidth, SPLIT_BYTES, Scenario};
-use hypertwin_engine::{Replication, State, StationResult, View, aggregate, replication_seed, run, watched_run};
+use hypertwin_engine::{
+    HostResult, Replication, State, StationResult, View, aggregate, replication_seed, run, watched_run,
+};
 
 use hypertwin_models::storage::disk::{Disk, Operation};
 use hypertwin_sharing::{Claim, proportional_share};
@@ -241,6 +243,29 @@ fn check_storage(seed: u64, scenario: &Scenario, result: &Replication) {
     }
 }
 
+/// That nodes have what is on their host: its vCPUs, their memory, and its usage less some of the interrupts.
+fn check_nodes(seed: u64, host: &HostResult, result: &Replication) {
+    let on_it = || result.vms.iter().filter(|vm| result.hosts[vm.host].name == host.name);
+    let vcpus: usize = host.nodes.iter().map(|node| node.vcpus).sum();
+    assert_eq!(
+        vcpus as u32,
+        on_it().map(|vm| vm.vcpus).sum::<u32>(),
+        "seed {seed}: {host:?}"
+    );
+    let memory_mb: f64 = host.nodes.iter().map(|node| node.memory_mb).sum();
+    let expected: f64 = on_it().map(|vm| vm.numa_local_mb + vm.numa_remote_mb).sum();
+    assert!(
+        (memory_mb - expected).abs() < 1e-6,
+        "seed {seed}: {memory_mb} MB for {expected}: {host:?}"
+    );
+    let is_capped = host.nodes.iter().any(|node| node.usage_pct >= 100.0);
+    let usage_pct = host.nodes.iter().map(|node| node.usage_pct).sum::<f64>() / host.nodes.len() as f64;
+    assert!(
+        usage_pct <= host.usage_pct + 1e-6 && (is_capped || usage_pct >= host.usage_pct - host.overhead_pct - 1e-6),
+        "seed {seed}: nodes use {usage_pct} %: {host:?}"
+    );
+}
+
 /// What must hold after every event.
 struct Checker {
     seed: u64,
@@ -369,10 +394,11 @@ fn a_thousand_random_clusters_keep_the_laws() {
             let (_, spec) = hosts.iter().find(|(name, _)| *name == host.name).expect("a known host");
             let most = spec.memory_system.node_bandwidth.bytes_per_s() / 1e9 * (1.0 + 1e-9);
             assert!(
-                host.memory_gb_per_s.iter().all(|delivered| *delivered <= most),
+                host.nodes.iter().all(|node| node.memory_gb_per_s <= most),
                 "seed {seed}: nodes deliver {:?} of {most} GB/s",
-                host.memory_gb_per_s
+                host.nodes
             );
+            check_nodes(seed, host, &result);
             assert!(
                 host.usage_pct <= 100.0 && host.utilization_pct <= 100.0 + 1e-9,
                 "seed {seed}: {host:?}"

@@ -53,7 +53,7 @@ def command(
     report: options.Report = None,
 ) -> None:
     """Fit parameters of a scenario to what was measured, with confidence, and say what the data cannot tell."""
-    writing.check_writable(out, report)
+    writing.check_writable(out, page=report)
     with output.labelled_progress_bar() as progress:
         found = calibrate.calibrate(
             path,

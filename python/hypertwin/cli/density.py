@@ -39,7 +39,7 @@ def command(
     report: options.Report = None,
 ) -> None:
     """Find the largest count of a VM group that meets service-level objectives, and the curve around it."""
-    writing.check_writable(report)
+    writing.check_writable(page=report)
     with output.labelled_progress_bar() as progress:
         found = density.density(
             calibration_file.apply(path, calibration),

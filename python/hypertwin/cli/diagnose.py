@@ -41,7 +41,7 @@ def command(
     """Say what is wrong, with evidence and source, and what would cure it. Exit code 0 with and without findings."""
     if not sources and cluster is None:
         raise output.UsageError("nothing to look at: give telemetry files, --cluster CLUSTER.yaml, or both")
-    writing.check_writable(out, report)
+    writing.check_writable(out, page=report)
     from hypertwin import diagnose  # as long to import as all else together
 
     with output.labelled_progress_bar() as progress:

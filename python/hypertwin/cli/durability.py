@@ -74,7 +74,7 @@ def command(
     """Compare copies and erasure codes: overhead, annual loss probability and mean time to data loss."""
     arguments: dict[str, Any] = dict(locals())
     _check_options(arguments)
-    writing.check_writable(report)
+    writing.check_writable(page=report)
     try:
         rate = plan.failure_rate(afr)
         if path is None:

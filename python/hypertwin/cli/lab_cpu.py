@@ -38,7 +38,7 @@ def command(
     report: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Also write a page.")] = None,
 ) -> None:
     """Predict contention experiments on this machine, write the predictions down, then measure and compare."""
-    writing.check_writable(report, made=out)
+    writing.check_writable(page=report, made=out)
     chosen = cpu.read(experiments, only or ())
     known = (
         profile.read(machine)

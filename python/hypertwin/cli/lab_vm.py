@@ -62,7 +62,7 @@ def command(
     report: options.Report = None,
 ) -> None:
     """Boot guests that overcommit host CPUs; show what guest and host say of them, and what the twin predicted."""
-    writing.check_writable(report, made=out)
+    writing.check_writable(page=report, made=out)
     plan = vm.Plan(
         guests=guests_count,
         vcpus=vcpus,

@@ -117,7 +117,7 @@ def _check(form: Format, out: Path | None, report: Path | None) -> None:
         raise output.UsageError("--format parquet is binary: say where to write it with --out FILE")
     if form is Format.esxtop and out is None:
         raise output.UsageError("--format esxtop is one file for each host: say where to write them with --out FOLDER")
-    writing.check_writable(None if form is Format.esxtop else out, report)
+    writing.check_writable(None if form is Format.esxtop else out, page=report)
 
 
 def _shown(show: list[str] | None, form: Format) -> list[str]:

@@ -28,7 +28,7 @@ def command(
     jobs: options.Jobs = None,
 ) -> int:
     """Compare the twin with published measurements; exits 1 when a promised figure is missed."""
-    writing.check_writable(report)
+    writing.check_writable(page=report)
     compared = chosen(studies or ())
     rows: list[Row] = []
     for study in compared:

@@ -99,6 +99,8 @@ class Loss(TypedDict):
     nines: int
     pool_annual_loss: float
     expected_bytes_lost_per_year: float
+    beyond_model: bool
+    """More nines than a model of independent disk failures can vouch for: other causes decide."""
 
 
 class Scheme(TypedDict):
@@ -130,6 +132,8 @@ class FailedDisk(TypedDict):
     redundancy: str
     placement_groups: int
     stored_gib: float
+    stored_guessed: bool
+    """Whether that is the working sets of the VMs, since the scenario does not say what the pool holds."""
     failed: str
     rebuilt_gib: float
     due_gib: float

@@ -5,6 +5,16 @@ from __future__ import annotations
 from typing import Any, NotRequired, TypedDict
 
 
+class Node(TypedDict):
+    """A NUMA node of a host."""
+
+    memory_gb_per_s: float
+    usage_pct: float
+    vcpus: float
+    memory_mb: float
+    memory_pct: float
+
+
 class Host(TypedDict):
     """A host; NUMA nodes by number."""
 
@@ -17,7 +27,7 @@ class Host(TypedDict):
     costop_pct: float
     down_s: float
     memory_gb_per_s: float
-    nodes: dict[str, dict[str, float]]
+    nodes: dict[str, Node]
 
 
 Curve = list[tuple[float, float]]

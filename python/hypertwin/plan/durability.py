@@ -31,6 +31,9 @@ REPAIR = "6.5d"
 DETECTION = "15min"
 """Time until a rebuild begins, where a rebuild bandwidth is given; a plausible value, not a published one."""
 
+MOST_NINES = 12
+"""Nines that the models can vouch for: beyond, software, people, sites and disks that fail together decide."""
+
 DAY_S = 86_400
 CURVE_REPAIRS_S = tuple(3600 * 10 ** (step / 8) for step in range(28))
 """Repair times of a curve: an hour to about 100 days, eight per decade."""
@@ -119,8 +122,10 @@ def assess(
     user's data in it. `serial_repair`: a group rebuilds one lost fragment after the other.
 
     Each entry has `scheme`, `width`, `overhead`, `backblaze` and `markov` (each with `annual_loss` of a group, its
-    `nines`, `pool_annual_loss` and `expected_bytes_lost_per_year`), `mttdl_years`, `approximate_mttdl_years` and
-    `first_year_loss`. Raises ScenarioError; the path of a mistake is the name of the argument.
+    `nines`, whether these are `beyond_model`, `pool_annual_loss` and `expected_bytes_lost_per_year`), `mttdl_years`,
+    `approximate_mttdl_years` and `first_year_loss`.
+
+    Raises ScenarioError; the path of a mistake is the name of the argument.
     """
     for path, value, low in (("groups", groups, 1), ("usable_bytes", usable_bytes, 0)):
         if value is not None and not low <= value < 2**64:
@@ -132,6 +137,8 @@ def assess(
         except _core.ScenarioMistakes as error:
             raise ScenarioError.of(Mistake(**entry) for entry in json.loads(error.args[0])) from None
         entry: documents.Scheme = json.loads(text)
+        for model in (entry["backblaze"], entry["markov"]):
+            model["beyond_model"] = model["nines"] > MOST_NINES
         found.setdefault(entry["scheme"], entry)
     return list(found.values())
 

@@ -30,6 +30,8 @@ class Measured:
     redundancy: str
     placement_groups: int
     stored_gib: float
+    stored_guessed: bool
+    """Whether that is the working sets of the VMs, since the scenario does not say what the pool holds."""
     failed: str
     """The disk, as `failures` names it."""
     rebuilt_gib: float
@@ -124,6 +126,7 @@ def measure(
         redundancy=found["redundancy"],
         placement_groups=found["placement_groups"],
         stored_gib=found["stored_gib"],
+        stored_guessed="stored" not in spec,
         failed=failed,
         rebuilt_gib=found["rebuilt_gib"],
         due_gib=found["due_gib"],

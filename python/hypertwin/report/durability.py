@@ -10,10 +10,22 @@ from rich.text import Text
 from hypertwin.documents.plan import Durability, DurabilityDocument, LossAt
 from hypertwin.report.page import Listing, Page
 from hypertwin.report.table import titled
+from hypertwin.report.words import number
 
 DAY_S, HOUR_S, MINUTE_S = 86_400, 3_600, 60
 LARGE = 1e6
 """Years from which a mean time is written with an exponent."""
+
+MOST_NINES = 12
+"""Nines that are shown; documents say which figures are beyond the model."""
+SMALLEST = 1e-13
+"""Probabilities from here on have no more nines than that."""
+
+BEYOND = "beyond"
+BEYOND_NOTE = (
+    f"More than {MOST_NINES} nines, and what follows from them, are beyond what this model can say: software, people,"
+    " sites and disks that fail together decide then. The JSON form has the raw figures."
+)
 
 NOTES = (
     "Annual loss: probability that one group of copies or fragments loses its data within a year.",
@@ -41,7 +53,22 @@ def facts(result: Durability) -> list[tuple[str, str]]:
 
 def notes(result: Durability) -> tuple[str, ...]:
     """What a reader must know besides the figures; for a pool of a scenario also the origin of its repair time."""
-    return (f"Repair: {result['repair']['source']}.", *NOTES) if "twin" in result else NOTES
+    source = [f"Repair: {result['repair']['source']}."] if "twin" in result else []
+    losses = [entry[model] for entry in result["schemes"] for model in ("backblaze", "markov")]
+    beyond = [BEYOND_NOTE] if any(loss["beyond_model"] for loss in losses) else []
+    return (*source, *beyond, *NOTES)
+
+
+def warnings(result: Durability) -> list[str]:
+    """What makes the figures doubtful: a pool of which nobody said how much it holds."""
+    twin = result.get("twin")
+    if twin is None or not twin["stored_guessed"]:
+        return []
+    return [
+        f"The scenario does not say what {twin['pool']} holds: it is taken to hold the VMs' working sets,"
+        f" {number(twin['stored_gib'])} GiB. A fuller pool is whole again later, and loses data far more often: say"
+        f" how full with --set storage.{twin['pool']}.stored=20TiB."
+    ]
 
 
 def lines(result: Durability) -> tuple[list[str], list[list[str]]]:
@@ -63,12 +90,13 @@ def lines(result: Durability) -> tuple[list[str], list[list[str]]]:
             str(overhead["degraded_reads"]),
         ]
         for model in (backblaze, markov):
-            row += [f"{model['annual_loss']:.3e}", str(model["nines"])]
-        row.append(years(entry["mttdl_years"]))
+            nines = f">{MOST_NINES}" if model["beyond_model"] else str(model["nines"])
+            row += [probability(model["annual_loss"]), nines]
+        row.append(BEYOND if markov["beyond_model"] else years(entry["mttdl_years"]))
         if pool:
-            row += [f"{model['pool_annual_loss']:.3e}" for model in (backblaze, markov)]
+            row += [probability(model["pool_annual_loss"]) for model in (backblaze, markov)]
         if usable is not None:
-            row.append(size(markov["expected_bytes_lost_per_year"]))
+            row.append(BEYOND if markov["beyond_model"] else size(markov["expected_bytes_lost_per_year"]))
         cells.append(row)
     return heads, cells
 
@@ -81,7 +109,8 @@ def table(result: Durability) -> RenderableType:
         shown.add_column(Text(head), justify="right" if index else "left", no_wrap=index == 0)
     for row in cells:
         shown.add_row(*map(Text, row))
-    return Group(shown, *(Text(note, style="dim") for note in notes(result)))
+    doubts = (Text(warning, style="bold yellow") for warning in warnings(result))
+    return Group(shown, *doubts, *(Text(note, style="dim") for note in notes(result)))
 
 
 def page(result: DurabilityDocument, *, curves: Mapping[str, Sequence[LossAt]]) -> Page:
@@ -115,6 +144,11 @@ def size(count: float) -> str:
         if count >= bytes_:
             return f"{count / bytes_:.4g} {unit}"
     return f"{count:.3g} B"
+
+
+def probability(value: float) -> str:
+    """A probability of loss, as far as the models can say."""
+    return f"{value:.3e}" if value == 0 or value > SMALLEST else f"<{SMALLEST:.0e}"
 
 
 def years(count: float) -> str:

@@ -111,6 +111,37 @@ CATALOGUE: tuple[Metric, ...] = (
         ),
     ),
     Metric(
+        "nodes_N_usage_pct",
+        HOST,
+        "Usage of a NUMA node",
+        "%",
+        "As `usage_pct`, of the cores of node N. Interrupts of idle hardware threads count for the host only.",
+    ),
+    Metric(
+        "nodes_N_vcpus",
+        HOST,
+        "vCPUs of a NUMA node",
+        "",
+        "vCPUs whose home is node N, at the end of the run; where there are no home nodes (Linux, VMs with an "
+        "affinity) those placed there at power-on.",
+        esxtop="NHN of the VMs",
+    ),
+    Metric(
+        "nodes_N_memory_mb",
+        HOST,
+        "Memory of VMs on a NUMA node",
+        "MB",
+        "Configured memory of VMs that lies on node N, at the end of the run, in mebibytes as esxtop counts.",
+        linux="numastat -c qemu",
+    ),
+    Metric(
+        "nodes_N_memory_pct",
+        HOST,
+        "Memory in use of a NUMA node",
+        "%",
+        "That memory, of what the node has for VMs: the hypervisor's own is taken off.",
+    ),
+    Metric(
         "nodes_N_memory_gb_per_s",
         HOST,
         "Memory bandwidth of a NUMA node",

@@ -31,4 +31,4 @@ mod memory;
 mod power;
 mod processors;
 
-pub use processors::{Due, Kind, Processors};
+pub use processors::{Due, Host, Kind, NodeLoad, Processors};

@@ -187,6 +187,15 @@ pub struct GroupCounters {
     pub traffic: [f64; 2],
 }
 
+/// What is on a NUMA node.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NodeLoad {
+    /// vCPUs that are at home there; where the hypervisor knows no homes, those placed there at power-on.
+    pub vcpus: usize,
+    /// Memory of VMs.
+    pub bytes: u64,
+}
+
 /// What is due on a logical CPU.
 pub enum Due {
     /// The work of its world is done.
@@ -216,6 +225,13 @@ impl Host {
             sum.core_halves_ns += cpu.time.core_halves_ns;
             sum
         })
+    }
+
+    /// Charged time of logical CPUs that were busy for so long, with the interrupts that they served meanwhile.
+    pub fn charged_ns(&self, time: ProcessorTime) -> f64 {
+        let alone_ns = (time.core_halves_ns - time.threads_ns) as f64;
+        let shared_ns = (2 * time.threads_ns - time.core_halves_ns) as f64;
+        (alone_ns + self.shared_charge * shared_ns) * self.clock_ratio
     }
 
     /// Busy time of each logical CPU.
@@ -277,6 +293,24 @@ impl Processors {
     }
 
     // ---- measuring
+
+    /// What is on each NUMA node of each host.
+    pub fn node_loads(&self) -> Table<HostId, Vec<NodeLoad>> {
+        let empty = |host: &Host| vec![NodeLoad::default(); host.occupancy.topology.sockets];
+        let mut loads: Table<HostId, Vec<NodeLoad>> = self.hosts.iter().map(empty).collect();
+        for group in self.groups.iter() {
+            let first_local = self.worlds[group.vcpus.at(0)].local;
+            let (scheduler, nodes) = (&self.hosts[group.host].scheduler, &mut loads[group.host]);
+            for client in &group.memory.clients {
+                let home = scheduler.home(first_local + client.first as topology::WorldId);
+                nodes[home.unwrap_or(client.home)].vcpus += client.vcpus;
+                for (node, bytes) in nodes.iter_mut().zip(&client.bytes) {
+                    node.bytes += bytes;
+                }
+            }
+        }
+        loads
+    }
 
     /// Ends the time that every world has spent in its state.
     pub fn close_all(&mut self, now: Nanos) {

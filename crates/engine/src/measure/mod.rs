@@ -25,8 +25,8 @@ mod view;
 mod vm_metrics;
 
 pub use recorder::Recorder;
-pub use report::{HostReport, PointReport, TimelineReport, aggregate};
-pub use results::{FailureReport, HostResult, HostTimeline, Replication, Timeline, VmTimeline};
+pub use report::{HostReport, NodeReport, PointReport, TimelineReport, aggregate};
+pub use results::{FailureReport, HostResult, HostTimeline, NodeResult, Replication, Timeline, VmTimeline};
 pub use samples::{DeviceSample, DiskSample, HostSample, Sample, Sampler, ServiceSample, VmSample, WorldSamples};
 pub use stations::{BottleneckReport, StationReport};
 pub use view::{View, WorldView};

@@ -1,16 +1,17 @@
 //! Measuring: totals of a window, the timeline, and the series that output analysis looks at.
 
-use super::results::{FailureReport, HostResult, HostTimeline, Replication, Timeline, VmTimeline};
+use super::results::{FailureReport, HostResult, HostTimeline, NodeResult, Replication, Timeline, VmTimeline};
 use super::vm_metrics::{Figures, IoResult, IoSums, VmParts, VmResult};
 use super::{Observed, stations};
 use crate::clock::{Clock, Event};
+use crate::cpu::{Host, NodeLoad};
 use crate::faults::HostIncident;
 use crate::ids::{HostId, Id, Table, VmId};
 use crate::responses::{LatencyDistributions, ResponseDistributions, Responses};
 use crate::storage::{Pool, PoolTimeline, VmIo};
 use hypertwin_cluster::Scenario;
 use hypertwin_kernel::{Histogram, Nanos};
-use hypertwin_models::accounting::Account;
+use hypertwin_models::accounting::{Account, ProcessorTime};
 
 /// Observations per sample of the timeline.
 const OBSERVATIONS_PER_SAMPLE: u64 = 10;
@@ -359,7 +360,7 @@ impl Recorder {
 
 /// The results of all hosts.
 fn hosts(observed: &Observed, duration_ns: f64) -> Vec<HostResult> {
-    let all = host_totals(observed);
+    let (all, loads) = (host_totals(observed), observed.cpu.node_loads());
     // ready and co-stop time of all vCPUs, and their number
     let mut held: Table<HostId, (u64, u64, usize)> = vec![(0, 0, 0); all.len()].into();
     for group in observed.cpu.groups().iter() {
@@ -386,15 +387,32 @@ fn hosts(observed: &Observed, duration_ns: f64) -> Vec<HostResult> {
             ready_pct: 100.0 * ready_ns as f64 / vcpus_ns,
             costop_pct: 100.0 * costop_ns as f64 / vcpus_ns,
             down_s: observed.faults.host(id).down_ns(observed.now) as f64 / 1e9,
-            memory_gb_per_s: host
-                .memory
-                .delivered()
-                .iter()
-                .map(|bytes| bytes / duration_ns)
-                .collect(),
+            nodes: nodes(host, &loads[id], duration_ns),
         }
     };
     observed.cpu.hosts().ids().map(host).collect()
+}
+
+/// The results of the NUMA nodes of a host, on which `loads` are.
+fn nodes(host: &Host, loads: &[NodeLoad], duration_ns: f64) -> Vec<NodeResult> {
+    let topology = host.occupancy.topology;
+    let times: Vec<ProcessorTime> = host.cpu_times().collect();
+    let cores_ns = duration_ns * topology.cores_per_socket as f64;
+    let node = |(node, load): (usize, &NodeLoad)| {
+        let charged_ns: f64 = times[topology.node_cpus(node)]
+            .iter()
+            .map(|&time| host.charged_ns(time))
+            .sum();
+        let (bytes, free) = (load.bytes as f64, host.memory.free[node] as f64);
+        NodeResult {
+            usage_pct: (100.0 * charged_ns / cores_ns).min(100.0),
+            vcpus: load.vcpus,
+            memory_mb: bytes / (1 << 20) as f64,
+            memory_pct: 100.0 * bytes / (bytes + free).max(1.0),
+            memory_gb_per_s: host.memory.delivered()[node] / duration_ns,
+        }
+    };
+    loads.iter().enumerate().map(node).collect()
 }
 
 /// What happened to hosts, and to which VMs with them.

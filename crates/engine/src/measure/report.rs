@@ -1,6 +1,6 @@
 //! From the replications of one point to what is reported: means, confidence, distributions, steady state.
 
-use super::results::{FailureReport, HostResult, HostTimeline, Replication, VmTimeline};
+use super::results::{FailureReport, HostResult, HostTimeline, NodeResult, Replication, VmTimeline};
 use super::stations::{self, BottleneckReport, StationReport};
 use super::vm_metrics::{
     Curve, IoReport, IoResult, IoSums, LatencyReport, OutcomeReport, ResponseReport, Together, VmReport, VmResult,
@@ -75,6 +75,10 @@ pub struct HostReport {
 #[allow(missing_docs, reason = "as in `PointReport`")]
 pub struct NodeReport {
     pub memory_gb_per_s: f64,
+    pub usage_pct: f64,
+    pub vcpus: f64,
+    pub memory_mb: f64,
+    pub memory_pct: f64,
 }
 
 /// Samples over time of the first replication.
@@ -152,8 +156,15 @@ fn hosts(replications: &[&Replication]) -> BTreeMap<String, HostReport> {
         let metric = |get: &dyn Fn(&HostResult) -> f64| mean(replications.iter().map(|one| get(&one.hosts[index])));
         let usage = replications.iter().map(|one| one.hosts[index].usage_pct).collect();
         let node = |node: usize| {
-            let memory_gb_per_s = metric(&|host| host.memory_gb_per_s[node]);
-            (node.to_string(), NodeReport { memory_gb_per_s })
+            let metric = |get: fn(&NodeResult) -> f64| metric(&|host| get(&host.nodes[node]));
+            let report = NodeReport {
+                memory_gb_per_s: metric(|node| node.memory_gb_per_s),
+                usage_pct: metric(|node| node.usage_pct),
+                vcpus: metric(|node| node.vcpus as f64),
+                memory_mb: metric(|node| node.memory_mb),
+                memory_pct: metric(|node| node.memory_pct),
+            };
+            (node.to_string(), report)
         };
         let report = HostReport {
             usage_pct: metric(&|host| host.usage_pct),
@@ -164,8 +175,8 @@ fn hosts(replications: &[&Replication]) -> BTreeMap<String, HostReport> {
             ready_pct: metric(&|host| host.ready_pct),
             costop_pct: metric(&|host| host.costop_pct),
             down_s: metric(&|host| host.down_s),
-            memory_gb_per_s: metric(&|host| host.memory_gb_per_s.iter().sum()),
-            nodes: (0..host.memory_gb_per_s.len()).map(node).collect(),
+            memory_gb_per_s: metric(&|host| host.nodes.iter().map(|node| node.memory_gb_per_s).sum()),
+            nodes: (0..host.nodes.len()).map(node).collect(),
         };
         (host.name.clone(), report)
     };

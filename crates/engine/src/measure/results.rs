@@ -61,8 +61,23 @@ pub struct HostResult {
     pub costop_pct: f64,
     /// Time that it was down.
     pub down_s: f64,
-    /// Per NUMA node: what its memory delivered.
-    pub memory_gb_per_s: Vec<f64>,
+    /// Per NUMA node.
+    pub nodes: Vec<NodeResult>,
+}
+
+/// What a replication measured of a NUMA node of a host.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeResult {
+    /// Charged time of its logical CPUs over its cores at nominal clock, at most 100.
+    pub usage_pct: f64,
+    /// vCPUs that are at home on it, at the end.
+    pub vcpus: usize,
+    /// Memory of VMs on it at the end, in MiB, and in per cent of what it has for VMs.
+    pub memory_mb: f64,
+    /// See `memory_mb`.
+    pub memory_pct: f64,
+    /// What its memory delivered.
+    pub memory_gb_per_s: f64,
 }
 
 /// Hosts that stopped or came back together, and the VMs on them; time since the start of the run.
