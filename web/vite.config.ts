@@ -52,5 +52,5 @@ export default defineConfig({
       },
     },
   ],
-  test: { include: ["src/**/*.test.ts"], environment: "node" },
+  test: { include: ["src/**/*.test.ts"], environment: "node", css: true },
 } as Parameters<typeof defineConfig>[0]);

@@ -18,12 +18,16 @@ from datetime import UTC, datetime
 from functools import cache
 from html import escape
 from importlib import resources
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from hypertwin.documents.page import Made, MadeFile, PageDocument
 
 DIGITS = 6
-"""Significant digits of numbers in a page; a chart shows four."""
+"""Significant digits of numbers in a page."""
+
+CURVE, CURVE_DIGITS = 30, 4
+"""Lists of more numbers are curves, which only charts show; with fewer digits they take half the room."""
 
 LONG = 100_000
 """Letters of JSON from which on it is compressed."""
@@ -124,15 +128,26 @@ def policy(script: str, style: str) -> str:
     )
 
 
-def rounded(value: Any) -> Any:
-    """A document with its numbers rounded to `DIGITS` significant digits."""
+def rounded(value: Any, digits: int = DIGITS) -> Any:
+    """A document with its numbers rounded to so many significant digits, those of curves to `CURVE_DIGITS`.
+
+    A list that only rises is an axis, such as time, and keeps its digits.
+    """
     if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
+        return float(f"{value:.{digits}g}")
     if isinstance(value, Mapping):
-        return {key: rounded(each) for key, each in value.items()}
+        return {key: rounded(each, digits) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [rounded(each) for each in value]
+        return [rounded(each, CURVE_DIGITS if _is_curve(value) else digits) for each in value]
     return value
+
+
+def _is_curve(values: Sequence[Any]) -> bool:
+    return (
+        len(values) > CURVE
+        and all(each is None or isinstance(each, int | float) for each in values)
+        and (None in values or any(after < before for before, after in pairwise(values)))
+    )
 
 
 def _data(document: PageDocument) -> str:

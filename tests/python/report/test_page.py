@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import random
 import re
 import zlib
 from html.parser import HTMLParser
@@ -86,6 +87,23 @@ def test_long_data_are_packed_and_are_the_same():
 )
 def test_numbers_keep_six_digits(value, written):
     assert pages.rounded({"a": [value]}) == {"a": [written]}
+
+
+def test_curves_keep_four_digits_and_axes_six():
+    curve = [12345.6, None, *[1 / 3] * 40]
+    times = [1000.5 + step for step in range(40)]
+    assert pages.rounded({"ready": curve, "time_s": times, "few": curve[:3]}) == {
+        "ready": [12350.0, None, *[0.3333] * 40],
+        "time_s": times,
+        "few": [12345.6, None, 0.333333],
+    }
+
+
+def test_800_vms_with_timelines_fit_in_two_megabytes():
+    draw = random.Random(1)
+    keys = ("guest_cpu_pct", "run_pct", "ready_pct", "costop_pct", "run_queue", "throughput_per_s", "response_ms_mean")
+    vms = {f"vm-{number}": {key: [draw.gauss(30, 9) for _ in range(90)] for key in keys} for number in range(800)}
+    assert len(pages.Page("view", "", {"timeline": vms}).html(specimen.MADE)) <= 2_000_000
 
 
 def test_what_json_lacks_is_an_error():

@@ -62,7 +62,7 @@ export function Made({ page, remarks }: { page: PageDocument; remarks: readonly 
         <button type="button" onClick={() => download(fileName(page.title || page.kind, "json"), JSON.stringify(page.document, null, 2), "application/json")}>
           Download the result as JSON
         </button>{" "}
-        <span class="hint">Figures are rounded to six significant digits.</span>
+        <span class="hint">Figures are rounded to six significant digits, curves to four.</span>
       </p>
     </section>
   );

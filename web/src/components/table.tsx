@@ -78,7 +78,7 @@ export function Table({ table }: { table: TableData }) {
         </button>
       )}
       {table.notes?.map((note) => <p class="hint" key={note}>{note}</p>)}
-      {printing && <Definitions columns={table.columns} />}
+      <Definitions columns={table.columns} printing={printing} />
     </div>
   );
 }
@@ -142,18 +142,24 @@ function classOf(column: Column): string {
   return `${column.kind === "number" ? "n" : ""} ${column.secondary ? "secondary" : ""}`.trim();
 }
 
-/** On paper nothing can be hovered over, so definitions are written out. */
-function Definitions({ columns }: { columns: readonly Column[] }) {
+/** What the columns mean, for those who cannot hover over a head: by touch, by keyboard, on paper. */
+function Definitions({ columns, printing }: { columns: readonly Column[]; printing: boolean }) {
+  const [open, setOpen] = useState(false);
   const defined = columns.filter((column) => column.text);
   if (!defined.length) return null;
   return (
-    <dl class="definitions">
-      {defined.map((column) => (
-        <div key={column.key}>
-          <dt>{column.name}</dt>
-          <dd>{column.text}</dd>
-        </div>
-      ))}
-    </dl>
+    <details class="definitions" open={open || printing} onToggle={(event) => !printing && setOpen(event.currentTarget.open)}>
+      <summary>What the columns mean</summary>
+      <dl>
+        {defined.map((column) => (
+          <div key={column.key}>
+            <dt>
+              {column.name} {column.unit && <span class="unit">{column.unit}</span>}
+            </dt>
+            <dd>{column.text}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
   );
 }
