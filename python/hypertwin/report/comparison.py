@@ -26,15 +26,6 @@ class Study:
     source: str
 
 
-def summary(rows: Sequence[Row]) -> str:
-    """How many figures are within tolerance, in words."""
-    passed, failed = (sum(row["pass"] is verdict for row in rows) for verdict in (True, False))
-    unjudged = len(rows) - passed - failed
-    return f"{passed} of {len(rows)} published figures within tolerance, {failed} outside" + (
-        f", {unjudged} shown but not judged, each with the reason." if unjudged else "."
-    )
-
-
 HEADS = ("study", "case", "metric", "kind", "published", "twin", "error", "tolerance", "")
 
 
