@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e import specimen
 
 from hypertwin import compare
 from hypertwin.compare import kinds, reading
 from hypertwin.errors import SourceError
+from hypertwin.report import page as pages
 
 VM = {"ready_pct": 1.0, "ready_pct_ci95": 0.2, "response_ms": {"mean": 10.0, "p99": 30.0, "ci95": 0.5}, "steady": True}
 
@@ -157,6 +159,14 @@ def test_a_page_is_read_without_being_run(tmp_path, packed):
     assert found["scenario_diff"].splitlines()[-2:] == ["-hosts: 1", "+hosts: 2"]
     mixed = compare.compare(written(tmp_path, "a.json", simulation(point())), b, version="1.0")
     assert mixed["scenario_diff"] is None
+
+
+def test_a_page_and_the_document_that_it_was_made_of_are_the_same(tmp_path):
+    document = simulation(point({"used_mhz": 1234.56789012, "iops": 1 / 3}))
+    made = {"version": "1.0"}
+    packed = written(tmp_path, "b.html", pages.Page("simulation", "s", document).html(specimen.MADE | made))
+    found = compare.compare(written(tmp_path, "a.json", document), packed, version="1.0")
+    assert (found["changes"], found["settings"], found["same"]) == ([], [], 11)
 
 
 NESTED = '{"a":' * 900 + "1" + "}" * 900
