@@ -176,9 +176,9 @@ def write(path: Path, count: int, size_bytes: float, least_rows: int = 1, seed: 
 READ = """
 import json, resource, sys, time
 from pathlib import Path
-from hypertwin.ingest import formats, telemetry
+from hypertwin.ingest import formats, telemetry_table
 start = time.perf_counter()
-rows = telemetry.write(formats.read(sys.argv[1]).frames, Path(sys.argv[2]))
+rows = telemetry_table.write(formats.read(sys.argv[1]).frames, Path(sys.argv[2]))
 seconds = time.perf_counter() - start
 peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(json.dumps({"seconds": seconds, "rows": rows, "peak_rss_mib": peak / 1024}))

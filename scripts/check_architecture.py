@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import import_graph
+from hypertwin.extras import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -34,7 +35,8 @@ PREFIX = "hypertwin-"
 
 MODULES: dict[str, set[str]] = {
     "errors": {"_core"},
-    "frame": {"documents"},
+    "extras": {"errors"},
+    "frame": {"documents", "extras"},
     "documents": set(),
     "writing": {"errors"},
     "yaml_file": {"errors"},
@@ -46,15 +48,18 @@ MODULES: dict[str, set[str]] = {
     "studies": {"library", "documents", "scenario", "run", "plan", "yaml_file", "errors"},
     "vnuma": {"documents", "scenario", "errors", "_core"},
     "report": {"documents", "frame", "errors", "scenario", "language"},
-    "ingest": {"yaml_file", "writing", "errors", "language", "_core"},
-    "diagnose": {"documents", "scenario", "language", "_core", "run", "vnuma", "report", "ingest", "errors", "frame"},
-    "calibration": {"documents", "scenario", "run", "report", "yaml_file", "errors", "frame", "_core"},
+    "ingest": {"yaml_file", "writing", "errors", "extras", "language", "_core"},
+    "diagnose": {
+        *("documents", "scenario", "language", "_core", "run", "vnuma", "report", "ingest", "errors", "extras"),
+        "frame",
+    },
+    "calibration": {"extras", "documents", "scenario", "run", "report", "yaml_file", "errors", "frame", "_core"},
     "compare": {"documents", "report", "ingest"},
     "plan": {"documents", "scenario", "language", "run", "vnuma", "report", "errors", "frame", "_core"},
     "lab": {"documents", "scenario", "run", "report", "ingest", "yaml_file", "writing", "errors", "frame", "_core"},
     "cli": {
-        *("documents", "scenario", "run", "vnuma", "frame", "errors", "writing", "studies", "report", "_core"),
-        *("ingest", "diagnose", "calibration", "plan", "lab", "library", "language", "compare"),
+        *("documents", "scenario", "run", "vnuma", "frame", "errors", "extras", "writing", "studies", "report"),
+        *("_core", "ingest", "diagnose", "calibration", "plan", "lab", "library", "language", "compare"),
     },
     "": {"scenario", "run", "calibration", "plan", "errors"},  # hypertwin/__init__.py: the public API
 }
@@ -93,6 +98,12 @@ FLOORS: dict[str, list[str]] = {
 }
 """Files and folders of a room from the ground up. Each uses what lies below it, nothing beside or above."""
 
+OF_EXTRAS = ("ingest/", "calibration/least_squares.py")
+"""Files of the package that may import the packages of extras as they are loaded, but for those of the base install."""
+
+BASE = ("ingest/sources.py", "ingest/to_scenario/__init__.py", "ingest/appliances.py", "ingest/kvm/linux_host.py")
+"""Files of OF_EXTRAS that the base install uses, and with them all that they import."""
+
 LONGEST_FUNCTION = 100
 """Lines of a Python function, its docstring included; clippy.toml has the same limit for Rust."""
 
@@ -113,6 +124,7 @@ def main() -> int:
         root = next(root for root in graphs if Path(room).is_relative_to(root))
         place = Path(room).relative_to(root).as_posix().strip(".")
         broken += wrong_floors(room, import_graph.folders(graphs[root])[place])
+    broken += heavy_imports(package)
     for line in broken:
         print(line)
     return 1 if broken else 0
@@ -144,6 +156,21 @@ def wrong_imports(package: Path) -> Iterator[str]:
             if imported != module and imported not in MODULES[module]:
                 allowed = ", ".join(sorted(MODULES[module])) or "none"
                 yield f"{relative}:{line}: {module or '__init__'} imports {imported}; allowed: {allowed}"
+
+
+def heavy_imports(package: Path) -> Iterator[str]:
+    """Packages of extras that the base install would import, and the file by which it does."""
+    extras = {name for names in PACKAGES.values() for name in names}
+    graph = import_graph.python(package, at_once=True)
+    waiting = [file for file in graph if file in BASE or not file.startswith(OF_EXTRAS)]
+    seen = set(waiting)
+    while waiting:
+        file = waiting.pop()
+        names = {name.partition(".")[0] for name in import_graph.imported(package / file, at_once=True)}
+        yield from (f"{file} imports {name} as it is loaded, for the base install" for name in sorted(names & extras))
+        new = graph[file] - seen
+        seen |= new
+        waiting += new
 
 
 def wrong_floors(room: str, inside: import_graph.Graph) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 A file is named by its path below the root of its crate or package. Rust is read by its paths (`use` trees, and paths
 that begin with `crate`, `self`, `super` or a child module), without the tests inside a file; Python by its imports,
-those inside functions too.
+those inside functions too, unless asked for what is imported at once.
 """
 
 from __future__ import annotations
@@ -105,22 +105,34 @@ def _use_tree(text: str) -> Iterator[Module]:
             named = True
 
 
-def python(package: Path) -> Graph:
-    """Imports between the files of a package, by absolute names."""
+def python(package: Path, at_once: bool = False) -> Graph:
+    """Imports between the files of a package, by absolute names; `at_once`: only those that loading a file runs."""
     files = {
         _python_module(path, package): path for path in sorted(package.rglob("*.py*")) if path.suffix in {".py", ".pyi"}
     }
     graph: Graph = {}
     for module, path in files.items():
-        names = set()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))):
-            if isinstance(node, ast.Import):
-                names |= {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        names = set(imported(path, at_once))
         targets = {name if name in files else name.rpartition(".")[0] for name in names} & files.keys()
         graph[_name(path, package)] = {_name(files[target], package) for target in targets - {module}}
     return graph
+
+
+def imported(path: Path, at_once: bool = False) -> Iterator[str]:
+    """Names that a file imports, those from a module with the module in front; `at_once` as for `python`."""
+    waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"), str(path))]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        if at_once and isinstance(node, ast.FunctionDef):
+            continue
+        if at_once and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            waiting += node.orelse
+        else:
+            waiting += ast.iter_child_nodes(node)
 
 
 def _python_module(path: Path, package: Path) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from hypertwin.errors import SourceError
-from hypertwin.ingest import formats, telemetry
+from hypertwin.ingest import formats, telemetry, telemetry_table
 from hypertwin.ingest.telemetry import Reading
 
 
@@ -19,7 +19,7 @@ def read(path: Path, content: str | bytes | None = None) -> tuple[Reading, pl.Da
     if content is not None:
         path.write_bytes(content.encode() if isinstance(content, str) else content)
     reading = formats.read(str(path))
-    table = pl.concat([pl.DataFrame(schema=dict(telemetry.SCHEMA)), *reading.frames])
+    table = pl.concat([pl.DataFrame(schema=dict(telemetry_table.SCHEMA)), *reading.frames])
     units = {(str(metric), str(unit)) for metric, unit in table.select("metric", "unit").unique().iter_rows()}
     assert units == {(metric, telemetry.METRICS[metric].unit) for metric, _ in units}
     assert set(telemetry.names(str(table["entity"][0]))) <= set(telemetry.KINDS)

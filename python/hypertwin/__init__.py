@@ -8,7 +8,8 @@
 |---|---|
 | `scenario.py`, `yaml_file.py`, `language.py` | loading and overriding; YAML with lines; what a scenario means |
 | `run.py`, `frame.py`, `vnuma.py` | sweeps and replications over threads; a result as one table; virtual NUMA |
-| `errors.py`, `writing.py` | what can go wrong, by code; files that appear whole or not at all |
+| `errors.py`, `extras.py` | what can go wrong, by code; what only an extra brings |
+| `writing.py` | files that appear whole or not at all |
 | `ingest/` | other systems' inventories and telemetry, read |
 | `plan/`, `calibration/`, `studies/`, `diagnose/`, `lab/` | one question each, asked of the twin |
 | `compare/` | two results of one command, figure by figure |

@@ -101,10 +101,10 @@ class UnreachableError(HypertwinError):
     code = "unreachable"
 
 
-class MissingLibraryError(HypertwinError):
-    """An optional library that a source needs is not installed."""
+class MissingExtraError(HypertwinError):
+    """Something needs packages that the base install does not have."""
 
-    code = "missing-library"
+    code = "missing-extra"
 
 
 def fail(
@@ -238,6 +238,7 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
 }
 _REFUSED: Mapping[str, str] = {
     "usage": "Options that contradict each other, or that lack something.",
+    "missing-extra": "It needs packages that the base install does not have; the message says how to install them.",
     "output-unwritable": "An output cannot be written; found before anything runs.",
     "output-exists": "A file to be written exists, and --force was not given.",
     "export-failed": "Samples do not fit esxtop's format, or a file of it cannot be written.",
@@ -255,7 +256,6 @@ _FAILED: Mapping[str, str] = {
     "output-failed": "An output could not be written after the run, for example because the disk is full.",
     "result-lost": "The result could not be written to stdout.",
     "unreachable": "A system does not answer, or refuses.",
-    "missing-library": "An optional library that a source needs is not installed.",
     "machine-unknown": "The system does not tell what the lab needs to know.",
     "no-permission": "The system refuses something that a measurement needs.",
     "control-group": "A control group could not be made or set.",

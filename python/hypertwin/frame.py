@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hypertwin.documents.simulation import Point, Simulation
+from hypertwin.extras import needs
 
 if TYPE_CHECKING:
     import polars
@@ -82,12 +83,16 @@ def rows(result: Simulation) -> list[dict[str, Any]]:
 
 def to_frame(result: Simulation) -> polars.DataFrame:
     """Return the flat rows as a polars data frame; a column of mixed types becomes text."""
+    needs("telemetry", "a data frame")
     import polars
 
+    return polars.DataFrame(columns(result))
+
+
+def columns(result: Simulation) -> dict[str, list[Any]]:
+    """The flat rows of a result column by column, each of one type."""
     table = rows(result)
-    if not table:
-        return polars.DataFrame()
-    return polars.DataFrame({name: column([row[name] for row in table]) for name in table[0]})
+    return {name: column([row[name] for row in table]) for name in table[0]} if table else {}
 
 
 def column(values: list[Any]) -> list[Any]:

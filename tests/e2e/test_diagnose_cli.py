@@ -11,7 +11,7 @@ import pytest
 from tests.python.report.test_page import data
 
 from conftest import Cli
-from hypertwin.ingest import telemetry
+from hypertwin.ingest import telemetry, telemetry_table
 from hypertwin.report import diagnosis
 
 HOSTILE = ("<script>alert(1)</script>", "=cmd|' /C calc'!A0", '"><img src=x onerror=alert(1)>', "naïve 机器", "a/b%2F")
@@ -35,7 +35,7 @@ def table(tmp_path: Path) -> Path:
                 (time, vm, "ready_sum_pct", 14.0 * (number + 1)),
             ]
     path = tmp_path / "table.parquet"
-    telemetry.write([telemetry.frame(rows)], path)
+    telemetry_table.write([telemetry_table.frame(rows)], path)
     return path
 
 

@@ -10,7 +10,7 @@ from tests.conftest import Cli
 from tests.python.ingest.vmware.rvtools_files import export, write_csv, write_xlsx
 
 from hypertwin import scenario
-from hypertwin.ingest import telemetry
+from hypertwin.ingest import telemetry, telemetry_table
 
 SAMPLE = Path(__file__).parents[1] / "data" / "rvtools" / "rvtools_example1.xlsx"
 
@@ -99,7 +99,7 @@ def test_telemetry_gives_the_demand(cli: Cli, tmp_path: Path) -> None:
     rows = [(None, telemetry.entity("vm", "srv-0035 (app)"), "used_mhz", value) for value in (900.0, 1_100.0)]
     tabs = export(2, 60, 10)
     tabs["vInfo"][35]["VM"] = tabs["vCPU"][35]["VM"] = "srv-0035 (app)"
-    telemetry.write([telemetry.frame(rows)], table)
+    telemetry_table.write([telemetry_table.frame(rows)], table)
     folder = write_csv(tabs, tmp_path / "csv")
     done = cli("import", str(folder), "-o", str(tmp_path / "cluster.yaml"), "--telemetry", str(table))
     assert done.returncode == 0, done.stderr

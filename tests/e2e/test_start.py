@@ -32,7 +32,7 @@ def test_the_version_loads_no_command_and_no_rich():
 def test_a_command_loads_no_other():
     modules = loaded(RUN, *VNUMA.split())
     assert modules & set(main.COMMANDS.values()) == {"hypertwin.cli.vnuma"}
-    assert not modules & {"numpy", "polars", "hypertwin.report.registry", "hypertwin.calibration"}
+    assert not modules & {"numpy", "polars", "hypertwin.calibration"}
 
 
 def test_the_package_loads_what_is_used():

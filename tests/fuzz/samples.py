@@ -26,7 +26,7 @@ from tests.python.ingest.vmware import (
     test_vsphere_answers,
 )
 
-from hypertwin.ingest import prometheus_queries, telemetry
+from hypertwin.ingest import prometheus_queries, telemetry_table
 from hypertwin.ingest.vmware import vsphere
 
 PART = b"\n\f\n"
@@ -95,7 +95,7 @@ def _sick() -> list[bytes]:
             (test_diagnose.START + timedelta(seconds=20 * place), entity, metric, float(each))
             for place, each in enumerate(values)
         ]
-    return [_written(lambda path: telemetry.write([telemetry.frame(rows)], path))]
+    return [_written(lambda path: telemetry_table.write([telemetry_table.frame(rows)], path))]
 
 
 def _esxtop() -> list[str | bytes]:
@@ -221,7 +221,7 @@ def _vcenter() -> list[bytes]:
 
 SAMPLES: Mapping[str, Callable[[], list[Any]]] = {
     "hypertwin's Parquet table": lambda: [
-        _written(lambda path: telemetry.write([telemetry.frame(test_telemetry_table.rows())], path))
+        _written(lambda path: telemetry_table.write([telemetry_table.frame(test_telemetry_table.rows())], path))
     ],
     "diagnosis of a table": _sick,
     "Bitbrains trace (GWA-T-12)": lambda: ["\n".join(test_bitbrains.SAMPLE.read_text().splitlines()[:5])],

@@ -33,7 +33,16 @@ from hypertwin.calibration import file as calibration_file
 from hypertwin.calibration import measurements
 from hypertwin.cli import output
 from hypertwin.errors import HypertwinError, UnreachableError
-from hypertwin.ingest import demand, formats, outside, parquet_table, prometheus, telemetry, to_scenario
+from hypertwin.ingest import (
+    demand,
+    formats,
+    outside,
+    parquet_table,
+    prometheus,
+    telemetry,
+    telemetry_table,
+    to_scenario,
+)
 from hypertwin.ingest.benchmarks import fio
 from hypertwin.ingest.inventory import Host, Inventory, Vm
 from hypertwin.ingest.kvm import libvirt_uri, libvirt_xml, lscpu, proxmox
@@ -129,7 +138,7 @@ def _telemetry() -> Iterator[Target]:
 def _is_table(frames: Iterable[pl.DataFrame]) -> None:
     """Every part has the table's columns, known metrics, finite values, and entities that the table's reader takes."""
     for part in frames:
-        assert part.schema == pl.Schema(telemetry.SCHEMA), part.schema
+        assert part.schema == pl.Schema(telemetry_table.SCHEMA), part.schema
         assert part["value"].is_finite().all(), "a value that is not finite"
         times = part["time"].drop_nulls().dt.epoch("us")
         assert times.is_between(0, telemetry.LAST_TIME_US).all(), "a time that the table does not take"

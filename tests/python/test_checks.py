@@ -115,6 +115,23 @@ def test_a_room_is_built_from_the_ground_up():
     ]
 
 
+def test_packages_of_extras_are_not_imported_by_the_base_install(tmp_path):
+    files = {
+        "cli/one.py": "from p.ingest import read\ndef late():\n    import polars",
+        "ingest/read.py": "from typing import *\nif TYPE_CHECKING:\n    import numpy\nelse:\n    import httpx",
+        "ingest/table.py": "import polars",
+        "plan/two.py": "import scipy.stats",
+    }
+    for name, source in files.items():
+        path = tmp_path / "p" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source)
+    assert sorted(check_architecture.heavy_imports(tmp_path / "p")) == [
+        "ingest/read.py imports httpx as it is loaded, for the base install",
+        "plan/two.py imports scipy as it is loaded, for the base install",
+    ]
+
+
 def test_long_functions_are_found(tmp_path):
     lines = "    x = 1\n"
     (tmp_path / "a.py").write_text(f"def ok():\n{99 * lines}\ndef long():\n{100 * lines}")

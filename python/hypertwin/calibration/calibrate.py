@@ -22,6 +22,7 @@ from hypertwin.calibration.measurements import Cell, Row
 from hypertwin.calibration.parameters import Parameter
 from hypertwin.documents import calibration as documents
 from hypertwin.errors import Mistake, ScenarioError, fail
+from hypertwin.extras import needs
 from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Scenario, load
 
@@ -321,6 +322,7 @@ def calibrate(
     Raises ScenarioError for mistakes in the scenario, the file or the arguments, and RunError when a run fails that the
     search needs.
     """
+    needs("calibrate", "a calibration")
     import numpy as np
 
     from hypertwin.calibration import least_squares

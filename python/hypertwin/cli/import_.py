@@ -12,6 +12,7 @@ from hypertwin import scenario, writing
 from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
 from hypertwin.errors import printable
+from hypertwin.extras import needs
 from hypertwin.ingest import address
 
 
@@ -34,13 +35,17 @@ def command(
     ] = None,
 ) -> None:
     """Make a scenario of an RVTools export, a vCenter, a libvirt host and the like, and say what had to be assumed."""
-    from hypertwin.ingest import demand, formats, sources, to_scenario  # as long to import as all else together
+    if telemetry:
+        needs("telemetry", "--telemetry")
+    from hypertwin.ingest import sources, to_scenario  # as long to import as all else together
 
     target = None if out == "-" else Path(out)
     writing.check_writable(target)
     with output.working(f"reading {address.shown(source[0])}"):
         inventory = sources.read(source)
     if telemetry:
+        from hypertwin.ingest import demand, formats
+
         with output.working(f"reading {address.shown(telemetry[0])}"):
             readings = (formats.read(each) for each in telemetry)
             measured = demand.measured_demand(readings, inventory.hosts, inventory.vms)

@@ -11,6 +11,7 @@ import typer
 from hypertwin import scenario
 from hypertwin.cli.commands import Input
 from hypertwin.errors import ScenarioError
+from hypertwin.extras import needs
 
 
 def scenario_files(path: str | Path | None, arguments: Mapping[str, Any]) -> Iterator[str | Path]:
@@ -37,9 +38,12 @@ def inventory_files(named: list[str], _arguments: Mapping[str, Any]) -> Iterator
 
 def telemetry_files(named: list[str] | None, _arguments: Mapping[str, Any]) -> Iterator[Path]:
     """The files of sources of telemetry."""
+    if not named:
+        return
+    needs("telemetry", "telemetry")
     from hypertwin.ingest import formats  # as long to import as all else together
 
-    for source in named or ():
+    for source in named:
         yield from formats.files(source)
 
 

@@ -13,6 +13,7 @@ from hypertwin import run, scenario, vnuma, writing
 from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output
 from hypertwin.errors import short
+from hypertwin.extras import needs
 from hypertwin.ingest.vmware import esxtop_export
 from hypertwin.report import files, registry, simulation
 
@@ -117,6 +118,8 @@ def _check(form: Format, out: Path | None, report: Path | None) -> None:
         raise output.UsageError("--format parquet is binary: say where to write it with --out FILE")
     if form is Format.esxtop and out is None:
         raise output.UsageError("--format esxtop is one file for each host: say where to write them with --out FOLDER")
+    if form is Format.parquet:
+        needs("telemetry", "--format parquet")
     writing.check_writable(None if form is Format.esxtop else out, page=report)
 
 

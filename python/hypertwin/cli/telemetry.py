@@ -17,6 +17,7 @@ from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
 from hypertwin.documents.telemetry import Read, Telemetry
 from hypertwin.errors import printable
+from hypertwin.extras import needs
 from hypertwin.report import registry
 from hypertwin.report import telemetry as shown
 
@@ -47,8 +48,9 @@ def command(
     ] = None,
 ) -> None:
     """Bring measurements into one table of time, entity, metric, value and unit; or show what they hold."""
+    needs("telemetry", "telemetry")
     from hypertwin.ingest import formats, parquet_table
-    from hypertwin.ingest import telemetry as table
+    from hypertwin.ingest import telemetry_table as table
     from hypertwin.ingest.overview import overview
 
     if form is not None and (form in (Format.parquet, Format.csv)) != (out is not None):

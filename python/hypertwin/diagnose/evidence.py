@@ -14,16 +14,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from hypertwin.documents import diagnosis as findings
 from hypertwin.documents import telemetry as sources
-from hypertwin.ingest import formats, outside, telemetry
+from hypertwin.extras import needs
+from hypertwin.ingest import outside
 from hypertwin.ingest.outside import Gap
 from hypertwin.run import LabelledProgress
 
 if TYPE_CHECKING:
     import duckdb
+    import polars as pl
 
 MEMORY_LIMIT = "400MB"
 THREADS = 2
@@ -149,6 +149,7 @@ class Evidence:
         if not sources:
             yield Evidence({}, None, ())
             return
+        needs("telemetry", "telemetry")
         with tempfile.TemporaryDirectory(prefix="hypertwin-", dir=folder) as temporary:
             path = Path(temporary) / "telemetry.parquet"
             reads = _write(sources, path, progress)
@@ -192,6 +193,8 @@ class Evidence:
         spans = [
             (*pair, self._stats[pair].first_us, self._stats[pair].last_us, self._stats[pair].count) for pair in pairs
         ]
+        import polars as pl
+
         with _connection() as connection:
             table = pl.DataFrame(
                 spans,
@@ -212,6 +215,8 @@ class Evidence:
         """When samples were beyond a limit, for each (entity, metric, limit, whether below it)."""
         if not wanted or self._path is None:
             return {}
+        import polars as pl
+
         with _connection() as connection:
             table = pl.DataFrame(
                 list(wanted),
@@ -237,6 +242,8 @@ class Series:
 
 
 def _write(sources: Sequence[str], path: Path, progress: LabelledProgress | None) -> list[Read]:
+    from hypertwin.ingest import formats, telemetry_table
+
     readings = [formats.read(source) for source in sources]
     extents = [_Extent() for _ in readings]
     for reading, extent in zip(readings, extents, strict=True):
@@ -246,7 +253,7 @@ def _write(sources: Sequence[str], path: Path, progress: LabelledProgress | None
         if progress:
             progress(f"reading {source}: {rows / 1e6:,.1f} million values", 0, 0)
 
-    rows = telemetry.gather(readings, path, told)
+    rows = telemetry_table.gather(readings, path, told)
     return [
         Read(
             source=reading.source,
@@ -271,6 +278,8 @@ class _Extent:
         self.last_us: int | None = None
 
     def watch(self, frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        import polars as pl
+
         for part in frames:
             entities = part["entity"].unique().cast(pl.String).to_list()
             self.hosts.update("/".join(entity.split("/")[:2]) for entity in entities if entity.startswith("host/"))

@@ -5,7 +5,7 @@
 | `inventory.py` | what every inventory source gives: hosts, VMs, datastores, rules |
 | `sources.py` | which reader reads which inventory |
 | `to_scenario/` | from an inventory to a scenario |
-| `telemetry.py` | the one table that all measurements become |
+| `telemetry.py`, `telemetry_table.py` | the one table that all measurements become; as frames and files |
 | `formats.py` | which reader reads which telemetry |
 | `appliances.py` | storage appliances by their names |
 | `demand.py` | the measured demand of VMs |

@@ -83,7 +83,7 @@ ORDER BY ready / coalesce(of_vcpus, 1) DESC, entity LIMIT {MOST_READY}
 
 
 def overview(path: Path) -> Overview:
-    """The figures of a table that `telemetry.write` wrote."""
+    """The figures of a table that `telemetry_table.write` wrote."""
     order = {metric: place for place, metric in enumerate(telemetry.METRICS)}
     with parquet_table.connect(path) as connection:
         totals = connection.execute(_TOTALS).fetchone()

@@ -15,7 +15,8 @@ import polars as pl
 import pyarrow as pa
 
 from hypertwin.ingest import outside, telemetry
-from hypertwin.ingest.telemetry import METRICS, SCHEMA, Reading
+from hypertwin.ingest.telemetry import METRICS, Reading
+from hypertwin.ingest.telemetry_table import SCHEMA
 
 MAGIC = b"PAR1"
 MOST_MEMORY = "512MB"

@@ -27,7 +27,8 @@ from hypertwin.ingest import address, outside, telemetry
 from hypertwin.ingest.address import Address
 from hypertwin.ingest.outside import Gap
 from hypertwin.ingest.prometheus_queries import EXPORTERS, LIBVIRT, NODE, Exporter, Query
-from hypertwin.ingest.telemetry import METRICS, SCHEMA, Reading
+from hypertwin.ingest.telemetry import METRICS, Reading
+from hypertwin.ingest.telemetry_table import SCHEMA
 
 SCHEMES = {"prometheus": "http", "prometheuss": "https"}
 TOKEN_VARIABLE = "HYPERTWIN_TOKEN"

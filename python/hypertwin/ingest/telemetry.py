@@ -1,7 +1,7 @@
 """The one table that all measurements become: time, entity, metric, value, unit.
 
 Readers of formats yield polars frames with these columns, part by part, so that no file has to fit into
-memory; `write` puts them into one Parquet file. A reader maps what it knows to `METRICS` and leaves out the rest.
+memory (`telemetry_table`). A reader maps what it knows to `METRICS` and leaves out the rest.
 
 An entity is a path of kinds and names, from the outside in: `host/esx1`, `host/esx1/vm/db/vcpu/0`, `vm/db/disk/scsi0:0`
 where the source does not say the host, `guest/db` for what was measured inside a guest, `benchmark/oltp` for a load
@@ -10,27 +10,16 @@ generator. A `/` or `%` in a name is percent-encoded.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
-
-import polars as pl
 
 from hypertwin.ingest.outside import Gap
 
-SCHEMA = MappingProxyType(
-    {
-        "time": pl.Datetime("us", "UTC"),
-        "entity": pl.Categorical(),
-        "metric": pl.Categorical(),
-        "value": pl.Float64(),
-        "unit": pl.Categorical(),
-    }
-)
-"""Columns of the table. `time` is the end of the value's interval; null where the source has no clock."""
+if TYPE_CHECKING:
+    import polars as pl
 
 LAST_TIME_US = 7_258_118_400_000_000
 """The end of 2199, in microseconds since 1970: measurements lie between 1970 and then."""
@@ -173,73 +162,3 @@ def names(path: str) -> dict[str, str]:
     """The names in an entity's path, by kind: `host/esx1/vm/db` gives `{"host": "esx1", "vm": "db"}`."""
     parts = path.split("/")
     return {kind: unquote(name) for kind, name in zip(parts[::2], parts[1::2], strict=False)}
-
-
-def frame(rows: Iterable[tuple[object, str, str, float]]) -> pl.DataFrame:
-    """A frame of the table from (time, entity, metric, value); the unit is the metric's. Times are aware or None."""
-    times, entities, metrics, values = [], [], [], []
-    for time, path, metric, value in rows:
-        times.append(time)
-        entities.append(path)
-        metrics.append(metric)
-        values.append(value)
-    return pl.DataFrame(
-        {
-            "time": times,
-            "entity": entities,
-            "metric": metrics,
-            "value": values,
-            "unit": [METRICS[metric].unit for metric in metrics],
-        },
-        schema=dict(SCHEMA),
-    )
-
-
-def write(frames: Iterable[pl.DataFrame], path: Path) -> int:
-    """Write frames one after another into a Parquet file, with one in memory at a time; return the number of rows."""
-    from pyarrow import parquet
-
-    rows = 0
-    writer = None
-    try:
-        for part in itertools.chain([pl.DataFrame(schema=dict(SCHEMA))], frames):
-            table = part.select(*SCHEMA).to_arrow()
-            if writer is None:
-                writer = parquet.ParquetWriter(path, table.schema, compression="zstd", compression_level=1)
-            writer.write_table(table.cast(writer.schema))
-            rows += part.height
-    finally:
-        if writer is not None:
-            writer.close()
-    return rows
-
-
-def gather(readings: Sequence[Reading], path: Path, progress: Callable[[str, int], None] | None = None) -> list[int]:
-    """Write readings one after another into one Parquet file; return the rows of each.
-
-    `progress` is called with the source and its rows so far.
-    """
-    rows: list[int] = []
-
-    def frames() -> Iterator[pl.DataFrame]:
-        for reading in readings:
-            rows.append(0)
-            for part in reading.frames:
-                rows[-1] += part.height
-                if progress is not None:
-                    progress(reading.source, rows[-1])
-                yield part
-
-    write(frames(), path)
-    return rows
-
-
-def write_csv(frames: Iterable[pl.DataFrame], path: Path) -> None:
-    """Write frames one after another into a CSV file with a header line; times are UTC.
-
-    A spreadsheet cannot take a cell for a formula: an entity begins with its kind, and all else is hypertwin's own.
-    """
-    with path.open("wb") as file:
-        pl.DataFrame(schema=dict(SCHEMA)).write_csv(file)
-        for part in frames:
-            part.select(*SCHEMA).write_csv(file, include_header=False)

@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 import polars as pl
 
-from hypertwin.ingest import outside, telemetry
+from hypertwin.ingest import outside, telemetry, telemetry_table
 from hypertwin.ingest.outside import Gap
 
 PART_ROWS = 50_000
@@ -89,7 +89,7 @@ class Rows:
     def take(self) -> pl.DataFrame:
         """The rows since the last part, as one."""
         rows, self._rows = self._rows, []
-        return telemetry.frame(rows)
+        return telemetry_table.frame(rows)
 
     def frames(
         self,

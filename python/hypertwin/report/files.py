@@ -11,6 +11,7 @@ from hypertwin import frame
 from hypertwin.documents.simulation import Simulation
 
 _FORMULA = re.compile(r"(?![-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?\Z)[=+\-@\t\r]")
+_QUOTED = re.compile(r'[,"\r\n]')
 
 
 def to_json(value: Any) -> str:
@@ -20,10 +21,19 @@ def to_json(value: Any) -> str:
 
 def to_csv(result: Simulation) -> str:
     """The flat rows of `hypertwin.frame` with a header line, in which no text is a formula to a spreadsheet."""
-    import polars
+    columns = frame.columns(result)
+    lines = [columns, *zip(*columns.values(), strict=True)]
+    return "".join(f"{','.join(map(_cell, line))}\n" for line in lines)
 
-    table = frame.to_frame(result).rename(inert)
-    return table.with_columns(polars.selectors.string().map_elements(inert, polars.String)).write_csv()
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = inert(value) if isinstance(value, str) else str(value)
+    # the csv module leaves a carriage return bare, which readers take for the end of a line
+    return '"{}"'.format(text.replace('"', '""')) if _QUOTED.search(text) else text
 
 
 def inert(text: str) -> str:

@@ -20,7 +20,7 @@ from hypertwin.diagnose import ALSO_READ, Diagnosis, diagnose
 from hypertwin.diagnose.evidence import Evidence
 from hypertwin.diagnose.rule import OWN, Band, Finding
 from hypertwin.diagnose.rules import RULES
-from hypertwin.ingest import telemetry
+from hypertwin.ingest import telemetry, telemetry_table
 from hypertwin.report import diagnosis
 
 START = datetime.datetime(2026, 1, 1, 9, tzinfo=datetime.UTC)
@@ -79,7 +79,7 @@ def look(tmp_path: Path) -> Look:
                 if at is not None:
                     rows.append((time, entity, metric, float(at)))
         path = tmp_path / "table.parquet"
-        telemetry.write([telemetry.frame(rows)], path)
+        telemetry_table.write([telemetry_table.frame(rows)], path)
         return diagnose([path], **options)
 
     return run
@@ -386,7 +386,7 @@ def test_figures_of_a_series_are_in_order(values: list[float]) -> None:
     ]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "t.parquet")
-        telemetry.write([telemetry.frame(rows)], path)
+        telemetry_table.write([telemetry_table.frame(rows)], path)
         with Evidence.of([str(path)], ["ready_sum_pct"]) as evidence:
             stat = evidence.stat(DB, "ready_sum_pct")
             series = evidence.series([(DB, "ready_sum_pct")])[DB, "ready_sum_pct"]
@@ -638,7 +638,7 @@ def tables(folder: Path, sources: Mapping[str, tuple[Table, int, int]]) -> list[
             if isinstance(value, int | float)
         ]
         paths.append(folder / name)
-        telemetry.write([telemetry.frame(rows)], paths[-1])
+        telemetry_table.write([telemetry_table.frame(rows)], paths[-1])
     return paths
 
 

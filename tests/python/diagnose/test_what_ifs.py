@@ -12,7 +12,7 @@ import pytest
 from hypertwin import scenario
 from hypertwin.diagnose import Diagnosis, diagnose, what_if
 from hypertwin.diagnose.remedies import Change, Remedy
-from hypertwin.ingest import telemetry
+from hypertwin.ingest import telemetry_table
 
 START = datetime.datetime(2026, 1, 1, 9, tzinfo=datetime.UTC)
 HOST, OTHER, DB, LUN = "host/esx1", "host/esx2", "host/esx1/vm/db", "host/esx1/device/naa.1"
@@ -40,7 +40,7 @@ def look(tmp_path: Path, table: Mapping[tuple[str, str], float], change: Mapping
         for place in range(10)
         for (entity, metric), value in table.items()
     ]
-    telemetry.write([telemetry.frame(rows)], tmp_path / "table.parquet")
+    telemetry_table.write([telemetry_table.frame(rows)], tmp_path / "table.parquet")
     return diagnose([tmp_path / "table.parquet"], cluster=scenario.loads(CLUSTER, change))
 
 

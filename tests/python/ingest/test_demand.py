@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 import pytest
 
-from hypertwin.ingest import telemetry
+from hypertwin.ingest import telemetry, telemetry_table
 from hypertwin.ingest.demand import measured_demand
 from hypertwin.ingest.inventory import Demand, Host, Vm
 
@@ -28,7 +28,7 @@ def reading(*series: tuple[str, str, list[float]], parts: int = 1) -> telemetry.
 
     def frames() -> Iterator[pl.DataFrame]:
         for part in range(parts):
-            yield telemetry.frame(rows[part::parts])
+            yield telemetry_table.frame(rows[part::parts])
 
     return telemetry.Reading("test", "test", frames())
 

@@ -17,7 +17,7 @@ import pytest
 from pyarrow import parquet
 
 from hypertwin.errors import SourceError
-from hypertwin.ingest import formats, outside, parquet_table, telemetry
+from hypertwin.ingest import formats, outside, parquet_table, telemetry, telemetry_table
 from hypertwin.ingest.overview import Line, Ready, overview
 from hypertwin.report.ready import ready
 
@@ -37,7 +37,7 @@ def rows(vcpus: float = 4.0) -> Iterator[tuple[object, str, str, float]]:
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
     path = tmp_path / "a*[b]?'ä host=x.parquet"
-    telemetry.write([telemetry.frame(rows())], path)
+    telemetry_table.write([telemetry_table.frame(rows())], path)
     return path
 
 
@@ -64,14 +64,14 @@ def test_ready_is_said_summed_and_per_vcpu_with_its_interval(
 
 def test_a_table_is_read_back_as_it_was_written(table: Path) -> None:
     reading = formats.read(str(table))
-    assert pl.concat(reading.frames).equals(telemetry.frame(rows()))
+    assert pl.concat(reading.frames).equals(telemetry_table.frame(rows()))
     assert (reading.kind, reading.gaps, reading.notes) == ("table", [], [])
 
 
 def test_times_may_be_missing(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
-    frame = telemetry.frame([(None, "guest/db", "run_queue", 3.0)])
-    telemetry.write([frame], path)
+    frame = telemetry_table.frame([(None, "guest/db", "run_queue", 3.0)])
+    telemetry_table.write([frame], path)
     assert pl.concat(parquet_table.read(path).frames).equals(frame)
     assert overview(path).first is None
 
@@ -92,7 +92,7 @@ def test_vcpus_and_interval_of_ready_come_from_where_they_are(tmp_path: Path) ->
         (vm, "ready_sum_pct", 20.0),
         *((f"{vm}/vcpu/{number}", "ready_sum_pct", 10.0) for number in range(2)),
     ]
-    telemetry.write([telemetry.frame((START, *sample) for sample in samples)], tmp_path / "t.parquet")
+    telemetry_table.write([telemetry_table.frame((START, *sample) for sample in samples)], tmp_path / "t.parquet")
     assert overview(tmp_path / "t.parquet").ready == (Ready(vm, 20.0, 2, 300.0),)
 
 

@@ -1,5 +1,6 @@
 /** `hypertwin durability`: which scheme of redundancy is durable enough, and what it costs. */
 
+import { figures, words } from "./columns";
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
 import type { Column, LineChart, Marks, Row as Cells, ScatterChart, View } from "./view";
@@ -140,27 +141,19 @@ function lossChart(found: Durability, curves: Record<string, LossAt[]>): LineCha
 }
 
 function columns(found: Durability): Column[] {
-  const column = (key: string, name: string, unit = "", text = "", secondary = false): Column => ({
-    key,
-    name,
-    kind: "number",
-    ...(unit ? { unit } : {}),
-    ...(text ? { text } : {}),
-    ...(secondary ? { secondary } : {}),
-  });
   return [
-    { key: "scheme", name: "scheme", kind: "words" },
-    found.usable_bytes === null ? column("raw", "raw per 100 GB", "GB") : column("raw", "raw"),
-    column("survives", "survives", "", "Lost parts of a group that data outlive."),
-    column("overwrite", "small overwrite", "", "Disk reads + writes, of an erasure code by parity delta."),
-    column("degraded", "degraded read", "", "Disk reads while a part is missing.", true),
-    column("backblaze", "loss/year, Backblaze", "", "Of one group: more failures within a repair than the scheme survives."),
-    column("backblaze_nines", "nines, Backblaze"),
-    column("markov", "loss/year, Markov", "", "Of one group: failures and repairs as a birth-death chain."),
-    column("markov_nines", "nines, Markov"),
-    column("mttdl", "MTTDL", "years", "Mean time to data loss of one group; far beyond the age of any disk it is a rate.", true),
-    ...(found.groups > 1 ? [column("pool_backblaze", "any group, Backblaze"), column("pool_markov", "any group, Markov")] : []),
-    ...(found.usable_bytes === null ? [] : [column("lost", "bytes lost/year, Markov", "", "", true)]),
+    words("scheme", "scheme"),
+    found.usable_bytes === null ? figures("raw", "raw per 100 GB", "GB") : figures("raw", "raw"),
+    figures("survives", "survives", "", { text: "Lost parts of a group that data outlive." }),
+    figures("overwrite", "small overwrite", "", { text: "Disk reads + writes, of an erasure code by parity delta." }),
+    figures("degraded", "degraded read", "", { text: "Disk reads while a part is missing.", secondary: true }),
+    figures("backblaze", "loss/year, Backblaze", "", { text: "Of one group: more failures within a repair than the scheme survives." }),
+    figures("backblaze_nines", "nines, Backblaze"),
+    figures("markov", "loss/year, Markov", "", { text: "Of one group: failures and repairs as a birth-death chain." }),
+    figures("markov_nines", "nines, Markov"),
+    figures("mttdl", "MTTDL", "years", { text: "Mean time to data loss of one group; far beyond the age of any disk it is a rate.", secondary: true }),
+    ...(found.groups > 1 ? [figures("pool_backblaze", "any group, Backblaze"), figures("pool_markov", "any group, Markov")] : []),
+    ...(found.usable_bytes === null ? [] : [figures("lost", "bytes lost/year, Markov", "", { secondary: true })]),
   ];
 }
 

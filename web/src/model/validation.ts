@@ -1,5 +1,6 @@
 /** `hypertwin validate`: published figures beside the twin's; what is missed comes first, with the reason. */
 
+import { badges, figures, words } from "./columns";
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
 import type { Badge, Block, Chart, Column, Marks, RangeChart, Row as Cells, Section, Table, Tone, View } from "./view";
@@ -198,17 +199,17 @@ function interval(rows: readonly Row[], prefix: string): RangeChart {
 }
 
 const COLUMNS: Column[] = [
-  { key: "verdict", name: "verdict", kind: "badge" },
-  { key: "study", name: "study", kind: "words" },
-  { key: "case", name: "case", kind: "words" },
-  { key: "metric", name: "figure", kind: "words" },
-  { key: "published", name: "published", kind: "number" },
-  { key: "twin", name: "twin", kind: "number" },
-  { key: "error", name: "error", unit: "%", kind: "number" },
-  { key: "tolerance", name: "tolerance", kind: "words" },
-  { key: "kind", name: "kind", kind: "words", secondary: true, text: "Calibrated: the figure set a parameter." },
-  { key: "reason", name: "reason", kind: "words", text: "Why it is missed, or not judged." },
-  { key: "note", name: "note", kind: "words", secondary: true },
+  badges("verdict", "verdict"),
+  words("study", "study"),
+  words("case", "case"),
+  words("metric", "figure"),
+  figures("published", "published"),
+  figures("twin", "twin"),
+  figures("error", "error", "%"),
+  words("tolerance", "tolerance"),
+  words("kind", "kind", { text: "Calibrated: the figure set a parameter.", secondary: true }),
+  words("reason", "reason", { text: "Why it is missed, or not judged." }),
+  words("note", "note", { secondary: true }),
 ];
 
 function cells(row: Row): Cells {

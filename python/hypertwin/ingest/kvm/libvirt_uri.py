@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode
 
-import polars as pl
-
-from hypertwin.errors import HypertwinError, MissingLibraryError, UnreachableError, fail, short
-from hypertwin.ingest import address, outside, telemetry
+from hypertwin.errors import HypertwinError, UnreachableError, fail, short
+from hypertwin.extras import needs
+from hypertwin.ingest import address, outside
 from hypertwin.ingest.address import Address
 from hypertwin.ingest.inventory import Assumption, Datastore, Demand, Host, Inventory, VirtualDisk, Vm, grouped
 from hypertwin.ingest.kvm import libvirt_stats, libvirt_xml, linux_host
@@ -26,6 +25,9 @@ from hypertwin.ingest.kvm.libvirt_stats import Sample, Size
 from hypertwin.ingest.kvm.libvirt_xml import DomainTold, HostTold, NodeInfo
 from hypertwin.ingest.outside import Gap, refuse
 from hypertwin.ingest.telemetry import Reading
+
+if TYPE_CHECKING:
+    import polars as pl
 
 TRANSPORTS = ("", "+ssh", "+tls", "+tcp", "+unix", "+libssh", "+libssh2")
 SCHEMES = (*(f"qemu{transport}" for transport in TRANSPORTS), "test")
@@ -92,7 +94,7 @@ class Site:
 def read(sources: Sequence[str]) -> Inventory:
     """The hosts behind these URIs, with their domains and the demand of these in a few seconds.
 
-    Raises SourceError, UnreachableError, MissingLibraryError.
+    Raises SourceError, UnreachableError, MissingExtraError.
     """
     if len(sources) > MOST_HOSTS:
         refuse(
@@ -138,6 +140,8 @@ def read_telemetry(source: str) -> Reading:
 
 
 def _frames(site: Site, aim: Target, reading: Reading, stack: ExitStack) -> Iterator[pl.DataFrame]:
+    from hypertwin.ingest import telemetry_table  # an inventory needs no table
+
     lacking: set[Gap] | None = None
     with stack:
         start = time.monotonic()
@@ -147,7 +151,7 @@ def _frames(site: Site, aim: Target, reading: Reading, stack: ExitStack) -> Iter
             after = _sample(site.connection)
             found = set(libvirt_stats.gaps([after]))
             lacking = found if lacking is None else lacking & found
-            yield telemetry.frame(libvirt_stats.rows(before, after, site.size))
+            yield telemetry_table.frame(libvirt_stats.rows(before, after, site.size))
             before = after
         if not before.domains:
             reading.notes.append("no domain is running")
@@ -182,13 +186,9 @@ def _refuse_uri(value: str, allowed: str, hint: str) -> NoReturn:
 
 
 def _library() -> Any:
-    try:
-        import libvirt
-    except ImportError as error:
-        raise MissingLibraryError(
-            "libvirt-python is not installed\n"
-            "  hint: apt install libvirt-dev pkg-config gcc python3-dev; pip install 'hypertwin[libvirt]'"
-        ) from error
+    needs("libvirt", "a libvirt URI")
+    import libvirt
+
     libvirt.registerErrorHandler(lambda _context, _error: None, None)  # else it prints on stderr
     return libvirt
 

@@ -23,6 +23,7 @@ from pyarrow import csv as arrow_csv
 from hypertwin.ingest import outside, telemetry
 from hypertwin.ingest.outside import Gap
 from hypertwin.ingest.telemetry import Reading
+from hypertwin.ingest.telemetry_table import SCHEMA
 from hypertwin.ingest.vmware import esxtop_counters, esxtop_header
 from hypertwin.ingest.vmware.esxtop_header import Plan
 
@@ -303,7 +304,7 @@ class _Assembler:
                 for name, (texts, codes) in self._columns.items()
             },
         }
-        return pl.DataFrame(pa.table(arrays)).select(pl.col(name).cast(kind) for name, kind in telemetry.SCHEMA.items())
+        return pl.DataFrame(pa.table(arrays)).select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
 
 
 def _dictionary(texts: list[str]) -> tuple[list[str], npt.NDArray[np.uint32]]:

@@ -21,7 +21,7 @@ from types import MappingProxyType
 
 import polars as pl
 
-from hypertwin.ingest import outside, telemetry
+from hypertwin.ingest import outside, telemetry, telemetry_table
 from hypertwin.ingest.outside import Gap
 from hypertwin.ingest.telemetry import Reading
 from hypertwin.ingest.vmware import vsphere_counters
@@ -105,7 +105,7 @@ class _File:
         self._learn_dates()
         rows = (made for row in self._rows() for made in self._measured(row))
         while part := list(itertools.islice(rows, ROWS_PER_FRAME)):
-            yield telemetry.frame(part).unique(maintain_order=True).sort("time", maintain_order=True)
+            yield telemetry_table.frame(part).unique(maintain_order=True).sort("time", maintain_order=True)
         self._tell()
 
     def _tell(self) -> None:

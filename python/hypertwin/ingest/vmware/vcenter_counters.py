@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 
 from hypertwin.errors import UnreachableError
-from hypertwin.ingest import outside, telemetry
+from hypertwin.ingest import outside, telemetry, telemetry_table
 from hypertwin.ingest.outside import Gap
 from hypertwin.ingest.telemetry import Reading
 from hypertwin.ingest.vmware import vcenter, vsphere, vsphere_counters
@@ -404,6 +404,6 @@ def _table(rows: Sequence[tuple[str, str, Values, _Times]]) -> pl.DataFrame:
     return (
         table.filter(pl.col("value").is_not_nan())
         .with_columns(pl.col("time").dt.replace_time_zone("UTC"))
-        .select(pl.col(column).cast(kind) for column, kind in telemetry.SCHEMA.items())
+        .select(pl.col(column).cast(kind) for column, kind in telemetry_table.SCHEMA.items())
         .sort("time", maintain_order=True)
     )

@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 from urllib.parse import parse_qsl, unquote
 
 from hypertwin.errors import HypertwinError, UnreachableError, short
+from hypertwin.extras import needs
 from hypertwin.ingest import address as addresses
 from hypertwin.ingest import outside
 from hypertwin.ingest.address import Address
@@ -222,6 +223,7 @@ def _interval(text: str) -> int:
 def connected(text: str) -> Iterator[Session]:
     """A session at the address, logged out at the end in any case."""
     address, options = read_address(text)
+    needs("vmware", f"{address.scheme}://")
     from pyVmomi import vim
 
     shown = str(address)

@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.conftest import needs_module, refused
 
-from hypertwin.errors import MissingLibraryError, SourceError, UnreachableError
-from hypertwin.ingest import formats, sources, telemetry
+from hypertwin.errors import MissingExtraError, SourceError, UnreachableError
+from hypertwin.ingest import formats, sources, telemetry, telemetry_table
 from hypertwin.ingest.kvm import libvirt_stats, libvirt_uri, libvirt_xml
 from hypertwin.ingest.kvm.libvirt_stats import Sample, Size
 from hypertwin.ingest.kvm.libvirt_xml import NodeInfo
@@ -332,9 +332,9 @@ def test_a_uri_is_passed_on_without_what_is_hypertwins():
 
 def test_without_the_library_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "libvirt", None)
-    with pytest.raises(MissingLibraryError, match=r"apt install libvirt-dev .*hypertwin\[libvirt\]"):
+    with pytest.raises(MissingExtraError, match=r"apt install libvirt-dev .*hypertwin\[libvirt\]"):
         sources.read(["qemu:///system"])
-    with pytest.raises(MissingLibraryError):
+    with pytest.raises(MissingExtraError):
         formats.read("qemu:///system")
 
 
@@ -494,7 +494,7 @@ def test_what_does_not_answer(uri, capfd):
 def test_telemetry_of_the_test_driver(tmp_path):
     needs_module("libvirt")
     reading = formats.read("test:///default?seconds=0.6&interval=0.2")
-    assert telemetry.write(reading.frames, tmp_path / "t.parquet") > 0
+    assert telemetry_table.write(reading.frames, tmp_path / "t.parquet") > 0
     table = pl.read_parquet(tmp_path / "t.parquet")
     used = table.filter(pl.col("metric") == "cpu_cores")
     assert len(used) == 3
@@ -543,7 +543,7 @@ def test_rows_of_two_samples():
     }
     assert {key: rows.get(key) for key in expected} == pytest.approx(expected)
     assert ("host/h/vm/db/disk/vda", "write_latency_ms") not in rows, "there was no write"
-    telemetry.frame(libvirt_stats.rows(before, after, Size("h", 8, 16, 2500)))
+    telemetry_table.frame(libvirt_stats.rows(before, after, Size("h", 8, 16, 2500)))
 
 
 def test_demand_is_what_was_used_or_waited_for():
@@ -581,7 +581,7 @@ def test_any_statistics_give_rows(values):
     rows = libvirt_stats.rows(
         sample(1, db=stats(1, 1, 1)), sample(2, db=stats(2, 1, 1) | values), Size("h", 8, 16, 1.0)
     )
-    telemetry.frame(rows)
+    telemetry_table.frame(rows)
 
 
 def test_names_are_inert_in_rows():

@@ -19,7 +19,7 @@ from tests.conftest import refused
 from tests.python.ingest.vmware import esxtop_files as files
 
 from hypertwin.errors import SourceError
-from hypertwin.ingest import formats, outside, parquet_table, telemetry
+from hypertwin.ingest import formats, outside, parquet_table, telemetry, telemetry_table
 from hypertwin.ingest.telemetry import Reading
 from hypertwin.ingest.vmware import esxtop, esxtop_counters
 from hypertwin.ingest.vmware.esxtop_counters import MBIT_BYTES, MIB
@@ -31,7 +31,7 @@ def table_of(reading: Reading) -> pl.DataFrame:
     """All parts; with each, what must hold of every table."""
     parts = list(reading.frames)
     for part in parts:
-        assert dict(part.schema) == dict(telemetry.SCHEMA)
+        assert dict(part.schema) == dict(telemetry_table.SCHEMA)
     table = pl.concat(parts)
     assert table["value"].is_finite().all()
     assert table["value"].min() >= 0  # type: ignore[operator]
@@ -261,7 +261,7 @@ def test_long_names_that_are_told_apart_are_no_longer_than_names_may_be(read: An
     got = read(files.text(files.machine(name, 7) | files.machine(name, 8)))
     machines = {telemetry.names(entity)["vm"] for entity in got.entities if "/vm/" in entity}
     assert machines == {f"{name[: outside.MOST_NAME - 4]} ({group})" for group in (7, 8)}
-    telemetry.write([got.table], tmp_path / "table.parquet")
+    telemetry_table.write([got.table], tmp_path / "table.parquet")
     assert sum(frame.height for frame in parquet_table.read(tmp_path / "table.parquet").frames) == got.table.height
 
 
@@ -547,7 +547,7 @@ def test_wide_and_long_files(tmp_path: Path, columns: int, rows: int) -> None:
     table = table_of(formats.read(str(path)))
     assert table.filter(pl.col("metric").cast(pl.String) == "interval_s").height == written == rows
     assert table.height > columns * written / 8
-    count = telemetry.write(formats.read(str(path)).frames, tmp_path / "table.parquet")
+    count = telemetry_table.write(formats.read(str(path)).frames, tmp_path / "table.parquet")
     again = pl.read_parquet(tmp_path / "table.parquet")
     assert count == again.height == table.height
     assert again["value"].equals(table["value"])

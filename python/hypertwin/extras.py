@@ -1,0 +1,49 @@
+"""What `pip install 'hypertwin[EXTRA]'` adds to the base install, and the one error where it is missing.
+
+A module that only serves an extra imports its packages at the top, as usual. What leads there from the rest of the
+package calls `needs` first and imports it then, inside a function.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from importlib.util import find_spec
+from types import MappingProxyType
+
+from hypertwin.errors import MissingExtraError
+
+PACKAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "telemetry": ("polars", "numpy", "duckdb", "pyarrow", "httpx"),
+        "vmware": ("pyVmomi",),
+        "libvirt": ("libvirt",),
+        "calibrate": ("numpy", "scipy"),
+    }
+)
+"""Modules that each extra brings, as they are imported; pyproject.toml has the packages."""
+
+BEFORE: Mapping[str, str] = MappingProxyType({"libvirt": "apt install libvirt-dev pkg-config gcc python3-dev; "})
+"""What must come before pip: libvirt-python is built against the system's libvirt."""
+
+
+def needs(extra: str, purpose: str) -> None:
+    """Refuse what cannot be done without an extra, before anything is done. Raises MissingExtraError.
+
+    `purpose` is the subject of a sentence: `a data frame`, `--format parquet`.
+    """
+    missing = [name for name in PACKAGES[extra] if not _installed(name)]
+    if missing:
+        raise MissingExtraError(
+            f"{purpose} needs the extra {extra}, which is not installed ({', '.join(missing)}) [missing-extra]\n"
+            f"  hint: {BEFORE.get(extra, '')}pip install 'hypertwin[{extra}]'"
+        )
+
+
+def _installed(name: str) -> bool:
+    if name in sys.modules:
+        return sys.modules[name] is not None
+    try:
+        return find_spec(name) is not None
+    except ImportError:  # an import hook refuses it
+        return False
