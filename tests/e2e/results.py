@@ -1,4 +1,4 @@
-"""A page of each kind of result but the simulation's, from documents that the commands printed: tests/data/documents."""
+"""A page of each kind of result but the simulation's, from what the commands printed: tests/data/documents."""
 
 from __future__ import annotations
 

@@ -224,7 +224,11 @@ def test_a_report_may_be_in_the_folder_that_the_command_makes(tmp_path):
         writing.check_writable(tmp_path / "out" / "report.html", made=tmp_path / "out" / "lab")
 
 
-PAGES = [line for line, _ in (*COMMANDS, ("validate --report {}", "")) if line.endswith("--report {}")]
+PAGES = [
+    *(line for line, _ in COMMANDS if line.endswith("--report {}")),
+    *("validate --report {}", "compare one.json two.json --report {}", "size --host 2x12 --memory 8GiB --report {}"),
+    "vnuma --hypervisor esxi-8.0 --sockets 2 --cores 12 --vcpus 24 --report {}",
+]
 
 
 @pytest.mark.parametrize("line", PAGES)

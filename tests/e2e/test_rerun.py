@@ -80,7 +80,7 @@ def test_large_and_binary_files_have_only_their_hash(tmp_path, monkeypatch):
 def test_a_page_is_made_again_from_itself_alone(cli, tiny, tmp_path, tmp_path_factory, line):
     (tmp_path / "fitted.yaml").write_text("calibrated_on: here\nset: {vms.web.load: 0.5}\n")
     (tmp_path / "part").mkdir()
-    (tmp_path / "part/job.fio").write_text("[one]\nrw=randread\nbs=4k\niodepth=4\nsize=1g\n")
+    (tmp_path / "part/job.fio").write_text("[one]\nrw=randread\nbs=4k\ndirect=1\niodepth=4\nsize=1g\n")
     (tmp_path / "jobs.yaml").write_text(tiny.read_text() + "  scan: {fio: 'part/job.fio#one'}\n")
     line = tuple(part.format(here=tmp_path, name=tmp_path.name) for part in line)
     first = cli(*line)

@@ -19,6 +19,9 @@ from tests.conftest import ROOT, lacks, needs
 
 TOOLS = Path(sys.executable).parent
 
+LARGEST_MB = 90
+"""What the base install may take."""
+
 LIBRARY = {
     f"hypertwin/library/{name}/{path.relative_to(ROOT / folder).as_posix()}"
     for name, folder in (("examples", "scenarios"), ("studies", "studies"))
@@ -129,6 +132,7 @@ def test_the_wheel_alone_does_what_the_guide_says(run, tmp_path, record_property
     started = ", ".join(f"{name.split()[0]} {seconds:.2f} s" for name, seconds in times.items())
     record_property("wheel", f"{wheel.stat().st_size / 1e6:.1f} MB; installed {size_mb:.0f} MB; CPU: {started}")
 
+    assert size_mb <= LARGEST_MB
     (packages / "sitecustomize.py").write_text(GUARD.format(root=f"{ROOT}/"))
     reached = run(python, "-c", f"open({str(ROOT / 'README.md')!r})", code=1)
     assert "reached into the checkout" in reached.stderr
@@ -138,6 +142,8 @@ def test_the_wheel_alone_does_what_the_guide_says(run, tmp_path, record_property
         done = run("hypertwin", *command.split())
         assert re.search(said, done.stdout + done.stderr), (command, done.stdout[-500:], done.stderr[-500:])
     assert (work / "report.html").stat().st_size > 10_000
+    lacks_extra = run("hypertwin", "simulate", "scenario.yaml", "--out", "result.parquet", code=2)
+    assert "pip install 'hypertwin[telemetry]'" in lacks_extra.stderr
     studies = ", ".join(sorted(path.parent.name for path in (ROOT / "studies").glob("*/study.yaml")))
     assert studies in run("hypertwin", "validate", "none-such", code=2).stderr
     all_of_them = "from hypertwin.studies.study import chosen; print(*(study.name for study in chosen([])), sep=', ')"

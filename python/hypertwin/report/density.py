@@ -75,7 +75,10 @@ def notes(found: Density) -> list[str]:
         said.append(f"One more VM changes, with the same random numbers: {changes}.")
     said.append(ready.note(found.get("duration_s")))
     said.append("Host usage and memory are those of the host with the most.")
-    said.append("± is the half-width of the 95 % confidence interval over replications; met: the whole interval meets.")
+    said.append(
+        "± is the half-width of the 95 % confidence interval over replications; met: the whole interval meets, in a"
+        " steady state."
+    )
     if any(point["steady"] is False for point in found["points"]):
         said.append("* did not reach a steady state: overloaded, or the runs are too short.")
     return [*said, calibration_note(found["calibration"])]

@@ -154,7 +154,7 @@ const PARAMETERS: Column[] = [
   figures("value", "fitted"),
   words("interval", "95 % interval"),
   words("bounds", "bounds", { secondary: true }),
-  badges("state", ""),
+  badges("state", "state"),
 ];
 
 const METRICS: Column[] = [

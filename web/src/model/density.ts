@@ -250,7 +250,7 @@ function columns(found: Density): Column[] {
       ? [words("station", "busiest station", { secondary: true })]
       : []),
     figures("runs", "runs", "", { secondary: true }),
-    words("note", ""),
+    words("note", "note"),
   ];
 }
 

@@ -121,7 +121,7 @@ function overTime(each: Guest): LineChart {
 
 const COLUMNS: Column[] = [
   words("guest", "guest"),
-  words("by", ""),
+  words("by", "by"),
   ...FIGURES.map((each): Column => ({ key: each.key, name: each.name, kind: "number", ...(each.unit ? { unit: each.unit } : {}) })),
 ];
 

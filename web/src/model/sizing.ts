@@ -93,7 +93,7 @@ function hostCards(host: Topology, hypervisor: string): View["cards"] {
 
 const COLUMNS: Column[] = [
   words("name", "topology"),
-  badges("state", ""),
+  badges("state", "state"),
   figures("vcpus", "vCPUs"),
   words("sockets", "sockets × cores"),
   words("nodes", "virtual nodes", { text: "vCPUs of each node that the guest sees." }),
