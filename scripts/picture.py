@@ -54,7 +54,8 @@ def take(name: str, page: Path, titles: Sequence[str]) -> None:
                 for (const title of titles)
                     place.append(charts.find(chart => chart.querySelector("h4").textContent === title));
                 document.querySelector("main").replaceChildren(place);
-                place.querySelectorAll(".tools").forEach(tools => tools.remove());
+                place.querySelectorAll(".tools, figcaption p, .hint").forEach(words => words.remove());
+                place.style.cssText = "background: white; padding: 14px";
                 if (titles.length > 2) place.lastChild.style.gridColumn = "1 / -1";
             }""",
             list(titles),

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.conftest import ROOT
 from tests.e2e import browser as browsers
 from tests.e2e import specimen
 from tests.e2e.browser import column, opened, overflow
@@ -35,6 +36,56 @@ def large(tmp_path_factory):
 
 def test_a_page_with_everything(browser, small, tmp_path):
     browsers.check(browser, small, tmp_path)
+
+
+SCENARIO = ROOT / "scenarios" / "small-esxi.yaml"
+SHORT = ("--duration", "5", "--warmup", "1")
+KINDS = {
+    "validation": ("validate", "esxi-vnuma"),
+    "density": ("density", SCENARIO, "--vm", "web", "--slo", "response_ms.p99<100", "--max", 12, *SHORT),
+    "durability": ("durability", "--groups", 1024, "--usable", "100TiB"),
+    "sizing": ("size", "--host", "2x12", "--vcpus", 23, "--memory", "96GiB"),
+    "calibration": (
+        *("calibrate", SCENARIO, SCENARIO.with_name("small-esxi-measured.csv"), *SHORT, "--holdout", "25%"),
+        *("--free", "workloads.oltp.cpu.mean=2ms..10ms", "workloads.oltp.delay.mean"),
+    ),
+}
+"""A command for each kind of page."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_page_of_a_command(browser, cli, tmp_path, kind):
+    file = tmp_path / "page.html"
+    done = cli(*KINDS[kind], "--report", file)
+    assert done.returncode == 0, done.stderr
+    assert_good(browser, file, kind)
+
+
+def test_the_page_of_a_diagnosis(browser, cli, tmp_path):
+    exported = cli("simulate", SCENARIO, "--set", "vms.web.count=30", *SHORT, "--format", "esxtop", "--out", "seen")
+    assert exported.returncode == 0, exported.stderr
+    file = tmp_path / "page.html"
+    done = cli("diagnose", *sorted((tmp_path / "seen").glob("*.csv")), "--report", file)
+    assert done.returncode == 0, done.stderr
+    assert_good(browser, file, "diagnosis")
+
+
+def test_the_page_of_a_comparison(browser, cli, tmp_path):
+    for name, count in (("a", 4), ("b", 12)):
+        done = cli("simulate", SCENARIO, "--set", f"vms.web.count={count}", *SHORT, "--out", f"{name}.json")
+        assert done.returncode == 0, done.stderr
+    file = tmp_path / "page.html"
+    done = cli("compare", "a.json", "b.json", "--report", file)
+    assert done.returncode == 0, done.stderr
+    assert_good(browser, file, "comparison")
+
+
+def assert_good(browser, file, kind):
+    browsers.check(browser, file, file.parent)
+    with opened(browser, file) as page:
+        assert page.tab.locator(".answer .first").inner_text().strip(), f"{kind} has no answer"
+        command = page.tab.locator(".command").inner_text()
+        assert command.startswith("hypertwin "), "how to run it again"
 
 
 def test_a_page_with_little(browser, tmp_path):

@@ -13,9 +13,11 @@ import { Tooltip, type Pointed } from "./tooltip";
 
 const HEIGHT = 270;
 /** Width of the axis at the left, the same in all charts so that panels stand under one another. */
-const LEFT = 62;
-/** Up to so many places, points are drawn on the lines and half-widths as whiskers. */
+const LEFT = 70;
+/** Up to so many places, half-widths are drawn as whiskers, not as a band. */
 const FEW = 30;
+/** Up to so many places, points are drawn on the lines. */
+const POINTED = 12;
 /** Lines of a tooltip. */
 const NAMED = 12;
 
@@ -173,7 +175,7 @@ function optionsFor(
   const bands: uPlot.Band[] = [];
   for (const series of chart.series) {
     const colour = seriesColour(theme, series.colour);
-    const few = chart.places.length <= FEW;
+    const few = chart.places.length <= POINTED;
     const lonely = series.values.filter((value) => value !== null).length <= 1;
     drawn.push({ stroke: colour, width: 2, dash: dashOf(series.colour, series.dash), points: { show: few || lonely, size: 6, fill: colour, stroke: colour } });
     if (banded(chart, series)) {

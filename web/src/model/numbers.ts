@@ -54,10 +54,15 @@ export function withHalfWidth(value: number | null | undefined, halfWidth: numbe
 export function short(value: number): string {
   const size = Math.abs(value);
   for (const [from, unit, letter] of [[1e12, 1e12, "T"], [1e9, 1e9, "G"], [1e6, 1e6, "M"], [1e4, 1e3, "k"]] as const)
-    if (size >= from) return trimmed(value / unit) + letter;
-  return trimmed(value);
+    if (size >= from) return trimmed(number(clean(value / unit), 6)) + letter;
+  return trimmed(size > 0 && size < 1e-3 ? exponential(clean(value), 6) : number(clean(value), 6));
 }
 
-function trimmed(value: number): string {
-  return number(Number(value.toPrecision(6)), 6).replace(/(\.\d*?)0+(?=$|e)/, "$1").replace(/\.(?=$|e)/, "");
+/** Without the last digits, in which 0.1 + 0.2 is not 0.3. */
+function clean(value: number): number {
+  return Number(value.toPrecision(6));
+}
+
+function trimmed(text: string): string {
+  return text.replace(/(\.\d*?)0+(?=$|e)/, "$1").replace(/\.(?=$|e)/, "");
 }

@@ -102,7 +102,6 @@ function cards(points: readonly Point[]): Card[] {
     return host ? [{ name: host[0], usage: host[1].usage_pct, at: where(point, paths) }] : [];
   });
   const full = hosts.toSorted((a, b) => b.usage - a.usage)[0];
-  const steady = points.filter((point) => point.steady).length;
   return [
     ...(full ? [{ name: "Fullest host", value: `${figure(full.usage)} %`, remark: [full.name, full.at].filter(Boolean).join(", ") }] : []),
     ...highest("Ready per vCPU, at most", "%", (row) => row.vm.ready_pct),
@@ -111,12 +110,6 @@ function cards(points: readonly Point[]): Card[] {
     ...highest("Throughput, at most", "/s", (row) => row.vm.throughput_per_s),
     ...highest("I/O operations, at most", "/s", (row) => (row.vm.io_latency_ms ? row.vm.iops : null)),
     ...highest("I/O latency, p99, at most", "ms", (row) => row.vm.io_latency_ms?.p99),
-    {
-      name: "Steady state",
-      value: points.length === 1 ? (steady ? "reached" : "not reached") : `${steady} of ${points.length}`,
-      ...(points.length > 1 ? { remark: "points" } : {}),
-      tone: steady === points.length ? "good" : "warn",
-    },
   ];
 }
 

@@ -38,7 +38,7 @@ describe("the answer of a sweep", () => {
 
   it("takes a throughput that no longer follows the load for suffering", () => {
     const points = [1, 2, 3].map((load) => point({ db: vm({ throughput_per_s: [100, 200, 210][load - 1]! }) }, { set: { "vms.db.load": load } }));
-    expect(answer(points).text).toBe("From load 3 on, db suffers, not yet with load 2: 30.0 % less done for each VM and unit of load than with load 1.");
+    expect(answer(points).text).toBe("From load 3 on, db suffers, not yet with load 2: throughput for each VM and unit of load 30.0 % below that with load 1.");
   });
 
   it("names the lines that break and those that do not", () => {

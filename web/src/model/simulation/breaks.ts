@@ -28,7 +28,7 @@ export interface Verdict {
   why: string[];
 }
 
-/** Verdicts of all lines and groups; those that the sweep does not itself add come first, and of them the worst. */
+/** Verdicts of all lines and groups; those that the sweep does not itself add come first, of them those that suffer soonest and most. */
 export function verdicts(points: readonly Point[], layout: Axes): Verdict[] {
   const found = lines(points, layout).flatMap((line) =>
     groupNames(points).flatMap((group) => verdict(line, group, layout) ?? []),
@@ -37,7 +37,8 @@ export function verdicts(points: readonly Point[], layout: Axes): Verdict[] {
   const isCause = (each: Verdict) => swept.some((path) => path.startsWith(`vms.${each.group}.`));
   const rank = (each: Verdict) => (each.pattern === "nowhere" ? 2 : isCause(each) ? 1 : 0);
   const weight = (each: Verdict) => Math.max(0, ...each.bad.map((place) => severity(place.signs)));
-  return found.toSorted((a, b) => rank(a) - rank(b) || weight(b) - weight(a));
+  const start = (each: Verdict) => each.places.findIndex((place) => isBad(place.signs)) / each.places.length;
+  return found.toSorted((a, b) => rank(a) - rank(b) || start(a) - start(b) || weight(b) - weight(a));
 }
 
 function verdict(line: Line, group: string, layout: Axes): Verdict | null {

@@ -12,6 +12,8 @@ const MOST_BARS = 12;
 const MOST_LINES = 8;
 /** A station this busy is taken to limit; the core's own threshold. */
 const SATURATED = 90;
+/** Figures of NUMA nodes that are worth a map. */
+const NODE_FIGURES = ["usage_pct", "memory_pct", "vcpus", "memory_gb_per_s"];
 /** Colours of run, ready, co-stop and wait: the same on all pages. */
 const STATES = [
   { key: "run_pct", word: "run", colour: 0 },
@@ -55,7 +57,7 @@ function curve(id: string, title: string, text: string, lines: readonly { name: 
     title,
     text,
     alternative: `${told.join("; ")}.`,
-    x: { name: "percentile", unit: "%", scale: "percentile" },
+    x: { name: "percentile", unit: "%", scale: "percentile", ticks: [50, 90, 99, 99.9] },
     y: { name: title, unit: "ms", ...(isWide ? { scale: "log" as const } : { from: 0 }) },
     places,
     series,
@@ -185,21 +187,20 @@ function numaMaps(point: Point, metrics: readonly Metric[]): HeatMap[] {
   const nodesOf = (name: string) => point.hosts[name]!.nodes!;
   const numbers = [...new Set(hosts.flatMap((name) => Object.keys(nodesOf(name))))].toSorted((a, b) => Number(a) - Number(b));
   if (numbers.length < 2) return [];
-  const keys = [...new Set(hosts.flatMap((name) => Object.values(nodesOf(name)).flatMap((node) => Object.keys(node))))];
-  return keys.flatMap((key) => {
+  return NODE_FIGURES.flatMap((key) => {
     const at = (name: string, node: string) => known(nodesOf(name)[node]?.[key]);
     const highest = (name: string) => Math.max(0, ...numbers.map((node) => at(name, node) ?? 0));
     const names = worstFirst(hosts, highest);
-    if (key.endsWith("_ci95") || !names.length || highest(names[0]!) === 0) return [];
-    const known_ = metric(metrics, "host", `nodes_N_${key}`);
-    const title = (known_?.name ?? key.replaceAll("_", " ")).replace(/ of a NUMA node$/, "");
-    const unit = known_?.unit ?? "";
+    if (!names.length || highest(names[0]!) === 0) return [];
+    const told = metric(metrics, "host", `nodes_N_${key}`);
+    const title = (told?.name ?? key.replaceAll("_", " ")).replace(/ of a NUMA node$/, "");
+    const unit = told?.unit ?? "";
     return [
       {
         type: "heat" as const,
         id: `numa-${key.replaceAll("_", "-")}`,
         title,
-        text: known_?.text,
+        text: told?.text,
         alternative: `The highest of ${count(names.length, "host")} is ${figure(highest(names[0]!))} ${unit} on ${names[0]}.`,
         x: { name: "NUMA node", scale: "category" as const, categories: numbers.map((number) => `node ${number}`) },
         columns: numbers.map((_, index) => index),

@@ -132,9 +132,10 @@ export function known(value: unknown): number | null {
   return typeof value === "number" && Number.isFinite(value) ? value : null;
 }
 
-/** Percentiles of a distribution: its curve, or what the document says of it. */
+/** Percentiles of a distribution: its curve without its ends, which are no percentiles, or what the document says of it. */
 export function percentiles(times: Times | undefined): [number, number][] {
-  if (times?.curve?.length) return times.curve;
+  const curve = times?.curve?.filter(([percentile]) => percentile > 0 && percentile < 100) ?? [];
+  if (curve.length) return curve;
   const ends: [number, number | null | undefined][] = [
     [50, times?.p50],
     [95, times?.p95],

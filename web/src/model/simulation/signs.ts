@@ -70,7 +70,7 @@ export const LOST = 0.8;
 
 export const RULE =
   `A group counts as suffering where its 99th percentile is more than ${DEPARTED} times the smallest along its line, where ` +
-  `it gets over ${Math.round(100 * (1 - LOST))} % less done for each VM and unit of load than before, where ready is above ` +
+  `its throughput for each VM and unit of load is over ${Math.round(100 * (1 - LOST))} % below the best so far, where ready is above ` +
   `${LIMITS.ready.bad} % or co-stop above ${LIMITS.costop.bad} % per vCPU, where the guest's own vCPUs are full, or where VMs stood still.`;
 
 /** Throughput for each VM and unit of load: what an unhurt group keeps while others, or more of it, are added. */
@@ -94,7 +94,7 @@ export function signsBeside(point: Point, group: string, vm: Vm, best: Best): Si
   if (done !== null && best.work !== null && done < LOST * best.work)
     found.push({
       tone: "bad",
-      text: `${figure(100 * (1 - done / best.work))} % less done for each VM and unit of load than with ${best.workAt}`,
+      text: `throughput for each VM and unit of load ${figure(100 * (1 - done / best.work))} % below that with ${best.workAt}`,
       weight: (1 - done / best.work) / (1 - LOST),
     });
   return [...found, ...signs(vm)];

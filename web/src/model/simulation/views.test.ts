@@ -93,7 +93,7 @@ describe("a sweep", () => {
 
 describe("a single point", () => {
   it("draws distributions by percentile, with a logarithmic axis for a long tail", () => {
-    const curve: [number, number][] = [[50, 1], [99, 30], [99.9, 400]];
+    const curve: [number, number][] = [[0, 0.5], [50, 1], [99, 30], [99.9, 400], [100, 900]];
     const view = shown([point({ a: vm({ response_ms: { mean: 2, p50: 1, p95: 9, p99: 30, curve } }), b: vm() })]);
     const found = lines(view, "response-curve");
     expect(found.places).toEqual([50, 95, 99, 99.9]);
@@ -116,7 +116,7 @@ describe("a single point", () => {
   });
 
   it("maps hosts by NUMA node, the fullest first, and no map of one node", () => {
-    const nodes = (...usage: number[]) => Object.fromEntries(usage.map((usage_pct, index) => [String(index), { usage_pct, memory_gb_per_s: 0 }]));
+    const nodes = (...usage: number[]) => Object.fromEntries(usage.map((usage_pct, index) => [String(index), { usage_pct, memory_mb: 5, memory_gb_per_s: 0 }]));
     const view = shown([point({ db: vm() }, { hosts: { a: host(40, { nodes: nodes(10, 70) }), b: host(60, { nodes: nodes(90, 30) }) } })]);
     const maps = charts(view).filter((chart): chart is HeatMap => chart.id.startsWith("numa-"));
     expect(maps.map((map) => map.rows)).toEqual([[{ name: "b", values: [90, 30] }, { name: "a", values: [10, 70] }]]);
