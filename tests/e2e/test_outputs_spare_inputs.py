@@ -27,6 +27,7 @@ COMMANDS = (
     ("calibrate tiny.yaml points.csv --free vms.web.load --report {}", "points.csv"),
     ("durability tiny.yaml --report {}", "tiny.yaml"),
     ("telemetry measured.csv -o {}", "measured.csv"),
+    ("compare before.json machine.json --report {}", "machine.json"),
     ("telemetry benchmark -o {}", "benchmark/fio/vm1.json"),
     ("diagnose measured.csv --out {}", "measured.csv"),
     ("diagnose measured.csv more.csv --report {}", "more.csv"),

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e import specimen
 
 from hypertwin import compare
 from hypertwin.compare import kinds
 from hypertwin.errors import SourceError
-from hypertwin.ingest import page as pages
+from hypertwin.ingest import page as written_page
+from hypertwin.report import page as pages
 
 VM = {"ready_pct": 1.0, "ready_pct_ci95": 0.2, "response_ms": {"mean": 10.0, "p99": 30.0, "ci95": 0.5}, "steady": True}
 
@@ -160,6 +162,14 @@ def test_a_page_is_read_without_being_run(tmp_path, packed):
     assert mixed["scenario_diff"] is None
 
 
+def test_a_page_and_the_document_that_it_was_made_of_are_the_same(tmp_path):
+    document = simulation(point({"used_mhz": 1234.56789012, "iops": 1 / 3}))
+    made = {"version": "1.0"}
+    packed = written(tmp_path, "b.html", pages.Page("simulation", "s", document).html(specimen.MADE | made))
+    found = compare.compare(written(tmp_path, "a.json", document), packed, version="1.0")
+    assert (found["changes"], found["settings"], found["same"]) == ([], [], 11)
+
+
 NESTED = '{"a":' * 900 + "1" + "}" * 900
 
 
@@ -195,7 +205,7 @@ def test_what_is_no_result_is_refused(tmp_path, content, said):
 
 
 def test_a_page_that_unpacks_to_more_than_a_result_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(pages, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(written_page, "MOST_BYTES", 10_000)
     path = written(tmp_path, "bomb.html", page(["0" * 100_000]))
     with pytest.raises(SourceError, match="more than 10000 bytes"):
         compare.compare(path, path, version="1.0")
