@@ -41,6 +41,9 @@ def test_a_page_with_everything(browser, small, tmp_path):
 SCENARIO = ROOT / "scenarios" / "small-esxi.yaml"
 SHORT = ("--duration", "5", "--warmup", "1")
 KINDS = {
+    "simulation": ("simulate", SCENARIO, *SHORT, "--replications", 2),
+    "sweep": ("simulate", SCENARIO, *SHORT, "--sweep", "vms.web.count=2,4,8"),
+    "failure": ("simulate", SCENARIO.with_name("disk-failure.yaml")),
     "validation": ("validate", "esxi-vnuma"),
     "density": ("density", SCENARIO, "--vm", "web", "--slo", "response_ms.p99<100", "--max", 12, *SHORT),
     "durability": ("durability", "--groups", 1024, "--usable", "100TiB"),
@@ -59,6 +62,32 @@ def test_the_page_of_a_command(browser, cli, tmp_path, kind):
     done = cli(*KINDS[kind], "--report", file)
     assert done.returncode == 0, done.stderr
     assert_good(browser, file, kind)
+
+
+CLUSTER = """
+name: many
+run: {duration: 30 s, warmup: 1 s, sample_interval: 1 s, seed: 7, replications: 1}
+hosts:
+  esx: {count: 20, sockets: 2, cores_per_socket: 16, clock: 2.5 GHz, memory_per_node: 256 GiB, hypervisor: esxi-8.0}
+vms:
+  app: {count: 500, vcpus: 2, memory: 4 GiB, workload: oltp}
+  web: {count: 300, vcpus: 1, memory: 2 GiB, workload: oltp, load: 0.5}
+workloads:
+  oltp: {arrivals: {closed: {population: 8, think: {mean: 400 ms}}}, cpu: {mean: 60 ms}}
+"""
+
+
+def test_the_page_of_800_simulated_vms(browser, cli, tmp_path):
+    scenario, file = tmp_path / "many.yaml", tmp_path / "page.html"
+    scenario.write_text(CLUSTER)
+    done = cli("simulate", scenario, "--report", file)
+    assert done.returncode == 0, done.stderr
+    assert file.stat().st_size <= 2_000_000
+    with opened(browser, file) as page:
+        assert overflow(page.tab) <= 0
+        page.tab.get_by_text("800 rows", exact=True).wait_for()
+        page.tab.get_by_role("searchbox", name="Search in VMs").fill("app-499")
+        page.tab.get_by_text("1 of 800 rows").wait_for()
 
 
 def test_the_page_of_a_diagnosis(browser, cli, tmp_path):
