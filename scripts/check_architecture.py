@@ -48,7 +48,7 @@ MODULES: dict[str, set[str]] = {
     "studies": {"library", "documents", "scenario", "run", "plan", "yaml_file", "errors"},
     "vnuma": {"documents", "scenario", "errors", "_core"},
     "report": {"documents", "frame", "errors", "scenario", "language"},
-    "ingest": {"yaml_file", "writing", "errors", "extras", "language", "_core"},
+    "ingest": {"documents", "yaml_file", "writing", "errors", "extras", "language", "_core"},
     "diagnose": {
         *("documents", "scenario", "language", "_core", "run", "vnuma", "report", "ingest", "errors", "extras"),
         "frame",

@@ -83,8 +83,8 @@ def notes(result: Simulation) -> list[str]:
         )
     if not all(point["steady"] for point in result["points"]):
         said.append(
-            "* did not reach a steady state: the load may exceed what the host can carry, the run is too short, or hosts"
-            " failed in it."
+            "* did not reach a steady state: the load may exceed what the host can carry, the run is too short, or"
+            " hosts failed in it."
         )
     return [*said, *bottlenecks(result["points"]), *calibrations(result["points"])]
 

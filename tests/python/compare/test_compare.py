@@ -12,8 +12,9 @@ import pytest
 from tests.e2e import specimen
 
 from hypertwin import compare
-from hypertwin.compare import kinds, reading
+from hypertwin.compare import kinds
 from hypertwin.errors import SourceError
+from hypertwin.ingest import page as written_page
 from hypertwin.report import page as pages
 
 VM = {"ready_pct": 1.0, "ready_pct_ci95": 0.2, "response_ms": {"mean": 10.0, "p99": 30.0, "ci95": 0.5}, "steady": True}
@@ -204,7 +205,7 @@ def test_what_is_no_result_is_refused(tmp_path, content, said):
 
 
 def test_a_page_that_unpacks_to_more_than_a_result_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(written_page, "MOST_BYTES", 10_000)
     path = written(tmp_path, "bomb.html", page(["0" * 100_000]))
     with pytest.raises(SourceError, match="more than 10000 bytes"):
         compare.compare(path, path, version="1.0")

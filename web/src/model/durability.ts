@@ -3,13 +3,15 @@
 import { figures, words } from "./columns";
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
-import type { Column, LineChart, Marks, Row as Cells, ScatterChart, View } from "./view";
+import type { Cell, Column, LineChart, Marks, Row as Cells, ScatterChart, View } from "./view";
 import { number } from "./numbers";
 import { count, duration, size } from "./words";
 
 interface Loss {
   annual_loss: number;
   nines: number;
+  /** Whether that is smaller than a model of independent failures can say. */
+  beyond_model: boolean;
   pool_annual_loss: number;
   expected_bytes_lost_per_year: number;
 }
@@ -63,6 +65,9 @@ const LEVELS = [4, 6, 9, 11];
 const MOST_NINES = 12;
 
 const nines = (loss: number): number => (loss > 0 ? Math.floor(-Math.log10(loss) + 1e-9) : Infinity);
+const BEYOND = "beyond";
+/** A probability; below what a model can say only that it is. */
+const loss = (value: number): Cell => (nines(value) > MOST_NINES ? { value, text: `<1e${number(-MOST_NINES - 1)}` } : value);
 const shown = (loss: number): string => (nines(loss) > MOST_NINES ? `more than ${MOST_NINES}` : `${nines(loss)}`);
 const raw = (scheme: Scheme): number => 100 * scheme.overhead.raw_per_usable;
 const copies = (scheme: string): boolean => scheme.startsWith("replicas");
@@ -165,14 +170,14 @@ function cells(found: Durability, each: Scheme): Cells {
     survives: overhead.survives,
     overwrite: { value: overhead.overwrite_reads + overhead.overwrite_writes, text: `${overhead.overwrite_reads} + ${overhead.overwrite_writes}` },
     degraded: overhead.degraded_reads,
-    backblaze: backblaze.annual_loss,
+    backblaze: loss(backblaze.annual_loss),
     backblaze_nines: { value: Math.min(nines(backblaze.annual_loss), 99), text: shown(backblaze.annual_loss) },
-    markov: markov.annual_loss,
+    markov: loss(markov.annual_loss),
     markov_nines: { value: Math.min(nines(markov.annual_loss), 99), text: shown(markov.annual_loss) },
-    mttdl: { value: each.mttdl_years, text: each.mttdl_years < 1e6 ? number(each.mttdl_years) : each.mttdl_years.toExponential(2).replace("e+", "e") },
-    pool_backblaze: backblaze.pool_annual_loss,
-    pool_markov: markov.pool_annual_loss,
-    lost: { value: markov.expected_bytes_lost_per_year, text: size(markov.expected_bytes_lost_per_year) },
+    mttdl: { value: each.mttdl_years, text: markov.beyond_model ? BEYOND : each.mttdl_years < 1e6 ? number(each.mttdl_years) : each.mttdl_years.toExponential(2).replace("e+", "e") },
+    pool_backblaze: loss(backblaze.pool_annual_loss),
+    pool_markov: loss(markov.pool_annual_loss),
+    lost: { value: markov.expected_bytes_lost_per_year, text: markov.beyond_model ? BEYOND : size(markov.expected_bytes_lost_per_year) },
   };
 }
 
@@ -186,9 +191,6 @@ function answer(found: Durability): View["answer"] {
       text: `${twin ? `Pool ${twin.pool} (${only.scheme})` : only.scheme}: within a year data are lost with a probability of ${number(pool(only))}, ${shown(pool(only))} nines, for ${number(raw(only))} GB raw per 100 GB.`,
       more: [
         `A lost part is there again after ${duration(found.repair.seconds)}${twin?.is_measured ? `, as the twin measured when ${twin.failed} failed` : ""}.`,
-        ...(nines(pool(only)) > MOST_NINES
-          ? [`More than ${MOST_NINES} nines are beyond what a model of independent disk failures can say.`]
-          : []),
       ],
     };
   const levels = LEVELS.map((level) => [level, cheapest(found, level)] as const);
@@ -216,6 +218,7 @@ function view(page: PageDocument): View {
     answer: answer(found),
     promises: [],
     confidence: [
+      ...((page.beside["warnings"] ?? []) as string[]).map((text) => ({ tone: "warn" as const, text })),
       {
         tone: twin && !twin.is_measured ? "warn" : "plain",
         text: twin

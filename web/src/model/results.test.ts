@@ -186,7 +186,8 @@ describe("durability", () => {
   it("does not promise more nines than a model can", () => {
     const shown = view("durability", pool);
     expect(shown.answer).toMatchObject({ tone: "warn", text: expect.stringContaining("more than 12 nines") as string });
-    expect(table(shown, "schemes").rows[0]!["markov_nines"]).toMatchObject({ text: "more than 12" });
+    expect(table(shown, "schemes").rows[0]).toMatchObject({ markov_nines: { text: "more than 12" }, markov: { text: "<1e−13" }, mttdl: { text: "beyond" } });
+    expect(view("durability", pool, { warnings: ["How full?"] }).confidence[0]).toEqual({ tone: "warn", text: "How full?" });
   });
 
   it("draws loss over repair time with the repair time of the page", () => {
