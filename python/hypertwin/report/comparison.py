@@ -98,8 +98,7 @@ def verdicts(rows: Sequence[Row]) -> str:
     known = f", {words.count('miss')} missed for a known reason" if "miss" in words else ""
     unjudged = f", {words.count('n/a')} not judged" if "n/a" in words else ""
     promised, failed = sum(row["promised"] for row in rows), words.count("FAIL")
-    kept = f"{failed} of {promised} promised figures failed" if failed else f"all {promised} promised figures hold"
-    kept = kept if promised else "no figure is promised"
+    kept = f"{promised - failed} of {promised} promised figures hold" if promised else "no figure is promised"
     return f"{words.count('pass')} of {len(rows)} figures within tolerance{known}{unjudged}; {kept}"
 
 

@@ -174,6 +174,12 @@ def _waits(entity: Entity) -> tuple[float, ...]:
     return entity.figure("down_s") or 0, round(waited, 1), entity.figure("response_ms.p99") or 0
 
 
+def _vms(point: Point) -> Mapping[str, Mapping[str, Any]]:
+    """VMs; of a group of one VM what is known of the group, which has percentiles however many VMs there are."""
+    alone = {name: group for name, group in point.get("groups", {}).items() if group.get("count", 1) == 1}
+    return {name: {**vm, **alone.get(name, {})} for name, vm in point["vms"].items()}
+
+
 _WAITING = "those that stood still or waited most for a CPU first"
 
 GROUPS = Kind(
@@ -187,7 +193,7 @@ GROUPS = Kind(
 )
 VMS = Kind(
     "VMs",
-    lambda point: point["vms"],
+    _vms,
     {"VM": _unsteady, "host": lambda entity: entity.metrics.get("host", "")},
     {"vCPUs": plain("vcpus", 0), **_CPU},
     _waits,
@@ -206,7 +212,7 @@ IO_OF_GROUPS = Kind(
 )
 IO_OF_VMS = Kind(
     "I/O of VMs",
-    lambda point: _with_io(point["vms"]),
+    lambda point: _with_io(_vms(point)),
     {"VM": _name},
     _IO,
     IO_OF_GROUPS.rank,

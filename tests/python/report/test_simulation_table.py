@@ -126,6 +126,17 @@ def test_of_many_vms_the_worst_come_first_and_the_rest_are_counted(tiny_point, m
         assert f"{many - 60} more rows are in --format csv and json." in text
 
 
+def test_a_vm_that_is_a_group_has_its_percentiles_where_vms_have_none(tiny_point):
+    (point,) = tiny_point["points"]
+    for vm in point["vms"].values():
+        vm["response_ms"].update(p50=None, p95=None, p99=None)
+    rows = dict(re.findall(r"^  (db|web-1) (.*)$", shown(tiny_point, show=["vms"]), re.MULTILINE))
+    p99 = point["groups"]["db"]["response_ms"]["p99"]
+    assert rows["db"].endswith(f" {p99:.1f}")
+    assert "esx1" in rows["db"]
+    assert len(rows["web-1"].split()) == len(rows["db"].split()) - 2
+
+
 def test_hosts_that_failed_and_vms_that_stood_still_are_said_with_times(tiny_point):
     (point,) = tiny_point["points"]
     point["failures"] = [
