@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, cast
 
 from hypertwin import frame
-from hypertwin.documents.simulation import Point, Simulation
+from hypertwin.documents.simulation import Point, Simulation, Timeline
 from hypertwin.documents.validation import Row
 from hypertwin.documents.vnuma import Layout
 from hypertwin.report import entities, pools, simulation, topology_svg
 from hypertwin.report.comparison import Study
 from hypertwin.report.metrics import CATALOGUE, Metric, catalogue_key
 from hypertwin.report.page import Listing, Page
+
+MOST_SAMPLES = 100_000
+"""Samples of all VMs in a page; of more its timelines are means over longer intervals, so that 800 VMs stay small."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +66,50 @@ def page(
     return Page(
         kind="simulation",
         title=study.title if study else result["scenario"],
-        document=result,
+        document=thinned(result),
         beside={key: value for key, value in beside.items() if value},
         notes=simulation.notes(result),
         tables=list(_listings(result)),
     )
+
+
+def thinned(result: Simulation) -> Simulation:
+    """The result with at most about `MOST_SAMPLES` samples of VMs: neighbours become their mean."""
+    points = result["points"]
+    samples = sum(len(point["timeline"]["vms"]) * len(point["timeline"]["time_s"]) for point in points)
+    width = math.ceil(samples / MOST_SAMPLES)
+    if width < 2:
+        return result
+    return {**result, "points": [{**point, "timeline": _wider(point["timeline"], width)} for point in points]}
+
+
+def _wider(timeline: Timeline, width: int) -> Timeline:
+    """A timeline whose samples are means of `width` neighbours; each has the time of its last."""
+
+    def sections(of: Mapping[str, Mapping[str, Sequence[float | None]]]) -> dict[str, Any]:
+        return {
+            name: {
+                key: [_mean(samples[start : start + width]) for start in range(0, len(samples), width)]
+                for key, samples in series.items()
+            }
+            for name, series in of.items()
+        }
+
+    time = timeline["time_s"]
+    wider: dict[str, Any] = {
+        **timeline,
+        "interval_s": timeline["interval_s"] * width,
+        "time_s": [time[min(start + width, len(time)) - 1] for start in range(0, len(time), width)],
+    }
+    for section in ("hosts", "vms", "pools"):
+        if section in wider:
+            wider[section] = sections(wider[section])
+    return cast(Timeline, wider)
+
+
+def _mean(samples: Sequence[float | None]) -> float | None:
+    known = [sample for sample in samples if sample is not None]
+    return math.fsum(known) / len(known) if known else None
 
 
 def _listings(result: Simulation) -> Iterator[Listing]:

@@ -85,6 +85,26 @@ def test_a_reader_without_scripts_gets_the_figures_of_the_terminal(failed):
     assert "Distributed storage" in tables and "replicas-3:2" in tables
 
 
+def test_long_timelines_of_many_vms_become_means_of_neighbours(failed, monkeypatch):
+    (whole,) = failed["points"]
+    assert simulation_page.thinned(failed) is failed
+    timeline = whole["timeline"]
+    monkeypatch.setattr(simulation_page, "MOST_SAMPLES", len(timeline["vms"]) * len(timeline["time_s"]) // 2)
+    shorter = shown(failed)["document"]["points"][0]["timeline"]
+    assert shorter["interval_s"] == 2 * timeline["interval_s"]
+    assert shorter["time_s"] == pages.rounded(timeline["time_s"][1::2])
+    for section in ("hosts", "vms", "pools"):
+        for name, series in timeline[section].items():
+            for key, samples in series.items():
+                pairs = [[each for each in pair if each is not None] for pair in batched(samples)]
+                means = [pytest.approx(sum(pair) / len(pair), rel=1e-5) if pair else None for pair in pairs]
+                assert shorter[section][name][key] == means, (name, key)
+
+
+def batched(samples):
+    return [samples[start : start + 2] for start in range(0, len(samples), 2)]
+
+
 def test_changes_of_load_are_moments_of_the_page(cli, tiny, tmp_path):
     steps = "load_steps: [{at: 2 s, factor: 3}, {at: 0.05 min, factor: 0.5}]"
     tiny.write_text(tiny.read_text().replace("db: {", f"db: {{{steps}, "))

@@ -7,7 +7,7 @@ import { verdicts } from "./simulation/breaks";
 import type { Beside, Point, Simulation } from "./simulation/document";
 import { pointSections } from "./simulation/point";
 import { axes, fullest, groupNames, groups, known, varyingPaths, where, worstFirst } from "./simulation/points";
-import { severity, signs } from "./simulation/signs";
+import { RULE, severity, signs } from "./simulation/signs";
 import { breaksSection, sweepSections, TOGETHER } from "./simulation/sweep";
 import { definitions, pointsTable, pointTables } from "./simulation/tables";
 import { timeSections } from "./simulation/time";
@@ -58,7 +58,9 @@ function view(page: PageDocument, chosen: Record<string, string>): View {
   const names = ranked(points);
   const wanted = names.filter((name) => chosen["group"] === `=${name}`);
   const shown = wanted.length ? wanted : names.slice(0, TOGETHER);
-  const remarks = page.notes.filter((note) => !page.made.calibrated.includes(note));
+  const breaks = breaksSection(all, layout);
+  const rule = isSweep && layout.x !== null && !breaks.length ? [RULE] : [];
+  const notes = page.notes.filter((note) => !page.made.calibrated.includes(note));
   return {
     title,
     answer: isSweep ? sweepAnswer(points, layout) : pointAnswer(point),
@@ -66,14 +68,14 @@ function view(page: PageDocument, chosen: Record<string, string>): View {
     confidence: sure,
     cards: cards(points),
     sections: [
-      ...(isSweep ? [...breaksSection(all, layout), ...sweepSections(points, layout, shown, beside.published ?? [])] : []),
+      ...(isSweep ? [...breaks, ...sweepSections(points, layout, shown, beside.published ?? [])] : []),
       ...(beside.validation ? judged(beside.validation, beside.studies ?? []) : []),
       ...ofPoint(points, place, beside),
       ...(isSweep ? [pointsTable(points, beside.metrics ?? [])] : []),
       ...layouts(beside, isSweep),
       ...definitions(beside.metrics ?? []),
     ],
-    remarks,
+    remarks: [...rule, ...notes],
   };
 }
 

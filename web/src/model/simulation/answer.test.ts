@@ -3,7 +3,6 @@ import { confidence, pointAnswer, sweepAnswer } from "./answer";
 import type { Point } from "./document";
 import { batchSweep, host, point, slow, vm } from "./examples.test.data";
 import { axes } from "./points";
-import { RULE } from "./signs";
 
 const answer = (points: Point[]) => sweepAnswer(points, axes(points));
 
@@ -29,7 +28,7 @@ describe("the answer of a sweep", () => {
     expect(answer(points)).toEqual({
       tone: "good",
       text: "No group suffers in this sweep of db: load, times.",
-      more: ["From load 1 to load 2 the throughput of db goes from 100 to 200 a second, its p99 from 50 to 50 ms.", "At most, ready is 2 % per vCPU (db) and a host is at 40 %.", RULE],
+      more: ["From load 1 to load 2 the throughput of db goes from 100 to 200 a second, its p99 from 50 to 50 ms.", "At most, ready is 2 % per vCPU (db) and a host is at 40 %."],
     });
     const station = { station: "san-disks", utilization_pct: 97, saturated: true, next_station: null, next_utilization_pct: null, binding_depth: null };
     points[1]!.bottleneck = station;
@@ -61,7 +60,7 @@ describe("the answer of a single point", () => {
     Object.assign(one.vms["web-3"]!, { ready_pct: 12, host: "b" });
     const { tone, text } = pointAnswer(one);
     expect(tone).toBe("bad");
-    expect(text).toBe("web-2 on b suffers most: ready 31 % per vCPU. In all 2 of 3 VMs suffer: 2 of 3 of web.");
+    expect(text).toBe("web-2 on b suffers most: ready 31 % per vCPU. In all, 2 of 3 VMs suffer: 2 of 3 of web.");
   });
 
   it("says which VMs stood still because their host failed", () => {

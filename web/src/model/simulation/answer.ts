@@ -5,7 +5,7 @@ import { count, figure, list, some } from "../words";
 import { type Verdict, verdicts } from "./breaks";
 import type { Point, Simulation, Vm } from "./document";
 import { type Axes, axisName, fullest, groups, groupOf, known, mean, members, responses, varyingPaths, where, worstFirst } from "./points";
-import { causes, isBad, LIMITS, RULE, severity, type Sign, signs } from "./signs";
+import { causes, isBad, LIMITS, severity, type Sign, signs } from "./signs";
 
 type Answer = View["answer"];
 
@@ -29,7 +29,7 @@ export function sweepAnswer(points: readonly Point[], layout: Axes): Answer {
   const first = broken[0];
   if (!first) {
     const text = `No group suffers in this sweep of ${axisName(layout.x)}${limits.length ? `; ${limits.join("; ")}` : ""}.`;
-    return { tone: limits.length ? "warn" : "good", text, more: [...all.slice(0, NAMED).flatMap(trend), ...extremes(all), RULE] };
+    return { tone: limits.length ? "warn" : "good", text, more: [...all.slice(0, NAMED).flatMap(trend), ...extremes(all)] };
   }
   const more = broken.length - NAMED;
   return {
@@ -138,7 +138,7 @@ export function pointAnswer(point: Point): Answer {
   if (!worst) return calm(point, happened);
   const all = Object.keys(point.vms).length;
   const where = worst.vm.host ? ` on ${worst.vm.host}` : "";
-  const others = shown.length > 1 ? ` ${bad.length ? "In all" : "So are others:"} ${shown.length} of ${count(all, "VM")}${bad.length ? " suffer" : ""}: ${byGroup(point, shown)}.` : "";
+  const others = shown.length > 1 ? ` ${bad.length ? "In all," : "So are others:"} ${shown.length} of ${count(all, "VM")}${bad.length ? " suffer" : ""}: ${byGroup(point, shown)}.` : "";
   return {
     tone: bad.length ? "bad" : "warn",
     text: `${worst.name}${where} ${bad.length ? `suffers${shown.length > 1 ? " most" : ""}` : "is worth a look"}: ${said(worst.signs)}.${others}`,

@@ -31,7 +31,7 @@ export function timeSections(point: Point, place: number, beside: Beside, all: r
   ];
   const maps = heatMaps(point, timeline, time, told.marked);
   return [
-    { id: "time", heading: told.marked.length ? "What happened, over time" : "Over time", text: `The first replication; time counts from the start of the run, its warm-up of ${figure(point.warmup_s)} s included.`, blocks },
+    { id: "time", heading: told.marked.length ? "What happened, over time" : "Over time", text: `The first replication; time counts from the start of the run, its warm-up of ${figure(point.warmup_s)} s included. Samples are means of ${figure(timeline.interval_s)} s.`, blocks },
     ...(maps.length ? [{ id: "waiting", heading: "Who waits, and when", text: "A row for each, the worst first.", blocks: [{ type: "charts" as const, wide: true, charts: maps }] }] : []),
   ];
 }

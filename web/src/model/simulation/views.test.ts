@@ -4,6 +4,7 @@ import { SIMULATION } from "../simulation";
 import type { Beside, Point } from "./document";
 import { batchSweep, host, page, point, slow, vm } from "./examples.test.data";
 import { axes, groupOf, where } from "./points";
+import { RULE } from "./signs";
 import { binned } from "./time";
 
 function shown(points: Point[], chosen: Record<string, string> = {}, beside: Beside = {}, notes: string[] = []): View {
@@ -29,6 +30,14 @@ describe("a sweep", () => {
     expect(lines(view, "throughput").series[1]!.halfWidths).toEqual([1, 1, 1, 1]);
     expect(lines(view, "ready-costop").series.map((each) => each.name)).toEqual(["batch · ready", "db · ready", "batch · co-stop", "db · co-stop"]);
     expect(lines(view, "cpu").series.at(-1)).toMatchObject({ name: "host usage", values: [44, 100, 100, 100] });
+  });
+
+  it("states its rule once, beside the verdicts or among the remarks", () => {
+    expect(section(shown(batchSweep()), "breaks").text).toBe(RULE);
+    expect(shown(batchSweep()).remarks).toEqual([]);
+    const calm = [1, 2].map((load) => point({ db: vm({ throughput_per_s: 100 * load }) }, { set: { "vms.db.load": load } }));
+    expect(section(shown(calm), "breaks")).toBeUndefined();
+    expect(shown(calm).remarks).toEqual([RULE]);
   });
 
   it("opens at the point where the answer says that it breaks, and shows the chosen one", () => {
@@ -136,6 +145,7 @@ describe("a single point", () => {
     const view = shown([one], {}, { failures: { 0: ["7 s: node-4 fails; 1 VM stands still: web-2."] }, incidents: { 0: { pool: ["7 s: node-4 fails; 10 % of the groups lack a copy."] } }, load_steps: [{ at_s: 6, text: "load of web × 2" }] });
     const panels = charts(view).filter((chart): chart is LineChart => chart.type === "lines" && chart.sync === "time");
     expect(panels.map((panel) => panel.id)).toEqual(["time-throughput", "time-response", "time-ready", "time-guest", "time-hosts", "time-degraded"]);
+    expect(section(view, "time").text).toContain("Samples are means of 1 s.");
     expect(panels[0]).toMatchObject({ places: [6, 7], series: [{ name: "web", values: [20, 40] }] });
     const told = ["6 s: load of web × 2.", "7 s: node-4 fails; 1 VM stands still: web-2. node-4 fails; 10 % of the groups lack a copy."];
     for (const panel of panels) expect(panel.moments?.map(({ number, text }) => [number, text])).toEqual(told.map((text, index) => [index + 1, text]));
