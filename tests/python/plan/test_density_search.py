@@ -16,6 +16,7 @@ import hypertwin
 from hypertwin import _core, run
 from hypertwin.plan import density, objective
 from hypertwin.plan.density import Density, Point, curve, largest, search
+from hypertwin.report import density as shown
 
 
 @pytest.fixture
@@ -276,6 +277,16 @@ def test_without_a_steady_state_nothing_is_said_with_confidence(scenario):
     assert [point["sure"] for point in none.to_dict()["points"]] == [False] * 4
     assert [point.decided for point in none.points] == [True] * 4  # more replications would not help
     assert found(set(), most=3).notes[0] == "With 95 % confidence nothing is said."
+
+
+def test_ready_below_what_the_model_resolves_is_not_shown_as_a_figure(scenario):
+    group = {"ready_pct": 0.00003, "vcpus": 4, "count": 2}
+    (point,) = points_of(scenario, {1: (50.0, 52.0)})
+    point = dataclasses.replace(point, report={**point.report, "groups": {"db": group}})
+    found = Density("1", "tiny", 7, 4.0, "db", point.objectives, 1, 1, (point,), {}).to_dict()
+    (cells,) = shown.lines(found)
+    assert dict(zip(shown.heads(found), cells, strict=True))["ready %"] == "<0.1"
+    assert cells.count("<0.1") == 2
 
 
 def test_what_was_not_measured_is_not_met(scenario):
