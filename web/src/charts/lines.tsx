@@ -18,6 +18,8 @@ const LEFT = 70;
 const FEW = 30;
 /** Up to so many places, points are drawn on the lines. */
 const POINTED = 12;
+/** Values of a sweep with more letters are no round numbers, which an axis marks instead. */
+const ROUND = 6;
 /** Lines of a tooltip. */
 const NAMED = 12;
 
@@ -223,6 +225,7 @@ function optionsFor(
 /** The values of a sweep themselves, where there are few and their labels have room. */
 function placesAsTicks(chart: LineChart, x: Scale, [from, to]: [number, number], width: number): number[] | null {
   if (chart.x.ticks || chart.sync || chart.x.scale === "category" || chart.places.length > 10) return null;
+  if (chart.places.some((value) => x.label(value).length > ROUND)) return null;
   const middles = chart.places.map((value) => ({ at: ((x.place(value) - from) / (to - from)) * width, half: textWidth(x.label(value)) / 2 + 4 }));
   const apart = middles.every((each, index) => index === 0 || each.at - each.half > middles[index - 1]!.at + middles[index - 1]!.half);
   return apart ? chart.places : null;

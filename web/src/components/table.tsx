@@ -14,7 +14,7 @@ const FIRST = 50;
 const MANY = 12;
 
 /** Beyond so many rows a table scrolls by itself, so that its heads stay in sight. */
-const TALL = 30;
+const TALL = 40;
 /** Words up to so many letters stay on one line. */
 const SHORT = 22;
 
