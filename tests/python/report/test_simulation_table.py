@@ -66,6 +66,20 @@ def test_several_hosts_have_rows_and_those_without_vms_no_ready(clustered):
     assert "<" not in rows["compute-1"]
 
 
+def test_nodes_of_a_host_stand_side_by_side_and_many_as_a_range(tiny_point):
+    (point,) = tiny_point["points"]
+    node = {"memory_gb_per_s": 0.0, "usage_pct": 10.0, "vcpus": 2.0, "memory_mb": 0.0, "memory_pct": 50.0}
+
+    def row(nodes):
+        point["hosts"]["esx1"]["nodes"] = {str(n): {**node, "usage_pct": 10.0 + n} for n in range(nodes)}
+        (found,) = re.findall(r"^  esx1 .*$", shown(tiny_point), re.MULTILINE)
+        return found
+
+    assert re.search(r" 2 +10 11 +50 50$", row(2))
+    assert re.search(r" 8 +10 – 17 +50$", row(8))
+    assert re.search(r" 1$", row(1))
+
+
 def test_io_has_a_table_where_there_is_any(clustered, tiny_result):
     text = shown(clustered)
     group = clustered["points"][0]["groups"]["db"]

@@ -227,7 +227,7 @@ function view(page: PageDocument): View {
                 ...(changes.some((each) => each.change_pct !== null) ? [{ type: "charts" as const, charts: [chart(changes)], wide: true }] : []),
                 {
                   type: "table" as const,
-                  table: { id: "changes", caption: "Every figure that changed, the largest change first", columns: used(CHANGES, rows), rows, filters: ["of", "name", "figure", "beyond"] },
+                  table: { id: "changes", caption: "Every figure that changed, the largest change first", columns: used(CHANGES, rows), rows, filters: ["of", "figure", "beyond"] },
                 },
               ],
             },
