@@ -77,6 +77,8 @@ def check(browser: Browser, file: Path, tmp_path: Path) -> None:
                 assert not wrong, "\n".join(wrong)
     with opened(browser, file, WIDEST) as page:
         assert overflow(page.tab) <= 0, f"the page scrolls sideways at {WIDEST} pixels"
+        missing = cut(page.tab)
+        assert not missing, "cut on paper:\n" + "\n".join(missing)
         assert printed(page.tab, tmp_path / "page.pdf") >= 1
 
 
@@ -106,6 +108,20 @@ def printed(tab: Tab, target: Path) -> int:
     """Print to PDF; the number of sheets."""
     tab.pdf(path=target, format="A4")
     return len(re.findall(rb"/Type\s*/Page\b", target.read_bytes()))
+
+
+def cut(tab: Tab) -> list[str]:
+    """What does not fit on paper, A4 between margins of 12 mm; the page stays as it is printed."""
+    tab.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    tab.emulate_media(media="print")
+    tab.set_viewport_size({"width": 703, "height": 1000})
+    found = tab.evaluate(
+        """() => [...document.querySelectorAll("main *")]
+             .filter((each) => each.getClientRects().length && !each.classList.contains("unseen"))
+             .filter((each) => each.getBoundingClientRect().right > window.innerWidth + 1)
+             .map((each) => each.outerHTML.slice(0, 120))"""
+    )
+    return list(map(str, found))[:5]
 
 
 def column(tab: Tab, table: str, head: str) -> list[str]:

@@ -23,13 +23,16 @@ export function fixed(value: number, digits: number): string {
   return sign + grouped + (part === undefined ? "" : `.${part}`);
 }
 
-/** A figure for reading: whole numbers whole, others with so many significant digits; empty where there is none. */
+/** A figure for reading, with so many significant digits at most; empty where there is none. */
 export function number(value: number | null | undefined, significant = 3): string {
   if (value === null || value === undefined || Number.isNaN(value)) return "";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : `${MINUS}∞`;
   if (Number.isInteger(value) && Math.abs(value) < 1e15) return fixed(value, 0);
   if (Math.abs(value) < SMALL || Math.abs(value) >= 1e15) return exponential(value, significant);
-  return fixed(value, decimals(value, significant));
+  const digits = decimals(value, significant);
+  const text = fixed(value, digits);
+  // 0.5 as it is: zeros would only claim that it was measured so
+  return Number(value.toFixed(digits)) === value ? text.replace(/\.?0+$/, "") : text;
 }
 
 function exponential(value: number, significant: number): string {

@@ -195,7 +195,7 @@ describe("durability", () => {
     const drawn = chart<LineChart>(view("durability", durability, { curves }), "repair");
     expect(drawn.places).toEqual([1, 10]);
     expect(drawn.series[0]!.values, "no place on a logarithmic axis for zero").toEqual([2e-12, null]);
-    expect(drawn.moments).toMatchObject([{ x: 6.5, text: "repair time 6.50 d" }]);
+    expect(drawn.moments).toMatchObject([{ x: 6.5, text: "repair time 6.5 d" }]);
   });
 });
 

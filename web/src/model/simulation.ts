@@ -1,6 +1,7 @@
 /** The page of `hypertwin simulate`: who suffers, from which value on, why, how sure that is, and all figures. */
 
 import type { Choice, Kind } from "./kinds";
+import { number } from "./numbers";
 import type { PageDocument } from "./page";
 import { confidence, pointAnswer, sweepAnswer } from "./simulation/answer";
 import { verdicts } from "./simulation/breaks";
@@ -13,7 +14,6 @@ import { definitions, pointsTable, pointTables } from "./simulation/tables";
 import { timeSections } from "./simulation/time";
 import { judged } from "./validation";
 import type { Card, Section, View } from "./view";
-import { figure } from "./words";
 
 const resultOf = (page: PageDocument) => page.document as Simulation;
 const besideOf = (page: PageDocument) => page.beside as Beside;
@@ -97,7 +97,7 @@ function cards(points: readonly Point[]): Card[] {
   const highest = (name: string, unit: string, read: (row: (typeof rows)[number]) => unknown): Card[] => {
     const measured = rows.flatMap((row) => (known(read(row)) === null ? [] : [{ row, value: known(read(row))! }]));
     const top = measured.toSorted((a, b) => b.value - a.value)[0];
-    return top ? [{ name: rows.length > 1 ? name : name.replace(", at most", ""), value: `${figure(top.value)} ${unit}`, ...(top.value ? { remark: place(top.row.name, top.row.at) } : {}) }] : [];
+    return top ? [{ name: rows.length > 1 ? name : name.replace(", at most", ""), value: `${number(top.value)} ${unit}`, ...(top.value ? { remark: place(top.row.name, top.row.at) } : {}) }] : [];
   };
   const hosts = points.flatMap((point) => {
     const host = fullest(point);
@@ -105,7 +105,7 @@ function cards(points: readonly Point[]): Card[] {
   });
   const full = hosts.toSorted((a, b) => b.usage - a.usage)[0];
   return [
-    ...(full ? [{ name: "Fullest host", value: `${figure(full.usage)} %`, remark: [full.name, full.at].filter(Boolean).join(", ") }] : []),
+    ...(full ? [{ name: "Fullest host", value: `${number(full.usage)} %`, remark: [full.name, full.at].filter(Boolean).join(", ") }] : []),
     ...highest("Ready per vCPU, at most", "%", (row) => row.vm.ready_pct),
     ...highest("Co-stop per vCPU, at most", "%", (row) => row.vm.costop_pct || null),
     ...highest("Response, p99, at most", "ms", (row) => row.vm.response_ms.p99),

@@ -77,7 +77,7 @@ describe("the answer of a single point", () => {
   it("says that nothing suffers, with the figures that show it", () => {
     expect(pointAnswer(point({ db: vm({ ready_pct: 0.3 }) }))).toEqual({
       tone: "good",
-      text: "No VM suffers: ready is at most 0.300 % and co-stop at most 0 % per vCPU, and esx is at 40 %.",
+      text: "No VM suffers: ready is at most 0.3 % and co-stop at most 0 % per vCPU, and esx is at 40 %.",
       more: ["db completes 100 transactions a second in 10 ms on average; 99 % take at most 50 ms."],
     });
   });

@@ -1,7 +1,8 @@
 /** The answer that a page of a simulation begins with: who suffers, from which value on, why, and how sure that is. */
 
+import { number } from "../numbers";
 import type { Tone, View } from "../view";
-import { count, figure, list, some } from "../words";
+import { count, list, some } from "../words";
 import { type Verdict, verdicts } from "./breaks";
 import type { Point, Simulation, Vm } from "./document";
 import { type Axes, axisName, fullest, groups, groupOf, known, mean, members, responses, varyingPaths, where, worstFirst } from "./points";
@@ -76,8 +77,8 @@ function trend(verdict: Verdict): string[] {
   const [first, last] = [verdict.places[0], verdict.places.at(-1)];
   if (!first || !last || first === last) return [];
   const p99 = (place: typeof first) => known(place.vm.response_ms.p99);
-  const tail = p99(first) !== null && p99(last) !== null ? `, its p99 from ${figure(p99(first)!)} to ${figure(p99(last)!)} ms` : "";
-  return [`From ${first.value} to ${last.value} the throughput of ${named(verdict)} goes from ${figure(first.vm.throughput_per_s)} to ${figure(last.vm.throughput_per_s)} a second${tail}.`];
+  const tail = p99(first) !== null && p99(last) !== null ? `, its p99 from ${number(p99(first)!)} to ${number(p99(last)!)} ms` : "";
+  return [`From ${first.value} to ${last.value} the throughput of ${named(verdict)} goes from ${number(first.vm.throughput_per_s)} to ${number(last.vm.throughput_per_s)} a second${tail}.`];
 }
 
 /** What comes nearest to suffering, where nothing does. */
@@ -86,7 +87,7 @@ function extremes(all: readonly Verdict[]): string[] {
   const ready = places.toSorted((a, b) => b.vm.ready_pct - a.vm.ready_pct)[0];
   const hosts = places.map((place) => fullest(place.point)).filter((host) => host !== null);
   const usage = Math.max(0, ...hosts.map(([, host]) => host.usage_pct));
-  return ready ? [`At most, ready is ${figure(ready.vm.ready_pct)} % per vCPU (${ready.group}) and a host is at ${figure(usage)} %.`] : [];
+  return ready ? [`At most, ready is ${number(ready.vm.ready_pct)} % per vCPU (${ready.group}) and a host is at ${number(usage)} %.`] : [];
 }
 
 /** Of a sweep over words, such as hypervisors: which value is best and which is worst for each group. */
@@ -101,7 +102,7 @@ function comparison(points: readonly Point[]): Answer {
     const sorted = own.toSorted((a, b) => a.p99 - b.p99);
     const [low, high] = [sorted[0], sorted.at(-1)];
     if (!low || !high || sorted.length < 2) return [];
-    return [{ ratio: high.p99 / low.p99, text: `${name} has its lowest p99 with ${where(low.point, paths)} (${figure(low.p99)} ms), its highest with ${where(high.point, paths)} (${figure(high.p99)} ms).` }];
+    return [{ ratio: high.p99 / low.p99, text: `${name} has its lowest p99 with ${where(low.point, paths)} (${number(low.p99)} ms), its highest with ${where(high.point, paths)} (${number(high.p99)} ms).` }];
   });
   const told = sentences.toSorted((a, b) => b.ratio - a.ratio).map((each) => each.text);
   const bad = points.filter((point) => Object.values(groups(point)).some((vm) => isBad(signs(vm))));
@@ -154,7 +155,7 @@ function standingStill(point: Point, found: readonly Sufferer[], happened: reado
   const others = found.filter((each) => !each.vm.down_s && isBad(each.signs));
   return {
     tone: "bad",
-    text: `${down.length} of ${count(Object.keys(point.vms).length, "VM")} stood still for up to ${figure(longest)} s of ${figure(point.duration_s)} s, because ${hosts.length ? some(hosts, NAMED) : "their host"} failed: ${some(down.map((each) => each.name), NAMED)}.`,
+    text: `${down.length} of ${count(Object.keys(point.vms).length, "VM")} stood still for up to ${number(longest)} s of ${number(point.duration_s)} s, because ${hosts.length ? some(hosts, NAMED) : "their host"} failed: ${some(down.map((each) => each.name), NAMED)}.`,
     more: [
       "Nothing starts such VMs elsewhere; their figures are means over all the time, and look relaxed for it.",
       ...(others[0] ? [`${others[0].name} suffers: ${said(others[0].signs)}.`] : []),
@@ -168,9 +169,9 @@ function standingStill(point: Point, found: readonly Sufferer[], happened: reado
 function calm(point: Point, happened: readonly string[]): Answer {
   const limit = point.bottleneck?.saturated ? point.bottleneck : null;
   const full = Object.values(point.hosts).filter((host) => host.usage_pct >= LIMITS.host).length;
-  const figures = `ready is at most ${figure(most(point, "ready_pct"))} % and co-stop at most ${figure(most(point, "costop_pct"))} % per vCPU`;
+  const figures = `ready is at most ${number(most(point, "ready_pct"))} % and co-stop at most ${number(most(point, "costop_pct"))} % per vCPU`;
   const text = limit
-    ? `${limit.station} at ${figure(limit.utilization_pct)} % limits I/O; no VM waits for CPU.`
+    ? `${limit.station} at ${number(limit.utilization_pct)} % limits I/O; no VM waits for CPU.`
     : full
       ? `No VM waits yet, but ${full} of ${count(Object.keys(point.hosts).length, "host")} ${full === 1 ? "is" : "are"} full${hostText(point)}; ${figures}.`
       : `No VM suffers: ${figures}${hostText(point)}.`;
@@ -181,16 +182,16 @@ const most = (point: Point, key: "ready_pct" | "costop_pct") => Math.max(0, ...O
 
 function hostText(point: Point): string {
   const host = fullest(point);
-  return host ? `, and ${Object.keys(point.hosts).length > 1 ? "the fullest host, " : ""}${host[0]}${Object.keys(point.hosts).length > 1 ? "," : ""} is at ${figure(host[1].usage_pct)} %` : "";
+  return host ? `, and ${Object.keys(point.hosts).length > 1 ? "the fullest host, " : ""}${host[0]}${Object.keys(point.hosts).length > 1 ? "," : ""} is at ${number(host[1].usage_pct)} %` : "";
 }
 
 function byGroup(point: Point, found: readonly Sufferer[]): string {
   const counts = new Map<string, number>();
   for (const { group } of found) counts.set(group, (counts.get(group) ?? 0) + 1);
   return some(
-    [...counts].map(([group, number]) => {
+    [...counts].map(([group, many]) => {
       const all = members(point, group).length;
-      return all === 1 ? group : number === all ? `all ${all} of ${group}` : `${number} of ${all} of ${group}`;
+      return all === 1 ? group : many === all ? `all ${all} of ${group}` : `${many} of ${all} of ${group}`;
     }),
     NAMED,
   );
@@ -199,7 +200,7 @@ function byGroup(point: Point, found: readonly Sufferer[]): string {
 /** Lost data and I/O that stands still, which no figure of a VM shows. */
 function storageSentences(point: Point): string[] {
   return Object.entries(point.pools ?? {}).flatMap(([name, pool]) => [
-    ...(pool.lost_gib > 0 ? [`${name} lost ${figure(pool.lost_gib)} GiB of data.`] : []),
+    ...(pool.lost_gib > 0 ? [`${name} lost ${number(pool.lost_gib)} GiB of data.`] : []),
     ...(pool.suspended_ios > 0 ? [`At the end ${count(Math.round(pool.suspended_ios), "I/O")} to ${name} still wait${Math.round(pool.suspended_ios) === 1 ? "s" : ""} for enough of it to come back.`] : []),
   ]);
 }
@@ -219,7 +220,7 @@ function aroundFailures(point: Point): string[] {
     if (calm === null || peak <= PEAK * calm) return [];
     const at = time[after.indexOf(peak)]!;
     const cause = failures.filter((each) => each.time_s <= at).toSorted((a, b) => b.time_s - a.time_s)[0];
-    return [`After ${cause?.what ?? "the failure"} failed, the mean response of ${group} rose to ${figure(peak)} ms (at ${figure(at)} s); it was ${figure(calm)} ms before the first failure.`];
+    return [`After ${cause?.what ?? "the failure"} failed, the mean response of ${group} rose to ${number(peak)} ms (at ${number(at)} s); it was ${number(calm)} ms before the first failure.`];
   });
 }
 
@@ -230,7 +231,7 @@ function summaries(point: Point): string[] {
   return names.slice(0, NAMED - 1).flatMap((name) => {
     const { response_ms: response, throughput_per_s: done } = found[name]!;
     if (known(response.mean) === null) return [];
-    return [`${name} completes ${figure(done)} transactions a second in ${figure(response.mean!)} ms on average; 99 % take at most ${figure(response.p99!)} ms.`];
+    return [`${name} completes ${number(done)} transactions a second in ${number(response.mean!)} ms on average; 99 % take at most ${number(response.p99!)} ms.`];
   });
 }
 
@@ -240,7 +241,7 @@ export function confidence(result: Simulation): View["confidence"] {
   const first = points[0];
   if (!first) return [{ tone: "warn", text: "No point was simulated." }];
   const several = points.every((point) => point.replications > 1);
-  const runs = `${count(first.replications, "replication")} of ${figure(first.duration_s)} s`;
+  const runs = `${count(first.replications, "replication")} of ${number(first.duration_s)} s`;
   const halves = points.flatMap((point) =>
     Object.values(groups(point)).flatMap((vm) => {
       const [value, half] = [known(vm.response_ms.mean), known(vm.response_ms.ci95)];
@@ -250,7 +251,7 @@ export function confidence(result: Simulation): View["confidence"] {
   const widest = Math.max(0, ...halves);
   const found: { tone: Tone; text: string }[] = [
     several
-      ? { tone: widest > 10 ? "warn" : "good", text: `${runs}: mean responses are known to ±${figure(widest)} % or better, with 95 % confidence.` }
+      ? { tone: widest > 10 ? "warn" : "good", text: `${runs}: mean responses are known to ±${number(widest)} % or better, with 95 % confidence.` }
       : { tone: "warn", text: `${runs}: one run has no half-widths. Run it again with --replications 3 or more.` },
   ];
   const unsteady = points.filter((point) => !point.steady);

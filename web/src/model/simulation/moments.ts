@@ -1,7 +1,7 @@
 /** What happened in the first replication of a point, numbered: failures and returns of hosts and storage, and load. */
 
+import { number } from "../numbers";
 import type { Moment, Tone } from "../view";
-import { figure } from "../words";
 import type { Beside, Point } from "./document";
 
 /** Moments that are marked; more would hide the curves. */
@@ -35,7 +35,7 @@ function ofHosts(point: Point, told: readonly string[]): Happening[] {
   }));
 }
 
-const plain = ({ time_s, what, fails }: { time_s: number; what: string; fails: boolean }) => `${figure(time_s)} s: ${what} ${fails ? "fails" : "returns"}.`;
+const plain = ({ time_s, what, fails }: { time_s: number; what: string; fails: boolean }) => `${number(time_s)} s: ${what} ${fails ? "fails" : "returns"}.`;
 
 /** Incidents of pools, in those words. */
 function ofPools(point: Point, told: Record<string, string[]>): Happening[] {
@@ -49,5 +49,5 @@ function ofPools(point: Point, told: Record<string, string[]>): Happening[] {
 }
 
 function ofLoad(beside: Beside): Happening[] {
-  return (beside.load_steps ?? []).map((step) => ({ time: step.at_s, tone: "note", text: `${figure(step.at_s)} s: ${step.text}.` }));
+  return (beside.load_steps ?? []).map((step) => ({ time: step.at_s, tone: "note", text: `${number(step.at_s)} s: ${step.text}.` }));
 }

@@ -1,7 +1,8 @@
 /** Charts of a single point: groups side by side, where time goes, distributions, the I/O path, hosts by NUMA node. */
 
+import { number } from "../numbers";
 import type { BarChart, Block, Chart, HeatMap, LineChart, Section, Series } from "../view";
-import { count, figure } from "../words";
+import { count } from "../words";
 import { metric, type Metric, type Point, type Times, type Vm } from "./document";
 import { groups, hasIo, known, percentiles, worstFirst } from "./points";
 import { severity, signs } from "./signs";
@@ -49,7 +50,7 @@ function curve(id: string, title: string, text: string, lines: readonly { name: 
     return { name, colour, values: places.map((place) => at.get(place) ?? null), ...(dash ? { dash } : {}) };
   });
   const values = series.flatMap((line) => line.values.filter((value): value is number => value !== null && value > 0));
-  const told = found.slice(0, 3).map(({ name, times }) => `${name}: half within ${figure(times?.p50 ?? 0)} ms, 99 % within ${figure(times?.p99 ?? 0)} ms`);
+  const told = found.slice(0, 3).map(({ name, times }) => `${name}: half within ${number(times?.p50 ?? 0)} ms, 99 % within ${number(times?.p99 ?? 0)} ms`);
   const isWide = Math.max(...values) > 20 * Math.min(...values);
   return {
     type: "lines",
@@ -97,7 +98,7 @@ function responseBars(found: Record<string, Vm>, names: readonly string[]): BarC
       id: "response",
       title: "Response time by group",
       text: measured.length > shown.length ? `The worst ${shown.length} of ${measured.length} groups.` : "Per transaction.",
-      alternative: `The worst, ${shown[0]}, has a mean of ${figure(first.mean ?? 0)} ms and a p99 of ${figure(first.p99 ?? 0)} ms.`,
+      alternative: `The worst, ${shown[0]}, has a mean of ${number(first.mean ?? 0)} ms and a p99 of ${number(first.p99 ?? 0)} ms.`,
       categories: shown,
       value: { name: "response time", unit: "ms", from: 0 },
       series: [
@@ -123,7 +124,7 @@ function timeSplit(point: Point, names: readonly string[]): BarChart {
     id: "time-split",
     title: "Where the vCPUs' time goes",
     text: `Run + ready + co-stop + wait = 100 % per vCPU.${all.length > shown.length ? ` The ${shown.length} ${what} of ${all.length} that wait most.` : ""}`,
-    alternative: `${waits(shown[0]!) > 0 ? `${shown[0]} waits most` : `None waits for a CPU; ${shown[0]}`}: run ${figure(worst.run_pct)} %, ready ${figure(worst.ready_pct)} %, co-stop ${figure(worst.costop_pct)} %, wait ${figure(worst.wait_pct)} %.`,
+    alternative: `${waits(shown[0]!) > 0 ? `${shown[0]} waits most` : `None waits for a CPU; ${shown[0]}`}: run ${number(worst.run_pct)} %, ready ${number(worst.ready_pct)} %, co-stop ${number(worst.costop_pct)} %, wait ${number(worst.wait_pct)} %.`,
     categories: shown,
     value: { name: "time of a vCPU", unit: "%", from: 0, to: 100 },
     series: STATES.map(({ key, word, colour }) => ({ name: word, values: shown.map((name) => known(vms[name]![key])), colour })),
@@ -149,7 +150,7 @@ function ioBars(found: Record<string, Vm>, names: readonly string[]): BarChart |
     id: "iops",
     title: "I/O operations by group",
     text: "Completed per second.",
-    alternative: `${shown[0]}: ${figure(first.iops ?? 0)} a second, with a mean latency of ${figure(first.io_latency_ms?.mean ?? 0)} ms.`,
+    alternative: `${shown[0]}: ${number(first.iops ?? 0)} a second, with a mean latency of ${number(first.io_latency_ms?.mean ?? 0)} ms.`,
     categories: shown,
     value: { name: "I/O operations", unit: "1/s", from: 0 },
     series,
@@ -163,13 +164,13 @@ function stations(point: Point): BarChart | null {
   const shown = all.slice(0, MOST_BARS);
   if (!shown.length) return null;
   const limit = point.bottleneck;
-  const told = limit ? `${limit.station} ${limit.saturated ? "limits I/O" : "is the busiest, and not saturated"} at ${figure(limit.utilization_pct)} %` : `${shown[0]} is the busiest`;
+  const told = limit ? `${limit.station} ${limit.saturated ? "limits I/O" : "is the busiest, and not saturated"} at ${number(limit.utilization_pct)} %` : `${shown[0]} is the busiest`;
   return {
     type: "bars",
     id: "stations",
     title: "Stations of the I/O path",
     text: `The busy part of time, or of places.${limit?.binding_depth ? ` I/Os wait for ${limit.binding_depth}.` : ""}${all.length > shown.length ? ` The busiest ${shown.length} of ${all.length}.` : ""}`,
-    alternative: `${told}. The busiest: ${shown.slice(0, 3).map((name) => `${name} ${figure(point.storage[name]!.utilization_pct)} %`).join(", ")}.`,
+    alternative: `${told}. The busiest: ${shown.slice(0, 3).map((name) => `${name} ${number(point.storage[name]!.utilization_pct)} %`).join(", ")}.`,
     categories: shown,
     value: { name: "utilisation", unit: "%", from: 0, to: 100 },
     series: [
@@ -201,7 +202,7 @@ function numaMaps(point: Point, metrics: readonly Metric[]): HeatMap[] {
         id: `numa-${key.replaceAll("_", "-")}`,
         title,
         text: told?.text,
-        alternative: `The highest of ${count(names.length, "host")} is ${figure(highest(names[0]!))} ${unit} on ${names[0]}.`,
+        alternative: `The highest of ${count(names.length, "host")} is ${number(highest(names[0]!))} ${unit} on ${names[0]}.`,
         x: { name: "NUMA node", scale: "category" as const, categories: numbers.map((number) => `node ${number}`) },
         columns: numbers.map((_, index) => index),
         rows: names.map((name) => ({ name, values: numbers.map((node) => at(name, node)) })),

@@ -1,6 +1,7 @@
 /** Signs that a VM or a group suffers, the limits from which they count, and what explains them. */
 
-import { count, figure, list } from "../words";
+import { number } from "../numbers";
+import { count, list } from "../words";
 import type { Point, Vm } from "./document";
 import { fullest, hasIo, known, members } from "./points";
 
@@ -32,17 +33,17 @@ export function signs(vm: Vm): Sign[] {
   const found: Sign[] = [];
   const share = (name: string, value: number, limit: { warn: number; bad: number }) => {
     if (value > limit.warn)
-      found.push({ tone: value > limit.bad ? "bad" : "warn", text: `${name} ${figure(value)} % per vCPU`, weight: value / limit.bad });
+      found.push({ tone: value > limit.bad ? "bad" : "warn", text: `${name} ${number(value)} % per vCPU`, weight: value / limit.bad });
   };
-  if (vm.down_s) found.push({ tone: "bad", text: `stood still for ${figure(vm.down_s)} s${(vm.count ?? 1) > 1 ? " on average" : ""}`, weight: 1000 + vm.down_s });
+  if (vm.down_s) found.push({ tone: "bad", text: `stood still for ${number(vm.down_s)} s${(vm.count ?? 1) > 1 ? " on average" : ""}`, weight: 1000 + vm.down_s });
   share("ready", vm.ready_pct, LIMITS.ready);
   share("co-stop", vm.costop_pct, LIMITS.costop);
   const queue = vm.run_queue / vm.vcpus * (vm.count ?? 1);
   if (vm.guest_cpu_pct >= LIMITS.guest && queue > 2)
-    found.push({ tone: "bad", text: `guest CPU ${figure(vm.guest_cpu_pct)} % with ${figure(queue)} processes for each vCPU`, weight: queue / 2 });
+    found.push({ tone: "bad", text: `guest CPU ${number(vm.guest_cpu_pct)} % with ${number(queue)} processes for each vCPU`, weight: queue / 2 });
   const { p50, p99 } = vm.response_ms;
   if (known(p50) && known(p99) && p99! > TAIL * p50!)
-    found.push({ tone: "warn", text: `p99 ${figure(p99!)} ms is ${figure(p99! / p50!)} times the median`, weight: p99! / p50! / TAIL });
+    found.push({ tone: "warn", text: `p99 ${number(p99!)} ms is ${number(p99! / p50!)} times the median`, weight: p99! / p50! / TAIL });
   return found.toSorted((a, b) => b.weight - a.weight);
 }
 
@@ -87,14 +88,14 @@ export function signsBeside(point: Point, group: string, vm: Vm, best: Best): Si
   if (p99 !== null && best.p99 !== null && p99 > DEPARTED * best.p99)
     found.push({
       tone: "bad",
-      text: `p99 ${figure(p99)} ms, ${figure(p99 / best.p99)} times the ${figure(best.p99)} ms with ${best.p99At}`,
+      text: `p99 ${number(p99)} ms, ${number(p99 / best.p99)} times the ${number(best.p99)} ms with ${best.p99At}`,
       weight: p99 / best.p99 / DEPARTED,
     });
   const done = work(point, group, vm);
   if (done !== null && best.work !== null && done < LOST * best.work)
     found.push({
       tone: "bad",
-      text: `throughput for each VM and unit of load ${figure(100 * (1 - done / best.work))} % below that with ${best.workAt}`,
+      text: `throughput for each VM and unit of load ${number(100 * (1 - done / best.work))} % below that with ${best.workAt}`,
       weight: (1 - done / best.work) / (1 - LOST),
     });
   return [...found, ...signs(vm)];
@@ -108,20 +109,20 @@ export function causes(point: Point, group: string, vm: Vm): string[] {
   const waits = vm.ready_pct > LIMITS.ready.warn || vm.costop_pct > LIMITS.costop.warn;
   const hostText = host ? `${Object.keys(point.hosts).length > 1 ? "the fullest host, " : "host "}${host[0]}${Object.keys(point.hosts).length > 1 ? "," : ""}` : "";
   if (vm.down_s) found.push("Hosts failed, and nothing started their VMs elsewhere.");
-  if (vm.limited_pct > LIMITS.limited) found.push(`The VM's own CPU limit holds it back ${figure(vm.limited_pct)} % of the time.`);
+  if (vm.limited_pct > LIMITS.limited) found.push(`The VM's own CPU limit holds it back ${number(vm.limited_pct)} % of the time.`);
   if (waits && host && vm.limited_pct < vm.ready_pct / 2) {
     const waiting = [
-      ...(vm.ready_pct > LIMITS.ready.warn ? [`wait ${figure(vm.ready_pct)} % of the time for a logical CPU`] : []),
-      ...(vm.costop_pct > LIMITS.costop.warn ? [`are held back ${figure(vm.costop_pct)} % of the time for their siblings (co-stop)`] : []),
+      ...(vm.ready_pct > LIMITS.ready.warn ? [`wait ${number(vm.ready_pct)} % of the time for a logical CPU`] : []),
+      ...(vm.costop_pct > LIMITS.costop.warn ? [`are held back ${number(vm.costop_pct)} % of the time for their siblings (co-stop)`] : []),
     ];
-    found.push(`Its vCPUs ${list(waiting)}: ${hostText} is at ${figure(host[1].usage_pct)} %.`);
+    found.push(`Its vCPUs ${list(waiting)}: ${hostText} is at ${number(host[1].usage_pct)} %.`);
   }
-  if (!waits && vm.guest_cpu_pct >= LIMITS.guest) found.push(`Its own vCPUs are full: guest CPU is ${figure(vm.guest_cpu_pct)} %, and they hardly wait for the host.`);
+  if (!waits && vm.guest_cpu_pct >= LIMITS.guest) found.push(`Its own vCPUs are full: guest CPU is ${number(vm.guest_cpu_pct)} %, and they hardly wait for the host.`);
   const limit = point.bottleneck;
-  if (limit?.saturated && hasIo(vm)) found.push(`${limit.station} at ${figure(limit.utilization_pct)} % limits its I/O.`);
+  if (limit?.saturated && hasIo(vm)) found.push(`${limit.station} at ${number(limit.utilization_pct)} % limits its I/O.`);
   if (!waits && host && host[1].usage_pct >= LIMITS.host)
-    found.push(`All cores are busy: ${hostText} is at ${figure(host[1].usage_pct)} %, and busy second threads slow each other.`);
-  if (vm.numa_local_pct < LIMITS.local) found.push(`Only ${figure(vm.numa_local_pct)} % of its memory is on the NUMA nodes where it runs.`);
+    found.push(`All cores are busy: ${hostText} is at ${number(host[1].usage_pct)} %, and busy second threads slow each other.`);
+  if (vm.numa_local_pct < LIMITS.local) found.push(`Only ${number(vm.numa_local_pct)} % of its memory is on the NUMA nodes where it runs.`);
   const failed = Object.entries(point.pools ?? {}).filter(([, pool]) => pool.incidents?.some((incident) => incident.fails));
   if (hasIo(vm))
     for (const [name, pool] of failed)

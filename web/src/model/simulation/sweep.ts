@@ -1,7 +1,8 @@
 /** Charts of a sweep: every figure of every group against what was swept. */
 
+import { number } from "../numbers";
 import type { Block, Chart, LineChart, Marks, Section, Series } from "../view";
-import { count, figure, slug } from "../words";
+import { count, slug } from "../words";
 import { type Verdict, verdictsTable } from "./breaks";
 import type { Figure, Point, Published, Vm } from "./document";
 import { type Axes, axisName, fullest, groups, groupNames, hasIo, known, type Line, lines, meanUsage } from "./points";
@@ -289,7 +290,7 @@ function alternative(wanted: Wanted, series: readonly Series[], places: readonly
     const measured = each.values.flatMap((value, index) => (value === null ? [] : [{ value, index }]));
     const [first, last] = [measured[0], measured.at(-1)];
     if (!first || !last) return [];
-    return [first === last ? `${each.name}: ${figure(first.value)} ${wanted.unit} at ${places[first.index]}` : `${each.name}: ${figure(first.value)} ${wanted.unit} at ${places[first.index]}, ${figure(last.value)} at ${places[last.index]}`];
+    return [first === last ? `${each.name}: ${number(first.value)} ${wanted.unit} at ${places[first.index]}` : `${each.name}: ${number(first.value)} ${wanted.unit} at ${places[first.index]}, ${number(last.value)} at ${places[last.index]}`];
   });
   const more = series.length - told.length;
   return `${told.join("; ")}${more > 0 ? `; and ${more} more` : ""}.`;
@@ -299,7 +300,7 @@ function marksOf(published: readonly Published[], layout: Axes, wanted: Wanted, 
   const found = published.flatMap((each) => {
     const point = points.find((one) => sameSettings(one.set, each.set, layout));
     const line = point && drawn.find((one) => one.line.points.includes(point) && wanted.reads.some((read) => isAt(read, each.path, one.group)));
-    return point && line ? [{ x: place(point), y: each.value, colour: line.colour, text: `published: ${figure(each.value)} ${wanted.unit}` }] : [];
+    return point && line ? [{ x: place(point), y: each.value, colour: line.colour, text: `published: ${number(each.value)} ${wanted.unit}` }] : [];
   });
   return found.length ? { name: "published", symbol: "star", points: found } : null;
 }

@@ -1,7 +1,8 @@
 /** The first replication of a point over one time axis: panels that share it, and heat maps of hosts and VMs. */
 
+import { number } from "../numbers";
 import type { Axis, Block, HeatMap, LineChart, Moment, Section, Series } from "../view";
-import { count, figure, some } from "../words";
+import { count, some } from "../words";
 import type { Beside, Figure, Point, Timeline } from "./document";
 import { groups, known, mean, members, responses, worstFirst } from "./points";
 import { moments } from "./moments";
@@ -31,7 +32,7 @@ export function timeSections(point: Point, place: number, beside: Beside, all: r
   ];
   const maps = heatMaps(point, timeline, time, told.marked);
   return [
-    { id: "time", heading: told.marked.length ? "What happened, over time" : "Over time", text: `The first replication; time counts from the start of the run, its warm-up of ${figure(point.warmup_s)} s included. Samples are means of ${figure(timeline.interval_s)} s.`, blocks },
+    { id: "time", heading: told.marked.length ? "What happened, over time" : "Over time", text: `The first replication; time counts from the start of the run, its warm-up of ${number(point.warmup_s)} s included. Samples are means of ${number(timeline.interval_s)} s.`, blocks },
     ...(maps.length ? [{ id: "waiting", heading: "Who waits, and when", text: "A row for each, the worst first.", blocks: [{ type: "charts" as const, wide: true, charts: maps }] }] : []),
   ];
 }
@@ -112,7 +113,7 @@ function lineChart(panel: Panel, time: readonly number[], marked: readonly Momen
 
 function extent(line: Series, unit: string): string {
   const values = line.values.filter((value) => value !== null);
-  return values.length ? `${line.name}: ${figure(Math.min(...values))} to ${figure(Math.max(...values))} ${unit}` : `${line.name}: none`;
+  return values.length ? `${line.name}: ${number(Math.min(...values))} to ${number(Math.max(...values))} ${unit}` : `${line.name}: none`;
 }
 
 function timeAxis(time: readonly number[]): Axis {
@@ -125,14 +126,14 @@ function heatMaps(point: Point, timeline: Timeline, time: readonly number[], mar
     const rows = names.map((name) => ({ name, values: binned(of[name]![key]!) }));
     const highest = Math.max(0, ...rows.map((row) => Math.max(0, ...row.values.map((value) => value ?? 0))));
     if (rows.length < 2 || highest < least) return [];
-    const worst = names.slice(0, 3).map((name) => `${name} (${figure(worstOf(name))} % on average)`);
+    const worst = names.slice(0, 3).map((name) => `${name} (${number(worstOf(name))} % on average)`);
     return [
       {
         type: "heat",
         id,
         title,
         text: what,
-        alternative: `The worst of ${count(rows.length, "row")}: ${some(worst, 3)}. The highest sample is ${figure(highest)} %.`,
+        alternative: `The worst of ${count(rows.length, "row")}: ${some(worst, 3)}. The highest sample is ${number(highest)} %.`,
         x: timeAxis(time),
         columns: binned(time).map((value) => value ?? 0),
         rows,
