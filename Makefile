@@ -17,7 +17,7 @@ CORE_SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name Carg
 # what is forbidden to the core (clocks, threads, unordered maps, long functions), tests and benchmarks may have
 TESTS_MAY := -A clippy::disallowed-types -A clippy::disallowed-methods -A clippy::too-many-lines
 
-.PHONY: help demo test setup lint fmt bench fuzz soak page docs bless clean
+.PHONY: help demo test setup lint fmt wheel bench fuzz soak page docs bless clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -48,6 +48,13 @@ fmt: $(STAMPS)/packages ## format Rust and Python
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format --quiet .
 	@cargo fmt --all
+
+wheel: $(STAMPS)/packages ## the wheel, for Linux with glibc 2.17 or later, and the source distribution, into out/dist
+	@$(BIN)/uv sync --quiet --frozen --inexact --no-install-project --group release
+	@rm -rf out/dist
+	@scripts/step "wheel" $(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_17 --out out/dist
+	@scripts/step "source distribution" $(BIN)/maturin sdist --out out/dist
+	@ls out/dist
 
 bench: $(STAMPS)/core ## speed against peers and the bare loop, into out/bench
 	@$(BIN)/python bench/run.py

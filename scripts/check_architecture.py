@@ -48,7 +48,7 @@ MODULES: dict[str, set[str]] = {
     "studies": {"library", "documents", "scenario", "run", "plan", "yaml_file", "errors"},
     "vnuma": {"documents", "scenario", "errors", "_core"},
     "report": {"documents", "frame", "errors", "scenario", "language"},
-    "ingest": {"yaml_file", "writing", "errors", "extras", "language", "_core"},
+    "ingest": {"documents", "yaml_file", "writing", "errors", "extras", "language", "_core"},
     "diagnose": {
         *("documents", "scenario", "language", "_core", "run", "vnuma", "report", "ingest", "errors", "extras"),
         "frame",
@@ -88,10 +88,10 @@ FLOORS: dict[str, list[str]] = {
     ],
     "python/hypertwin/report": [
         "words",
-        "ready points charts table files metrics",
-        "page plotly_page metric_path",
-        "coding diagnosis entities pools simulation_charts telemetry topology",
-        "calibration compared comparison density durability failures guests lab simulation topology_svg",
+        "ready points table files metrics",
+        "page metric_path",
+        "coding diagnosis entities pools telemetry topology",
+        "calibration compared comparison density durability guests lab simulation topology_svg",
         "simulation_page sizing",
         "registry __init__",
     ],

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -90,7 +91,8 @@ def build(folder: Path) -> list[str]:
 def tool(name: str, *arguments: str) -> list[str]:
     """What a tool from node_modules says when it fails."""
     program = WEB / "node_modules" / ".bin" / name
-    done = subprocess.run([program, *arguments], cwd=WEB, check=False, capture_output=True, text=True)
+    plain = {**os.environ, "NO_COLOR": "1"}
+    done = subprocess.run([program, *arguments], cwd=WEB, check=False, capture_output=True, text=True, env=plain)
     return [] if done.returncode == 0 else [f"{name}: {done.stdout}{done.stderr}".strip()]
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from hypertwin import run, vnuma, writing
 from hypertwin.cli import output
-from hypertwin.report import comparison, files, simulation, simulation_page
-from hypertwin.report.simulation_charts import Mark
+from hypertwin.report import comparison, files, registry, simulation
+from hypertwin.report.simulation_page import Mark
 from hypertwin.studies import judge
 from hypertwin.studies.study import find
 
@@ -29,18 +29,17 @@ def main() -> int:
     with output.steps(f"{study.name}: {len(study.cases)} cases, {len(study.rows)} figures") as progress:
         rows = judge.validate([study], progress=progress)
     output.print_table(comparison.table(rows))
-    page = simulation_page.page(
-        result,
-        title=study.title,
-        description=f"Published measurements: {study.source}.",
-        validation=rows,
-        marks=[Mark(changes, path, value) for changes, path, value in study.published_points()],
-        layouts=vnuma.layouts(sweep[0].scenario),
-    )
     writing.write_atomically(FOLDER / "result.json", files.to_json(result))
     writing.write_atomically(FOLDER / "validation.json", files.to_json(rows))
-    writing.write_atomically(FOLDER / "report.html", page.html())
-    print(f"report: {FOLDER / 'report.html'}")
+    output.write_page(
+        registry.SIMULATION,
+        result,
+        FOLDER / "report.html",
+        study=comparison.Study(study.name, study.title, study.source),
+        validation=rows,
+        published=[Mark(changes, path, value) for changes, path, value in study.published_points()],
+        layouts=vnuma.layouts(sweep[0].scenario),
+    )
     return 0 if judge.holds(rows) else 1
 
 

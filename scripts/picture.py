@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def monster_vm() -> None:
     """Response time and CPU of the sweep, side by side."""
-    take("monster-vm", ROOT / "out/demo/report.html", ["Response time", "Guest CPU"])
+    take("monster-vm", ROOT / "out/demo/report.html", ["Response time, mean", "Guest CPU and host usage"])
 
 
 def esxi_vnuma() -> None:
@@ -54,7 +54,8 @@ def take(name: str, page: Path, titles: Sequence[str]) -> None:
                 for (const title of titles)
                     place.append(charts.find(chart => chart.querySelector("h4").textContent === title));
                 document.querySelector("main").replaceChildren(place);
-                place.querySelectorAll(".tools").forEach(tools => tools.remove());
+                place.querySelectorAll(".tools, figcaption p, .hint").forEach(words => words.remove());
+                place.style.cssText = "background: white; padding: 14px";
                 if (titles.length > 2) place.lastChild.style.gridColumn = "1 / -1";
             }""",
             list(titles),

@@ -108,6 +108,13 @@ def only_where(possible: object, reason: str) -> None:
         pytest.skip(reason)
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show what tests measured and do not judge: what they gave to `record_property`."""
+    for report in terminalreporter.getreports("passed"):
+        for name, value in report.user_properties:
+            terminalreporter.write_line(f"{name}: {value}")
+
+
 @pytest.fixture
 def linux() -> None:
     """Only Linux."""

@@ -232,6 +232,7 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
         "source-lacks": "It lacks what cannot be assumed, such as any host.",
         "no-result": "It is no result of a command, and no page that holds one.",
         "different-kinds": "Two results of different commands are to be compared.",
+        "page-not-repeatable": "A page does not hold what its command needs, or that is none to run again.",
         "bad-address": "The address of a system is not one, or has a password in it.",
     },
 }
@@ -246,6 +247,7 @@ _REFUSED: Mapping[str, str] = {
     "study-invalid": "The files of a study do not fit together.",
     "bad-machine": "A file that is no machine.json.",
     "not-a-kernel": "The file that was named is not a kernel that can be read.",
+    "page-reaches-out": "The command of a page would read or write more than the page holds.",
     "not-isal": "The file that was named cannot be loaded, or is not ISA-L.",
 }
 _FAILED: Mapping[str, str] = {

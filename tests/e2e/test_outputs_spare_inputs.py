@@ -27,6 +27,7 @@ COMMANDS = (
     ("calibrate tiny.yaml points.csv --free vms.web.load --report {}", "points.csv"),
     ("durability tiny.yaml --report {}", "tiny.yaml"),
     ("telemetry measured.csv -o {}", "measured.csv"),
+    ("compare before.json machine.json --report {}", "machine.json"),
     ("telemetry benchmark -o {}", "benchmark/fio/vm1.json"),
     ("diagnose measured.csv --out {}", "measured.csv"),
     ("diagnose measured.csv more.csv --report {}", "more.csv"),
@@ -224,7 +225,11 @@ def test_a_report_may_be_in_the_folder_that_the_command_makes(tmp_path):
         writing.check_writable(tmp_path / "out" / "report.html", made=tmp_path / "out" / "lab")
 
 
-PAGES = [line for line, _ in (*COMMANDS, ("validate --report {}", "")) if line.endswith("--report {}")]
+PAGES = [
+    *(line for line, _ in COMMANDS if line.endswith("--report {}")),
+    *("validate --report {}", "compare one.json two.json --report {}", "size --host 2x12 --memory 8GiB --report {}"),
+    "vnuma --hypervisor esxi-8.0 --sockets 2 --cores 12 --vcpus 24 --report {}",
+]
 
 
 @pytest.mark.parametrize("line", PAGES)

@@ -1,4 +1,4 @@
-"""Pages in a browser: every kind opens, dark and light, narrow and wide, on paper, by keyboard, and with 800 VMs."""
+"""The parts of all pages in a browser: dark and light, narrow and wide, on paper, by keyboard, and with 800 VMs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.conftest import ROOT
 from tests.e2e import browser as browsers
 from tests.e2e import specimen
 from tests.e2e.browser import column, opened, overflow
@@ -35,6 +36,16 @@ def large(tmp_path_factory):
 
 def test_a_page_with_everything(browser, small, tmp_path):
     browsers.check(browser, small, tmp_path)
+
+
+def test_the_page_that_a_command_writes(browser, cli, tmp_path):
+    scenario, file = ROOT / "scenarios" / "small-esxi.yaml", tmp_path / "page.html"
+    done = cli("simulate", scenario, "--duration", "5", "--replications", 2, "--report", file)
+    assert done.returncode == 0, done.stderr
+    browsers.check(browser, file, tmp_path)
+    with opened(browser, file) as page:
+        assert page.tab.locator(".answer .first").inner_text().strip()
+        assert page.tab.locator(".command").inner_text().startswith("hypertwin simulate "), "how to run it again"
 
 
 def test_a_page_with_little(browser, tmp_path):
@@ -160,17 +171,9 @@ def test_800_vms_fit_in_two_megabytes_and_on_paper(browser, large, tmp_path):
 def test_paper_is_light_whole_and_nothing_is_cut(browser, small):
     with opened(browser, small, scheme="dark") as page:
         tab = page.tab
-        tab.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-        tab.emulate_media(media="print")
+        assert browsers.cut(tab) == []
         assert tab.evaluate("document.documentElement.dataset.theme") == "light"
         assert tab.locator("details:not([open])").count() == 0
-        tab.set_viewport_size({"width": 703, "height": 1000})  # A4 between margins of 12 mm
-        cut = tab.evaluate(
-            """() => [...document.querySelectorAll("main *")].filter((each) => each.getClientRects().length)
-                 .filter((each) => each.getBoundingClientRect().right > window.innerWidth + 1)
-                 .map((each) => each.outerHTML.slice(0, 100))"""
-        )
-        assert cut == []
         heads = set(tab.locator(".table thead th").all_inner_texts())
         assert heads >= {"VM", "host", "IOPS 1/s", "NUMA local %", "memory GB/s"}
         tab.evaluate("window.dispatchEvent(new Event('afterprint'))")

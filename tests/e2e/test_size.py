@@ -44,7 +44,10 @@ def test_the_table_shows_candidates_reasons_and_the_change(cli):
         assert text in done.stdout
 
 
-@pytest.mark.parametrize("target", ["vmx", "powercli", "govc", "libvirt", "qm", "qemu"])
+KVM = ("libvirt", "qm", "qemu")
+
+
+@pytest.mark.parametrize("target", ["vmx", "powercli", "govc", *KVM])
 @pytest.mark.parametrize("hypervisor", ["esxi-8.0", "linux-6.12"])
 def test_a_snippet_is_all_that_is_printed(cli, target, hypervisor):
     done = cli(
@@ -54,6 +57,24 @@ def test_a_snippet_is_all_that_is_printed(cli, target, hypervisor):
     assert (done.returncode, done.stderr) == (0, "")
     first = {"vmx": "numvcpus", "powercli": "$vm", "govc": "govc", "libvirt": "<domain", "qm": "qm", "qemu": "-name"}
     assert done.stdout.startswith(first[target])
+
+
+@pytest.mark.parametrize(
+    ("target", "rules"),
+    [*((name, "esxi-8.0") for name in ("vmx", "powercli", "govc")), *((name, "linux-6.12") for name in KVM)],
+)
+def test_a_snippet_is_by_the_rules_of_its_hypervisor(cli, target, rules):
+
+    arguments = ("size", "--host", "2x12", "--vcpus", 23, "--memory", "96GiB", "--name", "105", "--snippet", target)
+    done = cli(*arguments)
+    assert (done.returncode, done.stderr) == (0, f"topology by the rules of {rules}\n")
+    assert done.stdout == cli(*arguments, "--hypervisor", rules).stdout
+
+
+def test_the_rules_of_a_scenario_s_host_are_said(cli):
+    host = f"{ROOT / 'scenarios' / 'small-esxi.yaml'}:esx"
+    done = cli("size", "--host", host, "--vcpus", 4, "--memory", "8GiB", "--snippet", "qemu")
+    assert (done.returncode, done.stderr) == (0, "topology by the rules of esxi-7.0\n")
 
 
 def test_bound_nodes_are_the_homes(cli):

@@ -47,7 +47,8 @@ from hypertwin.ingest.benchmarks import fio
 from hypertwin.ingest.inventory import Host, Inventory, Vm
 from hypertwin.ingest.kvm import libvirt_uri, libvirt_xml, lscpu, proxmox
 from hypertwin.ingest.vmware import rvtools, vcenter, vsphere
-from hypertwin.report import diagnosis, diagnosis_page
+from hypertwin.report import diagnosis
+from hypertwin.report.page import made_now
 
 LONGEST_MESSAGE = 100_000
 """Of an error: a list of mistakes may be long, a file poured into it is not."""
@@ -129,7 +130,7 @@ def _telemetry() -> Iterator[Target]:
         _is_inventory(demand.with_demand(Inventory("x", "x", hosts, vms), measured))
         found = diagnose.diagnose([path], charts=True)
         told = {"version": "1", **found.to_dict()}
-        diagnosis_page.page(told, [finding.charts for finding in found.findings]).html()
+        diagnosis.page(told, series=[finding.charts for finding in found.findings]).html(made_now("1"))
         output.render(diagnosis.table(told))
 
     yield Target("diagnosis of a table", judged, 0.02)

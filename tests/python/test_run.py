@@ -3,17 +3,65 @@
 from __future__ import annotations
 
 import threading
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NotRequired, get_args, get_origin, get_type_hints, is_typeddict
 
 import polars
 import pytest
 
 import hypertwin
 from hypertwin import _core, run
+from hypertwin.documents.simulation import Simulation
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
 
 def test_simulate_returns_points_in_the_order_of_the_sweep(tiny):
     result = hypertwin.simulate(tiny, sweep={"vms.db.load": [3, 1, 2]}, replications=1, jobs=3)
     assert [point["set"]["vms.db.load"] for point in result.points] == [3, 1, 2]
+
+
+def misfits(value: Any, kind: Any, where: str) -> Iterator[str]:
+    """Where a JSON value is not of a type: keys without a type, keys that are missing, values of other types."""
+    if is_typeddict(kind):
+        fields = get_type_hints(kind, include_extras=True)
+        optional = {key for key, each in fields.items() if get_origin(each) is NotRequired}
+        yield from (f"{where}.{key} has no type" for key in value.keys() - fields)
+        yield from (f"{where}.{key} is missing" for key in fields.keys() - optional - value.keys())
+        plain = get_type_hints(kind)
+        for key in value.keys() & fields:
+            yield from misfits(value[key], plain[key], f"{where}.{key}")
+    elif get_origin(kind) is dict:
+        for key, each in value.items():
+            yield from misfits(each, get_args(kind)[1], f"{where}.{key}")
+    elif get_origin(kind) in (list, tuple):
+        kinds = get_args(kind) if get_origin(kind) is tuple else get_args(kind) * len(value)
+        for each, of in zip(value, kinds, strict=True):
+            yield from misfits(each, of, f"{where}[]")
+    elif get_origin(kind) is types.UnionType:
+        if all(any(misfits(value, each, where)) for each in get_args(kind)):
+            yield f"{where} is {value!r}, not {kind}"
+    elif kind is not Any and type(value) not in ({float, int} if kind is float else {kind}):
+        yield f"{where} is {value!r}, not {kind}"
+
+
+@pytest.mark.parametrize(
+    ("file", "overrides"),
+    [
+        ("small-esxi.yaml", {"run.duration": "20 s"}),
+        ("hyperconverged.yaml", {"run.duration": "2 s"}),
+        # a host fails at 14 s and is back at 18 s, the VMs on it with it
+        ("disk-failure.yaml", {"run.duration": "18 s"}),
+    ],
+)
+def test_results_are_of_their_documented_types(file, overrides):
+    result = hypertwin.simulate(SCENARIOS / file, overrides=overrides, replications=1).to_dict()
+    assert not sorted(set(misfits(result, Simulation, "")))
+    (point,) = result["points"]
+    seen = [(failure["time_s"], len(failure["vms"]) > 0) for failure in point["failures"]]
+    assert seen == ([(14, True), (18, True)] if file == "disk-failure.yaml" else [])
 
 
 def test_the_frame_has_one_row_per_point_and_entity(tiny):

@@ -50,7 +50,7 @@ export function App({ page }: { page: PageDocument }) {
 }
 
 function firsts(choices: readonly Choosable[]): Record<string, string> {
-  return Object.fromEntries(choices.map((choice) => [choice.key, choice.options[0]?.value ?? ""]));
+  return Object.fromEntries(choices.map((choice) => [choice.key, choice.initial ?? choice.options[0]?.value ?? ""]));
 }
 
 /** The theme, and whether paper is drawn: that is light, whole and at once, because the printer does not wait. */

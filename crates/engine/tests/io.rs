@@ -497,6 +497,23 @@ fn a_curve_has_the_percentiles_that_its_values_resolve() {
 }
 
 #[test]
+fn latencies_of_microseconds_keep_three_digits() {
+    // one I/O at a time: all take equally long, so every percentile is the mean, which is exact
+    let report = run(
+        fast(),
+        array(json!({"cache": {"latency": "37 us"}})),
+        generator(1, json!({})),
+        json!({}),
+    );
+    let latency = of(&report).io_latency_ms.as_ref().unwrap();
+    let mean = latency.mean.unwrap();
+    assert!(mean > 0.037 && mean < 0.045, "{mean} ms");
+    for (at, value) in latency.curve.as_ref().unwrap() {
+        assert_near(*value, mean, 1e-3, &format!("percentile {at}"));
+    }
+}
+
+#[test]
 fn dsnro_binds_only_where_machines_share_a_lun() {
     let binding = |shared: bool| {
         let mut host = fast();

@@ -245,7 +245,7 @@ fn check_storage(seed: u64, scenario: &Scenario, result: &Replication) {
 
 /// That nodes have what is on their host: its vCPUs, their memory, and its usage less some of the interrupts.
 fn check_nodes(seed: u64, host: &HostResult, result: &Replication) {
-    let on_it = || result.vms.iter().filter(|vm| result.hosts[vm.host].name == host.name);
+    let on_it = || result.vms.iter().filter(|vm| vm.host == host.name);
     let vcpus: usize = host.nodes.iter().map(|node| node.vcpus).sum();
     assert_eq!(
         vcpus as u32,

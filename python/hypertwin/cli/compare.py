@@ -28,6 +28,6 @@ def command(
     report: options.Report = None,
 ) -> None:
     """Say what was set differently in two results, and which figures changed, by more than chance or not."""
-    writing.check_writable(report)
+    writing.check_writable(page=report)
     found = compare.compare(a, b, version=_core.version())
     output.show(registry.COMPARISON, found, form, report)

@@ -29,6 +29,7 @@ COMMANDS = {
     "durability": "hypertwin.cli.durability",
     "calibrate": "hypertwin.cli.calibrate",
     "compare": "hypertwin.cli.compare",
+    "rerun": "hypertwin.cli.rerun",
     "lab": "hypertwin.cli.lab",
     "import": "hypertwin.cli.import_",
     "telemetry": "hypertwin.cli.telemetry",

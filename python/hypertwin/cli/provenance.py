@@ -7,6 +7,7 @@ only what the page holds, and writes only what the caller names.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hypertwin import _core
+from hypertwin import _core, library
 from hypertwin.documents.page import Made, MadeFile
-from hypertwin.errors import HypertwinError
+from hypertwin.errors import HypertwinError, short
 
 LARGEST_TEXT = 1 << 20
 """Bytes of a file beyond which a page has its hash, not its text."""
@@ -99,20 +100,23 @@ def confine(inputs: Callable[[], Iterable[str | Path]], outputs: Iterable[Path |
     bounds = _BOUNDS.get()
     if bounds is None:
         return
-    for file in map(Path, inputs()):
-        if not any(file.resolve().is_relative_to(folder) for folder in bounds.folders):
-            raise ConfinedError(f"the page's command reads {file}, which the page does not hold")
+    for file in map(str, inputs()):
+        real = Path(os.path.realpath(file.replace("\0", "")))
+        if not any(real.is_relative_to(folder) for folder in bounds.folders):
+            raise ConfinedError(f"the page's command reads {short(file)}, which the page does not hold")
     for output in outputs:
         if output is not None and output not in bounds.outputs:
-            raise ConfinedError(f"the page's command writes {output}: name outputs with --report of `rerun`")
+            raise ConfinedError(
+                f"the page's command writes {short(str(output))}: name outputs with --report of `rerun`"
+            )
 
 
 def read(files: Iterable[str | Path]) -> Iterator[MadeFile]:
-    """Name, SHA-256 and, of small texts, the text of files. What is no regular file is passed over."""
+    """Name, SHA-256 and, of small texts, the text of a user's files. What is no regular file is passed over."""
     room, names = MOST_TEXT, set[str]()
     for file in map(Path, files):
         name = file.as_posix()
-        if name in names or len(names) >= MOST_FILES or not file.is_file():
+        if name in names or len(names) >= MOST_FILES or file.is_relative_to(library.studies()) or not file.is_file():
             continue
         names.add(name)
         largest = min(LARGEST_TEXT, room)

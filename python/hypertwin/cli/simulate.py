@@ -5,11 +5,11 @@ from __future__ import annotations
 import enum
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from hypertwin import run, scenario, vnuma, writing
+from hypertwin import _core, run, scenario, vnuma, writing
 from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output
 from hypertwin.errors import short
@@ -93,8 +93,8 @@ def command(
             progress=progress,
         )
     result = simulated.to_dict()
-    layouts = vnuma.layouts(simulated.first_scenario) if report is not None else {}
-    output.write_page(registry.SIMULATION, result, report, layouts=layouts)
+    beside = _beside(simulated.first_scenario) if report is not None else {}
+    output.write_page(registry.SIMULATION, result, report, **beside)
     if form is Format.parquet:
         content: str | bytes = files.to_parquet(result)
     elif form is Format.json:
@@ -121,6 +121,16 @@ def _check(form: Format, out: Path | None, report: Path | None) -> None:
     if form is Format.parquet:
         needs("telemetry", "--format parquet")
     writing.check_writable(None if form is Format.esxtop else out, page=report)
+
+
+def _beside(first: scenario.Scenario) -> dict[str, Any]:
+    """What the page says of the scenario of the first point, and the result does not have."""
+    steps = [
+        {"at_s": _core.duration_s(step["at"]), "text": f"load of {name} × {step['factor']:g}"}
+        for name, vm in first.data["vms"].items()
+        for step in vm.get("load_steps", ())
+    ]
+    return {"layouts": vnuma.layouts(first), "load_steps": sorted(steps, key=lambda step: step["at_s"])}
 
 
 def _shown(show: list[str] | None, form: Format) -> list[str]:

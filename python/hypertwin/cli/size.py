@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -46,7 +47,10 @@ def command(
         typer.Option(metavar="SIZE", help="Memory of one NUMA node (default: 128 GiB, or 10 GiB per core if more)."),
     ] = None,
     hypervisor: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Hypervisor and version (default: esxi-8.0).")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Hypervisor and version (default: esxi-8.0, or linux-6.12 for a --snippet of KVM)."
+        ),
     ] = None,
     reserved_cores: Annotated[
         int, typer.Option(metavar="N", help="Cores that are not for machines, e.g. of hyperconverged storage.")
@@ -67,9 +71,9 @@ def command(
 ) -> None:
     """Advise on the vCPUs, sockets and NUMA nodes of one machine, and print the change to make."""
     arguments: dict[str, Any] = dict(locals())
-    writing.check_writable(report)
+    writing.check_writable(page=report)
     try:
-        found = size.find_host(host, hypervisor=hypervisor, node_memory=node_memory)
+        found = size.find_host(host, hypervisor=hypervisor, node_memory=node_memory, snippet=snippet)
         advice = size.advise(found, memory=memory, vcpus=vcpus, demand=demand, reserved_cores=reserved_cores)
         texts = advice.snippets(name, bind=bind, only=snippet)
     except ScenarioError as error:
@@ -77,6 +81,8 @@ def command(
             of_option(mistake, arguments) if mistake.path in arguments else mistake for mistake in error.mistakes
         ) from None
     if snippet is not None:
+        if hypervisor is None:
+            sys.stderr.write(f"topology by the rules of {found.hypervisor}\n")
         output.write(texts[snippet])
         return
     result: Sizing = {**advice.to_dict(), "snippets": texts}

@@ -129,7 +129,7 @@ def command(
         name: value for name, value in locals().items() if name not in ("form", "drawing", "report")
     }
     arguments.update(cells=cells or (), nodes=nodes or ())
-    writing.check_writable(drawing, report)
+    writing.check_writable(drawing, page=report)
     try:
         layout = vnuma.layout(**arguments)
         advice = size.advise_topology(**arguments)

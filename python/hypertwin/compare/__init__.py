@@ -18,6 +18,7 @@ from hypertwin.compare.figures import Figure, Place
 from hypertwin.compare.reading import Result
 from hypertwin.documents.compare import Change, Comparison, Missing, Setting, Side, Verdict
 from hypertwin.ingest import outside
+from hypertwin.report.page import rounded
 
 POINTS_THAT_MATTER = 5.0
 """Changes of percentages are weighed as parts of at least this: 0.01 to 0.02 % is no doubling to anyone."""
@@ -42,11 +43,12 @@ def compare(a: str | Path, b: str | Path, *, version: str) -> Comparison:
             "different-kinds",
         )
     first, second = figures.collect(one), figures.collect(other)
+    in_pages = bool(one.made or other.made)
     shared = first.numbers.keys() & second.numbers.keys()
     changes = [
         _change(place, first.numbers[place], second.numbers[place]) for place in first.numbers if place in shared
     ]
-    moved = sorted((change for change in changes if change["a"] != change["b"]), key=_weight)
+    moved = sorted((change for change in changes if not _alike(change, in_pages)), key=_weight)
     return {
         "version": version,
         "kind": one.kind.name,
@@ -59,6 +61,12 @@ def compare(a: str | Path, b: str | Path, *, version: str) -> Comparison:
         "missing": [*_missing(first.numbers, second.numbers, "a"), *_missing(second.numbers, first.numbers, "b")],
         "same": len(changes) - len(moved),
     }
+
+
+def _alike(change: Change, in_pages: bool) -> bool:
+    """Whether a figure is the same; a page holds its first digits only."""
+    a, b = change["a"], change["b"]
+    return a == b or (in_pages and rounded(a) == rounded(b))
 
 
 def _side(result: Result) -> Side:

@@ -12,6 +12,7 @@
 | `overview.py`, `aggregates.py` | a table of telemetry in a few figures; its figures and series by entity and metric |
 | `parquet_table.py` | that table, read from a Parquet file |
 | `prometheus.py`, `prometheus_queries.py` | telemetry from a Prometheus server, and what it is asked |
+| `page.py` | pages that hypertwin wrote |
 | `vmware/`, `kvm/`, `guests/`, `benchmarks/` | readers, by what is measured |
 | `outside.py` | bounded reading, safe numbers and names |
 | `text_log.py`, `json_stream.py` | what readers of text logs share; JSON that does not fit into memory |

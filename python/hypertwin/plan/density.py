@@ -117,14 +117,24 @@ class Point:
         return all(map(self.holds, self.objectives))
 
     @property
-    def sure(self) -> bool:
+    def steady(self) -> bool:
+        """Whether the runs reached a steady state: only then do intervals over replications say how sure a mean is."""
+        return bool(self.report.get("steady"))
+
+    @property
+    def within(self) -> bool:
         """Whether the 95 % intervals meet all objectives."""
         return all(map(self.surely_holds, self.objectives))
 
     @property
+    def sure(self) -> bool:
+        """Whether they do and mean what they say: not of runs without a steady state."""
+        return self.within and self.steady
+
+    @property
     def decided(self) -> bool:
-        """Whether more replications would not help: all objectives are surely met, or one is surely missed."""
-        return self.sure or any(
+        """Whether more replications would not help: all intervals are within the objectives, or one is outside."""
+        return self.within or any(
             (ends := self.figure(each).ends()) is None or not any(map(each.meets, ends)) for each in self.objectives
         )
 
@@ -176,8 +186,9 @@ class Density:
 
     @property
     def sure_count(self) -> int:
-        """The largest count whose 95 % intervals meet the objectives, 0 if not even those of the smallest do."""
-        return largest({point.count: point.sure for point in self.points})
+        """The largest count with a steady state whose 95 % intervals meet the objectives, as those of all below do."""
+        within = largest({point.count: point.within for point in self.points})
+        return max((point.count for point in self.points if point.sure and point.count <= within), default=0)
 
     @property
     def at_maximum(self) -> bool:
@@ -237,11 +248,23 @@ class Density:
             return f"At least {_vms(self.count, self.vm)}: --max {self.maximum} still meets {wanted}; raise it."
         if not self.count:
             return f"Not even {_vms(self.minimum, self.vm)}: --min {self.minimum} misses {wanted}."
-        between = f"; with 95 % confidence between {self.sure_count} and {self.count}"
-        return (
-            f"{_vms(self.count, self.vm)} meet {wanted}, {self.count + 1} do not"
-            f"{between if self.sure_count < self.count else ''}."
-        )
+        return f"{_vms(self.count, self.vm)} meet {wanted}, {self.count + 1} do not{self._confidence}."
+
+    @property
+    def _confidence(self) -> str:
+        """How sure the answer is where it is not."""
+        if self.sure_count == self.count:
+            return ""
+        if self._answer is not None and not self._answer.steady:
+            sure = (
+                f"with 95 % confidence at least {self.sure_count}" if self.sure_count else "none of it with confidence"
+            )
+            return f"; {sure}, since the runs with {self.count} did not reach a steady state"
+        return f"; with 95 % confidence between {self.sure_count} and {self.count}"
+
+    @property
+    def _answer(self) -> Point | None:
+        return next((point for point in self.points if point.count == self.count), None)
 
     @property
     def notes(self) -> list[str]:
@@ -250,7 +273,8 @@ class Density:
 
     def _notes(self) -> Iterator[str]:
         if self.at_maximum and self.sure_count < self.count:
-            yield f"With 95 % confidence {_vms(self.sure_count, self.vm)}."
+            sure = _vms(self.sure_count, self.vm) if self.sure_count else "nothing is said"
+            yield f"With 95 % confidence {sure}."
         missed, limiting = self.first_missed, self.limiting
         if missed is not None and limiting is not None:
             mean = _written(missed.figure(limiting), limiting.unit)
@@ -263,15 +287,17 @@ class Density:
                 f"The curve is not monotone, or chance decides: {missed.count} does not meet the objectives, but "
                 f"{listed} would. The answer is on the safe side."
             )
-        by_count = {point.count: point for point in self.points}
-        answer = by_count.get(self.count)
+        answer = self._answer
         if answer is not None and (answer.memory_pct or 0) > 100:
             yield (
                 f"At {self.count} the machines on a host have {answer.memory_pct:.0f} % of its memory: what ballooning "
                 "and swapping would cost is not modelled."
             )
-        if answer is not None and not answer.report.get("steady"):
-            yield f"At {self.count} the runs did not reach a steady state: longer ones may say something else."
+        if answer is not None and not answer.steady:
+            yield (
+                f"At {self.count} the runs did not reach a steady state: run longer (--duration), or leave out what"
+                " changes over time (load_steps, failures)."
+            )
 
     def to_dict(self) -> documents.Density:
         """As JSON carries it: {"version", "scenario", "vm", "slo", "answer", "points", "set", ...}."""

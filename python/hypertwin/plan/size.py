@@ -14,6 +14,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from hypertwin import _core, language, scenario, vnuma
@@ -212,7 +213,7 @@ class Advice:
         """The change as text by target: for the host's hypervisor, or for the target `only`. Raises ScenarioError."""
         family = self.host.options.family
         if only is not None:
-            family = next(family for family, targets in snippets.TARGETS.items() if only in targets)
+            family = snippets.family(only)
         hypervisor = next(each for each in language.hypervisors().values() if each.family == family)
         if bind and "cells" not in hypervisor.numa:
             title = hypervisor.family_title
@@ -242,17 +243,24 @@ class Advice:
         }
 
 
-def find_host(text: str, *, hypervisor: str | None = None, node_memory: str | None = None) -> Host:
+DEFAULT_HYPERVISORS: Mapping[str, str] = MappingProxyType({"esxi": "esxi-8.0", "linux": "linux-6.12"})
+"""Whose rules hold for a host that does not say, by the family of what its change is for."""
+
+
+def find_host(
+    text: str, *, hypervisor: str | None = None, node_memory: str | None = None, snippet: str | None = None
+) -> Host:
     """The host that `text` describes: `2x12`, `2x12x2@2.5GHz`, or `SCENARIO.yaml:HOST`, a host group of a scenario.
 
-    `hypervisor` (`esxi-8.0` by default) and `node_memory` belong to the compact form. Raises ScenarioError; the path of
-    a mistake is the name of the argument (`host` for `text`).
+    `hypervisor` and `node_memory` belong to the compact form; the hypervisor is by default that of DEFAULT_HYPERVISORS
+    which the text `snippet` is for, ESXi where none is wanted. Raises ScenarioError; the path of a mistake is the name
+    of the argument (`host` for `text`).
     """
     compact = _COMPACT.fullmatch(text)
     if compact:
         sockets, cores, threads, clock = compact.groups()
         return Host(
-            hypervisor=hypervisor or "esxi-8.0",
+            hypervisor=hypervisor or DEFAULT_HYPERVISORS["esxi" if snippet is None else snippets.family(snippet)],
             sockets=int(sockets),
             cores_per_socket=int(cores),
             threads_per_core=int(threads or 2),

@@ -221,6 +221,11 @@ TARGETS: Mapping[str, Mapping[str, Callable[[Machine], str]]] = MappingProxyType
 """Every target by name, under the family of hypervisors that it is for."""
 
 
+def family(target: str) -> str:
+    """The family of hypervisors that a target is for."""
+    return next(family for family, targets in TARGETS.items() if target in targets)
+
+
 def _vmx_settings(machine: Machine) -> dict[str, Any]:
     return {VMX_KEYS[key]: value for key, value in machine.settings.items()}
 

@@ -11,10 +11,9 @@ has; a module's `table(document)` is for a terminal and its `page(document)` an 
 | `files` | JSON, CSV and Parquet |
 | `table` | what all tables of a terminal share |
 | `page` | writes a page; `page.js` and `page.css` in every page are built from `web/` |
-| `charts`, `plotly_page` | charts and pages of the kinds of results that `web/` does not show yet |
 | `entities` | groups, VMs, hosts and stations of a simulation as rows |
-| `simulation`, `simulation_charts`, `simulation_page` | points of a simulation: tables, charts, page |
-| `pools`, `failures` | the distributed storage of points, and what failures did to it |
+| `simulation`, `simulation_page` | points of a simulation: tables, page |
+| `pools` | the distributed storage of points: table, and failures in words |
 | `topology`, `topology_svg` | NUMA layouts: words and terminal; drawing |
 | `comparison` | published figures against the twin |
 | `density`, `durability`, `sizing` | answers of `hypertwin.plan` |

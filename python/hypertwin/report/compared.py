@@ -14,6 +14,9 @@ from hypertwin.report.words import some
 MOST_CHANGES = 40
 """Changes that a terminal shows; the JSON document and the page have all."""
 
+MOST_LISTED = 500
+"""Changes that a page shows where scripts are off."""
+
 STYLES = {True: "bold", False: "dim", None: ""}
 BEYOND = {True: "yes", False: "no", None: ""}
 
@@ -65,7 +68,7 @@ def page(found: Comparison) -> Page:
         document=found,
         beside={"summary": summary(found)},
         notes=notes(found),
-        tables=[Listing(summary(found), heads, [_cells(change) for change in found["changes"]])],
+        tables=[Listing(summary(found), heads, [_cells(change) for change in found["changes"][:MOST_LISTED]])],
     )
 
 

@@ -56,8 +56,8 @@ def lines(found: Density) -> list[list[str]]:
             WORDS[verdict(point)],
             *(_figure(point["metrics"][each["metric"]]) for each in metrics(found)),
             number(point["throughput_per_s"]),
-            number(point["ready_pct"]),
-            number(point["ready_sum_pct"]),
+            ready.resolved(point["ready_pct"], None),
+            ready.resolved(point["ready_sum_pct"], None),
             number(point["host_usage_pct"]),
             number(point["host_memory_pct"], 0),
             *([_station(point["bottleneck"])] if _has_stations(found) else []),
@@ -75,7 +75,10 @@ def notes(found: Density) -> list[str]:
         said.append(f"One more VM changes, with the same random numbers: {changes}.")
     said.append(ready.note(found.get("duration_s")))
     said.append("Host usage and memory are those of the host with the most.")
-    said.append("± is the half-width of the 95 % confidence interval over replications; met: the whole interval meets.")
+    said.append(
+        "± is the half-width of the 95 % confidence interval over replications; met: the whole interval meets, in a"
+        " steady state."
+    )
     if any(point["steady"] is False for point in found["points"]):
         said.append("* did not reach a steady state: overloaded, or the runs are too short.")
     return [*said, calibration_note(found["calibration"])]

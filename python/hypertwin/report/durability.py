@@ -119,7 +119,7 @@ def page(result: DurabilityDocument, *, curves: Mapping[str, Sequence[LossAt]]) 
         kind="durability",
         title="Durability of redundant storage",
         document=result,
-        beside={"curves": curves},
+        beside={"curves": curves, "warnings": warnings(result)},
         notes=notes(result),
         tables=[Listing(caption(result), *lines(result))],
     )

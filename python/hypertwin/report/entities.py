@@ -117,11 +117,16 @@ def _range(values: Sequence[float]) -> str:
     return least if least == most else f"{least} – {most}"
 
 
-def _by_node(entity: Entity) -> str:
-    each = [node["memory_gb_per_s"] for node in entity.metrics["nodes"].values() if "memory_gb_per_s" in node]
-    if len(each) < 2 or not any(each):
-        return ""
-    return " ".join(map(number, each)) if len(each) <= FEW else _range(each)
+def _by_node(key: str) -> Text:
+    """A figure of each NUMA node of a host, where there are several and any has it."""
+
+    def text(host: Entity) -> str:
+        each = [node.get(key, 0) for node in host.metrics["nodes"].values()]
+        if len(each) < 2 or not any(each):
+            return ""
+        return " ".join(map(number, each)) if len(each) <= FEW else _range(each)
+
+    return text
 
 
 def _with_io(entities: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
@@ -174,6 +179,12 @@ def _waits(entity: Entity) -> tuple[float, ...]:
     return entity.figure("down_s") or 0, round(waited, 1), entity.figure("response_ms.p99") or 0
 
 
+def _vms(point: Point) -> Mapping[str, Mapping[str, Any]]:
+    """VMs; of a group of one VM what is known of the group, which has percentiles however many VMs there are."""
+    alone = {name: group for name, group in point.get("groups", {}).items() if group.get("count", 1) == 1}
+    return {name: {**vm, **alone.get(name, {})} for name, vm in point["vms"].items()}
+
+
 _WAITING = "those that stood still or waited most for a CPU first"
 
 GROUPS = Kind(
@@ -187,7 +198,7 @@ GROUPS = Kind(
 )
 VMS = Kind(
     "VMs",
-    lambda point: point["vms"],
+    _vms,
     {"VM": _unsteady, "host": lambda entity: entity.metrics.get("host", "")},
     {"vCPUs": plain("vcpus", 0), **_CPU},
     _waits,
@@ -206,7 +217,7 @@ IO_OF_GROUPS = Kind(
 )
 IO_OF_VMS = Kind(
     "I/O of VMs",
-    lambda point: _with_io(point["vms"]),
+    lambda point: _with_io(_vms(point)),
     {"VM": _name},
     _IO,
     IO_OF_GROUPS.rank,
@@ -226,13 +237,25 @@ HOSTS = Kind(
         "co-stop %": lambda host: co_stop(host) if host.machines else "",
         "VMs": lambda entity: str(len(entity.machines) or ""),
         "NUMA nodes": lambda entity: str(len(entity.metrics["nodes"])),
+        "node usage %": _by_node("usage_pct"),
+        "node memory %": _by_node("memory_pct"),
         "memory GB/s": above_zero("memory_gb_per_s"),
-        "GB/s by node": _by_node,
+        "node GB/s": _by_node("memory_gb_per_s"),
         "down s": above_zero("down_s"),
     },
     lambda entity: (entity.figure("down_s") or 0, entity.figure("usage_pct") or 0),
     "those that failed or are used most first",
-    ("overhead %", SPREAD, "NUMA nodes", "GB/s by node", "core utilization %", "memory GB/s", "co-stop %"),
+    (
+        "overhead %",
+        SPREAD,
+        "NUMA nodes",
+        "node GB/s",
+        "node memory %",
+        "core utilization %",
+        "memory GB/s",
+        "node usage %",
+        "co-stop %",
+    ),
 )
 STATIONS = Kind(
     "Stations of the I/O path",

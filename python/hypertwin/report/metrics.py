@@ -1,6 +1,6 @@
 """The metrics catalogue: what each figure of a report means, and how other tools call it.
 
-One table feeds the HTML report, the column heads and docs/metrics.md, so that a metric is explained in one place.
+One table feeds the pages, the column heads and docs/metrics.md, so that a metric is explained in one place.
 """
 
 from __future__ import annotations

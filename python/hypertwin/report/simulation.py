@@ -83,7 +83,8 @@ def notes(result: Simulation) -> list[str]:
         )
     if not all(point["steady"] for point in result["points"]):
         said.append(
-            "* did not reach a steady state: the load may exceed what the host can carry, or the run is too short."
+            "* did not reach a steady state: the load may exceed what the host can carry, the run is too short, or"
+            " hosts failed in it."
         )
     return [*said, *bottlenecks(result["points"]), *calibrations(result["points"])]
 
@@ -96,9 +97,7 @@ def stops(points: Sequence[Point]) -> list[str]:
         place = where(point, paths)
         prefix = f"{place}: " if place else ""
         failures = point.get("failures", [])
-        for failure in failures[:SHOWN_STOPS]:
-            verb = ("fail" if failure["fails"] else "return") + ("s" if len(failure["hosts"]) == 1 else "")
-            said.append(f"{prefix}{failure['time_s']:g} s: {some(failure['hosts'])} {verb}{_with_them(failure)}.")
+        said += [f"{prefix}{stop(failure)}" for failure in failures[:SHOWN_STOPS]]
         if len(failures) > SHOWN_STOPS:
             said.append(f"{prefix}{len(failures) - SHOWN_STOPS} more failures and returns are in the JSON form.")
         down = {name: vm["down_s"] for name, vm in point["vms"].items() if vm.get("down_s")}
@@ -110,6 +109,12 @@ def stops(points: Sequence[Point]) -> list[str]:
                 " Their figures, and those of their groups, are means over all of it."
             )
     return said
+
+
+def stop(failure: HostFailure) -> str:
+    """Which hosts failed or came back, and when, and the VMs on them, in one sentence."""
+    verb = ("fail" if failure["fails"] else "return") + ("s" if len(failure["hosts"]) == 1 else "")
+    return f"{failure['time_s']:g} s: {some(failure['hosts'])} {verb}{_with_them(failure)}."
 
 
 def _with_them(failure: HostFailure) -> str:

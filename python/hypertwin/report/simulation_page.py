@@ -1,178 +1,161 @@
-"""The page of a simulation: cards, charts, storage pools, timelines, NUMA layouts, all points, definitions."""
+"""The page of a simulation; `web/src/model/simulation.ts` decides what it shows of the document."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from html import escape
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, cast
 
-from hypertwin.documents.simulation import Point, Simulation
+from hypertwin import frame
+from hypertwin.documents.simulation import Point, Simulation, Timeline
 from hypertwin.documents.validation import Row
 from hypertwin.documents.vnuma import Layout
-from hypertwin.frame import entities, flatten
-from hypertwin.report import comparison, failures, pools, simulation, topology_svg
-from hypertwin.report import entities as tables
-from hypertwin.report.metrics import CATALOGUE, catalogue_key
-from hypertwin.report.plotly_page import Page, grid, hint, scrolling, settings, sortable
-from hypertwin.report.points import fixed_settings, groups, runs, varying_paths, where
-from hypertwin.report.ready import summed
-from hypertwin.report.simulation_charts import Mark, entity_charts, host_usage, sweep_charts, timelines
-from hypertwin.report.words import number
+from hypertwin.report import entities, pools, simulation, topology_svg
+from hypertwin.report.comparison import Study
+from hypertwin.report.metrics import CATALOGUE, Metric, catalogue_key
+from hypertwin.report.page import Listing, Page
+
+MOST_SAMPLES = 100_000
+"""Samples of all VMs in a page; of more its timelines are means over longer intervals, so that 800 VMs stay small."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A published figure to show among the simulated ones: settings, path of the metric, and value."""
+
+    set: Mapping[str, Any]
+    path: str
+    value: float
 
 
 def page(
     result: Simulation,
     *,
-    title: str = "",
-    description: str = "",
+    study: Study | None = None,
     validation: Sequence[Row] = (),
-    marks: Sequence[Mark] = (),
+    published: Sequence[Mark] = (),
     layouts: Mapping[str, Layout] | None = None,
+    load_steps: Sequence[Mapping[str, Any]] = (),
 ) -> Page:
     """The page of a result.
 
-    `validation` adds published figures against the twin, and `marks` shows them in the charts of the sweep. `layouts`
-    are the NUMA layouts of the VMs of the first point, by name, to be drawn.
+    `study` is the publication that the sweep is of, `validation` its figures against the twin, and `published` those to
+    show in the charts of the sweep.
+    `layouts` are the NUMA layouts of the VMs of the first point, by name, to be drawn. `load_steps` are changes of load
+    (`at_s` since the start of the run, `text`), for the charts over time.
     """
+    drawings, note = topology_svg.drawings(layouts or {})
+    beside = {
+        "metrics": [_definition(metric) for metric in _used(result)],
+        "studies": [asdict(study)] if study else [],
+        "validation": list(validation),
+        "published": [asdict(mark) for mark in published],
+        "drawings": drawings,
+        "drawings_note": note,
+        "incidents": {
+            str(number): told for number, point in enumerate(result["points"]) if (told := _incidents(point))
+        },
+        "failures": {
+            str(number): [simulation.stop(failure) for failure in point["failures"]]
+            for number, point in enumerate(result["points"])
+            if point.get("failures")
+        },
+        "load_steps": list(load_steps),
+    }
+    return Page(
+        kind="simulation",
+        title=study.title if study else result["scenario"],
+        document=thinned(result),
+        beside={key: value for key, value in beside.items() if value},
+        notes=simulation.notes(result),
+        tables=list(_listings(result)),
+    )
+
+
+def thinned(result: Simulation) -> Simulation:
+    """The result with at most about `MOST_SAMPLES` samples of VMs: neighbours become their mean."""
     points = result["points"]
-    made = Page(title or str(result["scenario"]))
-    made.banner(
-        description, _facts(result), settings(fixed_settings(points), " ".join(simulation.calibrations(points)))
-    )
-    made.cards(_cards(points))
-    if validation:
-        made.section("Published against twin", comparison.percentages(made, validation))
-    made.section("Results", _charts(made, points, marks))
-    made.section("Distributed storage", _pools(made, result))
-    made.section("Over time", _timelines(made, points))
-    made.section("Topology", topology_svg.drawings(layouts or {}, len(points)))
-    cells, _ = tables.cells(result, tables.GROUPS)
-    made.section("All points", sortable(cells.heads, cells.rows, cells.swept, simulation.notes(result)))
-    made.section("What the figures mean", _metrics(points))
-    return made
+    samples = sum(len(point["timeline"]["vms"]) * len(point["timeline"]["time_s"]) for point in points)
+    width = math.ceil(samples / MOST_SAMPLES)
+    if width < 2:
+        return result
+    return {**result, "points": [{**point, "timeline": _wider(point["timeline"], width)} for point in points]}
 
 
-def _facts(result: Simulation) -> list[tuple[str, str]]:
-    points = result["points"]
-    return [
-        ("scenario", str(result["scenario"])),
-        ("runs", f"{len(points)} point{'s' if len(points) != 1 else ''}, {runs(points)}"),
-        ("warm-up", f"{points[0]['warmup_s']:g} s" if points and "warmup_s" in points[0] else ""),
-        ("seed", str(result["seed"])),
-        ("hypertwin", str(result["version"])),
-    ]
+def _wider(timeline: Timeline, width: int) -> Timeline:
+    """A timeline whose samples are means of `width` neighbours; each has the time of its last."""
+
+    def sections(of: Mapping[str, Mapping[str, Sequence[float | None]]]) -> dict[str, Any]:
+        return {
+            name: {
+                key: [_mean(samples[start : start + width]) for start in range(0, len(samples), width)]
+                for key, samples in series.items()
+            }
+            for name, series in of.items()
+        }
+
+    time = timeline["time_s"]
+    wider: dict[str, Any] = {
+        **timeline,
+        "interval_s": timeline["interval_s"] * width,
+        "time_s": [time[min(start + width, len(time)) - 1] for start in range(0, len(time), width)],
+    }
+    for section in ("hosts", "vms", "pools"):
+        if section in wider:
+            wider[section] = sections(wider[section])
+    return cast(Timeline, wider)
 
 
-def _cards(points: Sequence[Point]) -> list[tuple[str, str, str]]:
-    paths = varying_paths(points)
-
-    def spread(key: str, unit: str, digits: int = 0) -> tuple[str, str] | None:
-        found = [
-            (value, f"{where(point, paths)}{f' · {name}' if len(groups(point)) > 1 else ''}".strip(" ·"))
-            for point in points
-            for name, group in groups(point).items()
-            if (value := {**flatten(group), "ready_sum_pct": summed(group, "ready_pct")}.get(key)) is not None
-        ]
-        return _low_high(found, unit, digits)
-
-    hosts = [(value, where(point, paths)) for point in points if (value := host_usage(point)) is not None]
-    steady = sum(bool(point["steady"]) for point in points)
-    cards = [
-        ("Host usage", _low_high(hosts, "%", 0)),
-        ("Guest CPU", spread("guest_cpu_pct", "%")),
-        ("Response, mean", spread("response_ms_mean", "ms")),
-        ("Response, p99", spread("response_ms_p99", "ms")),
-        ("Ready, per vCPU", spread("ready_pct", "%", 1)),
-        ("Ready, summed over vCPUs", spread("ready_sum_pct", "%", 0)),
-        ("Co-stop, per vCPU", spread("costop_pct", "%", 1)),
-        ("Steady state", _steady(steady, len(points))),
-    ]
-    return [(name, *shown) for name, shown in cards if shown]
+def _mean(samples: Sequence[float | None]) -> float | None:
+    known = [sample for sample in samples if sample is not None]
+    return math.fsum(known) / len(known) if known else None
 
 
-def _steady(steady: int, points: int) -> tuple[str, str]:
-    if points == 1:
-        return ("reached", "") if steady else ("not reached", "the load changes, or the run is too short")
-    return f"{steady} of {points}", "points reached it"
+def _listings(result: Simulation) -> Iterator[Listing]:
+    """The tables of the terminal."""
+    for kind in (entities.GROUPS, entities.IO_OF_GROUPS, entities.HOSTS, entities.VMS, entities.STATIONS):
+        cells, _ = entities.cells(result, kind)
+        if cells.rows:
+            yield Listing(kind.title or simulation.title(result), cells.heads, cells.rows)
+    if pools.has_pools(result):
+        cells = pools.lines(result)
+        yield Listing("Distributed storage", cells.heads, cells.rows)
 
 
-def _low_high(found: Sequence[tuple[float, str]], unit: str, digits: int) -> tuple[str, str] | None:
-    if not found:
-        return None
-    low, high = min(found), max(found)
-    first, last = number(low[0], digits), number(high[0], digits)
-    if first == last:
-        return f"{last} {unit}", ""
-    return f"{first} – {last} {unit}", f"highest: {high[1]}" if high[1] else ""
+def _used(result: Simulation) -> list[Metric]:
+    """The figures of the catalogue that the result has."""
+    used = {
+        (kind, catalogue_key(key))
+        for point in result["points"][:1] + result["points"][-1:]
+        for kind, _, entity in frame.entities(point)
+        for key in frame.flatten(entity)
+    }
+    return [metric for metric in CATALOGUE if any((scope, metric.key) in used for scope in metric.scopes)]
 
 
-def _charts(page: Page, points: Sequence[Point], marks: Sequence[Mark]) -> str:
-    if len(points) > 1:
-        sections = sweep_charts(points, marks)
-    elif points and groups(points[0]):
-        sections = [("", entity_charts(points[0]))]
-    else:
-        return ""
-    markup = []
-    for name, drawn in sections:
-        if len(sections) > 1:
-            markup.append(f"<h3>{escape(name)}</h3>")
-        markup.append(grid(page.panels(drawn)))
-    if marks:
-        markup.append(hint("Star-shaped marks are published figures."))
-    return "".join(markup)
+def _definition(metric: Metric) -> dict[str, Any]:
+    """`Metric` of `web/src/model/simulation/document.ts`."""
+    tools = {
+        "esxtop": metric.esxtop,
+        "vCenter": metric.vcenter,
+        "Linux": metric.linux,
+        "storage software": metric.storage_software,
+    }
+    return {
+        "key": metric.key,
+        "of": list(metric.scopes),
+        "name": metric.name,
+        "unit": metric.unit,
+        "text": metric.definition,
+        "called": {tool: name for tool, name in tools.items() if name},
+    }
 
 
-def _pools(page: Page, result: Simulation) -> str:
-    """The pools of all points as a table, and for those with failures what these did over time."""
-    if not pools.has_pools(result):
-        return ""
-    lines = pools.lines(result)
-    heads, cells = lines.heads, lines.rows
-    listed = sortable(heads, cells, len(heads) - len(pools.HEADS), pools.NOTES)
-    stories = failures.stories(result["points"])
-    if not stories:
-        return listed
-    chart, chooser = page.choice([each.figure for each in stories], [each.name for each in stories])
-    told = "".join(
-        (f"<h4>{escape(each.name)}</h4>" if len(stories) > 1 else "")
-        + f"<ol>{''.join(f'<li>{_sentence(sentence)}</li>' for sentence in each.told)}</ol>"
-        for each in stories
-    )
-    remark = f'<p class="hint">First replication. Numbered: red fails, green returns. {chooser}</p>'
-    return f'{listed}<h3>Failures</h3>{remark}<div class="panel">{chart}</div>{told}'
-
-
-def _sentence(sentence: pools.Sentence) -> str:
-    text = escape(sentence.text)
-    return f'<strong class="loss">{text}</strong>' if sentence.loss else text
-
-
-def _timelines(page: Page, points: Sequence[Point]) -> str:
-    found = timelines(points)
-    if not found:
-        return ""
-    chart, chooser = page.choice([figure for _, figure in found], [words for words, _ in found])
-    left_out = len(points) - len(found)
-    note = hint(f"{left_out} more points have no timeline here." if left_out else "")
-    return f'<p class="hint">First replication, warm-up excluded. {chooser}</p><div class="panel">{chart}</div>{note}'
-
-
-def _metrics(points: Sequence[Point]) -> str:
-    used = {catalogue_key(key) for point in points for _, _, metrics in entities(point) for key in flatten(metrics)}
-    shown = [metric for metric in CATALOGUE if metric.key in used]
-    tools = ["esxtop", "vCenter", "Linux"] + ["storage software"] * any(metric.storage_software for metric in shown)
-    rows = "".join(
-        f"<tr><td><strong>{escape(metric.name)}</strong><br><code>{escape(metric.key)}</code></td>"
-        f"<td>{escape(metric.unit)}</td><td class=note>{escape(metric.definition)}</td>"
-        + "".join(
-            f"<td>{escape(name)}</td>"
-            for name in (metric.esxtop, metric.vcenter, metric.linux, metric.storage_software)[: len(tools)]
-        )
-        + "</tr>"
-        for metric in shown
-    )
-    heads = "".join(f"<th>{head}</th>" for head in ("figure", "unit", "definition", *tools))
-    return (
-        "<details><summary>Definitions, and what other tools call each figure</summary>"
-        f"{scrolling(heads, rows, 'metrics')}</details>"
-    )
+def _incidents(point: Point) -> dict[str, list[str]]:
+    """A sentence for each failure and return of storage, by pool."""
+    return {
+        name: [pools.incident_text(each, pool["redundancy"]) for each in pool["incidents"]]
+        for name, pool in point.get("pools", {}).items()
+        if pool["incidents"]
+    }

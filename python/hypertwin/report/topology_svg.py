@@ -7,10 +7,8 @@ import math
 import textwrap
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
-from html import escape
 
 from hypertwin.documents.vnuma import Layout
-from hypertwin.report.plotly_page import grid, hint
 from hypertwin.report.topology import (
     ALERT_INK,
     ALERT_PAPER,
@@ -56,29 +54,24 @@ def svg(layout: Layout, name: str = "") -> str:
     return ET.tostring(_Drawing(layout, name).root, encoding="unicode") + "\n"
 
 
-def drawings(layouts: Mapping[str, Layout], points: int) -> str:
-    """The layouts of VMs, by name, for a page: one drawing for those that differ by no more than the host's name.
+def drawings(layouts: Mapping[str, Layout]) -> tuple[list[dict[str, str]], str]:
+    """The layouts of VMs, by name, for a page: each `caption` and `svg`, and a note on all of them.
 
-    `points` is how many points the simulation has; the layouts are those of the first.
+    Layouts that differ by no more than the host's name are drawn once. No layouts give nothing.
     """
     alike: dict[str, list[str]] = {}
     for name, layout in layouts.items():
         alike.setdefault(json.dumps({**layout, "host": ""}, sort_keys=True), []).append(name)
-    if not alike:
-        return ""
     drawn = []
     for names in list(alike.values())[:MAX_DRAWINGS]:
         hosts = sorted({str(layouts[name]["host"]) for name in names})
-        caption = f"<figcaption><strong>{escape(some(names, 4))}</strong> on {escape(some(hosts, 4))}</figcaption>"
-        drawn.append(f"<figure>{caption}{svg(layouts[names[0]])}</figure>")
-    of = "of the first point " if points > 1 else ""
+        drawn.append({"caption": f"{some(names, 4)} on {some(hosts, 4)}", "svg": svg(layouts[names[0]]).rstrip()})
     left_out = len(alike) - len(drawn)
-    said = hint(
-        f"Where the vCPUs and the memory of the VMs {of}are: placed at power-on, then as the rebalancer settles them "
-        "while all are busy. A drawing shows one VM; others may share its nodes."
-    )
-    note = hint(f"{left_out} more layouts are not drawn." if left_out else "")
-    return f"{said}{grid(''.join(drawn), 'drawings')}{note}"
+    note = (
+        "Where the vCPUs and the memory of the VMs are: placed at power-on, then as the rebalancer settles them while "
+        "all are busy. A drawing shows one VM; others may share its nodes."
+    ) + (f" {left_out} more layouts are not drawn." if left_out else "")
+    return drawn, note if drawn else ""
 
 
 class _Drawing:

@@ -36,7 +36,7 @@ def half_width(value: float | None, ci95: float | None) -> str:
 
 def _decimals(value: float) -> int:
     size = abs(value)
-    if size >= 99.95 or float(value).is_integer():
+    if size >= 99.95 or math.isclose(value, round(value), rel_tol=1e-7):
         return 0
     return 1 if size >= 9.995 else 2 if size >= 0.995 else 1 - math.floor(math.log10(size))
 

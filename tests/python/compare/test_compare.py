@@ -9,10 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e import specimen
 
 from hypertwin import compare
-from hypertwin.compare import kinds, reading
+from hypertwin.compare import figures as collected
+from hypertwin.compare import kinds
 from hypertwin.errors import SourceError
+from hypertwin.ingest import page as written_page
+from hypertwin.report import page as pages
+from hypertwin.report import registry
 
 VM = {"ready_pct": 1.0, "ready_pct_ci95": 0.2, "response_ms": {"mean": 10.0, "p99": 30.0, "ci95": 0.5}, "steady": True}
 
@@ -159,6 +164,24 @@ def test_a_page_is_read_without_being_run(tmp_path, packed):
     assert mixed["scenario_diff"] is None
 
 
+def test_a_page_and_the_document_that_it_was_made_of_are_the_same(tmp_path):
+    document = simulation(point({"used_mhz": 1234.56789012, "iops": 1 / 3}))
+    made = {"version": "1.0"}
+    packed = written(tmp_path, "b.html", pages.Page("simulation", "s", document).html(specimen.MADE | made))
+    found = compare.compare(written(tmp_path, "a.json", document), packed, version="1.0")
+    assert (found["changes"], found["settings"], found["same"]) == ([], [], 11)
+
+
+def test_hundreds_of_vms_make_a_page_of_less_than_two_megabytes(tmp_path):
+    def crowd(factor: float) -> dict[str, Any]:
+        figures = {key: factor * (number + 1) / 7 for number, key in enumerate(collected.OF_A_VM)}
+        return simulation(point(vms={f"app-{number}": figures for number in range(800)}))
+
+    found = compared(tmp_path, crowd(1), crowd(1.1))
+    assert len(found["changes"]) == 800 * len(collected.OF_A_VM)
+    assert len(registry.COMPARISON.page(found).html(specimen.MADE)) < 2_000_000
+
+
 NESTED = '{"a":' * 900 + "1" + "}" * 900
 
 
@@ -194,7 +217,7 @@ def test_what_is_no_result_is_refused(tmp_path, content, said):
 
 
 def test_a_page_that_unpacks_to_more_than_a_result_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(written_page, "MOST_BYTES", 10_000)
     path = written(tmp_path, "bomb.html", page(["0" * 100_000]))
     with pytest.raises(SourceError, match="more than 10000 bytes"):
         compare.compare(path, path, version="1.0")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 import random
@@ -15,6 +16,7 @@ import hypertwin
 from hypertwin import _core, run
 from hypertwin.plan import density, objective
 from hypertwin.plan.density import Density, Point, curve, largest, search
+from hypertwin.report import density as shown
 
 
 @pytest.fixture
@@ -252,6 +254,39 @@ def test_confidence_decides_what_is_sure(scenario):
     assert (found.count, found.sure_count) == (3, 2)
     assert found.text == "3 VMs of db meet response_ms.p99<100, 4 do not; with 95 % confidence between 2 and 3."
     assert found.step()["response_ms.p99"].mean == pytest.approx((4 + 5) / 2)  # paired, over the common replications
+
+
+def test_without_a_steady_state_nothing_is_said_with_confidence(scenario):
+    def found(steady, most=200):
+        figures = {1: (50.0, 52.0), 2: (60.0, 62.0), 3: (70.0, 72.0), 4: (200.0, 204.0)}
+        points = [
+            dataclasses.replace(point, report={**point.report, "steady": point.count in steady})
+            for point in points_of(scenario, {count: figures[count] for count in figures if count <= most})
+        ]
+        return Density("1", "tiny", 7, 4.0, "db", points[0].objectives, 1, most, tuple(points), {})
+
+    assert (found({1, 2, 3}).sure_count, found({3}).sure_count, found({1, 2}).sure_count) == (3, 3, 2)
+    assert found({3}).text == "3 VMs of db meet response_ms.p99<100, 4 do not."
+    assert found({1, 2}).text.endswith(
+        "4 do not; with 95 % confidence at least 2, since the runs with 3 did not reach a steady state."
+    )
+    none = found(set())
+    assert (none.count, none.sure_count) == (3, 0)
+    assert none.text.endswith("; none of it with confidence, since the runs with 3 did not reach a steady state.")
+    assert any("run longer (--duration), or leave out what changes" in note for note in none.notes)
+    assert [point["sure"] for point in none.to_dict()["points"]] == [False] * 4
+    assert [point.decided for point in none.points] == [True] * 4  # more replications would not help
+    assert found(set(), most=3).notes[0] == "With 95 % confidence nothing is said."
+
+
+def test_ready_below_what_the_model_resolves_is_not_shown_as_a_figure(scenario):
+    group = {"ready_pct": 0.00003, "vcpus": 4, "count": 2}
+    (point,) = points_of(scenario, {1: (50.0, 52.0)})
+    point = dataclasses.replace(point, report={**point.report, "groups": {"db": group}})
+    found = Density("1", "tiny", 7, 4.0, "db", point.objectives, 1, 1, (point,), {}).to_dict()
+    (cells,) = shown.lines(found)
+    assert dict(zip(shown.heads(found), cells, strict=True))["ready %"] == "<0.1"
+    assert cells.count("<0.1") == 2
 
 
 def test_what_was_not_measured_is_not_met(scenario):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 
 import polars
@@ -15,7 +14,7 @@ import hypertwin
 from hypertwin import frame, scenario
 from hypertwin.errors import ScenarioError
 from hypertwin.plan import objective
-from hypertwin.report import failures, files, metrics, pools, simulation, simulation_page
+from hypertwin.report import files, metrics, pools, simulation
 
 EXAMPLE = ROOT / "scenarios" / "disk-failure.yaml"
 
@@ -73,9 +72,6 @@ def test_a_scenario_without_pools_has_no_section(tiny):
     found = hypertwin.simulate(tiny).to_dict()
     assert not pools.has_pools(found)
     assert "Distributed storage" not in plain(simulation.table(found))
-    page = simulation_page.page(found).html()
-    assert "Distributed storage" not in page
-    assert "storage software" not in page
 
 
 def test_failures_are_told_in_words_with_the_figures_of_the_report(result):
@@ -134,13 +130,12 @@ def test_an_incident_is_one_sentence(changes, redundancy, text):
     assert pools.incident_text({**INCIDENT, **changes}, redundancy) == text
 
 
-def test_loss_is_bold_in_the_terminal_and_on_the_page(lossy):
+def test_loss_is_bold_in_the_terminal(lossy):
     lost = lossy["points"][0]["pools"]["pool"]["lost_gib"]
     assert lost > 0
     text = shown(simulation.table(lossy))
     assert re.search(rf"\x1b\[1;31m *{lost:.1f}", text)
     assert re.search(r"\x1b\[1;31m3 s: node-1, node-2, node-3 fail; .* lost", text)
-    assert '<strong class="loss">3 s: node-1, node-2, node-3 fail;' in simulation_page.page(lossy).html()
 
 
 def test_a_narrow_terminal_goes_without_some_columns(result):
@@ -215,56 +210,6 @@ def test_an_objective_reads_pools_and_their_stations(result, text, figure):
 def test_a_misspelt_pool_is_found_before_anything_runs(text, said):
     with pytest.raises(ScenarioError, match=re.escape(said)):
         objective.parse(text, scenario.load(EXAMPLE), "app")
-
-
-def test_the_page_draws_what_failures_did(result):
-    page = simulation_page.page(result).html()
-    (story,) = failures.stories(result["points"])
-    point = result["points"][0]
-    line = point["timeline"]["pools"]["pool"]
-    drawn = {trace.name: trace for trace in story.figure.data}
-    assert list(drawn["rebuilt"].y) == line["rebuilt_gib"]
-    assert list(drawn["to rebuild"].y) == line["due_gib"]
-    assert list(drawn["suspended I/Os"].y) == line["suspended_ios"]
-    assert max(line["suspended_ios"]) > 0
-    machines = point["timeline"]["vms"]
-    assert drawn["app"].y[3] == pytest.approx(sum(each["throughput_per_s"][3] for each in machines.values()))
-    # times count from the start of the run, as failures do
-    assert drawn["app"].x[0] == point["warmup_s"] + point["timeline"]["time_s"][0]
-    assert [shape.x0 for shape in story.figure.layout.shapes] == [4, 14, 18]
-    assert [note.text for note in story.figure.layout.annotations] == ["1", "2", "3"]
-    assert "<h3>Failures</h3>" in page
-    assert page.count("<li>4 s: node-2/disk-1 fails;") == 1
-    assert "storage software" in page
-
-
-def test_without_failures_there_is_no_panel_of_them(result):
-    whole = hypertwin.simulate(EXAMPLE, replications=1, duration=2, overrides={"failures": []}).to_dict()
-    assert failures.stories(whole["points"]) == []
-    page = simulation_page.page(whole).html()
-    assert "Distributed storage" in page
-    assert "<h3>Failures</h3>" not in page
-    assert not pools.sentences(whole)
-
-
-def test_rows_without_anything_to_show_are_left_out_of_the_chart(result):
-    (point,) = result["points"]
-    still = {key: [0] * len(values) for key, values in point["timeline"]["pools"]["pool"].items()}
-    quiet = {**point, "timeline": {**point["timeline"], "pools": {"pool": still}}}
-    (story,) = failures.stories([quiet])
-    assert not {"rebuilt", "suspended I/Os"} & {trace.name for trace in story.figure.data}
-
-
-def test_each_point_of_a_sweep_has_its_own_chart_and_names_are_escaped(result):
-    (point,) = result["points"]
-    hostile = "</script><b>"
-    pool = {**point["pools"]["pool"], "incidents": [{**INCIDENT, "what": hostile}]}
-    points = [{**point, "set": {"vms.app.count": count}, "pools": {"pool": pool}} for count in (1, 2)]
-    page = simulation_page.page({**result, "points": points}).html()
-    assert hostile not in page
-    assert '<option value="1">count 2, pool</option>' in page
-    figures = json.loads(re.search(r'<script id="figures" type="application/json">(.*?)</script>', page, re.S)[1])
-    assert 2 in {len(choices) for choices in figures.values()}
 
 
 @pytest.mark.parametrize("name", ["hyperconverged", "disk-failure"])

@@ -66,6 +66,20 @@ def test_several_hosts_have_rows_and_those_without_vms_no_ready(clustered):
     assert "<" not in rows["compute-1"]
 
 
+def test_nodes_of_a_host_stand_side_by_side_and_many_as_a_range(tiny_point):
+    (point,) = tiny_point["points"]
+    node = {"memory_gb_per_s": 0.0, "usage_pct": 10.0, "vcpus": 2.0, "memory_mb": 0.0, "memory_pct": 50.0}
+
+    def row(nodes):
+        point["hosts"]["esx1"]["nodes"] = {str(n): {**node, "usage_pct": 10.0 + n} for n in range(nodes)}
+        (found,) = re.findall(r"^  esx1 .*$", shown(tiny_point), re.MULTILINE)
+        return found
+
+    assert re.search(r" 2 +10 11 +50 50$", row(2))
+    assert re.search(r" 8 +10 – 17 +50$", row(8))
+    assert re.search(r" 1$", row(1))
+
+
 def test_io_has_a_table_where_there_is_any(clustered, tiny_result):
     text = shown(clustered)
     group = clustered["points"][0]["groups"]["db"]
@@ -124,6 +138,17 @@ def test_of_many_vms_the_worst_come_first_and_the_rest_are_counted(tiny_point, m
     else:
         assert names == [f"vm-{n}" for n in range(many - 1, many - 61, -1)]
         assert f"{many - 60} more rows are in --format csv and json." in text
+
+
+def test_a_vm_that_is_a_group_has_its_percentiles_where_vms_have_none(tiny_point):
+    (point,) = tiny_point["points"]
+    for vm in point["vms"].values():
+        vm["response_ms"].update(p50=None, p95=None, p99=None)
+    rows = dict(re.findall(r"^  (db|web-1) (.*)$", shown(tiny_point, show=["vms"]), re.MULTILINE))
+    p99 = point["groups"]["db"]["response_ms"]["p99"]
+    assert rows["db"].endswith(f" {p99:.1f}")
+    assert "esx1" in rows["db"]
+    assert len(rows["web-1"].split()) == len(rows["db"].split()) - 2
 
 
 def test_hosts_that_failed_and_vms_that_stood_still_are_said_with_times(tiny_point):

@@ -8,9 +8,10 @@ import xml.etree.ElementTree as ET
 
 import pytest
 from rich.console import Console
+from tests.python.report.test_page import data
 
 from hypertwin import vnuma
-from hypertwin.report import simulation_page, topology, topology_svg
+from hypertwin.report import topology, topology_svg
 
 GIB = 1 << 30
 SVG = "{http://www.w3.org/2000/svg}"
@@ -386,42 +387,35 @@ def test_layouts_of_the_core_can_be_drawn(arguments):
 
 # in the report
 
-RESULT = {"version": "1", "scenario": "s", "seed": 1, "points": []}
-
-
-def figures(page: str) -> list[str]:
-    return [part.split("</figure>")[0] for part in page.split("<figure>")[1:]]
-
 
 def test_the_report_draws_each_kind_of_layout_once():
     layouts = {"db-1": FITS, "db-2": {**FITS, "host": "esx2"}, "web": BALANCED, **{f"x-{k}": ONE for k in range(6)}}
-    drawn = figures(simulation_page.page(RESULT, layouts=layouts).html())
-    captions = [part.split("</figcaption>")[0].removeprefix("<figcaption>") for part in drawn]
-    assert captions == [
-        "<strong>db-1, db-2</strong> on esx, esx2",
-        "<strong>web</strong> on esx",
-        "<strong>x-0, x-1, x-2, x-3 and 2 more</strong> on esx",
+    drawn, note = topology_svg.drawings(layouts)
+    assert [each["caption"] for each in drawn] == [
+        "db-1, db-2 on esx, esx2",
+        "web on esx",
+        "x-0, x-1, x-2, x-3 and 2 more on esx",
     ]
-    assert all(part.count("<svg ") == 1 for part in drawn)
+    assert all(each["svg"].startswith("<svg ") and each["svg"].count("<svg ") == 1 for each in drawn)
+    assert "not drawn" not in note
 
 
 def test_the_report_says_how_many_layouts_it_leaves_out():
     layouts = {f"vm-{size}": layout("1x16x1", ppds=(size,)) for size in range(1, 16)}
-    page = simulation_page.page(RESULT, layouts=layouts).html()
-    assert len(figures(page)) == 12
-    assert "3 more layouts are not drawn." in page
+    drawn, note = topology_svg.drawings(layouts)
+    assert len(drawn) == 12
+    assert note.endswith("3 more layouts are not drawn.")
 
 
-def test_the_report_without_layouts_has_no_such_section():
-    assert "<h2>Topology</h2>" not in simulation_page.page(RESULT).html()
-    assert "<h2>Topology</h2>" in simulation_page.page(RESULT, layouts={"db": FITS}).html()
+def test_the_report_without_layouts_has_no_drawings():
+    assert topology_svg.drawings({}) == ([], "")
 
 
-def test_hostile_names_stay_text_in_the_report():
-    page = simulation_page.page(RESULT, layouts={HOSTILE: {**FITS, "host": HOSTILE, "hypervisor": HOSTILE}}).html()
-    assert "<script>alert" not in page
-    (drawn,) = figures(page)
-    assert drawn.count("<svg ") == drawn.count("</svg>") == 1
+def test_hostile_names_stay_text_in_a_drawing():
+    ((drawn,), _) = topology_svg.drawings({HOSTILE: {**FITS, "host": HOSTILE, "hypervisor": HOSTILE}})
+    assert drawn["caption"] == f"{HOSTILE} on {HOSTILE}"
+    assert "<script>alert" not in drawn["svg"]
+    assert drawn["svg"].count("<svg ") == drawn["svg"].count("</svg>") == 1
 
 
 # on the command line
@@ -430,12 +424,10 @@ def test_hostile_names_stay_text_in_the_report():
 def test_simulate_draws_the_layouts_of_the_first_point(cli, tiny, tmp_path):
     done = cli("simulate", tiny, "--sweep", "vms.db.vcpus=1,2", "--report", "report.html")
     assert done.returncode == 0
-    page = (tmp_path / "report.html").read_text()
-    db, web = figures(page)
-    assert "<strong>db</strong> on esx1" in db
-    assert ">1 vCPU, 4 GiB, 1 virtual node<" in db
-    assert "<strong>web-1, web-2</strong> on esx1" in web
-    assert "VMs of the first point are" in page
+    db, web = data((tmp_path / "report.html").read_text())["beside"]["drawings"]
+    assert db["caption"] == "db on esx1"
+    assert ">1 vCPU, 4 GiB, 1 virtual node<" in db["svg"]
+    assert web["caption"] == "web-1, web-2 on esx1"
 
 
 VNUMA = ("vnuma", "--hypervisor", "esxi-6.5", "--sockets", 2, "--cores", 12, "--vcpus", 24, "--cores-per-socket", 8)

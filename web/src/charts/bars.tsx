@@ -104,11 +104,11 @@ function Lying({ chart, hidden, width, theme, point }: Drawn) {
 function Standing({ chart, hidden, width, theme, point }: Drawn) {
   const { bars, lanes } = barsOf(chart, hidden);
   const count = Math.max(1, chart.categories.length);
-  const step = (width - 62 - 14) / count;
+  const step = (width - 84) / count;
   const widest = Math.max(...chart.categories.map(textWidth), 0);
   const tilted = widest > step - 6 && count > 1;
   const below = tilted ? Math.min(widest * 0.72 + 16, 110) : 24;
-  const box: Box = { left: 62, top: 8, width: width - 76, height: HEIGHT - 40 };
+  const box: Box = { left: 70, top: 8, width: width - 84, height: HEIGHT - 40 };
   const value = along(chart, bars);
   const thick = Math.min((step * 0.8) / lanes, 46);
   const every = Math.max(1, Math.ceil(16 / step));

@@ -13,9 +13,13 @@ import { Tooltip, type Pointed } from "./tooltip";
 
 const HEIGHT = 270;
 /** Width of the axis at the left, the same in all charts so that panels stand under one another. */
-const LEFT = 62;
-/** Up to so many places, points are drawn on the lines and half-widths as whiskers. */
+const LEFT = 70;
+/** Up to so many places, half-widths are drawn as whiskers, not as a band. */
 const FEW = 30;
+/** Up to so many places, points are drawn on the lines. */
+const POINTED = 12;
+/** Values of a sweep with more letters are no round numbers, which an axis marks instead. */
+const ROUND = 6;
 /** Lines of a tooltip. */
 const NAMED = 12;
 
@@ -173,7 +177,7 @@ function optionsFor(
   const bands: uPlot.Band[] = [];
   for (const series of chart.series) {
     const colour = seriesColour(theme, series.colour);
-    const few = chart.places.length <= FEW;
+    const few = chart.places.length <= POINTED;
     const lonely = series.values.filter((value) => value !== null).length <= 1;
     drawn.push({ stroke: colour, width: 2, dash: dashOf(series.colour, series.dash), points: { show: few || lonely, size: 6, fill: colour, stroke: colour } });
     if (banded(chart, series)) {
@@ -221,6 +225,7 @@ function optionsFor(
 /** The values of a sweep themselves, where there are few and their labels have room. */
 function placesAsTicks(chart: LineChart, x: Scale, [from, to]: [number, number], width: number): number[] | null {
   if (chart.x.ticks || chart.sync || chart.x.scale === "category" || chart.places.length > 10) return null;
+  if (chart.places.some((value) => x.label(value).length > ROUND)) return null;
   const middles = chart.places.map((value) => ({ at: ((x.place(value) - from) / (to - from)) * width, half: textWidth(x.label(value)) / 2 + 4 }));
   const apart = middles.every((each, index) => index === 0 || each.at - each.half > middles[index - 1]!.at + middles[index - 1]!.half);
   return apart ? chart.places : null;

@@ -18,8 +18,8 @@ interface Props {
 export function Scatter({ chart, hidden, width }: Props) {
   const { theme } = useContext(Look);
   const [at, setAt] = useState<(Pointed & { group: number; point: number }) | null>(null);
-  const side = Math.min(width - 80, 380);
-  const box: Box = { left: 62, top: 10, width: Math.min(width - 80, side * 1.5), height: side * 0.85 };
+  const side = Math.min(width - 88, 380);
+  const box: Box = { left: 70, top: 10, width: Math.min(width - 88, side * 1.5), height: side * 0.85 };
   const points = chart.marks.flatMap((group) => group.points);
   // with a diagonal both axes are the same, so that it is one
   const xs = chart.diagonal ? points.flatMap((point) => [point.x, point.y]) : points.map((point) => point.x);

@@ -16,8 +16,9 @@ import { savePicture } from "./export";
 import { download, fileName, useWidth } from "./hooks";
 import { Key } from "./legend";
 
-/** Rows of figures that a chart shows beside its picture; the CSV file has all. */
+/** Rows and cells of figures that a chart shows below its picture; the CSV file has all. */
 const LISTED = 200;
+const CELLS = 20_000;
 
 /** `next` is the chart below: of panels over one axis only the last says what happened when. */
 export function Chart({ chart, next }: { chart: ChartData; next?: ChartData | undefined }) {
@@ -124,6 +125,7 @@ function Legend({ entries, hidden, toggle }: { entries: Entry[]; hidden: Readonl
 
 function Listed({ chart }: { chart: ChartData }) {
   const { heads, rows } = listing(chart);
+  const most = Math.min(LISTED, Math.ceil(CELLS / heads.length));
   return (
     <div class="scroll" role="region" aria-label={`Figures of ${chart.title}`} tabIndex={0}>
       <table>
@@ -137,7 +139,7 @@ function Listed({ chart }: { chart: ChartData }) {
           </tr>
         </thead>
         <tbody>
-          {rows.slice(0, LISTED).map((row, line) => (
+          {rows.slice(0, most).map((row, line) => (
             <tr key={line}>
               {row.map((field, index) => (
                 <td key={index} class={typeof field === "number" ? "n" : ""}>
@@ -148,7 +150,7 @@ function Listed({ chart }: { chart: ChartData }) {
           ))}
         </tbody>
       </table>
-      {rows.length > LISTED && <p class="hint">{rows.length - LISTED} more rows are in the CSV file.</p>}
+      {rows.length > most && <p class="hint">{rows.length - most} more rows are in the CSV file.</p>}
     </div>
   );
 }

@@ -1,8 +1,14 @@
 /** The end of a page: how it was made, and all that it takes to make it again. */
 
+import type { ComponentChildren } from "preact";
+import { useContext } from "preact/hooks";
 import type { PageDocument } from "../model/page";
+import { Look } from "../theme";
 import { download, fileName } from "./hooks";
 import { Copy } from "./small";
+
+/** Files that are listed at once. */
+const FEW = 3;
 
 /** An argument as a shell takes it. */
 function quoted(word: string): string {
@@ -30,24 +36,7 @@ export function Made({ page, remarks }: { page: PageDocument; remarks: readonly 
         )}
         {made.calibrated.length > 0 && <Fact name="calibrated on">{made.calibrated.join(" ")}</Fact>}
       </dl>
-      {made.files.length > 0 && (
-        <>
-          <h3>Files it was made from</h3>
-          <ul class="files">
-            {made.files.map((file) => (
-              <li key={file.name}>
-                <code>{file.name}</code>
-                {file.text !== null && (
-                  <button type="button" class="small" onClick={() => download(baseName(file.name), file.text ?? "")} aria-label={`Download ${file.name}`}>
-                    download
-                  </button>
-                )}
-                <span class="hash">SHA-256 {file.sha256}</span>
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
+      {made.files.length > 0 && <Files files={made.files} />}
       {said.length > 0 && (
         <>
           <h3>Remarks, and what is not modelled</h3>
@@ -68,11 +57,42 @@ export function Made({ page, remarks }: { page: PageDocument; remarks: readonly 
   );
 }
 
+function Files({ files }: { files: PageDocument["made"]["files"] }) {
+  const { printing } = useContext(Look);
+  const listed = (some: PageDocument["made"]["files"]) => (
+    <ul class="files">
+      {some.map((file) => (
+        <li key={file.name}>
+          <code>{file.name}</code>
+          {file.text !== null && (
+            <button type="button" class="small" onClick={() => download(baseName(file.name), file.text ?? "")} aria-label={`Download ${file.name}`}>
+              download
+            </button>
+          )}
+          <span class="hash">SHA-256 {file.sha256}</span>
+        </li>
+      ))}
+    </ul>
+  );
+  return (
+    <>
+      <h3>Files it was made from</h3>
+      {listed(files.slice(0, FEW))}
+      {files.length > FEW && (
+        <details open={printing}>
+          <summary>{files.length - FEW} more</summary>
+          {listed(files.slice(FEW))}
+        </details>
+      )}
+    </>
+  );
+}
+
 function baseName(path: string): string {
   return path.split(/[\\/]/).at(-1) || "file";
 }
 
-function Fact({ name, children }: { name: string; children: preact.ComponentChildren }) {
+function Fact({ name, children }: { name: string; children: ComponentChildren }) {
   return (
     <div>
       <dt>{name}</dt>

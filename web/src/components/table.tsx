@@ -13,6 +13,11 @@ const FIRST = 50;
 /** From this many rows on, a table has a field to search in. */
 const MANY = 12;
 
+/** Beyond so many rows a table scrolls by itself, so that its heads stay in sight. */
+const TALL = 40;
+/** Words up to so many letters stay on one line. */
+const SHORT = 22;
+
 type Order = { column: string; descending: boolean } | undefined;
 
 export function Table({ table }: { table: TableData }) {
@@ -25,6 +30,7 @@ export function Table({ table }: { table: TableData }) {
   const kept = useMemo(() => found(table.rows, table.columns, search, filters), [table, search, filters]);
   const rows = useMemo(() => (order ? sorted(kept, order.column, order.descending) : kept), [kept, order]);
   const drawn = all || printing || rows.length <= FIRST + 10 ? rows : rows.slice(0, FIRST);
+  const short = useMemo(() => shortColumns(table), [table]);
   const secondary = table.columns.some((column) => column.secondary);
   const heads = printing ? chunks(table) : [table.columns];
   return (
@@ -54,7 +60,7 @@ export function Table({ table }: { table: TableData }) {
         </div>
       </div>
       {heads.map((columns, index) => (
-        <div class="scroll" key={index} role="region" aria-labelledby={`${table.id}-caption`} tabIndex={0}>
+        <div class={`scroll ${drawn.length > TALL ? "tall" : ""}`} key={index} role="region" aria-labelledby={`${table.id}-caption`} tabIndex={0}>
           <table aria-labelledby={`${table.id}-caption`}>
             <thead>
               <tr>
@@ -65,7 +71,7 @@ export function Table({ table }: { table: TableData }) {
             </thead>
             <tbody>
               {drawn.map((row, number) => (
-                <Line key={number} columns={columns} row={row} />
+                <Line key={number} columns={columns} row={row} short={short} />
               ))}
             </tbody>
           </table>
@@ -110,20 +116,20 @@ function Head({ column, order, choose }: { column: Column; order: Order; choose:
   return (
     <th scope="col" class={classOf(column)} aria-sort={direction}>
       <button type="button" title={column.text} onClick={() => choose(next)}>
-        {column.name} {column.unit && <span class="unit">{column.unit}</span>}
+        {column.name || <span class="unseen">{column.text ?? column.key}</span>} {column.unit && <span class="unit">{column.unit}</span>}
         <span class="arrow" aria-hidden="true">{direction ? (order?.descending ? "▼" : "▲") : ""}</span>
       </button>
     </th>
   );
 }
 
-function Line({ columns, row }: { columns: readonly Column[]; row: Row }) {
+function Line({ columns, row, short }: { columns: readonly Column[]; row: Row; short: ReadonlySet<string> }) {
   return (
     <tr>
       {columns.map((column, index) => {
         const cell = shown(row[column.key]);
         const inside = cell.badge ? <span class={`badge ${cell.tone ?? "plain"}`}>{cell.text}</span> : cell.text;
-        const classes = `${classOf(column)} ${cell.tone && !cell.badge ? `tone ${cell.tone}` : ""}`;
+        const classes = `${classOf(column)} ${short.has(column.key) ? "short" : ""} ${cell.tone && !cell.badge ? `tone ${cell.tone}` : ""}`;
         return index === 0 ? (
           <th key={column.key} scope="row" class={classes}>
             {inside}
@@ -136,6 +142,10 @@ function Line({ columns, row }: { columns: readonly Column[]; row: Row }) {
       })}
     </tr>
   );
+}
+
+function shortColumns(table: TableData): ReadonlySet<string> {
+  return new Set(table.columns.map((column) => column.key).filter((key) => table.rows.every((row) => shown(row[key]).text.length <= SHORT)));
 }
 
 function classOf(column: Column): string {

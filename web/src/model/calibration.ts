@@ -1,5 +1,6 @@
 /** `hypertwin calibrate`: fitted parameters, how sure each is, and the twin beside what was measured. */
 
+import { badges, figures, words } from "./columns";
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
 import type { Column, Marks, RangeChart, Row as Cells, ScatterChart, View } from "./view";
@@ -148,33 +149,33 @@ function fitChart(found: Calibration, metric: MetricErrors): ScatterChart {
 }
 
 const PARAMETERS: Column[] = [
-  { key: "path", name: "parameter", kind: "words" },
-  { key: "start", name: "start", kind: "number" },
-  { key: "value", name: "fitted", kind: "number" },
-  { key: "interval", name: "95 % interval", kind: "words" },
-  { key: "bounds", name: "bounds", kind: "words", secondary: true },
-  { key: "state", name: "", kind: "badge" },
+  words("path", "parameter"),
+  figures("start", "start"),
+  figures("value", "fitted"),
+  words("interval", "95 % interval"),
+  words("bounds", "bounds", { secondary: true }),
+  badges("state", "state"),
 ];
 
 const METRICS: Column[] = [
-  { key: "metric", name: "metric", kind: "words" },
-  { key: "unit", name: "unit", kind: "words", secondary: true },
-  { key: "values", name: "values", kind: "number" },
-  { key: "before", name: "before", unit: "%", kind: "number", text: "Mean size of the errors with the parameters of the start." },
-  { key: "fitted", name: "fitted", unit: "%", kind: "number", text: "The same with the fitted parameters." },
-  { key: "left_out", name: "left out", unit: "%", kind: "number", text: "Each row predicted from the others, with the twin taken as linear around the fit." },
-  { key: "held_out", name: "held out", unit: "%", kind: "number", text: "Rows that the fit never saw." },
+  words("metric", "metric"),
+  words("unit", "unit", { secondary: true }),
+  figures("values", "values"),
+  figures("before", "before", "%", { text: "Mean size of the errors with the parameters of the start." }),
+  figures("fitted", "fitted", "%", { text: "The same with the fitted parameters." }),
+  figures("left_out", "left out", "%", { text: "Each row predicted from the others, with the twin taken as linear around the fit." }),
+  figures("held_out", "held out", "%", { text: "Rows that the fit never saw." }),
 ];
 
 const VALUES: Column[] = [
-  { key: "row", name: "row", kind: "number" },
-  { key: "name", name: "point", kind: "words" },
-  { key: "metric", name: "metric", kind: "words" },
-  { key: "measured", name: "measured", kind: "number", text: "± 1.96 of the standard deviation that the measurements give." },
-  { key: "twin", name: "twin", kind: "number" },
-  { key: "error", name: "error", unit: "%", kind: "number" },
-  { key: "left_out", name: "left out", unit: "%", kind: "number", secondary: true },
-  { key: "use", name: "used to", kind: "words" },
+  figures("row", "row"),
+  words("name", "point"),
+  words("metric", "metric"),
+  figures("measured", "measured", "", { text: "± 1.96 of the standard deviation that the measurements give." }),
+  figures("twin", "twin"),
+  figures("error", "error", "%"),
+  figures("left_out", "left out", "%", { secondary: true }),
+  words("use", "used to"),
 ];
 
 const half = (error: number | null): number | null => (error === null ? null : 1.96 * error);

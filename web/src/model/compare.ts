@@ -1,5 +1,6 @@
 /** `hypertwin compare`: two results of one kind; what was set differently, and what changed, the largest first. */
 
+import { badges, figures, words } from "./columns";
 import type { Kind } from "./kinds";
 import { number } from "./numbers";
 import type { PageDocument } from "./page";
@@ -78,15 +79,15 @@ function chart(changes: readonly Change[]): BarChart {
 }
 
 const CHANGES: Column[] = [
-  { key: "at", name: "point", kind: "words" },
-  { key: "of", name: "of", kind: "words" },
-  { key: "name", name: "name", kind: "words" },
-  { key: "figure", name: "figure", kind: "words" },
-  { key: "unit", name: "unit", kind: "words" },
-  { key: "a", name: "A", kind: "number" },
-  { key: "b", name: "B", kind: "number" },
-  { key: "change", name: "change", unit: "%", kind: "number" },
-  { key: "beyond", name: "intervals", kind: "badge", text: "Beyond: the 95 % confidence intervals of both do not overlap." },
+  words("at", "point"),
+  words("of", "of"),
+  words("name", "name"),
+  words("figure", "figure"),
+  words("unit", "unit"),
+  figures("a", "A"),
+  figures("b", "B"),
+  figures("change", "change", "%"),
+  badges("beyond", "intervals", { text: "Beyond: the 95 % confidence intervals of both do not overlap." }),
 ];
 
 const cells = (each: Change): Cells => ({
@@ -226,7 +227,7 @@ function view(page: PageDocument): View {
                 ...(changes.some((each) => each.change_pct !== null) ? [{ type: "charts" as const, charts: [chart(changes)], wide: true }] : []),
                 {
                   type: "table" as const,
-                  table: { id: "changes", caption: "Every figure that changed, the largest change first", columns: used(CHANGES, rows), rows, filters: ["of", "name", "figure", "beyond"] },
+                  table: { id: "changes", caption: "Every figure that changed, the largest change first", columns: used(CHANGES, rows), rows, filters: ["of", "figure", "beyond"] },
                 },
               ],
             },

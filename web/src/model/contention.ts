@@ -1,5 +1,6 @@
 /** `hypertwin lab cpu`: contention on this machine's CPUs, predicted, then measured. */
 
+import { badges, figures, words } from "./columns";
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
 import type { Column, Row as Cells, ScatterChart, View } from "./view";
@@ -57,31 +58,31 @@ const FIGURES: Compared[] = [
   { name: "run-queue wait", key: "wait_pct", error: "wait_points", unit: "% of time", of: "points" },
 ];
 
-function chart(found: Contention, figures: Compared): ScatterChart {
+function chart(found: Contention, compared: Compared): ScatterChart {
   const rows = found.experiments.flatMap((each) => each.rows.map((row) => ({ each, row })));
-  const median = found.medians[figures.error] ?? null;
-  const said = (error: number) => (figures.of === "%" ? change(error) : `${error > 0 ? "+" : ""}${number(error)} points`);
-  const worst = [...rows].sort((one, other) => Math.abs(other.row.errors[figures.error]!) - Math.abs(one.row.errors[figures.error]!))[0];
+  const median = found.medians[compared.error] ?? null;
+  const said = (error: number) => (compared.of === "%" ? change(error) : `${error > 0 ? "+" : ""}${number(error)} points`);
+  const worst = [...rows].sort((one, other) => Math.abs(other.row.errors[compared.error]!) - Math.abs(one.row.errors[compared.error]!))[0];
   return {
     type: "scatter",
-    id: figures.key.replace(/_/g, "-"),
-    title: figures.name,
-    text: (median === null ? "" : `Median absolute error ${number(median)} ${figures.of}. `) + "Hollow: disturbed by other work.",
+    id: compared.key.replace(/_/g, "-"),
+    title: compared.name,
+    text: (median === null ? "" : `Median absolute error ${number(median)} ${compared.of}. `) + "Hollow: disturbed by other work.",
     alternative: worst
-      ? `Furthest off: ${worst.each.experiment}, ${worst.row.group}, predicted ${amount(worst.row.predicted[figures.key]!, figures.unit)}, measured ${amount(worst.row.measured[figures.key]!, figures.unit)} (${said(worst.row.errors[figures.error]!)}).`
+      ? `Furthest off: ${worst.each.experiment}, ${worst.row.group}, predicted ${amount(worst.row.predicted[compared.key]!, compared.unit)}, measured ${amount(worst.row.measured[compared.key]!, compared.unit)} (${said(worst.row.errors[compared.error]!)}).`
       : "Nothing was measured.",
-    x: { name: "measured", unit: figures.unit, from: 0 },
-    y: { name: "predicted", unit: figures.unit, from: 0 },
+    x: { name: "measured", unit: compared.unit, from: 0 },
+    y: { name: "predicted", unit: compared.unit, from: 0 },
     marks: [
       {
         name: "groups of threads",
         symbol: "circle",
         points: rows.map(({ each, row }) => ({
-          x: row.measured[figures.key]!,
-          y: row.predicted[figures.key]!,
+          x: row.measured[compared.key]!,
+          y: row.predicted[compared.key]!,
           colour: TWIN,
           hollow: each.flagged,
-          text: `${each.experiment}, ${row.group}: predicted ${amount(row.predicted[figures.key]!, figures.unit)}, measured ${amount(row.measured[figures.key]!, figures.unit)} (${said(row.errors[figures.error]!)})`,
+          text: `${each.experiment}, ${row.group}: predicted ${amount(row.predicted[compared.key]!, compared.unit)}, measured ${amount(row.measured[compared.key]!, compared.unit)} (${said(row.errors[compared.error]!)})`,
         })),
       },
     ],
@@ -90,17 +91,17 @@ function chart(found: Contention, figures: Compared): ScatterChart {
 }
 
 const COLUMNS: Column[] = [
-  { key: "experiment", name: "experiment", kind: "words" },
-  { key: "group", name: "group", kind: "words" },
+  words("experiment", "experiment"),
+  words("group", "group"),
   ...FIGURES.flatMap((each): Column[] => [
     { key: `${each.key}.measured`, name: `${each.name}, measured`, unit: each.unit, kind: "number" },
     { key: `${each.key}.predicted`, name: "predicted", unit: each.unit, kind: "number" },
-    { key: each.error, name: "off by", unit: each.of, kind: "number" },
+    figures(each.error, "off by", each.of),
   ]),
-  { key: "state", name: "state", kind: "badge" },
-  { key: "runs", name: "runs", kind: "words", secondary: true, text: "Counted of made." },
-  { key: "steal", name: "steal", unit: "%", kind: "number", secondary: true, text: "CPU time of other guests in the worst run." },
-  { key: "foreign", name: "others", unit: "%", kind: "number", secondary: true, text: "CPU time of other processes in the worst run." },
+  badges("state", "state"),
+  words("runs", "runs", { text: "Counted of made.", secondary: true }),
+  figures("steal", "steal", "%", { text: "CPU time of other guests in the worst run.", secondary: true }),
+  figures("foreign", "others", "%", { text: "CPU time of other processes in the worst run.", secondary: true }),
 ];
 
 function cells(each: Experiment, row: Group): Cells {

@@ -1,5 +1,6 @@
 /** `hypertwin density`: how many VMs meet the objectives, how sure that is, and the curve around it. */
 
+import { badges, figures, words } from "./columns";
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
 import type { Badge, Chart, Column, LineChart, Row as Cells, Series, Tone, View } from "./view";
@@ -149,7 +150,7 @@ function objectiveChart(found: Density, objective: Objective, measured: readonly
     title: list(same.map((each) => each.text)),
     text: `The band is the 95 % interval.${cut ? ` The curve goes on to ${number(highest)} ${objective.unit}.` : ""}`,
     alternative: `${objective.metric}: ${list([...said(at, value), ...said(next, beyond)]) || "nothing measured"}.`,
-    x: { name: "VMs", from: 0 },
+    x: { name: "VMs" },
     y: { name: objective.metric, ...(objective.unit ? { unit: objective.unit } : {}), from: 0, ...(cut ? { to: top } : {}) },
     places: measured.map((point) => point.count),
     series: [
@@ -193,7 +194,7 @@ function lines(
     title: chart.title,
     text: chart.text,
     alternative: `With ${count(measured[at < 0 ? 0 : at]!.count, "VM")}: ${list(told)}.`,
-    x: { name: "VMs", from: 0 },
+    x: { name: "VMs" },
     y: { name: chart.title, unit: chart.unit, from: 0 },
     places: measured.map((point) => point.count),
     series,
@@ -236,27 +237,20 @@ function charts(found: Density): Chart[] {
 
 function columns(found: Density): Column[] {
   const objectives = [...new Map(found.slo.map((each) => [each.metric, each])).values()];
-  const column = (key: string, name: string, unit = "", secondary = false): Column => ({
-    key,
-    name,
-    kind: "number",
-    ...(unit ? { unit } : {}),
-    ...(secondary ? { secondary } : {}),
-  });
   return [
-    column("count", "VMs"),
-    { key: "verdict", name: "objectives", kind: "badge" },
-    ...objectives.map((each) => column(each.metric, each.metric, each.unit)),
-    column("throughput", "throughput", "1/s"),
-    column("ready", "ready", "%"),
-    column("ready_sum", "ready sum", "%", true),
-    column("usage", "host usage", "%"),
-    column("memory", "host memory", "%"),
+    figures("count", "VMs"),
+    badges("verdict", "objectives"),
+    ...objectives.map((each) => figures(each.metric, each.metric, each.unit)),
+    figures("throughput", "throughput", "1/s"),
+    figures("ready", "ready", "%"),
+    figures("ready_sum", "ready sum", "%", { secondary: true }),
+    figures("usage", "host usage", "%"),
+    figures("memory", "host memory", "%"),
     ...(found.points.some((point) => point.bottleneck)
-      ? [{ key: "station", name: "busiest station", kind: "words", secondary: true } as Column]
+      ? [words("station", "busiest station", { secondary: true })]
       : []),
-    column("runs", "runs", "", true),
-    { key: "note", name: "", kind: "words" },
+    figures("runs", "runs", "", { secondary: true }),
+    words("note", "note"),
   ];
 }
 

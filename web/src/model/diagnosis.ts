@@ -1,5 +1,6 @@
 /** `hypertwin diagnose`: what is wrong, worst first, by which figures and rules, and what was not checked. */
 
+import { badges, words } from "./columns";
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
 import type { Badge, Block, Column, LineChart, Row as Cells, Section, Tone, View } from "./view";
@@ -246,23 +247,23 @@ function glance(groups: readonly Group[]): Cells[] {
 }
 
 const GLANCE: Column[] = [
-  { key: "severity", name: "severity", kind: "badge" },
-  { key: "code", name: "finding", kind: "words" },
-  { key: "of", name: "of", kind: "words" },
-  { key: "worst", name: "worst", kind: "words" },
-  { key: "cause", name: "follows from", kind: "words", secondary: true },
-  { key: "helps", name: "cure", kind: "badge", text: "Whether the best change helped when it was simulated." },
-  { key: "twin", name: "what the twin says", kind: "words" },
+  badges("severity", "severity"),
+  words("code", "finding"),
+  words("of", "of"),
+  words("worst", "worst"),
+  words("cause", "follows from", { secondary: true }),
+  badges("helps", "cure", { text: "Whether the best change helped when it was simulated." }),
+  words("twin", "what the twin says", { secondary: true }),
 ];
 
 const ALL: Column[] = [
-  { key: "severity", name: "severity", kind: "badge" },
-  { key: "code", name: "finding", kind: "words" },
-  { key: "name", name: "of", kind: "words" },
-  { key: "kind", name: "kind", kind: "words", secondary: true },
-  { key: "host", name: "host", kind: "words" },
-  { key: "figure", name: "figure", kind: "words" },
-  { key: "advice", name: "what to do", kind: "words", secondary: true },
+  badges("severity", "severity"),
+  words("code", "finding"),
+  words("name", "of"),
+  words("kind", "kind", { secondary: true }),
+  words("host", "host"),
+  words("figure", "figure"),
+  words("advice", "what to do", { secondary: true }),
 ];
 
 /** Groups of first causes, each with what follows from them, the worst first. */

@@ -1,14 +1,17 @@
 /** `hypertwin durability`: which scheme of redundancy is durable enough, and what it costs. */
 
+import { figures, words } from "./columns";
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
-import type { Column, LineChart, Marks, Row as Cells, ScatterChart, View } from "./view";
+import type { Cell, Column, LineChart, Marks, Row as Cells, ScatterChart, View } from "./view";
 import { number } from "./numbers";
 import { count, duration, size } from "./words";
 
 interface Loss {
   annual_loss: number;
   nines: number;
+  /** Whether that is smaller than a model of independent failures can say. */
+  beyond_model: boolean;
   pool_annual_loss: number;
   expected_bytes_lost_per_year: number;
 }
@@ -62,6 +65,9 @@ const LEVELS = [4, 6, 9, 11];
 const MOST_NINES = 12;
 
 const nines = (loss: number): number => (loss > 0 ? Math.floor(-Math.log10(loss) + 1e-9) : Infinity);
+const BEYOND = "beyond";
+/** A probability; below what a model can say only that it is. */
+const loss = (value: number): Cell => (nines(value) > MOST_NINES ? { value, text: `<1e${number(-MOST_NINES - 1)}` } : value);
 const shown = (loss: number): string => (nines(loss) > MOST_NINES ? `more than ${MOST_NINES}` : `${nines(loss)}`);
 const raw = (scheme: Scheme): number => 100 * scheme.overhead.raw_per_usable;
 const copies = (scheme: string): boolean => scheme.startsWith("replicas");
@@ -140,27 +146,19 @@ function lossChart(found: Durability, curves: Record<string, LossAt[]>): LineCha
 }
 
 function columns(found: Durability): Column[] {
-  const column = (key: string, name: string, unit = "", text = "", secondary = false): Column => ({
-    key,
-    name,
-    kind: "number",
-    ...(unit ? { unit } : {}),
-    ...(text ? { text } : {}),
-    ...(secondary ? { secondary } : {}),
-  });
   return [
-    { key: "scheme", name: "scheme", kind: "words" },
-    found.usable_bytes === null ? column("raw", "raw per 100 GB", "GB") : column("raw", "raw"),
-    column("survives", "survives", "", "Lost parts of a group that data outlive."),
-    column("overwrite", "small overwrite", "", "Disk reads + writes, of an erasure code by parity delta."),
-    column("degraded", "degraded read", "", "Disk reads while a part is missing.", true),
-    column("backblaze", "loss/year, Backblaze", "", "Of one group: more failures within a repair than the scheme survives."),
-    column("backblaze_nines", "nines, Backblaze"),
-    column("markov", "loss/year, Markov", "", "Of one group: failures and repairs as a birth-death chain."),
-    column("markov_nines", "nines, Markov"),
-    column("mttdl", "MTTDL", "years", "Mean time to data loss of one group; far beyond the age of any disk it is a rate.", true),
-    ...(found.groups > 1 ? [column("pool_backblaze", "any group, Backblaze"), column("pool_markov", "any group, Markov")] : []),
-    ...(found.usable_bytes === null ? [] : [column("lost", "bytes lost/year, Markov", "", "", true)]),
+    words("scheme", "scheme"),
+    found.usable_bytes === null ? figures("raw", "raw per 100 GB", "GB") : figures("raw", "raw"),
+    figures("survives", "survives", "", { text: "Lost parts of a group that data outlive." }),
+    figures("overwrite", "small overwrite", "", { text: "Disk reads + writes, of an erasure code by parity delta." }),
+    figures("degraded", "degraded read", "", { text: "Disk reads while a part is missing.", secondary: true }),
+    figures("backblaze", "loss/year, Backblaze", "", { text: "Of one group: more failures within a repair than the scheme survives." }),
+    figures("backblaze_nines", "nines, Backblaze"),
+    figures("markov", "loss/year, Markov", "", { text: "Of one group: failures and repairs as a birth-death chain." }),
+    figures("markov_nines", "nines, Markov"),
+    figures("mttdl", "MTTDL", "years", { text: "Mean time to data loss of one group; far beyond the age of any disk it is a rate.", secondary: true }),
+    ...(found.groups > 1 ? [figures("pool_backblaze", "any group, Backblaze"), figures("pool_markov", "any group, Markov")] : []),
+    ...(found.usable_bytes === null ? [] : [figures("lost", "bytes lost/year, Markov", "", { secondary: true })]),
   ];
 }
 
@@ -172,14 +170,14 @@ function cells(found: Durability, each: Scheme): Cells {
     survives: overhead.survives,
     overwrite: { value: overhead.overwrite_reads + overhead.overwrite_writes, text: `${overhead.overwrite_reads} + ${overhead.overwrite_writes}` },
     degraded: overhead.degraded_reads,
-    backblaze: backblaze.annual_loss,
+    backblaze: loss(backblaze.annual_loss),
     backblaze_nines: { value: Math.min(nines(backblaze.annual_loss), 99), text: shown(backblaze.annual_loss) },
-    markov: markov.annual_loss,
+    markov: loss(markov.annual_loss),
     markov_nines: { value: Math.min(nines(markov.annual_loss), 99), text: shown(markov.annual_loss) },
-    mttdl: { value: each.mttdl_years, text: each.mttdl_years < 1e6 ? number(each.mttdl_years) : each.mttdl_years.toExponential(2).replace("e+", "e") },
-    pool_backblaze: backblaze.pool_annual_loss,
-    pool_markov: markov.pool_annual_loss,
-    lost: { value: markov.expected_bytes_lost_per_year, text: size(markov.expected_bytes_lost_per_year) },
+    mttdl: { value: each.mttdl_years, text: markov.beyond_model ? BEYOND : each.mttdl_years < 1e6 ? number(each.mttdl_years) : each.mttdl_years.toExponential(2).replace("e+", "e") },
+    pool_backblaze: loss(backblaze.pool_annual_loss),
+    pool_markov: loss(markov.pool_annual_loss),
+    lost: { value: markov.expected_bytes_lost_per_year, text: markov.beyond_model ? BEYOND : size(markov.expected_bytes_lost_per_year) },
   };
 }
 
@@ -193,9 +191,6 @@ function answer(found: Durability): View["answer"] {
       text: `${twin ? `Pool ${twin.pool} (${only.scheme})` : only.scheme}: within a year data are lost with a probability of ${number(pool(only))}, ${shown(pool(only))} nines, for ${number(raw(only))} GB raw per 100 GB.`,
       more: [
         `A lost part is there again after ${duration(found.repair.seconds)}${twin?.is_measured ? `, as the twin measured when ${twin.failed} failed` : ""}.`,
-        ...(nines(pool(only)) > MOST_NINES
-          ? [`More than ${MOST_NINES} nines are beyond what a model of independent disk failures can say.`]
-          : []),
       ],
     };
   const levels = LEVELS.map((level) => [level, cheapest(found, level)] as const);
@@ -223,6 +218,7 @@ function view(page: PageDocument): View {
     answer: answer(found),
     promises: [],
     confidence: [
+      ...((page.beside["warnings"] ?? []) as string[]).map((text) => ({ tone: "warn" as const, text })),
       {
         tone: twin && !twin.is_measured ? "warn" : "plain",
         text: twin

@@ -1,5 +1,6 @@
 /** `hypertwin lab vm`: guests that share host CPUs, as the guest, the host and the twin see them. */
 
+import { words } from "./columns";
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
 import type { BarChart, Chart, Column, LineChart, Row as Cells, View } from "./view";
@@ -106,7 +107,7 @@ function overTime(each: Guest): LineChart {
     title: `${each.name} over time`,
     text: "What the guest says of its CPU, and what the host gave its vCPUs.",
     alternative: `The guest sees itself up to ${number(most)} % busy; on average the host ran it ${number(each.host["run_pct"]!)} % of the time.`,
-    x: { name: "time", unit: "s", from: 0 },
+    x: { name: "time", unit: "s" },
     y: { name: "time", unit: "%", from: 0, to: 100 },
     places: each.series.map((point) => point.time_s),
     series: [
@@ -119,8 +120,8 @@ function overTime(each: Guest): LineChart {
 }
 
 const COLUMNS: Column[] = [
-  { key: "guest", name: "guest", kind: "words" },
-  { key: "by", name: "", kind: "words" },
+  words("guest", "guest"),
+  words("by", "by"),
   ...FIGURES.map((each): Column => ({ key: each.key, name: each.name, kind: "number", ...(each.unit ? { unit: each.unit } : {}) })),
 ];
 

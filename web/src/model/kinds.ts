@@ -8,6 +8,7 @@ import { DIAGNOSIS } from "./diagnosis";
 import { DURABILITY } from "./durability";
 import { GUESTS } from "./guests";
 import type { PageDocument } from "./page";
+import { SIMULATION } from "./simulation";
 import { LAYOUT, SIZING } from "./sizing";
 import { VALIDATION } from "./validation";
 import type { View } from "./view";
@@ -17,6 +18,8 @@ export interface Choice {
   key: string;
   name: string;
   options: { value: string; name: string }[];
+  /** The option that a page opens with; the first where it says none. */
+  initial?: string;
 }
 
 export interface Kind {
@@ -27,6 +30,7 @@ export interface Kind {
 }
 
 export const KINDS: Record<string, Kind> = {
+  simulation: SIMULATION,
   /** A result whose document is a view already. */
   view: { choices: () => [], view: (page) => page.document as View },
   validation: VALIDATION,

@@ -23,13 +23,16 @@ export function fixed(value: number, digits: number): string {
   return sign + grouped + (part === undefined ? "" : `.${part}`);
 }
 
-/** A figure for reading: whole numbers whole, others with so many significant digits; empty where there is none. */
+/** A figure for reading, with so many significant digits at most; empty where there is none. */
 export function number(value: number | null | undefined, significant = 3): string {
   if (value === null || value === undefined || Number.isNaN(value)) return "";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : `${MINUS}∞`;
   if (Number.isInteger(value) && Math.abs(value) < 1e15) return fixed(value, 0);
   if (Math.abs(value) < SMALL || Math.abs(value) >= 1e15) return exponential(value, significant);
-  return fixed(value, decimals(value, significant));
+  const digits = decimals(value, significant);
+  const text = fixed(value, digits);
+  // 0.5 as it is: zeros would only claim that it was measured so
+  return Number(value.toFixed(digits)) === value ? text.replace(/\.?0+$/, "") : text;
 }
 
 function exponential(value: number, significant: number): string {
@@ -54,10 +57,15 @@ export function withHalfWidth(value: number | null | undefined, halfWidth: numbe
 export function short(value: number): string {
   const size = Math.abs(value);
   for (const [from, unit, letter] of [[1e12, 1e12, "T"], [1e9, 1e9, "G"], [1e6, 1e6, "M"], [1e4, 1e3, "k"]] as const)
-    if (size >= from) return trimmed(value / unit) + letter;
-  return trimmed(value);
+    if (size >= from) return trimmed(number(clean(value / unit), 6)) + letter;
+  return trimmed(size > 0 && size < 1e-3 ? exponential(clean(value), 6) : number(clean(value), 6));
 }
 
-function trimmed(value: number): string {
-  return number(Number(value.toPrecision(6)), 6).replace(/(\.\d*?)0+(?=$|e)/, "$1").replace(/\.(?=$|e)/, "");
+/** Without the last digits, in which 0.1 + 0.2 is not 0.3. */
+function clean(value: number): number {
+  return Number(value.toPrecision(6));
+}
+
+function trimmed(text: string): string {
+  return text.replace(/(\.\d*?)0+(?=$|e)/, "$1").replace(/\.(?=$|e)/, "");
 }

@@ -1,5 +1,6 @@
 /** `hypertwin size` and `vnuma`: the topology that one VM should have or has, with a drawing and text to paste. */
 
+import { badges, figures, words } from "./columns";
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
 import type { Badge, Column, Row as Cells, Section, View } from "./view";
@@ -91,15 +92,15 @@ function hostCards(host: Topology, hypervisor: string): View["cards"] {
 }
 
 const COLUMNS: Column[] = [
-  { key: "name", name: "topology", kind: "words" },
-  { key: "state", name: "", kind: "badge" },
-  { key: "vcpus", name: "vCPUs", kind: "number" },
-  { key: "sockets", name: "sockets × cores", kind: "words" },
-  { key: "nodes", name: "virtual nodes", kind: "words", text: "vCPUs of each node that the guest sees." },
-  { key: "homes", name: "home nodes", kind: "words", secondary: true },
-  { key: "local", name: "local memory", unit: "%", kind: "number" },
-  { key: "bandwidth", name: "bandwidth of", unit: "nodes", kind: "number", secondary: true },
-  { key: "against", name: "against it", kind: "words" },
+  words("name", "topology"),
+  badges("state", "state"),
+  figures("vcpus", "vCPUs"),
+  words("sockets", "sockets × cores"),
+  words("nodes", "virtual nodes", { text: "vCPUs of each node that the guest sees." }),
+  words("homes", "home nodes", { secondary: true }),
+  figures("local", "local memory", "%"),
+  figures("bandwidth", "bandwidth of", "nodes", { secondary: true }),
+  words("against", "against it"),
 ];
 
 function state(warnings: readonly Warning[]): Badge {
@@ -138,7 +139,6 @@ function size(page: PageDocument): View {
     },
     promises: [
       { text: `Asked for: ${list(wanted)}`, met: asked.vcpus === null || advice.vcpus === asked.vcpus, note: `advised: ${list(given)}` },
-      { text: "Fits one NUMA node", met: advice.fits_node ? true : null, note: advice.fits_node ? "" : `takes ${count(advice.vpds.length, "node")}` },
       { text: "All memory is local", met: (best?.local_memory_pct ?? 0) >= 100, note: `${number(best?.local_memory_pct ?? 0)} %` },
     ],
     confidence: [{ tone: "plain", text: `By the rules of ${host.hypervisor}; nothing is simulated, and the VM is taken to be alone on its host.` }],
@@ -173,11 +173,11 @@ const EXTENSIONS: Record<string, string> = { vmx: "vmx", powercli: "ps1", govc: 
 const snippetFile = (name: string): string => `machine.${EXTENSIONS[name] ?? `${name}.txt`}`;
 
 const CLIENTS: Column[] = [
-  { key: "vcpus", name: "vCPUs", kind: "words" },
-  { key: "home", name: "home node", kind: "number" },
-  { key: "settled", name: "node when settled", kind: "number" },
-  { key: "local", name: "local memory", kind: "number" },
-  { key: "remote", name: "remote memory", kind: "number" },
+  words("vcpus", "vCPUs"),
+  figures("home", "home node"),
+  figures("settled", "node when settled"),
+  figures("local", "local memory"),
+  figures("remote", "remote memory"),
 ];
 
 function layout(page: PageDocument): View {

@@ -1,5 +1,6 @@
 /** `hypertwin validate`: published figures beside the twin's; what is missed comes first, with the reason. */
 
+import { badges, figures, words } from "./columns";
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
 import type { Badge, Block, Chart, Column, Marks, RangeChart, Row as Cells, Section, Table, Tone, View } from "./view";
@@ -164,7 +165,7 @@ function intervals(rows: readonly Row[], prefix: string): RangeChart[] {
     (row) => `${metric(row)}\n${row.unit}`,
   );
   // what is met exactly, such as a count of nodes, needs no chart
-  const drawn = numbers.filter(([, same]) => same.length > MANY && same.some((row) => row.tolerance > 0 || !row.pass));
+  const drawn = numbers.filter(([, same]) => same.length > MANY && same.some((row) => row.tolerance > 0 || row.pass === false));
   return drawn.map(([, same]) => interval(same, prefix));
 }
 
@@ -173,7 +174,6 @@ function interval(rows: readonly Row[], prefix: string): RangeChart {
   const shown = worstFirst(rows).slice(0, DRAWN);
   const name = metric(first);
   const worst = shown[0]!;
-  const several = new Set(rows.map((row) => row.metric)).size > 1;
   return {
     type: "ranges",
     id: `cases-${prefix}-${slug(name)}-${slug(first.unit)}`,
@@ -184,7 +184,7 @@ function interval(rows: readonly Row[], prefix: string): RangeChart {
     alternative: `Furthest off: ${worst.case}, ${worst.published_text} published, ${twin(worst)} twin, tolerance ${worst.tolerance_text}.`,
     value: { name, ...(first.unit === "ratio" ? {} : { unit: first.unit }) },
     rows: shown.map((row) => ({
-      name: several ? `${row.case}, ${row.metric}` : row.case,
+      name: row.case + row.metric.slice(name.length),
       low: row.published - row.tolerance,
       middle: row.published,
       high: row.published + row.tolerance,
@@ -198,17 +198,17 @@ function interval(rows: readonly Row[], prefix: string): RangeChart {
 }
 
 const COLUMNS: Column[] = [
-  { key: "verdict", name: "verdict", kind: "badge" },
-  { key: "study", name: "study", kind: "words" },
-  { key: "case", name: "case", kind: "words" },
-  { key: "metric", name: "figure", kind: "words" },
-  { key: "published", name: "published", kind: "number" },
-  { key: "twin", name: "twin", kind: "number" },
-  { key: "error", name: "error", unit: "%", kind: "number" },
-  { key: "tolerance", name: "tolerance", kind: "words" },
-  { key: "kind", name: "kind", kind: "words", secondary: true, text: "Calibrated: the figure set a parameter." },
-  { key: "reason", name: "reason", kind: "words", text: "Why it is missed, or not judged." },
-  { key: "note", name: "note", kind: "words", secondary: true },
+  badges("verdict", "verdict"),
+  words("study", "study"),
+  words("case", "case"),
+  words("metric", "figure"),
+  figures("published", "published"),
+  figures("twin", "twin"),
+  figures("error", "error", "%"),
+  words("tolerance", "tolerance"),
+  words("kind", "kind", { text: "Calibrated: the figure set a parameter.", secondary: true }),
+  words("reason", "reason", { text: "Why it is missed, or not judged." }),
+  words("note", "note", { secondary: true }),
 ];
 
 function cells(row: Row): Cells {
@@ -227,13 +227,23 @@ function cells(row: Row): Cells {
   };
 }
 
-function table(rows: readonly Row[], id: string, caption: string, withStudy: boolean): Table {
+function table(rows: readonly Row[], withStudy: boolean): Table {
   return {
-    id,
-    caption,
+    id: "figures",
+    caption: "Every published figure, the furthest off first",
     columns: COLUMNS.filter((column) => withStudy || column.key !== "study"),
     rows: worstFirst(rows).map(cells),
     filters: [...(withStudy ? ["study"] : []), "verdict", "kind"],
+  };
+}
+
+/** What is missed, with room for the reasons. */
+function missedTable(rows: readonly Row[]): Table {
+  return {
+    id: "outside",
+    caption: "Figures outside their tolerance, the furthest first",
+    columns: COLUMNS.filter((column) => !["study", "kind", "note"].includes(column.key)),
+    rows: rows.map(cells),
   };
 }
 
@@ -265,7 +275,7 @@ export function judged(rows: readonly Row[], studies: readonly Study[]): Section
           {
             id: "outside",
             heading: "Outside the tolerance",
-            blocks: [{ type: "table", table: table(outside, "outside", "Figures outside their tolerance, the furthest first", several) } as Block],
+            blocks: [{ type: "table", table: missedTable(outside) } as Block],
           },
         ]
       : []),
@@ -273,7 +283,7 @@ export function judged(rows: readonly Row[], studies: readonly Study[]): Section
     {
       id: "figures",
       heading: "All figures",
-      blocks: [{ type: "table", table: table(rows, "figures", "Every published figure, the furthest off first", several) }],
+      blocks: [{ type: "table", table: table(rows, several) }],
     },
   ];
 }

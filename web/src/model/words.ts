@@ -6,9 +6,6 @@ import { number, withHalfWidth, withUnit } from "./numbers";
 export const MEASURED = 0;
 export const TWIN = 1;
 
-/** A figure with three significant digits: see `number`. */
-export const figure = (value: number): string => number(value);
-
 const POWERS: [string, number][] = [
   ["TiB", 2 ** 40],
   ["GiB", 2 ** 30],

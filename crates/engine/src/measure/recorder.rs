@@ -343,7 +343,7 @@ impl Recorder {
         let parts = VmParts {
             name: vm.name.clone(),
             group: vm.group,
-            host: vm.host.index(),
+            host: host.name.clone(),
             response_mean_ms: totals.responses.mean_ms(),
             virtual_nodes: group.memory.virtual_nodes(),
             response,

@@ -199,7 +199,7 @@ fn vms(replications: &[&Replication]) -> BTreeMap<String, VmReport> {
             with_curves: false,
         };
         let mut report = members.report(merge(responses), [0, 1].map(latencies), &first.units[vm.group]);
-        report.host = Some(first.hosts[vm.host].name.clone());
+        report.host = Some(vm.host.clone());
         (vm.name.clone(), report)
     };
     first.vms.iter().enumerate().map(report).collect()
@@ -229,8 +229,9 @@ fn groups(replications: &[&Replication]) -> BTreeMap<String, VmReport> {
         };
         let mut report = members.report(merge(responses), [0, 1].map(latencies), &first.units[group]);
         report.count = Some(vms.len());
-        let hosts: BTreeSet<usize> = vms.iter().map(|&vm| first.vms[vm].host).collect();
-        report.hosts = Some(hosts.into_iter().map(|host| first.hosts[host].name.clone()).collect());
+        let used: BTreeSet<&String> = vms.iter().map(|&vm| &first.vms[vm].host).collect();
+        let hosts = first.hosts.iter().map(|host| &host.name);
+        report.hosts = Some(hosts.filter(|host| used.contains(host)).cloned().collect());
         Some((name.clone(), report))
     };
     first.groups.iter().enumerate().filter_map(report).collect()

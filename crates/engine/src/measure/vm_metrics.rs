@@ -83,7 +83,7 @@ macro_rules! vm_metrics {
         pub struct VmResult {
             pub name: String,
             pub group: usize,
-            pub host: usize,
+            pub host: String,
             pub vcpus: u32,
             $(pub $work: f64,)+
             pub response_mean_ms: f64,
@@ -99,7 +99,7 @@ macro_rules! vm_metrics {
         pub struct VmParts {
             pub name: String,
             pub group: usize,
-            pub host: usize,
+            pub host: String,
             pub response_mean_ms: f64,
             pub virtual_nodes: u32,
             pub response: Option<Histogram>,

@@ -1,0 +1,117 @@
+"""`hypertwin rerun`: run the command of a page again, from what the page holds."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from hypertwin import _core, library, writing
+from hypertwin.cli import options, provenance
+from hypertwin.cli.commands import Input
+from hypertwin.documents.page import Made
+from hypertwin.errors import short
+from hypertwin.ingest import outside, page
+
+AGAIN = ("simulate", "validate", "density", "durability", "calibrate", "size", "vnuma", "compare")
+"""Commands whose result follows from their arguments and files alone."""
+
+WRITES = ("--report", "--out", "-o", "--svg")
+"""Options that name an output; a re-run has its own."""
+
+DEEPEST = 16
+"""Folders above its own that a page may name files in."""
+
+
+def command(
+    context: typer.Context,
+    made_by: Annotated[Path, Input(), typer.Argument(metavar="PAGE.html", help="A page that --report wrote.")],
+    form: Annotated[
+        str | None, typer.Option("--format", metavar="FORM", help="Form of the result (default: as the first time).")
+    ] = None,
+    report: options.Report = None,
+) -> object:
+    """Run the command of a page again: same version, same figures."""
+    writing.check_writable(page=report)
+    made = page.made(made_by)
+    _check(made_by, made)
+    if made["version"] != _core.version():
+        sys.stderr.write(f"made by hypertwin {made['version']}, run again by {_core.version()}: figures may differ\n")
+    arguments = [*_without_outputs(made["command"]), *(["--format", form] if form else [])]
+    if report is not None:
+        report = report.absolute()
+        arguments += ["--report", str(report)]
+    past = provenance.Invocation(made["command"], made["files"])
+    with tempfile.TemporaryDirectory(prefix="hypertwin-") as temporary:
+        folder = Path(temporary).resolve()
+        here, moved = _unpacked(made_by, made, folder)
+        bounds = provenance.Bounds([folder, library.studies().resolve()], [] if report is None else [report])
+        with contextlib.chdir(here), provenance.again(past, bounds):
+            return context.find_root().command.main([_at(each, moved) for each in arguments], standalone_mode=False)
+
+
+def _check(source: Path, made: Made) -> None:
+    """Refuse a command that cannot be run from this page."""
+    if not made["command"] or made["command"][0] not in AGAIN:
+        name = made["command"][0] if made["command"] else "no command"
+        allowed = f"a result of {', '.join(AGAIN)}"
+        _refuse(source, "made.command", name, allowed, "others read or measure what a page does not hold")
+    for file in made["files"]:
+        if file["text"] is None:
+            value = f"only the hash of {short(file['name'])}"
+            _refuse(source, "made.files", value, "the text of each file", "run the command itself, where the file is")
+
+
+def _without_outputs(command: list[str]) -> list[str]:
+    """The arguments without those that name an output."""
+    kept: list[str] = []
+    arguments = iter(command)
+    for argument in arguments:
+        if argument in WRITES:
+            next(arguments, None)
+        elif not argument.startswith(tuple(f"{option}=" for option in WRITES)):
+            kept.append(argument)
+    return kept
+
+
+def _unpacked(source: Path, made: Made, folder: Path) -> tuple[Path, dict[str, str]]:
+    """Write the page's files under `folder`: where to run the command, and where files with absolute names are now."""
+    names = {file["name"]: Path(os.path.normpath(file["name"])) for file in made["files"]}
+    above = max((path.parts.count("..") for path in names.values()), default=0)
+    here = folder.joinpath("files", *("_" * above))
+    moved: dict[str, str] = {}
+    if above > DEEPEST:
+        value = f"a file {above} folders above the command"
+        _refuse(source, "made.files", value, f"at most {DEEPEST}", "run the command itself")
+    here.mkdir(parents=True)
+    for file in made["files"]:
+        path = names[file["name"]]
+        place = Path(os.path.normpath(here / path))
+        if path.is_absolute():
+            place = folder.joinpath("absolute", *path.parts[1:])
+            moved[file["name"]] = str(place)
+        try:
+            text = (file["text"] or "").encode("utf-8")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(text)
+        except (OSError, ValueError) as error:
+            _refuse(source, "made.files", file["name"], "names and texts of files", str(error))
+        if hashlib.sha256(text).hexdigest() != file["sha256"]:
+            _refuse(source, "made.files", file["name"], "the text that was read", "the page was changed: copy it again")
+    return here, moved
+
+
+def _at(argument: str, moved: dict[str, str]) -> str:
+    """The argument with the place of its file, where that has moved."""
+    option, equals, value = argument.partition("=")
+    return moved.get(argument) or (f"{option}={moved[value]}" if equals and value in moved else argument)
+
+
+def _refuse(source: Path, where: str, value: str, allowed: str, hint: str) -> NoReturn:
+    outside.refuse(source, where, value, allowed, hint, "page-not-repeatable")

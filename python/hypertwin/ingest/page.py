@@ -1,0 +1,92 @@
+"""Pages that `--report` wrote, as data. A page is never run: the element with its data is found in the text."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import zlib
+from pathlib import Path
+from typing import Any, NoReturn
+
+from hypertwin.documents.page import Made, MadeFile
+from hypertwin.ingest import outside
+
+MOST_BYTES = 256 * 2**20
+"""Largest page, and largest data in one."""
+
+ALLOWED = "a page that hypertwin wrote with --report"
+
+_DATA = re.compile(rb'<script\b[^>]{0,200}\bid="page"[^>]{0,200}>', re.IGNORECASE)
+
+
+def is_page(content: bytes) -> bool:
+    """Whether a file begins as HTML does."""
+    return content[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
+
+
+def data(path: Path, page: bytes, allowed: str = ALLOWED) -> bytes:
+    """The JSON within a page. Raises SourceError for a page without it, or with damaged or boundless data."""
+    found = _DATA.search(page)
+    end = page.find(b"</script", found.end()) if found else -1
+    if found is None or end < 0:
+        outside.refuse(path, "", "a page without data", allowed, "is it a page of hypertwin, and whole?", "no-result")
+    text = page[found.end() : end]
+    if b'data-encoding="deflate"' not in found[0]:
+        return text
+    unpacker = zlib.decompressobj()
+    try:
+        unpacked = unpacker.decompress(base64.b64decode(text.strip(), validate=True), MOST_BYTES)
+    except (binascii.Error, zlib.error) as error:
+        outside.refuse(path, "page data", str(error), "whole data", "was it cut off? copy it again")
+    if not unpacker.eof:
+        cut = not unpacker.unconsumed_tail
+        value = "cut off" if cut else f"more than {MOST_BYTES} bytes"
+        outside.refuse(path, "page data", value, f"whole data of at most {MOST_BYTES} bytes", "copy it again")
+    return unpacked
+
+
+def made(path: Path) -> Made:
+    """How a page was made, as it says itself. Raises SourceError for a file that is no page, or that does not say."""
+    content = outside.read_bytes(path, MOST_BYTES)
+    if not is_page(content):
+        outside.refuse(path, "", "a file that is not HTML", ALLOWED, "name a page", "no-result")
+    document = outside.parsed(data(path, content), path)
+    said = document.get("made") if isinstance(document, dict) else None
+    if not isinstance(said, dict):
+        _malformed(path, "made", said)
+    version, date, seed = said.get("version"), said.get("date"), said.get("seed")
+    if not isinstance(version, str):
+        _malformed(path, "made.version", version)
+    if not isinstance(date, str):
+        _malformed(path, "made.date", date)
+    if not (seed is None or isinstance(seed, int)):
+        _malformed(path, "made.seed", seed)
+    files = said.get("files")
+    if not isinstance(files, list):
+        _malformed(path, "made.files", files)
+    return Made(
+        version=version,
+        date=date,
+        command=_texts(path, "made.command", said.get("command")),
+        files=[_file(path, f"made.files.{index}", each) for index, each in enumerate(files)],
+        seed=seed,
+        calibrated=_texts(path, "made.calibrated", said.get("calibrated")),
+    )
+
+
+def _file(path: Path, place: str, said: Any) -> MadeFile:
+    name, digest, text = (said.get(key) for key in MadeFile.__annotations__) if isinstance(said, dict) else (None,) * 3
+    if not (isinstance(name, str) and isinstance(digest, str) and (text is None or isinstance(text, str))):
+        _malformed(path, place, said)
+    return MadeFile(name=name, sha256=digest, text=text)
+
+
+def _texts(path: Path, place: str, said: Any) -> list[str]:
+    if not (isinstance(said, list) and all(isinstance(each, str) for each in said)):
+        _malformed(path, place, said)
+    return list(said)
+
+
+def _malformed(path: Path, place: str, value: Any) -> NoReturn:
+    outside.refuse(path, place, str(value)[:80], "what hypertwin writes there", "was the page changed? copy it again")

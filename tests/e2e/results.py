@@ -1,0 +1,84 @@
+"""A page of each kind of result but the simulation's, from what the commands printed: tests/data/documents."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from typing import Any
+
+from tests.conftest import ROOT
+
+from hypertwin import compare
+from hypertwin.plan import durability as plan
+from hypertwin.plan import size
+from hypertwin.report import comparison, registry
+from hypertwin.report.page import Page
+
+DOCUMENTS = ROOT / "tests/data/documents"
+
+
+def document(name: str) -> Any:
+    """What a command printed with `--format json`."""
+    return json.loads((DOCUMENTS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def _of(views: registry.Views[Any], name: str, **shown: Any) -> Any:
+    assert views.page is not None
+    return views.page(document(name), **shown)
+
+
+def _validation() -> Any:
+    study = comparison.Study("monster-vm", "A large database VM", "a blog")
+    return _of(registry.VALIDATION, "validation", studies=[study])
+
+
+def _durability(name: str) -> Any:
+    return _of(registry.DURABILITY, name, curves=plan.curves(document(name)))
+
+
+def _diagnosis(name: str = "diagnosis") -> Any:
+    return _of(registry.DIAGNOSIS, name, series=document("diagnosis-series"))
+
+
+def _many_findings() -> Any:
+    """100 and more findings of 800 VMs."""
+    found, series = document("diagnosis"), document("diagnosis-series")
+    finding = next(each for each in found["findings"] if each["code"] == "cpu-limit")
+    chart = series[found["findings"].index(finding)]
+    for number in range(100):
+        name = f"app-{number + 1}"
+        copy = deepcopy(finding) | {"entity": f"host/esx-1/vm/{name}", "name": name, "title": f"{name} is limited"}
+        found["findings"].append(copy)
+        series.append(chart if number < 60 else [])
+    page = registry.DIAGNOSIS.page
+    assert page is not None
+    return page(found | {"hosts": 40, "machines": 800}, series=series)
+
+
+def _size() -> Any:
+    advice = size.advise(size.find_host("2x12x2"), memory="200GiB", vcpus=20, demand=None, reserved_cores=0)
+    return _of(registry.SIZING, "size", layout=advice.advised.layout)
+
+
+def _compared() -> Any:
+    names = ("durability", "durability-of-a-pool")
+    page = registry.COMPARISON.page
+    assert page is not None
+    return page(compare.compare(*(DOCUMENTS / f"{name}.json" for name in names), version="0.1.0"))
+
+
+PAGES: Mapping[str, Callable[[], Page]] = {
+    "validation": _validation,
+    "density": lambda: _of(registry.DENSITY, "density"),
+    "durability": lambda: _durability("durability"),
+    "durability of a pool": lambda: _durability("durability-of-a-pool"),
+    "calibration": lambda: _of(registry.CALIBRATION, "calibration"),
+    "diagnosis": _diagnosis,
+    "a hundred findings": _many_findings,
+    "contention": lambda: _of(registry.CONTENTION, "contention"),
+    "guests": lambda: _of(registry.GUESTS, "guests"),
+    "size": _size,
+    "vnuma": lambda: _of(registry.LAYOUT, "vnuma"),
+    "comparison": _compared,
+}

@@ -1,0 +1,141 @@
+"""The pages of simulations in a browser: a sweep, 800 VMs, a failure, and what each must tell at once."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import pytest
+from tests.conftest import ROOT
+from tests.e2e import browser as browsers
+from tests.e2e.browser import column, opened
+from tests.e2e.specimen import MADE
+
+import hypertwin
+from hypertwin import vnuma
+from hypertwin.report import simulation_page
+
+GUIDE = ROOT / "docs" / "guides" / "getting-started.md"
+
+LARGE = """
+name: large
+run: {duration: 4 s, warmup: 1 s, sample_interval: 200 ms, replications: 1}
+hosts:
+  esx:
+    {count: 34, sockets: 2, cores_per_socket: 8, clock: 2.5 GHz, memory_per_node: 512 GiB, hypervisor: esxi-7.0}
+vms:
+  db: {count: 60, vcpus: 8, memory: 32 GiB, workload: crunch}
+  web: {count: 500, vcpus: 2, memory: 4 GiB, workload: web}
+  a-very-long-name-of-a-group-that-somebody-has-typed-out-in-full: {count: 240, vcpus: 2, memory: 4 GiB, workload: web}
+workloads:
+  web: {arrivals: {open: {rate: 20 /s}}, cpu: {mean: 10 ms}}
+  crunch: {arrivals: {closed: {population: 10}}, cpu: {mean: 50 ms}}
+"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with browsers.chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("simulations")
+
+
+@pytest.fixture(scope="module")
+def sweep(folder):
+    """The sweep of the guide, shorter."""
+    scenario = folder / "first.yaml"
+    scenario.write_text(re.search(r"```yaml\n(# One 4-core.*?)```", GUIDE.read_text(), re.S)[1])
+    return written(folder / "sweep.html", scenario, duration=60, sweep={"vms.batch.count": [0, 1, 2, 3]})
+
+
+@pytest.fixture(scope="module")
+def large(folder):
+    scenario = folder / "large.yaml"
+    scenario.write_text(LARGE)
+    return written(folder / "large.html", scenario)
+
+
+def written(page, scenario, **options):
+    result = hypertwin.simulate(scenario, **options)
+    layouts = vnuma.layouts(result.first_scenario)
+    page.write_text(simulation_page.page(result.to_dict(), layouts=layouts).html(MADE))
+    return page
+
+
+def head(tab):
+    """What is on the first screen."""
+    text = tab.locator("main").inner_text()
+    return text[: text.index("Where it breaks")] if "Where it breaks" in text else text[:1500]
+
+
+def test_the_sweep_of_the_guide_shows_the_database_beside_what_is_swept(browser, sweep):
+    with opened(browser, sweep) as page:
+        heading = page.tab.get_by_role("heading", name="Against batch: number of VMs: batch, db")
+        assert heading.count() == 1
+        section = page.tab.locator("#sweep")
+        for title in ("Response time, 99th percentile", "Throughput"):
+            chart = section.locator("figure").filter(has_text=title).first
+            legend = chart.inner_text()
+            assert re.search(r"\bdb\b", legend) and re.search(r"\bbatch\b", legend), legend
+
+
+def test_the_sweep_answers_at_once_who_suffers_from_where_why_and_how_sure(browser, sweep):
+    with opened(browser, sweep) as page:
+        said = head(page.tab)
+    assert "From 2 batch VMs on, db suffers, not yet with 1 batch VM: p99" in said
+    assert re.search(r"Its vCPUs wait 1\d(\.\d)? % of the time for a logical CPU .* host esx is at 100 %", said)
+    assert "3 replications of 60 s: mean responses are known to ±" in said
+    assert "All 4 points reached a steady state." in said
+
+
+def test_another_point_of_the_sweep_can_be_chosen(browser, sweep):
+    with opened(browser, sweep) as page:
+        choice = page.tab.locator(".choices label", has_text="Point").locator("select")
+        assert choice.locator("option:checked").inner_text() == "2 batch VMs"
+        assert page.tab.get_by_role("heading", name="Groups side by side (2 batch VMs)").count() == 1
+        choice.select_option(label="3 batch VMs")
+        assert page.tab.get_by_role("heading", name="Groups side by side (3 batch VMs)").count() == 1
+        assert sorted(column(page.tab, "VMs, the worst first", "name")) == ["batch-1", "batch-2", "batch-3", "db"]
+
+
+def test_a_sweep_is_a_good_page(browser, sweep, tmp_path):
+    browsers.check(browser, sweep, tmp_path)
+
+
+def test_eight_hundred_vms_can_be_searched_filtered_and_sorted(browser, large):
+    assert large.stat().st_size <= 2_000_000
+    with opened(browser, large) as page:
+        tab = page.tab
+        assert re.search(r"suffers most|waits yet|No VM suffers", head(tab))
+        table = tab.get_by_role("table", name="VMs, the worst first").first
+        tab.get_by_role("combobox", name="host").last.select_option("esx-7")
+        shown = column(tab, "VMs, the worst first", "host")
+        assert shown and set(shown) == {"esx-7"}
+        tab.get_by_role("combobox", name="group").last.select_option("db")
+        assert set(column(tab, "VMs, the worst first", "group")) == {"db"}
+        assert table.locator("thead th").first.inner_text().startswith("name")
+        assert tab.locator("#waiting").get_by_text("Usage by host").count() >= 1
+
+
+def test_eight_hundred_vms_are_a_good_page(browser, large, tmp_path):
+    browsers.check(browser, large, tmp_path)
+
+
+@pytest.mark.parametrize("failing", ["node-2/disk-1", "node-4"])
+def test_a_failure_is_told_and_marked_on_one_axis_of_time(browser, folder, failing):
+    scenario = shutil.copy(ROOT / "scenarios" / "disk-failure.yaml", folder / "failing.yaml")
+    failures = [{"at": "9 s", "fails": [failing]}]
+    file = written(folder / "failing.html", scenario, replications=1, duration=20, overrides={"failures": failures})
+    with opened(browser, file) as page:
+        said = page.tab.locator("#time").inner_text()
+        assert f"9 s: {failing} fails" in said
+        panels = page.tab.locator("#time figure").count()
+        assert panels >= 5  # throughput, response, guest CPU, hosts, degraded
+        if failing == "node-4":
+            assert "2 of 10 VMs stood still for up to 13 s of 20 s, because node-4 failed: app-4, app-9." in head(
+                page.tab
+            )

@@ -1,0 +1,352 @@
+/** The models of all results but the simulation's, on documents that the commands printed. */
+
+import { describe, expect, it } from "vitest";
+import calibration from "../../../tests/data/documents/calibration.json";
+import contention from "../../../tests/data/documents/contention.json";
+import density from "../../../tests/data/documents/density.json";
+import diagnosis from "../../../tests/data/documents/diagnosis.json";
+import durability from "../../../tests/data/documents/durability.json";
+import pool from "../../../tests/data/documents/durability-of-a-pool.json";
+import guests from "../../../tests/data/documents/guests.json";
+import size from "../../../tests/data/documents/size.json";
+import validation from "../../../tests/data/documents/validation.json";
+import vnuma from "../../../tests/data/documents/vnuma.json";
+import { KINDS } from "./kinds";
+import type { PageDocument } from "./page";
+import type { BarChart, Block, Chart, LineChart, RangeChart, Row, ScatterChart, Section, Table, View } from "./view";
+
+function view(kind: string, document: unknown, beside: Record<string, unknown> = {}, notes: string[] = []): View {
+  const made = { version: "1", date: "", command: [], files: [], seed: null, calibrated: [] };
+  const page: PageDocument = { page: 1, kind, title: "", document, beside, notes, made };
+  expect(KINDS[kind]!.choices(page)).toEqual([]);
+  return KINDS[kind]!.view(page, {});
+}
+
+/** A copy to change. */
+const copy = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
+
+const blocksOf = (blocks: readonly Block[]): Block[] => blocks.flatMap((each) => (each.type === "group" ? [each, ...blocksOf(each.blocks)] : [each]));
+const blocks = (shown: { sections: readonly Section[] }): Block[] => shown.sections.flatMap((each) => blocksOf(each.blocks));
+const charts = (shown: View): Chart[] => blocks(shown).flatMap((each) => (each.type === "charts" ? each.charts : []));
+const tables = (shown: View): Table[] => blocks(shown).flatMap((each) => (each.type === "table" ? [each.table] : []));
+const chart = <T extends Chart>(shown: View, id: string): T => charts(shown).find((each) => each.id === id) as T;
+const table = (shown: View, id: string): Table => tables(shown).find((each) => each.id === id)!;
+const column = (rows: readonly Row[], key: string) => rows.map((row) => row[key]);
+
+const EXAMPLES: [string, unknown][] = [
+  ["calibration", calibration],
+  ["contention", contention],
+  ["density", density],
+  ["diagnosis", diagnosis],
+  ["durability", durability],
+  ["durability", pool],
+  ["guests", guests],
+  ["size", size],
+  ["validation", validation],
+  ["vnuma", vnuma],
+];
+
+describe.each(EXAMPLES)("the view of %s", (kind, document) => {
+  const shown = view(kind, document, {}, ["A note."]);
+
+  it("begins with an answer and keeps the notes", () => {
+    expect(shown.title).not.toBe("");
+    expect(shown.answer.text).not.toMatch(/undefined|NaN|null/);
+    expect(shown.remarks).toContain("A note.");
+    expect(shown.confidence.length).toBeGreaterThan(0);
+  });
+
+  it("has names that are unique, in charts, tables, sections and cards", () => {
+    for (const names of [charts(shown).map((each) => each.id), tables(shown).map((each) => each.id), shown.sections.map((each) => each.id), shown.cards.map((each) => each.name)])
+      expect(new Set(names).size).toBe(names.length);
+  });
+
+  it("has words for each chart, and a value for each place", () => {
+    for (const each of charts(shown)) {
+      expect(each.alternative).toMatch(/\.$/);
+      expect(each.alternative).not.toMatch(/undefined|NaN/);
+      if (each.type === "lines") for (const series of each.series) expect(series.values.length).toBe(each.places.length);
+      if (each.type === "bars") for (const series of each.series) expect(series.values.length).toBe(each.categories.length);
+    }
+  });
+
+  it("has a name for each column and a cell for each row", () => {
+    for (const { columns, rows, filters, sorted } of tables(shown)) {
+      const keys = columns.map((each) => each.key);
+      expect(columns.every((each) => each.name)).toBe(true);
+      for (const row of rows) for (const key of keys) expect(row[key], key).not.toBeUndefined();
+      expect(keys).toEqual(expect.arrayContaining([...(filters ?? []), ...(sorted ? [sorted.column] : [])]));
+    }
+  });
+});
+
+describe("validation", () => {
+  const row = validation[0]!;
+  const rows = [
+    { ...row, case: "near", published: 100, twin: 101, error: 1, error_pct: 1, tolerance: 5, tolerance_pct: 5, pass: true, promised: true, kind: "predicted", range: false, unit: "ms", metric: "p95", reason: "" },
+    { ...row, case: "known", published: 100, twin: 150, error: 50, error_pct: 50, tolerance: 5, tolerance_pct: 5, pass: false, promised: false, kind: "predicted", range: false, unit: "ms", metric: "p95", reason: "a cold cache" },
+    { ...row, case: "broken", published: 100, twin: 110, error: 10, error_pct: 10, tolerance: 5, tolerance_pct: 5, pass: false, promised: true, kind: "calibrated", range: false, unit: "ms", metric: "p95", reason: "" },
+    { ...row, case: "open", published: 100, twin: 1, error: -99, error_pct: -99, tolerance: 0, tolerance_pct: 0, pass: null, promised: false, kind: "predicted", range: true, unit: "ms", metric: "p95", reason: "no physics" },
+  ];
+
+  it("names what failed its promise first, then known misses with their reason", () => {
+    const shown = view("validation", rows);
+    expect(shown.answer.tone).toBe("bad");
+    expect(shown.answer.more![0]).toMatch(/^broken, p95: .*\(\+10 %, tolerance/);
+    expect(shown.answer.more![1]).toMatch(/^known, p95: .*: a cold cache$/);
+    expect(column(table(shown, "outside").rows, "case")).toEqual(["broken", "known"]);
+    expect(column(table(shown, "figures").rows, "case")).toEqual(["broken", "known", "near", "open"]);
+    expect(column(table(shown, "figures").rows, "verdict").map((each) => (each as { text: string }).text)).toEqual(["failed", "known miss", "within tolerance", "not judged"]);
+    expect(shown.promises).toMatchObject([{ met: false, note: "1 of 2, 1 known to be missed, 1 not judged" }]);
+  });
+
+  it("is good where nothing is missed, and judges nothing where nothing is promised", () => {
+    expect(view("validation", [rows[0]]).answer.tone).toBe("good");
+    expect(view("validation", [rows[1]])).toMatchObject({ answer: { tone: "warn" }, promises: [{ met: null }] });
+    expect(view("validation", []).answer.tone).toBe("warn");
+  });
+
+  it("draws numbers with their tolerance, calibrated ones hollow, ranges not at all", () => {
+    const drawn = charts(view("validation", rows)).find((each) => each.type === "scatter") as ScatterChart;
+    expect(drawn.diagonal).toEqual({ within_pct: 5 });
+    expect(drawn.marks[0]!.points.map((each) => [each.x, each.y, each.hollow])).toEqual([
+      [100, 101, false],
+      [100, 150, false],
+      [100, 110, true],
+    ]);
+    expect(drawn.x.scale).toBe("linear");
+    const wide = charts(view("validation", [...rows, { ...rows[0], published: 9000, twin: 9000 }]))[0] as ScatterChart;
+    expect(wide.x.scale).toBe("log");
+  });
+
+  it("draws a metric with many figures by case, the furthest off first", () => {
+    const many = Array.from({ length: 50 }, (_, place) => ({ ...rows[0]!, case: `case ${place}`, error: place / 20, twin: 100 + place / 20 }));
+    const drawn = charts(view("validation", many)).find((each) => each.type === "ranges") as RangeChart;
+    expect(drawn.rows.length).toBe(40);
+    expect(drawn.rows[0]).toMatchObject({ name: "case 49", low: 95, middle: 100, high: 105 });
+    expect(drawn.text).toContain("10 closer ones");
+    expect(charts(view("validation", many.map((each) => ({ ...each, tolerance: 0 })))).filter((each) => each.type === "ranges")).toEqual([]);
+  });
+});
+
+describe("density", () => {
+  it("says what is met at the answer, and by how much the first miss misses", () => {
+    const shown = view("density", density);
+    expect(shown.answer).toMatchObject({ tone: "good", text: density.answer.text });
+    expect(shown.promises.map((each) => [each.text, each.met])).toEqual([
+      ["response_ms.p95<40ms at 9 VMs", true],
+      ["groups.db.response_ms.p99<50 at 9 VMs", true],
+    ]);
+    const drawn = chart<LineChart>(shown, "objective-response-ms-p95");
+    expect(drawn.limits).toMatchObject([{ value: 40, tone: "bad" }]);
+    expect(drawn.y.to).toBe(160);
+    expect(drawn.marks![0]!.points).toMatchObject([{ x: 9 }]);
+    expect(drawn.alternative).toContain("with 10 VMs");
+    expect(column(table(shown, "counts").rows, "count")).toEqual(density.points.map((each) => each.count));
+  });
+
+  it("does not call an answer sure that is not", () => {
+    const unsure = copy(density);
+    unsure.answer.sure_count = 8;
+    unsure.points.find((each) => each.count === 9)!.steady = false;
+    const shown = view("density", unsure);
+    expect(shown.answer.tone).toBe("warn");
+    expect(shown.confidence.map((each) => each.tone).slice(0, 2)).toEqual(["warn", "bad"]);
+    expect(shown.confidence[0]!.text).toBe("On average 9; with 95 % confidence only 8. Longer runs or more replications narrow that.");
+    expect(shown.confidence[1]!.text).toContain("9 VMs did not reach a steady state");
+  });
+
+  it("says when the VMs of the answer do not fit into memory", () => {
+    const full = copy(density);
+    full.points.find((each) => each.count === 9)!.host_memory_pct = 140;
+    const shown = view("density", full);
+    expect(shown.answer.tone).toBe("warn");
+    expect(shown.answer.more![0]).toContain("140 % of its memory");
+  });
+
+  it("has an answer of none", () => {
+    const none = copy(density);
+    none.answer.count = none.answer.sure_count = 0;
+    const shown = view("density", none);
+    expect(shown.answer.tone).toBe("bad");
+    expect(shown.promises.map((each) => each.met)).toEqual([false, false]);
+    const impossible = { ...none, points: none.points.map((each) => ({ ...each, reason: "no host has room" })) };
+    expect(charts(view("density", impossible))).toEqual([]);
+    expect(tables(view("density", impossible))[0]!.rows.every((row) => (row["verdict"] as { text: string }).text === "impossible")).toBe(true);
+  });
+});
+
+describe("durability", () => {
+  it("names the cheapest scheme for the most nines that any has", () => {
+    expect(view("durability", durability).answer.text).toMatch(/^For 6 nines a year ec-17\+3 needs the least capacity: 118 GB/);
+    const { answer } = view("durability", { ...durability, schemes: durability.schemes.filter((each) => each.scheme === "replicas-2" || each.scheme === "ec-3+1") });
+    expect(answer.text).toBe("None of 2 schemes reaches 4 nines.");
+  });
+
+  it("does not promise more nines than a model can", () => {
+    const shown = view("durability", pool);
+    expect(shown.answer).toMatchObject({ tone: "warn", text: expect.stringContaining("more than 12 nines") as string });
+    expect(table(shown, "schemes").rows[0]).toMatchObject({ markov_nines: { text: "more than 12" }, markov: { text: "<1e−13" }, mttdl: { text: "beyond" } });
+    expect(view("durability", pool, { warnings: ["How full?"] }).confidence[0]).toEqual({ tone: "warn", text: "How full?" });
+  });
+
+  it("draws loss over repair time with the repair time of the page", () => {
+    const curves = { "ec-17+3": [{ repair_s: 86_400, backblaze: 1e-12, markov: 2e-12 }, { repair_s: 864_000, backblaze: 1e-9, markov: 0 }] };
+    const drawn = chart<LineChart>(view("durability", durability, { curves }), "repair");
+    expect(drawn.places).toEqual([1, 10]);
+    expect(drawn.series[0]!.values, "no place on a logarithmic axis for zero").toEqual([2e-12, null]);
+    expect(drawn.moments).toMatchObject([{ x: 6.5, text: "repair time 6.5 d" }]);
+  });
+});
+
+describe("calibration", () => {
+  it("says what was fitted and what the data do not tell", () => {
+    const shown = view("calibration", calibration, { summary: "2 parameters fitted." });
+    expect(shown.answer).toMatchObject({ tone: "good", text: "2 parameters fitted." });
+    expect(shown.promises.every((each) => each.met)).toBe(true);
+    const unsure = copy(calibration) as unknown as { parameters: { identified: boolean; interval: number[] | null }[] };
+    Object.assign(unsure.parameters[1]!, { identified: false, interval: null });
+    const doubtful = view("calibration", unsure);
+    expect(doubtful.answer.tone).toBe("warn");
+    expect(doubtful.promises[1]).toMatchObject({ met: false, note: "not workloads.oltp.delay.mean" });
+    expect(chart<RangeChart>(doubtful, "parameters").rows[1]).toMatchObject({ low: null, high: null, marks: [{ tone: "warn" }] });
+  });
+
+  it("draws measured against twin, before and after, what was held out hollow", () => {
+    const drawn = chart<ScatterChart>(view("calibration", calibration), "fit-groups-db-response-ms-mean");
+    expect(drawn.marks.map((each) => [each.name, each.points.length, each.points[0]!.hollow])).toEqual([
+      ["before", 6, true],
+      ["fitted", 6, false],
+      ["held out", 2, true],
+    ]);
+  });
+});
+
+describe("contention", () => {
+  it("holds the medians against what is promised", () => {
+    const shown = view("contention", contention);
+    expect(shown.promises.map((each) => each.met)).toEqual([false, false, true, true]);
+    expect(shown.answer).toMatchObject({ tone: "bad", text: expect.stringMatching(/throughput and mean response beyond what is promised\.$/) as string });
+    const good = view("contention", { ...contention, medians: contention.promised, experiments: contention.experiments.map((each) => ({ ...each, flagged: false })) });
+    expect(good.answer.tone).toBe("good");
+    expect(view("contention", { ...contention, experiments: [], medians: {} })).toMatchObject({ answer: { tone: "warn" }, promises: [{ met: null }, { met: null }, { met: null }, { met: null }] });
+  });
+
+  it("marks what other work disturbed", () => {
+    const points = chart<ScatterChart>(view("contention", contention), "throughput-per-s").marks[0]!.points;
+    const flagged = contention.experiments.flatMap((each) => each.rows.map(() => each.flagged));
+    expect(points.map((each) => each.hollow)).toEqual(flagged);
+    expect(flagged).toContain(true);
+  });
+});
+
+describe("guests", () => {
+  it("draws what the host gave beside the twin", () => {
+    const drawn = chart<BarChart>(view("guests", guests), "shares");
+    const [first] = guests.guests;
+    expect(drawn.categories.slice(0, 2)).toEqual(["guest-1, measured", "guest-1, twin"]);
+    expect(drawn.series[0]!.values.slice(0, 2)).toEqual([first!.host.run_pct, first!.twin.run_pct]);
+  });
+
+  it("warns of a disturbed measurement, and draws four guests over time at most", () => {
+    const many = Array.from({ length: 9 }, (_, place) => ({ ...guests.guests[0]!, name: `guest-${place}` }));
+    const shown = view("guests", { ...guests, guests: many, measurement: { ...guests.measurement, disturbed: true } });
+    expect(shown.answer.tone).toBe("warn");
+    expect(charts(shown).filter((each) => each.type === "lines").length).toBe(4);
+    expect(charts(view("guests", { ...guests, guests: [] }))).toEqual([]);
+  });
+});
+
+describe("diagnosis", () => {
+  const places = diagnosis.findings.map((_, place) => place);
+  const root = diagnosis.findings.findIndex((each) => each.code === "hidden-host-saturation");
+  const follows = places.filter((place) => diagnosis.findings[place]!.cause !== null);
+  const stories = [[root, ...follows], ...places.filter((place) => place !== root && !follows.includes(place)).map((place) => [place])];
+
+  it("tells causes with what follows from them, worst first", () => {
+    const shown = view("diagnosis", diagnosis, { summary: "Much is wrong.", stories, evidence: places.map((place) => [`figure ${place}`]) });
+    expect(shown.answer).toMatchObject({ tone: "bad", text: "Much is wrong." });
+    const rows = table(shown, "glance").rows;
+    expect(rows.filter((row) => row["cause"] === "hidden-host-saturation").length).toBeGreaterThan(0);
+    const section = shown.sections.find((each) => each.id === "hidden-host-saturation")!;
+    expect(blocksOf(section.blocks).filter((each) => each.type === "group" && each.heading.startsWith("follows: ")).length).toBeGreaterThan(0);
+    const told = blocksOf(section.blocks).flatMap((each) => (each.type === "list" ? each.items : []));
+    expect(told.map((each) => each.text)).toContain(`figure ${root}`);
+    expect(told.some((each) => each.address?.startsWith("https://"))).toBe(true);
+  });
+
+  it("keeps hundreds of findings behind lines, and has all of them in a table", () => {
+    const finding = diagnosis.findings.find((each) => each.code === "cpu-limit")!;
+    const findings = Array.from({ length: 300 }, (_, place) => ({ ...finding, name: `vm-${place}`, entity: `vm/${place}`, title: `vm-${place} is limited` }));
+    const shown = view("diagnosis", { ...diagnosis, findings });
+    const section = shown.sections.find((each) => each.id === "cpu-limit")!;
+    expect(section.blocks.length).toBe(4);
+    expect(section.blocks[3]).toMatchObject({ type: "group", closed: true, heading: expect.stringMatching(/^297 more: vm-3, /) as string });
+    expect(section.blocks.map((each) => each.type === "group" && each.closed)).toEqual([false, true, true, true]);
+    expect(column(table(shown, "findings").rows, "name").slice(0, 3)).toEqual(["vm-0", "vm-1", "vm-2"]);
+    expect(table(shown, "findings").filters).toContain("severity");
+  });
+
+  it("draws figures over time with their limits", () => {
+    const series = [{ what: "ready, per vCPU", unit: "%", x: ["2026-01-01 10:00:00", "2026-01-01 10:05:00"].map((each) => `${each}Z`), mean: [1, 8], most: [2, 9], band: { direction: "above", warning: 5, critical: 100 } }];
+    const drawn = charts(view("diagnosis", { ...diagnosis, findings: [diagnosis.findings[0]] }, { series: [series] }))[0] as LineChart;
+    expect(drawn.places).toEqual([0, 5]);
+    expect(drawn.x).toEqual({ name: "since 2026-01-01 10:00 UTC", unit: "min" });
+    expect(drawn.limits).toMatchObject([{ value: 5, name: "warning" }]);
+    expect(drawn.series.map((each) => each.values)).toEqual([[1, 8], [2, 9]]);
+  });
+
+  it("says that nothing was found only with what was not checked", () => {
+    const shown = view("diagnosis", { ...diagnosis, findings: [] }, { summary: "Nothing found.", not_checked: ["a: needs b"] });
+    expect(shown.answer.tone).toBe("warn");
+    expect(shown.sections.map((each) => each.id)).toEqual(["not-checked"]);
+  });
+});
+
+describe("size and vnuma", () => {
+  it("show the drawing, the candidates and what to paste", () => {
+    const drawings = [{ caption: "a host", svg: "<svg/>" }];
+    const shown = view("size", size, { drawings });
+    expect(shown.answer.tone).toBe("good");
+    expect(blocks(shown).find((each) => each.type === "drawing")).toMatchObject(drawings[0]!);
+    expect(column(table(shown, "candidates").rows, "name")[0]).toBe("advised");
+    expect(blocks(shown).flatMap((each) => (each.type === "text" ? [each.name] : []))).toEqual(["machine.vmx", "machine.ps1", "machine.govc.sh"]);
+  });
+
+  it("warn of a layout that is wrong", () => {
+    const wrong = { ...vnuma, warnings: [{ code: "odd-wide", text: "uneven" }], collapsed: true };
+    expect(view("vnuma", wrong)).toMatchObject({ answer: { tone: "warn", more: ["uneven", expect.any(String)] }, promises: [{ met: false }, { met: false }] });
+  });
+});
+
+describe("comparison", () => {
+  const change = { at: "", of: "group", name: "db", figure: "response_ms.p99", unit: "ms", a: 10, b: 20, a_ci95: 1, b_ci95: 1, change: 10, change_pct: 100, beyond: true };
+  const side = { file: "x/a.json", version: "1", date: null, command: null };
+  const found = { kind: "simulation", a: side, b: side, settings: [], scenario_diff: null, changes: [] as (typeof change)[], verdicts: [], missing: [], same: 7 };
+
+  it("says that nothing changed", () => {
+    const shown = view("comparison", found, { summary: "All 7 figures are the same." });
+    expect(shown.answer).toMatchObject({ tone: "good", text: "All 7 figures are the same." });
+    expect(shown.sections).toEqual([]);
+  });
+
+  it("shows changes, settings, verdicts and what is missing", () => {
+    const shown = view("comparison", {
+      ...found,
+      changes: [change, { ...change, figure: "iops", a: 0, change_pct: null, beyond: null, a_ci95: null }],
+      settings: [{ what: "seed", a: "1", b: null }],
+      verdicts: [{ at: "", of: "figure", name: "m", figure: "pass", a: "yes", b: "no" }],
+      missing: [{ at: "", of: "VM", name: "web-2", figure: "", only_in: "b" }],
+    });
+    expect(shown.answer).toMatchObject({ tone: "warn", more: [expect.stringContaining("+100 %"), expect.stringContaining("from 0")] });
+    expect(shown.sections.map((each) => each.id)).toEqual(["settings", "verdicts", "changes", "missing"]);
+    expect(chart<BarChart>(shown, "largest").categories).toEqual(["group db response_ms.p99"]);
+    expect(table(shown, "changes").columns.map((each) => each.key)).not.toContain("at");
+    expect(column(table(shown, "settings").rows, "b")).toEqual(["as in the scenario"]);
+    expect(shown.confidence.map((each) => each.text)).toEqual([
+      "Set differently: seed.",
+      "Only in B: VM web-2.",
+      "1 changed figure has 95 % intervals on both sides; 1 changed by more than those.",
+    ]);
+  });
+});

@@ -1,0 +1,143 @@
+/** The page of `hypertwin simulate`: who suffers, from which value on, why, how sure that is, and all figures. */
+
+import type { Choice, Kind } from "./kinds";
+import { number } from "./numbers";
+import type { PageDocument } from "./page";
+import { confidence, pointAnswer, sweepAnswer } from "./simulation/answer";
+import { verdicts } from "./simulation/breaks";
+import type { Beside, Point, Simulation } from "./simulation/document";
+import { pointSections } from "./simulation/point";
+import { axes, fullest, groupNames, groups, known, varyingPaths, where, worstFirst } from "./simulation/points";
+import { RULE, severity, signs } from "./simulation/signs";
+import { breaksSection, sweepSections, TOGETHER } from "./simulation/sweep";
+import { definitions, pointsTable, pointTables } from "./simulation/tables";
+import { timeSections } from "./simulation/time";
+import { judged } from "./validation";
+import type { Card, Section, View } from "./view";
+
+const resultOf = (page: PageDocument) => page.document as Simulation;
+const besideOf = (page: PageDocument) => page.beside as Beside;
+
+/** Groups, the worst over all points first. */
+function ranked(points: readonly Point[]): string[] {
+  const worst = (group: string) => Math.max(0, ...points.map((point) => (groups(point)[group] ? severity(signs(groups(point)[group]!)) : 0)));
+  return worstFirst(groupNames(points), worst);
+}
+
+/** The point that the page opens with: where the answer says that a group begins to suffer, else the last. */
+function opening(points: readonly Point[]): number {
+  const at = verdicts(points, axes(points)).find((each) => each.at)?.at?.point;
+  return at ? points.indexOf(at) : points.length - 1;
+}
+
+function choices(page: PageDocument): Choice[] {
+  const points = resultOf(page).points;
+  if (points.length < 2) return [];
+  const paths = varyingPaths(points);
+  const names = ranked(points);
+  const options = points.map((point, index) => ({ value: String(index), name: where(point, paths) || `point ${index + 1}` }));
+  const each = names.map((name) => ({ value: `=${name}`, name }));
+  return [
+    ...(names.length > TOGETHER ? [{ key: "group", name: "Groups in the charts", options: [{ value: "", name: `the ${TOGETHER} worst` }, ...each] }] : []),
+    { key: "point", name: "Point", options, initial: String(opening(points)) },
+  ];
+}
+
+function view(page: PageDocument, chosen: Record<string, string>): View {
+  const result = resultOf(page);
+  const beside = besideOf(page);
+  const { points } = result;
+  const { title } = page;
+  const sure = confidence(result);
+  if (!points.length) return { title, answer: { tone: "warn", text: "The result has no points." }, promises: [], confidence: sure, cards: [], sections: [], remarks: [...page.notes] };
+  const place = Math.min(Math.max(Number(chosen["point"] ?? opening(points)) || 0, 0), points.length - 1);
+  const point = points[place]!;
+  const isSweep = points.length > 1;
+  const layout = axes(points);
+  const all = isSweep ? verdicts(points, layout) : [];
+  const names = ranked(points);
+  const wanted = names.filter((name) => chosen["group"] === `=${name}`);
+  const shown = wanted.length ? wanted : names.slice(0, TOGETHER);
+  const breaks = breaksSection(all, layout);
+  const rule = isSweep && layout.x !== null && !breaks.length ? [RULE] : [];
+  const notes = page.notes.filter((note) => !page.made.calibrated.includes(note));
+  return {
+    title,
+    answer: isSweep ? sweepAnswer(points, layout) : pointAnswer(point),
+    promises: promises(beside),
+    confidence: sure,
+    cards: cards(points),
+    sections: [
+      ...(isSweep ? [...breaks, ...sweepSections(points, layout, shown, beside.published ?? [])] : []),
+      ...(beside.validation ? judged(beside.validation, beside.studies ?? []) : []),
+      ...ofPoint(points, place, beside),
+      ...(isSweep ? [pointsTable(points, beside.metrics ?? [])] : []),
+      ...layouts(beside, isSweep),
+      ...definitions(beside.metrics ?? []),
+    ],
+    remarks: [...rule, ...notes],
+  };
+}
+
+/** What one point shows; of a sweep under a heading that names it. */
+function ofPoint(points: readonly Point[], place: number, beside: Beside): Section[] {
+  const point = points[place]!;
+  const all = groupNames(points);
+  const sections = [...pointSections(point, all, beside.metrics ?? []), ...timeSections(point, place, beside, all), ...pointTables(point, beside.metrics ?? [])];
+  if (points.length === 1) return sections;
+  const at = where(point, varyingPaths(points)) || `point ${place + 1}`;
+  return sections.map((section) => ({ ...section, heading: `${section.heading} (${at})` }));
+}
+
+function cards(points: readonly Point[]): Card[] {
+  const paths = varyingPaths(points);
+  const rows = points.flatMap((point) => Object.entries(groups(point)).map(([name, vm]) => ({ name, vm, at: where(point, paths) })));
+  const several = new Set(rows.map((row) => row.name)).size > 1;
+  const place = (name: string, at: string) => [several ? name : "", at].filter(Boolean).join(", ");
+  const highest = (name: string, unit: string, read: (row: (typeof rows)[number]) => unknown): Card[] => {
+    const measured = rows.flatMap((row) => (known(read(row)) === null ? [] : [{ row, value: known(read(row))! }]));
+    const top = measured.toSorted((a, b) => b.value - a.value)[0];
+    return top ? [{ name: rows.length > 1 ? name : name.replace(", at most", ""), value: `${number(top.value)} ${unit}`, ...(top.value ? { remark: place(top.row.name, top.row.at) } : {}) }] : [];
+  };
+  const hosts = points.flatMap((point) => {
+    const host = fullest(point);
+    return host ? [{ name: host[0], usage: host[1].usage_pct, at: where(point, paths) }] : [];
+  });
+  const full = hosts.toSorted((a, b) => b.usage - a.usage)[0];
+  return [
+    ...(full ? [{ name: "Fullest host", value: `${number(full.usage)} %`, remark: [full.name, full.at].filter(Boolean).join(", ") }] : []),
+    ...highest("Ready per vCPU, at most", "%", (row) => row.vm.ready_pct),
+    ...highest("Co-stop per vCPU, at most", "%", (row) => row.vm.costop_pct || null),
+    ...highest("Response, p99, at most", "ms", (row) => row.vm.response_ms.p99),
+    ...highest("Throughput, at most", "/s", (row) => row.vm.throughput_per_s),
+    ...highest("I/O operations, at most", "/s", (row) => (row.vm.io_latency_ms ? row.vm.iops : null)),
+    ...highest("I/O latency, p99, at most", "ms", (row) => row.vm.io_latency_ms?.p99),
+  ];
+}
+
+/** Of a study: whether the twin keeps to what it promises. */
+function promises(beside: Beside): View["promises"] {
+  const rows = beside.validation ?? [];
+  const promised = rows.filter((row) => row.promised);
+  if (!promised.length) return [];
+  const kept = promised.filter((row) => row.pass !== false).length;
+  const within = rows.filter((row) => row.pass).length;
+  return [{ text: "Every promised figure of the publication is within its tolerance", met: kept === promised.length, note: `${kept} of ${promised.length}; of all figures ${within} of ${rows.length}` }];
+}
+
+/** Drawings that Python made of where vCPUs and memory are. */
+function layouts(beside: Beside, isSweep: boolean): Section[] {
+  const drawings = beside.drawings ?? [];
+  if (!drawings.length) return [];
+  return [
+    {
+      id: "topology",
+      heading: "Topology",
+      text: [isSweep ? "Of the first point." : "", beside.drawings_note ?? ""].filter(Boolean).join(" "),
+      closed: drawings.length > 4,
+      blocks: drawings.map(({ caption, svg }) => ({ type: "drawing", caption, svg })),
+    },
+  ];
+}
+
+export const SIMULATION: Kind = { choices, view };

@@ -1,0 +1,198 @@
+/** What `hypertwin simulate --format json` prints; its type in Python is `python/hypertwin/documents/simulation.py`. */
+
+import type { Row, Study } from "../validation";
+
+/** A figure that some entities lack. */
+export type Figure = number | null | undefined;
+
+export interface Times {
+  mean: number | null;
+  p50: number | null;
+  p95: number | null;
+  p99: number | null;
+  max?: number | null;
+  ci95?: number | null;
+  /** [percentile, milliseconds], ascending. */
+  curve?: [number, number][];
+}
+
+/** Reads or writes. */
+export interface Ios {
+  iops?: Figure;
+  mb_per_s?: Figure;
+  latency_ms?: Times;
+}
+
+/** A VM; of a group the mean of its VMs, or their sum where the catalogue says so. */
+export interface Vm {
+  count?: number;
+  host?: string | null;
+  hosts?: string[];
+  down_s?: number;
+  vcpus: number;
+  run_pct: number;
+  ready_pct: number;
+  ready_pct_ci95?: number | null;
+  costop_pct: number;
+  costop_pct_ci95?: number | null;
+  wait_pct: number;
+  limited_pct: number;
+  guest_cpu_pct: number;
+  guest_cpu_pct_ci95?: number | null;
+  run_queue: number;
+  throughput_per_s: number;
+  throughput_per_s_ci95?: number | null;
+  unit?: string;
+  response_ms: Times;
+  iops?: Figure;
+  io_latency_ms?: Times;
+  io_mb_per_s?: Figure;
+  io_cpu_cycles_per_io?: Figure;
+  numa_local_pct: number;
+  read?: Ios;
+  write?: Ios;
+}
+
+export interface Host {
+  usage_pct: number;
+  usage_pct_ci95?: number | null;
+  utilization_pct?: Figure;
+  core_utilization_pct?: Figure;
+  overhead_pct?: Figure;
+  ready_pct?: Figure;
+  costop_pct?: Figure;
+  memory_gb_per_s?: Figure;
+  down_s?: number;
+  /** Figures of each NUMA node, by its number. */
+  nodes?: Record<string, Record<string, Figure>>;
+}
+
+export interface Station {
+  members: number;
+  utilization_pct: number;
+  utilization_max_pct: number;
+  queue: number;
+  wait_ms: number;
+  waited_pct: number;
+  throughput_per_s: number;
+  mb_per_s?: Figure;
+  hit_pct?: Figure;
+}
+
+export interface Bottleneck {
+  station: string;
+  utilization_pct: number;
+  saturated: boolean;
+  next_station: string | null;
+  next_utilization_pct: number | null;
+  binding_depth: string | null;
+}
+
+export interface Incident {
+  time_s: number;
+  what: string;
+  fails: boolean;
+  degraded_pct: number;
+  lost_gib: number;
+  whole_after_s: number | null;
+}
+
+/** Hosts that went down or came up in the first replication, and the VMs on them. */
+export interface HostFailure {
+  time_s: number;
+  what: string;
+  fails: boolean;
+  hosts: string[];
+  vms: string[];
+}
+
+export interface Pool {
+  redundancy: string;
+  raw_gib: number;
+  usable_gib: number;
+  stored_gib: number;
+  lost_gib: number;
+  suspended_ios: number;
+  errors: number;
+  incidents: Incident[];
+  [figure: string]: unknown;
+}
+
+type Samples = Record<string, (number | null)[] | undefined>;
+
+export interface Timeline {
+  interval_s: number;
+  /** Since the end of the warm-up. */
+  time_s: number[];
+  hosts: Record<string, Samples>;
+  vms: Record<string, Samples>;
+  pools?: Record<string, Samples>;
+}
+
+export interface Point {
+  set: Record<string, unknown>;
+  replications: number;
+  steady: boolean;
+  warmup_s: number;
+  duration_s: number;
+  calibration: string | null;
+  hosts: Record<string, Host>;
+  vms: Record<string, Vm>;
+  groups: Record<string, Vm>;
+  storage: Record<string, Station>;
+  pools?: Record<string, Pool>;
+  bottleneck?: Bottleneck | null;
+  failures?: HostFailure[];
+  timeline?: Timeline;
+}
+
+export interface Simulation {
+  version: string;
+  scenario: string;
+  seed: number;
+  points: Point[];
+}
+
+/** A published figure: the settings of its point, where it is in a report, and its value. */
+export interface Published {
+  set: Record<string, unknown>;
+  path: string;
+  value: number;
+}
+
+/** What a figure means: the catalogue in `python/hypertwin/report/metrics.py`. */
+export interface Metric {
+  key: string;
+  /** Kinds of entities that have it: host, vm, group, storage, pool, timeline; or the point itself. */
+  of: string[];
+  name: string;
+  unit: string;
+  text: string;
+  /** What other tools call it, by tool. */
+  called: Record<string, string>;
+}
+
+/** The figure under a flat key, such as `response_ms_p99`, of an entity of a kind. */
+export function metric(metrics: readonly Metric[], of: string, key: string): Metric | undefined {
+  return metrics.find((each) => each.key === key && each.of.includes(of));
+}
+
+/** What only the page of a simulation has, made by `python/hypertwin/report/simulation_page.py`. */
+export interface Beside {
+  /** Definitions of the figures that the result has. */
+  metrics?: Metric[];
+  studies?: Study[];
+  /** Figures of the study against the twin. */
+  validation?: Row[];
+  /** Drawings of the NUMA layouts of the first point's VMs. */
+  drawings?: { caption: string; svg: string }[];
+  /** What holds for the drawings: how to read them, and how many are left out. */
+  drawings_note?: string;
+  published?: Published[];
+  /** What failed and returned, in words: for each point of each pool a sentence for each of its incidents. */
+  incidents?: Record<string, Record<string, string[]>>;
+  /** The same of hosts, by point. */
+  failures?: Record<string, string[]>;
+  /** Changes of load, in the order of time, which counts from the start of the run. */
+  load_steps?: { at_s: number; text: string }[];
+}

@@ -1,0 +1,210 @@
+/** Tables of a simulation: groups, VMs, hosts, stations and pools of a point, and all points of a sweep. */
+
+import type { Cell, Column, Row, Section, Table } from "../view";
+import { type Figure, type Host, metric, type Metric, type Point, type Pool, type Station, type Vm } from "./document";
+import { groupOf, groups, hasIo, known, shortPath, valueText, varyingPaths, worstFirst } from "./points";
+import { severity, signs } from "./signs";
+
+/** A column and how to read it of an entity. */
+interface Reading<T> {
+  key: string;
+  name?: string;
+  unit?: string;
+  secondary?: boolean;
+  value: (entity: T) => unknown;
+  half?: (entity: T) => Figure;
+}
+
+const OF_VM: Reading<Vm>[] = [
+  { key: "response_ms_mean", name: "Response, mean", value: (vm) => vm.response_ms.mean, half: (vm) => vm.response_ms.ci95 },
+  { key: "response_ms_p99", name: "Response, p99", value: (vm) => vm.response_ms.p99 },
+  { key: "throughput_per_s", value: (vm) => vm.throughput_per_s, half: (vm) => vm.throughput_per_s_ci95 },
+  { key: "ready_pct", value: (vm) => vm.ready_pct, half: (vm) => vm.ready_pct_ci95 },
+  { key: "costop_pct", value: (vm) => vm.costop_pct, half: (vm) => vm.costop_pct_ci95 },
+  { key: "guest_cpu_pct", value: (vm) => vm.guest_cpu_pct, half: (vm) => vm.guest_cpu_pct_ci95 },
+  { key: "down_s", value: (vm) => vm.down_s },
+];
+
+const MORE_OF_VM: Reading<Vm>[] = [
+  { key: "vcpus", value: (vm) => vm.vcpus, secondary: true },
+  { key: "run_queue", value: (vm) => vm.run_queue, secondary: true },
+  { key: "run_pct", value: (vm) => vm.run_pct, secondary: true },
+  { key: "limited_pct", value: (vm) => vm.limited_pct, secondary: true },
+  { key: "response_ms_p95", name: "Response, p95", value: (vm) => vm.response_ms.p95, secondary: true },
+  { key: "numa_local_pct", value: (vm) => vm.numa_local_pct, secondary: true },
+];
+
+const OF_IO: Reading<Vm>[] = [
+  { key: "iops", value: (vm) => vm.iops },
+  { key: "read_iops", name: "Reads", unit: "1/s", value: (vm) => vm.read?.iops },
+  { key: "write_iops", name: "Writes", unit: "1/s", value: (vm) => vm.write?.iops },
+  { key: "io_mb_per_s", value: (vm) => vm.io_mb_per_s },
+  { key: "io_latency_ms_mean", value: (vm) => vm.io_latency_ms?.mean },
+  { key: "io_latency_ms_p99", value: (vm) => vm.io_latency_ms?.p99 },
+  { key: "read_latency_ms_mean", name: "Read latency, mean", unit: "ms", value: (vm) => vm.read?.latency_ms?.mean },
+  { key: "read_latency_ms_p99", name: "Read latency, p99", unit: "ms", value: (vm) => vm.read?.latency_ms?.p99 },
+  { key: "write_latency_ms_mean", name: "Write latency, mean", unit: "ms", value: (vm) => vm.write?.latency_ms?.mean },
+  { key: "write_latency_ms_p99", name: "Write latency, p99", unit: "ms", value: (vm) => vm.write?.latency_ms?.p99 },
+  { key: "io_cpu_cycles_per_io", value: (vm) => vm.io_cpu_cycles_per_io, secondary: true },
+];
+
+const OF_HOST: Reading<Host>[] = [
+  { key: "usage_pct", value: (host) => host.usage_pct, half: (host) => host.usage_pct_ci95 },
+  { key: "utilization_pct", value: (host) => host.utilization_pct },
+  { key: "core_utilization_pct", value: (host) => host.core_utilization_pct, secondary: true },
+  { key: "ready_pct", value: (host) => host.ready_pct },
+  { key: "costop_pct", value: (host) => host.costop_pct },
+  { key: "overhead_pct", value: (host) => host.overhead_pct },
+  { key: "memory_gb_per_s", value: (host) => host.memory_gb_per_s },
+  { key: "down_s", value: (host) => host.down_s },
+];
+
+const STATION_KEYS = ["members", "utilization_pct", "utilization_max_pct", "queue", "wait_ms", "waited_pct", "throughput_per_s", "mb_per_s", "hit_pct"] as const;
+const OF_STATION: Reading<Station>[] = STATION_KEYS.map((key) => ({ key, value: (station) => station[key] }));
+
+const POOL_KEYS = [
+  "redundancy", "stored_gib", "usable_gib", "raw_gib", "read_mb_per_s", "write_mb_per_s", "cache_hit_pct", "device_read_mb_per_s",
+  "device_write_mb_per_s", "amplification", "degraded_pct", "rebuilt_gib", "rebuild_mb_per_s", "time_to_whole_s", "lost_gib",
+  "suspended_ios", "retries", "errors",
+];
+const OF_POOL: Reading<Pool>[] = POOL_KEYS.map((key) => ({ key, value: (pool) => pool[key] }));
+/** Figures of pools that are told when they are none, too. */
+const ALWAYS = new Set(["lost_gib", "degraded_pct"]);
+
+/** A table of entities; a column without any figure is left out, and so is one of what did not happen. */
+function table<T>(metrics: readonly Metric[], of: string, id: string, caption: string, names: readonly string[], read: (name: string) => T, readings: readonly Reading<T>[], more: { columns: Column[]; cells: (name: string) => Row } = { columns: [], cells: () => ({}) }): Table {
+  const happens = (reading: Reading<T>) =>
+    names.some((name) => {
+      const value = reading.value(read(name));
+      return typeof value === "string" || (known(value) !== null && (value !== 0 || ALWAYS.has(reading.key) || !RARE.has(reading.key)));
+    });
+  const kept = readings.filter(happens);
+  return {
+    id,
+    caption,
+    columns: [
+      { key: "name", name: "name", kind: "words" },
+      ...more.columns,
+      ...kept.map((reading): Column => {
+        const found = metric(metrics, of, reading.key);
+        const unit = reading.unit ?? found?.unit;
+        return {
+          key: reading.key,
+          name: reading.name ?? found?.name ?? reading.key,
+          ...(unit ? { unit } : {}),
+          ...(found ? { text: found.text } : {}),
+          kind: names.every((name) => typeof reading.value(read(name)) === "string") ? "words" : "number",
+          ...(reading.secondary ? { secondary: true } : {}),
+        };
+      }),
+    ],
+    rows: names.map((name) => ({ name, ...more.cells(name), ...Object.fromEntries(kept.map((reading) => [reading.key, cell(reading, read(name))])) })),
+  };
+}
+
+/** Columns that are left out where all their figures are zero. */
+const RARE = new Set([
+  "down_s", "limited_pct", "costop_pct", "cache_hit_pct", "hit_pct", "memory_gb_per_s", "rebuilt_gib", "rebuild_mb_per_s", "suspended_ios", "retries",
+  "errors", "iops", "read_iops", "write_iops", "mb_per_s",
+]);
+
+function cell<T>(reading: Reading<T>, entity: T): Cell {
+  const value = reading.value(entity);
+  if (typeof value === "string") return value;
+  const half = reading.half?.(entity);
+  return typeof half === "number" ? { value: known(value), half_width: half } : known(value);
+}
+
+function vmReadings(vms: readonly Vm[]): Reading<Vm>[] {
+  return [...OF_VM, ...(vms.some(hasIo) ? OF_IO : []), ...MORE_OF_VM];
+}
+
+const bySeverity = (vms: Record<string, Vm>) => worstFirst(Object.keys(vms), (name) => severity(signs(vms[name]!)) * 1e6 + vms[name]!.ready_pct + vms[name]!.costop_pct);
+
+/** The entities of one point. */
+export function pointTables(point: Point, metrics: readonly Metric[]): Section[] {
+  const found = groups(point);
+  const of = groupOf(point);
+  const vms = Object.values(point.vms);
+  const isGrouped = vms.length > Object.keys(found).length;
+  const hasHosts = vms.some((vm) => vm.host);
+  const counts = { columns: [{ key: "count", name: "VMs", kind: "number" } as Column], cells: (name: string) => ({ count: found[name]!.count ?? 1 }) };
+  const places = {
+    columns: [
+      ...(isGrouped ? [{ key: "group", name: "group", kind: "words" } as Column] : []),
+      ...(hasHosts ? [{ key: "host", name: "host", kind: "words" } as Column] : []),
+    ],
+    cells: (name: string) => ({ ...(isGrouped ? { group: of.get(name) ?? "" } : {}), ...(hasHosts ? { host: point.vms[name]!.host ?? "" } : {}) }),
+  };
+  const vmTable = table(metrics, "vm", "vms", "VMs, the worst first", bySeverity(point.vms), (name) => point.vms[name]!, vmReadings(vms), places);
+  const tables: Table[] = [
+    ...(isGrouped ? [table(metrics, "group", "groups-table", "Groups, the worst first", bySeverity(found), (name) => found[name]!, vmReadings(vms), counts)] : []),
+    { ...vmTable, filters: places.columns.map((column) => column.key) },
+    table(metrics, "host", "hosts", "Hosts, the fullest first", worstFirst(Object.keys(point.hosts), (name) => point.hosts[name]!.usage_pct), (name) => point.hosts[name]!, OF_HOST),
+  ];
+  const stations = point.storage ?? {};
+  if (Object.keys(stations).length)
+    tables.push(table(metrics, "storage", "stations-table", "Stations of the I/O path, the busiest first", worstFirst(Object.keys(stations), (name) => stations[name]!.utilization_pct), (name) => stations[name]!, OF_STATION));
+  const pools = point.pools ?? {};
+  if (Object.keys(pools).length) tables.push(table(metrics, "pool", "pools", "Distributed storage", Object.keys(pools), (name) => pools[name]!, OF_POOL));
+  return [{ id: "tables", heading: "Groups, VMs, hosts and storage", blocks: tables.filter((each) => each.rows.length).map((each) => ({ type: "table", table: each })) }];
+}
+
+/** A row for each point and group of a sweep. */
+export function pointsTable(points: readonly Point[], metrics: readonly Metric[]): Section {
+  const paths = varyingPaths(points);
+  const rows = points.flatMap((point) => Object.entries(groups(point)).map(([group, vm]) => ({ point, group, vm })));
+  const column = (path: string) => `set.${path}`;
+  const isNumber = (path: string) => points.every((point) => typeof point.set[path] === "number");
+  const usage = (point: Point) => Math.max(0, ...Object.values(point.hosts).map((host) => host.usage_pct));
+  const all = table(metrics, "group", "points", "Every point and group of the sweep", rows.map((_, index) => String(index)), (index) => rows[Number(index)]!.vm, vmReadings(rows.map((row) => row.vm)), {
+    columns: [
+      ...paths.map((path): Column => ({ key: column(path), name: shortPath(path, paths), text: path, kind: isNumber(path) ? "number" : "words" })),
+      { key: "host", name: "Fullest host", unit: "%", kind: "number", ...(metric(metrics, "host", "usage_pct") ? { text: metric(metrics, "host", "usage_pct")!.text } : {}) },
+      ...(points.every((point) => point.steady) ? [] : [{ key: "steady", name: "steady", kind: "badge" } as Column]),
+    ],
+    cells: (index) => {
+      const { point } = rows[Number(index)]!;
+      return {
+        ...Object.fromEntries(paths.map((path) => [column(path), isNumber(path) ? (point.set[path] as number) : valueText(point.set[path])])),
+        host: usage(point),
+        steady: point.steady ? { tone: "good", text: "yes" } : { tone: "warn", text: "no" },
+      };
+    },
+  });
+  // a name in a row stands for its group here; the swept values come first
+  const [name, ...others] = all.columns;
+  const columns = [...others.slice(0, paths.length), { ...name!, name: "group" }, ...others.slice(paths.length)];
+  const named = all.rows.map((row, index) => ({ ...row, name: rows[index]!.group }));
+  return { id: "all-points", heading: "All points", blocks: [{ type: "table", table: { ...all, columns, rows: named, filters: ["name", ...paths.map(column)] } }] };
+}
+
+/** Definitions of the figures, and what other tools call them. */
+export function definitions(metrics: readonly Metric[]): Section[] {
+  if (!metrics.length) return [];
+  const tools = [...new Set(metrics.flatMap((each) => Object.keys(each.called)))];
+  return [
+    {
+      id: "definitions",
+      heading: "What the figures mean",
+      closed: true,
+      blocks: [
+        {
+          type: "table",
+          table: {
+            id: "definitions-table",
+            caption: "Definitions, and what other tools call each figure",
+            columns: [
+              { key: "name", name: "figure", kind: "words" },
+              { key: "unit", name: "unit", kind: "words" },
+              { key: "text", name: "definition", kind: "words" },
+              { key: "key", name: "key in JSON and CSV", kind: "words", secondary: true },
+              ...tools.map((tool): Column => ({ key: tool, name: tool, kind: "words", secondary: true })),
+            ],
+            rows: metrics.map((each) => ({ name: each.name, unit: each.unit, text: each.text, key: each.key, ...Object.fromEntries(tools.map((tool) => [tool, each.called[tool] ?? ""])) })),
+          },
+        },
+      ],
+    },
+  ];
+}

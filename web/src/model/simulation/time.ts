@@ -1,0 +1,167 @@
+/** The first replication of a point over one time axis: panels that share it, and heat maps of hosts and VMs. */
+
+import { number } from "../numbers";
+import type { Axis, Block, HeatMap, LineChart, Moment, Section, Series } from "../view";
+import { count, some } from "../words";
+import type { Beside, Figure, Point, Timeline } from "./document";
+import { groups, known, mean, members, responses, worstFirst } from "./points";
+import { moments } from "./moments";
+
+/** Groups and hosts that have lines of their own. */
+const MOST_LINES = 6;
+/** Columns of a heat map; more samples are averaged. */
+const MOST_COLUMNS = 120;
+/** Share of time in per cent below which waiting is not worth a map. */
+const VISIBLE = 0.5;
+
+const SYNC = "time";
+
+type Samples = readonly (number | null)[];
+
+/** `all` are the groups of the whole result in its order, which gives each its colour; `place` is that of the point. */
+export function timeSections(point: Point, place: number, beside: Beside, all: readonly string[]): Section[] {
+  const timeline = point.timeline;
+  if (!timeline?.time_s.length) return [];
+  // failures count from the start of the run, samples from the end of the warm-up
+  const time = timeline.time_s.map((each) => point.warmup_s + each);
+  const told = moments(point, place, beside);
+  const panels = panelsOf(point, timeline, all).map((panel) => lineChart(panel, time, told.marked));
+  const blocks: Block[] = [
+    ...(told.more > 0 ? [{ type: "prose" as const, paragraphs: [`${count(told.more, "more moment")} ${told.more === 1 ? "is" : "are"} in the JSON form.`] }] : []),
+    { type: "charts", wide: true, charts: panels },
+  ];
+  const maps = heatMaps(point, timeline, time, told.marked);
+  return [
+    { id: "time", heading: told.marked.length ? "What happened, over time" : "Over time", text: `The first replication; time counts from the start of the run, its warm-up of ${number(point.warmup_s)} s included. Samples are means of ${number(timeline.interval_s)} s.`, blocks },
+    ...(maps.length ? [{ id: "waiting", heading: "Who waits, and when", text: "A row for each, the worst first.", blocks: [{ type: "charts" as const, wide: true, charts: maps }] }] : []),
+  ];
+}
+
+interface Panel {
+  id: string;
+  title: string;
+  unit: string;
+  series: Series[];
+  text?: string;
+}
+
+function panelsOf(point: Point, timeline: Timeline, all: readonly string[]): Panel[] {
+  const names = worstFirst(Object.keys(groups(point)), (group) => groups(point)[group]!.ready_pct + (known(groups(point)[group]!.response_ms.p99) ?? 0) / 1e6);
+  const shown = names.slice(0, MOST_LINES);
+  const left = names.length > shown.length ? `The ${shown.length} groups that wait most, of ${names.length}.` : undefined;
+  const ofGroups = (read: (group: string) => Samples | null): Series[] =>
+    shown.flatMap((group) => {
+      const values = read(group);
+      return values?.some((value) => value !== null) ? [{ name: group, values: [...values], colour: all.indexOf(group) }] : [];
+    });
+  const vmsOf = (group: string) => members(point, group).map((name) => timeline.vms[name]).filter((vm) => vm !== undefined);
+  const over = (group: string, key: string) => across(vmsOf(group).map((vm) => vm[key] ?? []), mean);
+  const panels: Panel[] = [
+    { id: "time-throughput", title: "Throughput", unit: "1/s", text: left, series: ofGroups((group) => across(vmsOf(group).map((vm) => vm["throughput_per_s"] ?? []), sum)) },
+    { id: "time-response", title: "Response time, mean", unit: "ms", series: ofGroups((group) => responses(point, group)) },
+    { id: "time-ready", title: "Ready", unit: "%", text: "Mean per vCPU.", series: ofGroups((group) => over(group, "ready_pct")) },
+    { id: "time-costop", title: "Co-stop", unit: "%", text: "Mean per vCPU.", series: ofGroups((group) => over(group, "costop_pct")) },
+    { id: "time-guest", title: "Guest CPU", unit: "%", series: ofGroups((group) => over(group, "guest_cpu_pct")) },
+    { id: "time-hosts", title: "Host usage", unit: "%", series: hostLines(timeline) },
+    ...poolPanels(timeline),
+  ];
+  const waits = (panel: Panel) => panel.series.some((line) => line.values.some((value) => (value ?? 0) >= VISIBLE));
+  return panels.filter((panel) => panel.series.length && (!["time-ready", "time-costop"].includes(panel.id) || waits(panel)));
+}
+
+/** Usage of each of few hosts; of many the fullest and the mean. */
+function hostLines(timeline: Timeline): Series[] {
+  const hosts = Object.entries(timeline.hosts).flatMap(([name, samples]) => (samples["usage_pct"] ? [{ name, values: samples["usage_pct"] }] : []));
+  if (hosts.length <= MOST_LINES) return hosts.map(({ name, values }, colour) => ({ name, values, colour, dash: "dashed" as const }));
+  const all = hosts.map((host) => host.values);
+  return [
+    { name: "fullest host", values: across(all, (values) => Math.max(...values.map((value) => value ?? 0))), colour: 0 },
+    { name: `mean of ${hosts.length} hosts`, values: across(all, mean), colour: 1, dash: "dashed" },
+  ];
+}
+
+function poolPanels(timeline: Timeline): Panel[] {
+  const pools = Object.entries(timeline.pools ?? {});
+  const name = (pool: string, word: string) => (pools.length > 1 ? `${pool} · ${word}` : word);
+  const lines = (key: string, word: string, dash: "solid" | "dashed" = "solid"): Series[] =>
+    pools.flatMap(([pool, samples], colour) => {
+      const values = samples[key];
+      return values?.some((value) => value) ? [{ name: name(pool, word), values, colour: colour + (dash === "dashed" ? 1 : 0), dash }] : [];
+    });
+  return [
+    { id: "time-degraded", title: "Degraded", unit: "%", text: "Placement groups that are not whole.", series: lines("degraded_pct", "degraded") },
+    { id: "time-rebuild", title: "Rebuild", unit: "GiB", series: [...lines("due_gib", "to rebuild"), ...lines("rebuilt_gib", "rebuilt", "dashed")] },
+    { id: "time-suspended", title: "Waiting I/Os", unit: "I/Os", text: "Until enough of the pool is back.", series: lines("suspended_ios", "suspended") },
+  ];
+}
+
+function lineChart(panel: Panel, time: readonly number[], marked: readonly Moment[]): LineChart {
+  return {
+    type: "lines",
+    id: panel.id,
+    title: panel.title,
+    ...(panel.text ? { text: panel.text } : {}),
+    alternative: `${panel.series.slice(0, 4).map((line) => extent(line, panel.unit)).join("; ")}${panel.series.length > 4 ? `; and ${panel.series.length - 4} more` : ""}.`,
+    x: timeAxis(time),
+    y: { name: panel.title, unit: panel.unit, from: 0 },
+    places: [...time],
+    series: panel.series,
+    moments: [...marked],
+    sync: SYNC,
+  };
+}
+
+function extent(line: Series, unit: string): string {
+  const values = line.values.filter((value) => value !== null);
+  return values.length ? `${line.name}: ${number(Math.min(...values))} to ${number(Math.max(...values))} ${unit}` : `${line.name}: none`;
+}
+
+function timeAxis(time: readonly number[]): Axis {
+  return { name: "simulated time", unit: "s", from: time[0]!, to: time.at(-1)! };
+}
+
+function heatMaps(point: Point, timeline: Timeline, time: readonly number[], marked: readonly Moment[]): HeatMap[] {
+  const map = (id: string, title: string, what: string, of: Timeline["vms"], key: string, worstOf: (name: string) => number, least: number): HeatMap[] => {
+    const names = worstFirst(Object.keys(of).filter((name) => of[name]![key]), worstOf);
+    const rows = names.map((name) => ({ name, values: binned(of[name]![key]!) }));
+    const highest = Math.max(0, ...rows.map((row) => Math.max(0, ...row.values.map((value) => value ?? 0))));
+    if (rows.length < 2 || highest < least) return [];
+    const worst = names.slice(0, 3).map((name) => `${name} (${number(worstOf(name))} % on average)`);
+    return [
+      {
+        type: "heat",
+        id,
+        title,
+        text: what,
+        alternative: `The worst of ${count(rows.length, "row")}: ${some(worst, 3)}. The highest sample is ${number(highest)} %.`,
+        x: timeAxis(time),
+        columns: binned(time).map((value) => value ?? 0),
+        rows,
+        unit: "%",
+        moments: [...marked],
+      },
+    ];
+  };
+  const ofVm = (key: "ready_pct" | "costop_pct") => (name: string) => point.vms[name]?.[key] ?? 0;
+  return [
+    ...map("heat-ready", "Ready by VM", "Per vCPU: time in which it could run and no logical CPU was free.", timeline.vms, "ready_pct", ofVm("ready_pct"), VISIBLE),
+    ...map("heat-costop", "Co-stop by VM", "Per vCPU: time in which it was held back for its siblings.", timeline.vms, "costop_pct", ofVm("costop_pct"), VISIBLE),
+    ...(Object.keys(timeline.hosts).length > MOST_LINES
+      ? map("heat-hosts", "Usage by host", "CPU used over cores and nominal clock.", timeline.hosts, "usage_pct", (name) => point.hosts[name]?.usage_pct ?? 0, 0)
+      : []),
+  ];
+}
+
+const sum = (values: readonly Figure[]) => values.reduce<number>((total, value) => total + (value ?? 0), 0);
+
+/** One figure of several rows of samples, sample by sample. */
+function across(rows: readonly Samples[], of: (values: readonly Figure[]) => number | null): (number | null)[] {
+  return (rows[0] ?? []).map((_, index) => of(rows.map((row) => row[index])));
+}
+
+/** At most MOST_COLUMNS samples: means of neighbours where there are more. */
+export function binned(values: Samples): (number | null)[] {
+  const width = Math.ceil(values.length / MOST_COLUMNS);
+  if (width <= 1) return [...values];
+  return Array.from({ length: Math.ceil(values.length / width) }, (_, index) => mean(values.slice(index * width, (index + 1) * width)));
+}

@@ -1,0 +1,216 @@
+import { describe, expect, it } from "vitest";
+import type { Block, Chart, HeatMap, LineChart, Section, Table, View } from "../view";
+import { SIMULATION } from "../simulation";
+import type { Beside, Point } from "./document";
+import { batchSweep, host, page, point, slow, vm } from "./examples.test.data";
+import { axes, groupOf, where } from "./points";
+import { RULE } from "./signs";
+import { binned } from "./time";
+
+function shown(points: Point[], chosen: Record<string, string> = {}, beside: Beside = {}, notes: string[] = []): View {
+  return SIMULATION.view(page(points, beside, notes), chosen);
+}
+
+const blocks = (view: View): Block[] => view.sections.flatMap((section) => section.blocks);
+const charts = (view: View): Chart[] => blocks(view).flatMap((block) => (block.type === "charts" ? block.charts : []));
+const table = (view: View, id: string): Table => blocks(view).flatMap((block) => (block.type === "table" && block.table.id === id ? [block.table] : []))[0]!;
+const lines = (view: View, id: string) => charts(view).find((chart) => chart.id === id) as LineChart;
+const section = (view: View, id: string) => view.sections.find((each) => each.id === id) as Section;
+
+describe("a sweep", () => {
+  it("draws all groups by name, those that are not swept too, with their half-widths", () => {
+    const view = shown(batchSweep());
+    expect(section(view, "sweep").heading).toBe("Against batch: number of VMs: batch, db");
+    const p99 = lines(view, "response-p99");
+    expect(p99.places).toEqual([0, 1, 2, 3]);
+    expect(p99.series.map(({ name, values }) => [name, values])).toEqual([
+      ["batch", [null, 314, 545, 750]],
+      ["db", [53, 68, 133, 252]],
+    ]);
+    expect(lines(view, "throughput").series[1]!.halfWidths).toEqual([1, 1, 1, 1]);
+    expect(lines(view, "ready-costop").series.map((each) => each.name)).toEqual(["batch · ready", "db · ready", "batch · co-stop", "db · co-stop"]);
+    expect(lines(view, "cpu").series.at(-1)).toMatchObject({ name: "host usage", values: [44, 100, 100, 100] });
+  });
+
+  it("states its rule once, beside the verdicts or among the remarks", () => {
+    expect(section(shown(batchSweep()), "breaks").text).toBe(RULE);
+    expect(shown(batchSweep()).remarks).toEqual([]);
+    const calm = [1, 2].map((load) => point({ db: vm({ throughput_per_s: 100 * load }) }, { set: { "vms.db.load": load } }));
+    expect(section(shown(calm), "breaks")).toBeUndefined();
+    expect(shown(calm).remarks).toEqual([RULE]);
+  });
+
+  it("opens at the point where the answer says that it breaks, and shows the chosen one", () => {
+    const [choice] = SIMULATION.choices(page(batchSweep()));
+    expect(choice).toMatchObject({ key: "point", initial: "2" });
+    expect(choice!.options.map((each) => each.name)).toEqual(["no batch VM", "1 batch VM", "2 batch VMs", "3 batch VMs"]);
+    expect(section(shown(batchSweep(), { point: "3" }), "groups").heading).toBe("Groups side by side (3 batch VMs)");
+    expect(section(shown(batchSweep(), { point: "7000" }), "groups").heading).toContain("3 batch VMs");
+  });
+
+  it("puts a load along x and other paths into lines, for each group apart", () => {
+    const points = [2, 4].flatMap((vcpus) => [3, 1].map((load) => point({ db: slow(load * 10), web: vm() }, { set: { "vms.db.vcpus": vcpus, "vms.db.load": load } })));
+    const view = shown(points);
+    expect(axes(points)).toEqual({ x: "vms.db.load", others: ["vms.db.vcpus"] });
+    const mean = lines(view, "response-mean-db");
+    expect(mean.series.map(({ name, values }) => [name, values])).toEqual([
+      ["2 vCPUs", [2, 6]],
+      ["4 vCPUs", [2, 6]],
+    ]);
+    expect(section(view, "sweep-web").heading).toBe("web against db: load, times");
+  });
+
+  it("marks published figures of exactly its settings", () => {
+    const points = [1, 2].map((load) => point({ db: vm() }, { set: { "vms.db.load": load } }));
+    const published = [
+      { set: { "vms.db.load": 2 }, path: "vms.db.guest_cpu_pct", value: 76 },
+      { set: { "vms.db.load": 2, "vms.web.count": 1 }, path: "vms.db.guest_cpu_pct", value: 60 },
+      { set: { "vms.db.load": 9 }, path: "vms.db.guest_cpu_pct", value: 70 },
+      { set: { "vms.db.load": 1 }, path: "hosts.esx.usage_pct", value: 85 },
+    ];
+    const view = shown(points, {}, { published });
+    expect(lines(view, "cpu").marks?.[0]?.points.map(({ x, y }) => [x, y])).toEqual([
+      [2, 76],
+      [1, 85],
+    ]);
+    expect(lines(view, "response-mean").marks).toBeUndefined();
+  });
+
+  it("draws the worst of many groups, and any by choice", () => {
+    const many = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`g${index}`, vm({ ready_pct: index })]));
+    const points = [1, 2].map((load) => point(many, { set: { "run.load": load } }));
+    const chosen = SIMULATION.choices(page(points))[0]!;
+    expect(chosen.options.slice(0, 2)).toEqual([{ value: "", name: "the 8 worst" }, { value: "=g11", name: "g11" }]);
+    expect(lines(shown(points), "response-mean").series.map((each) => each.name)).toEqual(["g11", "g10", "g9", "g8", "g7", "g6", "g0", "g1"]);
+    expect(lines(shown(points, { group: "=g3" }), "response-mean").series.map((each) => each.name)).toEqual(["g3"]);
+  });
+
+  it("draws bars where nothing swept is an amount, and categories of amounts", () => {
+    const words = ["esxi-7.0", "linux-6.12"].map((name) => point({ db: vm() }, { set: { "hosts.esx.hypervisor": name } }));
+    expect(charts(shown(words)).find((chart) => chart.id === "response-mean-db")).toMatchObject({ type: "bars", categories: ["hypervisor esxi-7.0", "hypervisor linux-6.12"] });
+    const sizes = ["8 KiB", "64 KiB"].map((block) => point({ db: vm() }, { set: { "workloads.oltp.block": block } }));
+    expect(lines(shown(sizes), "response-mean")).toMatchObject({ places: [0, 1], x: { scale: "category", categories: ["8 KiB", "64 KiB"] } });
+  });
+
+  it("lists every point and group with the swept values first", () => {
+    const all = table(shown(batchSweep()), "points");
+    expect(all.columns.slice(0, 3).map((column) => column.name)).toEqual(["count", "group", "Fullest host"]);
+    expect(all.rows).toHaveLength(7);
+    expect(all.rows.at(-1)).toMatchObject({ "set.vms.batch.count": 3, name: "db", host: 100, throughput_per_s: { value: 245, half_width: 1 } });
+  });
+});
+
+describe("a single point", () => {
+  it("draws distributions by percentile, with a logarithmic axis for a long tail", () => {
+    const curve: [number, number][] = [[0, 0.5], [50, 1], [99, 30], [99.9, 400], [100, 900]];
+    const view = shown([point({ a: vm({ response_ms: { mean: 2, p50: 1, p95: 9, p99: 30, curve } }), b: vm() })]);
+    const found = lines(view, "response-curve");
+    expect(found.places).toEqual([50, 95, 99, 99.9]);
+    expect(found.series.map((each) => each.values)).toContainEqual([1, null, 30, 400]);
+    expect([found.x.scale, found.y.scale]).toEqual(["percentile", "log"]);
+  });
+
+  it("shows reads and writes apart where the document has them", () => {
+    const ios = (iops: number) => ({ iops, mb_per_s: iops / 100, latency_ms: { mean: 1, p50: 1, p95: 2, p99: 3 } });
+    const view = shown([point({ db: vm({ iops: 500, io_latency_ms: { mean: 1, p50: 1, p95: 2, p99: 3 }, read: ios(400), write: ios(100) }) })]);
+    expect(lines(view, "io-curve").series.map((each) => each.name)).toEqual(["db · reads", "db · writes"]);
+    expect(table(view, "vms").rows[0]).toMatchObject({ read_iops: 400, write_iops: 100, read_latency_ms_p99: 3 });
+  });
+
+  it("names the bottleneck and puts the busiest station first", () => {
+    const station = (utilization_pct: number) => ({ members: 2, utilization_pct, utilization_max_pct: utilization_pct, queue: 0, wait_ms: 0, waited_pct: 0, throughput_per_s: 1 });
+    const bottleneck = { station: "san-disks", utilization_pct: 97, saturated: true, next_station: "san-cache", next_utilization_pct: 5, binding_depth: "db-ring" };
+    const view = shown([point({ db: vm() }, { storage: { "san-cache": station(5), "san-disks": station(97) }, bottleneck })]);
+    expect(charts(view).find((chart) => chart.id === "stations")).toMatchObject({ categories: ["san-disks", "san-cache"], alternative: expect.stringContaining("san-disks limits I/O at 97 %"), text: expect.stringContaining("I/Os wait for db-ring") });
+  });
+
+  it("maps hosts by NUMA node, the fullest first, and no map of one node", () => {
+    const nodes = (...usage: number[]) => Object.fromEntries(usage.map((usage_pct, index) => [String(index), { usage_pct, memory_mb: 5, memory_gb_per_s: 0 }]));
+    const view = shown([point({ db: vm() }, { hosts: { a: host(40, { nodes: nodes(10, 70) }), b: host(60, { nodes: nodes(90, 30) }) } })]);
+    const maps = charts(view).filter((chart): chart is HeatMap => chart.id.startsWith("numa-"));
+    expect(maps.map((map) => map.rows)).toEqual([[{ name: "b", values: [90, 30] }, { name: "a", values: [10, 70] }]]);
+    expect(charts(shown([point({ db: vm() }, { hosts: { a: host(40, { nodes: nodes(40) }) } })])).some((chart) => chart.type === "heat")).toBe(false);
+  });
+
+  it("puts failures, load and samples on one axis of time, and maps who waits", () => {
+    const incident = { time_s: 7, what: "node-4", fails: true, degraded_pct: 10, lost_gib: 0, whole_after_s: 3 };
+    const pool = { redundancy: "replicas-3", raw_gib: 1, usable_gib: 1, stored_gib: 1, lost_gib: 0, suspended_ios: 0, errors: 0, incidents: [incident] };
+    const samples = (ready: number) => ({ throughput_per_s: [10, 20], response_ms_mean: [1, 4], ready_pct: [ready, ready], costop_pct: [0, 0], guest_cpu_pct: [1, 1] });
+    const one = point({ web: vm({ count: 2, vcpus: 8 }) }, {
+      pools: { pool },
+      failures: [{ time_s: 7, what: "node-4", fails: true, hosts: ["node-4"], vms: ["web-2"] }],
+      timeline: { interval_s: 1, time_s: [1, 2], hosts: { esx: { usage_pct: [50, 60] } }, vms: { "web-1": samples(1), "web-2": samples(9) }, pools: { pool: { degraded_pct: [0, 10], due_gib: [0, 0] } } },
+    });
+    one.vms["web-2"]!.ready_pct = 9;
+    const view = shown([one], {}, { failures: { 0: ["7 s: node-4 fails; 1 VM stands still: web-2."] }, incidents: { 0: { pool: ["7 s: node-4 fails; 10 % of the groups lack a copy."] } }, load_steps: [{ at_s: 6, text: "load of web × 2" }] });
+    const panels = charts(view).filter((chart): chart is LineChart => chart.type === "lines" && chart.sync === "time");
+    expect(panels.map((panel) => panel.id)).toEqual(["time-throughput", "time-response", "time-ready", "time-guest", "time-hosts", "time-degraded"]);
+    expect(section(view, "time").text).toContain("Samples are means of 1 s.");
+    expect(panels[0]).toMatchObject({ places: [6, 7], series: [{ name: "web", values: [20, 40] }] });
+    const told = ["6 s: load of web × 2.", "7 s: node-4 fails; 1 VM stands still: web-2. node-4 fails; 10 % of the groups lack a copy."];
+    for (const panel of panels) expect(panel.moments?.map(({ number, text }) => [number, text])).toEqual(told.map((text, index) => [index + 1, text]));
+    const map = charts(view).find((chart) => chart.id === "heat-ready") as HeatMap;
+    expect(map.rows.map((row) => row.name)).toEqual(["web-2", "web-1"]);
+    expect(charts(view).some((chart) => chart.id === "heat-costop")).toBe(false);
+  });
+});
+
+describe("any result", () => {
+  it("has tables with the worst first, filters, units, definitions and half-widths", () => {
+    const one = point({ web: vm({ count: 3, vcpus: 12 }), db: vm() });
+    for (const [index, name] of Object.keys(one.vms).entries()) Object.assign(one.vms[name]!, { host: `esx-${index}`, ready_pct: index });
+    const metrics = [{ key: "ready_pct", of: ["host", "vm"], name: "Ready", unit: "%", text: "no hardware thread was free", called: { esxtop: "%RDY" } }];
+    const view = shown([one], {}, { metrics });
+    const vms = table(view, "vms");
+    expect(table(view, "definitions-table").rows).toEqual([{ name: "Ready", unit: "%", text: "no hardware thread was free", key: "ready_pct", esxtop: "%RDY" }]);
+    expect(vms.filters).toEqual(["group", "host"]);
+    expect(vms.rows.map((row) => [row["name"], row["group"], row["host"]])).toEqual([["db", "db", "esx-3"], ["web-3", "web", "esx-2"], ["web-2", "web", "esx-1"], ["web-1", "web", "esx-0"]]);
+    expect(vms.columns.find((column) => column.key === "ready_pct")).toMatchObject({ name: "Ready", unit: "%", text: expect.stringContaining("no hardware thread") });
+    expect(vms.columns.some((column) => column.key === "costop_pct")).toBe(false);
+    expect(vms.rows[0]!["ready_pct"]).toEqual({ value: 3, half_width: 0.1 });
+  });
+
+  it("can be shown without VMs, without figures, without points and with any name", () => {
+    expect(shown([]).answer.text).toBe("The result has no points.");
+    expect(shown([point({})]).answer.tone).toBe("good");
+    const none = { mean: null, p50: null, p95: null, p99: null };
+    const hostile = "</script><img src=x onerror=alert(1)>";
+    const names = { [hostile]: vm({ response_ms: none, throughput_per_s: 0 }), "مجموعة": vm(), ["x".repeat(200)]: vm({ io_latency_ms: none, iops: null }) };
+    for (const points of [[point(names)], [1, 2].map((load) => point(names, { set: { "vms.x.load": load }, steady: false, replications: 1 }))]) {
+      const text = JSON.stringify(shown(points));
+      expect(text).toContain(JSON.stringify(hostile).slice(1, -1));
+      expect(text).not.toMatch(/NaN|undefined|Infinity/);
+    }
+  });
+
+  it("gives sections, charts and tables names that occur once", () => {
+    const view = shown(batchSweep());
+    const ids = [...view.sections.map((each) => each.id), ...charts(view).map((chart) => chart.id), ...blocks(view).flatMap((block) => (block.type === "table" ? [block.table.id] : []))];
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it("puts the figures of a study beside its sweep, and what they promise", () => {
+    const row = { study: "s", case: "c", metric: "guest CPU", unit: "%", published: 50, twin: 60, error: 10, error_pct: 20, kind: "predicted", tolerance: 5, tolerance_pct: 10, pass: false, promised: true, range: false, published_text: "50 %", tolerance_text: "± 5", note: "", reason: "" };
+    const view = shown(batchSweep(), {}, { studies: [{ name: "s", title: "A study", source: "Somebody" }], validation: [row, { ...row, case: "d", pass: true }] });
+    expect(view.promises).toEqual([{ text: "Every promised figure of the publication is within its tolerance", met: false, note: "1 of 2; of all figures 1 of 2" }]);
+    expect(view.sections.map((each) => each.id)).toContain("outside");
+  });
+
+  it("shows drawings and the notes of the terminal", () => {
+    const view = shown([point({ db: vm() })], {}, { drawings: [{ caption: "db on esx", svg: "<svg/>" }] }, ["A note."]);
+    expect([view.title, view.remarks]).toEqual(["example", ["A note."]]);
+    expect(section(view, "topology").blocks).toEqual([{ type: "drawing", caption: "db on esx", svg: "<svg/>" }]);
+  });
+});
+
+it("knows the group of each VM and says settings as people do", () => {
+  expect([...groupOf(point({ db: vm(), web: vm({ count: 2 }) }))]).toEqual([["db", "db"], ["web-1", "web"], ["web-2", "web"]]);
+  const one = point({}, { set: { "vms.a.vcpus": 1, "vms.b.vcpus": 4, "run.seed": 7 } });
+  expect(where(one, Object.keys(one.set))).toBe("1 vCPU in a, 4 vCPUs in b, seed 7");
+});
+
+it("averages samples where there are more than a map has columns", () => {
+  expect(binned([1, null, 3])).toEqual([1, null, 3]);
+  const found = binned(Array.from({ length: 1000 }, (_, index) => index));
+  expect([found.length, found[0], found.at(-1)]).toEqual([112, 4, 999]);
+});
