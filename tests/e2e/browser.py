@@ -89,9 +89,9 @@ def overflow(tab: Tab) -> int:
 
 def open_all(tab: Tab) -> None:
     """Open what is folded."""
-    closed = tab.locator("details:not([open]) > summary")
+    closed = tab.locator("details:not([open])")
     while closed.count():
-        closed.first.click()
+        closed.evaluate_all("all => all.forEach((details) => { details.open = true; })")
 
 
 def violations(tab: Tab) -> list[str]:

@@ -12,7 +12,7 @@ from hypertwin.frame import numeric
 from hypertwin.report.points import groups, short_path, varying_paths
 from hypertwin.report.ready import resolved, summed
 from hypertwin.report.table import SPREAD, Cells
-from hypertwin.report.words import half_width, number
+from hypertwin.report.words import half_width, in_order, number
 
 MOST_ROWS = 60
 """Rows of a table over all points of a sweep, where each point has its LEAST."""
@@ -291,6 +291,8 @@ def cells(result: Simulation, kind: Kind, without: Collection[str] = ()) -> tupl
         if len(found) > most:
             left_out += len(found) - most
             found = sorted(found, key=kind.rank, reverse=True)[:most]
+        else:
+            found.sort(key=lambda entity: in_order(entity.name))
         swept = [str(point["set"].get(path, "")) for path in paths]
         rows += [[*swept, *(text(entity) for text in texts.values())] for entity in found]
     note = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 SMALLEST, LARGEST = 1e-4, 1e9
@@ -58,3 +59,8 @@ def calibration_note(calibration: str | None) -> str:
         if calibration
         else "Calibrated on: nothing; every figure is predicted from the scenario's parameters."
     )
+
+
+def in_order(name: str) -> list[tuple[int, str]]:
+    """A key that sorts names as people do: `esx-2` before `esx-10`."""
+    return [(int(part), "") if index % 2 else (0, part) for index, part in enumerate(re.split(r"([0-9]{1,15})", name))]

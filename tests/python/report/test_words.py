@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hypertwin.report import ready
-from hypertwin.report.words import count, half_width, number
+from hypertwin.report.words import count, half_width, in_order, number
 
 
 @pytest.mark.parametrize(
@@ -52,3 +52,8 @@ def test_ready_below_what_the_model_resolves_is_not_0(share, ci95, text):
 
 def test_counts_have_their_noun():
     assert (count(1, "VM"), count(0, "VM"), count(1200, "VM")) == ("1 VM", "0 VMs", "1,200 VMs")
+
+
+def test_names_are_in_the_order_of_their_numbers():
+    names = ["esx-10", "esx-2", "esx-1", "esx", "10", "9", "a²", "", "esx-2b"]
+    assert sorted(names, key=in_order) == ["", "9", "10", "a²", "esx", "esx-1", "esx-2", "esx-2b", "esx-10"]

@@ -8,7 +8,7 @@ import { verdicts } from "./simulation/breaks";
 import type { Beside, Point, Simulation } from "./simulation/document";
 import { pointSections } from "./simulation/point";
 import { axes, fullest, groupNames, groups, known, varyingPaths, where, worstFirst } from "./simulation/points";
-import { RULE, severity, signs } from "./simulation/signs";
+import { RULE, severity, signs, waiting, worstGroups } from "./simulation/signs";
 import { breaksSection, sweepSections, TOGETHER } from "./simulation/sweep";
 import { definitions, pointsTable, pointTables } from "./simulation/tables";
 import { timeSections } from "./simulation/time";
@@ -82,7 +82,9 @@ function view(page: PageDocument, chosen: Record<string, string>): View {
 /** What one point shows; of a sweep under a heading that names it. */
 function ofPoint(points: readonly Point[], place: number, beside: Beside): Section[] {
   const point = points[place]!;
-  const all = groupNames(points);
+  const names = groupNames(points);
+  // a colour for life while there are enough of them; else the worst are told apart
+  const all = names.length > TOGETHER ? worstGroups(point) : names;
   const sections = [...pointSections(point, all, beside.metrics ?? []), ...timeSections(point, place, beside, all), ...pointTables(point, beside.metrics ?? [])];
   if (points.length === 1) return sections;
   const at = where(point, varyingPaths(points)) || `point ${place + 1}`;
@@ -94,10 +96,10 @@ function cards(points: readonly Point[]): Card[] {
   const rows = points.flatMap((point) => Object.entries(groups(point)).map(([name, vm]) => ({ name, vm, at: where(point, paths) })));
   const several = new Set(rows.map((row) => row.name)).size > 1;
   const place = (name: string, at: string) => [several ? name : "", at].filter(Boolean).join(", ");
-  const highest = (name: string, unit: string, read: (row: (typeof rows)[number]) => unknown): Card[] => {
+  const highest = (name: string, unit: string | null, read: (row: (typeof rows)[number]) => unknown): Card[] => {
     const measured = rows.flatMap((row) => (known(read(row)) === null ? [] : [{ row, value: known(read(row))! }]));
     const top = measured.toSorted((a, b) => b.value - a.value)[0];
-    return top ? [{ name: rows.length > 1 ? name : name.replace(", at most", ""), value: `${number(top.value)} ${unit}`, ...(top.value ? { remark: place(top.row.name, top.row.at) } : {}) }] : [];
+    return top ? [{ name: rows.length > 1 ? name : name.replace(", at most", ""), value: unit ? `${number(top.value)} ${unit}` : waiting(top.value), ...(top.value ? { remark: place(top.row.name, top.row.at) } : {}) }] : [];
   };
   const hosts = points.flatMap((point) => {
     const host = fullest(point);
@@ -106,8 +108,8 @@ function cards(points: readonly Point[]): Card[] {
   const full = hosts.toSorted((a, b) => b.usage - a.usage)[0];
   return [
     ...(full ? [{ name: "Fullest host", value: `${number(full.usage)} %`, remark: [full.name, full.at].filter(Boolean).join(", ") }] : []),
-    ...highest("Ready per vCPU, at most", "%", (row) => row.vm.ready_pct),
-    ...highest("Co-stop per vCPU, at most", "%", (row) => row.vm.costop_pct || null),
+    ...highest("Ready per vCPU, at most", null, (row) => row.vm.ready_pct),
+    ...highest("Co-stop per vCPU, at most", null, (row) => row.vm.costop_pct || null),
     ...highest("Response, p99, at most", "ms", (row) => row.vm.response_ms.p99),
     ...highest("Throughput, at most", "/s", (row) => row.vm.throughput_per_s),
     ...highest("I/O operations, at most", "/s", (row) => (row.vm.io_latency_ms ? row.vm.iops : null)),

@@ -28,7 +28,7 @@ describe("the answer of a sweep", () => {
     expect(answer(points)).toEqual({
       tone: "good",
       text: "No group suffers in this sweep of db: load, times.",
-      more: ["From load 1 to load 2 the throughput of db goes from 100 to 200 a second, its p99 from 50 to 50 ms.", "At most, ready is 2 % per vCPU (db) and a host is at 40 %."],
+      more: ["From load 1 to load 2 the throughput of db goes from 100 to 200 a second, its p99 from 50 to 50 ms.", "Ready is at most 2 % per vCPU (db), and no host is above 40 %."],
     });
     const station = { station: "san-disks", utilization_pct: 97, saturated: true, next_station: null, next_utilization_pct: null, binding_depth: null };
     points[1]!.bottleneck = station;
@@ -77,14 +77,14 @@ describe("the answer of a single point", () => {
   it("says that nothing suffers, with the figures that show it", () => {
     expect(pointAnswer(point({ db: vm({ ready_pct: 0.3 }) }))).toEqual({
       tone: "good",
-      text: "No VM suffers: ready is at most 0.3 % and co-stop at most 0 % per vCPU, and esx is at 40 %.",
+      text: "No VM suffers: ready is at most 0.3 % and co-stop below 0.1 % per vCPU, and esx is at 40 %.",
       more: ["db completes 100 transactions a second in 10 ms on average; 99 % take at most 50 ms."],
     });
   });
 
   it("does not call hosts relaxed that are full", () => {
     const { tone, text } = pointAnswer(point({ db: vm() }, { hosts: { a: host(100), b: host(60) } }));
-    expect([tone, text]).toEqual(["warn", "No VM waits yet, but 1 of 2 hosts is full, and the fullest host, a, is at 100 %; ready is at most 0 % and co-stop at most 0 % per vCPU."]);
+    expect([tone, text]).toEqual(["warn", "No VM waits yet, but 1 of 2 hosts is full, and the fullest host, a, is at 100 %; ready is below 0.1 % and co-stop below 0.1 % per vCPU."]);
   });
 
   it("tells how much a failure of storage cost", () => {

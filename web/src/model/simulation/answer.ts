@@ -6,7 +6,7 @@ import { count, list, some } from "../words";
 import { type Verdict, verdicts } from "./breaks";
 import type { Point, Simulation, Vm } from "./document";
 import { type Axes, axisName, fullest, groups, groupOf, known, mean, members, responses, varyingPaths, where, worstFirst } from "./points";
-import { causes, isBad, LIMITS, severity, type Sign, signs } from "./signs";
+import { atMost, causes, isBad, LIMITS, severity, type Sign, signs } from "./signs";
 
 type Answer = View["answer"];
 
@@ -87,7 +87,7 @@ function extremes(all: readonly Verdict[]): string[] {
   const ready = places.toSorted((a, b) => b.vm.ready_pct - a.vm.ready_pct)[0];
   const hosts = places.map((place) => fullest(place.point)).filter((host) => host !== null);
   const usage = Math.max(0, ...hosts.map(([, host]) => host.usage_pct));
-  return ready ? [`At most, ready is ${number(ready.vm.ready_pct)} % per vCPU (${ready.group}) and a host is at ${number(usage)} %.`] : [];
+  return ready ? [`Ready is ${atMost(ready.vm.ready_pct)} per vCPU (${ready.group}), and no host is above ${number(usage)} %.`] : [];
 }
 
 /** Of a sweep over words, such as hypervisors: which value is best and which is worst for each group. */
@@ -169,7 +169,7 @@ function standingStill(point: Point, found: readonly Sufferer[], happened: reado
 function calm(point: Point, happened: readonly string[]): Answer {
   const limit = point.bottleneck?.saturated ? point.bottleneck : null;
   const full = Object.values(point.hosts).filter((host) => host.usage_pct >= LIMITS.host).length;
-  const figures = `ready is at most ${number(most(point, "ready_pct"))} % and co-stop at most ${number(most(point, "costop_pct"))} % per vCPU`;
+  const figures = `ready is ${atMost(most(point, "ready_pct"))} and co-stop ${atMost(most(point, "costop_pct"))} per vCPU`;
   const text = limit
     ? `${limit.station} at ${number(limit.utilization_pct)} % limits I/O; no VM waits for CPU.`
     : full

@@ -5,7 +5,7 @@ import type { BarChart, Block, Chart, HeatMap, LineChart, Section, Series } from
 import { count } from "../words";
 import { metric, type Metric, type Point, type Times, type Vm } from "./document";
 import { groups, hasIo, known, percentiles, worstFirst } from "./points";
-import { severity, signs } from "./signs";
+import { waiting, worstGroups } from "./signs";
 
 /** Bars of one chart; tables have the rest. */
 const MOST_BARS = 12;
@@ -23,10 +23,10 @@ const STATES = [
   { key: "wait_pct", word: "wait", colour: 7 },
 ] as const;
 
-/** `all` are the groups of the whole result in its order, which gives each its colour. */
+/** `all` are the groups in the order that gives each its colour. */
 export function pointSections(point: Point, all: readonly string[], metrics: readonly Metric[]): Section[] {
   const found = groups(point);
-  const names = worstFirst(Object.keys(found), (name) => severity(signs(found[name]!)) * 1e9 + (known(found[name]!.response_ms.p99) ?? 0));
+  const names = worstGroups(point);
   if (!names.length) return [];
   const sections: Section[] = [
     { id: "groups", heading: names.length > 1 ? "Groups side by side" : `Response and CPU of ${names[0]}`, blocks: charts([responseCurve(found, names, all), ...responseBars(found, names), timeSplit(point, names)]) },
@@ -124,7 +124,7 @@ function timeSplit(point: Point, names: readonly string[]): BarChart {
     id: "time-split",
     title: "Where the vCPUs' time goes",
     text: `Run + ready + co-stop + wait = 100 % per vCPU.${all.length > shown.length ? ` The ${shown.length} ${what} of ${all.length} that wait most.` : ""}`,
-    alternative: `${waits(shown[0]!) > 0 ? `${shown[0]} waits most` : `None waits for a CPU; ${shown[0]}`}: run ${number(worst.run_pct)} %, ready ${number(worst.ready_pct)} %, co-stop ${number(worst.costop_pct)} %, wait ${number(worst.wait_pct)} %.`,
+    alternative: `${waits(shown[0]!) > 0 ? `${shown[0]} waits most` : `None waits for a CPU; ${shown[0]}`}: run ${number(worst.run_pct)} %, ready ${waiting(worst.ready_pct)}, co-stop ${waiting(worst.costop_pct)}, wait ${number(worst.wait_pct)} %.`,
     categories: shown,
     value: { name: "time of a vCPU", unit: "%", from: 0, to: 100 },
     series: STATES.map(({ key, word, colour }) => ({ name: word, values: shown.map((name) => known(vms[name]![key])), colour })),

@@ -3,7 +3,7 @@
 import { number } from "../numbers";
 import { count, list } from "../words";
 import type { Point, Vm } from "./document";
-import { fullest, hasIo, known, members } from "./points";
+import { fullest, groups, hasIo, known, members, worstFirst } from "./points";
 
 /** Limits in per cent; those of ready and co-stop per vCPU, as in the guide "Reading the report". */
 export const LIMITS = {
@@ -18,6 +18,19 @@ export const LIMITS = {
   local: 80,
 } as const;
 
+/** Ready and co-stop in per cent that the model tells from none, as in the tables of a terminal. */
+const RESOLVED = 0.1;
+
+/** A share of ready or co-stop: below what the model resolves it is not a figure. */
+export function waiting(share: number): string {
+  return share < RESOLVED ? `<${RESOLVED} %` : `${number(share)} %`;
+}
+
+/** The same in a sentence. */
+export function atMost(share: number): string {
+  return share < RESOLVED ? `below ${RESOLVED} %` : `at most ${number(share)} %`;
+}
+
 /** One transaction in a hundred takes this many times the median. */
 const TAIL = 20;
 
@@ -26,6 +39,12 @@ export interface Sign {
   text: string;
   /** 1 at the limit, more beyond: what is further beyond is worse. */
   weight: number;
+}
+
+/** The groups of a point, those that suffer most first, then those with the slowest transactions. */
+export function worstGroups(point: Point): string[] {
+  const found = groups(point);
+  return worstFirst(Object.keys(found), (name) => severity(signs(found[name]!)) * 1e9 + (known(found[name]!.response_ms.p99) ?? 0));
 }
 
 /** What is wrong with a VM, or with a group of VMs, the worst first. */
@@ -111,11 +130,11 @@ export function causes(point: Point, group: string, vm: Vm): string[] {
   if (vm.down_s) found.push("Hosts failed, and nothing started their VMs elsewhere.");
   if (vm.limited_pct > LIMITS.limited) found.push(`The VM's own CPU limit holds it back ${number(vm.limited_pct)} % of the time.`);
   if (waits && host && vm.limited_pct < vm.ready_pct / 2) {
-    const waiting = [
+    const held = [
       ...(vm.ready_pct > LIMITS.ready.warn ? [`wait ${number(vm.ready_pct)} % of the time for a logical CPU`] : []),
       ...(vm.costop_pct > LIMITS.costop.warn ? [`are held back ${number(vm.costop_pct)} % of the time for their siblings (co-stop)`] : []),
     ];
-    found.push(`Its vCPUs ${list(waiting)}: ${hostText} is at ${number(host[1].usage_pct)} %.`);
+    found.push(`Its vCPUs ${list(held)}: ${hostText} is at ${number(host[1].usage_pct)} %.`);
   }
   if (!waits && vm.guest_cpu_pct >= LIMITS.guest) found.push(`Its own vCPUs are full: guest CPU is ${number(vm.guest_cpu_pct)} %, and they hardly wait for the host.`);
   const limit = point.bottleneck;

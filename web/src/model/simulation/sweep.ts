@@ -162,7 +162,7 @@ export function sweepSections(points: readonly Point[], layout: Axes, shown: rea
   const found = lines(points, layout);
   const names = groupNames(points);
   if (found.length === 1 && layout.x !== null) {
-    const drawn = shown.map((group) => ({ name: group, group, line: found[0]!, colour: names.indexOf(group) }));
+    const drawn = shown.map((group) => ({ name: group, group, line: found[0]!, colour: (names.length > TOGETHER ? shown : names).indexOf(group) }));
     const left = names.length - shown.length;
     return [
       {

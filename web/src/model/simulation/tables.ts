@@ -3,7 +3,7 @@
 import type { Cell, Column, Row, Section, Table } from "../view";
 import { type Figure, type Host, metric, type Metric, type Point, type Pool, type Station, type Vm } from "./document";
 import { groupOf, groups, hasIo, known, shortPath, valueText, varyingPaths, worstFirst } from "./points";
-import { severity, signs } from "./signs";
+import { severity, signs, waiting } from "./signs";
 
 /** A column and how to read it of an entity. */
 interface Reading<T> {
@@ -108,9 +108,13 @@ const RARE = new Set([
   "errors", "iops", "read_iops", "write_iops", "mb_per_s",
 ]);
 
+/** Shares of which the model cannot tell the smallest from none. */
+const WAITING = new Set(["ready_pct", "costop_pct"]);
+
 function cell<T>(reading: Reading<T>, entity: T): Cell {
   const value = reading.value(entity);
   if (typeof value === "string") return value;
+  if (WAITING.has(reading.key) && typeof value === "number" && waiting(value).startsWith("<")) return { value, text: "<0.1" };
   const half = reading.half?.(entity);
   return typeof half === "number" ? { value: known(value), half_width: half } : known(value);
 }

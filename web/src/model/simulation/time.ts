@@ -4,8 +4,9 @@ import { number } from "../numbers";
 import type { Axis, Block, HeatMap, LineChart, Moment, Section, Series } from "../view";
 import { count, some } from "../words";
 import type { Beside, Figure, Point, Timeline } from "./document";
-import { groups, known, mean, members, responses, worstFirst } from "./points";
+import { mean, members, responses, worstFirst } from "./points";
 import { moments } from "./moments";
+import { worstGroups } from "./signs";
 
 /** Groups and hosts that have lines of their own. */
 const MOST_LINES = 6;
@@ -18,7 +19,7 @@ const SYNC = "time";
 
 type Samples = readonly (number | null)[];
 
-/** `all` are the groups of the whole result in its order, which gives each its colour; `place` is that of the point. */
+/** `all` are the groups in the order that gives each its colour; `place` is that of the point. */
 export function timeSections(point: Point, place: number, beside: Beside, all: readonly string[]): Section[] {
   const timeline = point.timeline;
   if (!timeline?.time_s.length) return [];
@@ -46,9 +47,9 @@ interface Panel {
 }
 
 function panelsOf(point: Point, timeline: Timeline, all: readonly string[]): Panel[] {
-  const names = worstFirst(Object.keys(groups(point)), (group) => groups(point)[group]!.ready_pct + (known(groups(point)[group]!.response_ms.p99) ?? 0) / 1e6);
+  const names = worstGroups(point);
   const shown = names.slice(0, MOST_LINES);
-  const left = names.length > shown.length ? `The ${shown.length} groups that wait most, of ${names.length}.` : undefined;
+  const left = names.length > shown.length ? `The worst ${shown.length} of ${names.length} groups.` : undefined;
   const ofGroups = (read: (group: string) => Samples | null): Series[] =>
     shown.flatMap((group) => {
       const values = read(group);

@@ -17,6 +17,26 @@ const table = (view: View, id: string): Table => blocks(view).flatMap((block) =>
 const lines = (view: View, id: string) => charts(view).find((chart) => chart.id === id) as LineChart;
 const section = (view: View, id: string) => view.sections.find((each) => each.id === id) as Section;
 
+describe("many groups", () => {
+  const times = (p99: number) => ({ mean: 10, p50: 8, p95: 30, p99, max: 90, ci95: 0.2, curve: [[50, 8], [99, p99]] as [number, number][] });
+  const many = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`app${index}`, vm({ response_ms: times(50 + ((index * 7) % 30)) })]));
+
+  it("tells apart those that it draws", () => {
+    const drawn = lines(shown([point(many)]), "response-curve").series;
+    expect(drawn.length).toBe(8);
+    expect(new Set(drawn.map((each) => each.colour % 8)).size).toBe(8);
+  });
+});
+
+describe("waiting", () => {
+  it("is no figure below what the model resolves", () => {
+    const view = shown([point({ db: vm({ ready_pct: 7e-5, costop_pct: 0.2 }) })]);
+    expect(view.cards.map((card) => card.value)).toEqual(expect.arrayContaining(["<0.1 %", "0.2 %"]));
+    expect(table(view, "vms").rows[0]).toMatchObject({ ready_pct: { value: 7e-5, text: "<0.1" }, costop_pct: { value: 0.2 } });
+    expect(JSON.stringify(view)).not.toContain("e−5");
+  });
+});
+
 describe("a sweep", () => {
   it("draws all groups by name, those that are not swept too, with their half-widths", () => {
     const view = shown(batchSweep());
