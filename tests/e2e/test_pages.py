@@ -86,6 +86,20 @@ def test_it_begins_with_the_answer_and_ends_with_how_it_was_made(browser, small)
         assert all(each in words for each in order)
 
 
+@pytest.mark.parametrize(
+    ("command", "files", "told"),
+    [("simulate", 1, True), ("simulate", 2, False), ("lab", 1, False)],
+    ids=["all in the page", "a file is missing", "a measurement"],
+)
+def test_it_says_how_to_run_it_again(browser, tmp_path, command, files, told):
+    made = {**specimen.MADE, "command": [command], "files": specimen.MADE["files"][:files]}
+    file = tmp_path / "my 100% page.html"
+    file.write_text(specimen.page(vms=1).html(made))
+    with opened(browser, file) as page:
+        words = page.tab.locator("#made").inner_text()
+        assert ("hypertwin rerun 'my 100% page.html'" in words) is told
+
+
 def test_files_of_the_page_can_be_had(browser, small):
     with opened(browser, small) as page:
         for name, file, holds in [

@@ -7,6 +7,9 @@ import { Look } from "../theme";
 import { download, fileName } from "./hooks";
 import { Copy } from "./small";
 
+/** Commands that read or measure what a page does not hold. */
+const ONCE = ["diagnose", "lab"];
+
 /** Files that are listed at once. */
 const FEW = 3;
 
@@ -18,6 +21,7 @@ function quoted(word: string): string {
 export function Made({ page, remarks }: { page: PageDocument; remarks: readonly string[] }) {
   const { made } = page;
   const command = made.command.length ? ["hypertwin", ...made.command].map(quoted) : [];
+  const again = command.length > 0 && !ONCE.includes(made.command[0] ?? "") && made.files.every((file) => file.text !== null);
   const said = [...new Set([...remarks, ...page.notes])];
   return (
     <section class="made" id="made" aria-labelledby="made-heading">
@@ -32,6 +36,11 @@ export function Made({ page, remarks }: { page: PageDocument; remarks: readonly 
               {command.map((word, index) => [index > 0 && " ", <span key={index}>{word}</span>])}
             </code>{" "}
             <Copy text={command.join(" ")} what="the command" />
+          </Fact>
+        )}
+        {again && (
+          <Fact name="run again">
+            <code class="command">hypertwin rerun {quoted(ownName())}</code>, from this page alone
           </Fact>
         )}
         {made.calibrated.length > 0 && <Fact name="calibrated on">{made.calibrated.join(" ")}</Fact>}
@@ -86,6 +95,15 @@ function Files({ files }: { files: PageDocument["made"]["files"] }) {
       )}
     </>
   );
+}
+
+/** The file that this page is in, as the address says; that may hold a stray "%". */
+function ownName(): string {
+  try {
+    return baseName(decodeURIComponent(location.pathname));
+  } catch {
+    return "PAGE.html";
+  }
 }
 
 function baseName(path: string): string {
