@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import needs
+from tests.python.report.test_page import data
 
 KERNEL = Path(sys.prefix) / "guest" / "vmlinuz"
 CPU = str(min(os.sched_getaffinity(0)))
@@ -68,7 +69,10 @@ def test_overcommitted_guests_as_guest_host_and_twin_see_them(tmp_path):
             assert abs(each["error"]["throughput_pct"]) < 60, each
             assert abs(each["error"]["wait_points"]) < 30, each
     assert sum(each["host"]["run_pct"] for each in result["guests"]) < 101
-    assert "Two stories of one vCPU" in (tmp_path / "r.html").read_text()
+    page = data((tmp_path / "r.html").read_text())
+    assert (page["kind"], page["title"]) == ("guests", "Guests that share host CPUs")
+    assert page["made"]["command"][:2] == ["lab", "vm"]
+    assert len(page["document"]["guests"]) == 2
 
 
 def children(process: int) -> list[int]:

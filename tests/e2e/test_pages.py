@@ -45,7 +45,7 @@ def test_the_page_that_a_command_writes(browser, cli, tmp_path):
     browsers.check(browser, file, tmp_path)
     with opened(browser, file) as page:
         assert page.tab.locator(".answer .first").inner_text().strip()
-        assert page.tab.locator(".command").inner_text().startswith("hypertwin simulate "), "how to run it again"
+        assert page.tab.locator(".command").first.inner_text().startswith("hypertwin simulate "), "how to run it again"
 
 
 def test_a_page_with_little(browser, tmp_path):

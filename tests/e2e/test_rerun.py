@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
-import re
-import zlib
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.python.report.test_page import data
 
 from hypertwin import _core
 from hypertwin.cli import provenance
@@ -21,14 +18,6 @@ DENSITY = ("density", "tiny.yaml", "--vm", "web", "--slo", "guest_cpu_pct<90", "
 @pytest.fixture(autouse=True)
 def same_date(monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
-
-
-def content(page: Path) -> dict[str, Any]:
-    """The data of a page."""
-    found = re.search(r'<script id="page" type="application/json"([^>]*)>(.*?)</script>', page.read_text(), re.DOTALL)
-    assert found
-    text = zlib.decompress(base64.b64decode(found[2])) if "deflate" in found[1] else found[2]
-    return json.loads(text)
 
 
 def forged(path: Path, command: list[str], files: dict[str, str]) -> Path:
@@ -45,13 +34,30 @@ def forged(path: Path, command: list[str], files: dict[str, str]) -> Path:
 
 def test_a_page_says_which_command_made_it_from_what(cli, tiny, tmp_path):
     assert cli(*DENSITY).returncode == 0
-    said = content(tmp_path / "page.html")["made"]
+    said = data((tmp_path / "page.html").read_text())["made"]
     assert said["command"] == list(DENSITY)
     assert said["date"] == "2023-11-14T22:13:20Z"
     assert said["seed"] == 7
     (file,) = said["files"]
     assert (file["name"], file["text"]) == ("tiny.yaml", tiny.read_text())
     assert file["sha256"] == hashlib.sha256(tiny.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        (
+            {"points": [{"calibration": "b"}, {"calibration": "a"}, {"calibration": None}, {"calibration": "b"}]},
+            ["a", "b"],
+        ),
+        ({"calibration": "fitted"}, ["fitted"]),
+        ({"calibrated_on": "measured.csv"}, ["measured.csv"]),
+        ({"calibration": {"cycles": 1}, "points": [3]}, []),
+        ([{"study": "a row"}], []),
+    ],
+)
+def test_a_page_says_what_its_figures_were_calibrated_on(document, said):
+    assert provenance.made(document)["calibrated"] == said
 
 
 def test_large_and_binary_files_have_only_their_hash(tmp_path, monkeypatch):

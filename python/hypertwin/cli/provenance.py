@@ -61,13 +61,14 @@ def made(document: Any) -> Made:
 
     invocation = _INVOCATION.get() or Invocation()
     fields: Mapping[str, Any] = document if isinstance(document, Mapping) else {}
-    sources = {each.get("calibration") for each in (fields, *fields.get("points", ())) if isinstance(each, Mapping)}
+    sources = [fields.get("calibrated_on"), fields.get("calibration")]
+    sources += [point.get("calibration") for point in fields.get("points", ()) if isinstance(point, Mapping)]
     return made_now(
         _core.version(),
         command=invocation.command,
         files=invocation.files,
         seed=fields.get("seed"),
-        calibrated=sorted(each for each in sources if isinstance(each, str)),
+        calibrated=sorted({each for each in sources if isinstance(each, str)}),
     )
 
 

@@ -68,11 +68,11 @@ def _frames(path: Path, notes: list[str]) -> Iterator[pl.DataFrame]:
 
 def _unpacked(path: Path) -> Iterator[pl.DataFrame]:
     """The rows of a file as plain columns, times as microseconds since 1970. Raises SourceError."""
-    code = "from hypertwin.ingest import parquet_table; parquet_table.unpack()"
+    program = "from hypertwin.ingest import parquet_table; parquet_table.unpack()"
     settings = {"PYTHONPATH": os.pathsep.join(sys.path), "POLARS_MAX_THREADS": "1", "RUST_BACKTRACE": "0"}
     # without memory for one more thread, polars' allocator would try again for ever
     settings["_RJEM_MALLOC_CONF"] = "background_thread:false"
-    command = [sys.executable, "-c", code, str(path.resolve()), str(MOST_MEMORY)]
+    command = [sys.executable, "-c", program, str(path.resolve()), str(MOST_MEMORY)]
     with (
         tempfile.TemporaryFile() as said,
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, env={**os.environ, **settings}) as process,
