@@ -66,6 +66,12 @@ def test_several_hosts_have_rows_and_those_without_vms_no_ready(clustered):
     assert "<" not in rows["compute-1"]
 
 
+def test_hosts_are_in_the_order_of_their_numbers(tiny_point):
+    point = tiny_point["points"][0]
+    point["hosts"] = {f"esx{number}": point["hosts"]["esx1"] for number in ("1", "10", "11", "2")}
+    assert re.findall(r"^  (esx\d+) ", shown(tiny_point), re.MULTILINE) == ["esx1", "esx2", "esx10", "esx11"]
+
+
 def test_nodes_of_a_host_stand_side_by_side_and_many_as_a_range(tiny_point):
     (point,) = tiny_point["points"]
     node = {"memory_gb_per_s": 0.0, "usage_pct": 10.0, "vcpus": 2.0, "memory_mb": 0.0, "memory_pct": 50.0}
