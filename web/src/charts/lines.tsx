@@ -25,7 +25,7 @@ const NAMED = 12;
 
 interface Props {
   chart: LineChart;
-  /** False where the next panel says what happened. */
+  /** False where the panel above says what happened. */
   told: boolean;
   hidden: ReadonlySet<string>;
   width: number;
@@ -67,6 +67,7 @@ export function Lines({ chart, told, hidden, width }: Props) {
   };
   return (
     <div class="lines">
+      {told && <Moments moments={chart.moments ?? []} />}
       <div ref={element} tabIndex={0} role="img" aria-label={`${chart.title}. ${chart.alternative}`} onKeyDown={step} />
       {at && <Values chart={{ ...chart, series }} at={at} theme={theme} />}
       {zoomed && (
@@ -74,7 +75,6 @@ export function Lines({ chart, told, hidden, width }: Props) {
           whole range
         </button>
       )}
-      {told && <Moments moments={chart.moments ?? []} />}
     </div>
   );
 }

@@ -51,7 +51,7 @@ function BlockOf({ block }: { block: Block }) {
       return (
         <div class={`charts ${block.wide || block.charts.length === 1 ? "wide" : ""}`}>
           {block.charts.map((chart, index) => (
-            <Chart key={chart.id} chart={chart} next={block.charts[index + 1]} />
+            <Chart key={chart.id} chart={chart} above={block.charts[index - 1]} />
           ))}
         </div>
       );

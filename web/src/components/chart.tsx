@@ -20,8 +20,8 @@ import { Key } from "./legend";
 const LISTED = 200;
 const CELLS = 20_000;
 
-/** `next` is the chart below: of panels over one axis only the last says what happened when. */
-export function Chart({ chart, next }: { chart: ChartData; next?: ChartData | undefined }) {
+/** `above` is the chart before it: of panels over one axis only the first says what happened when. */
+export function Chart({ chart, above }: { chart: ChartData; above?: ChartData | undefined }) {
   const { theme } = useContext(Look);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const [listed, setListed] = useState(false);
@@ -69,7 +69,7 @@ export function Chart({ chart, next }: { chart: ChartData; next?: ChartData | un
       </figcaption>
       <Legend entries={entries} hidden={hidden} toggle={toggle} />
       <div class="plot" ref={plot}>
-        {width > 0 && <Plot chart={chart} told={!sharesAxis(chart, next)} hidden={hidden} width={width} />}
+        {width > 0 && <Plot chart={chart} told={!sharesAxis(chart, above)} hidden={hidden} width={width} />}
       </div>
       {listed && <Listed chart={chart} />}
     </figure>
@@ -81,8 +81,8 @@ function drawnAsSvg(chart: ChartData): boolean {
   return chart.type !== "lines" && chart.type !== "heat";
 }
 
-function sharesAxis(chart: ChartData, next: ChartData | undefined): boolean {
-  return chart.type === "lines" && next?.type === "lines" && chart.sync !== undefined && chart.sync === next.sync;
+function sharesAxis(chart: ChartData, above: ChartData | undefined): boolean {
+  return chart.type === "lines" && above?.type === "lines" && chart.sync !== undefined && chart.sync === above.sync;
 }
 
 function Plot({ chart, told, hidden, width }: { chart: ChartData; told: boolean; hidden: ReadonlySet<string>; width: number }) {
