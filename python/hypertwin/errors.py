@@ -247,6 +247,7 @@ _REFUSED: Mapping[str, str] = {
     "study-invalid": "The files of a study do not fit together.",
     "bad-machine": "A file that is no machine.json.",
     "not-a-kernel": "The file that was named is not a kernel that can be read.",
+    "bad-date": "The environment variable SOURCE_DATE_EPOCH, the date of pages, is none.",
     "page-reaches-out": "The command of a page would read or write more than the page holds.",
     "not-isal": "The file that was named cannot be loaded, or is not ISA-L.",
 }

@@ -60,6 +60,16 @@ def test_a_page_says_what_its_figures_were_calibrated_on(document, said):
     assert provenance.made(document)["calibrated"] == said
 
 
+@pytest.mark.parametrize("epoch", ["yesterday", "9" * 30, "1.5"])
+def test_a_date_that_is_none_is_refused_before_anything_runs(cli, tiny, tmp_path, monkeypatch, epoch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+    ended = cli("simulate", "tiny.yaml", "--out", "result.json", "--report", "page.html")
+    assert ended.returncode == 2
+    assert "SOURCE_DATE_EPOCH" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["tiny.yaml"]
+
+
 def test_large_and_binary_files_have_only_their_hash(tmp_path, monkeypatch):
     monkeypatch.setattr(provenance, "LARGEST_TEXT", 100)
     monkeypatch.setattr(provenance, "MOST_TEXT", 150)

@@ -91,8 +91,12 @@ def _protected(command: _Command) -> _Command:
                 yield from filter(None, mark.files(arguments[name], arguments))
 
         provenance.confine(named, [value for name, value in arguments.items() if name in OUTPUTS])
-        # what the page says of files is read now: they may be others when the command ends
-        read = named() if arguments.get("report") is not None else ()
+        read: Iterable[str | Path] = ()
+        if arguments.get("report") is not None:
+            from hypertwin.report import page  # pages are for some runs only
+
+            page.date_now()  # refuses a bad one before anything runs
+            read = named()  # now: the files may be others when the command ends
         with writing.protecting(named), provenance.under_way(sys.argv[1:], read):
             return command(**arguments)
 

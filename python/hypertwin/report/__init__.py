@@ -19,7 +19,7 @@ has; a module's `table(document)` is for a terminal and its `page(document)` an 
 | `density`, `durability`, `sizing` | answers of `hypertwin.plan` |
 | `compared` | two results of one kind |
 | `calibration` | fitted parameters and their errors |
-| `diagnosis`, `diagnosis_page` | findings: groups, words and terminal; page |
+| `diagnosis` | findings: groups, words and terminal; page |
 | `lab`, `guests`, `coding` | what the lab measured: contention and the machine; guests; erasure coding |
 | `telemetry` | what a table of telemetry holds |
 | `registry` | each kind of result and its views |

@@ -22,6 +22,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from hypertwin.documents.page import Made, MadeFile, PageDocument
+from hypertwin.errors import HypertwinError, short
 
 DIGITS = 6
 """Significant digits of numbers in a page."""
@@ -36,6 +37,12 @@ ICON = (
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16'"
     " rx='3' fill='%230b62a8'/%3E%3Cpath d='M4 12V6m4 6V3m4 9V8' stroke='white' stroke-width='2.4'/%3E%3C/svg%3E"
 )
+
+
+class DateError(HypertwinError):
+    """SOURCE_DATE_EPOCH is no date."""
+
+    code = "bad-date"
 
 
 class Listing(NamedTuple):
@@ -107,17 +114,28 @@ def made_now(
     seed: int | None = None,
     calibrated: Sequence[str] = (),
 ) -> Made:
-    """How a page is made now. `SOURCE_DATE_EPOCH` sets the date, as in https://reproducible-builds.org/specs."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    date = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    """How a page is made now."""
     return Made(
         version=version,
-        date=date.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        date=date_now().strftime("%Y-%m-%dT%H:%M:%SZ"),
         command=list(command),
         files=list(files),
         seed=seed,
         calibrated=list(calibrated),
     )
+
+
+def date_now() -> datetime:
+    """The date of a page. `SOURCE_DATE_EPOCH` sets it (https://reproducible-builds.org/specs). Raises DateError."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    if not epoch:
+        return datetime.now(UTC)
+    try:
+        return datetime.fromtimestamp(int(epoch), UTC)
+    except (ValueError, OverflowError, OSError):
+        raise DateError(
+            f"SOURCE_DATE_EPOCH: {short(epoch)}; allowed: whole seconds since 1970\n  hint: unset it for today's date"
+        ) from None
 
 
 def policy(script: str, style: str) -> str:
