@@ -16,6 +16,112 @@ from hypertwin import _core
 
 
 @dataclass(frozen=True)
+class MeasuredHost:
+    """What was measured of a host; None where it was not."""
+
+    at: str | None
+    """When."""
+    over_s: float | None
+    """Seconds that the CPU figures cover; None for one moment."""
+    counter: str | None
+    """Counter of the CPU figures."""
+    cpu_usage_pct: float | None
+    """CPU used, in per cent of cores times nominal clock: the mean."""
+    cpu_p95_pct: float | None
+    """Its 95th percentile."""
+    cpu_peak_pct: float | None
+    """Its peak."""
+    memory_usage_pct: float | None
+    """Memory used, in per cent."""
+    ballooned_bytes: int | None
+    """Memory taken back by ballooning."""
+    swapped_bytes: int | None
+    """Memory swapped out."""
+
+
+@dataclass(frozen=True)
+class MeasuredVm:
+    """What was measured of a VM; None where it was not."""
+
+    at: str | None
+    """When."""
+    over_s: float | None
+    """Seconds that the CPU figures cover; None for one moment."""
+    counter: str | None
+    """Counter of the CPU figures."""
+    cpu_mhz: float | None
+    """CPU demand: the mean."""
+    cpu_p95_mhz: float | None
+    """Its 95th percentile."""
+    cpu_peak_mhz: float | None
+    """Its peak."""
+    ready_pct: float | None
+    """Ready time, in per cent of each vCPU."""
+    memory_consumed_bytes: int | None
+    """Memory of the host that it occupies."""
+    memory_active_bytes: int | None
+    """Memory touched lately."""
+    ballooned_bytes: int | None
+    """Memory taken back by ballooning."""
+    swapped_bytes: int | None
+    """Memory swapped out."""
+    storage_provisioned_bytes: int | None
+    """What its virtual disks may grow to."""
+    storage_used_bytes: int | None
+    """What it occupies on datastores."""
+    snapshots_bytes: int | None
+    """What its snapshots occupy."""
+    snapshot_count: int | None
+    """How many snapshots it has."""
+    oldest_snapshot: str | None
+    """When the oldest was made."""
+
+
+@dataclass(frozen=True)
+class MeasuredCluster:
+    """What was measured of a cluster's VMs together, added up at the same moments; None where it was not."""
+
+    at: str | None
+    """When."""
+    over_s: float | None
+    """Seconds that the CPU figures cover; None for one moment."""
+    counter: str | None
+    """Counter of the CPU figures."""
+    cpu_mhz: float | None
+    """CPU demand: the mean."""
+    cpu_p95_mhz: float | None
+    """Its 95th percentile."""
+    cpu_peak_mhz: float | None
+    """Its peak."""
+    memory_consumed_bytes: int | None
+    """Memory of hosts that VMs occupy: the mean."""
+    memory_consumed_peak_bytes: int | None
+    """Its peak."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster: hosts between which VMs may move."""
+
+    name: str
+    """Its name in the scenario and in reports."""
+    label: str | None
+    """Its name in its own system."""
+    datacenter: str | None
+    """The datacenter that it is in."""
+    ha: bool | None
+    """Whether VMs of a failed host are restarted; None where it is not known, like all that follows."""
+    admission_control: bool | None
+    """Whether it has admission control."""
+    failures: int | None
+    """Failures of hosts that admission control keeps room for."""
+    evc: str | None
+    """Generation of CPU that its hosts show to VMs."""
+    measured: MeasuredCluster
+    """What was measured of its VMs together."""
+
+
+@dataclass(frozen=True)
 class Host:
     """A host of a scenario."""
 
@@ -25,6 +131,8 @@ class Host:
     """The key of `hosts` that it is of."""
     label: str | None
     """Its name in its own system, numbered where its group has several hosts; None where the scenario has none."""
+    cluster: str
+    """Name of its cluster: a key of `Inventory.cluster`."""
     hypervisor: str
     """Hypervisor and version, such as `esxi-8.0`: a key of `hypervisors`."""
     family: str
@@ -42,6 +150,20 @@ class Host:
     memory_bytes: int
     """Memory of all NUMA nodes."""
     memory_per_node_bytes: int
+    memory_own_bytes: int
+    """Memory that the hypervisor itself occupies."""
+    processors: int
+    """Physical processors, as licences count them."""
+    cpu_model: str | None
+    hyper_threading_available: bool | None
+    """Whether the processor has hyper-threading, on or off."""
+    power_policy: str | None
+    """`high-performance`, `balanced`, `low-power`, `custom` or `not-managed`."""
+    evc: str | None
+    """Generation of CPU that it shows to VMs."""
+    evc_most: str | None
+    """The newest that it could show."""
+    measured: MeasuredHost
 
 
 @dataclass(frozen=True)
@@ -56,8 +178,16 @@ class Vm:
     """Its name in its own system, numbered where its group has several VMs; None where the scenario has none."""
     host: str
     """Name of the host that it is placed on."""
+    cluster: str
+    """Name of that host's cluster."""
+    host_is_given: bool
+    """Whether the scenario names its host."""
+    host_is_guess: bool
+    """Whether that name is a guess of whoever wrote the scenario: its own system does not say where the VM is."""
     vcpus: int
     memory_bytes: int
+    memory_touched_bytes: int
+    """Memory that it has touched, and so occupies on its host."""
     storage_appliance: bool
     """Whether it serves storage to its host."""
     array: str | None
@@ -66,6 +196,51 @@ class Vm:
     """The key of `storage` that has its virtual disks."""
     vdisks: int
     """Virtual disks; they count only with an array or a pool."""
+    measured: MeasuredVm
+
+
+@dataclass(frozen=True)
+class PoweredOff:
+    """A VM that is off, or a template."""
+
+    name: str
+    """Its key."""
+    label: str | None
+    """Its name in its own system."""
+    cluster: str | None
+    """Its cluster, if that is known."""
+    template: bool
+    """Whether it is a template."""
+    vcpus: int
+    """Virtual CPUs."""
+    memory_bytes: int
+    """Memory."""
+    storage_provisioned_bytes: int | None
+    """What its virtual disks may grow to."""
+    storage_used_bytes: int | None
+    """What it occupies."""
+
+
+@dataclass(frozen=True)
+class Datastore:
+    """Storage that holds virtual disks, as its own system counts it."""
+
+    name: str
+    """Its key."""
+    label: str | None
+    """Its name in its own system."""
+    clusters: tuple[str, ...]
+    """The clusters that use it."""
+    hosts: int | None
+    """How many hosts use it."""
+    kind: str | None
+    """What it is."""
+    capacity_bytes: int
+    """Its size."""
+    free_bytes: int | None
+    """How much of it is free."""
+    provisioned_bytes: int | None
+    """What its virtual disks may grow to."""
 
 
 @dataclass(frozen=True)
@@ -102,11 +277,20 @@ class Pool:
 
 @dataclass(frozen=True)
 class Inventory:
-    """Every host, VM and pool of a scenario: groups in order of name, members in order of number."""
+    """Every cluster, host, VM and pool of a scenario: groups in order of name, members in order of number."""
 
+    clusters: tuple[Cluster, ...]
+    """Those that have a host, in order of name."""
     hosts: tuple[Host, ...]
     vms: tuple[Vm, ...]
     pools: tuple[Pool, ...]
+    powered_off: tuple[PoweredOff, ...]
+    datastores: tuple[Datastore, ...]
+
+    @cached_property
+    def cluster(self) -> Mapping[str, Cluster]:
+        """Clusters by name."""
+        return {cluster.name: cluster for cluster in self.clusters}
 
     @cached_property
     def host(self) -> Mapping[str, Host]:
@@ -190,12 +374,17 @@ def inventory(scenario_json: str) -> Inventory:
     """The members of a scenario in its canonical form. Raises `_core.ScenarioMistakes`."""
     found = json.loads(_core.inventory(scenario_json))
     return Inventory(
-        hosts=tuple(Host(**host) for host in found["hosts"]),
-        vms=tuple(Vm(**vm) for vm in found["vms"]),
+        clusters=tuple(
+            Cluster(**{**cluster, "measured": MeasuredCluster(**cluster["measured"])}) for cluster in found["clusters"]
+        ),
+        hosts=tuple(Host(**{**host, "measured": MeasuredHost(**host["measured"])}) for host in found["hosts"]),
+        vms=tuple(Vm(**{**vm, "measured": MeasuredVm(**vm["measured"])}) for vm in found["vms"]),
         pools=tuple(
             Pool(**{**pool, "hosts": tuple(pool["hosts"]), "redundancy": Redundancy(**pool["redundancy"])})
             for pool in found["pools"]
         ),
+        powered_off=tuple(PoweredOff(**vm) for vm in found["powered_off"]),
+        datastores=tuple(Datastore(**{**store, "clusters": tuple(store["clusters"])}) for store in found["datastores"]),
     )
 
 

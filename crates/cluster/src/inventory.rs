@@ -1,23 +1,179 @@
-//! Every host, VM and pool of a scenario by name, with what follows from its keys: what front ends need to know without
+//! Every cluster, host, VM and pool of a scenario by name, with what follows from its keys: what front ends need to know without
 //! reading the scenario's language a second time.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use crate::names::{member_name, member_names};
+use crate::placement::candidates;
+use crate::quantity::{Bytes, Duration};
 use crate::redundancy::Redundancy;
+use crate::spec::cluster::{Cluster, Datastore, PowerPolicy, PoweredOff};
 use crate::spec::host::HostGroup;
+use crate::spec::measured::{MeasuredCluster, MeasuredHost, MeasuredVm};
 use crate::spec::scenario::Scenario;
 use crate::spec::vm::VmGroup;
 
-/// Every host, VM and pool of a scenario. Sizes are in bytes, clocks in Hz.
+/// Every cluster, host, VM and pool of a scenario. Sizes are in bytes, clocks in Hz, times in seconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Inventory {
+    /// Clusters that have a host, in order of name.
+    pub clusters: Vec<ClusterMember>,
     /// Hosts, in the order of [`Scenario::host_names`].
     pub hosts: Vec<HostMember>,
     /// VMs, in the order of [`Scenario::vm_names`].
     pub vms: Vec<VmMember>,
     /// Pools of distributed storage, in order of name.
     pub pools: Vec<PoolMember>,
+    /// Machines that are off and templates, in order of name.
+    pub powered_off: Vec<PoweredOffMember>,
+    /// Datastores, in order of name.
+    pub datastores: Vec<DatastoreMember>,
+}
+
+/// A cluster.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClusterMember {
+    /// Its name in the scenario and in reports.
+    pub name: String,
+    /// Its name in its own system.
+    pub label: Option<String>,
+    /// The datacenter that it is in.
+    pub datacenter: Option<String>,
+    /// Whether VMs of a failed host are restarted; `None` where it is not known, like all that follows.
+    pub ha: Option<bool>,
+    /// Whether it has admission control.
+    pub admission_control: Option<bool>,
+    /// Failures of hosts that admission control keeps room for.
+    pub failures: Option<u32>,
+    /// Generation of CPU that its hosts show to VMs.
+    pub evc: Option<String>,
+    /// What was measured of its VMs together.
+    pub measured: MeasuredClusterFacts,
+}
+
+/// A VM that is off, or a template.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PoweredOffMember {
+    /// Its key.
+    pub name: String,
+    /// Its name in its own system.
+    pub label: Option<String>,
+    /// Its cluster, if that is known.
+    pub cluster: Option<String>,
+    /// Whether it is a template.
+    pub template: bool,
+    /// Virtual CPUs.
+    pub vcpus: u32,
+    /// Memory.
+    pub memory_bytes: u64,
+    /// What its virtual disks may grow to.
+    pub storage_provisioned_bytes: Option<u64>,
+    /// What it occupies.
+    pub storage_used_bytes: Option<u64>,
+}
+
+/// A datastore.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DatastoreMember {
+    /// Its key.
+    pub name: String,
+    /// Its name in its own system.
+    pub label: Option<String>,
+    /// The clusters that use it.
+    pub clusters: Vec<String>,
+    /// How many hosts use it.
+    pub hosts: Option<u32>,
+    /// What it is.
+    pub kind: Option<String>,
+    /// Its size.
+    pub capacity_bytes: u64,
+    /// How much of it is free.
+    pub free_bytes: Option<u64>,
+    /// What its virtual disks may grow to.
+    pub provisioned_bytes: Option<u64>,
+}
+
+/// What was measured of a cluster's VMs together; `None` where it was not.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MeasuredClusterFacts {
+    /// When.
+    pub at: Option<String>,
+    /// Seconds that the CPU figures cover; `None` for one moment.
+    pub over_s: Option<f64>,
+    /// Counter of the CPU figures.
+    pub counter: Option<String>,
+    /// CPU demand: the mean.
+    pub cpu_mhz: Option<f64>,
+    /// Its 95th percentile.
+    pub cpu_p95_mhz: Option<f64>,
+    /// Its peak.
+    pub cpu_peak_mhz: Option<f64>,
+    /// Memory of hosts that VMs occupy: the mean.
+    pub memory_consumed_bytes: Option<u64>,
+    /// Its peak.
+    pub memory_consumed_peak_bytes: Option<u64>,
+}
+
+/// What was measured of a host; `None` where it was not.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MeasuredHostFacts {
+    /// When.
+    pub at: Option<String>,
+    /// Seconds that the CPU figures cover; `None` for one moment.
+    pub over_s: Option<f64>,
+    /// Counter of the CPU figures.
+    pub counter: Option<String>,
+    /// CPU used, in per cent of cores times nominal clock: the mean.
+    pub cpu_usage_pct: Option<f64>,
+    /// Its 95th percentile.
+    pub cpu_p95_pct: Option<f64>,
+    /// Its peak.
+    pub cpu_peak_pct: Option<f64>,
+    /// Memory used, in per cent.
+    pub memory_usage_pct: Option<f64>,
+    /// Memory taken back by ballooning.
+    pub ballooned_bytes: Option<u64>,
+    /// Memory swapped out.
+    pub swapped_bytes: Option<u64>,
+}
+
+/// What was measured of a VM; `None` where it was not.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MeasuredVmFacts {
+    /// When.
+    pub at: Option<String>,
+    /// Seconds that the CPU figures cover; `None` for one moment.
+    pub over_s: Option<f64>,
+    /// Counter of the CPU figures.
+    pub counter: Option<String>,
+    /// CPU demand: the mean.
+    pub cpu_mhz: Option<f64>,
+    /// Its 95th percentile.
+    pub cpu_p95_mhz: Option<f64>,
+    /// Its peak.
+    pub cpu_peak_mhz: Option<f64>,
+    /// Ready time, in per cent of each vCPU.
+    pub ready_pct: Option<f64>,
+    /// Memory of the host that it occupies.
+    pub memory_consumed_bytes: Option<u64>,
+    /// Memory touched lately.
+    pub memory_active_bytes: Option<u64>,
+    /// Memory taken back by ballooning.
+    pub ballooned_bytes: Option<u64>,
+    /// Memory swapped out.
+    pub swapped_bytes: Option<u64>,
+    /// What its virtual disks may grow to.
+    pub storage_provisioned_bytes: Option<u64>,
+    /// What it occupies on datastores.
+    pub storage_used_bytes: Option<u64>,
+    /// What its snapshots occupy.
+    pub snapshots_bytes: Option<u64>,
+    /// How many snapshots it has.
+    pub snapshot_count: Option<u32>,
+    /// When the oldest was made.
+    pub oldest_snapshot: Option<String>,
 }
 
 /// A host.
@@ -29,6 +185,8 @@ pub struct HostMember {
     pub group: String,
     /// Its name in its own system, numbered where the group has several hosts.
     pub label: Option<String>,
+    /// Name of its cluster.
+    pub cluster: String,
     /// Hypervisor and version.
     pub hypervisor: &'static str,
     /// `esxi` or `linux`.
@@ -49,6 +207,22 @@ pub struct HostMember {
     pub memory_bytes: u64,
     /// Memory of one node.
     pub memory_per_node_bytes: u64,
+    /// Memory that the hypervisor itself occupies.
+    pub memory_own_bytes: u64,
+    /// Physical processors, as licences count them.
+    pub processors: u32,
+    /// Model of the processor; `None` where it is not known, like what follows.
+    pub cpu_model: Option<String>,
+    /// Whether the processor has hyper-threading, on or off.
+    pub hyper_threading_available: Option<bool>,
+    /// Power management.
+    pub power_policy: Option<PowerPolicy>,
+    /// Generation of CPU that it shows to VMs.
+    pub evc: Option<String>,
+    /// The newest that it could show.
+    pub evc_most: Option<String>,
+    /// What was measured of it.
+    pub measured: MeasuredHostFacts,
 }
 
 /// A VM.
@@ -62,10 +236,18 @@ pub struct VmMember {
     pub label: Option<String>,
     /// Name of the host that it is placed on; `None` where it fits nowhere.
     pub host: Option<String>,
+    /// Name of the cluster of that host.
+    pub cluster: Option<String>,
+    /// Whether the scenario names its host, which still exists.
+    pub host_is_given: bool,
+    /// Whether that name is a guess of whoever wrote the scenario.
+    pub host_is_guess: bool,
     /// Virtual CPUs.
     pub vcpus: u32,
     /// Memory.
     pub memory_bytes: u64,
+    /// Memory that it has touched, and so occupies.
+    pub memory_touched_bytes: u64,
     /// Whether it serves storage to its host.
     pub storage_appliance: bool,
     /// The array that has its virtual disks.
@@ -74,6 +256,8 @@ pub struct VmMember {
     pub pool: Option<String>,
     /// Virtual disks, which count only with an array or a pool.
     pub vdisks: u32,
+    /// What was measured of it.
+    pub measured: MeasuredVmFacts,
 }
 
 /// A pool of distributed storage.
@@ -122,16 +306,21 @@ impl From<Redundancy> for RedundancyFacts {
 }
 
 impl Scenario {
-    /// Every host, VM and pool, with what follows from its keys.
+    /// Every cluster, host, VM and pool, with what follows from its keys.
     pub fn inventory(&self) -> Inventory {
         let hosts: Vec<HostMember> = self
             .hosts
             .iter()
             .flat_map(|(name, group)| hosts_of(name, group))
             .collect();
-        let mut vms: Vec<VmMember> = self.vms.iter().flat_map(|(name, group)| vms_of(name, group)).collect();
+        let mut vms: Vec<VmMember> = self
+            .vms
+            .iter()
+            .flat_map(|(name, group)| vms_of(name, group, &self.hosts))
+            .collect();
         for (vm, host) in vms.iter_mut().zip(self.placement().into_iter().flatten()) {
             vm.host = Some(hosts[host].name.clone());
+            vm.cluster = Some(hosts[host].cluster.clone());
         }
         let pools = self.storage.iter().map(|(name, pool)| PoolMember {
             name: name.clone(),
@@ -140,10 +329,115 @@ impl Scenario {
             vms_on_nodes: pool.deployment.allows(true),
             redundancy: pool.redundancy().into(),
         });
+        let clusters: BTreeSet<&str> = hosts.iter().map(|host| host.cluster.as_str()).collect();
         Inventory {
+            clusters: clusters
+                .into_iter()
+                .map(|name| cluster(name, self.clusters.get(name)))
+                .collect(),
             pools: pools.collect(),
+            powered_off: self
+                .powered_off
+                .iter()
+                .map(|(name, vm)| powered_off(name, vm))
+                .collect(),
+            datastores: self
+                .datastores
+                .iter()
+                .map(|(name, store)| datastore(name, store))
+                .collect(),
             hosts,
             vms,
+        }
+    }
+}
+
+fn cluster(name: &str, cluster: Option<&Cluster>) -> ClusterMember {
+    let known = cluster.cloned().unwrap_or_default();
+    let ha = known.ha.unwrap_or_default();
+    let measured: MeasuredCluster = known.measured.unwrap_or_default();
+    ClusterMember {
+        name: name.to_owned(),
+        label: known.label,
+        datacenter: known.datacenter,
+        ha: ha.enabled,
+        admission_control: ha.admission,
+        failures: ha.failures,
+        evc: known.evc,
+        measured: MeasuredClusterFacts {
+            at: measured.at,
+            over_s: measured.over.map(Duration::seconds),
+            counter: measured.counter,
+            cpu_mhz: measured.cpu_mhz,
+            cpu_p95_mhz: measured.cpu_p95_mhz,
+            cpu_peak_mhz: measured.cpu_peak_mhz,
+            memory_consumed_bytes: measured.memory_consumed.map(Bytes::bytes),
+            memory_consumed_peak_bytes: measured.memory_consumed_peak.map(Bytes::bytes),
+        },
+    }
+}
+
+fn powered_off(name: &str, vm: &PoweredOff) -> PoweredOffMember {
+    PoweredOffMember {
+        name: name.to_owned(),
+        label: vm.label.clone(),
+        cluster: vm.cluster.clone(),
+        template: vm.template,
+        vcpus: vm.vcpus,
+        memory_bytes: vm.memory.bytes(),
+        storage_provisioned_bytes: vm.storage_provisioned.map(Bytes::bytes),
+        storage_used_bytes: vm.storage_used.map(Bytes::bytes),
+    }
+}
+
+fn datastore(name: &str, store: &Datastore) -> DatastoreMember {
+    DatastoreMember {
+        name: name.to_owned(),
+        label: store.label.clone(),
+        clusters: store.clusters.clone(),
+        hosts: store.hosts,
+        kind: store.kind.clone(),
+        capacity_bytes: store.capacity.bytes(),
+        free_bytes: store.free.map(Bytes::bytes),
+        provisioned_bytes: store.provisioned.map(Bytes::bytes),
+    }
+}
+
+impl From<MeasuredHost> for MeasuredHostFacts {
+    fn from(measured: MeasuredHost) -> Self {
+        Self {
+            at: measured.at,
+            over_s: measured.over.map(Duration::seconds),
+            counter: measured.counter,
+            cpu_usage_pct: measured.cpu_usage_pct,
+            cpu_p95_pct: measured.cpu_p95_pct,
+            cpu_peak_pct: measured.cpu_peak_pct,
+            memory_usage_pct: measured.memory_usage_pct,
+            ballooned_bytes: measured.ballooned.map(Bytes::bytes),
+            swapped_bytes: measured.swapped.map(Bytes::bytes),
+        }
+    }
+}
+
+impl From<MeasuredVm> for MeasuredVmFacts {
+    fn from(measured: MeasuredVm) -> Self {
+        Self {
+            at: measured.at,
+            over_s: measured.over.map(Duration::seconds),
+            counter: measured.counter,
+            cpu_mhz: measured.cpu_mhz,
+            cpu_p95_mhz: measured.cpu_p95_mhz,
+            cpu_peak_mhz: measured.cpu_peak_mhz,
+            ready_pct: measured.ready_pct,
+            memory_consumed_bytes: measured.memory_consumed.map(Bytes::bytes),
+            memory_active_bytes: measured.memory_active.map(Bytes::bytes),
+            ballooned_bytes: measured.ballooned.map(Bytes::bytes),
+            swapped_bytes: measured.swapped.map(Bytes::bytes),
+            storage_provisioned_bytes: measured.storage_provisioned.map(Bytes::bytes),
+            storage_used_bytes: measured.storage_used.map(Bytes::bytes),
+            snapshots_bytes: measured.snapshots.map(Bytes::bytes),
+            snapshot_count: measured.snapshot_count,
+            oldest_snapshot: measured.oldest_snapshot,
         }
     }
 }
@@ -156,6 +450,7 @@ fn hosts_of(name: &str, group: &HostGroup) -> impl Iterator<Item = HostMember> {
             .label
             .as_ref()
             .map(|label| member_name(label, group.count, number)),
+        cluster: group.cluster.clone(),
         hypervisor: group.hypervisor.as_str(),
         family: group.hypervisor.family().as_str(),
         sockets: group.sockets,
@@ -166,10 +461,19 @@ fn hosts_of(name: &str, group: &HostGroup) -> impl Iterator<Item = HostMember> {
         clock_hz: group.clock.whole_hz(),
         memory_bytes: group.memory().bytes(),
         memory_per_node_bytes: group.memory_per_node.bytes(),
+        memory_own_bytes: group.memory_own.bytes(),
+        processors: group.processors.unwrap_or(group.sockets),
+        cpu_model: group.cpu_model.clone(),
+        hyper_threading_available: group.hyper_threading_available,
+        power_policy: group.power_policy,
+        evc: group.evc.clone(),
+        evc_most: group.evc_most.clone(),
+        measured: group.measured.clone().unwrap_or_default().into(),
     })
 }
 
-fn vms_of(name: &str, group: &VmGroup) -> impl Iterator<Item = VmMember> {
+fn vms_of(name: &str, group: &VmGroup, hosts: &BTreeMap<String, HostGroup>) -> impl Iterator<Item = VmMember> {
+    let is_given = group.host.is_some() && !candidates(hosts, |host| host.count, group, None).is_empty();
     (1..=group.count).map(move |number| VmMember {
         name: member_name(name, group.count, number),
         group: name.to_owned(),
@@ -178,11 +482,16 @@ fn vms_of(name: &str, group: &VmGroup) -> impl Iterator<Item = VmMember> {
             .as_ref()
             .map(|label| member_name(label, group.count, number)),
         host: None,
+        cluster: None,
+        host_is_given: is_given,
+        host_is_guess: is_given && group.host_is_guess,
         vcpus: group.vcpus,
         memory_bytes: group.memory.bytes(),
+        memory_touched_bytes: group.memory_touched.unwrap_or(group.memory).bytes(),
         storage_appliance: group.storage_appliance,
         array: group.array.clone(),
         pool: group.storage.clone(),
         vdisks: group.all_vdisks(),
+        measured: group.measured.clone().unwrap_or_default().into(),
     })
 }

@@ -36,7 +36,10 @@ mod redundancy;
 mod schema;
 mod spec;
 
-pub use inventory::{HostMember, Inventory, PoolMember, RedundancyFacts, VmMember};
+pub use inventory::{
+    ClusterMember, DatastoreMember, HostMember, Inventory, MeasuredClusterFacts, MeasuredHostFacts, MeasuredVmFacts,
+    PoolMember, PoweredOffMember, RedundancyFacts, VmMember,
+};
 pub use limits::Limits;
 pub use mistake::Mistake;
 pub use names::member_names;
@@ -45,10 +48,12 @@ pub use redundancy::{Redundancy, RedundancyError};
 pub use schema::options::HypervisorOptions;
 pub use schema::schema_json;
 pub use spec::array::{ArrayCache, DiskKind, Disks, Raid, StorageArray};
+pub use spec::cluster::{Cluster, Datastore, HighAvailability, PowerPolicy, PoweredOff};
 pub use spec::controller::{ControllerKind, SPLIT_BYTES, VDISKS_PER_CONTROLLER};
 pub use spec::failure::{Component, Failure};
-pub use spec::host::{HostGroup, MemorySystem};
+pub use spec::host::{DEFAULT_CLUSTER, HostGroup, MemorySystem};
 pub use spec::hypervisor::{Family, FamilyFacts, Hypervisor, HypervisorOverhead, SchedulerOptions};
+pub use spec::measured::{MeasuredCluster, MeasuredHost, MeasuredVm};
 pub use spec::network::{Adapters, Network};
 pub use spec::placement_rule::{PlacementRule, RuleKind};
 pub use spec::pool::{

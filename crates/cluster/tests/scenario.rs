@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use hypertwin_cluster::{
-    Adapters, ArrayCache, Arrivals, Bandwidth, BlockShare, Bytes, ControllerKind, Deployment, DiskKind, Disks,
-    Duration, Failure, FailureDomain, Family, Frequency, GuestSystem, HostGroup, Hypervisor, HypervisorOverhead,
-    LoadStep, MemorySystem, Mistake, Network, NumaOptions, PlacementRule, PoolClient, PoolDevices, PoolFlash, PoolKind,
-    PoolService, Raid, Rate, Rebuild, Redundancy, RuleKind, RunSettings, Scenario, SchedulerOptions, Service, Shares,
+    Adapters, ArrayCache, Arrivals, Bandwidth, BlockShare, Bytes, Cluster, ControllerKind, Datastore, Deployment,
+    DiskKind, Disks, Duration, Failure, FailureDomain, Family, Frequency, GuestSystem, HighAvailability, HostGroup,
+    Hypervisor, HypervisorOverhead, LoadStep, MeasuredCluster, MeasuredHost, MeasuredVm, MemorySystem, Mistake,
+    Network, NumaOptions, PlacementRule, PoolClient, PoolDevices, PoolFlash, PoolKind, PoolService, PowerPolicy,
+    PoweredOff, Raid, Rate, Rebuild, Redundancy, RuleKind, RunSettings, Scenario, SchedulerOptions, Service, Shares,
     StorageArray, StoragePool, VmGroup, Workload, WritePath, schema_json,
 };
 use proptest::prelude::*;
@@ -584,6 +585,7 @@ fn vm() -> impl Strategy<Value = VmGroup> {
             vcpus,
             cores_per_socket: bound.then_some(vcpus),
             memory: Bytes::from_gib(1),
+            memory_touched: bound.then(|| Bytes::new(1 << 29)),
             shares,
             label: bound.then(|| "VM 1".to_owned()),
             storage_appliance: !bound,
@@ -594,7 +596,9 @@ fn vm() -> impl Strategy<Value = VmGroup> {
             },
             reservation: Frequency::from_mhz(u64::from(count)),
             limit: limit.map(Frequency::from_mhz),
+            cluster: None,
             host: bound.then(|| "h".to_owned()),
+            host_is_guess: bound,
             affinity: bound.then(|| "0-3".to_owned()),
             guest: GuestSystem {
                 time_slice: Duration::from_millis(3),
@@ -616,7 +620,32 @@ fn vm() -> impl Strategy<Value = VmGroup> {
             vdisk_depth: bound.then_some(512),
             ring_pages: None,
             shared_luns: bound,
+            measured: bound.then(|| MeasuredVm {
+                at: Some("2026-03-01".to_owned()),
+                over: Some(Duration::from_secs(600)),
+                cpu_mhz: Some(1_250.5),
+                memory_consumed: Some(Bytes::from_gib(1)),
+                ..MeasuredVm::default()
+            }),
         })
+}
+
+fn cluster() -> Cluster {
+    Cluster {
+        label: Some("Cluster 1".to_owned()),
+        datacenter: Some("DC 1".to_owned()),
+        ha: Some(HighAvailability {
+            enabled: Some(true),
+            admission: None,
+            failures: Some(1),
+        }),
+        evc: Some("intel-broadwell".to_owned()),
+        measured: Some(MeasuredCluster {
+            over: Some(Duration::from_secs(86_400)),
+            cpu_p95_mhz: Some(40_000.0),
+            ..MeasuredCluster::default()
+        }),
+    }
 }
 
 fn san() -> StorageArray {
@@ -691,6 +720,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             clock: Frequency::from_mhz(mhz),
             turbo: None,
             memory_per_node: Bytes::from_gib(64),
+            memory_own: Bytes::from_gib(2),
             hypervisor: Hypervisor::ALL[hypervisor],
             smt_yield,
             memory_system: MemorySystem::default(),
@@ -698,6 +728,17 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             overhead: HypervisorOverhead::default(),
             adapters: Adapters::default(),
             network: Network::default(),
+            cluster: if sockets > 1 { "prod" } else { "default" }.to_owned(),
+            processors: Some(sockets),
+            cpu_model: Some("a model".to_owned()),
+            hyper_threading_available: Some(sockets > 1),
+            power_policy: Some(PowerPolicy::Balanced),
+            evc: None,
+            evc_most: None,
+            measured: Some(MeasuredHost {
+                cpu_usage_pct: Some(12.5),
+                ..MeasuredHost::default()
+            }),
         },
     );
     let vms = prop::collection::btree_map("[a-z]{1,6}", vm(), 0..4);
@@ -718,6 +759,31 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             description: None,
             calibrated_on: None,
             run: RunSettings::default(),
+            clusters: BTreeMap::from([(host.cluster.clone(), cluster())]),
+            powered_off: BTreeMap::from([(
+                "old".to_owned(),
+                PoweredOff {
+                    label: None,
+                    cluster: Some(host.cluster.clone()),
+                    template: host.count > 2,
+                    vcpus: 2,
+                    memory: Bytes::from_gib(4),
+                    storage_provisioned: Some(Bytes::from_gib(100)),
+                    storage_used: None,
+                },
+            )]),
+            datastores: BTreeMap::from([(
+                "vmfs".to_owned(),
+                Datastore {
+                    label: Some("VMFS 1".to_owned()),
+                    clusters: vec![host.cluster.clone()],
+                    hosts: Some(host.count),
+                    kind: Some("VMFS".to_owned()),
+                    capacity: Bytes::from_gib(2_048),
+                    free: Some(Bytes::from_gib(100)),
+                    provisioned: None,
+                },
+            )]),
             hosts: BTreeMap::from([("h".to_owned(), host)]),
             vms,
             workloads: BTreeMap::from([("w".to_owned(), workload)]),

@@ -39,9 +39,30 @@ class Host:
     """In the source's words, for example `VMware ESXi 7.0.3 build-20328353`, `QEMU 7.2` or `Linux 6.12`."""
     numa_nodes: int | None = None
     cluster: str | None = None
+    datacenter: str | None = None
     cpu_model: str | None = None
+    processors: int | None = None
+    """Physical processors, as licences count them, where `sockets` counts NUMA nodes."""
+    hyper_threading_available: bool | None = None
+    power_policy: str | None = None
+    """By its name in scenarios: `high-performance`, `balanced`, `low-power`, `custom`, `not-managed`."""
+    evc: str | None = None
+    """Generation of CPU that it shows to VMs now, in the source's words."""
+    evc_most: str | None = None
+    """The newest generation that it could show."""
     usage_pct: float | None = None
-    """CPU used, in percent of nominal capacity, when the source was read."""
+    """CPU used, in percent of nominal capacity, when the source was read or as a mean."""
+    usage_p95_pct: float | None = None
+    """The 95th percentile of that, over time."""
+    usage_peak_pct: float | None = None
+    memory_usage_pct: float | None = None
+    """Memory used, in percent of what it has."""
+    ballooned_bytes: int | None = None
+    swapped_bytes: int | None = None
+    at: str | None = None
+    """When its figures were measured, as ISO 8601."""
+    over_s: float | None = None
+    """Seconds that the CPU figures cover; None for one moment."""
     in_maintenance: bool = False
 
 
@@ -58,13 +79,33 @@ class VirtualDisk:
 
 @dataclass(frozen=True)
 class Demand:
-    """The measured mean demand of a VM."""
+    """The measured demand of a VM."""
 
     cpu_mhz: float
-    """CPU that it used or wanted, in MHz of a whole core."""
+    """CPU that it used or wanted, in MHz of a whole core: the mean, or the figure of the moment."""
     iops: float | None = None
     over: str = ""
     """Counter and length of the measurement: `vCPU/Overall`, `20 s of cpu.usagemhz.average`."""
+    cpu_p95_mhz: float | None = None
+    """The 95th percentile over time; None for one moment."""
+    cpu_peak_mhz: float | None = None
+    over_s: float | None = None
+    """Seconds that were measured; None for one moment."""
+    counter: str = ""
+    """The counter alone: `vCPU/Overall`."""
+    at: str | None = None
+    """When it was measured, as ISO 8601; of a series, its end."""
+
+
+@dataclass(frozen=True)
+class Snapshots:
+    """Snapshots of a VM."""
+
+    count: int
+    bytes: int | None = None
+    """What they occupy."""
+    oldest: str | None = None
+    """When the oldest was made, as ISO 8601."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +117,8 @@ class Vm:
     memory_bytes: int
     host: str | None = None
     """Name of its host; None for a VM that is off and has none."""
+    cluster: str | None = None
+    datacenter: str | None = None
     powered_on: bool = True
     is_template: bool = False
     cores_per_socket: int | None = None
@@ -94,6 +137,19 @@ class Vm:
     demand: Demand | None = None
     storage_appliance: bool = False
     """Whether it serves storage to its host: a Nutanix CVM, a ScaleIO SVM."""
+    ready_pct: float | None = None
+    """Time that its vCPUs were ready and not running, in percent of each vCPU."""
+    memory_consumed_bytes: int | None = None
+    """Memory of the host that it occupies."""
+    memory_active_bytes: int | None = None
+    """Memory that it has touched lately, as the hypervisor estimates it."""
+    ballooned_bytes: int | None = None
+    swapped_bytes: int | None = None
+    storage_provisioned_bytes: int | None = None
+    """What its virtual disks may grow to."""
+    storage_used_bytes: int | None = None
+    """What it occupies on datastores."""
+    snapshots: Snapshots | None = None
 
 
 @dataclass(frozen=True)
@@ -106,6 +162,26 @@ class Datastore:
     capacity_bytes: int | None = None
     free_bytes: int | None = None
     hosts: tuple[str, ...] = ()
+    """Names of the hosts that use it, as the source lists them."""
+    provisioned_bytes: int | None = None
+    """What its virtual disks may grow to, thin ones included."""
+    clusters: tuple[str, ...] = ()
+    """Names of clusters that use it, where the source has clusters and no hosts."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """What a source says of a cluster besides its hosts."""
+
+    name: str
+    datacenter: str | None = None
+    ha: bool | None = None
+    """Whether VMs of a failed host are restarted."""
+    admission_control: bool | None = None
+    failures: int | None = None
+    """Failures of hosts that admission control keeps room for."""
+    evc: str | None = None
+    """Generation of CPU that its hosts show to VMs, in the source's words."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +211,10 @@ class Inventory:
     gaps: Sequence[Gap] = ()
     assumptions: Sequence[Assumption] = ()
     """The reader's own assumptions; `to_scenario` adds more."""
+    clusters: Sequence[Cluster] = ()
+    """Clusters of which more than the name is known; the others follow from hosts and VMs."""
+    unused: Sequence[str] = ()
+    """What the source has and nothing uses: tabs, columns, sections, by their names in the source."""
 
 
 def grouped(kind: str, assumptions: Iterable[Assumption]) -> list[Assumption]:

@@ -3,8 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::cluster::PowerPolicy;
 use super::defaults::{one, two};
 use super::hypervisor::{Hypervisor, HypervisorOverhead, SchedulerOptions};
+use super::measured::MeasuredHost;
 use super::network::{Adapters, Network};
 use crate::quantity::{Bandwidth, Bytes, Frequency};
 
@@ -21,9 +23,14 @@ pub struct HostGroup {
     )]
     #[schemars(extend("x-code" = "bad-name", "x-allowed" = "1 to 256 characters on one line", "examples" = ["esx1.example.com"]))]
     pub label: Option<String>,
-    /// How many such hosts.
+    /// The cluster that it is in, between whose hosts machines may move. Default: `default`.
+    #[serde(default = "default_cluster", skip_serializing_if = "is_default_cluster")]
+    #[schemars(length(min = 1, max = 64), regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"))]
+    #[schemars(extend("x-code" = "bad-name", "x-allowed" = "1 to 64 letters, digits, '-' and '_', beginning with a letter or digit", "examples" = ["production"]))]
+    pub cluster: String,
+    /// How many such hosts; 0 takes the group away, and its machines go where there is room in its cluster.
     #[serde(default = "one")]
-    #[schemars(range(min = 1, max = 10_000))]
+    #[schemars(range(min = 0, max = 10_000))]
     pub count: u32,
     /// Processor sockets; each is one NUMA node.
     #[schemars(range(min = 1, max = 16), extend("examples" = [2]))]
@@ -45,6 +52,10 @@ pub struct HostGroup {
     /// Memory of one NUMA node.
     #[schemars(extend("x-minimum" = "1 MiB", "x-maximum" = "1 PiB"))]
     pub memory_per_node: Bytes,
+    /// Memory that the hypervisor itself and its services occupy, so that machines cannot have it.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
+    pub memory_own: Bytes,
     /// Hypervisor and version: sets the scheduler and its parameters.
     pub hypervisor: Hypervisor,
     /// Work that two busy threads of one core do, over the work of one thread alone.
@@ -66,6 +77,34 @@ pub struct HostGroup {
     /// Ports for the traffic of distributed storage; of use to its nodes and to machines with a `storage`.
     #[serde(default)]
     pub network: Network,
+    /// Physical processors, as licences count them, where they are not `sockets`. It does not change a simulation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 16))]
+    pub processors: Option<u32>,
+    /// Model of the processor, as its own system calls it. It does not change a simulation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(min = 1, max = 200), extend("examples" = ["Intel(R) Xeon(R) Gold 6230 CPU @ 2.10GHz"]))]
+    pub cpu_model: Option<String>,
+    /// Whether the processor has hyper-threading, on or off. It does not change a simulation: `threads_per_core` does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub hyper_threading_available: Option<bool>,
+    /// Power management. It does not change a simulation: `clock` and `turbo` do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "PowerPolicy")]
+    pub power_policy: Option<PowerPolicy>,
+    /// Generation of CPU that it shows to machines now (EVC), as its own system calls it. It does not change a simulation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(min = 1, max = 100), extend("examples" = ["intel-broadwell"]))]
+    pub evc: Option<String>,
+    /// The newest generation of CPU that it could show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(min = 1, max = 100), extend("examples" = ["intel-cascadelake"]))]
+    pub evc_most: Option<String>,
+    /// What was measured of each such host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "MeasuredHost")]
+    pub measured: Option<MeasuredHost>,
 }
 
 impl HostGroup {
@@ -126,4 +165,19 @@ impl Default for MemorySystem {
 
 fn default_smt_yield() -> f64 {
     1.25
+}
+
+/// The cluster of hosts that name none.
+pub const DEFAULT_CLUSTER: &str = "default";
+
+fn default_cluster() -> String {
+    DEFAULT_CLUSTER.to_owned()
+}
+
+fn is_default_cluster(name: &str) -> bool {
+    name == DEFAULT_CLUSTER
+}
+
+fn is_nothing(bytes: &Bytes) -> bool {
+    bytes.bytes() == 0
 }

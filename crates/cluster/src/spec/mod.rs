@@ -9,6 +9,8 @@
 //! |---|---|
 //! | [`scenario`] | all sections, and the settings of a run |
 //! | [`host`] | hosts: processors, memory, clock |
+//! | [`cluster`] | clusters, machines that are off, datastores |
+//! | [`measured`] | what was measured on the real system |
 //! | [`hypervisor`] | versions, what sets their families apart, options of the CPU scheduler, overhead |
 //! | [`network`] | ports of a host, to arrays and to other hosts |
 //! | [`vm`] | VMs: virtual hardware, shares and limits, virtual NUMA, load over time |
@@ -21,11 +23,13 @@
 //! | `defaults`, `shape` | shared defaults; what the types change in the schema derived from them |
 
 pub mod array;
+pub mod cluster;
 pub mod controller;
 mod defaults;
 pub mod failure;
 pub mod host;
 pub mod hypervisor;
+pub mod measured;
 pub mod network;
 pub mod placement_rule;
 pub mod pool;

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::array::StorageArray;
+use super::cluster::{Cluster, Datastore, PoweredOff};
 use super::failure::Failure;
 use super::host::HostGroup;
 use super::placement_rule::PlacementRule;
@@ -35,6 +36,10 @@ pub struct Scenario {
     /// How long to simulate and how to measure.
     #[serde(default)]
     pub run: RunSettings,
+    /// Clusters, by name: what is known of them besides their hosts. A cluster without anything to say needs no entry.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 10_000), transform = name_keys)]
+    pub clusters: BTreeMap<String, Cluster>,
     /// Groups of identical hosts, by name.
     #[schemars(extend("minProperties" = 1, "maxProperties" = 10_000), transform = name_keys)]
     pub hosts: BTreeMap<String, HostGroup>,
@@ -54,6 +59,14 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("maxProperties" = 100), transform = name_keys)]
     pub storage: BTreeMap<String, StoragePool>,
+    /// Machines that are off and templates, by name. They take no part in a simulation.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 100_000), transform = name_keys)]
+    pub powered_off: BTreeMap<String, PoweredOff>,
+    /// Datastores, by name: how full storage is.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 10_000), transform = name_keys)]
+    pub datastores: BTreeMap<String, Datastore>,
     /// What fails when.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1_000))]

@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use super::controller::{ControllerKind, DEFAULT_VDISKS_PER_CONTROLLER};
 use super::defaults::{one, one_f64};
 use super::hypervisor::Family;
+use super::measured::MeasuredVm;
 use crate::quantity::{Bytes, Duration, Frequency};
 
 /// `count` identical virtual machines. One is named like its group, several are named `name-1`, `name-2` and so on.
@@ -36,6 +37,10 @@ pub struct VmGroup {
     /// Memory of one machine; at most its host's.
     #[schemars(extend("x-minimum" = "1 MiB", "x-maximum" = "1 PiB"))]
     pub memory: Bytes,
+    /// How much of `memory` the machine has touched, so that it occupies its host's memory. Default: all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
+    pub memory_touched: Option<Bytes>,
     /// ESXi CPU hot-add: vCPUs can be added while the machine runs. It hides virtual NUMA, unless
     /// `numa.expose_on_cpu_hot_add` is set.
     #[serde(default)]
@@ -57,11 +62,18 @@ pub struct VmGroup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Frequency", extend("x-minimum" = "1 MHz", "x-maximum" = "1000 THz"))]
     pub limit: Option<Frequency>,
-    /// Name of a host, or of a group of hosts to spread over. Default: spread over all hosts, or over those that the
-    /// `deployment` of its `storage` allows.
+    /// The cluster on whose hosts it may be. Default: that of its `host`; without a `host`, any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["production"]))]
+    pub cluster: Option<String>,
+    /// Name of a host, or of a group of hosts to spread over. Default: spread over all hosts of its cluster, or over those
+    /// that the `deployment` of its `storage` allows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 80), extend("examples" = ["esx"]))]
     pub host: Option<String>,
+    /// Whether `host` is a guess: its own system does not say where it is. Advice does not judge its place.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub host_is_guess: bool,
     /// Logical CPUs the machine may run on, such as `0-11,24`. Thread t of core c of socket s is number
     /// (s * cores_per_socket + c) * threads_per_core + t. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -123,6 +135,10 @@ pub struct VmGroup {
     /// having a LUN of its own.
     #[serde(default)]
     pub shared_luns: bool,
+    /// What was measured of each such machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "MeasuredVm")]
+    pub measured: Option<MeasuredVm>,
 }
 
 impl VmGroup {
