@@ -13,47 +13,80 @@ from typing import Any
 from openpyxl import Workbook
 from openpyxl.cell import WriteOnlyCell
 
-VM_TAIL = (
-    *("Annotation", "Datacenter", "Cluster", "Host", "Folder", "OS according to the configuration file"),
-    *("OS according to the VMware Tools", "VM ID", "VM UUID", "VI SDK Server", "VI SDK UUID"),
-)
-_HEAD = ("VM", "Powerstate", "Template", "SRM Placeholder")
+_VM = ("VM", "Powerstate", "Template", "SRM Placeholder")
+_OS = ("OS according to the configuration file", "OS according to the VMware Tools")
+_SDK = ("VI SDK Server", "VI SDK UUID")
+_TAIL = ("Annotation", "Datacenter", "Cluster", "Host", "Folder", *_OS, "VM ID", "VM UUID", *_SDK)
+_PLACE = ("Host", "Datacenter", "Cluster")
 HEADERS: Mapping[str, Sequence[str]] = {
     "vInfo": (
-        *(*_HEAD, "Config status", "DNS Name", "Connection state", "Guest state", "Heartbeat", "PowerOn"),
-        *("Creation date", "CPUs", "Overall Cpu Readiness", "Memory", "Active Memory", "NICs", "Disks"),
-        *("Total disk capacity MiB", "Latency Sensitivity", "Primary IP Address", "Network #1", "Network #2"),
-        *("Resource pool", "Folder ID", "Folder", "vApp", "DAS protection", "Provisioned MiB", "In Use MiB"),
-        *("HA Restart Priority", "Cluster rule(s)", "Cluster rule name(s)", "Boot Required", "Firmware", "HW version"),
-        *("Path", "Annotation", "Datacenter", "Cluster", "Host", "OS according to the configuration file"),
-        *("OS according to the VMware Tools", "VM ID", "SMBIOS UUID", "VM UUID", "VI SDK Server type"),
-        *("VI SDK API Version", "VI SDK Server", "VI SDK UUID"),
+        *(*_VM, "Config status", "DNS Name", "Connection state", "Guest state", "Heartbeat", "Consolidation Needed"),
+        *("PowerOn", "Suspended To Memory", "Suspend time", "Suspend Interval", "Creation date", "Change Version"),
+        *("CPUs", "Overall Cpu Readiness", "Memory", "Active Memory", "NICs", "Disks", "Total disk capacity MiB"),
+        *("Fixed Passthru HotPlug", "min Required EVC Mode Key", "Latency Sensitivity", "Op Notification Timeout"),
+        *("EnableUUID", "CBT", "Primary IP Address", "Network #1", "Network #2", "Num Monitors", "Video Ram KiB"),
+        *("Resource pool", "Folder ID", "Folder", "vApp", "DAS protection", "FT State", "FT Role", "FT Latency"),
+        *("Provisioned MiB", "In Use MiB", "Unshared MiB", "HA Restart Priority", "HA Isolation Response"),
+        *("HA VM Monitoring", "Cluster rule(s)", "Cluster rule name(s)", "Boot Required", "Boot delay", "Firmware"),
+        *("HW version", "HW upgrade status", "Path", "Annotation", "Datacenter", "Cluster", "Host", *_OS, "VM ID"),
+        *("SMBIOS UUID", "VM UUID", "VI SDK Server type", "VI SDK API Version", *_SDK),
     ),
     "vCPU": (
-        *(*_HEAD, "CPUs", "Sockets", "Cores p/s", "Max", "Overall", "Level", "Shares", "Reservation", "Entitlement"),
-        *("DRS Entitlement", "Limit", "Hot Add", "Hot Remove", "Numa Hotadd Exposed", *VM_TAIL),
+        *(*_VM, "CPUs", "Sockets", "Cores p/s", "Max", "Overall", "Level", "Shares", "Reservation", "Entitlement"),
+        *("DRS Entitlement", "Limit", "Hot Add", "Hot Remove", "Numa Hotadd Exposed", *_TAIL),
     ),
     "vMemory": (
-        *(*_HEAD, "Size MiB", "Memory Reservation Locked To Max", "Overhead", "Max", "Consumed", "Swapped"),
-        *("Ballooned", "Active", "Entitlement", "Level", "Shares", "Reservation", "Limit", "Hot Add", *VM_TAIL),
+        *(*_VM, "Size MiB", "Memory Reservation Locked To Max", "Overhead", "Max", "Consumed", "Consumed Overhead"),
+        *("Private", "Shared", "Swapped", "Ballooned", "Active", "Entitlement", "DRS Entitlement", "Level", "Shares"),
+        *("Reservation", "Limit", "Hot Add", *_TAIL),
     ),
     "vDisk": (
-        *(*_HEAD, "Disk", "Disk Key", "Disk UUID", "Disk Path", "Capacity MiB", "Raw", "Disk Mode", "Thin"),
-        *("Controller", "Label", "SCSI Unit #", "Unit #", "Shared Bus", *VM_TAIL),
+        *(*_VM, "Disk", "Disk Key", "Disk UUID", "Disk Path", "Capacity MiB", "Raw", "Disk Mode", "Sharing mode"),
+        *("Thin", "Eagerly Scrub", "Split", "Write Through", "Level", "Shares", "Reservation", "Limit", "Controller"),
+        *("Label", "SCSI Unit #", "Unit #", "Shared Bus", "Raw LUN ID", "Raw Comp. Mode", *_TAIL),
     ),
     "vHost": (
-        *("Host", "Datacenter", "Cluster", "Config status", "in Maintenance Mode", "in Quarantine Mode", "CPU Model"),
-        *("Speed", "HT Available", "HT Active", "# CPU", "Cores per CPU", "# Cores", "CPU usage %", "# Memory"),
-        *("Memory usage %", "# NICs", "# HBAs", "# VMs total", "# VMs", "VMs per Core", "# vCPUs", "vRAM"),
-        *("ESX Version", "Boot time", "Vendor", "Model", "Object ID", "VI SDK Server", "VI SDK UUID"),
+        *(*_PLACE, "Config status", "Compliance Check State", "in Maintenance Mode", "in Quarantine Mode"),
+        *("vSAN Fault Domain Name", "CPU Model", "Speed", "HT Available", "HT Active", "# CPU", "Cores per CPU"),
+        *("# Cores", "CPU usage %", "# Memory", "Memory Tiering Type", "Memory usage %", "Console", "# NICs", "# HBAs"),
+        *("# VMs total", "# VMs", "VMs per Core", "# vCPUs", "vCPUs per Core", "vRAM", "VM Used memory"),
+        *("VM Memory Swapped", "VM Memory Ballooned", "VMotion support", "Storage VMotion support", "Current EVC"),
+        *("Max EVC", "Assigned License(s)", "ATS Heartbeat", "ATS Locking", "Current CPU power man. policy"),
+        *("Supported CPU power man.", "Host Power Policy", "ESX Version", "Boot time", "NTPD running", "Time Zone"),
+        *("Vendor", "Model", "Serial number", "BIOS Version", "Object ID", "UUID", *_SDK),
+    ),
+    "vPartition": (*_VM, "Disk Key", "Disk", "Capacity MiB", "Consumed MiB", "Free MiB", "Free %", *_TAIL),
+    "vSnapshot": (
+        *("VM", "Powerstate", "Name", "Description", "Date / time", "Filename", "Size MiB (vmsn)"),
+        *("Size MiB (total)", "Quiesced", "State", *_TAIL),
+    ),
+    "vTools": (*_VM, "VM Version", "Tools", "Tools Version", "Required Version", "Upgradeable", *_TAIL),
+    "vSource": (
+        *("Name", "OS type", "API type", "API version", "Version", "Patch level", "Build", "Fullname"),
+        *("Product name", "Product version", "Product line", "Vendor", *_SDK),
+    ),
+    "vRP": (
+        *("Resource Pool name", "Resource Pool path", "Status", "# VMs total", "# VMs", "# vCPUs", "CPU limit"),
+        *("CPU reservation", "CPU level", "CPU shares", "Mem Configured", "Mem limit", *_SDK),
+    ),
+    "vCluster": (
+        *("Name", "Config status", "OverallStatus", "NumHosts", "numEffectiveHosts", "TotalCpu", "NumCpuCores"),
+        *("NumCpuThreads", "Effective Cpu", "TotalMemory", "Effective Memory", "Num VMotions", "HA enabled"),
+        *("Failover Level", "AdmissionControlEnabled", "Host monitoring", "HB Datastore Candidate Policy"),
+        *("Isolation Response", "Restart Priority", "Cluster Settings", "Max Failures", "Max Failure Window"),
+        *("Failure Interval", "Min Up Time", "VM Monitoring", "DRS enabled", "DRS default VM behavior"),
+        *("DRS vmotion rate", "DPM enabled", "DPM default behavior", "DPM Host Power Action Rate", "Object ID", *_SDK),
     ),
     "vDatastore": (
-        *("Name", "Config status", "Accessible", "Type", "# VMs total", "# VMs", "Capacity MiB", "Provisioned MiB"),
-        *("In Use MiB", "Free MiB", "Free %", "SIOC enabled", "# Hosts", "Hosts", "URL", "VI SDK Server"),
+        *("Name", "Config status", "Address", "Accessible", "Type", "# VMs total", "# VMs", "Capacity MiB"),
+        *("Provisioned MiB", "In Use MiB", "Free MiB", "Free %", "SIOC enabled", "SIOC Threshold", "# Hosts", "Hosts"),
+        *("Cluster name", "Cluster capacity MiB", "Cluster free space MiB", "Block size", "Version", "URL"),
+        *("Object ID", *_SDK),
     ),
-    "vRP": ("Resource Pool name", "Resource Pool path", "Status", "# VMs", "CPU limit", "CPU reservation", "CPU level"),
-    "vCluster": ("Name", "OverallStatus", "NumHosts", "TotalCpu", "NumCpuCores", "HA enabled", "DRS enabled"),
-    "vTools": (*_HEAD, "VM Version", "Tools", "Tools Version", "Upgradeable", *VM_TAIL),
+    "vNIC": (*_PLACE, "Network Device", "Driver", "Speed", "Duplex", "MAC", "Switch", *_SDK),
+    "vLicense": ("Name", "Key", "Labels", "Cost Unit", "Total", "Used", "Expiration Date", "Features", *_SDK),
+    "vHealth": ("Name", "Message", "Message type", *_SDK),
+    "vMetaData": ("RVTools major version", "RVTools version", "xlsx creation datetime", "Server"),
 }
 ODD_NAMES = (
     *("=cmd|' /C calc'!A0", "+1+2", "@SUM(A1)", "<script>alert(1)</script>", "<b>bold</b> & Co", "база данных 1"),
