@@ -34,7 +34,9 @@ class Reader:
 READERS: tuple[Reader, ...] = (
     Reader("RVTools .xlsx or .csv", rvtools.read, rvtools.recognises, files=rvtools.files),
     Reader("vcenter://USER@HOST", vcenter.read, schemes=("vcenter",)),
-    Reader("libvirt URI (qemu:///system)", libvirt_uri.read, schemes=libvirt_uri.SCHEMES),
+    Reader(
+        "libvirt URI (qemu:///system) or a list of them", libvirt_uri.read, libvirt_uri.recognises, libvirt_uri.SCHEMES
+    ),
     Reader("Proxmox VE API dump", proxmox.read, proxmox.recognises, files=proxmox.files),
     Reader("lscpu -J", lscpu.read, lscpu.recognises),
 )

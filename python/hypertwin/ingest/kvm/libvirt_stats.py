@@ -12,10 +12,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import Demand
+from hypertwin.ingest.kvm import linux_host
 from hypertwin.ingest.outside import Gap
 from hypertwin.ingest.telemetry import entity
 
@@ -45,7 +46,7 @@ class Sample:
     cpu: Stats
     """`virNodeGetCPUStats`: user, kernel, idle, iowait, in nanoseconds since the host's start."""
     memory: Stats
-    """`virNodeGetMemoryStats`: total, free, in KiB."""
+    """`virNodeGetMemoryStats`: total, free, buffers, cached, in KiB."""
     domains: Mapping[str, Stats]
     """Statistics of each running domain, by name."""
 
@@ -96,8 +97,68 @@ def demand(before: Sample, after: Sample, domain: str, clock_hz: float) -> Deman
         if (rate := span.per_s(f"block.{disk}.{what}.reqs")) is not None
     ]
     counters = "cpu.time" if waited is None else "cpu.time and vcpu.N.delay"
-    over = f"{span.seconds:.1f} s of domstats {counters}"
-    return Demand((cores + (waited or 0)) * clock_hz / 1e6, sum(rates) if rates else None, over)
+    return Demand(
+        (cores + (waited or 0)) * clock_hz / 1e6,
+        sum(rates) if rates else None,
+        f"{span.seconds:.1f} s of domstats {counters}",
+        over_s=span.seconds,
+        counter=f"domstats {counters}",
+        at=iso(after.time),
+    )
+
+
+def iso(time: datetime) -> str:
+    """A time of UTC as ISO 8601, in whole seconds."""
+    return time.replace(microsecond=0).isoformat().replace("+00:00", "Z")
+
+
+def host_measured(before: Sample, after: Sample, threads_per_core: int) -> dict[str, Any]:
+    """What was measured of a host, by fields of `inventory.Host`."""
+    found: dict[str, Any] = {"memory_usage_pct": _memory_usage_pct(after.memory)}
+    busy = dict(_cpu(before, after)).get("utilization_pct")
+    if busy is not None:
+        usage = linux_host.usage_pct(busy / 100, threads_per_core)
+        found |= {"usage_pct": usage, "over_s": _seconds(before, after)}
+    return found | {"at": iso(after.time)} if any(value is not None for value in found.values()) else {}
+
+
+def _memory_usage_pct(memory: Stats) -> float | None:
+    """Memory in use, without what is only cached."""
+    total, free = _number(memory.get("total")), _number(memory.get("free"))
+    if not total or free is None:
+        return None
+    cached = sum(_number(memory.get(key)) or 0 for key in ("buffers", "cached"))
+    return 100 * max(total - free - cached, 0) / total if free <= total else None
+
+
+def domain_measured(before: Sample, after: Sample, domain: str) -> dict[str, Any]:
+    """What was measured of a running domain beside its demand, by fields of `inventory.Vm`."""
+    stats = after.domains.get(domain, {})
+    found = memory_of(stats)
+    span = _span(before, after, domain)
+    waits = [span.per_s(f"vcpu.{vcpu}.delay", 1e7) for vcpu in _numbers(stats, "vcpu", "delay")] if span else []
+    waited = _sum(waits)
+    return found | {"ready_pct": None if waited is None else min(waited / len(waits), 100.0)}
+
+
+def memory_of(stats: Stats) -> dict[str, Any]:
+    """Memory of a running domain at one moment, by fields of `inventory.Vm`: `balloon.rss` is what QEMU occupies."""
+    rss, most, now = (_number(stats.get(f"balloon.{key}")) for key in ("rss", "maximum", "current"))
+    return {
+        "memory_consumed_bytes": None if rss is None or rss < 0 else int(rss) * 1024,
+        "ballooned_bytes": None if most is None or now is None or now < 0 else int(max(most - now, 0)) * 1024,
+    }
+
+
+def disk_sizes(stats: Stats, what: str) -> dict[str, int]:
+    """The `capacity` or `allocation` of a domain's disks in bytes, by their targets (`vda`)."""
+    return {
+        name: int(size)
+        for number in _numbers(stats, "block", what)
+        if isinstance(name := stats.get(f"block.{number}.name"), str)
+        and (size := _number(stats.get(f"block.{number}.{what}"))) is not None
+        and 0 <= size < 2**60
+    }
 
 
 def rows(before: Sample, after: Sample, size: Size) -> Iterator[Row]:
@@ -116,16 +177,21 @@ def _host(before: Sample, after: Sample, size: Size) -> Iterator[Value]:
     yield (), "cores", size.cores
     yield (), "threads", size.threads
     yield (), "clock_mhz", size.clock_mhz
-    span = Span(before.cpu, after.cpu, _seconds(before, after))
-    grew = {key: span.grew(key) for key in ("user", "kernel", "idle", "iowait")}
-    total = sum(value or 0 for value in grew.values())
-    if total > 0 and grew["idle"] is not None:
-        away = grew["idle"] + (grew["iowait"] or 0)
-        yield (), "utilization_pct", 100 * (total - away) / total
-        yield (), "iowait_pct", None if grew["iowait"] is None else 100 * grew["iowait"] / total
+    yield from (((), metric, value) for metric, value in _cpu(before, after))
     for key, metric in (("total", "memory_bytes"), ("free", "memory_free_bytes")):
         kib = _number(after.memory.get(key))
         yield (), metric, None if kib is None else kib * 1024
+
+
+def _cpu(before: Sample, after: Sample) -> Iterator[tuple[str, float | None]]:
+    """How busy a host's logical CPUs were."""
+    span = Span(before.cpu, after.cpu, _seconds(before, after))
+    grew = {key: span.grew(key) for key in ("user", "kernel", "idle", "iowait")} if span.seconds > 0 else {}
+    total = sum(value or 0 for value in grew.values())
+    if total > 0 and grew["idle"] is not None:
+        away = grew["idle"] + (grew["iowait"] or 0)
+        yield "utilization_pct", 100 * (total - away) / total
+        yield "iowait_pct", None if grew["iowait"] is None else 100 * grew["iowait"] / total
 
 
 def _domains(before: Sample, after: Sample) -> Iterator[Value]:

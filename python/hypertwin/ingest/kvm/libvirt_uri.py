@@ -3,23 +3,27 @@
 The library (`libvirt-python`, `hypertwin[libvirt]`) is optional, because it is built against the system's libvirt. This
 file talks to it; `libvirt_xml` and `libvirt_stats` interpret the answers. URIs: libvirt.org/uri.html. Two keys of a
 URI's query are hypertwin's own: `seconds`, how long to measure, and `interval` between samples.
+
+A text file may list URIs, one a line; those below `[NAME]` are the hosts of the cluster NAME. `#` begins a comment.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode
 
-from hypertwin.errors import HypertwinError, UnreachableError, fail, short
+from hypertwin.errors import HypertwinError, SourceError, UnreachableError, fail, short
 from hypertwin.extras import needs
 from hypertwin.ingest import address, outside
 from hypertwin.ingest.address import Address
-from hypertwin.ingest.inventory import Assumption, Datastore, Demand, Host, Inventory, VirtualDisk, Vm, grouped
+from hypertwin.ingest.inventory import Assumption, Datastore, Host, Inventory, Snapshots, VirtualDisk, Vm, grouped
 from hypertwin.ingest.kvm import libvirt_stats, libvirt_xml, linux_host
 from hypertwin.ingest.kvm.libvirt_stats import Sample, Size
 from hypertwin.ingest.kvm.libvirt_xml import DomainTold, HostTold, NodeInfo
@@ -39,7 +43,10 @@ MOST_SECONDS = 30 * 86_400.0
 MOST_HOSTS = 1_000
 MOST_DOMAINS = 10_000
 MOST_POOLS = 1_000
-KIB = 1024
+MOST_SNAPSHOTS = 100
+"""Snapshots of a domain that are asked when they were made."""
+MOST_LIST_BYTES = 2**20
+_GROUP = re.compile(r"\[([^\[\]]{1,256})\]")
 
 T = TypeVar("T")
 
@@ -54,6 +61,8 @@ class Target:
     address: Address
     seconds: float
     interval: float
+    cluster: str | None = None
+    """As a list of URIs says."""
 
 
 @dataclass
@@ -91,16 +100,48 @@ class Site:
         return Size(self.name, cores, cores * self.told.threads_per_core, clock)
 
 
+def recognises(head: bytes) -> bool:
+    """Whether it is a list of URIs: its first line, besides comments and `[NAME]`, is one."""
+    lines = (_line(line) for line in head.decode("utf-8-sig", "replace").splitlines())
+    first = next((line for line in lines if line and not _GROUP.fullmatch(line)), "")
+    return first.partition("://")[0] in SCHEMES and "://" in first
+
+
+def listed(path: Path) -> list[Target]:
+    """The URIs that a file lists, with their clusters. Raises SourceError."""
+    targets: list[Target] = []
+    cluster = None
+    text = outside.read_bytes(path, MOST_LIST_BYTES).decode("utf-8-sig", "replace")
+    for number, each in enumerate(text.splitlines(), 1):
+        if not (line := _line(each)):
+            continue
+        if group := _GROUP.fullmatch(line):
+            cluster = outside.name(group[1]) or None
+            continue
+        try:
+            targets.append(replace(target(line, IMPORT_SECONDS, IMPORT_SECONDS), cluster=cluster))
+        except SourceError as error:
+            hint = "one URI a line, [NAME] above the hosts of a cluster"
+            refuse(path, "", str(error).splitlines()[0], ALLOWED, hint, "bad-address", number)
+    return targets
+
+
+def _line(text: str) -> str:
+    """A line of a list without its comment; `#` may also be in a URI."""
+    return re.sub(r"(^|\s)#.*", "", text[:4096]).strip()
+
+
 def read(sources: Sequence[str]) -> Inventory:
-    """The hosts behind these URIs, with their domains and the demand of these in a few seconds.
+    """The hosts behind these URIs, or those that files list, with their domains and their demand in a few seconds.
 
     Raises SourceError, UnreachableError, MissingExtraError.
     """
-    if len(sources) > MOST_HOSTS:
-        refuse(
-            sources[0], "", f"{len(sources)} URIs", f"at most {MOST_HOSTS}", "read them in parts", "source-too-large"
-        )
-    targets = [target(each, IMPORT_SECONDS, IMPORT_SECONDS) for each in sources]
+    targets: list[Target] = []
+    for source in sources:
+        is_uri = address.is_address(source)
+        targets += [target(source, IMPORT_SECONDS, IMPORT_SECONDS)] if is_uri else listed(Path(source))
+        if len(targets) > MOST_HOSTS:
+            refuse(source, "", "more URIs", f"at most {MOST_HOSTS}", "read them in parts", "source-too-large")
     with ExitStack() as stack:
         sites: list[Site] = []
         for each in targets:
@@ -349,7 +390,9 @@ def _inventory(sites: Sequence[Site], before: Sequence[Sample], after: Sequence[
                 clock_hz=told.clock_hz,
                 hypervisor=site.hypervisor,
                 numa_nodes=told.numa_nodes,
+                cluster=site.target.cluster,
                 cpu_model=told.cpu_model,
+                **libvirt_stats.host_measured(first, last, told.threads_per_core),
             )
         )
         folders = {}
@@ -366,10 +409,13 @@ def _inventory(sites: Sequence[Site], before: Sequence[Sample], after: Sequence[
             vm = _vm(site, domain, version, folders, last)
             if counted[vm.name] > 1:
                 vm = replace(vm, name=outside.told_apart(vm.name, site.name))
-            if domain.active and told.clock_hz is not None:
-                vm = replace(vm, demand=_demand(first, last, domain, told.clock_hz))
+            if domain.active:
+                demand = libvirt_stats.demand(first, last, domain.name, told.clock_hz) if told.clock_hz else None
+                vm = replace(vm, demand=demand, **libvirt_stats.domain_measured(first, last, domain.name))
             vms.append(vm)
         of_hosts += [Assumption(site.name, text) for text in _assumed(site, version)]
+        if hosts[-1].usage_pct is not None and told.threads_per_core > 1:
+            of_hosts.append(Assumption(site.name, linux_host.BUSY_THREADS))
         gaps.update(dict.fromkeys(site.gaps))
         of_domains += site.assumed
     if any(vm.powered_on and vm.demand is None for vm in vms):
@@ -392,49 +438,47 @@ def _assumed(site: Site, version: int) -> Iterator[str]:
         yield linux_host.USUAL
 
 
-def _demand(first: Sample, last: Sample, domain: Domain, clock_hz: float) -> Demand | None:
-    return libvirt_stats.demand(first, last, domain.name, clock_hz)
-
-
 def _vm(site: Site, domain: Domain, version: int, folders: dict[str, tuple[str, str]], last: Sample) -> Vm:
     """A domain as a VM, with the help of what is known about its host."""
     limit = None
     if domain.told.limit_cores is not None and site.told.clock_hz is not None:
         limit = domain.told.limit_cores * site.told.clock_hz / 1e6
+    stats = last.domains.get(domain.name, {})
+    disks = _disks(domain, folders, stats)
     return replace(
         domain.told.vm,
         host=site.name,
+        cluster=site.target.cluster,
         powered_on=domain.active,
         shares=linux_host.shares(domain.told.weight, version),
         limit_mhz=limit,
-        disks=_disks(domain, folders, last.domains.get(domain.name, {})),
+        disks=disks,
+        snapshots=_snapshots(domain),
+        **libvirt_xml.storage(domain.told.disks, disks, libvirt_stats.disk_sizes(stats, "allocation")),
     )
+
+
+def _snapshots(domain: Domain) -> Snapshots | None:
+    """Its snapshots; None where the driver has none."""
+    handles: list[Any] | None = _asked([], Gap("", ""), domain.handle.listAllSnapshots, None)
+    if handles is None:
+        return None
+    times = []
+    for handle in handles[:MOST_SNAPSHOTS]:
+        text = _asked([], Gap("", ""), handle.getXMLDesc, "")
+        made = libvirt_xml.snapshot_time(text, "snapshot") if text else None
+        times += [made] if made is not None else []
+    return Snapshots(len(handles), oldest=libvirt_stats.iso(min(times)) if times else None)
 
 
 def _disks(domain: Domain, folders: dict[str, tuple[str, str]], stats: libvirt_stats.Stats) -> tuple[VirtualDisk, ...]:
     """A domain's disks, with capacity and datastore where the host says them."""
-    capacities = {
-        stats[f"block.{number}.name"]: stats[key]
-        for key in stats
-        if key.endswith(".capacity") and f"block.{(number := key.split('.')[1])}.name" in stats
-    }
-    disks = []
+    sizes = libvirt_stats.disk_sizes(stats, "capacity")
     for each in domain.told.disks:
-        capacity = capacities.get(each.target)
-        if not isinstance(capacity, int):
-            capacity = _asked([], Gap("", ""), lambda name=each.target: domain.handle.blockInfo(name)[0], 0)  # type: ignore[misc]
-        store = folders[each.pool][1] if each.pool in folders else None
-        if store is None:
-            store = next(
-                (
-                    name
-                    for folder, name in folders.values()
-                    if folder and each.path.startswith(folder.rstrip("/") + "/")
-                ),
-                None,
-            )
-        disks.append(replace(each.disk, capacity_bytes=max(capacity, 0), datastore=store))
-    return tuple(disks)
+        if each.target not in sizes:
+            info = _asked([], Gap("", ""), lambda name=each.target: domain.handle.blockInfo(name)[0], 0)  # type: ignore[misc]
+            sizes[each.target] = max(info, 0)
+    return libvirt_xml.placed(domain.told.disks, sizes, folders)
 
 
 def _cgroup_version(site: Site) -> int:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
 from xml.etree.ElementTree import Element, ParseError
 
 from defusedxml import ElementTree
@@ -367,6 +369,36 @@ def _disks(tree: Element, source: str, place: str) -> Iterator[DiskTold]:
         yield DiskTold(device, path, pool, VirtualDisk(0, kind, number))
 
 
+def placed(
+    disks: Sequence[DiskTold], sizes: Mapping[str, int], folders: Mapping[str, tuple[str, str]]
+) -> tuple[VirtualDisk, ...]:
+    """Disks with their capacities, by target, and datastores: `folders` has the folder and the name of each pool."""
+    made = []
+    for each in disks:
+        store = folders[each.pool][1] if each.pool in folders else None
+        if store is None:
+            inside = (name for folder, name in folders.values() if folder and each.path.startswith(folder + "/"))
+            store = next(inside, None)
+        made.append(replace(each.disk, capacity_bytes=sizes.get(each.target, 0), datastore=store))
+    return tuple(made)
+
+
+def storage(told: Sequence[DiskTold], disks: Sequence[VirtualDisk], allocated: Mapping[str, int]) -> dict[str, Any]:
+    """What a domain's disks may occupy and do, by fields of `inventory.Vm`; None unless all of them say it."""
+    may = [disk.capacity_bytes for disk in disks]
+    do = [allocated[each.target] for each in told if each.target in allocated]
+    return {
+        "storage_provisioned_bytes": sum(may) if may and all(may) else None,
+        "storage_used_bytes": sum(do) if do and len(do) == len(told) else None,
+    }
+
+
+def snapshot_time(text: str, source: str) -> datetime | None:
+    """When a snapshot was made, from its XML (formatsnapshot.html)."""
+    seconds = _whole(_text(parsed(text, source, "domainsnapshot"), "creationTime"))
+    return datetime.fromtimestamp(seconds, UTC) if seconds and seconds < 2**32 else None
+
+
 def _guest_os(tree: Element) -> str | None:
     """What libosinfo's metadata says the guest is: `http://debian.org/debian/12` gives `debian.org/debian/12`."""
     for element in tree.iterfind("metadata//{*}os"):
@@ -382,7 +414,8 @@ def pool(text: str, hosts: tuple[str, ...], source: str) -> tuple[Datastore, str
     name = outside.name(_text(tree, "name")) or "pool"
     kind = outside.name(tree.get("type", ""))
     sizes = (_bytes(tree.find("capacity")), _bytes(tree.find("available")))
-    return Datastore(name, kind, sizes[0] or None, sizes[1] if sizes[0] else None, hosts), _text(tree, "target/path")
+    folder = _text(tree, "target/path").rstrip("/")
+    return Datastore(name, kind, sizes[0] or None, sizes[1] if sizes[0] else None, hosts), folder
 
 
 def _text(tree: Element, path: str) -> str:

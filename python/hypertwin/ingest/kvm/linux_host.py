@@ -22,7 +22,10 @@ DEFAULT_WEIGHTS = {1: 1024, 2: 100}
 Documentation/admin-guide/cgroup-v2.rst, "Weights")."""
 USUAL = "Linux numbers its logical CPUs as usual, the first threads of all cores before the second ones: affinities"
 """The assumption behind `Numbering.usual`."""
-
+BUSY_THREADS = (
+    "CPU usage from the time that its logical CPUs were busy, as if each busy one had a core to itself, up to 100 %"
+)
+"""The assumption behind `usage_pct`, where cores have several threads."""
 
 NOTICEABLE = 0.05
 """Part of a host's memory that firmware and kernel may keep from its NUMA nodes unnoticed."""
@@ -116,6 +119,17 @@ def written(cpus: Iterable[int]) -> str:
         else:
             runs.append([cpu])
     return ",".join("-".join(map(str, run)) for run in runs)
+
+
+def usage_pct(busy: float | None, threads_per_core: int) -> float | None:
+    """CPU used, in percent of cores x nominal clock, for the share of time (0-1) that logical CPUs were busy.
+
+    Linux prefers idle cores to idle threads, so up to half of the time of two threads is that of whole cores. None for
+    what is no share.
+    """
+    if busy is None or not 0 <= busy <= 1.01:  # the counters of all CPUs are not read at one moment
+        return None
+    return min(100 * busy * threads_per_core, 100.0)
 
 
 def outside_nodes(total_bytes: int, nodes_bytes: int) -> str | None:

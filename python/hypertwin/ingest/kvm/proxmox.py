@@ -1,8 +1,9 @@
 """A Proxmox VE cluster, from saved answers of its API: what `pvesh get PATH --output-format json` prints.
 
 Fields: pve.proxmox.com/pve-docs/api-viewer; their meaning: PVE/QemuServer.pm (`vmstatus`: `cpu` is the share of
-`maxcpu` CPUs that QEMU's process used; the schema of a VM's configuration), PVE/ProcFSTools.pm (`cpuinfo`: `cores` are
-those of all sockets, `mhz` is what the first CPU ran at) and PVE/HA/Rules. Containers are left out.
+`maxcpu` CPUs that QEMU's process used, `balloon` its memory now, `memhost` what it occupies; the schema of a VM's
+configuration), PVE/ProcFSTools.pm (`cpuinfo`: `cores` are those of all sockets, `mhz` is what the first CPU ran at;
+`cpu` is the share of time that logical CPUs were busy) and PVE/HA/Rules. Containers are left out.
 """
 
 from __future__ import annotations
@@ -12,11 +13,24 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from hypertwin.ingest import outside
-from hypertwin.ingest.inventory import Assumption, Datastore, Demand, Host, Inventory, Rule, VirtualDisk, Vm, grouped
+from hypertwin.ingest.inventory import (
+    Assumption,
+    Cluster,
+    Datastore,
+    Demand,
+    Host,
+    Inventory,
+    Rule,
+    Snapshots,
+    VirtualDisk,
+    Vm,
+    grouped,
+)
 from hypertwin.ingest.kvm import linux_host
 from hypertwin.ingest.kvm.linux_host import Numbering
 from hypertwin.ingest.outside import Gap, refuse
@@ -29,10 +43,15 @@ MOST_ALL_BYTES = 64 * 2**20
 MOST_NODES = 1_000
 MOST_GUESTS = 20_000
 MOST_STORES = 10_000
+MOST_UNUSED = 100
 HINT = "save it with the loop in docs/guides/import.md"
 _CONTROLLERS = {"virtio-scsi-pci": "virtio-scsi", "virtio-scsi-single": "virtio-scsi", "pvscsi": "pvscsi"}
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _BUSES = re.compile("(ide|sata|scsi|virtio)([0-9]{1,2})")
+_READ = re.compile(
+    r"cluster/(resources|status|ha/(rules|groups|resources))|nodes/[^/]+/(status|qemu/[0-9]+/(config|snapshot|status/current))"
+)
+"""Answers that are used."""
 
 Answers = Mapping[str, Any]
 """Answers by path of the API, without leading and trailing slashes."""
@@ -156,13 +175,10 @@ def inventory(answers: Answers, source: str) -> Inventory:
         allowed = "an answer to /cluster/resources with a node that is online"
         refuse(source, RESOURCES, f"{len(resources)} resources, no such node", allowed, HINT, "source-lacks")
     versions = {_name(each, "node"): _whole(each.get("cgroup-mode")) for each in by_kind.get("node", ())}
-    names = _unique_names(by_kind.get("qemu", ()))
+    guests = [each for each in by_kind.get("qemu", ()) if _whole(each.get("vmid"))]
+    names = _unique_names(guests)
     stores = _stores(by_kind.get("storage", ()))
-    vms = [
-        _vm(each, answers, hosts, versions, names, stores, told)
-        for each in by_kind.get("qemu", ())
-        if _whole(each.get("vmid"))
-    ]
+    vms = [_vm(each, answers, hosts, versions, names, stores, told) for each in guests]
     containers = len(by_kind.get("lxc", ()))
     if containers:
         text = f"{containers} containers (LXC) are left out: they are no machines"
@@ -170,8 +186,40 @@ def inventory(answers: Answers, source: str) -> Inventory:
     rules = [*_rules(answers, names), *_groups(answers, names)]
     if not any(f"cluster/ha/{each}" in answers for each in ("rules", "groups")):
         told.lacks("/cluster/ha/rules or groups", "placement rules")
-    gaps = list(told.gaps)
-    return Inventory(source, "proxmox", list(hosts.values()), vms, list(stores.values()), rules, gaps, told.assumed)
+    ha = _restarted(answers, guests, told)
+    return Inventory(
+        source,
+        "proxmox",
+        list(hosts.values()),
+        vms,
+        list(stores.values()),
+        rules,
+        list(told.gaps),
+        told.assumed,
+        [Cluster(cluster, ha=ha)] if cluster else [],
+        _unused(answers),
+    )
+
+
+def _restarted(answers: Answers, guests: Sequence[Fields], told: Told) -> bool | None:
+    """Whether machines of a failed node are restarted: those that are HA resources."""
+    if not isinstance(listed := answers.get("cluster/ha/resources"), list):
+        told.lacks("/cluster/ha/resources", "which machines are restarted when a node fails")
+        return None
+    managed = {_text(each.get("sid")) for each in _objects(listed) if each.get("state") not in ("disabled", "ignored")}
+    running = [each for each in guests if each.get("status") == "running"]
+    without = sum(1 for each in running if not {f"vm:{each['vmid']}", f"{each['vmid']}"} & managed)
+    if without and without < len(running):
+        text = f"{without} of {len(running)} running machines are no HA resources: they are not restarted"
+        told.of_all.append(Assumption("all", text))
+    return without < len(running)
+
+
+def _unused(answers: Answers) -> list[str]:
+    """Answers that nothing reads, by path with NODE and VMID for names and numbers."""
+    paths = (path for path in answers if not _READ.fullmatch(path))
+    found = (re.sub("/[0-9]+(?=/|$)", "/VMID", re.sub("^nodes/[^/]+", "nodes/NODE", path)) for path in paths)
+    return [outside.name(path) for path in dict.fromkeys(found)][:MOST_UNUSED]
 
 
 def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -> Host | None:
@@ -200,6 +248,13 @@ def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -
         told.of_node(name, f"a nominal clock of {mhz:.0f} MHz: what its first CPU ran at; its name does not tell")
     if clock is None:
         told.lacks("nodes/NODE/status/cpuinfo/mhz", "limits and demand in MHz")
+    used = _whole(memory_told.get("used")) if isinstance(memory_told, dict) else None
+    used = _whole(resource.get("mem")) if used is None else used
+    busy = _float(status.get("cpu")) if "cpu" in status else _float(resource.get("cpu"))
+    if busy is None:
+        told.lacks("cpu of nodes", "CPU usage of hosts")
+    elif threads > 1:
+        told.of_node(name, linux_host.BUSY_THREADS)
     return Host(
         name,
         sockets,
@@ -210,6 +265,8 @@ def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -
         hypervisor=_hypervisor(status),
         cluster=cluster,
         cpu_model=outside.name(_text(info.get("model"))) or None,
+        usage_pct=linux_host.usage_pct(busy, threads),
+        memory_usage_pct=100 * used / memory if used is not None and used <= memory else None,
         in_maintenance=resource.get("hastate") == "maintenance",
     )
 
@@ -291,11 +348,13 @@ def _vm(
         demand = Demand(used * clock_mhz, None, "cpu of /cluster/resources, about 10 s")
     elif running:
         told.lacks("cpu in /cluster/resources", "measured demand")
+    disks = tuple(_disks(config, node, stores, told))
     return Vm(
         name,
         vcpus,
         memory,
         host=node if host is not None else None,
+        cluster=host.cluster if host is not None else None,
         powered_on=running,
         is_template=_flag(resource.get("template")) or _flag(config.get("template")),
         cores_per_socket=cores if config and vcpus % cores == 0 else None,
@@ -304,10 +363,40 @@ def _vm(
         cpu_hot_add="cpu" in _text(config.get("hotplug")).split(",") if config else None,
         affinity=_affinity(config, host, name, told),
         numa=_numa(config, sockets, cores, vcpus, name, told),
-        disks=tuple(_disks(config, node, stores, told)),
+        disks=disks,
         guest_os=outside.name(_text(config.get("ostype"))) or None,
         demand=demand,
+        memory_consumed_bytes=_occupied(resource, told) if running else None,
+        ballooned_bytes=_ballooned(answers, resource) if running else None,
+        storage_provisioned_bytes=sum(disk.capacity_bytes for disk in disks) or None,
+        snapshots=_snapshots(answers.get(f"nodes/{resource.get('node')}/qemu/{number}/snapshot")),
     )
+
+
+def _occupied(resource: Fields, told: Told) -> int | None:
+    """Memory of the node that a machine occupies: `memhost` of Proxmox VE 9; `mem` is partly the guest's view."""
+    if (occupied := _whole(resource.get("memhost"))) is not None:
+        return occupied
+    told.lacks("memhost in /cluster/resources, of Proxmox VE 9", "memory that each machine occupies")
+    return None
+
+
+def _ballooned(answers: Answers, resource: Fields) -> int | None:
+    """Memory that the balloon has taken; None where the machine's current status is not there."""
+    status = answers.get(f"nodes/{resource.get('node')}/qemu/{resource.get('vmid')}/status/current")
+    status = status if isinstance(status, dict) else {}
+    most, now = _whole(status.get("maxmem")), _whole(status.get("balloon"))
+    return most - now if most is not None and now is not None and 0 < now <= most else None
+
+
+def _snapshots(answer: Any) -> Snapshots | None:
+    """What is listed beside the entry `current`, which is the machine itself."""
+    if not isinstance(answer, list):
+        return None
+    listed = [each for each in _objects(answer) if each.get("name") != "current"]
+    times = [time for each in listed if (time := _whole(each.get("snaptime"))) and time < 2**32]
+    oldest = datetime.fromtimestamp(min(times), UTC).isoformat().replace("+00:00", "Z") if times else None
+    return Snapshots(len(listed), oldest=oldest)
 
 
 def _memory(config: Fields, resource: Fields) -> int | None:

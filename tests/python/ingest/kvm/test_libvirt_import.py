@@ -19,6 +19,7 @@ from tests.conftest import needs_module, refused
 
 from hypertwin.errors import MissingExtraError, SourceError, UnreachableError
 from hypertwin.ingest import formats, sources, telemetry, telemetry_table
+from hypertwin.ingest.inventory import Snapshots
 from hypertwin.ingest.kvm import libvirt_stats, libvirt_uri, libvirt_xml
 from hypertwin.ingest.kvm.libvirt_stats import Sample, Size
 from hypertwin.ingest.kvm.libvirt_xml import NodeInfo
@@ -468,6 +469,49 @@ def test_several_hosts_in_one_import(custom):
     assert {store.name for store in found.datastores} == {f"images ({name})" for name in names}
 
 
+def test_a_list_of_uris_names_clusters(custom, tmp_path):
+    uris = [custom(domain_of_test(f"vm{letter}"), name=f"{letter}.xml") for letter in "abc"]
+    (tmp_path / "hosts.txt").write_text(f"\ufeff# ours\n{uris[0]}\n\n[prod]\n{uris[1]}  # new\r\n{uris[2]}\n[empty]\n")
+    found = sources.read([str(tmp_path / "hosts.txt")])
+    assert [host.cluster for host in found.hosts] == [None, "prod", "prod"]
+    assert {vm.name: vm.cluster for vm in found.vms} == {"vma": None, "vmb": "prod", "vmc": "prod"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("qemu:///system\nqemu+ssh://root:secret@kvm1/system\n", ":2: "),
+        ("[a]\nqemu:///system\nesx://host/\n", ":3: "),
+        ("qemu:///system\nno address\n", ":2: "),
+        ("qemu:///system\n" * 1001, "at most 1000"),
+        ("[only]\n", "no reader recognises"),
+        ("http://host/\n", "no reader recognises"),
+    ],
+)
+def test_a_list_with_a_fault_is_refused_before_anything_is_asked(tmp_path, text, words):
+    (tmp_path / "hosts.txt").write_text(text)
+    with pytest.raises(SourceError, match=words) as caught:
+        sources.read([str(tmp_path / "hosts.txt")])
+    assert "secret" not in str(caught.value)
+
+
+def test_snapshots_and_sizes_of_the_test_driver(custom):
+    libvirt = needs_module("libvirt")
+    uri = custom(domain_of_test("db", f"<devices>{VIRTIO}</devices>"))
+    connection = libvirt.open(uri.partition("?")[0])
+    domain = connection.lookupByName("db")
+    aim = libvirt_uri.target(uri, 0, 1)
+    site = libvirt_uri._site(aim, connection)
+    libvirt_uri._ask_domains(site)
+    assert libvirt_uri._snapshots(site.domains[0]) == Snapshots(0)
+    for name in ("first", "second"):
+        domain.snapshotCreateXML(f"<domainsnapshot><name>{name}</name></domainsnapshot>")
+    taken = libvirt_uri._snapshots(site.domains[0])
+    assert taken.count == 2
+    assert taken.oldest.endswith("Z")
+    connection.close()
+
+
 def test_a_connection_cannot_change_anything():
     libvirt = needs_module("libvirt")
     with libvirt_uri.connected(libvirt_uri.target("test:///default", 1, 1)) as connection:
@@ -550,6 +594,28 @@ def test_demand_is_what_was_used_or_waited_for():
     used = libvirt_stats.demand(sample(0, db=stats(0, 0.25, 0.1)), sample(4, db=stats(4, 0.25, 0.1)), "db", 2.5e9)
     assert used.cpu_mhz == pytest.approx(2 * (0.25 + 0.1) * 2500)
     assert (used.iops, used.over) == (100, "4.0 s of domstats cpu.time and vcpu.N.delay")
+
+
+def test_what_was_measured_of_a_host_and_a_domain():
+    memory = {"balloon.maximum": 8 * 2**20, "balloon.current": 6 * 2**20, "balloon.rss": 5 * 2**20}
+    before, after = sample(0, db=stats(0, 0, 0)), sample(4, db=stats(4, 0.25, 0.1, **memory))
+    found = libvirt_stats.host_measured(before, after, 2)
+    # a quarter of the time of two threads a core is half of that of the cores; half of the memory is free
+    assert found == {"usage_pct": 50, "memory_usage_pct": 50, "over_s": 4, "at": "2026-01-01T00:00:00Z"}
+    assert libvirt_stats.host_measured(before, after, 1)["usage_pct"] == 25
+    after.memory["buffers"], after.memory["cached"] = 2**17, 2**17  # type: ignore[index]
+    assert libvirt_stats.host_measured(before, after, 2)["memory_usage_pct"] == 25, "without what is cached"
+    assert libvirt_stats.domain_measured(before, after, "db") == {
+        "memory_consumed_bytes": 5 * 2**30,
+        "ballooned_bytes": 2 * 2**30,
+        "ready_pct": pytest.approx(10),
+    }
+    demand = libvirt_stats.demand(before, after, "db", 1e9)
+    assert (demand.over_s, demand.counter) == (4, "domstats cpu.time and vcpu.N.delay")
+    # at one moment there is no CPU; a host that says nothing has nothing
+    assert libvirt_stats.host_measured(after, after, 2).keys() == {"memory_usage_pct", "at"}
+    assert libvirt_stats.host_measured(replace(before, memory={}), replace(after, memory={}, cpu={}), 2) == {}
+    assert set(libvirt_stats.domain_measured(before, after, "gone").values()) == {None}
 
 
 def test_a_domain_that_was_restarted_or_came_has_no_rates():

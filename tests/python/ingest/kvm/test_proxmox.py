@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 
 from hypertwin.errors import SourceError
 from hypertwin.ingest import sources
-from hypertwin.ingest.inventory import Rule
+from hypertwin.ingest.inventory import Cluster, Rule, Snapshots
 from hypertwin.ingest.kvm import proxmox
 
 STATUS = {
@@ -30,7 +30,8 @@ STATUS = {
         "hvm": "1",
         "user_hz": 100,
     },
-    "memory": {"total": 270_000_000_000, "used": 1, "free": 2},
+    "cpu": 0.21,
+    "memory": {"total": 270_000_000_000, "used": 81_000_000_000, "free": 2},
     "kversion": "Linux 6.8.12-4-pve #1 SMP PREEMPT_DYNAMIC PMX 6.8.12-4",
     "current-kernel": {"sysname": "Linux", "release": "6.8.12-4-pve", "machine": "x86_64"},
     "pveversion": "pve-manager/8.3.0/c1689ccb1065a83b",
@@ -74,7 +75,7 @@ def dump() -> dict[str, Any]:
             {**NODE, "node": "pve1", "id": "node/pve1"},
             {**NODE, "node": "pve2", "id": "node/pve2"},
             {"type": "node", "node": "pve3", "status": "offline", "id": "node/pve3"},
-            {**machine, "vmid": 100, "name": "db", "cpu": 0.25, "maxcpu": 12},
+            {**machine, "vmid": 100, "name": "db", "cpu": 0.25, "maxcpu": 12, "memhost": 50_000_000_000},
             {**machine, "vmid": 101, "name": "web", "cpu": 0, "maxcpu": 2, "status": "stopped", "node": "pve2"},
             {**machine, "vmid": 9000, "name": "golden", "status": "stopped", "template": 1, "maxcpu": 1},
             {"type": "lxc", "vmid": 300, "name": "ct", "node": "pve1", "status": "running", "maxcpu": 2},
@@ -86,8 +87,15 @@ def dump() -> dict[str, Any]:
         "/nodes/pve1/status": STATUS,
         "/nodes/pve2/status": STATUS,
         "/nodes/pve1/qemu/100/config": DB,
+        "/nodes/pve1/qemu/100/status/current": {"maxmem": 68_719_476_736, "balloon": 60_129_542_144, "mem": 5},
+        "/nodes/pve1/qemu/100/snapshot": [
+            {"name": "before", "snaptime": 1_767_225_600, "description": ""},
+            {"name": "later", "snaptime": 1_767_312_000, "parent": "before"},
+            {"name": "current", "running": 1, "parent": "later"},
+        ],
         "/nodes/pve2/qemu/101/config": {"name": "web", "cores": "2", "memory": "current=2048", "cpuunits": 99999},
         "/nodes/pve1/qemu/9000/config": {"name": "golden", "template": 1},
+        "/cluster/ha/resources": [{"sid": "vm:100", "state": "started"}, {"sid": "ct:300"}],
         "/cluster/ha/rules": [
             {"rule": "apart", "type": "resource-affinity", "affinity": "negative", "resources": "vm:100,vm:101"},
             {
@@ -121,7 +129,16 @@ def test_a_cluster(read):
     assert host.memory_bytes == 270_000_000_000
     assert host.hypervisor == "Linux 6.8.12-4-pve (pve-manager/8.3.0)"
     assert host.cluster == "lab"
+    assert host.usage_pct == pytest.approx(42), "21 % of 48 threads are the time of 42 % of 24 cores"
+    assert host.memory_usage_pct == pytest.approx(30)
+    assert found.clusters == [Cluster("lab", ha=True)]
+    assert found.unused == []
     db, web, golden = found.vms
+    assert {db.cluster, web.cluster} == {"lab"}
+    assert (db.memory_consumed_bytes, db.ballooned_bytes) == (50_000_000_000, 8 * 2**30)
+    assert db.snapshots == Snapshots(2, oldest="2026-01-01T00:00:00Z")
+    assert db.storage_provisioned_bytes == sum(disk.capacity_bytes for disk in db.disks)
+    assert (web.memory_consumed_bytes, web.snapshots, web.storage_provisioned_bytes) == (None, None, None)
     assert (db.vcpus, db.cores_per_socket, db.memory_bytes, db.host) == (12, 6, 64 * 2**30, "pve1")
     assert db.numa == {"cells": [6, 6]}
     assert db.shares == 2000
@@ -149,7 +166,58 @@ def test_a_cluster(read):
     said = {each.subject: each.text for each in found.assumptions}
     assert "left out" in said["host pve3"]
     assert "1 containers (LXC) are left out" in said["all"]
+    assert "as if each busy one had a core to itself" in said["2 hosts (pve1, pve2)"]
     assert found.gaps == []
+
+
+@pytest.mark.parametrize(
+    ("resources", "ha", "told"),
+    [
+        ([{"sid": "vm:100"}, {"sid": "vm:101"}], True, False),
+        ([{"sid": "vm:100", "state": "started"}], True, True),
+        ([{"sid": "vm:100", "state": "ignored"}], False, False),
+        ([], False, False),
+        (None, None, False),
+    ],
+)
+def test_what_is_restarted_when_a_node_fails(read, resources, ha, told):
+    answers = dump()
+    answers["/cluster/resources"][4]["status"] = "running"
+    answers["/cluster/ha/resources"] = resources
+    found = read(answers)
+    assert found.clusters == [Cluster("lab", ha=ha)]
+    assert any("1 of 2 running machines are no HA resources" in each.text for each in found.assumptions) is told
+    assert any(gap.what == "/cluster/ha/resources" for gap in found.gaps) is (ha is None)
+
+
+@pytest.mark.parametrize(
+    ("status", "node", "usage", "memory"),
+    [
+        ({"cpu": 0.7}, {}, 100, 30),
+        ({"cpu": None}, {"cpu": 0.25}, None, 30),
+        ({"cpu": "0.05"}, {}, 10, 30),
+        ({"cpu": 5}, {}, None, 30),
+        ({"memory": {"total": 100 * 2**30, "used": 200 * 2**30}}, {}, 42, None),
+        ({"memory": None}, {"mem": 27_000_000_000}, 42, 10),
+    ],
+)
+def test_usage_of_a_node(read, status, node, usage, memory):
+    answers = dump()
+    answers["/nodes/pve1/status"] = {**STATUS, **status}
+    answers["/cluster/resources"][0] |= node
+    host = read(answers).hosts[0]
+    assert host.usage_pct == (None if usage is None else pytest.approx(usage))
+    assert host.memory_usage_pct == (None if memory is None else pytest.approx(memory))
+
+
+def test_a_node_by_itself_is_in_no_cluster_and_what_is_not_read_is_listed(read):
+    answers = dump()
+    answers["/cluster/status"] = [{"type": "node", "name": "pve1"}]
+    answers |= {"/nodes/pve1/network": [], "/nodes/pve2/network": [], "/nodes/pve1/qemu/100/firewall": {}}
+    found = read(answers)
+    assert found.clusters == []
+    assert {host.cluster for host in found.hosts} == {vm.cluster for vm in found.vms} == {None}
+    assert found.unused == ["nodes/NODE/network", "nodes/NODE/qemu/VMID/firewall"]
 
 
 def test_import_and_simulate(tmp_path, cli):
@@ -207,10 +275,12 @@ def test_what_is_missing_is_named_and_costs_only_its_part(read):
     for path in list(answers):
         if path.endswith(("status", "config")) or "/ha/" in path:
             del answers[path]
+    del answers["/cluster/resources"][3]["memhost"]
     found = read(answers)
     assert {gap.what for gap in found.gaps} == {
         *("nodes/NODE/status/cpuinfo", "nodes/NODE/status/cpuinfo/mhz", "nodes/NODE/qemu/VMID/config"),
-        *("/cluster/ha/rules or groups", "cpu in /cluster/resources"),
+        *("/cluster/ha/rules or groups", "cpu in /cluster/resources", "/cluster/ha/resources"),
+        "memhost in /cluster/resources, of Proxmox VE 9",
     }
     assert (found.hosts[0].sockets, found.hosts[0].cores_per_socket) == (1, 24)
     assert (found.vms[0].vcpus, found.vms[0].memory_bytes) == (12, 64 * 2**30)
