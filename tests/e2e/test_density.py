@@ -36,7 +36,8 @@ def shared(tmp_path):
 
 
 def test_machines_that_share_a_core_are_as_many_as_littles_law_says(shared):
-    found = hypertwin.density(shared, vm="work", slo="response_ms.mean<105", maximum=100)
+    small = {"vms.work.memory": "512 MiB"}  # so that memory bounds none of them
+    found = hypertwin.density(shared, vm="work", slo="response_ms.mean<105", maximum=100, overrides=small)
     assert (found.sure_count, found.count) == (10, 10)
     for point in found.points:
         (each,) = point.objectives
@@ -124,10 +125,76 @@ def test_machines_that_do_not_fit_end_the_search(cli, shared):
     assert "At 6: the machines do not fit (vms.work.reservation: " in done.stdout
 
 
-def test_memory_that_is_not_there_is_said(shared):
-    found = hypertwin.density(shared, vm="work", slo="ready_pct<=100", minimum=17, maximum=17, duration=4)
-    assert found.count == 17
-    assert any("106 % of its memory" in note for note in found.notes)
+def test_the_memory_of_the_host_bounds_the_answer(cli, shared):
+    options = ("--vm", "work", "--slo", "ready_pct<=100", "--duration", 4)
+    done = cli("density", shared, *options)
+    said = "16 VMs of work meet ready_pct<=100, 17 do not: memory of h would be exceeded (17 GiB of 16 GiB, 106.2 %)."
+    assert said in done.stdout
+    assert re.search(r"^ +17 +no memory +106 +0$", done.stdout, re.M)
+    found = json.loads(cli("density", shared, *options, "--format", "json").stdout)
+    answer = found["answer"]
+    assert (answer["count"], answer["at_max"]) == (16, False)
+    assert (answer["limiting"], answer["limited_by"]) == ("memory of h", "memory of h")
+    beyond = [point for point in found["points"] if point["count"] > 16]
+    assert beyond
+    for point in beyond:
+        assert (point["meets"], point["replications"], point["lacks"]) == (False, 0, "memory of h")
+        assert point["host_memory_pct"] == 100 * point["count"] / 16
+
+
+def test_memory_may_be_overcommitted_where_that_is_asked_for(cli, shared, tmp_path):
+    options = ("--vm", "work", "--slo", "ready_pct<=100", "--duration", 4, "--memory-overcommit", 1.5)
+    done = cli("density", shared, *options, "--format", "json", "--report", "page.html")
+    found = json.loads(done.stdout)
+    assert (found["memory_overcommit"], found["answer"]["count"]) == (1.5, 24)
+    assert (
+        "At 24, memory of h is exceeded (24 GiB of 16 GiB, 150.0 %): memory pressure is not simulated."
+        in (found["answer"]["text"])
+    )
+    assert "ballooning and swapping cost above 1 is not simulated" in " ".join(found["answer"]["notes"])
+    assert data((tmp_path / "page.html").read_text())["document"]["answer"] == found["answer"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "count", "said"),
+    [
+        ({"hosts.h.memory_own": "15 GiB"}, 1, "memory of h would be exceeded (17 GiB of 16 GiB"),
+        ({"hosts.h.memory_own": "16 GiB"}, 0, "Not even 1 VM of work: memory of h would be exceeded (17 GiB of 16 GiB"),
+        ({"hosts.h.memory_own": "17 GiB"}, 0, "Not even 1 VM of work: memory of h is exceeded without them (17 GiB of"),
+        (
+            {"vms.work.memory": "16 GiB"},
+            1,
+            "1 VM of work meets ready_pct<=100, 2 do not: memory of h would be exceeded",
+        ),
+        # all on one of two hosts, though the other is empty
+        (
+            {"hosts.h.count": 2, "vms.work.host": "h-2"},
+            16,
+            "memory of h-2 would be exceeded (17 GiB of 16 GiB, 106.2 %), and they are bound to it",
+        ),
+        ({"hosts.h.count": 2}, 32, "33 do not: memory of h-1 would be exceeded (17 GiB of 16 GiB, 106.2 %)."),
+    ],
+)
+def test_memory_bounds_what_fits_on_each_host(shared, changes, count, said):
+    found = hypertwin.density(shared, vm="work", slo="ready_pct<=100", duration=2, overrides=changes)
+    assert found.count == count
+    assert said in found.text
+
+
+def test_a_host_that_others_have_filled_bounds_only_what_is_on_it(shared, tmp_path):
+    full = {
+        "hosts.full": {**hypertwin.load(shared).data["hosts"]["h"], "memory_own": "20 GiB"},
+        "vms.work.host": "h",
+    }
+    found = hypertwin.density(shared, vm="work", slo="ready_pct<=100", duration=2, maximum=2, overrides=full)
+    assert (found.count, found.at_maximum) == (2, True)
+    assert "Memory of full is exceeded without any VM of work (20 GiB of 16 GiB, 125.0 %)" in " ".join(found.notes)
+
+
+def test_a_vm_that_is_larger_than_any_host_is_a_mistake(cli, shared):
+    done = cli("density", shared, "--vm", "work", "--slo", "ready_pct<5", "--set", "vms.work.memory=17GiB")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "vms.work.memory: 17 GiB [memory-exceeds-host]" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -141,6 +208,11 @@ def test_memory_that_is_not_there_is_said(shared):
         (("--vm", "work", "--slo", "ready_pct<5", "--max", 0), ["--max"]),
         (("--vm", "work", "--slo", "ready_pct<5", "--max", 3, "--min", 4), ["--min", "1 to 3"]),
         (("--vm", "work", "--slo", "ready_pct<5", "--replications", 1), ["--replications", "2 or more"]),
+        (
+            ("--vm", "work", "--slo", "ready_pct<5", "--memory-overcommit", 0.9),
+            ["--memory-overcommit: 0.9", "1 to 100"],
+        ),
+        (("--vm", "work", "--slo", "ready_pct<5", "--memory-overcommit", "nan"), ["--memory-overcommit: nan"]),
         (("--vm", "work", "--slo", "ready_pct<5", "--set", "vms.work.count=3"), ["--set vms.work.count", "--max"]),
         (("--vm", "work", "--slo", "ready_pct<5", "--duration", "long"), ["run.duration", "bad-quantity"]),
         (("--vm", "work", "--slo", "ready_pct<5", "--report", "no/page.html"), ["no/page.html", "does not exist"]),

@@ -28,6 +28,13 @@ def command(
     least: Annotated[
         int, typer.Option("--min", metavar="N", min=1, max=100_000, help="Smallest count to look at.")
     ] = 1,
+    memory_overcommit: Annotated[
+        float,
+        typer.Option(
+            metavar="RATIO",
+            help="Memory that may be configured on a host, over what it has; pressure above 1 is not simulated.",
+        ),
+    ] = 1.0,
     calibration: options.Calibration = None,
     sets: options.Sets = None,
     duration: options.Duration = None,
@@ -52,6 +59,7 @@ def command(
             replications=replications,
             duration=options.with_unit(duration),
             warmup=options.with_unit(warmup),
+            memory_overcommit=memory_overcommit,
             jobs=jobs,
             progress=progress,
         )

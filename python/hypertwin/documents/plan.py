@@ -43,7 +43,9 @@ class DensityPoint(TypedDict):
     replications: int
     steady: bool | None
     reason: str | None
-    """Why the count could not be simulated."""
+    """Why the count was not or could not be simulated."""
+    lacks: str | None
+    """What there is not enough of, such as `memory of esx-1`, where that is why."""
 
 
 class DensityAnswer(TypedDict):
@@ -74,6 +76,8 @@ class Density(TypedDict):
     slo: list[Objective]
     min: int
     max: int
+    memory_overcommit: float
+    """Memory that may be configured on a host, over what it has."""
     answer: DensityAnswer
     points: list[DensityPoint]
     set: dict[str, Any]

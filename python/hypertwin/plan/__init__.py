@@ -1,6 +1,6 @@
 """Planning: what to change, found by searching over what the core predicts.
 
 `size.py` finds the topology of one VM, `snippets.py` writes it as text to paste; `density.py` finds how many VMs meet
-an objective, `objective.py` says what that means; `durability.py` compares schemes of redundant storage, `repair.py`
-simulates their repair time.
+an objective, `objective.py` says what that means, `memory.py` whose memory is enough; `durability.py` compares schemes
+of redundant storage, `repair.py` simulates their repair time.
 """

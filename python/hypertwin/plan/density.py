@@ -8,6 +8,9 @@ count below it that does not.
 Every count is simulated with the same seeds, and random streams belong to named VMs, so two counts differ by what more
 VMs do and not by chance (common random numbers; Law, "Simulation Modeling and Analysis", section 11.2). A
 count whose 95 % interval contains a limit is simulated with up to RATIO times the replications.
+
+A count that configures a host with more memory than it may is not simulated: it does not meet the objectives, and so
+bounds the search and the curve.
 """
 
 from __future__ import annotations
@@ -15,14 +18,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from hypertwin import _core, run, vnuma
+from hypertwin import _core, run
 from hypertwin.documents import plan as documents
 from hypertwin.errors import ScenarioError, fail
-from hypertwin.plan import objective
+from hypertwin.plan import memory, objective
+from hypertwin.plan.memory import HostMemory
 from hypertwin.plan.objective import Objective
 from hypertwin.report.ready import summed
 from hypertwin.run import LabelledProgress
@@ -42,6 +46,9 @@ BUSY_PCT = 90.0
 
 READY_PCT = 5.0
 """Ready time above which a host is named as the limit; from there on users notice it."""
+
+MOST_OVERCOMMIT = 100
+"""Largest memory overcommitment."""
 
 
 class Verdict(Protocol):
@@ -92,10 +99,12 @@ class Point:
     report: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """Report over all replications, without VMs and timeline; empty for a count that could not be simulated."""
     group: str = ""
-    memory_pct: float | None = None
-    """Memory of the VMs of the fullest host over the memory of that host."""
+    memory: HostMemory | None = None
+    """Memory of the host that is fullest by it; where a host has not enough for the count, that of this host."""
     reason: str = ""
-    """Why the count could not be simulated: a VM does not fit, or a run was overloaded."""
+    """Why it was not or could not be simulated: not enough memory, a VM does not fit, or a run was overloaded."""
+    lacks: str = ""
+    """What there is not enough of, such as `memory of esx-1`, where that is known without a simulation."""
 
     def figure(self, each: Objective) -> Figure:
         """An objective's metric."""
@@ -152,11 +161,12 @@ class Point:
             "ready_pct": group.get("ready_pct"),
             "ready_sum_pct": summed(group, "ready_pct"),
             "host_usage_pct": usage[1] if usage else None,
-            "host_memory_pct": self.memory_pct,
+            "host_memory_pct": self.memory.pct if self.memory else None,
             "bottleneck": self.report.get("bottleneck"),
             "replications": self.report.get("replications", 0),
             "steady": self.report.get("steady"),
             "reason": self.reason or None,
+            "lacks": self.lacks or None,
         }
 
 
@@ -178,6 +188,8 @@ class Density:
     """Paths and values that were set, except the count."""
     calibration: str | None = None
     """What the scenario's parameters were calibrated on."""
+    memory_overcommit: float = 1.0
+    """Memory that may be configured on a host, over what it has."""
 
     @property
     def count(self) -> int:
@@ -207,7 +219,7 @@ class Density:
 
     @property
     def limiting(self) -> Objective | None:
-        """The objective that the first count beyond the answer misses most; None where that could not be simulated.
+        """The objective that the first count beyond the answer misses most; None where that was not simulated.
 
         Where no count misses any, the one nearest to its limit.
         """
@@ -221,7 +233,9 @@ class Density:
     def limited_by(self) -> str:
         """The resource that is exhausted at the first count that misses an objective; empty where none misses."""
         point = self.first_missed
-        return "" if point is None else point.reason or exhausted(point.report)
+        if point is None:
+            return ""
+        return point.lacks or point.reason or exhausted(point.report)
 
     def step(self) -> dict[str, Figure]:
         """What one more VM than the answer does to each metric, as the paired difference over replications."""
@@ -245,10 +259,23 @@ class Density:
         """The answer in one sentence."""
         wanted = " and ".join(each.text for each in self.objectives)
         if self.at_maximum:
-            return f"At least {_vms(self.count, self.vm)}: --max {self.maximum} still meets {wanted}; raise it."
+            more = f"--max {self.maximum} still meets {wanted}; raise it."
+            return f"At least {_vms(self.count, self.vm)}: {more}{self._pressure}"
+        missed = self.first_missed
+        lacks = missed.reason if missed and missed.lacks else ""
         if not self.count:
-            return f"Not even {_vms(self.minimum, self.vm)}: --min {self.minimum} misses {wanted}."
-        return f"{_vms(self.count, self.vm)} meet {wanted}, {self.count + 1} do not{self._confidence}."
+            return f"Not even {_vms(self.minimum, self.vm)}: {lacks or f'--min {self.minimum} misses {wanted}'}."
+        why = f": {lacks}" if lacks else ""
+        met = f"{_vms(self.count, self.vm)} meet{'s' if self.count == 1 else ''} {wanted}"
+        return f"{met}, {self.count + 1} do not{why}{self._confidence}.{self._pressure}"
+
+    @property
+    def _pressure(self) -> str:
+        """Which host is overcommitted at the answer, as asked for, in a sentence."""
+        host = self._answer.memory if self._answer else None
+        if host is None or not host.size < host.configured <= self.memory_overcommit * host.size:
+            return ""
+        return f" At {self.count}, memory of {host.host} is exceeded ({host.text}): memory pressure is not simulated."
 
     @property
     def _confidence(self) -> str:
@@ -261,6 +288,10 @@ class Density:
             )
             return f"; {sure}, since the runs with {self.count} did not reach a steady state"
         return f"; with 95 % confidence between {self.sure_count} and {self.count}"
+
+    @property
+    def _lacks(self) -> str:
+        return self.first_missed.lacks if self.first_missed else ""
 
     @property
     def _answer(self) -> Point | None:
@@ -279,7 +310,7 @@ class Density:
         if missed is not None and limiting is not None:
             mean = _written(missed.figure(limiting), limiting.unit)
             yield f"At {missed.count}, {limiting.name} is {mean}. Limited by {self.limited_by}."
-        elif missed is not None:
+        elif missed is not None and not missed.lacks:
             yield f"At {missed.count}: {missed.reason}"
         if self.exceptions and missed is not None:
             listed = ", ".join(map(str, self.exceptions))
@@ -288,10 +319,19 @@ class Density:
                 f"{listed} would. The answer is on the safe side."
             )
         answer = self._answer
-        if answer is not None and (answer.memory_pct or 0) > 100:
+        if self.memory_overcommit > 1:
             yield (
-                f"At {self.count} the machines on a host have {answer.memory_pct:.0f} % of its memory: what ballooning "
-                "and swapping would cost is not modelled."
+                f"Memory may be configured up to {self.memory_overcommit:g} times what a host has: what sharing of"
+                " pages, ballooning and swapping cost above 1 is not simulated."
+            )
+        if (
+            answer is not None
+            and answer.memory
+            and answer.memory.configured > self.memory_overcommit * answer.memory.size
+        ):
+            yield (
+                f"Memory of {answer.memory.host} is exceeded without any VM of {self.vm} ({answer.memory.text}); that"
+                " does not count here."
             )
         if answer is not None and not answer.steady:
             yield (
@@ -314,11 +354,12 @@ class Density:
             ],
             "min": self.minimum,
             "max": self.maximum,
+            "memory_overcommit": self.memory_overcommit,
             "answer": {
                 "count": self.count,
                 "sure_count": self.sure_count,
                 "at_max": self.at_maximum,
-                "limiting": self.limiting.name if self.limiting else None,
+                "limiting": self.limiting.name if self.limiting else self._lacks or None,
                 "limited_by": self.limited_by or None,
                 "one_more": {name: {"mean": each.mean, "ci95": each.ci95} for name, each in self.step().items()},
                 "monotone": not self.exceptions,
@@ -343,6 +384,7 @@ def density(
     replications: int | None = None,
     duration: float | str | None = None,
     warmup: float | str | None = None,
+    memory_overcommit: float = 1.0,
     jobs: int | None = None,
     progress: LabelledProgress | None = None,
 ) -> Density:
@@ -350,7 +392,8 @@ def density(
 
     An objective is text such as `response_ms.p99<200` or `hosts.*.usage_pct<=80%`; see `hypertwin.plan.objective`. The
     other arguments are those of `hypertwin.simulate`. A count whose VMs do not fit, or whose run is overloaded, does
-    not meet the objectives.
+    not meet the objectives; nor does one that configures a host with more than `memory_overcommit` times its memory
+    (memory of its VMs, and `memory_own`).
 
     Raises ScenarioError for mistakes in the scenario or the arguments, and RunError when a run fails otherwise.
     """
@@ -364,6 +407,9 @@ def density(
     if replications is not None and replications < 2:
         hint = "one run says nothing about chance; leave it out for the scenario's own number, or 3"
         fail("out-of-range", "", str(replications), "2 or more", hint, "--replications")
+    if not 1 <= memory_overcommit <= MOST_OVERCOMMIT:
+        hint = "1, the default, gives every VM its memory; 1.5 half as much again as hosts have"
+        fail("out-of-range", "", f"{memory_overcommit:g}", f"1 to {MOST_OVERCOMMIT}", hint, "--memory-overcommit")
     settings = run.run_settings(seed=seed, replications=replications, duration=duration, warmup=warmup)
     base = load(scenario, {**fixed, **settings})
     groups = base.data["vms"]
@@ -377,12 +423,14 @@ def density(
             "--vm",
         )
     objectives = objective.parse(slo, base, vm)
-    load(base, {path: 0})  # a mistake without any VM of the group is one with every count
+    without = load(base, {path: 0})  # a mistake without any VM of the group is one with every count
     asked = int(base.data["run"]["replications"])
     measure = Measure(
         base,
         vm,
         objectives,
+        without=memory.of_hosts(without),
+        memory_overcommit=memory_overcommit,
         replications=asked if replications is not None else max(asked, LEAST_REPLICATIONS),
         find_warmup=warmup == run.AUTO,
         jobs=jobs,
@@ -394,7 +442,7 @@ def density(
         version=_core.version(),
         scenario=base.name,
         seed=int(base.data["run"]["seed"]),
-        duration_s=float(measured.get("duration_s", 0.0)),
+        duration_s=_core.duration_s(base.data["run"]["duration"]),
         vm=vm,
         objectives=objectives,
         minimum=minimum,
@@ -402,6 +450,7 @@ def density(
         points=tuple(points[count] for count in sorted(points)),
         changes=fixed,
         calibration=measured.get("calibration"),
+        memory_overcommit=memory_overcommit,
     )
 
 
@@ -464,13 +513,16 @@ class Measure:
         vm: str,
         objectives: tuple[Objective, ...],
         *,
+        without: Mapping[str, HostMemory],
+        memory_overcommit: float,
         replications: int,
         find_warmup: bool = False,
         jobs: int | None = None,
         progress: LabelledProgress | None = None,
     ) -> None:
-        """Counts of the group `vm` of a scenario."""
+        """Counts of the group `vm` of a scenario; `without` any of them hosts have this memory configured."""
         self.base, self.vm, self.objectives = base, vm, objectives
+        self.without, self.memory_overcommit = without, memory_overcommit
         self.replications, self.find_warmup = replications, find_warmup
         self.jobs, self.progress = jobs, progress
 
@@ -480,10 +532,17 @@ class Measure:
         for count in counts:
             path = f"vms.{self.vm}.count"
             try:
-                points.append(run.Point({path: count}, load(self.base, {path: count})))
+                scenario = load(self.base, {path: count})
             except ScenarioError as error:
                 mistakes = "; ".join(f"{each.path}: {each.value}, allowed: {each.allowed}" for each in error.mistakes)
                 yield count, self._refused(count, f"the machines do not fit ({mistakes})")
+                continue
+            hosts = memory.of_hosts(scenario)
+            lacking = memory.exceeded(hosts, self.without, self.vm, self.memory_overcommit)
+            if lacking:
+                yield count, self._without_memory(count, scenario, lacking)
+            else:
+                points.append(run.Point({path: count}, scenario))
         words = ", ".join(str(point.changes[f"vms.{self.vm}.count"]) for point in points) + f" VMs of {self.vm}"
 
         def progress(done: int, total: int) -> None:
@@ -543,8 +602,22 @@ class Measure:
             values={each.name: tuple(values[k][place] for k in numbers) for place, each in enumerate(self.objectives)},
             report={key: value for key, value in report.items() if key not in ("vms", "timeline")},
             group=self.vm,
-            memory_pct=_memory_pct(scenario),
+            memory=max(memory.of_hosts(scenario).values(), key=lambda host: host.pct),
         )
+
+    def _without_memory(self, count: int, scenario: Scenario, lacking: HostMemory) -> Point:
+        """A count for which a host has not enough memory."""
+        before, most = self.without[lacking.host], self.memory_overcommit
+        beyond = "exceeded" if most == 1 else f"configured more than {most:g} times"
+        if before.configured > most * before.size:
+            reason = f"memory of {lacking.host} is {beyond} without them ({before.text})"
+        else:
+            reason = f"memory of {lacking.host} would be {beyond} ({lacking.text})"
+        inventory = scenario.inventory
+        own = [vm for vm in inventory.vms if vm.group == self.vm]
+        if len(inventory.hosts) > 1 and all(vm.host_is_given and vm.host == lacking.host for vm in own):
+            reason += ", and they are bound to it"
+        return replace(self._refused(count, reason), memory=lacking, lacks=f"memory of {lacking.host}")
 
     def _refused(self, count: int, reason: str) -> Point:
         return Point(count=count, objectives=self.objectives, values={}, group=self.vm, reason=reason)
@@ -580,17 +653,6 @@ def _fullest(report: Mapping[str, Any], key: str) -> tuple[str, float] | None:
         key=lambda found: found[1],
         default=None,
     )
-
-
-def _memory_pct(scenario: Scenario) -> float:
-    """Memory of the VMs of the fullest host over the memory of that host."""
-    given: dict[str, int] = {}
-    room: dict[str, int] = {}
-    for layout in vnuma.layouts(scenario).values():
-        topology = layout["host_topology"]
-        given[layout["host"]] = given.get(layout["host"], 0) + layout["memory_bytes"]
-        room[layout["host"]] = topology["sockets"] * topology["memory_per_node_bytes"]
-    return max((100 * given[host] / room[host] for host in given), default=0.0)
 
 
 def _excess(each: Objective, value: float | None) -> float:

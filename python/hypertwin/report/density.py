@@ -12,16 +12,22 @@ from hypertwin.report.page import Listing, Page
 from hypertwin.report.table import titled
 from hypertwin.report.words import calibration_note, half_width, number
 
-WORDS = {"sure": "met", "mean": "met on average", "missed": "missed", "refused": "impossible"}
+WORDS = {
+    "sure": "met",
+    "mean": "met on average",
+    "missed": "missed",
+    "lacking": "no memory",
+    "refused": "impossible",
+}
 """Word for each verdict."""
 
-STYLES = {"sure": "green", "mean": "yellow", "missed": "red", "refused": "red"}
+STYLES = {"sure": "green", "mean": "yellow", "missed": "red", "lacking": "red", "refused": "red"}
 
 
 def verdict(point: DensityPoint) -> str:
     """One of the keys of WORDS."""
     if point["reason"]:
-        return "refused"
+        return "lacking" if point["lacks"] else "refused"
     return "sure" if point["sure"] else "mean" if point["meets"] else "missed"
 
 
@@ -59,7 +65,7 @@ def lines(found: Density) -> list[list[str]]:
             ready.resolved(point["ready_pct"], None),
             ready.resolved(point["ready_sum_pct"], None),
             number(point["host_usage_pct"]),
-            number(point["host_memory_pct"], 0),
+            number(point["host_memory_pct"]),
             *([_station(point["bottleneck"])] if _has_stations(found) else []),
             f"{point['replications']}{'' if point['steady'] in (True, None) else ' *'}",
         ]
@@ -74,7 +80,10 @@ def notes(found: Density) -> list[str]:
         changes = ", ".join(_change(name, each) for name, each in step.items() if each["mean"] is not None)
         said.append(f"One more VM changes, with the same random numbers: {changes}.")
     said.append(ready.note(found.get("duration_s")))
-    said.append("Host usage and memory are those of the host with the most.")
+    said.append(
+        "Host usage and memory are those of the host with the most; memory is what is configured. A count without"
+        " enough memory is not simulated."
+    )
     said.append(
         "± is the half-width of the 95 % confidence interval over replications; met: the whole interval meets, in a"
         " steady state."

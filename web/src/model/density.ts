@@ -3,7 +3,7 @@
 import { badges, figures, words } from "./columns";
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
-import type { Badge, Chart, Column, LineChart, Row as Cells, Series, Tone, View } from "./view";
+import type { Badge, Card, Chart, Column, LineChart, Row as Cells, Series, Tone, View } from "./view";
 import { number } from "./numbers";
 import { count, list, slug, spread } from "./words";
 
@@ -34,6 +34,8 @@ interface Point {
   replications: number;
   steady: boolean | null;
   reason: string | null;
+  /** What there is not enough of, such as `memory of esx-1`, where that is the reason. */
+  lacks: string | null;
 }
 
 /** See `Density` of documents/plan.py. */
@@ -45,6 +47,8 @@ export interface Density {
   slo: Objective[];
   min: number;
   max: number;
+  /** Memory that may be configured on a host, over what it has. */
+  memory_overcommit: number;
   answer: {
     count: number;
     sure_count: number;
@@ -80,7 +84,7 @@ function meets(objective: Objective, found: Figure): { mean: boolean; sure: bool
 }
 
 function badge(point: Point): Badge {
-  if (point.reason) return { tone: "bad", text: "impossible" };
+  if (point.reason) return { tone: "bad", text: point.lacks ? "no memory" : "impossible" };
   return point.sure
     ? { tone: "good", text: "met" }
     : point.meets
@@ -179,7 +183,7 @@ function lines(
   found: Density,
   measured: readonly Point[],
   chart: { id: string; title: string; text: string; unit: string; series: [string, keyof Point][] },
-): Chart {
+): LineChart {
   const series: Series[] = chart.series.map(([name, key], colour) => ({
     name,
     values: measured.map((point) => point[key] as number | null),
@@ -205,6 +209,7 @@ function lines(
 function charts(found: Density): Chart[] {
   const measured = found.points.filter((point) => !point.reason);
   if (!measured.length) return [];
+  const placed = found.points.filter((point) => point.host_memory_pct !== null);
   const objectives = [...new Map(found.slo.map((each) => [each.metric, each])).values()];
   return [
     ...objectives.map((each) => objectiveChart(found, each, measured)),
@@ -225,13 +230,16 @@ function charts(found: Density): Chart[] {
         [`ready of ${found.vm}`, "ready_pct"],
       ],
     }),
-    lines(found, measured, {
-      id: "memory",
-      title: "Host memory",
-      text: "Configured memory of the VMs over that of the fullest host. Above 100 it is overcommitted.",
-      unit: "%",
-      series: [["memory of the fullest host", "host_memory_pct"]],
-    }),
+    {
+      ...lines(found, placed, {
+        id: "memory",
+        title: "Host memory",
+        text: `Configured memory over that of the fullest host${found.memory_overcommit > 1 ? "; what memory pressure costs above 100 is not simulated" : ""}. What is above the limit is not simulated.`,
+        unit: "%",
+        series: [["memory of the fullest host", "host_memory_pct"]],
+      }),
+      limits: [{ name: "limit", value: 100 * found.memory_overcommit, tone: "bad" }],
+    },
   ];
 }
 
@@ -273,11 +281,18 @@ function cells(found: Density, point: Point): Cells {
     ready: point.ready_pct,
     ready_sum: point.ready_sum_pct,
     usage: point.host_usage_pct,
-    memory: { value: point.host_memory_pct, tone: (point.host_memory_pct ?? 0) > 100 ? "warn" : "plain" },
+    memory: { value: point.host_memory_pct, tone: (point.host_memory_pct ?? 0) > 100 ? (point.lacks ? "bad" : "warn") : "plain" },
     station: point.bottleneck ? `${point.bottleneck.station} ${number(point.bottleneck.utilization_pct)} %` : "",
     runs: point.replications,
     note: notes.join("; "),
   };
+}
+
+/** What the first count beyond the answer misses or lacks. */
+function missedFirst({ answer, points }: Density): Card {
+  const lacking = points.find((point) => !point.meets && point.lacks);
+  if (lacking && lacking.lacks === answer.limited_by) return { name: "Runs out first", value: lacking.lacks!, remark: `with ${count(lacking.count, "VM")}: ${lacking.reason}` };
+  return { name: "Missed first", value: answer.limiting ?? "no room", remark: answer.limited_by ? `limited by ${answer.limited_by}` : "" };
 }
 
 function view(page: PageDocument): View {
@@ -294,12 +309,7 @@ function view(page: PageDocument): View {
     answer: {
       tone: !answer.count ? "bad" : worst || full ? "warn" : "good",
       text: answer.text,
-      more: [
-        ...(full
-          ? [`The fullest host would have ${number(at!.host_memory_pct!)} % of its memory configured: without overcommitment these VMs cannot be powered on.`]
-          : []),
-        ...answer.notes,
-      ],
+      more: answer.notes,
     },
     promises: promises(found, at),
     confidence: sure,
@@ -315,7 +325,7 @@ function view(page: PageDocument): View {
         remark: "the whole interval meets them",
         tone: answer.sure_count < answer.count ? "warn" : "plain",
       },
-      ...(answer.at_max ? [] : [{ name: "Missed first", value: answer.limiting ?? "no room", remark: answer.limited_by ? `limited by ${answer.limited_by}` : "" }]),
+      ...(answer.at_max ? [] : [missedFirst(found)]),
       ...step.map(([name, each]) => ({
         name: `One more VM: ${name}`,
         value: `${each.mean! > 0 ? "+" : ""}${spread(each.mean, each.ci95, found.slo.find((one) => one.metric === name)?.unit)}`,

@@ -156,12 +156,30 @@ describe("density", () => {
     expect(shown.confidence[1]!.text).toContain("9 VMs did not reach a steady state");
   });
 
-  it("says when the VMs of the answer do not fit into memory", () => {
+  it("warns where the answer overcommits memory", () => {
     const full = copy(density);
+    full.memory_overcommit = 1.5;
     full.points.find((each) => each.count === 9)!.host_memory_pct = 140;
     const shown = view("density", full);
     expect(shown.answer.tone).toBe("warn");
-    expect(shown.answer.more![0]).toContain("140 % of its memory");
+    expect(chart<LineChart>(shown, "memory")).toMatchObject({ limits: [{ value: 150 }], text: expect.stringContaining("above 100 is not simulated") });
+  });
+
+  it("shows counts without memory as such, and draws how full hosts would be", () => {
+    const shown = view("density", density);
+    const memory = chart<LineChart>(shown, "memory");
+    expect([memory.places.at(-1), memory.series[0]!.values.at(-1)]).toEqual([18, 137.5]);
+    expect(memory.limits).toMatchObject([{ value: 100, tone: "bad" }]);
+    expect(chart<LineChart>(shown, "throughput").places.at(-1)).toBe(12);
+    expect(table(shown, "counts").rows.at(-1)).toMatchObject({ verdict: { tone: "bad", text: "no memory" }, note: "memory of esx would be exceeded (176 GiB of 128 GiB, 137.5 %)" });
+  });
+
+  it("names the memory that runs out first", () => {
+    const bound = copy(density);
+    bound.answer = { ...bound.answer, limiting: "memory of esx", limited_by: "memory of esx" };
+    for (const each of bound.points) if (each.count > 9 && each.count < 16) Object.assign(each, { meets: false, sure: false, reason: "memory of esx would be exceeded", lacks: "memory of esx" });
+    expect(view("density", bound).cards[2]).toEqual({ name: "Runs out first", value: "memory of esx", remark: "with 10 VMs: memory of esx would be exceeded" });
+    expect(view("density", density).cards[2]).toMatchObject({ name: "Missed first", value: "response_ms.p95" });
   });
 
   it("has an answer of none", () => {
@@ -170,7 +188,7 @@ describe("density", () => {
     const shown = view("density", none);
     expect(shown.answer.tone).toBe("bad");
     expect(shown.promises.map((each) => each.met)).toEqual([false, false]);
-    const impossible = { ...none, points: none.points.map((each) => ({ ...each, reason: "no host has room" })) };
+    const impossible = { ...none, points: none.points.map((each) => ({ ...each, reason: "no host has room", lacks: null })) };
     expect(charts(view("density", impossible))).toEqual([]);
     expect(tables(view("density", impossible))[0]!.rows.every((row) => (row["verdict"] as { text: string }).text === "impossible")).toBe(true);
   });

@@ -1,0 +1,67 @@
+"""How much of each host's memory is configured, and which host VMs of a group fill beyond what they may."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hypertwin.scenario import Scenario
+
+GIB = 1 << 30
+
+
+@dataclass(frozen=True)
+class HostMemory:
+    """Memory of one host, in bytes."""
+
+    host: str
+    size: int
+    configured: int
+    """What its VMs are configured with, and what the hypervisor itself occupies."""
+    groups: frozenset[str]
+    """Groups of the VMs that are on it."""
+
+    @property
+    def pct(self) -> float:
+        """Configured memory over the host's."""
+        return 100 * self.configured / self.size
+
+    @property
+    def text(self) -> str:
+        """Both, in words: `17 GiB of 16 GiB, 106.2 %`."""
+        return f"{_gib(self.configured)} of {_gib(self.size)}, {self.pct:,.1f} %"
+
+
+def of_hosts(scenario: Scenario) -> Mapping[str, HostMemory]:
+    """The memory of every host, by name, with the VMs where the scenario places them."""
+    inventory = scenario.inventory
+    configured = {host.name: host.memory_own_bytes for host in inventory.hosts}
+    groups: dict[str, set[str]] = {host.name: set() for host in inventory.hosts}
+    for vm in inventory.vms:
+        configured[vm.host] += vm.memory_bytes
+        groups[vm.host].add(vm.group)
+    return {
+        host.name: HostMemory(host.name, host.memory_bytes, configured[host.name], frozenset(groups[host.name]))
+        for host in inventory.hosts
+    }
+
+
+def exceeded(
+    hosts: Mapping[str, HostMemory], without: Mapping[str, HostMemory], group: str, overcommit: float
+) -> HostMemory | None:
+    """The host whose memory VMs of `group` exceed most: those on it, or others that are on it because of them.
+
+    `without` is the memory of the hosts without any VM of the group, `overcommit` what may be configured over what a
+    host has. A host that other VMs alone have filled does not count where the group has no part in it.
+    """
+    over = [
+        host
+        for host in hosts.values()
+        if host.configured > overcommit * host.size
+        and (group in host.groups or host.configured > without[host.host].configured)
+    ]
+    return max(over, key=lambda host: host.pct, default=None)
+
+
+def _gib(size: int) -> str:
+    return f"{size / GIB:,.4g} GiB"
