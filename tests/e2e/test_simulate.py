@@ -58,7 +58,7 @@ def test_every_key_of_the_json_is_in_the_catalogue(cli, tiny, virtual_disks):
     scenario = (SCENARIOS / "hyperconverged.yaml", "--duration", 1, "--replications", 1) if virtual_disks else (tiny,)
     (point,) = json.loads(cli("simulate", *scenario, "--format", "json").stdout)["points"]
     known = {(scope, metric.key) for metric in CATALOGUE for scope in metric.scopes}
-    sections = {"hosts", "vms", "groups", "storage", "pools", "bottleneck"}
+    sections = {"hosts", "vms", "groups", "storage", "pools", "clusters", "bottleneck"}
     used = {(kind, key) for kind, _, metrics in frame.entities(point) for key in paths(metrics)}
     used |= {("point", key) for key in set(point) - sections}
     assert ({"vm", "group"} <= {kind for kind, key in used if key == "read_latency_ms_p99"}) == virtual_disks
@@ -100,7 +100,7 @@ def test_csv_parquet_and_json_agree(cli, tiny, tmp_path):
     assert (done.returncode, done.stdout) == (0, "")
     as_parquet = polars.read_parquet(tmp_path / "out.parquet")
     assert as_csv.columns == as_parquet.columns
-    assert as_csv.height == as_parquet.height == 6 * (1 + 3 + 2)
+    assert as_csv.height == as_parquet.height == 6 * (1 + 3 + 2 + 1)
     for index, point in enumerate(as_json["points"]):
         for table in (as_csv, as_parquet):
             row = table.row(

@@ -6,7 +6,7 @@ use crate::error::RunError;
 use crate::faults::{Action, Faults, Part};
 use crate::guest::Guests;
 use crate::ids::{ControllerId, HostId, Id, PoolId, VmId, WorldId};
-use crate::measure::Recorder;
+use crate::measure::{Allocation, Recorder};
 use crate::plan::VmPlan;
 use crate::simulation::Simulation;
 use crate::storage::{Site, SiteVm, Storage, nodes_of, service_threads};
@@ -78,7 +78,7 @@ pub fn build(scenario: &Scenario, seed: u64) -> Result<Simulation, RunError> {
         guests,
         storage,
         faults,
-        recorder: Recorder::new(scenario),
+        recorder: Recorder::new(scenario, Allocation::of(&hosts, &vms, &placement)),
         failure: None,
     })
 }

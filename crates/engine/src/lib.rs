@@ -40,10 +40,10 @@ pub use hypertwin_models::layout::layouts;
 pub use hypertwin_models::storage::durability;
 pub use hypertwin_models::topology::{Domain, Topology};
 pub use measure::{
-    BottleneckReport, Curve, DeviceSample, DiskSample, FailureReport, HostReport, HostResult, HostSample, HostTimeline,
-    IoReport, IoResult, IoSums, LatencyReport, NodeReport, NodeResult, PointReport, Replication, ResponseReport,
-    Sample, ServiceSample, StationReport, Timeline, TimelineReport, View, VmReport, VmResult, VmSample, VmTimeline,
-    WorldSamples, WorldView, aggregate,
+    Allocation, BottleneckReport, ClusterReport, Curve, DeviceSample, DiskSample, FailureReport, HostReport,
+    HostResult, HostSample, HostTimeline, IoReport, IoResult, IoSums, LatencyReport, NodeReport, NodeResult,
+    PointReport, Replication, ResponseReport, Sample, ServiceSample, StationReport, Timeline, TimelineReport, View,
+    VmReport, VmResult, VmSample, VmTimeline, WorldSamples, WorldView, aggregate,
 };
 pub use sampled_run::SampledRun;
 pub use storage::{Counters, IncidentReport, MemberView, PoolReport, PoolResult, PoolTimeline, StationResult};

@@ -18,6 +18,7 @@ class Node(TypedDict):
 class Host(TypedDict):
     """A host; NUMA nodes by number."""
 
+    cluster: str
     usage_pct: float
     usage_pct_ci95: float | None
     utilization_pct: float
@@ -26,8 +27,27 @@ class Host(TypedDict):
     ready_pct: float
     costop_pct: float
     down_s: float
+    memory_pct: float
+    memory_usage_pct: float
     memory_gb_per_s: float
     nodes: dict[str, Node]
+
+
+class Cluster(TypedDict):
+    """A cluster: sums over its hosts, or means weighted by what each has."""
+
+    hosts: int
+    vms: int
+    vcpus: int
+    cores: int
+    vcpu_per_core: float
+    usage_pct: float
+    usage_pct_ci95: float | None
+    fullest_host: str
+    fullest_host_pct: float
+    ready_pct: float
+    memory_pct: float
+    memory_usage_pct: float
 
 
 Curve = list[tuple[float, float]]
@@ -75,9 +95,11 @@ class Vm(TypedDict):
     """A VM; of a group the mean of its VMs, or their sum where the catalogue says so. Percentages are per vCPU."""
 
     host: NotRequired[str]
-    """Where it runs; groups have `count` and `hosts` instead."""
+    """Where it runs; groups have `count`, `hosts` and `clusters` instead."""
+    cluster: NotRequired[str]
     count: NotRequired[int]
     hosts: NotRequired[list[str]]
+    clusters: NotRequired[list[str]]
     vcpus: int
     run_pct: float
     ready_pct: float
@@ -242,6 +264,7 @@ class Point(TypedDict):
     warmup_s: float
     duration_s: float
     calibration: str | None
+    clusters: dict[str, Cluster]
     hosts: dict[str, Host]
     vms: dict[str, Vm]
     groups: dict[str, Vm]

@@ -151,6 +151,8 @@ def _names(scenario: Scenario, section: str) -> list[str] | None:
         return list(scenario.data.get("storage", {}))
     if section == "hosts":
         return [host.name for host in scenario.inventory.hosts]
+    if section == "clusters":
+        return list(scenario.inventory.cluster)
     return None
 
 

@@ -29,8 +29,10 @@ class Metric:
 
 
 HOST = ("host",)
+HOSTS = ("host", "cluster")
 VM = ("vm", "group")
 BOTH = ("host", "vm", "group")
+CLUSTER = ("cluster",)
 POINT = ("point",)
 STATION = ("storage",)
 POOL = ("pool",)
@@ -40,11 +42,12 @@ TIMED_POOL = ("pool", "timeline")
 CATALOGUE: tuple[Metric, ...] = (
     Metric(
         "usage_pct",
-        HOST,
+        HOSTS,
         "Host usage",
         "%",
         "CPU cycles used over cores × nominal clock, at most 100. Says 100 when every core has a busy thread, even "
-        "though its second threads still have capacity.",
+        "though its second threads still have capacity. Of a cluster the mean of its hosts, each counted by its cores "
+        "× nominal clock.",
         esxtop="PCPU USED(%) (average)",
         vcenter="cpu.usage.average",
     ),
@@ -79,11 +82,11 @@ CATALOGUE: tuple[Metric, ...] = (
     ),
     Metric(
         "ready_pct",
-        BOTH,
+        (*BOTH, *CLUSTER),
         "Ready",
         "%",
         "Time a vCPU could have run but no hardware thread was given to it, limited time included. Per vCPU, 0 to "
-        "100; of a host the mean over its vCPUs. Above 10 % users notice; above 5 % look closer.",
+        "100; of a host or cluster the mean over its vCPUs. Above 10 % users notice; above 5 % look closer.",
         esxtop="%RDY ÷ vCPUs",
         vcenter="cpu.ready.summation ÷ (interval × 1000 × vCPUs)",
         linux="run-queue wait in /proc/PID/task/TID/schedstat; the guest sees it as steal",
@@ -98,6 +101,25 @@ CATALOGUE: tuple[Metric, ...] = (
         esxtop="%CSTP ÷ vCPUs",
         vcenter="cpu.costop.summation ÷ (interval × 1000 × vCPUs)",
         linux="none: Linux does not co-schedule",
+    ),
+    Metric(
+        "memory_pct",
+        HOSTS,
+        "Memory configured",
+        "%",
+        "Memory that its VMs are configured with, and the hypervisor's own (`memory_own`), of what the host has; of a "
+        "cluster, of what all its hosts have. It follows from the scenario: VMs of a host that is down are still its "
+        "own, what the hypervisor adds for each VM is not counted, and above 100 % nothing is taken back from VMs "
+        "(ballooning, swapping): a simulated VM always has its memory.",
+    ),
+    Metric(
+        "memory_usage_pct",
+        HOSTS,
+        "Memory in use",
+        "%",
+        "As `memory_pct`, with the memory that VMs have touched (`memory_touched`), which is all where the scenario "
+        "does not say.",
+        vcenter="mem.usage.average (related)",
     ),
     Metric(
         "memory_gb_per_s",
@@ -152,17 +174,43 @@ CATALOGUE: tuple[Metric, ...] = (
     ),
     Metric(
         "vcpus",
-        VM,
+        (*VM, *CLUSTER),
         "vCPUs",
         "",
-        "Virtual CPUs of the VM.",
+        "Virtual CPUs of the VM; of a group or cluster of all its VMs.",
         esxtop="NWLD of type vCPU",
         vcenter="summary.config.numCpu",
         linux="nproc (guest)",
     ),
     Metric("host", ("vm",), "Host", "", "The host that the VM runs on.", vcenter="runtime.host"),
+    Metric(
+        "cluster",
+        ("host", "vm"),
+        "Cluster",
+        "",
+        "The cluster that the host, or the host of the VM, is in; `default` where the scenario names none.",
+        vcenter="runtime.host.parent",
+    ),
     Metric("count", ("group",), "VMs", "", "Virtual machines in the group."),
-    Metric("hosts", ("group",), "Hosts", "", "The hosts that the group's VMs run on. In JSON only."),
+    Metric(
+        "hosts",
+        ("group", "cluster"),
+        "Hosts",
+        "",
+        "The hosts that the group's VMs run on: a list, in JSON only. Of a cluster how many it has.",
+    ),
+    Metric("clusters", ("group",), "Clusters", "", "The clusters that the group's VMs are in. In JSON only."),
+    Metric("vms", CLUSTER, "VMs", "", "Virtual machines in the cluster."),
+    Metric("cores", CLUSTER, "Cores", "", "Physical cores of the cluster's hosts."),
+    Metric("vcpu_per_core", CLUSTER, "vCPUs per core", "", "vCPUs of the cluster's VMs over its physical cores."),
+    Metric(
+        "fullest_host",
+        CLUSTER,
+        "Fullest host",
+        "",
+        "The host of the cluster with the highest usage; of equals the first. What a mean hides.",
+    ),
+    Metric("fullest_host_pct", CLUSTER, "Usage of the fullest host", "%", "`usage_pct` of the fullest host."),
     Metric(
         "down_s",
         BOTH,
@@ -723,7 +771,7 @@ CATALOGUE: tuple[Metric, ...] = (
     ),
     Metric(
         "usage_pct_ci95",
-        HOST,
+        HOSTS,
         "Host usage, ±",
         "points",
         "Half-width of the 95 % confidence interval over replications.",

@@ -12,10 +12,16 @@
 //! | `vm_metrics.rs` | the metrics of a VM, one line each |
 //! | `results.rs` | the results of one replication, as plain data |
 //! | `stations.rs` | stations of the path to storage, and which of them limits |
+//! | `allocation.rs` | what is allocated on hosts |
+//! | `clusters.rs` | clusters of hosts, over replications |
+//! | `means.rs` | means, and how sure they are |
 //! | `report.rs` | from replications to what is reported |
 //! | `samples.rs` | a run sample by sample, as its hosts' own instruments would show it |
 //! | `view.rs` | what a checker of invariants may see |
 
+mod allocation;
+mod clusters;
+mod means;
 mod recorder;
 mod report;
 mod results;
@@ -24,6 +30,8 @@ mod stations;
 mod view;
 mod vm_metrics;
 
+pub use allocation::Allocation;
+pub use clusters::ClusterReport;
 pub use recorder::Recorder;
 pub use report::{HostReport, NodeReport, PointReport, TimelineReport, aggregate};
 pub use results::{FailureReport, HostResult, HostTimeline, NodeResult, Replication, Timeline, VmTimeline};

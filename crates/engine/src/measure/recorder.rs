@@ -1,5 +1,6 @@
 //! Measuring: totals of a window, the timeline, and the series that output analysis looks at.
 
+use super::allocation::Allocation;
 use super::results::{FailureReport, HostResult, HostTimeline, NodeResult, Replication, Timeline, VmTimeline};
 use super::vm_metrics::{Figures, IoResult, IoSums, VmParts, VmResult};
 use super::{Observed, stations};
@@ -39,6 +40,7 @@ pub struct Recorder {
     groups: Vec<String>,
     units: Vec<(String, f64)>,
     calibrated_on: Option<String>,
+    allocations: Table<HostId, Allocation>,
     sample_ns: Nanos,
     observe_ns: Nanos,
     measuring_since: Option<Nanos>,
@@ -53,7 +55,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    pub fn new(scenario: &Scenario) -> Self {
+    pub fn new(scenario: &Scenario, allocations: Vec<Allocation>) -> Self {
         let sample_ns = scenario.run.sample_interval.min(scenario.run.duration).nanos().max(1);
         Self {
             groups: scenario.vms.keys().cloned().collect(),
@@ -66,6 +68,7 @@ impl Recorder {
                 })
                 .collect(),
             calibrated_on: scenario.calibrated_on.clone(),
+            allocations: allocations.into(),
             sample_ns,
             observe_ns: (sample_ns / OBSERVATIONS_PER_SAMPLE).max(1),
             measuring_since: None,
@@ -287,7 +290,7 @@ impl Recorder {
             }
         }
         Replication {
-            hosts: hosts(&observed, duration_ns),
+            hosts: hosts(&observed, &self.allocations, duration_ns),
             vms,
             failures: failures(&observed),
             stations: stations::results(&observed, &self.groups, duration_ns),
@@ -344,6 +347,7 @@ impl Recorder {
             name: vm.name.clone(),
             group: vm.group,
             host: host.name.clone(),
+            cluster: self.allocations[group.host].cluster.clone(),
             response_mean_ms: totals.responses.mean_ms(),
             virtual_nodes: group.memory.virtual_nodes(),
             response,
@@ -359,7 +363,7 @@ impl Recorder {
 }
 
 /// The results of all hosts.
-fn hosts(observed: &Observed, duration_ns: f64) -> Vec<HostResult> {
+fn hosts(observed: &Observed, allocations: &Table<HostId, Allocation>, duration_ns: f64) -> Vec<HostResult> {
     let (all, loads) = (host_totals(observed), observed.cpu.node_loads());
     // ready and co-stop time of all vCPUs, and their number
     let mut held: Table<HostId, (u64, u64, usize)> = vec![(0, 0, 0); all.len()].into();
@@ -387,6 +391,7 @@ fn hosts(observed: &Observed, duration_ns: f64) -> Vec<HostResult> {
             ready_pct: 100.0 * ready_ns as f64 / vcpus_ns,
             costop_pct: 100.0 * costop_ns as f64 / vcpus_ns,
             down_s: observed.faults.host(id).down_ns(observed.now) as f64 / 1e9,
+            allocation: allocations[id].clone(),
             nodes: nodes(host, &loads[id], duration_ns),
         }
     };

@@ -1,17 +1,16 @@
 //! From the replications of one point to what is reported: means, confidence, distributions, steady state.
 
+use super::clusters::{ClusterReport, clusters};
+use super::means::{confidence, mean};
 use super::results::{FailureReport, HostResult, HostTimeline, NodeResult, Replication, VmTimeline};
 use super::stations::{self, BottleneckReport, StationReport};
 use super::vm_metrics::{
     Curve, IoReport, IoResult, IoSums, LatencyReport, OutcomeReport, ResponseReport, Together, VmReport, VmResult,
 };
 use crate::storage::{self, PoolReport, PoolResult, PoolTimeline, StationResult};
-use hypertwin_kernel::{Histogram, batch_means, half_width_95, mser5};
+use hypertwin_kernel::{Histogram, mser5};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Batches into which the series of a single replication is cut for its confidence interval.
-const BATCHES: usize = 20;
 
 /// Relative difference between neighbouring throughputs of replications that makes them different outcomes.
 const OUTCOME_GAP: f64 = 0.15;
@@ -40,6 +39,7 @@ pub struct PointReport {
     pub warmup_s: f64,
     pub duration_s: f64,
     pub calibration: Option<String>,
+    pub clusters: BTreeMap<String, ClusterReport>,
     pub hosts: BTreeMap<String, HostReport>,
     pub vms: BTreeMap<String, VmReport>,
     pub groups: BTreeMap<String, VmReport>,
@@ -58,6 +58,7 @@ pub struct PointReport {
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs, reason = "as in `PointReport`")]
 pub struct HostReport {
+    pub cluster: String,
     pub usage_pct: f64,
     pub usage_pct_ci95: Option<f64>,
     pub utilization_pct: f64,
@@ -66,6 +67,8 @@ pub struct HostReport {
     pub ready_pct: f64,
     pub costop_pct: f64,
     pub down_s: f64,
+    pub memory_pct: f64,
+    pub memory_usage_pct: f64,
     pub memory_gb_per_s: f64,
     pub nodes: BTreeMap<String, NodeReport>,
 }
@@ -93,11 +96,6 @@ pub struct TimelineReport {
     pub pools: BTreeMap<String, PoolTimeline>,
 }
 
-fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
-    let count = values.len().max(1) as f64;
-    values.sum::<f64>() / count
-}
-
 /// The throughputs of replications in groups that differ by more than [`OUTCOME_GAP`], the most likely first.
 fn outcomes(mut throughputs: Vec<f64>) -> Vec<OutcomeReport> {
     throughputs.sort_by(f64::total_cmp);
@@ -110,16 +108,6 @@ fn outcomes(mut throughputs: Vec<f64>) -> Vec<OutcomeReport> {
         .collect();
     outcomes.sort_by(|a, b| b.likelihood_pct.total_cmp(&a.likelihood_pct));
     outcomes
-}
-
-/// Half-width of a metric over replications, or over batches of the series of a single one.
-fn confidence(values: Vec<f64>, series: Option<&[f64]>) -> Option<f64> {
-    if values.len() > 1 {
-        half_width_95(&values)
-    } else {
-        batch_means(series?, BATCHES).map(|(_, half)| half)
-    }
-    .filter(|half| half.is_finite())
 }
 
 /// Summarises replications of the same scenario (at least one).
@@ -138,6 +126,7 @@ pub fn aggregate(replications: &[&Replication]) -> PointReport {
         warmup_s: first.warmup_s,
         duration_s: first.duration_s,
         calibration: first.calibrated_on.clone(),
+        clusters: clusters(replications),
         hosts: hosts(replications),
         vms: vms(replications),
         groups: groups(replications),
@@ -167,6 +156,7 @@ fn hosts(replications: &[&Replication]) -> BTreeMap<String, HostReport> {
             (node.to_string(), report)
         };
         let report = HostReport {
+            cluster: host.allocation.cluster.clone(),
             usage_pct: metric(&|host| host.usage_pct),
             usage_pct_ci95: confidence(usage, None),
             utilization_pct: metric(&|host| host.utilization_pct),
@@ -175,6 +165,8 @@ fn hosts(replications: &[&Replication]) -> BTreeMap<String, HostReport> {
             ready_pct: metric(&|host| host.ready_pct),
             costop_pct: metric(&|host| host.costop_pct),
             down_s: metric(&|host| host.down_s),
+            memory_pct: host.allocation.memory_pct(),
+            memory_usage_pct: host.allocation.memory_usage_pct(),
             memory_gb_per_s: metric(&|host| host.nodes.iter().map(|node| node.memory_gb_per_s).sum()),
             nodes: (0..host.nodes.len()).map(node).collect(),
         };
@@ -200,6 +192,7 @@ fn vms(replications: &[&Replication]) -> BTreeMap<String, VmReport> {
         };
         let mut report = members.report(merge(responses), [0, 1].map(latencies), &first.units[vm.group]);
         report.host = Some(vm.host.clone());
+        report.cluster = Some(vm.cluster.clone());
         (vm.name.clone(), report)
     };
     first.vms.iter().enumerate().map(report).collect()
@@ -232,6 +225,8 @@ fn groups(replications: &[&Replication]) -> BTreeMap<String, VmReport> {
         let used: BTreeSet<&String> = vms.iter().map(|&vm| &first.vms[vm].host).collect();
         let hosts = first.hosts.iter().map(|host| &host.name);
         report.hosts = Some(hosts.filter(|host| used.contains(host)).cloned().collect());
+        let clusters: BTreeSet<&String> = vms.iter().map(|&vm| &first.vms[vm].cluster).collect();
+        report.clusters = Some(clusters.into_iter().cloned().collect());
         Some((name.clone(), report))
     };
     first.groups.iter().enumerate().filter_map(report).collect()

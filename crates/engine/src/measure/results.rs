@@ -1,5 +1,6 @@
 //! The results of one replication, as plain data.
 
+use super::allocation::Allocation;
 use super::vm_metrics::VmResult;
 use crate::storage::{PoolResult, PoolTimeline, StationResult};
 use hypertwin_kernel::Histogram;
@@ -61,6 +62,8 @@ pub struct HostResult {
     pub costop_pct: f64,
     /// Time that it was down.
     pub down_s: f64,
+    /// What is allocated on it.
+    pub allocation: Allocation,
     /// Per NUMA node.
     pub nodes: Vec<NodeResult>,
 }

@@ -84,6 +84,7 @@ macro_rules! vm_metrics {
             pub name: String,
             pub group: usize,
             pub host: String,
+            pub cluster: String,
             pub vcpus: u32,
             $(pub $work: f64,)+
             pub response_mean_ms: f64,
@@ -100,6 +101,7 @@ macro_rules! vm_metrics {
             pub name: String,
             pub group: usize,
             pub host: String,
+            pub cluster: String,
             pub response_mean_ms: f64,
             pub virtual_nodes: u32,
             pub response: Option<Histogram>,
@@ -112,6 +114,7 @@ macro_rules! vm_metrics {
                     name: parts.name,
                     group: parts.group,
                     host: parts.host,
+                    cluster: parts.cluster,
                     vcpus: figures.vcpus as u32,
                     $($work: of($of_work, figures),)+
                     response_mean_ms: parts.response_mean_ms,
@@ -132,9 +135,13 @@ macro_rules! vm_metrics {
             #[serde(skip_serializing_if = "Option::is_none")]
             pub host: Option<String>,
             #[serde(skip_serializing_if = "Option::is_none")]
+            pub cluster: Option<String>,
+            #[serde(skip_serializing_if = "Option::is_none")]
             pub count: Option<usize>,
             #[serde(skip_serializing_if = "Option::is_none")]
             pub hosts: Option<Vec<String>>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub clusters: Option<Vec<String>>,
             pub vcpus: u32,
             $(
                 pub $work: f64,

@@ -27,7 +27,9 @@ export interface Ios {
 export interface Vm {
   count?: number;
   host?: string | null;
+  cluster?: string;
   hosts?: string[];
+  clusters?: string[];
   down_s?: number;
   vcpus: number;
   run_pct: number;
@@ -54,6 +56,8 @@ export interface Vm {
 }
 
 export interface Host {
+  /** Absent in results of older versions. */
+  cluster?: string;
   usage_pct: number;
   usage_pct_ci95?: number | null;
   utilization_pct?: Figure;
@@ -61,10 +65,28 @@ export interface Host {
   overhead_pct?: Figure;
   ready_pct?: Figure;
   costop_pct?: Figure;
+  memory_pct?: Figure;
+  memory_usage_pct?: Figure;
   memory_gb_per_s?: Figure;
   down_s?: number;
   /** Figures of each NUMA node, by its number. */
   nodes?: Record<string, Record<string, Figure>>;
+}
+
+/** A cluster: sums over its hosts, or means weighted by what each has. */
+export interface Cluster {
+  hosts: number;
+  vms: number;
+  vcpus: number;
+  cores: number;
+  vcpu_per_core: number;
+  usage_pct: number;
+  usage_pct_ci95: number | null;
+  fullest_host: string;
+  fullest_host_pct: number;
+  ready_pct: number;
+  memory_pct: number;
+  memory_usage_pct: number;
 }
 
 export interface Station {
@@ -136,6 +158,8 @@ export interface Point {
   warmup_s: number;
   duration_s: number;
   calibration: string | null;
+  /** Absent in results of older versions. */
+  clusters?: Record<string, Cluster>;
   hosts: Record<string, Host>;
   vms: Record<string, Vm>;
   groups: Record<string, Vm>;
@@ -163,7 +187,7 @@ export interface Published {
 /** What a figure means: the catalogue in `python/hypertwin/report/metrics.py`. */
 export interface Metric {
   key: string;
-  /** Kinds of entities that have it: host, vm, group, storage, pool, timeline; or the point itself. */
+  /** Kinds of entities that have it: cluster, host, vm, group, storage, pool, timeline; or the point itself. */
   of: string[];
   name: string;
   unit: string;
