@@ -17,9 +17,10 @@ meanings are from public files, and from programs that read them:
   disks of VMs with brackets in their names;
 - github.com/mu853/esxtop2report: VSAN; github.com/cesirx/vSphere-esxtop-parser: names of vCPU worlds in 6.5.
 
-No public file shows `Memctl MBytes`, `Numa Local MBytes`, `Numa Remote MBytes`, the counters of Numa Node and VSAN's
-`Reads/sec`: their names are modelled on their neighbours (`Memctl Max MBytes`, `Numa % Local`), and a file with other
-names has a gap. Where versions differ, the first name is the newest, which is written; case is ignored.
+No public file shows `Memctl MBytes`, `Numa Local MBytes`, `Numa Remote MBytes`, memory that is compressed, the counters
+of Numa Node and VSAN's `Reads/sec`: their names are modelled on their neighbours (`Memctl Max MBytes`, `Numa % Local`),
+and a file with other names has a gap. Where versions differ, the first name is the newest, which is written; case is
+ignored.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ TOTAL = "_Total"
 
 # Objects whose columns the reader treats in a special way
 PHYSICAL_CPU = "Physical Cpu"
+CPU_LOAD = "Physical Cpu Load"
 GROUP_CPU = "Group Cpu"
 VCPU = "Vcpu"
 GROUP_MEMORY = "Group Memory"
@@ -112,9 +114,10 @@ COUNTERS: tuple[Counter, ...] = (
         % Core Util Time = core_utilization_pct
         """,
     ),
-    # a VM: sums over its worlds. `% Wait` of a group includes its helper worlds, which wait all the time, so a VM's is
-    # summed over its vCPUs; `% Idle` and `% VmWait` only count vCPUs, and show how many there are where a file has no
-    # worlds
+    Counter(CPU_LOAD, ("Cpu Load (1 Minute Avg)",), "cpu_load_1min"),
+    # a VM: sums over its worlds. `% Ready` and `% Wait` of a group include its helper worlds, most of which wait all
+    # the time, so a VM's are summed over its vCPUs; `% Idle` and `% VmWait` only count vCPUs, and show how many there
+    # are where a file has no worlds
     *_counters(
         GROUP_CPU,
         """
@@ -128,6 +131,7 @@ COUNTERS: tuple[Counter, ...] = (
         % Swap Wait = swap_wait_sum_pct
         % Idle = idle_sum_pct
         % VmWait = vm_wait_sum_pct
+        % CPU Latency = cpu_latency_pct
         """,
     ),
     *_counters(
@@ -150,6 +154,7 @@ COUNTERS: tuple[Counter, ...] = (
         Touched MBytes = memory_active_bytes
         Memctl MBytes | Memctl Current MBytes = ballooned_bytes
         Swapped MBytes | Swap Used MBytes | Swap Current MBytes = swapped_bytes
+        Compressed Memory MBytes | Compressed MBytes = compressed_bytes
         Swap Read MBytes/sec | Swap MBytes Read/sec = swap_in_bytes_per_s
         Swap Written MBytes/sec | Swap MBytes Write/sec = swap_out_bytes_per_s
         Numa Local MBytes | Numa Local Memory MBytes = numa_local_bytes
@@ -171,11 +176,14 @@ COUNTERS: tuple[Counter, ...] = (
         Free MBytes = memory_free_bytes
         Memctl Current MBytes | Memctl MBytes = ballooned_bytes
         Swap Used MBytes | Swap Current MBytes = swapped_bytes
+        Total Compressed MBytes | Compressed MBytes = compressed_bytes
         Swap MBytes Read/sec | Swap Read MBytes/sec = swap_in_bytes_per_s
         Swap MBytes Write/sec | Swap Written MBytes/sec = swap_out_bytes_per_s
         """,
         MIB,
     ),
+    Counter(MEMORY, ("Memory Overcommit (1 Minute Avg)",), "memory_overcommit_pct", 100.0),
+    Counter(MEMORY, ("Kernel State",), "memory_state"),
     *_counters(
         NUMA_NODE,
         """

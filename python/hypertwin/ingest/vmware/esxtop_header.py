@@ -44,8 +44,10 @@ _SERVICE = re.compile(
 """Names of groups whose CPU is the hypervisor's overhead: the VMkernel, vSAN, storage and replication services."""
 _SERVICE_METRICS = frozenset(("used_sum_pct", "run_sum_pct", "ready_sum_pct", "system_pct"))
 _NAMELESS = frozenset(("", "local", "localhost"))
-_SUMS_OF_VCPUS = frozenset(("wait_sum_pct", "idle_sum_pct"))
-"""Metrics of a VM that are summed over its vCPU worlds, without rows for each vCPU."""
+_SUMS_OF_VCPUS = frozenset(("ready_sum_pct", "wait_sum_pct", "idle_sum_pct"))
+"""Metrics of a VM that are summed over its vCPU worlds: a group's ready has that of its helper worlds in it."""
+_NOT_OF_EACH_VCPU = frozenset(("wait_sum_pct", "idle_sum_pct"))
+"""Metrics without rows for each vCPU."""
 
 _OF_VCPUS = frozenset(("idle_sum_pct", "vm_wait_sum_pct"))
 """Metrics that are only read from a group without worlds: with the CPU time that it wants they are 100 % x vCPUs."""
@@ -108,6 +110,8 @@ class _Row:
 
     entity: str
     scale: float = 1.0
+    metric: str | None = None
+    """None: the counter's."""
     summed: bool = False
     """Whether columns of the same entity and metric are added up; otherwise the first one counts."""
 
@@ -202,18 +206,22 @@ def _hosts(names: Iterable[str], path: Path, plan: Plan) -> dict[str, str]:
 def _plan_host(plan: Plan, columns: list[Column], entity: str) -> None:
     host = _Host(plan, columns, entity)
     repeated = 0
+    names: set[tuple[str, str, Counter]] = set()
     for column in columns:
-        row = host.row(column)
-        if row is None:
-            continue
-        key = (row.entity, column.counter.metric)
-        if key not in plan.series:
-            plan.series[key] = [column.index]
-            plan.scales.append(column.counter.scale * row.scale)
-        elif row.summed:
-            plan.series[key].append(column.index)
-        else:
+        name = (column.object, column.instance, column.counter)
+        if name in names:
             repeated += 1
+            continue
+        names.add(name)
+        for row in host.rows(column):
+            key = (row.entity, row.metric or column.counter.metric)
+            if key not in plan.series:
+                plan.series[key] = [column.index]
+                plan.scales.append(column.counter.scale * row.scale)
+            elif row.summed:
+                plan.series[key].append(column.index)
+            else:
+                repeated += 1
     if repeated:
         plan.notes.append(f"{repeated} columns are there more than once: the first of each was taken")
 
@@ -225,6 +233,11 @@ class _Host:
         self._entity = entity
         self._groups = _groups(columns)
         self._vcpus = _vcpus(columns, self._groups)
+        self._has_ready = {
+            self._vcpus[column.instance][0]
+            for column in columns
+            if self._is_of_vcpu(column) and column.counter.metric == "ready_sum_pct"
+        }
         shown = self._vms(plan, columns)
         self._vm = {group: f"{entity}/{telemetry.entity('vm', name)}" for group, name in shown.items()}
         # disks and ports show their VM's name but not its group: if two VMs have that name, the owner is not known
@@ -237,6 +250,7 @@ class _Host:
             plan.unsized += self._vm.values()
         self._rows: dict[str, Callable[[Column], _Row | None]] = {
             counters.PHYSICAL_CPU: self._physical_cpu,
+            counters.CPU_LOAD: lambda _: _Row(entity),
             counters.GROUP_CPU: self._group,
             counters.GROUP_MEMORY: self._group,
             counters.VCPU: self._vcpu,
@@ -251,9 +265,13 @@ class _Host:
             counters.NETWORK_PORT: self._port,
         }
 
-    def row(self, column: Column) -> _Row | None:
-        """Where a column belongs; None if it is left out."""
-        return self._rows[column.object](column)
+    def rows(self, column: Column) -> list[_Row]:
+        """Where a column belongs, a vCPU's also to the sum of its VM; empty if it is left out."""
+        row = self._rows[column.object](column)
+        rows = [row] if row else []
+        if self._is_of_vcpu(column) and column.counter.metric in _SUMS_OF_VCPUS:
+            rows.append(_Row(self._vm[self._vcpus[column.instance][0]], summed=True))
+        return rows
 
     def _vms(self, plan: Plan, columns: list[Column]) -> dict[str, str]:
         """Name to show for each group that is a VM; if several have one name, the group's number is added."""
@@ -301,22 +319,27 @@ class _Host:
 
     def _group(self, column: Column) -> _Row | None:
         group = _group_id(column.instance)
+        metric = column.counter.metric
         if group in self._vm:
-            return None if self._vcpus and column.counter.metric in _OF_VCPUS else _Row(self._vm[group])
+            if self._vcpus and metric in _OF_VCPUS:
+                return None
+            of_all_worlds = metric == "ready_sum_pct" and group in self._has_ready
+            return _Row(self._vm[group], metric="group_ready_sum_pct" if of_all_worlds else None)
         name = self._groups.get(group, "")
-        told = column.object == counters.GROUP_CPU and column.counter.metric in _SERVICE_METRICS
+        told = column.object == counters.GROUP_CPU and metric in _SERVICE_METRICS
         if not told or not _SERVICE.fullmatch(name):
             return None
         process = telemetry.entity("process", outside.name(_CARTEL.sub("", name)))
         return _Row(f"{self._entity}/{process}", summed=True)
 
     def _vcpu(self, column: Column) -> _Row | None:
-        if column.instance not in self._vcpus:
+        if not self._is_of_vcpu(column) or column.counter.metric in _NOT_OF_EACH_VCPU:
             return None
         group, vcpu = self._vcpus[column.instance]
-        if column.counter.metric in _SUMS_OF_VCPUS:
-            return _Row(self._vm[group], summed=True)
         return _Row(f"{self._vm[group]}/{telemetry.entity('vcpu', vcpu)}")
+
+    def _is_of_vcpu(self, column: Column) -> bool:
+        return column.object == counters.VCPU and column.instance in self._vcpus
 
     def _adapter(self, column: Column) -> _Row | None:
         # Physical Disk(vmhba2:C0:T0:L0) is a path of it

@@ -50,6 +50,7 @@ _MEMORY = {
     "mem.consumed.average": Counter("memory_used_bytes", "memory in use"),
     "mem.active.average": Counter("memory_active_bytes", "active memory"),
     "mem.vmmemctl.average": Counter("ballooned_bytes", "ballooning"),
+    "mem.compressed.average": Counter("compressed_bytes", "compressed memory"),
     "mem.swapinRate.average": Counter("swap_in_bytes_per_s", "swapping"),
     "mem.swapoutRate.average": Counter("swap_out_bytes_per_s", "swapping"),
     "net.received.average": Counter("network_rx_bytes_per_s", "network traffic"),
@@ -59,6 +60,7 @@ VM_COUNTERS: Mapping[str, Counter] = MappingProxyType(
     {
         "cpu.usagemhz.average": Counter("used_mhz", "CPU in use"),
         "cpu.demand.average": Counter("demand_mhz", "CPU wanted"),
+        "cpu.latency.average": Counter("cpu_latency_pct", "time held up for want of CPU"),
         **_MEMORY,
         "mem.swapped.average": Counter("swapped_bytes", "swapped memory"),
     }
@@ -71,6 +73,7 @@ HOST_COUNTERS: Mapping[str, Counter] = MappingProxyType(
         "cpu.coreUtilization.average": Counter("core_utilization_pct", "utilisation of hosts' cores"),
         **_MEMORY,
         "mem.swapused.average": Counter("swapped_bytes", "swapped memory of hosts"),
+        "mem.state.latest": Counter("memory_state", "how short of memory hosts are"),
     }
 )
 """Counters of a host as a whole."""

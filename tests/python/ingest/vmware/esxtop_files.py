@@ -51,6 +51,7 @@ def machine(
         "% CoStop": 0,
         "% Max Limited": 0,
         "% Swap Wait": 0,
+        "% CPU Latency": 3,
     }
     vcpu = {"% Used": 48, "% Run": 50, "% Wait": 46, "% Ready": 4, "% Idle": 40, "% CoStop": 0, "% Max Limited": 0}
     found = {f"Group Cpu({instance})\\{counter}": value for counter, value in group_cpu.items()}

@@ -85,6 +85,12 @@ HOST = files.same({f"Physical Cpu({cpu})\\% Util Time": 60 for cpu in range(4)})
         "Memory\\Swap Used MBytes": 3,
         "Memory\\Swap MBytes Read/sec": 1,
         "Memory\\Swap MBytes Write/sec": 2,
+        "Memory\\Total Compressed MBytes": 4,
+        "Memory\\Kernel State": 2,
+        "Memory\\Memory Overcommit (1 Minute Avg)": 0.35,
+        "Memory\\Memory Overcommit (5 Minute Avg)": 0.2,
+        "Physical Cpu Load\\Cpu Load (1 Minute Avg)": 0.44,
+        "Physical Cpu Load\\Cpu Load (15 Minute Avg)": 0.1,
     }
 )
 
@@ -102,6 +108,7 @@ def test_a_machine(read: Any) -> None:
     expected = {
         "used_sum_pct": 96, "run_sum_pct": 100, "system_pct": 2, "ready_sum_pct": 8, "overlap_sum_pct": 0.5,
         "costop_sum_pct": 0, "limited_sum_pct": 0, "swap_wait_sum_pct": 0, "wait_sum_pct": 92, "idle_sum_pct": 80,
+        "cpu_latency_pct": 3,
     }  # fmt: skip
     for metric, value in expected.items():
         assert got.values(vm, metric) == [value] * 2, metric
@@ -111,6 +118,20 @@ def test_a_machine(read: Any) -> None:
             assert got.values(f"{vm}/vcpu/{vcpu}", f"{metric}_sum_pct") == [value] * 2
         assert got.values(f"{vm}/vcpu/{vcpu}", "wait_sum_pct") == []
     assert got.values("host/esx1", "interval_s") == [5, 5]
+
+
+def test_ready_of_a_machine_is_that_of_its_vcpus_and_not_of_helper_worlds(read: Any) -> None:
+    helper = next(name for name in DB if name.endswith(":vmx)\\% Ready"))
+    shown = {"Group Cpu(1234:db)\\% Ready": ["23.00", "24.00"], helper: ["15.00", "16.00"]}
+    got = read(files.text(DB | shown))
+    assert got.values("host/esx1/vm/db", "ready_sum_pct") == [8, 8]
+    assert got.values("host/esx1/vm/db", "group_ready_sum_pct") == [23, 24]
+    # without vCPU worlds, or where these have no ready, the group's is all there is
+    for left_out in ("Vcpu(", "Vcpu("), ("Vcpu(", "% Ready"):
+        less = {name: values for name, values in (DB | shown).items() if not all(part in name for part in left_out)}
+        got = read(files.text(less))
+        assert got.values("host/esx1/vm/db", "ready_sum_pct") == [23, 24]
+        assert got.values("host/esx1/vm/db", "group_ready_sum_pct") == []
 
 
 def test_run_ready_costop_and_wait_of_a_machine_add_up(read: Any) -> None:
@@ -124,7 +145,8 @@ def test_a_host(read: Any) -> None:
     expected = {
         "utilization_pct": 60, "core_utilization_pct": 75, "memory_bytes": 1024 * MIB, "memory_free_bytes": 100 * MIB,
         "ballooned_bytes": 7 * MIB, "swapped_bytes": 3 * MIB, "swap_in_bytes_per_s": MIB,
-        "swap_out_bytes_per_s": 2 * MIB,
+        "swap_out_bytes_per_s": 2 * MIB, "compressed_bytes": 4 * MIB, "memory_state": 2, "memory_overcommit_pct": 35,
+        "cpu_load_1min": 0.44,
     }  # fmt: skip
     for metric, value in expected.items():
         assert got.values("host/esx1", metric) == [value] * 2, metric
@@ -145,6 +167,7 @@ def test_memory_of_a_machine(read: Any) -> None:
         "Memory Size MBytes": 64, "Memory Consumed Size MBytes": 60, "Touched MBytes": 6, "Memctl MBytes": 5,
         "Swapped MBytes": 4, "Swap Read MBytes/sec": 3, "Swap Written MBytes/sec": 2, "Numa % Local": 77,
         "Numa Local MBytes": 49, "Numa Remote MBytes": 15, "Numa Rebalance Count Delta": 1,
+        "Compressed Memory MBytes": 8,
     }  # fmt: skip
     memory = {f"Group Memory(1234:db)\\{counter}": value for counter, value in counters.items()}
     got = read(files.text(DB | files.same(memory | {"Group Memory(7:hostd.2098765)\\Memory Size MBytes": 1})))
@@ -152,7 +175,7 @@ def test_memory_of_a_machine(read: Any) -> None:
         "memory_bytes": 64 * MIB, "memory_used_bytes": 60 * MIB, "memory_active_bytes": 6 * MIB,
         "ballooned_bytes": 5 * MIB, "swapped_bytes": 4 * MIB, "swap_in_bytes_per_s": 3 * MIB,
         "swap_out_bytes_per_s": 2 * MIB, "numa_local_pct": 77, "numa_local_bytes": 49 * MIB,
-        "numa_remote_bytes": 15 * MIB, "numa_migrations": 1,
+        "numa_remote_bytes": 15 * MIB, "numa_migrations": 1, "compressed_bytes": 8 * MIB,
     }  # fmt: skip
     for metric, value in expected.items():
         assert got.values("host/esx1/vm/db", metric) == [value] * 2, metric
@@ -296,6 +319,14 @@ def test_names_of_hosts(read: Any, host: str, shown: str) -> None:
     assert bool(got.reading.notes) == (host != shown)
 
 
+def test_a_vcpu_that_is_there_twice_counts_once(read: Any) -> None:
+    name = next(name for name in DB if name.endswith("vmx-vcpu-1)\\% Ready"))
+    header, *rows = files.lines(DB)
+    got = read("\n".join([f'{header},"\\\\esx1\\{name}"', *(f'{row},"4"' for row in rows)]) + "\n")
+    assert got.values("host/esx1/vm/db", "ready_sum_pct") == [8, 8]
+    assert any("more than once" in note for note in got.reading.notes)
+
+
 def test_two_hosts_in_a_file(read: Any) -> None:
     one, two = files.lines(DB), files.lines(DB, host="esx2")
     got = read("\n".join(f"{a},{b.partition(',')[2]}" for a, b in zip(one, two, strict=True)) + "\n")
@@ -424,7 +455,7 @@ def test_values_that_are_none(read: Any, value: str) -> None:
     columns = DB | {"Group Cpu(1234:db)\\% Ready": [value, "8.00"]}
     content = files.text(columns).encode("latin-1" if value == "\xff" else "utf-8")
     got = read(content)
-    assert got.values("host/esx1/vm/db", "ready_sum_pct") == [8]
+    assert got.values("host/esx1/vm/db", "group_ready_sum_pct") == [8]
     assert got.values("host/esx1/vm/db", "run_sum_pct") == [100, 100]
 
 

@@ -129,10 +129,12 @@ def test_machines_and_hosts_read_back_are_what_was_simulated(recorded, samples):
             assert series[machine, "vcpus"] == [vm["vcpus"]]
             for metric, key in (
                 ("run_sum_pct", "run_pct"),
-                ("ready_sum_pct", "ready_pct"),
+                ("group_ready_sum_pct", "ready_pct"),
                 ("costop_sum_pct", "costop_pct"),
             ):
                 same(machine, metric, [sum(each["worlds"][key]) for each in vms])
+            ready = [sum(each["worlds"]["ready_pct"][: vm["vcpus"]]) for each in vms]
+            same(machine, "ready_sum_pct", ready, PRINTED * vm["vcpus"])
             same(machine, "limited_sum_pct", [sum(each["worlds"]["limited_pct"]) for each in vms])
             same(machine, "used_sum_pct", [sum(each["worlds"]["used_pct"]) + each["system_pct"] for each in vms])
             same(machine, "system_pct", [each["system_pct"] for each in vms])
