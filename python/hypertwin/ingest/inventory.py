@@ -63,6 +63,8 @@ class Host:
     """When its figures were measured, as ISO 8601."""
     over_s: float | None = None
     """Seconds that the CPU figures cover; None for one moment."""
+    counter: str = ""
+    """Where the CPU figures are from, in the source's words."""
     in_maintenance: bool = False
 
 
@@ -171,9 +173,10 @@ class Datastore:
 
 @dataclass(frozen=True)
 class Cluster:
-    """What a source says of a cluster besides its hosts."""
+    """What a source says of a cluster besides its hosts, and what was measured of its VMs together."""
 
     name: str
+    """Empty: the hosts that are in no cluster."""
     datacenter: str | None = None
     ha: bool | None = None
     """Whether VMs of a failed host are restarted."""
@@ -182,6 +185,20 @@ class Cluster:
     """Failures of hosts that admission control keeps room for."""
     evc: str | None = None
     """Generation of CPU that its hosts show to VMs, in the source's words."""
+    cpu_mhz: float | None = None
+    """CPU that its VMs used or wanted together, added up at the same moments, in MHz of a core: the mean."""
+    cpu_p95_mhz: float | None = None
+    """The 95th percentile of that sum, over time: at most the sum of the VMs' own."""
+    cpu_peak_mhz: float | None = None
+    memory_consumed_bytes: int | None = None
+    """Memory of its hosts that its VMs occupied together, added up in the same way: the mean."""
+    memory_consumed_peak_bytes: int | None = None
+    over_s: float | None = None
+    """Seconds that the sums cover."""
+    at: str | None = None
+    """Their end, as ISO 8601."""
+    counter: str = ""
+    """What was added up: of how many VMs, how often."""
 
 
 @dataclass(frozen=True)
