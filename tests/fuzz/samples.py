@@ -7,6 +7,7 @@ import importlib
 import json
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from tests.python.ingest.guests import test_pbuttons, test_sar, test_vmstat
 from tests.python.ingest.kvm import test_libvirt_import, test_lscpu, test_proxmox
 from tests.python.ingest.vmware import (
     esxtop_files,
+    rvtools_estate,
     rvtools_files,
     test_bitbrains,
     test_esxtop,
@@ -40,6 +42,8 @@ set: {workloads.oltp.cpu.mean: 5 ms, vms.web.load: 0.7}
 intervals: {workloads.oltp.cpu.mean: [4 ms, 6 ms], vms.web.load: unbounded}
 notes: [none]
 """
+RVTOOLS_TABS = ("vHost", "vInfo", "vCPU", "vMemory", "vCluster", "vSnapshot", "vDatastore", "vMetaData")
+"""The tabs of RVTools in a sample of CSV files, in this order."""
 POOL = """\
 <pool type='logical'><name>vg</name><capacity unit='bytes'>1000000</capacity><available unit='KiB'>5</available>
 <target><path>/dev/vg</path></target></pool>
@@ -58,9 +62,9 @@ def _written(write: Callable[[Path], object]) -> bytes:
         return path.read_bytes()
 
 
-def _rvtools(hosts: int = 2, vms: int = 4, disks: int = 3) -> rvtools_files.Tabs:
-    tabs = rvtools_files.export(hosts, vms, disks)
-    return {tab: rows for tab, rows in tabs.items() if tab in ("vInfo", "vCPU", "vMemory", "vDisk", "vHost")}
+def _rvtools() -> rvtools_files.Tabs:
+    tabs = rvtools_estate.estate([replace(rvtools_estate.CROWDED, vms=10)])
+    return {tab: rows[:5] for tab, rows in tabs.items() if tab in (*RVTOOLS_TABS, "vDisk", "vNIC")}
 
 
 def _workbook() -> list[bytes]:
@@ -72,7 +76,7 @@ def _csv() -> list[bytes]:
     for separator in ",;":
         with tempfile.TemporaryDirectory() as folder:
             rvtools_files.write_csv(_rvtools(), Path(folder), separator)
-            made.append(PART.join(Path(folder, f"RVTools_tab{tab}.csv").read_bytes() for tab in ("vHost", "vInfo")))
+            made.append(PART.join(Path(folder, f"RVTools_tab{tab}.csv").read_bytes() for tab in RVTOOLS_TABS))
     return made
 
 

@@ -157,9 +157,10 @@ def _inventories() -> Iterator[Target]:
         _is_inventory(rvtools.read([str(_file(data, "input.xlsx"))]))
 
     def tabs(data: bytes) -> None:
-        hosts, _, machines = data.partition(samples.PART)
-        paths = [_file(hosts, "RVTools_tabvHost.csv"), _file(machines, "RVTools_tabvInfo.csv")]
-        rvtools.recognises(hosts[: outside.HEAD_BYTES])
+        parts = data.split(samples.PART)
+        names = [f"RVTools_tab{tab}.csv" for tab in samples.RVTOOLS_TABS]
+        paths = [_file(part, name) for part, name in zip(parts, names, strict=False)]
+        rvtools.recognises(parts[0][: outside.HEAD_BYTES])
         _is_inventory(rvtools.read([str(path) for path in paths]))
 
     def dump(data: bytes) -> None:

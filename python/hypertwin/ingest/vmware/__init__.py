@@ -10,6 +10,7 @@
 | `vsphere.py` | a session with vCenter Server or ESXi |
 | `vsphere_counters.py` | which counters of vSphere are which metrics |
 | `get_stat.py` | counters that PowerCLI exported |
-| `rvtools.py` | exports of RVTools |
+| `rvtools/` | exports of RVTools |
+| `power_policy.py` | what hosts' power policies are called |
 | `bitbrains.py` | the public trace GWA-T-12 Bitbrains |
 """

@@ -1,0 +1,80 @@
+"""RVTools exports: the `.xlsx` workbook, or the `.csv` files that `ExportAll2csv` writes into a folder.
+
+| file | what it is about |
+|---|---|
+| `columns.py` | tabs and columns that are read, by the names that versions have for them |
+| `tables.py` | tabs as tables, from workbooks and CSV files |
+| `cells.py` | what a cell says: names, numbers, sizes, dates |
+| `export.py` | one export: its hosts, clusters and datastores |
+| `vms.py` | its VMs |
+| `places.py` | names of clusters and hosts that stand for one thing each |
+| `series.py` | several exports of the same hosts as one series |
+
+Tabs and columns are those of published exports, among them the one in tests/data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from hypertwin.ingest import outside
+from hypertwin.ingest.inventory import Inventory
+from hypertwin.ingest.vmware.rvtools import series, tables
+from hypertwin.ingest.vmware.rvtools.columns import NEVER, TABS, column_name, plain_tab_name
+from hypertwin.ingest.vmware.rvtools.export import Export
+from hypertwin.ingest.vmware.rvtools.tables import Tabs
+
+__all__ = ["NEVER", "TABS", "files", "read", "recognises"]
+
+
+def recognises(head: bytes) -> bool:
+    """Whether it is an Office workbook, or a CSV file with a header that only tabs of RVTools have."""
+    if head.startswith(b"PK\x03\x04"):
+        return b"[Content_Types].xml" in head or b"xl/" in head
+    first = head.split(b"\n", 1)[0].decode("utf-8", "replace")
+    columns = {column_name(cell, "")[0] for cell in re.split("[,;\t]", first)}
+    return {"vm", "powerstate"} <= columns or {"host", "cpumodel"} <= columns or "vinfovmname" in columns
+
+
+def files(folder: Path) -> Iterable[Path]:
+    """The CSV files of tabs in a folder."""
+    return tables.csv_files(folder).values()
+
+
+def read(sources: Sequence[str]) -> Inventory:
+    """The inventory in workbooks, folders and CSV files; each workbook or folder is one export."""
+    exports = series.read([Export(tabs) for tabs in _exports(sources)])
+    return Inventory(
+        source=", ".join(Path(source).name or source for source in sources),
+        kind="rvtools",
+        hosts=[host for export in exports for host in export.hosts],
+        vms=[vm for export in exports for vm in export.vms],
+        datastores=[datastore for export in exports for datastore in export.datastores],
+        gaps=[*dict.fromkeys(gap for export in exports for gap in export.gaps), *NEVER],
+        assumptions=[assumption for export in exports for assumption in export.assumptions],
+        clusters=[cluster for export in exports for cluster in export.clusters],
+        unused=list(dict.fromkeys(name for export in exports for name in export.unused)),
+    )
+
+
+def _exports(sources: Sequence[str]) -> list[Tabs]:
+    exports: list[Tabs] = []
+    single: dict[str, Path] = {}
+    for source in sources:
+        path = Path(source)
+        if path.is_dir():
+            exports.append(tables.csv_folder(path))
+        elif outside.head(path).startswith(b"PK"):
+            exports.append(tables.workbook(path))
+        else:
+            tab = plain_tab_name(path.stem).lower()
+            if not tables.is_tab(path) or tab in single:
+                known = ", ".join(f"RVTools_tab{tab}.csv" for tab in TABS)
+                hint = "keep the name that RVTools gave it, and name each tab once"
+                outside.refuse(path, "", path.name, f"the name of a tab's file: {known}", hint)
+            single[tab] = path
+    if single:
+        exports.insert(0, tables.csv_tabs(sources[0], single.values()))
+    return exports

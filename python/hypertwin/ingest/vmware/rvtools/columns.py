@@ -1,0 +1,187 @@
+"""The tabs and columns of RVTools that are read, by the names that its versions have for them.
+
+Names are compared without case, blanks and signs, without the tab's name in front (exports from the command line have
+`vInfoVMName` for `VM`) and without a unit: 3.x has `Capacity MB`, 4.x `Capacity MiB`, other makers of the same tabs
+`Capacity GB`. What unit a size is in, its header says; without one it is MiB.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from hypertwin.ingest.outside import Gap
+
+_PLACE: Mapping[str, tuple[str, ...]] = {
+    "host": ("host",),
+    "cluster": ("cluster",),
+    "datacenter": ("datacenter",),
+    "vcenter": ("visdkserver", "visdkuuid"),
+}
+_VM: Mapping[str, tuple[str, ...]] = {"name": ("vm", "vmname"), "uuid": ("vmuuid", "instanceuuid", "uuid"), **_PLACE}
+
+TABS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "vHost": {
+        **{column: called for column, called in _PLACE.items() if column != "host"},
+        "name": ("host", "name"),
+        "maintenance": ("inmaintenancemode",),
+        "model": ("cpumodel",),
+        "speed": ("speed", "cpumhz"),
+        "ht_available": ("htavailable",),
+        "ht": ("htactive",),
+        "sockets": ("numcpu",),
+        "cores_per_socket": ("corespercpu",),
+        "cores": ("numcores", "numcpucores"),
+        "usage": ("cpuusagepct", "overallcpuusage", "cpuusage"),
+        "memory": ("nummemory", "memorysize", "memory"),
+        "memory_usage": ("memoryusagepct", "overallmemoryusage", "memoryusage"),
+        "swapped": ("vmmemoryswapped", "memoryswapped", "swapped"),
+        "ballooned": ("vmmemoryballooned", "memoryballooned", "ballooned"),
+        "evc": ("currentevc", "currentevcmode", "currentevcmodekey"),
+        "evc_most": ("maxevc", "maxevcmode", "maxevcmodekey"),
+        "policy": ("hostpowerpolicy", "powerpolicy"),
+        "policy_name": ("currentcpupowermanpolicy", "currentcpupowermanagementpolicy", "cpupowermanagementpolicy"),
+        "policy_support": ("supportedcpupowerman", "supportedcpupowermanagement"),
+        "version": ("esxversion", "fullname"),
+    },
+    "vInfo": {
+        **_VM,
+        "power": ("powerstate",),
+        "template": ("template",),
+        "connection": ("connectionstate",),
+        "cpus": ("cpus",),
+        "memory": ("memory",),
+        "active": ("activememory",),
+        "readiness": ("overallcpureadiness",),
+        "provisioned": ("provisioned",),
+        "in_use": ("inuse",),
+        "os_tools": ("osaccordingtothevmwaretools", "ostools"),
+        "os": ("osaccordingtotheconfigurationfile", "os"),
+        "version": ("visdkservertype",),
+    },
+    "vCPU": {
+        **_VM,
+        "cpus": ("cpus",),
+        "cores_per_socket": ("coresps", "corespersocket"),
+        "overall": ("overall", "overallcpuusage"),
+        "level": ("level",),
+        "shares": ("shares",),
+        "reservation": ("reservation",),
+        "limit": ("limit",),
+        "hot_add": ("hotadd",),
+    },
+    "vMemory": {
+        **_VM,
+        "size": ("size",),
+        "consumed": ("consumed",),
+        "active": ("active",),
+        "swapped": ("swapped",),
+        "ballooned": ("ballooned", "balloon"),
+    },
+    "vDisk": {
+        **_VM,
+        "capacity": ("capacity",),
+        "controller": ("controller",),
+        "label": ("label",),
+        "path": ("diskpath", "path"),
+    },
+    "vSnapshot": {
+        **_VM,
+        "taken": ("datetime", "date", "created"),
+        "size": ("sizetotal", "size"),
+    },
+    "vDatastore": {
+        "name": ("name",),
+        "type": ("type",),
+        "capacity": ("capacity",),
+        "provisioned": ("provisioned",),
+        "free": ("free", "freespace"),
+        "hosts": ("hosts",),
+        "cluster": ("clustername", "cluster"),
+        "vcenter": _PLACE["vcenter"],
+    },
+    "vCluster": {
+        "name": ("name", "cluster"),
+        "datacenter": ("datacenter",),
+        "ha": ("haenabled", "dasenabled"),
+        "admission_control": ("admissioncontrolenabled", "admissioncontrol"),
+        "failures": ("failoverlevel",),
+        "evc": ("evc", "evcmode", "currentevc", "currentevcmode", "vmwareevc"),
+        "vcenter": _PLACE["vcenter"],
+    },
+    "vRP": {"name": ("resourcepoolname", "name"), "limit": ("cpulimit",), "level": ("cpulevel",)},
+    "vSource": {"version": ("fullname", "version")},
+    "vMetaData": {"made": ("xlsxcreationdatetime", "creationdatetime", "exportdatetime")},
+}
+"""Columns that are read, by tab, with their names as `column_name` gives them; the first that is there counts."""
+
+COSTS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "vHost": {
+        "cluster": ("Cluster", "clusters"),
+        "speed": ("Speed", "clocks: from the name of the CPU model, or assumed"),
+        "ht": ("HT Active", "whether hyper-threading is on: taken for on"),
+        "version": ("ESX Version", "the hypervisor's version, and with it its scheduler and virtual NUMA"),
+        "maintenance": ("in Maintenance Mode", "which hosts take no machines"),
+        "usage": ("CPU usage %", "saturated hosts"),
+        "memory_usage": ("Memory usage %", "hosts that are short of memory"),
+    },
+    "vInfo": {"host": ("Host", "on which host each machine is")},
+    "vCPU": {
+        "overall": ("Overall", "measured demand"),
+        "cores_per_socket": ("Cores p/s", "virtual sockets, which shape virtual NUMA"),
+        "shares": ("Shares", "shares"),
+        "reservation": ("Reservation", "reservations"),
+        "limit": ("Limit", "limits"),
+        "hot_add": ("Hot Add", "hot-add on wide machines"),
+    },
+    "vMemory": {"consumed": ("Consumed", "memory that machines occupy"), "active": ("Active", "memory in use")},
+    "vDisk": {"controller": ("Controller", "virtual storage controllers")},
+    "vDatastore": {},
+    "vCluster": {},
+}
+"""Columns by tab: the name in RVTools, and what cannot be said without it."""
+TAB_COSTS = {
+    "vCPU": "measured demand, virtual sockets, shares, reservations, limits and hot-add",
+    "vMemory": "memory sizes beside vInfo's, and memory that machines occupy and use",
+    "vDisk": "virtual disks and their controllers",
+    "vDatastore": "what is stored where",
+    "vCluster": "HA and admission control",
+}
+NEVER = (
+    Gap("DRS rules (RVTools has only their names)", "placement rules: which moves they forbid"),
+    Gap("advanced options numa.* and CPU affinity", "virtual NUMA set by hand, pinned machines"),
+    Gap("I/O operations per second", "storage load"),
+)
+"""What no RVTools export has."""
+
+UNITS = {
+    **{"tib": 2**40, "tb": 2**40, "gib": 2**30, "gb": 2**30, "mib": 2**20, "mb": 2**20, "kib": 2**10, "kb": 2**10},
+    **{"bytes": 1, "byte": 1},
+}
+"""Bytes by unit; VMware's MB are MiB."""
+_UNIT = re.compile(
+    r"(?i:(?<![a-z0-9])(?:in )?(tib|tb|gib|gb|mib|mb|kib|kb|bytes?)(?![a-z0-9]))"
+    r"|(?<=[a-z])(TiB|TB|GiB|GB|MiB|MB|KiB|KB)(?![a-z])"
+)
+
+
+def column_name(cell: object, tab: str) -> tuple[str, int | None]:
+    """A column's name in the form of `TABS`, and the bytes of the unit in it."""
+    text = str(cell if cell is not None else "")[:200]
+    found = _UNIT.search(text)
+    unit = UNITS[(found[1] or found[2]).lower()] if found else None
+    if found:
+        text = text[: found.start()] + text[found.end() :]
+    name = re.sub(r"[^a-z0-9]", "", text.lower().replace("#", "num").replace("%", "pct"))
+    return (name.removeprefix(tab.lower()) or name if tab else name), unit
+
+
+def tab_name(name: str) -> str | None:
+    """The tab in a sheet or file of this name, `vInfo`, `tabvInfo` or `RVTools_tabvInfo`; None for one not read."""
+    plain = plain_tab_name(name).lower()
+    return next((tab for tab in TABS if tab.lower() == plain), None)
+
+
+def plain_tab_name(name: str) -> str:
+    """What RVTools itself calls the tab of a sheet or file."""
+    return re.sub(r"^(?:rvtools)?[_ -]*(?:tab)?", "", name.strip(), flags=re.IGNORECASE)

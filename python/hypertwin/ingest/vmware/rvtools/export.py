@@ -1,0 +1,243 @@
+"""One export: its tabs, when it was made, and the hosts, clusters and datastores in it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hypertwin.ingest import outside
+from hypertwin.ingest.inventory import Assumption, Cluster, Datastore, Host
+from hypertwin.ingest.outside import Gap
+from hypertwin.ingest.vmware.power_policy import power_policy
+from hypertwin.ingest.vmware.rvtools import cells
+from hypertwin.ingest.vmware.rvtools.columns import COSTS, TAB_COSTS, TABS, column_name
+from hypertwin.ingest.vmware.rvtools.places import Names, Place, place
+from hypertwin.ingest.vmware.rvtools.tables import Row, Table, Tabs
+
+MOST_PCT = 1_000.0
+"""Most of a usage in percent: with turbo it can be over 100."""
+_VERSION = re.compile(r"[0-9]{1,2}\.[0-9]{1,2}(?:\.[0-9]{1,2})?")
+_NO_TABLE = Table()
+_VCENTER = frozenset(TABS["vHost"]["vcenter"])
+
+
+class Export:
+    """The tabs of one export, and the inventory in them."""
+
+    def __init__(self, tabs: Tabs) -> None:
+        """Raises SourceError if it lacks what nothing can be done without."""
+        self.source = tabs.source
+        self.tables = tabs.tables
+        self.assumptions: list[Assumption] = []
+        self._need("vHost", ("name", "memory"))
+        self._need("vInfo", ("name", "power"))
+        columns = self.tables["vHost"].columns
+        if not ({"sockets", "cores_per_socket"} <= columns or "cores" in columns):
+            self._lacks("vHost", "neither # CPU and Cores per CPU nor # Cores", "the columns # CPU and Cores per CPU")
+        self.gaps = self._missing()
+        made = self._made()
+        self.at = made.isoformat() if made else None
+        """When the export was made, as ISO 8601."""
+        self.made = made.astimezone(UTC).replace(tzinfo=None) if made and made.tzinfo else made
+        """The same, to compare with: in UTC if it says its time zone, else as vCenter's clock shows it."""
+        self.host_rows = self._host_rows()
+        """A row for each host, with its place."""
+        self.host_names = {at.host.casefold() for at, _ in self.host_rows}
+        self.vcenters = {at.vcenter for at, _ in self.host_rows if at.vcenter}
+        self.vm_keys = {cells.text(row.get("uuid")) or cells.text(row.get("name")) for row in self.tables["vInfo"].rows}
+        self.unused = list(self._unused(tabs))
+        if any((cells.number(row.get("limit")) or -1) >= 0 for row in self.table("vRP").rows):
+            text = "their limits, reservations and shares are no part of scenarios"
+            self.assumptions.append(Assumption("resource pools", text))
+
+    @property
+    def seconds(self) -> float:
+        """When it was made, in seconds from a beginning that exports share."""
+        return (self.made - datetime(1970, 1, 1)).total_seconds() if self.made else 0.0
+
+    def table(self, tab: str) -> Table:
+        """A tab; an empty one where the export does not have it."""
+        return self.tables.get(tab, _NO_TABLE)
+
+    def _need(self, tab: str, columns: Iterable[str]) -> None:
+        if tab not in self.tables:
+            found = ", ".join(self.tables) or "none of RVTools'"
+            self._lacks("", f"no tab {tab}; there is {found}", f"the tab {tab}")
+        for column in columns:
+            if column not in self.tables[tab].columns:
+                called = {"name": "Host" if tab == "vHost" else "VM", "memory": "# Memory", "power": "Powerstate"}
+                self._lacks(tab, f"no column {called[column]}", f"the column {called[column]}")
+
+    def _lacks(self, where: str, value: str, allowed: str) -> None:
+        hint = "export all tabs of RVTools, unchanged (File, Export all to Excel)"
+        outside.refuse(self.source, where, value, allowed, hint, "source-lacks")
+
+    def _missing(self) -> list[Gap]:
+        gaps = []
+        for tab, columns in COSTS.items():
+            if tab not in self.tables:
+                gaps.append(Gap(tab, TAB_COSTS[tab]))
+                continue
+            for column, (called, costs) in columns.items():
+                if column not in self.tables[tab].columns:
+                    gaps.append(Gap(f"{tab}/{called}", costs))
+        return gaps
+
+    def _made(self) -> datetime | None:
+        """From vMetaData, else from the name of the file or folder."""
+        for moment in cells.moments(row.get("made") for row in self.table("vMetaData").rows):
+            if moment is not None:
+                return moment.replace(microsecond=0)
+        return cells.moment_in_name(Path(self.source).name)
+
+    def _unused(self, tabs: Tabs) -> Iterator[str]:
+        """Tabs that are not read, then columns; what tabs of VMs repeat of vInfo is named once."""
+        yield from tabs.unused
+        repeated = {name for called in TABS["vInfo"].values() for name in called}
+        repeated.update(column_name(column, "vInfo")[0] for column in self.table("vInfo").unused)
+        for tab, table in tabs.tables.items():
+            if not table.columns:
+                yield tab
+            for column in table.unused:
+                name = column_name(column, tab)[0]
+                if name not in _VCENTER and (tab == "vInfo" or "uuid" not in TABS[tab] or name not in repeated):
+                    yield f"{tab}/{column}"
+
+    # hosts
+
+    def _host_rows(self) -> list[tuple[Place, Row]]:
+        rows: dict[Place, Row] = {}
+        again: Counter[str] = Counter()
+        for row in self.tables["vHost"].rows:
+            at = place(row, "name")
+            if not at.host:
+                continue
+            key = replace(at, host=at.host.casefold())
+            if key in rows:
+                again[at.host] += 1
+            rows[key] = {**row, **rows.get(key, {})}
+        if again:
+            text = "in several rows of vHost: taken as one, the first row counts"
+            self.assumptions.extend(Assumption(f"host {name}", text) for name in again)
+        return [(place(row, "name"), row) for row in rows.values()]
+
+    def hosts(self, names: Names) -> list[Host]:
+        """Its hosts."""
+        version, of_vcenter = self._version(), 0
+        hosts = []
+        for at, row in self.host_rows:
+            hypervisor = cells.text(row.get("version")) or None
+            if hypervisor is None and version:
+                hypervisor, of_vcenter = f"VMware ESXi {version}", of_vcenter + 1
+            hosts.append(self._host(at, row, names, hypervisor))
+        if of_vcenter and version:
+            self.assumptions.append(Assumption(f"{of_vcenter} hosts", f"ESXi of vCenter's version, {version}"))
+        return hosts
+
+    def _host(self, at: Place, row: Row, names: Names, hypervisor: str | None) -> Host:
+        sockets, cores = cells.whole(row.get("sockets")), cells.whole(row.get("cores"))
+        processors, per_socket = sockets, cells.whole(row.get("cores_per_socket"))
+        if not (sockets and per_socket) and cores:
+            sockets = sockets or 1
+            per_socket = cores // sockets
+        speed, size = cells.number(row.get("speed")), self.tables["vHost"].size
+        return Host(
+            name=names.host(at) or at.host,
+            sockets=sockets,
+            cores_per_socket=per_socket,
+            threads_per_core=2 if cells.flag(row.get("ht")) is not False else 1,
+            memory_bytes=size(row, "memory") or 0,
+            clock_hz=speed * 1e6 if speed else None,
+            hypervisor=hypervisor,
+            cluster=names.cluster(at),
+            datacenter=at.datacenter or None,
+            cpu_model=cells.text(row.get("model")) or None,
+            processors=processors or None,
+            hyper_threading_available=cells.flag(row.get("ht_available")),
+            power_policy=power_policy(*(cells.text(row.get(f"policy{part}")) for part in ("", "_name", "_support"))),
+            evc=_name(row.get("evc")),
+            evc_most=_name(row.get("evc_most")),
+            usage_pct=cells.between(row.get("usage"), 0, MOST_PCT),
+            memory_usage_pct=cells.between(row.get("memory_usage"), 0, MOST_PCT),
+            ballooned_bytes=size(row, "ballooned"),
+            swapped_bytes=size(row, "swapped"),
+            at=self.at,
+            in_maintenance=cells.flag(row.get("maintenance")) is True,
+        )
+
+    def _version(self) -> str | None:
+        """Of vCenter."""
+        for tab in ("vInfo", "vSource"):
+            said = next((text for row in self.table(tab).rows if (text := cells.text(row.get("version")))), "")
+            if found := _VERSION.search(said):
+                return found[0]
+        return None
+
+    # clusters and datastores
+
+    def clusters(self, names: Names) -> list[Cluster]:
+        """Those of vCluster, and those of its hosts; a cluster's EVC is what all its hosts show to VMs."""
+        of_hosts: dict[str, list[tuple[Place, Row]]] = defaultdict(list)
+        for at, row in self.host_rows:
+            if name := names.cluster(at):
+                of_hosts[name].append((at, row))
+        known: dict[str, Cluster] = {}
+        for row in self.table("vCluster").rows:
+            at = place(row, "")
+            name = names.cluster(replace(at, cluster=cells.text(row.get("name"))))
+            if name:
+                failures = cells.number(row.get("failures"))
+                known.setdefault(
+                    name,
+                    Cluster(
+                        name,
+                        datacenter=at.datacenter or None,
+                        ha=cells.flag(row.get("ha")),
+                        admission_control=cells.flag(row.get("admission_control")),
+                        failures=int(failures) if failures is not None and 0 <= failures <= 1_000 else None,
+                        evc=_name(row.get("evc")),
+                    ),
+                )
+        for name, hosts in of_hosts.items():
+            cluster = known.get(name, Cluster(name))
+            modes = {_name(row.get("evc")) for _, row in hosts}
+            known[name] = replace(
+                cluster,
+                datacenter=cluster.datacenter or hosts[0][0].datacenter or None,
+                evc=cluster.evc or (modes.pop() if len(modes) == 1 else None),
+            )
+        return list(known.values())
+
+    def datastores(self, names: Names) -> list[Datastore]:
+        """Its datastores; `Cluster name` is that of a datastore cluster, unless hosts are in one of that name."""
+        table = self.table("vDatastore")
+        of_hosts = {names.cluster(at) for at, _ in self.host_rows}
+        found = []
+        for row in table.rows:
+            if not cells.text(row.get("name")):
+                continue
+            listed = re.split("[,;]", str(row.get("hosts") or "")[:65_536])
+            hosts = tuple(outside.name(name) for name in listed if name.strip())
+            cluster = names.cluster(place(row, ""))
+            found.append(
+                Datastore(
+                    name=cells.text(row.get("name")),
+                    kind=cells.text(row.get("type")),
+                    capacity_bytes=table.size(row, "capacity") or None,
+                    free_bytes=table.size(row, "free"),
+                    hosts=hosts,
+                    provisioned_bytes=table.size(row, "provisioned"),
+                    clusters=(cluster,) if cluster in of_hosts and cluster and not hosts else (),
+                )
+            )
+        return found
+
+
+def _name(value: object) -> str | None:
+    """A name that is not just a dash."""
+    text = cells.text(value)
+    return text if text not in ("", "-") else None

@@ -1,0 +1,183 @@
+"""The VMs of an export: vInfo has a row for each, other tabs have more about them.
+
+CPU is in MHz. All figures are those of a moment, from `VirtualMachineQuickStats` of the vSphere API: `vCPU/Overall` is
+`overallCpuUsage`, what the VM used; `vInfo/Overall Cpu Readiness` is `overallCpuReadiness`, the percentage of time that
+it was ready and not running, like the counter `cpu.readiness` a mean over its vCPUs, 0 to 100. `Active`, `Consumed`,
+`Ballooned` and `Swapped` are `guestMemoryUsage`, `hostMemoryUsage`, `balloonedMemory` and `swappedMemory`, in MB.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from hypertwin.ingest.appliances import is_storage_appliance
+from hypertwin.ingest.inventory import Assumption, Demand, Snapshots, VirtualDisk, Vm
+from hypertwin.ingest.vmware.rvtools import cells
+from hypertwin.ingest.vmware.rvtools.export import Export
+from hypertwin.ingest.vmware.rvtools.places import Names, place
+from hypertwin.ingest.vmware.rvtools.tables import Row
+
+COUNTER = "vCPU/Overall"
+"""The counter of VMs' demand."""
+CONTROLLERS = {"paravirtual": "pvscsi", "lsilogicsas": "lsi-sas", "nvme": "nvme"}
+_GONE = frozenset(("inaccessible", "invalid", "orphaned"))
+
+Key = Callable[[Row], str]
+
+
+def read(export: Export, names: Names) -> list[tuple[str, Vm]]:
+    """Its VMs, those that are off and templates too, each with what identifies it in other exports."""
+    cpu_beside, memory_beside = _beside(export, "vCPU"), _beside(export, "vMemory")
+    disks, disk_key = _disks(export), _key(export, "vDisk")
+    snapshots, snapshot_key = _snapshots(export), _key(export, "vSnapshot")
+    gone = unnamed = 0
+    found = []
+    for row in export.table("vInfo").rows:
+        if not cells.text(row.get("name")):
+            unnamed += 1
+            continue
+        is_on = cells.word(row.get("power")) in ("poweredon", "on")
+        if is_on and cells.word(row.get("connection")) in _GONE:
+            is_on, gone = False, gone + 1
+        cpu, memory = cpu_beside(row), memory_beside(row)
+        vm = replace(
+            _vm(row, cpu, is_on, names),
+            **_measured(export, row, cpu, memory) if is_on and _is_connected(row) else {},
+            **_sizes(export, row, cpu, memory),
+            disks=tuple(disks.get(disk_key(row), ())),
+            snapshots=snapshots.get(snapshot_key(row)),
+        )
+        if vm.host is None or vm.cluster is None:
+            vm = _placed(vm, (cpu, memory), names)
+        found.append((cells.text(row.get("uuid")) or vm.name, vm))
+    if gone:
+        text = "left out: vCenter has lost them (inaccessible, invalid or orphaned)"
+        export.assumptions.append(Assumption(f"{gone} machines", text))
+    if unnamed:
+        export.assumptions.append(Assumption(f"{unnamed} rows of vInfo", "left out: without a name"))
+    return found
+
+
+def _key(export: Export, tab: str) -> Key:
+    """What identifies VMs in vInfo and this tab: their UUID if both have it, else their name."""
+    tables = [export.tables[each] for each in ("vInfo", tab) if each in export.tables]
+    has_uuid = all("uuid" in table.columns for table in tables)
+    return lambda row: (has_uuid and cells.text(row.get("uuid"))) or cells.text(row.get("name"))
+
+
+def _beside(export: Export, tab: str) -> Callable[[Row], Row]:
+    """Finds the VM's row in another tab, for rows of vInfo in order: of several with one name, the next."""
+    key = _key(export, tab)
+    by_key: dict[str, list[Row]] = defaultdict(list)
+    for row in export.table(tab).rows:
+        by_key[key(row)].append(row)
+    used: Counter[str] = Counter()
+
+    def row_beside(row: Row) -> Row:
+        own = key(row)
+        rows = by_key.get(own, ())
+        position = used[own]
+        used[own] += 1
+        return rows[min(position, len(rows) - 1)] if rows else {}
+
+    return row_beside
+
+
+def _is_connected(row: Row) -> bool:
+    """Whether its host was reached: vCenter shows figures of an unreachable host as 0 or as they last were."""
+    return cells.word(row.get("connection")) in ("", "connected")
+
+
+def _vm(row: Row, cpu: Row, is_on: bool, names: Names) -> Vm:
+    limit = cells.number(cpu.get("limit"))
+    level, shares = cells.word(cpu.get("level")), cells.whole(cpu.get("shares"))
+    name, at = cells.text(row.get("name")), place(row, "host")
+    return Vm(
+        name=name,
+        vcpus=0,
+        memory_bytes=0,
+        host=names.host(at),
+        cluster=names.cluster(at),
+        datacenter=at.datacenter or None,
+        powered_on=is_on,
+        is_template=cells.flag(row.get("template")) is True,
+        cores_per_socket=cells.whole(cpu.get("cores_per_socket")) or None,
+        shares=level if level in ("low", "normal", "high") else shares or None,
+        reservation_mhz=cells.number(cpu.get("reservation")),
+        limit_mhz=limit if limit is not None and limit > 0 else None,
+        cpu_hot_add=cells.flag(cpu.get("hot_add")),
+        guest_os=cells.text(row.get("os_tools")) or cells.text(row.get("os")) or None,
+        storage_appliance=is_storage_appliance(name),
+    )
+
+
+def _placed(vm: Vm, rows: tuple[Row, ...], names: Names) -> Vm:
+    """With the host and the cluster from other tabs, where vInfo does not say them."""
+    for row in rows:
+        at = place(row, "host")
+        vm = replace(
+            vm,
+            host=vm.host or names.host(at),
+            cluster=vm.cluster or names.cluster(at),
+            datacenter=vm.datacenter or at.datacenter or None,
+        )
+    return vm
+
+
+def _sizes(export: Export, row: Row, cpu: Row, memory: Row) -> Mapping[str, Any]:
+    info = export.table("vInfo")
+    return {
+        "vcpus": cells.whole(cpu.get("cpus")) or cells.whole(row.get("cpus")),
+        "memory_bytes": export.table("vMemory").size(memory, "size") or info.size(row, "memory") or 0,
+        "storage_provisioned_bytes": info.size(row, "provisioned"),
+        "storage_used_bytes": info.size(row, "in_use"),
+    }
+
+
+def _measured(export: Export, row: Row, cpu: Row, memory: Row) -> Mapping[str, Any]:
+    """What was measured of a VM that is on; one that has no memory at all was not measured."""
+    overall = cells.number(cpu.get("overall"))
+    size = export.table("vMemory").size
+    over = f"{COUNTER}, when it was exported"
+    return {
+        "demand": None if overall is None else Demand(overall, None, over, counter=COUNTER, at=export.at),
+        "ready_pct": cells.between(row.get("readiness"), 0, 100),
+        "memory_consumed_bytes": size(memory, "consumed") or None,
+        "memory_active_bytes": size(memory, "active") or export.table("vInfo").size(row, "active") or None,
+        "ballooned_bytes": size(memory, "ballooned"),
+        "swapped_bytes": size(memory, "swapped"),
+    }
+
+
+def _disks(export: Export) -> Mapping[str, list[VirtualDisk]]:
+    table, key = export.table("vDisk"), _key(export, "vDisk")
+    disks: dict[str, list[VirtualDisk]] = defaultdict(list)
+    for row in table.rows:
+        kind = cells.word(row.get("controller"))
+        number = re.search(r"[0-9]{1,3}\Z", cells.text(row.get("label")))
+        datastore = re.match(r"\[([^\]]{1,256})\]", cells.text(row.get("path")))
+        disks[key(row)].append(
+            VirtualDisk(
+                capacity_bytes=table.size(row, "capacity") or 0,
+                controller=next((name for word, name in CONTROLLERS.items() if word in kind), None),
+                controller_number=int(number[0]) if number else None,
+                datastore=datastore[1] if datastore else None,
+            )
+        )
+    return disks
+
+
+def _snapshots(export: Export) -> Mapping[str, Snapshots]:
+    table, key = export.table("vSnapshot"), _key(export, "vSnapshot")
+    taken = cells.moments(row.get("taken") for row in table.rows)
+    found: dict[str, Snapshots] = {}
+    for row, moment in zip(table.rows, taken, strict=True):
+        before = found.get(key(row), Snapshots(0))
+        sizes = [size for size in (before.bytes, table.size(row, "size")) if size is not None]
+        times = [time for time in (before.oldest, moment and moment.isoformat(timespec="seconds")) if time]
+        found[key(row)] = Snapshots(before.count + 1, sum(sizes) if sizes else None, min(times, default=None))
+    return found
