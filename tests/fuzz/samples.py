@@ -17,7 +17,7 @@ from tests.python.diagnose import test_diagnose
 from tests.python.ingest import test_prometheus, test_telemetry_table
 from tests.python.ingest.benchmarks import test_benchmark_outputs, test_fio
 from tests.python.ingest.guests import test_pbuttons, test_sar, test_vmstat
-from tests.python.ingest.kvm import test_libvirt_import, test_lscpu, test_proxmox
+from tests.python.ingest.kvm import test_libvirt_import, test_lscpu, test_proxmox, test_virsh_files
 from tests.python.ingest.vmware import (
     esxtop_files,
     rvtools_estate,
@@ -147,6 +147,14 @@ def _prometheus() -> list[bytes]:
     return made
 
 
+def _virsh() -> list[bytes]:
+    host = test_libvirt_import.capabilities(2, 12, 2)
+    running = test_virsh_files.domain("db", f"<devices>{test_libvirt_import.VIRTIO}</devices>", identity=" id='3'")
+    rest = (test_virsh_files.POOL, test_virsh_files.DOMSTATS, test_virsh_files.UNAME, test_virsh_files.VERSION)
+    parts = ((host, test_libvirt_import.FULL), (test_virsh_files.NODEINFO, running, *rest))
+    return [PART.join(part.encode() for part in each) for each in parts]
+
+
 def _vcenter() -> list[bytes]:
     """An answer of the PropertyCollector with one object of each kind."""
     from pyVmomi import SoapAdapter, VmomiSupport, vim, vmodl
@@ -244,7 +252,15 @@ SAMPLES: Mapping[str, Callable[[], list[Any]]] = {
     "RVTools .xlsx": _workbook,
     "RVTools .csv": _csv,
     "Proxmox VE API dump": lambda: [json.dumps(test_proxmox.dump(), indent=1)],
-    "lscpu -J": lambda: [test_lscpu.flat(test_lscpu.XEON), test_lscpu.nested(test_lscpu.EPYC)],
+    "lscpu": lambda: [
+        test_lscpu.flat(test_lscpu.XEON),
+        test_lscpu.nested(test_lscpu.EPYC),
+        test_lscpu.plain(test_lscpu.XEON),
+    ],
+    "virsh dumpxml": _virsh,
+    "list of libvirt URIs": lambda: [
+        "# ours\n[prod]\nqemu:///system\nqemu+ssh://root@kvm1/system?no_verify=1  # new\n"
+    ],
     "numactl -H": lambda: [test_lscpu.NUMACTL],
     "Prometheus": _prometheus,
     "libvirt capabilities": lambda: [

@@ -45,7 +45,7 @@ from hypertwin.ingest import (
 )
 from hypertwin.ingest.benchmarks import fio
 from hypertwin.ingest.inventory import Host, Inventory, Vm
-from hypertwin.ingest.kvm import libvirt_uri, libvirt_xml, lscpu, proxmox
+from hypertwin.ingest.kvm import libvirt_uri, libvirt_xml, lscpu, proxmox, virsh_files
 from hypertwin.ingest.vmware import rvtools, vcenter, vsphere
 from hypertwin.report import diagnosis
 from hypertwin.report.page import made_now
@@ -105,6 +105,14 @@ def clean() -> None:
 def _file(data: bytes, name: str = "input") -> Path:
     path = _scratch() / name
     path.write_bytes(data)
+    return path
+
+
+def _folder(name: str) -> Path:
+    """An empty folder."""
+    path = _scratch() / name
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir()
     return path
 
 
@@ -176,10 +184,18 @@ def _inventories() -> Iterator[Target]:
         lscpu.recognises(data)
         _is_inventory(lscpu.read([str(good), str(_file(b"available: " + data.removeprefix(b"available: ")))]))
 
+    def virsh(data: bytes) -> None:
+        """The files of a host, each of the kind that it looks like."""
+        folder = _folder("kvm1")
+        for number, part in enumerate(data.split(samples.PART)[:8]):
+            (folder / f"{number}.xml").write_bytes(part)
+        _is_inventory(virsh_files.read([str(folder)]))
+
+    yield Target("virsh dumpxml", virsh, 0.3)
     yield Target("RVTools .xlsx", workbook, 0.08)
     yield Target("RVTools .csv", tabs, 0.3)
     yield Target("Proxmox VE API dump", dump, 0.3)
-    yield Target("lscpu -J", host)
+    yield Target("lscpu", host)
     yield Target("numactl -H", nodes)
 
 
@@ -349,6 +365,11 @@ def _own() -> Iterator[Target]:
             except HypertwinError as error:
                 assert error.exit_code == 2, error
 
+    def uris(data: bytes) -> None:
+        libvirt_uri.recognises(data)
+        libvirt_uri.listed(_file(data))
+
+    yield Target("list of libvirt URIs", uris)
     yield Target("fio job", fio_job)
     yield Target("measurements", measured)
     yield Target("calibration", calibrated, 0.5)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hypertwin.ingest import address, outside
 from hypertwin.ingest.inventory import Inventory
-from hypertwin.ingest.kvm import libvirt_uri, lscpu, proxmox
+from hypertwin.ingest.kvm import libvirt_uri, lscpu, proxmox, virsh_files
 from hypertwin.ingest.vmware import rvtools, vcenter
 
 
@@ -38,7 +38,8 @@ READERS: tuple[Reader, ...] = (
         "libvirt URI (qemu:///system) or a list of them", libvirt_uri.read, libvirt_uri.recognises, libvirt_uri.SCHEMES
     ),
     Reader("Proxmox VE API dump", proxmox.read, proxmox.recognises, files=proxmox.files),
-    Reader("lscpu -J", lscpu.read, lscpu.recognises),
+    Reader("virsh dumpxml", virsh_files.read, virsh_files.recognises, files=virsh_files.files),
+    Reader("lscpu", lscpu.read, lscpu.recognises),
 )
 """In the order in which they are tried."""
 

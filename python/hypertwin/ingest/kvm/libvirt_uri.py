@@ -433,7 +433,7 @@ def _assumed(site: Site, version: int) -> Iterator[str]:
         yield "another host has the same name: this one got a number"
     yield from site.told.assumed
     if site.domains:
-        yield f"control groups of version {version}: a machine of default weight has 1000 shares, whatever its vCPUs"
+        yield linux_host.weights(version)
     if not site.told.numbering.node_of and any(domain.told.vm.affinity for domain in site.domains):
         yield linux_host.USUAL
 
@@ -483,9 +483,9 @@ def _disks(domain: Domain, folders: dict[str, tuple[str, str]], stats: libvirt_s
 
 def _cgroup_version(site: Site) -> int:
     """The version of the host's control groups, shown by the weights of its running domains."""
+    if linux_host.cgroup_version(domain.told.weight for domain in site.domains) == 1:
+        return 1
     for domain in site.domains:
-        if domain.told.weight is not None and domain.told.weight > 10_000:  # more than version 2 allows
-            return 1
         if domain.active and domain.told.weight is None:
             parameters: dict[str, Any] = _asked([], Gap("", ""), domain.handle.schedulerParameters, {})
             if "cpu_shares" in parameters:

@@ -97,6 +97,8 @@ class DomainTold:
     limit_cores: float | None
     disks: tuple[DiskTold, ...]
     assumed: tuple[str, ...] = field(default=())
+    active: bool = False
+    """Whether it has an `id`: it ran when its definition was read."""
 
 
 def parsed(text: str, source: str, root: str) -> Element:
@@ -113,8 +115,11 @@ def parsed(text: str, source: str, root: str) -> Element:
     return tree
 
 
-def host(capabilities: str, info: NodeInfo, sysinfo: str, source: str) -> HostTold:
-    """A host from its capabilities, its SMBIOS data (may be empty), and `virNodeGetInfo` for what these lack."""
+def host(capabilities: str, info: NodeInfo, sysinfo: str, source: str, model: str = "") -> HostTold:
+    """A host from its capabilities, its SMBIOS data (may be empty), and `virNodeGetInfo` for what these lack.
+
+    `model` is the processor's full name where another source has it.
+    """
     tree = parsed(capabilities, source, "capabilities")
     places, memory, without_cpus, offline = _cells(tree, source)
     outside_nodes = linux_host.outside_nodes(info.memory_bytes, memory + without_cpus) if memory else None
@@ -137,7 +142,7 @@ def host(capabilities: str, info: NodeInfo, sysinfo: str, source: str) -> HostTo
         _at_most(sockets * per_socket * threads, linux_host.MOST_CPUS, source, "logical CPUs of the host")
         numbering = Numbering.usual(sockets, per_socket, threads)
         nodes = info.nodes if info.nodes > 0 else None
-    clock, model, how = _processor(tree, sysinfo, info, source)
+    clock, model, how = _processor(tree, sysinfo, info, source, model)
     return HostTold(
         sockets,
         per_socket,
@@ -186,9 +191,11 @@ def _cells(tree: Element, source: str) -> tuple[dict[int, Place], int, int, int]
     return places, memory, without_cpus, offline
 
 
-def _processor(tree: Element, sysinfo: str, info: NodeInfo, source: str) -> tuple[float | None, str, list[str]]:
+def _processor(
+    tree: Element, sysinfo: str, info: NodeInfo, source: str, model: str
+) -> tuple[float | None, str, list[str]]:
     """Nominal clock in Hz, model, and what was assumed."""
-    named = _text(tree, "host/cpu/model")
+    named = model or _text(tree, "host/cpu/model")
     if sysinfo:
         for entry in parsed(sysinfo, source, "sysinfo").iterfind("processor/entry"):
             if entry.get("name") == "version" and entry.text:
@@ -246,7 +253,8 @@ def domain(text: str, numbering: Numbering, source: str) -> DomainTold:
         guest_os=_guest_os(tree),
     )
     weight = outside.number(_text(tree, "cputune/shares"))
-    return DomainTold(_text(tree, "uuid"), vm, weight, _limit_cores(tree, now), disks, tuple(assumed))
+    limit, active = _limit_cores(tree, now), tree.get("id") is not None
+    return DomainTold(_text(tree, "uuid"), vm, weight, limit, disks, tuple(assumed), active)
 
 
 def _plugged(tree: Element, most: int, now: int) -> list[int]:

@@ -121,6 +121,16 @@ def written(cpus: Iterable[int]) -> str:
     return ",".join("-".join(map(str, run)) for run in runs)
 
 
+def cgroup_version(weights: Iterable[float | None]) -> int:
+    """The version of control groups that machines have these weights in: 1 where one is more than version 2 allows."""
+    return 1 if any(weight is not None and weight > 10_000 for weight in weights) else 2
+
+
+def weights(version: int) -> str:
+    """The assumption behind `shares`."""
+    return f"control groups of version {version}: a machine of default weight has 1000 shares, whatever its vCPUs"
+
+
 def usage_pct(busy: float | None, threads_per_core: int) -> float | None:
     """CPU used, in percent of cores x nominal clock, for the share of time (0-1) that logical CPUs were busy.
 

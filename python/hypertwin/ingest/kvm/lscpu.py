@@ -1,7 +1,8 @@
-"""One Linux host, from `lscpu -J` and `numactl -H`: hardware to plan on before it has VMs.
+"""One Linux host, from `lscpu`, plain or `-J`, and `numactl -H`: hardware to plan on before it has VMs.
 
-Formats: util-linux, sys-utils/lscpu.c (fields in a flat list; nested in `children` where it prints a hierarchy), and
-numactl(8), numactl.c (`--hardware`). The locale translates names of fields; only English ones are read.
+Formats: util-linux, sys-utils/lscpu.c (JSON: fields in a flat list, nested in `children` where it prints a hierarchy;
+plain: lines `Field: value`), and numactl(8), numactl.c (`--hardware`). The locale translates names of fields; only
+English ones are read.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ class Nodes:
 
 
 def recognises(head: bytes) -> bool:
-    """Whether it begins as the output of `lscpu -J` or of `numactl -H` does."""
+    """Whether it begins as the output of `lscpu` or of `numactl -H` does."""
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    return bool(re.match(rb'\{\s*"lscpu"\s*:', text)) or _is_numactl(head)
+    return bool(re.match(rb'\{\s*"lscpu"\s*:|Architecture:[ \t]', text)) or is_numactl(head)
 
 
 def read(sources: Sequence[str]) -> Inventory:
@@ -67,7 +68,7 @@ def read(sources: Sequence[str]) -> Inventory:
     pairs: list[tuple[Path, Path | None]] = []
     orphan: Path | None = None
     for path in map(Path, sources):
-        if not _is_numactl(outside.head(path)):
+        if not is_numactl(outside.head(path)):
             pairs.append((path, orphan))
             orphan = None
         elif pairs and pairs[-1][1] is None:
@@ -81,17 +82,20 @@ def read(sources: Sequence[str]) -> Inventory:
     hosts: list[Host] = []
     gaps: dict[Gap, None] = {}
     assumptions: list[Assumption] = []
-    for number, (lscpu, numactl) in enumerate(pairs):
-        host, lacking, assumed = _host(lscpu, numactl, {each.name for each in hosts}, number)
-        hosts.append(host)
+    for lscpu, numactl in pairs:
+        host_read, lacking, assumed = host(lscpu, numactl, {each.name for each in hosts})
+        hosts.append(host_read)
         gaps.update(dict.fromkeys(lacking))
         assumptions += assumed
     source = ", ".join(outside.name(Path(each).name) for each in sources[:4]) + (", ..." if len(sources) > 4 else "")
     return Inventory(source, "lscpu", hosts, gaps=list(gaps), assumptions=grouped("host", assumptions))
 
 
-def fields(answer: Any, path: Path) -> dict[str, str]:
-    """The fields of `lscpu -J`, flat or nested, by name without the colon; the first of a name counts."""
+def fields(path: Path) -> dict[str, str]:
+    """The fields of `lscpu`, plain or as JSON, by name without the colon; the first of a name counts."""
+    if not outside.head(path).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        return _plain(path)
+    answer = outside.json_value(path, MOST_BYTES)
     listed = answer.get("lscpu") if isinstance(answer, dict) else None
     if not isinstance(listed, list):
         refuse(path, "", "JSON without a list lscpu", "the output of lscpu -J", COMMANDS)
@@ -102,6 +106,15 @@ def fields(answer: Any, path: Path) -> dict[str, str]:
         field, data = item.get("field"), item.get("data")
         if isinstance(field, str) and isinstance(data, (str, int, float)):
             found.setdefault(field.strip().rstrip(":"), str(data).strip())
+    return found
+
+
+def _plain(path: Path) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for line in outside.read_bytes(path, MOST_BYTES).decode("utf-8-sig", "replace").splitlines()[:MOST_FIELDS]:
+        field, separator, data = line.partition(":")
+        if separator:
+            found.setdefault(field.strip(), data.strip())
     return found
 
 
@@ -147,13 +160,14 @@ def nodes(path: Path) -> Nodes | None:
     return Nodes(with_cpus, sum(sizes.values()), sum(sizes[node] for node in empty) if with_cpus else 0, host)
 
 
-def _is_numactl(head: bytes) -> bool:
+def is_numactl(head: bytes) -> bool:
+    """Whether it begins as the output of `numactl -H` does."""
     return head.startswith((b"available: ", b"No NUMA available"))
 
 
-def _host(lscpu: Path, numactl: Path | None, taken: set[str], number: int) -> tuple[Host, list[Gap], list[Assumption]]:
-    """One host, the gaps and the assumptions."""
-    found = fields(outside.json_value(lscpu, MOST_BYTES), lscpu)
+def host(lscpu: Path, numactl: Path | None, taken: set[str]) -> tuple[Host, list[Gap], list[Assumption]]:
+    """One host, whose name none of `taken` has, the gaps and the assumptions."""
+    found = fields(lscpu)
     name = outside.name(lscpu.stem.removeprefix("lscpu").lstrip("-_. ")) or "host"
     if name in taken:
         name = next(each for index in itertools.count(2) if (each := f"{name}-{index}") not in taken)
@@ -195,7 +209,7 @@ def _host(lscpu: Path, numactl: Path | None, taken: set[str], number: int) -> tu
     elif how:
         assumptions.append(Assumption(name, how))
     gaps.append(Gap("kernel version", "which scheduler the host has"))
-    host = Host(
+    made = Host(
         name,
         sockets,
         cores,
@@ -206,7 +220,7 @@ def _host(lscpu: Path, numactl: Path | None, taken: set[str], number: int) -> tu
         numa_nodes=count,
         cpu_model=outside.name(found.get("Model name", "")) or None,
     )
-    return host, gaps, assumptions
+    return made, gaps, assumptions
 
 
 def _topology(found: Mapping[str, str], path: Path) -> tuple[int, int, int]:

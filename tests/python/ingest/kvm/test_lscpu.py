@@ -74,6 +74,19 @@ def nested(fields: dict[str, str]) -> str:
     return json.dumps({"lscpu": tree}, indent=3)
 
 
+def plain(fields: dict[str, str]) -> str:
+    """Without `-J`, as new versions print: fields of a processor are indented."""
+    lines = [
+        f"{'' if number < 3 else '  '}{field + ':':<30}{data}" for number, (field, data) in enumerate(fields.items())
+    ]
+    return "\n".join([*lines[:10], "NUMA:", *lines[10:], ""])
+
+
+def test_plain_lscpu_says_the_same_as_json(write):
+    for cpu in (XEON, EPYC):
+        assert sources.read(write(plain(cpu), NUMACTL)).hosts == sources.read(write(flat(cpu), NUMACTL)).hosts
+
+
 @pytest.fixture
 def write(tmp_path: Path):
     def files(*texts: str, names: tuple[str, ...] = ("lscpu.json", "numactl.txt")) -> list[str]:

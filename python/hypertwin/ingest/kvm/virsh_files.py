@@ -1,0 +1,340 @@
+"""KVM hosts from files that `virsh` and others wrote: nothing is connected to, and libvirt's library is not needed.
+
+| file, recognised by its content | says |
+|---|---|
+| `virsh dumpxml NAME` | a machine; one that runs has an `id` |
+| `virsh capabilities`, else `virsh nodeinfo`, else `lscpu` and `numactl -H` | the host |
+| `virsh sysinfo`, `uname -a`, `virsh version` | processor's full name; host name and kernel; version of QEMU |
+| `virsh pool-dumpxml POOL`, `virsh domstats` | storage; memory, sizes of disks and state of machines |
+
+The files of one host are in one folder, which has the host's name unless `uname` says it; the folder around it is
+the cluster. Formats: libvirt.org/formatdomain.html, formatcaps.html, manpages/virsh.html.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from hypertwin.ingest import outside
+from hypertwin.ingest.inventory import Assumption, Datastore, Host, Inventory, Vm, grouped
+from hypertwin.ingest.kvm import libvirt_stats, libvirt_xml, linux_host, lscpu
+from hypertwin.ingest.kvm.libvirt_xml import DomainTold, NodeInfo
+from hypertwin.ingest.kvm.linux_host import Numbering
+from hypertwin.ingest.outside import Gap, refuse
+
+MOST_FILES = 20_000
+MOST_ALL_BYTES = 256 * 2**20
+"""Bytes of all files; a domain has 10 KB."""
+MOST_STATS_BYTES = 16 * 2**20
+MOST_DEPTH = 3
+"""Levels of folders below the one that is named."""
+MOST_HOSTS = 1_000
+MOST_UNUSED = 100
+COMMANDS = "virsh capabilities > capabilities.xml, in the folder with the virsh dumpxml of its machines"
+RUNNING = 1
+"""`state.state` of a running domain (virDomainState)."""
+
+_XML = re.compile(rb"(?>\s|<\?.*?\?>|<!--.*?-->)*+<([a-z]{1,20})[\s>/]", re.DOTALL)
+_TEXTS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
+    ("domstats", re.compile(rb"\s*Domain: '")),
+    ("nodeinfo", re.compile(rb"CPU model:\s.*?^NUMA cell\(s\):", re.DOTALL | re.MULTILINE)),
+    ("uname", re.compile(rb"Linux \S{1,256} [0-9]")),
+    ("version", re.compile(rb"(Compiled against|Using) library: libvirt ")),
+)
+_ROOTS = ("domain", "capabilities", "sysinfo", "pool")
+_OF_A_HOST = ("capabilities", "nodeinfo", "lscpu")
+
+
+@dataclass
+class Folder:
+    """The files of one host, by kind."""
+
+    path: Path
+    cluster: str | None
+    files: dict[str, list[Path]] = field(default_factory=dict)
+
+    def first(self, kind: str) -> Path | None:
+        """The first file of a kind."""
+        return next(iter(self.files.get(kind, ())), None)
+
+
+@dataclass
+class Site:
+    """A host and what is on it."""
+
+    host: Host
+    numbering: Numbering
+    domains: list[tuple[Path, DomainTold]] = field(default_factory=list)
+    stats: Mapping[str, libvirt_stats.Stats] = field(default_factory=dict)
+    stores: list[tuple[Datastore, str]] = field(default_factory=list)
+    assumed: list[str] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+
+
+def kind(head: bytes) -> str | None:
+    """What a file that begins with these bytes is; None for anything else."""
+    text = head.removeprefix(b"\xef\xbb\xbf")
+    if (element := _XML.match(text)) is not None:
+        return name if (name := element[1].decode()) in _ROOTS else None
+    if lscpu.recognises(head):
+        return "numactl" if lscpu.is_numactl(head) else "lscpu"
+    return next((name for name, pattern in _TEXTS if pattern.match(text)), None)
+
+
+def recognises(head: bytes) -> bool:
+    """Whether it begins as a domain's or a host's XML does."""
+    return kind(head) in ("domain", "capabilities")
+
+
+def files(folder: Path) -> Iterable[Path]:
+    """The files of hosts in a folder that has XML of a domain or a host."""
+    found = _folders([folder])
+    if not any(each.files.keys() & {"domain", "capabilities"} for each in found):
+        return ()
+    return (path for each in found for of_kind, paths in each.files.items() if of_kind != "" for path in paths)
+
+
+def read(sources: Sequence[str]) -> Inventory:
+    """The hosts whose files are in these folders, or are these. Raises SourceError."""
+    folders = _folders([Path(source) for source in sources])
+    hosts = [each for each in folders if each.files.keys() & {"domain", *_OF_A_HOST}]
+    if len(hosts) > MOST_HOSTS:
+        refuse(sources[0], "", f"{len(hosts)} hosts", f"at most {MOST_HOSTS}", "read fewer", "source-too-large")
+    left = MOST_ALL_BYTES
+    sites: list[Site] = []
+    for folder in hosts:
+        left -= sum(path.stat().st_size for paths in folder.files.values() for path in paths)
+        if left < 0:
+            refuse(
+                folder.path, "", f"more than {MOST_ALL_BYTES} bytes", "fewer", "read fewer hosts", "source-too-large"
+            )
+        sites.append(_site(folder, {site.host.name for site in sites}))
+    source = ", ".join(outside.name(Path(each).name) or each for each in sources[:4])
+    unused = [outside.name(path.name) for each in folders for path in each.files.get("", ())][:MOST_UNUSED]
+    return _inventory(source + (", ..." if len(sources) > 4 else ""), sites, unused)
+
+
+def _folders(sources: Sequence[Path]) -> list[Folder]:
+    """The folders with files of hosts. Files of machines without a host's beside them belong to the folder around."""
+    found: dict[Path, Folder] = {}
+    count = 0
+    for source in sources:
+        is_folder = outside.is_folder(source)
+        for path in sorted(itertools.islice(_below(source), MOST_FILES + 1)) if is_folder else [source]:
+            count += 1
+            if count > MOST_FILES:
+                refuse(source, "", f"more than {MOST_FILES} files", "fewer", "read fewer hosts", "source-too-large")
+            of_kind = kind(outside.head(path)) or ""
+            parts = path.parent.relative_to(source).parts if is_folder else ()
+            cluster = outside.name(parts[-2]) if len(parts) > 1 else None
+            folder = found.setdefault(path.parent, Folder(path.parent, cluster))
+            folder.files.setdefault(of_kind, []).append(path)
+    for path, folder in list(found.items()):
+        around = next((found[each] for each in path.parents if each in found and _is_host(found[each])), None)
+        if not _is_host(folder) and around is not None:
+            for of_kind, paths in found.pop(path).files.items():
+                around.files.setdefault(of_kind, []).extend(paths)
+    return list(found.values())
+
+
+def _is_host(folder: Folder) -> bool:
+    return any(of_kind in folder.files for of_kind in _OF_A_HOST)
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """Files below a folder, no deeper than `MOST_DEPTH`; links are not followed."""
+    for where, folders, names in os.walk(folder):
+        if len(Path(where).relative_to(folder).parts) >= MOST_DEPTH:
+            folders.clear()
+        for name in names:
+            path = Path(where) / name
+            if path.suffix in (".xml", ".txt", ".json", "") and path.is_file() and not path.is_symlink():
+                yield path
+
+
+def _site(folder: Folder, taken: set[str]) -> Site:
+    """A host, its machines and its storage."""
+    site = _host(folder, taken)
+    for path in folder.files.get("domain", ()):
+        site.domains.append((path, libvirt_xml.domain(_text(path), site.numbering, str(path))))
+    for path in folder.files.get("pool", ()):
+        site.stores.append(libvirt_xml.pool(_text(path), (site.host.name,), str(path)))
+    stats = folder.first("domstats")
+    if stats is not None:
+        site.stats = domstats(stats)
+    return site
+
+
+def _host(folder: Folder, taken: set[str]) -> Site:
+    """The host itself."""
+    capabilities, nodeinfo, cpus = (folder.first(each) for each in _OF_A_HOST)
+    first, version, system = folder.first("domain"), folder.first("version"), folder.first("uname")
+    if capabilities is None and nodeinfo is None and cpus is None:
+        refuse(
+            first or folder.path,
+            "",
+            "machines, but no host",
+            "the host's virsh capabilities beside them",
+            COMMANDS,
+            "source-lacks",
+        )
+    gaps: list[Gap] = []
+    assumed: list[str] = []
+    if capabilities is None and nodeinfo is None:
+        assert cpus is not None
+        host, gaps, assumptions = lscpu.host(cpus, folder.first("numactl"), set())
+        assumed = [each.text for each in assumptions]
+        numbering = Numbering.usual(host.sockets, host.cores_per_socket, host.threads_per_core)
+    else:
+        sysinfo = folder.first("sysinfo")
+        model = lscpu.fields(cpus).get("Model name", "") if cpus is not None else ""
+        info = _nodeinfo(nodeinfo) if nodeinfo is not None else NodeInfo(0, 0, 0, 0, 0, 0)
+        text = _text(capabilities) if capabilities is not None else "<capabilities/>"
+        where = str(capabilities or nodeinfo)
+        told = libvirt_xml.host(text, info, _text(sysinfo) if sysinfo is not None else "", where, model)
+        if not told.memory_bytes:
+            refuse(
+                where,
+                "topology",
+                "no memory",
+                "NUMA cells with memory, or virsh nodeinfo beside it",
+                COMMANDS,
+                "source-lacks",
+            )
+        host = Host(
+            "",
+            told.sockets,
+            told.cores_per_socket,
+            told.threads_per_core,
+            told.memory_bytes,
+            clock_hz=told.clock_hz,
+            numa_nodes=told.numa_nodes,
+            cpu_model=told.cpu_model,
+        )
+        numbering, assumed = told.numbering, list(told.assumed)
+    name = outside.name(folder.path.resolve().name) or "host"
+    hypervisor = "QEMU"
+    if version is not None and (running := re.search(r"^Running hypervisor: ([^\n]{1,100})", _text(version), re.M)):
+        hypervisor = outside.name(running[1])
+    if system is not None:
+        words = _text(system).split()
+        name, hypervisor = outside.name(words[1]), f"Linux {outside.name(words[2])}"
+    else:
+        gaps = [*gaps, Gap("uname -a", "kernel version: which scheduler the host has")]
+    if name in taken:
+        name = next(each for number in itertools.count(2) if (each := f"{name}-{number}") not in taken)
+    host = replace(host, name=name, hypervisor=hypervisor, cluster=folder.cluster)
+    return Site(host, numbering, assumed=assumed, gaps=list(dict.fromkeys(gaps)))
+
+
+def _nodeinfo(path: Path) -> NodeInfo:
+    """The output of `virsh nodeinfo`; its sockets are those of one NUMA node."""
+    found = dict(
+        re.findall(
+            r"^([A-Za-z()]{1,20}(?: [A-Za-z()]{1,20}){0,4}):\s+([0-9]{1,15})(?: (?:MHz|KiB))?\s*$", _text(path), re.M
+        )
+    )
+    keys = ("NUMA cell(s)", "CPU socket(s)", "Core(s) per socket", "Thread(s) per core")
+    nodes, sockets, cores, threads = (int(found.get(key, 0)) for key in keys)
+    memory = int(found.get("Memory size", 0)) * 1024
+    if not (sockets and cores and threads and memory):
+        refuse(
+            path, "nodeinfo", "lines are missing", f"{', '.join(keys)} and Memory size", "virsh nodeinfo, with LC_ALL=C"
+        )
+    return NodeInfo(memory, int(found.get("CPU frequency", 0)), nodes, sockets, cores, threads)
+
+
+def domstats(path: Path) -> dict[str, libvirt_stats.Stats]:
+    """Statistics by domain in the output of `virsh domstats`; of several the last."""
+    found: dict[str, libvirt_stats.Stats] = {}
+    now: dict[str, object] = {}
+    for line in outside.read_bytes(path, MOST_STATS_BYTES).decode("utf-8", "replace").splitlines():
+        if begin := re.fullmatch(r"\s*Domain: '(.{1,4096})'\s*", line):
+            now = {}
+            found[begin[1]] = now
+            if len(found) > MOST_FILES:
+                refuse(path, "", f"more than {MOST_FILES} domains", "fewer", "is it one host's?", "source-too-large")
+        else:
+            key, _, value = line.strip().partition("=")
+            now[key] = int(value) if re.fullmatch("-?[0-9]{1,18}", value, re.ASCII) else value
+    return found
+
+
+def _text(path: Path) -> str:
+    return outside.read_bytes(path, libvirt_xml.MOST_BYTES).decode("utf-8-sig", "surrogateescape")
+
+
+def _inventory(source: str, sites: Sequence[Site], unused: Sequence[str]) -> Inventory:
+    vms: list[Vm] = []
+    stores: list[Datastore] = []
+    of_hosts: list[Assumption] = []
+    of_domains: list[Assumption] = []
+    of_all: list[Assumption] = []
+    chosen = _each_once(sites)
+    counted: dict[str, int] = {}
+    for _, told in chosen:
+        counted[told.vm.name] = counted.get(told.vm.name, 0) + 1
+    none_runs = not any(_runs(site, told) for site, told in chosen)
+    if chosen and none_runs:
+        of_all.append(Assumption("all", "no file says which machines run (virsh dumpxml of those has an id): all do"))
+    for site in sites:
+        own = [told for where, told in chosen if where is site]
+        version = linux_host.cgroup_version(told.weight for told in own)
+        folders = {}
+        for store, folder in site.stores:
+            name = store.name if len(sites) == 1 else outside.told_apart(store.name, site.host.name)
+            stores.append(replace(store, name=name))
+            folders[store.name] = (folder, name)
+        for told in own:
+            name = told.vm.name if counted[told.vm.name] == 1 else outside.told_apart(told.vm.name, site.host.name)
+            vms.append(replace(_vm(site, told, version, folders), name=name, powered_on=none_runs or _runs(site, told)))
+            of_domains += [Assumption(name, text) for text in told.assumed]
+        texts = [*site.assumed, *([linux_host.weights(version)] if own else [])]
+        if not site.numbering.node_of and any(told.vm.affinity for told in own):
+            texts.append(linux_host.USUAL)
+        of_hosts += [Assumption(site.host.name, text) for text in texts]
+    gaps = [gap for site in sites for gap in site.gaps]
+    if vms:
+        gaps.append(Gap("CPU time of machines (virsh domstats has it since their start)", "measured demand"))
+    if any(disk.capacity_bytes == 0 for vm in vms for disk in vm.disks):
+        gaps.append(Gap("virsh domstats", "sizes of disks, memory that machines occupy"))
+    assumed = [*of_all, *grouped("host", of_hosts), *grouped("machine", of_domains)]
+    hosts = [site.host for site in sites]
+    return Inventory(source, "virsh", hosts, vms, stores, (), list(dict.fromkeys(gaps)), assumed, unused=unused)
+
+
+def _each_once(sites: Sequence[Site]) -> list[tuple[Site, DomainTold]]:
+    """Every machine once: by its UUID where it runs, else where it comes first."""
+    found: dict[object, tuple[Site, DomainTold]] = {}
+    for site in sites:
+        for path, told in site.domains:
+            key = told.uuid or path
+            if key not in found or (_runs(site, told) and not _runs(*found[key])):
+                found[key] = (site, told)
+    return list(found.values())
+
+
+def _runs(site: Site, told: DomainTold) -> bool:
+    """Whether a machine ran when its file was written."""
+    return told.active or site.stats.get(told.vm.name, {}).get("state.state") == RUNNING
+
+
+def _vm(site: Site, told: DomainTold, version: int, folders: Mapping[str, tuple[str, str]]) -> Vm:
+    """A domain as a machine on its host."""
+    clock, stats = site.host.clock_hz, site.stats.get(told.vm.name, {})
+    disks = libvirt_xml.placed(told.disks, libvirt_stats.disk_sizes(stats, "capacity"), folders)
+    return replace(
+        told.vm,
+        host=site.host.name,
+        cluster=site.host.cluster,
+        shares=linux_host.shares(told.weight, version),
+        limit_mhz=told.limit_cores * clock / 1e6 if told.limit_cores is not None and clock is not None else None,
+        disks=disks,
+        **libvirt_stats.memory_of(stats),
+        **libvirt_xml.storage(told.disks, disks, libvirt_stats.disk_sizes(stats, "allocation")),
+    )
