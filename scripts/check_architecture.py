@@ -90,7 +90,7 @@ FLOORS: dict[str, list[str]] = {
         "words",
         "ready points table files metrics",
         "page metric_path",
-        "coding diagnosis entities pools telemetry topology",
+        "coding diagnosis entities measured pools telemetry topology",
         "calibration compared comparison density durability guests lab simulation topology_svg",
         "simulation_page sizing",
         "registry __init__",

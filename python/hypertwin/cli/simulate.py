@@ -15,7 +15,7 @@ from hypertwin.cli import options, output
 from hypertwin.errors import short
 from hypertwin.extras import needs
 from hypertwin.ingest.vmware import esxtop_export
-from hypertwin.report import files, registry, simulation
+from hypertwin.report import files, measured, registry, simulation
 
 
 class Format(enum.StrEnum):
@@ -93,7 +93,10 @@ def command(
             progress=progress,
         )
     result = simulated.to_dict()
-    beside = _beside(simulated.first_scenario) if report is not None else {}
+    if warned := simulation.memory_warnings(result["points"]):
+        sys.stderr.write(f"warning: {' '.join(warned)}\n")
+    hosts = measured.of_hosts(simulated.first_scenario.inventory)
+    beside = {**_beside(simulated.first_scenario), "measured_hosts": hosts} if report is not None else {}
     output.write_page(registry.SIMULATION, result, report, **beside)
     if form is Format.parquet:
         content: str | bytes = files.to_parquet(result)
@@ -102,10 +105,10 @@ def command(
     elif form is Format.csv:
         content = files.to_csv(result)
     elif out is None:
-        output.print_table(simulation.table(result, output.terminal_width(), shown))
+        output.print_table(simulation.table(result, output.terminal_width(), shown, hosts))
         return
     else:
-        content = output.render(simulation.table(result, output.PLAIN_WIDTH, shown))
+        content = output.render(simulation.table(result, output.PLAIN_WIDTH, shown, hosts))
     if out is not None:
         output.write_file(out, lambda: content)
     elif isinstance(content, str):

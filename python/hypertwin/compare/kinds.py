@@ -35,7 +35,7 @@ KINDS = (
         "simulate",
         frozenset({"scenario", "seed", "points"}),
         settings=("scenario", "seed"),
-        items={"hosts": (), "vms": (), "groups": (), "storage": (), "pools": (), "nodes": ()},
+        items={"hosts": (), "vms": (), "groups": (), "storage": (), "pools": (), "clusters": (), "nodes": ()},
         left_out=frozenset({"timeline", "incidents", "outcomes", "events", "simulated_s", "response_count"}),
         words=frozenset({"steady", "station"}),
     ),

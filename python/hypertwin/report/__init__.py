@@ -11,7 +11,8 @@ has; a module's `table(document)` is for a terminal and its `page(document)` an 
 | `files` | JSON, CSV and Parquet |
 | `table` | what all tables of a terminal share |
 | `page` | writes a page; `page.js` and `page.css` in every page are built from `web/` |
-| `entities` | groups, VMs, hosts and stations of a simulation as rows |
+| `entities` | clusters, groups, VMs, hosts and stations of a simulation as rows |
+| `measured` | what was measured of hosts, beside the twin |
 | `simulation`, `simulation_page` | points of a simulation: tables, page |
 | `pools` | the distributed storage of points: table, and failures in words |
 | `topology`, `topology_svg` | NUMA layouts: words and terminal; drawing |

@@ -1,4 +1,4 @@
-"""Groups, VMs, hosts and stations of a simulation as rows for a terminal, the worst first where there are many."""
+"""Groups, VMs, hosts, clusters and stations of a simulation as rows for a terminal; of many the worst come first."""
 
 from __future__ import annotations
 
@@ -23,13 +23,19 @@ LEAST = 5
 HOST_USAGE = "host usage %"
 """Column of the usage of the hosts that a group is on, from the least to the most, where hosts have no rows."""
 
+CLUSTER = "cluster"
+"""Column of the cluster of a host or VM, for results with several."""
+
+IN_USE = "memory in use %"
+"""Column of the memory that VMs have touched."""
+
 FEW = 4
-"""NUMA nodes whose figures stand one by one; of more there are the least and the most."""
+"""NUMA nodes or clusters whose figures stand one by one; of more there are the least and the most, or how many."""
 
 
 @dataclass(frozen=True)
 class Entity:
-    """A host, VM, group or station at one point."""
+    """A cluster, host, VM, group or station at one point."""
 
     point: Point
     name: str
@@ -93,6 +99,8 @@ class Kind:
     """What `rank` goes by, in words."""
     dropped_first: Sequence[str] = ()
     """Columns that are dropped in a narrow terminal, in this order."""
+    within_clusters: bool = False
+    """Whether rows are sorted by cluster, then by name."""
 
 
 def _name(entity: Entity) -> str:
@@ -109,7 +117,21 @@ def _usage_of_hosts(entity: Entity) -> str:
     own = entity.metrics.get("hosts") or [entity.metrics["host"]]
     if len(own) == 1:
         return spread("usage_pct")(Entity(entity.point, own[0], hosts[own[0]]))
-    return _range([hosts[name]["usage_pct"] for name in own])
+    by_cluster: dict[str, list[float]] = {}
+    for name in own:
+        by_cluster.setdefault(_cluster(hosts[name]), []).append(hosts[name]["usage_pct"])
+    if len(by_cluster) > FEW:
+        return f"{len(by_cluster)} clusters"
+    ranges = {name: _range(by_cluster[name]) for name in sorted(by_cluster, key=in_order)}
+    return "; ".join(ranges.values() if len(ranges) == 1 else (f"{name} {text}" for name, text in ranges.items()))
+
+
+def _cluster(metrics: Mapping[str, Any]) -> str:
+    return str(metrics.get("cluster", ""))
+
+
+def _fullest_host(cluster: Entity) -> str:
+    return f"{cluster.metrics['fullest_host']} {number(cluster.figure('fullest_host_pct'))}"
 
 
 def _range(values: Sequence[float]) -> str:
@@ -199,7 +221,11 @@ GROUPS = Kind(
 VMS = Kind(
     "VMs",
     _vms,
-    {"VM": _unsteady, "host": lambda entity: entity.metrics.get("host", "")},
+    {
+        "VM": _unsteady,
+        "host": lambda entity: entity.metrics.get("host", ""),
+        CLUSTER: lambda entity: _cluster(entity.metrics),
+    },
     {"vCPUs": plain("vcpus", 0), **_CPU},
     _waits,
     _WAITING,
@@ -224,18 +250,41 @@ IO_OF_VMS = Kind(
     IO_OF_GROUPS.worst,
     IO_DROPPED,
 )
+CLUSTERS = Kind(
+    "Clusters",
+    lambda point: point.get("clusters", {}),
+    {CLUSTER: _name},
+    {
+        "hosts": plain("hosts", 0),
+        "VMs": plain("vms", 0),
+        "vCPUs": plain("vcpus", 0),
+        "vCPUs per core": plain("vcpu_per_core"),
+        "usage %": spread("usage_pct"),
+        "fullest host %": _fullest_host,
+        "ready %": waiting("ready_pct"),
+        "memory %": plain("memory_pct"),
+        IN_USE: plain("memory_usage_pct"),
+    },
+    lambda entity: (entity.figure("fullest_host_pct") or 0,),
+    "those with the fullest host first",
+    (SPREAD, "vCPUs", IN_USE, "hosts", "VMs", "fullest host %"),
+)
 HOSTS = Kind(
     "Hosts",
     lambda point: point["hosts"],
-    {"host": _name},
+    {"host": _name, CLUSTER: lambda entity: _cluster(entity.metrics)},
     {
         "usage %": spread("usage_pct"),
+        "measured usage %": plain("measured.cpu_usage_pct"),
         "utilization %": plain("utilization_pct"),
         "core utilization %": plain("core_utilization_pct"),
         "overhead %": plain("overhead_pct"),
         "ready %": lambda host: waiting("ready_pct")(host) if host.machines else "",
         "co-stop %": lambda host: co_stop(host) if host.machines else "",
         "VMs": lambda entity: str(len(entity.machines) or ""),
+        "memory %": plain("memory_pct"),
+        IN_USE: plain("memory_usage_pct"),
+        "measured memory %": plain("measured.memory_usage_pct"),
         "NUMA nodes": lambda entity: str(len(entity.metrics["nodes"])),
         "node usage %": _by_node("usage_pct"),
         "node memory %": _by_node("memory_pct"),
@@ -255,7 +304,10 @@ HOSTS = Kind(
         "memory GB/s",
         "node usage %",
         "co-stop %",
+        "utilization %",
+        IN_USE,
     ),
+    within_clusters=True,
 )
 STATIONS = Kind(
     "Stations of the I/O path",
@@ -278,6 +330,13 @@ STATIONS = Kind(
 )
 
 
+def _order(kind: Kind, entity: Entity) -> list[list[tuple[int, str]]]:
+    """The key that rows are sorted by where none is left out."""
+    return (
+        [in_order(_cluster(entity.metrics)), in_order(entity.name)] if kind.within_clusters else [in_order(entity.name)]
+    )
+
+
 def cells(result: Simulation, kind: Kind, without: Collection[str] = ()) -> tuple[Cells, str]:
     """The rows of a result, without some columns; and a note where rows are left out, or nothing."""
     points = result["points"]
@@ -292,7 +351,7 @@ def cells(result: Simulation, kind: Kind, without: Collection[str] = ()) -> tupl
             left_out += len(found) - most
             found = sorted(found, key=kind.rank, reverse=True)[:most]
         else:
-            found.sort(key=lambda entity: in_order(entity.name))
+            found.sort(key=lambda entity: _order(kind, entity))
         swept = [str(point["set"].get(path, "")) for path in paths]
         rows += [[*swept, *(text(entity) for text in texts.values())] for entity in found]
     note = (

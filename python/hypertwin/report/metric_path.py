@@ -33,6 +33,9 @@ CONVERSIONS: Mapping[str, Mapping[str, float]] = {
 NESTED = ("response_ms_", "io_latency_ms_")
 """Beginnings of flat keys that reports nest: `response_ms_p99` is `response_ms.p99` there."""
 
+WORDS = frozenset({"unit", "outcomes", "redundancy", "incidents", "host", "cluster", "clusters", "fullest_host"})
+"""Keys of names and lists, which are no figures; `hosts` is a list of a group, and of a cluster a number."""
+
 _NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?)\s*(.*)")
 
 
@@ -97,8 +100,8 @@ def parse(text: str, scenario: Scenario, location: str, group: str | None = None
         unknown_name(section, entity, names, location)
     catalogue = {each.key: each for each in CATALOGUE if KINDS[section] in each.scopes}
     known = catalogue.get(catalogue_key(key))
-    if known is None or not _is_numeric(known):
-        unknown_metric(text, key, {each.key for each in catalogue.values() if _is_numeric(each)}, location)
+    if known is None or not _is_numeric(known, section):
+        unknown_metric(text, key, {each.key for each in catalogue.values() if _is_numeric(each, section)}, location)
     return MetricPath(section, entity, key, known, location)
 
 
@@ -139,8 +142,8 @@ def unknown_metric(metric: str, key: str, known: Iterable[str], location: str) -
     fail("unknown-metric", "", metric, ", ".join(map(dotted, keys)), hint, location)
 
 
-def _is_numeric(metric: Metric) -> bool:
-    return metric.key not in ("unit", "outcomes", "redundancy", "incidents")
+def _is_numeric(metric: Metric, section: str) -> bool:
+    return metric.key not in WORDS and (metric.key, section) != ("hosts", "groups")
 
 
 def _names(scenario: Scenario, section: str) -> list[str] | None:

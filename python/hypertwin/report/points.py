@@ -37,6 +37,11 @@ def groups(point: Point) -> Mapping[str, Vm]:
     return point.get("groups") or point["vms"]
 
 
+def has_clusters(points: Sequence[Point]) -> bool:
+    """Whether hosts are in several clusters, so that these have rows of their own."""
+    return any(len(point.get("clusters", {})) > 1 for point in points)
+
+
 def runs(points: Sequence[Point]) -> str:
     """How many replications of what length, in words."""
     if not points:

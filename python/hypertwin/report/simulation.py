@@ -1,15 +1,19 @@
-"""A simulation for a terminal: tables of its groups, hosts, VMs, pools and stations, and notes."""
+"""A simulation for a terminal: tables of its clusters, groups, hosts, VMs, pools and stations, and notes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hypertwin.documents.simulation import HostFailure, Point, Simulation
-from hypertwin.report import entities, pools
-from hypertwin.report.points import fixed_settings, groups, runs, varying_paths, where
+from hypertwin.frame import numeric
+from hypertwin.report import entities, measured, pools
+from hypertwin.report.measured import Measured
+from hypertwin.report.points import fixed_settings, groups, has_clusters, runs, varying_paths, where
 from hypertwin.report.ready import note as ready_note
 from hypertwin.report.table import fitted
 from hypertwin.report.words import calibration_note, count, number, some
@@ -24,6 +28,7 @@ SHOWN_STOPS = 20
 """Failures and returns of hosts of one point that are told below the table."""
 
 SHOW: Mapping[str, Sequence[entities.Kind]] = {
+    "clusters": (entities.CLUSTERS,),
     "groups": (entities.GROUPS, entities.IO_OF_GROUPS),
     "hosts": (entities.HOSTS,),
     "vms": (entities.VMS, entities.IO_OF_VMS),
@@ -33,20 +38,24 @@ SHOW: Mapping[str, Sequence[entities.Kind]] = {
 """What `--show` names, each with its tables; that of pools is `hypertwin.report.pools`."""
 
 
-def table(result: Simulation, width: int | None = None, show: Sequence[str] = ()) -> RenderableType:
+def table(
+    result: Simulation, width: int | None = None, show: Sequence[str] = (), measured_hosts: Measured | None = None
+) -> RenderableType:
     """The result for a terminal: the tables named, else those that fit it; see `SHOW`.
 
-    Of a table wider than the terminal, some columns are left out.
+    Of a table wider than the terminal, some columns are left out. `measured_hosts` is shown beside the twin's figures.
     """
     named = list(show or usual(result))
-    hidden = {entities.HOST_USAGE} if "hosts" in named else set()
-    said = notes(result)
+    said = [*notes(result), *measured.notes(result, measured_hosts or {})]
+    result = measured.beside(result, measured_hosts or {})
+    hidden = _hidden(result, named)
     tables: list[RenderableType] = [Text(title(result), "italic")]
     if named[0] != "groups":
         tables.append(Text())  # a table with a title has no line above it
     for name in named:
         before = len(tables)
-        for kind in SHOW[name]:
+        for each in SHOW[name]:
+            kind = replace(each, title="Groups") if each is entities.GROUPS and name != named[0] else each
             cells, note = entities.cells(result, kind, hidden)
             if cells.rows:
                 made, dropped = fitted(kind.title, cells, kind.dropped_first, width)
@@ -62,9 +71,20 @@ def table(result: Simulation, width: int | None = None, show: Sequence[str] = ()
     return Group(*tables, *stopped, *(Text(note, style="dim") for note in said))
 
 
+def _hidden(result: Simulation, named: Collection[str]) -> set[str]:
+    """Columns that would say nothing new."""
+    hidden = {entities.HOST_USAGE} if "hosts" in named else set()
+    hosts = [host for point in result["points"] for host in point["hosts"].values()]
+    if all(host["memory_usage_pct"] == host["memory_pct"] for host in hosts):
+        hidden.add(entities.IN_USE)
+    return hidden | (set() if has_clusters(result["points"]) else {entities.CLUSTER})
+
+
 def usual(result: Simulation) -> Iterator[str]:
-    """What is shown when nothing is named: groups, the hosts of a point or of several in a short sweep, and pools."""
+    """What is shown when nothing is named: several clusters, groups, pools; hosts of a point or of a short sweep."""
     points = result["points"]
+    if has_clusters(points):
+        yield "clusters"
     yield "groups"
     hosts = [len(point["hosts"]) for point in points]
     if len(points) == 1 or (max(hosts, default=0) > 1 and sum(hosts) <= FEW_HOSTS):
@@ -86,7 +106,43 @@ def notes(result: Simulation) -> list[str]:
             "* did not reach a steady state: the load may exceed what the host can carry, the run is too short, or"
             " hosts failed in it."
         )
-    return [*said, *bottlenecks(result["points"]), *calibrations(result["points"])]
+    return [*said, *memory_warnings(result["points"]), *bottlenecks(result["points"]), *calibrations(result["points"])]
+
+
+def memory_warnings(points: Sequence[Point]) -> list[str]:
+    """Which hosts and clusters have more memory in use or configured than they have, where any has: a run has no swap.
+
+    Of a sweep, at the point where it is most.
+    """
+    used, configured = _beyond_memory(points, "memory_usage_pct"), _beyond_memory(points, "memory_pct")
+    said = []
+    if used:
+        said.append(
+            f"VMs have touched more memory than there is: {some(list(used.values()))}. Real hosts would balloon and"
+            " swap, and their VMs would be far slower than here: a simulated VM always has its memory."
+        )
+    if more := [text for name, text in configured.items() if name not in used]:
+        said.append(
+            f"More memory is configured than there is: {some(more)}. Ballooning and swapping are not simulated."
+        )
+    return said
+
+
+def _beyond_memory(points: Sequence[Point], key: str) -> dict[str, str]:
+    """Clusters of several hosts, and hosts, with more than 100 % of a figure, by name: with the most, in words."""
+    paths = varying_paths(points)
+    most: dict[str, tuple[float, str]] = {}
+    for point in points:
+        place = where(point, paths)
+        several: Mapping[str, Mapping[str, Any]] = {
+            f"cluster {name}": cluster for name, cluster in point.get("clusters", {}).items() if cluster["hosts"] > 1
+        }
+        for name, figures in [*several.items(), *point["hosts"].items()]:
+            found = numeric(figures, key) or 0
+            if found > max(100, most.get(name, (0, ""))[0]):
+                most[name] = (found, f" with {place}" if place else "")
+    worst = sorted(most, key=lambda name: (not name.startswith("cluster "), -most[name][0]))
+    return {name: f"{name} {number(most[name][0])} %{most[name][1]}" for name in worst}
 
 
 def stops(points: Sequence[Point]) -> list[str]:

@@ -11,10 +11,12 @@ from hypertwin import frame
 from hypertwin.documents.simulation import Point, Simulation, Timeline
 from hypertwin.documents.validation import Row
 from hypertwin.documents.vnuma import Layout
-from hypertwin.report import entities, pools, simulation, topology_svg
+from hypertwin.report import entities, measured, pools, simulation, topology_svg
 from hypertwin.report.comparison import Study
+from hypertwin.report.measured import Measured
 from hypertwin.report.metrics import CATALOGUE, Metric, catalogue_key
 from hypertwin.report.page import Listing, Page
+from hypertwin.report.points import has_clusters
 
 MOST_SAMPLES = 100_000
 """Samples of all VMs in a page; of more its timelines are means over longer intervals, so that 800 VMs stay small."""
@@ -37,13 +39,15 @@ def page(
     published: Sequence[Mark] = (),
     layouts: Mapping[str, Layout] | None = None,
     load_steps: Sequence[Mapping[str, Any]] = (),
+    measured_hosts: Measured | None = None,
 ) -> Page:
     """The page of a result.
 
     `study` is the publication that the sweep is of, `validation` its figures against the twin, and `published` those to
     show in the charts of the sweep.
     `layouts` are the NUMA layouts of the VMs of the first point, by name, to be drawn. `load_steps` are changes of load
-    (`at_s` since the start of the run, `text`), for the charts over time.
+    (`at_s` since the start of the run, `text`), for the charts over time. `measured_hosts` is shown beside the twin's
+    figures of hosts.
     """
     drawings, note = topology_svg.drawings(layouts or {})
     beside = {
@@ -62,14 +66,16 @@ def page(
             if point.get("failures")
         },
         "load_steps": list(load_steps),
+        "measured": dict(measured_hosts or {}),
+        "memory": simulation.memory_warnings(result["points"]),
     }
     return Page(
         kind="simulation",
         title=study.title if study else result["scenario"],
         document=thinned(result),
         beside={key: value for key, value in beside.items() if value},
-        notes=simulation.notes(result),
-        tables=list(_listings(result)),
+        notes=[*simulation.notes(result), *measured.notes(result, measured_hosts or {})],
+        tables=list(_listings(measured.beside(result, measured_hosts or {}))),
     )
 
 
@@ -114,7 +120,8 @@ def _mean(samples: Sequence[float | None]) -> float | None:
 
 def _listings(result: Simulation) -> Iterator[Listing]:
     """The tables of the terminal."""
-    for kind in (entities.GROUPS, entities.IO_OF_GROUPS, entities.HOSTS, entities.VMS, entities.STATIONS):
+    clusters = (entities.CLUSTERS,) if has_clusters(result["points"]) else ()
+    for kind in (*clusters, entities.GROUPS, entities.IO_OF_GROUPS, entities.HOSTS, entities.VMS, entities.STATIONS):
         cells, _ = entities.cells(result, kind)
         if cells.rows:
             yield Listing(kind.title or simulation.title(result), cells.heads, cells.rows)

@@ -56,7 +56,7 @@ def test_a_sweep_of_one_host_has_its_usage_beside_the_groups_and_a_point_a_table
     usage = tiny_result["points"][1]["hosts"]["esx1"]["usage_pct"]
     assert re.search(rf"^ +2 +db +2 +{usage:.1f} ±", swept, re.MULTILINE)
     assert "host usage" not in heads(single)
-    assert re.search(r"^  esx1 .* 3 +1$", single.partition("Hosts\n")[2], re.MULTILINE)  # three VMs, one NUMA node
+    assert re.search(r"^  esx1 .* 3 +\S+ +1$", single.partition("Hosts\n")[2], re.MULTILINE)  # VMs, memory, NUMA nodes
 
 
 def test_several_hosts_have_rows_and_those_without_vms_no_ready(clustered):
@@ -195,7 +195,7 @@ def test_the_command_shows_what_is_named(cli, tiny):
     assert done.returncode == 0
     assert (done.stdout.count("Hosts\n"), done.stdout.count("VMs\n")) == (1, 1)
     for arguments, said in (
-        (("--show", "host"), "--show 'host'; allowed: groups, hosts, vms, pools, stations"),
+        (("--show", "host"), "--show 'host'; allowed: clusters, groups, hosts, vms, pools, stations"),
         (("--show", "hosts", "--format", "json"), "--show is for tables"),
         (("--show", "hosts", "--out", "x.csv"), "--show is for tables"),
     ):

@@ -1,0 +1,100 @@
+"""What was measured of hosts, beside what the twin says of them: the claim that its predictions can be checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, TypedDict
+
+from hypertwin.documents.simulation import Point, Simulation
+from hypertwin.language import Inventory
+from hypertwin.report.words import count, number
+
+
+class MeasuredHost(TypedDict):
+    """Figures of one host in per cent, as its scenario has them, and of when they are; None where there is none."""
+
+    cpu_usage_pct: float | None
+    memory_usage_pct: float | None
+    at: str | None
+    over_s: float | None
+
+
+Measured = Mapping[str, MeasuredHost]
+"""By host; only those of which something was measured."""
+
+UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+
+
+def of_hosts(inventory: Inventory) -> Measured:
+    """What a scenario says was measured of its hosts."""
+    return {
+        host.name: {
+            "cpu_usage_pct": host.measured.cpu_usage_pct,
+            "memory_usage_pct": host.measured.memory_usage_pct,
+            "at": host.measured.at,
+            "over_s": host.measured.over_s,
+        }
+        for host in inventory.hosts
+        if host.measured.cpu_usage_pct is not None or host.measured.memory_usage_pct is not None
+    }
+
+
+def beside(result: Simulation, measured: Measured) -> Simulation:
+    """The result with `measured` among the figures of each host of which something was measured."""
+    if not measured:
+        return result
+    points: list[Any] = [
+        {
+            **point,
+            "hosts": {
+                name: {**host, "measured": measured[name]} if name in measured else host
+                for name, host in point["hosts"].items()
+            },
+        }
+        for point in result["points"]
+    ]
+    return {**result, "points": points}
+
+
+def notes(result: Simulation, measured: Measured) -> list[str]:
+    """When it was measured and, of a result that is no sweep, how far the twin is off, in a sentence or two."""
+    if not measured:
+        return []
+    moments = sorted({each["at"] for each in measured.values() if each["at"]})
+    spans = {each["over_s"] for each in measured.values()}
+    length = f"mean over {_span(next(iter(spans)) or 0)}" if len(spans) == 1 and spans != {None} else "mean"
+    what = "one moment" if spans == {None} else length
+    when = f", {moments[0]}" if len(moments) == 1 else f", {moments[0]} to {moments[-1]}" if moments else ""
+    said = [f"Measured: of the real hosts, as the scenario has it ({what}{when})."]
+    if len(result["points"]) == 1:
+        said += _differences(result["points"][0], measured)
+    return said
+
+
+def _differences(point: Point, measured: Measured) -> list[str]:
+    """How far usage and memory of the twin are from what was measured."""
+    said = []
+    for what, ours, theirs in (
+        ("usage", "usage_pct", "cpu_usage_pct"),
+        ("memory in use", "memory_usage_pct", "memory_usage_pct"),
+    ):
+        off: dict[str, float] = {}
+        for name, host in point["hosts"].items():
+            values: Mapping[str, Any] = measured.get(name) or {}
+            twin: Any = host.get(ours)
+            if values.get(theirs) is not None and twin is not None:
+                off[name] = abs(twin - values[theirs])
+        if off:
+            worst = max(off, key=lambda name: off[name])
+            mean = math.fsum(off.values()) / len(off)
+            said.append(
+                f"The {what} of {count(len(off), 'host')} in the twin is {mean:.1f} points off what was measured on"
+                f" average, {off[worst]:.1f} at most ({worst})."
+            )
+    return said
+
+
+def _span(seconds: float) -> str:
+    unit, length = next((each for each in UNITS if seconds >= each[1]), UNITS[-1])
+    return f"{number(seconds / length)} {unit}"
