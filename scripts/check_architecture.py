@@ -55,7 +55,10 @@ MODULES: dict[str, set[str]] = {
     },
     "calibration": {"extras", "documents", "scenario", "run", "report", "yaml_file", "errors", "frame", "_core"},
     "compare": {"documents", "report", "ingest"},
-    "plan": {"documents", "scenario", "language", "run", "vnuma", "report", "errors", "frame", "_core"},
+    "plan": {
+        *("documents", "scenario", "language", "run", "vnuma", "report", "errors", "frame", "_core"),
+        "yaml_file",  # limits of clusters are a file
+    },
     "lab": {"documents", "scenario", "run", "report", "ingest", "yaml_file", "writing", "errors", "frame", "_core"},
     "cli": {
         *("documents", "scenario", "run", "vnuma", "frame", "errors", "extras", "writing", "studies", "report"),
@@ -91,7 +94,7 @@ FLOORS: dict[str, list[str]] = {
         "ready points table files metrics",
         "page metric_path",
         "coding diagnosis entities measured pools telemetry topology",
-        "calibration compared comparison density durability guests lab simulation topology_svg",
+        "calibration capacity compared comparison density durability guests lab simulation topology_svg",
         "simulation_page sizing",
         "registry __init__",
     ],

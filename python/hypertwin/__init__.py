@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from hypertwin.calibration.calibrate import Calibration, calibrate
     from hypertwin.errors import HypertwinError, ScenarioError
+    from hypertwin.plan.capacity import capacity
     from hypertwin.plan.density import Density, density
     from hypertwin.run import Result, simulate
     from hypertwin.scenario import Scenario, load
@@ -32,6 +33,7 @@ else:
     _HOMES = {
         "Calibration": "calibration.calibrate",
         "calibrate": "calibration.calibrate",
+        "capacity": "plan.capacity",
         "HypertwinError": "errors",
         "ScenarioError": "errors",
         "Density": "plan.density",
@@ -61,6 +63,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "calibrate",
+    "capacity",
     "density",
     "load",
     "simulate",

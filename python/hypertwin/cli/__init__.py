@@ -1,7 +1,7 @@
 """The command line: one file per command, no logic. Each turns arguments into one call of the public API.
 
 `main.py` collects the commands and turns outcomes into exit codes; `commands.py`, `options.py`, `output.py` and
-`provenance.py` are what they share. The commands: `calibrate.py`, `compare.py`, `density.py`, `diagnose.py`,
-`durability.py`, `examples.py`, `import_.py`, `init.py`, `lab.py`, `lab_cpu.py`, `lab_profile.py`, `lab_vm.py`,
-`rerun.py`, `schema.py`, `simulate.py`, `size.py`, `telemetry.py`, `validate.py`, `vnuma.py`.
+`provenance.py` are what they share. The commands: `calibrate.py`, `capacity.py`, `compare.py`, `density.py`,
+`diagnose.py`, `durability.py`, `examples.py`, `import_.py`, `init.py`, `lab.py`, `lab_cpu.py`, `lab_profile.py`,
+`lab_vm.py`, `rerun.py`, `schema.py`, `simulate.py`, `size.py`, `telemetry.py`, `validate.py`, `vnuma.py`.
 """

@@ -23,6 +23,7 @@ COMMANDS = {
     "simulate": "hypertwin.cli.simulate",
     "diagnose": "hypertwin.cli.diagnose",
     "validate": "hypertwin.cli.validate",
+    "capacity": "hypertwin.cli.capacity",
     "density": "hypertwin.cli.density",
     "size": "hypertwin.cli.size",
     "vnuma": "hypertwin.cli.vnuma",

@@ -19,7 +19,7 @@ from hypertwin.documents.page import Made
 from hypertwin.errors import short
 from hypertwin.ingest import outside, page
 
-AGAIN = ("simulate", "validate", "density", "durability", "calibrate", "size", "vnuma", "compare")
+AGAIN = ("simulate", "validate", "capacity", "density", "durability", "calibrate", "size", "vnuma", "compare")
 """Commands whose result follows from their arguments and files alone."""
 
 WRITES = ("--report", "--out", "-o", "--svg")

@@ -49,6 +49,15 @@ KINDS = (
         words=frozenset({"limiting", "limited_by", "meets", "sure", "steady"}),
     ),
     Kind(
+        "capacity",
+        "capacity",
+        frozenset({"scenario", "clusters", "total", "datastores"}),
+        settings=("scenario",),
+        items={"clusters": (), "datastores": ("name",)},
+        left_out=frozenset({"limits", "known_pct", "over_s", "vm"}),
+        words=frozenset({"binding", "kind"}),
+    ),
+    Kind(
         "durability",
         "durability",
         frozenset({"annual_failure_rate", "repair", "schemes"}),

@@ -10,6 +10,7 @@ not import its makers. Names end in their unit as in docs/metrics.md (`_s` secon
 | `simulation` | `hypertwin simulate` |
 | `validation` | `hypertwin validate` |
 | `plan` | `hypertwin density`, `durability`, `size` |
+| `capacity` | `hypertwin capacity` |
 | `calibration` | `hypertwin calibrate` |
 | `diagnosis` | `hypertwin diagnose`, and the series of its charts |
 | `telemetry` | `hypertwin telemetry` |

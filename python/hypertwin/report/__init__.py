@@ -17,7 +17,7 @@ has; a module's `table(document)` is for a terminal and its `page(document)` an 
 | `pools` | the distributed storage of points: table, and failures in words |
 | `topology`, `topology_svg` | NUMA layouts: words and terminal; drawing |
 | `comparison` | published figures against the twin |
-| `density`, `durability`, `sizing` | answers of `hypertwin.plan` |
+| `density`, `durability`, `sizing`, `capacity` | answers of `hypertwin.plan` |
 | `compared` | two results of one kind |
 | `calibration` | fitted parameters and their errors |
 | `diagnosis` | findings: groups, words and terminal; page |

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from hypertwin import frame
@@ -22,7 +23,11 @@ def to_json(value: Any) -> str:
 def to_csv(result: Simulation) -> str:
     """The flat rows of `hypertwin.frame` with a header line, in which no text is a formula to a spreadsheet."""
     columns = frame.columns(result)
-    lines = [columns, *zip(*columns.values(), strict=True)]
+    return csv_text([list(columns), *zip(*columns.values(), strict=True)])
+
+
+def csv_text(lines: Iterable[Iterable[object]]) -> str:
+    """Lines of cells as CSV, in which no text is a formula to a spreadsheet; None is an empty cell."""
     return "".join(f"{','.join(map(_cell, line))}\n" for line in lines)
 
 

@@ -16,6 +16,7 @@ from hypertwin.documents import calibration as fitted
 from hypertwin.documents import diagnosis as found
 from hypertwin.documents import lab as measured
 from hypertwin.documents import plan as planned
+from hypertwin.documents.capacity import Capacity
 from hypertwin.documents.compare import Comparison
 from hypertwin.documents.page import Made
 from hypertwin.documents.simulation import Simulation
@@ -23,6 +24,7 @@ from hypertwin.documents.telemetry import Telemetry
 from hypertwin.documents.validation import Row
 from hypertwin.report import (
     calibration,
+    capacity,
     coding,
     compared,
     comparison,
@@ -61,6 +63,7 @@ class Views(Generic[D]):
 SIMULATION: Views[Simulation] = Views(simulation.table, simulation_page.page, files.to_csv)
 VALIDATION: Views[Sequence[Row]] = Views(comparison.table, comparison.page)
 DENSITY: Views[planned.Density] = Views(density.table, density.page)
+CAPACITY: Views[Capacity] = Views(capacity.table, csv=capacity.csv)
 DURABILITY: Views[planned.DurabilityDocument] = Views(durability.table, durability.page)
 SIZING: Views[planned.Sizing] = Views(sizing.table, sizing.page)
 LAYOUT: Views[planned.AdvisedLayout] = Views(sizing.layout_table, sizing.layout_page)

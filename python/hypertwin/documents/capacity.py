@@ -1,0 +1,200 @@
+"""What `hypertwin capacity` prints: how full clusters are, now and without their largest hosts, and what still fits.
+
+None stands for what is not known or does not exist; a cluster's notes say why.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+Source = Literal["measured", "configured", "assumed"]
+"""Where a figure is from: somebody measured it, it follows from what was set up, or something in it was assumed."""
+
+
+class Basis(TypedDict):
+    """Which demand a figure stands on."""
+
+    kind: Literal["moment", "mean", "p95", "peak", "configured"]
+    """`moment` is one reading, `configured` what the workloads of a scenario ask for."""
+    of: Literal["cluster", "vms", "hosts", "workloads"]
+    """What was measured: VMs together at the same moments, each VM, each host, or nothing."""
+    aligned: bool
+    """Whether a sum is one of the same moments; a sum of percentiles or peaks that is not is too high."""
+    over_s: float | None
+    """Seconds that were measured, of VMs or hosts the fewest; None for a moment."""
+    at: str | None
+    """When; of several the latest."""
+    counter: str | None
+    known_pct: float
+    """How much of what was added up has a figure of its own; the rest was taken to be like it."""
+    text: str
+    """All that in one sentence."""
+
+
+class Demand(TypedDict):
+    """What was asked for, and which demand the figures stand on."""
+
+    asked: Literal["mean", "p95", "peak"]
+    cpu: Basis | None
+    memory_consumed: Basis | None
+    memory_active: Basis | None
+
+
+class Size(TypedDict):
+    """A VM."""
+
+    vcpus: float
+    memory_gib: float
+    cpu_mhz: float | None
+    memory_consumed_gib: float | None
+
+
+class Restartable(TypedDict):
+    """The largest VM for which a host has room after the VMs of the failed hosts were restarted, at worst."""
+
+    vcpus: int
+    memory_gib: float
+    host: str | None
+    """Where it would go; None where no host has room."""
+    failed: list[str]
+    """The hosts whose failure leaves the least room."""
+    not_restarted: list[str]
+    """VMs of the failed hosts that fit nowhere."""
+
+
+class VmsLeft(TypedDict):
+    """How many more VMs fit, by each limit alone and by all together."""
+
+    cpu: int | None
+    memory: int | None
+    memory_consumed: int | None
+    ratio: int | None
+    binding: Literal["cpu", "memory", "memory_consumed", "ratio"] | None
+    count: int | None
+    vm: Size | None
+    """The VM that was counted."""
+    average: bool
+    """Whether that is the mean of those there are."""
+
+
+class Storage(TypedDict):
+    """Datastores together. `used` and `free` are of those whose free space is known."""
+
+    datastores: int
+    shared: int
+    """How many of them other clusters use, too: they count in full in each."""
+    unknown: int
+    """How many do not say what is free."""
+    capacity_gib: float
+    used_gib: float | None
+    used_pct: float | None
+    free_gib: float | None
+    provisioned_gib: float | None
+    provisioned_pct: float | None
+
+
+class Datastore(TypedDict):
+    """One datastore."""
+
+    name: str
+    clusters: list[str]
+    kind: str | None
+    hosts: int | None
+    capacity_gib: float
+    used_gib: float | None
+    used_pct: float | None
+    provisioned_gib: float | None
+    provisioned_pct: float | None
+
+
+class Asked(TypedDict):
+    """The limits that hold for a cluster."""
+
+    failures: int
+    cpu_pct: float
+    memory_pct: float
+    ratio: float | None
+    licence_minimum: int
+    speed: float
+    """Work of a core over that of a core whose demand was measured."""
+
+
+class Spare(TypedDict):
+    """The hosts that degraded figures are without: the largest by what each figure counts."""
+
+    cpu: list[str]
+    memory: list[str]
+    cores: list[str]
+
+
+class Figures(TypedDict):
+    """What a cluster and all clusters together have."""
+
+    hosts: int
+    sockets: int
+    cores: int
+    vms: int
+    """VMs that are on."""
+    appliances: int
+    """Storage appliances among them, which stay on their hosts."""
+    vcpus: int
+    vcpu_per_core: float | None
+    vcpu_per_core_degraded: float | None
+    vcpu_per_core_corrected: float | None
+    """With a core counted as `speed` cores; None without a speed."""
+    vcpu_per_core_corrected_degraded: float | None
+    cpu_ghz: float
+    """Cores x nominal clock."""
+    cpu_demand_ghz: float | None
+    cpu_usage_pct: float | None
+    """Demand over cores x clock x speed."""
+    cpu_usage_degraded_pct: float | None
+    memory_gib: float
+    memory_configured_gib: float
+    """Of VMs alone; percentages include what hypervisors occupy."""
+    memory_configured_pct: float | None
+    memory_configured_degraded_pct: float | None
+    memory_consumed_gib: float | None
+    memory_consumed_pct: float | None
+    memory_consumed_degraded_pct: float | None
+    memory_active_gib: float | None
+    memory_active_pct: float | None
+    memory_active_degraded_pct: float | None
+    storage: Storage | None
+    licence_cores: int
+    vms_left: VmsLeft | None
+
+
+class Cluster(Figures):
+    """One cluster."""
+
+    label: str | None
+    limits: Asked
+    without: Spare | None
+    """None where no host would be left."""
+    host_cpu_usage_pct: float | None
+    """What the hosts themselves were measured at, beside what their VMs add up to."""
+    host_memory_usage_pct: float | None
+    largest_restartable: Restartable | None
+    guessed: int
+    """VMs whose host is a guess."""
+    demand: Demand
+    sources: dict[str, Source]
+    """Of every figure that is known, by its key; of those in `vms_left` with that in front."""
+    notes: list[str]
+
+
+class Total(Figures):
+    """All clusters together; degraded is each without its own largest hosts."""
+
+    notes: list[str]
+
+
+class Capacity(TypedDict):
+    """What `hypertwin capacity --format json` prints."""
+
+    version: str
+    scenario: str
+    clusters: dict[str, Cluster]
+    total: Total
+    datastores: list[Datastore]

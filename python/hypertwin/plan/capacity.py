@@ -1,0 +1,286 @@
+"""How full clusters are, now and without their largest hosts, and what still fits: arithmetic, no simulation.
+
+`capacity_limits.py` has what must stay free, `capacity_demand.py` what is used, `capacity_packing.py` what fits.
+
+A figure is *degraded* when the `failures` largest hosts of the cluster are gone: those with the most cores x clock for
+CPU, the most memory for memory, the most cores for vCPUs per core. VMs of a failed host run on the others; a storage
+appliance stays on its host and falls away with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from hypertwin import _core, language, scenario
+from hypertwin.documents import capacity as documents
+from hypertwin.errors import fail
+from hypertwin.language import Host, Inventory
+from hypertwin.plan import capacity_limits, capacity_notes, capacity_room
+from hypertwin.plan.capacity_demand import capacity_mhz, usage_of_hosts
+from hypertwin.plan.capacity_limits import Limits
+from hypertwin.plan.capacity_state import Resource, State
+from hypertwin.report.words import some
+from hypertwin.scenario import Scenario
+
+GIB = 2**30
+
+
+def capacity(
+    path: Scenario | str | Path,
+    *,
+    failures: int = 1,
+    cpu: str = "80%",
+    memory: str = "90%",
+    ratio: float | None = None,
+    demand: str = "p95",
+    vm: str | None = None,
+    licence_minimum: int = 16,
+    cluster: str | None = None,
+    limits: str | Path | None = None,
+    overrides: Mapping[str, object] | Sequence[str] = MappingProxyType({}),
+) -> documents.Capacity:
+    """What the clusters of a scenario have, use and have left; what `hypertwin capacity --format json` prints.
+
+    `failures` hosts of each cluster may fail. `cpu` and `memory` are the parts that may be used then, `ratio` the vCPUs
+    that a core may have. `demand` is `mean`, `p95` or `peak` (of CPU); where it was not measured, what was stands for
+    it, and the document says so. `vm` (`4x16GiB`, `4x16GiBx900MHz`) is the VM to count in place of the mean of those
+    there are. `licence_minimum` is the cores that a processor's licence covers at least. `cluster` picks one; `limits`
+    is a file that overrides these for single clusters.
+
+    Raises ScenarioError; the path of a mistake in an argument is the argument's name.
+    """
+    loaded = scenario.load(path, overrides)
+    inventory = loaded.inventory
+    names = [each.name for each in inventory.clusters]
+    base = capacity_limits.of_options(
+        failures=failures,
+        cpu=cpu,
+        memory=memory,
+        ratio=ratio,
+        demand=demand,
+        vm=vm,
+        licence_minimum=licence_minimum,
+    )
+    by_cluster = dict.fromkeys(names, base) if limits is None else capacity_limits.of_file(limits, base, names)
+    if cluster is not None and cluster not in names:
+        fail("unknown-reference", "cluster", cluster, ", ".join(names), "name a cluster of the scenario")
+    chosen = [each for each in inventory.clusters if cluster in (None, each.name)]
+    states = [State.of(loaded, each, by_cluster[each.name]) for each in chosen]
+    stores = [
+        (each, used_by)
+        for each in inventory.datastores
+        if cluster is None or cluster in clusters_of(each, inventory)
+        for used_by in [clusters_of(each, inventory)]
+    ]
+    clusters = {state.cluster.name: _cluster(state, inventory) for state in states}
+    return {
+        "version": _core.version(),
+        "scenario": loaded.name,
+        "clusters": clusters,
+        "total": _total(clusters, states, storage(stores)),
+        "datastores": [_datastore(each, used_by) for each, used_by in stores],
+    }
+
+
+def clusters_of(store: language.Datastore, inventory: Inventory) -> list[str]:
+    """The clusters that use a datastore; where its source has no clusters and the scenario one, that."""
+    if not store.clusters and len(inventory.clusters) == 1:
+        return [inventory.clusters[0].name]
+    return list(store.clusters)
+
+
+def storage(stores: Sequence[tuple[language.Datastore, Sequence[str]]]) -> documents.Storage | None:
+    """Datastores together, each once; None where there are none."""
+    if not stores:
+        return None
+    known = [(each, each.free_bytes) for each, _ in stores if each.free_bytes is not None]
+    size = sum(each.capacity_bytes for each, _ in stores)
+    measured = sum(each.capacity_bytes for each, _ in known)
+    free = sum(free for _, free in known)
+    provisioned = [each for each, _ in stores if each.provisioned_bytes is not None]
+    promised = sum(each.provisioned_bytes or 0 for each in provisioned)
+    behind = sum(each.capacity_bytes for each in provisioned)
+    return {
+        "datastores": len(stores),
+        "shared": sum(len(used_by) > 1 for _, used_by in stores),
+        "unknown": len(stores) - len(known),
+        "capacity_gib": size / GIB,
+        "used_gib": (measured - free) / GIB if known else None,
+        "used_pct": 100 * (measured - free) / measured if measured else None,
+        "free_gib": free / GIB if known else None,
+        "provisioned_gib": promised / GIB if provisioned else None,
+        "provisioned_pct": 100 * promised / behind if behind else None,
+    }
+
+
+def licence_cores(hosts: Iterable[Host], minimum: int) -> int:
+    """Cores to license: of each processor those that it has, but at least `minimum`."""
+    return sum(host.processors * max(-(-host.cores // host.processors), minimum) for host in hosts)
+
+
+def _cluster(state: State, inventory: Inventory) -> documents.Cluster:
+    stores = [
+        (each, used_by)
+        for each in inventory.datastores
+        if state.cluster.name in (used_by := clusters_of(each, inventory))
+    ]
+    guessed = sum(vm.host_is_guess for vm in state.vms)
+    found: documents.Cluster = {
+        **_figures([state], storage(stores), capacity_room.vms_left(state)),
+        "label": state.cluster.label,
+        "limits": _asked(state.limits),
+        "without": None
+        if state.spare is None
+        else {
+            "cpu": [host.name for host in state.spare["cpu"]],
+            "memory": [host.name for host in state.spare["memory"]],
+            "cores": [host.name for host in state.spare["cores"]],
+        },
+        "host_cpu_usage_pct": usage_of_hosts(state.hosts, "cpu_usage_pct", capacity_mhz),
+        "host_memory_usage_pct": usage_of_hosts(state.hosts, "memory_usage_pct", lambda host: float(host.memory_bytes)),
+        "largest_restartable": capacity_room.largest_restartable(state),
+        "guessed": guessed,
+        "demand": {
+            "asked": state.limits.demand,
+            "cpu": state.cpu.basis if state.cpu else None,
+            "memory_consumed": state.consumed.basis if state.consumed else None,
+            "memory_active": state.active.basis if state.active else None,
+        },
+        "sources": {},
+        "notes": [],
+    }
+    found["sources"] = capacity_notes.sources(state, found)
+    found["notes"] = capacity_notes.notes(state, found)
+    return found
+
+
+def _figures(
+    states: Sequence[State], stored: documents.Storage | None, left: documents.VmsLeft | None
+) -> documents.Figures:
+    """What clusters have and use together; degraded figures are of those that have a host left."""
+    hosts = [host for state in states for host in state.hosts]
+    vms = [vm for state in states for vm in state.vms]
+    survivors = [state for state in states if state.spare is not None]
+    corrected = any(state.limits.speed != 1 for state in states)
+    consumed, active = (_sum(states, each) for each in ("memory_consumed", "memory_active"))
+    cpu = _sum(states, "cpu")
+    return {
+        "hosts": len(hosts),
+        "sockets": sum(host.processors for host in hosts),
+        "cores": sum(host.cores for host in hosts),
+        "vms": len(vms),
+        "appliances": sum(vm.storage_appliance for vm in vms),
+        "vcpus": sum(vm.vcpus for vm in vms),
+        "vcpu_per_core": _usage(states, "ratio", speed=False),
+        "vcpu_per_core_degraded": _usage(survivors, "ratio", degraded=True, speed=False),
+        "vcpu_per_core_corrected": _usage(states, "ratio") if corrected else None,
+        "vcpu_per_core_corrected_degraded": _usage(survivors, "ratio", degraded=True) if corrected else None,
+        "cpu_ghz": sum(map(capacity_mhz, hosts)) / 1000,
+        "cpu_demand_ghz": None if cpu is None else cpu / 1000,
+        "cpu_usage_pct": _percent(_usage(states, "cpu")),
+        "cpu_usage_degraded_pct": _percent(_usage(survivors, "cpu", degraded=True)),
+        "memory_gib": sum(host.memory_bytes for host in hosts) / GIB,
+        "memory_configured_gib": sum(vm.memory_bytes for vm in vms) / GIB,
+        "memory_configured_pct": _percent(_usage(states, "memory")),
+        "memory_configured_degraded_pct": _percent(_usage(survivors, "memory", degraded=True)),
+        "memory_consumed_gib": None if consumed is None else consumed / GIB,
+        "memory_consumed_pct": _percent(_usage(states, "memory_consumed")),
+        "memory_consumed_degraded_pct": _percent(_usage(survivors, "memory_consumed", degraded=True)),
+        "memory_active_gib": None if active is None else active / GIB,
+        "memory_active_pct": _percent(_usage(states, "memory_active")),
+        "memory_active_degraded_pct": _percent(_usage(survivors, "memory_active", degraded=True)),
+        "storage": stored,
+        "licence_cores": sum(licence_cores(state.hosts, state.limits.licence_minimum) for state in states),
+        "vms_left": left,
+    }
+
+
+def _total(
+    clusters: Mapping[str, documents.Cluster], states: Sequence[State], stored: documents.Storage | None
+) -> documents.Total:
+    """All clusters together, each with its own limits."""
+    left = [each["vms_left"] for each in clusters.values()]
+    counted = [each for each in left if each is not None]
+    gone = [state.cluster.name for state in states if state.spare is None]
+    notes = []
+    if gone:
+        notes.append(f"No host of {some(gone)} would be left: degraded figures and VMs left are without it.")
+    if any(state.cpu is None for state in states):
+        unknown = [state.cluster.name for state in states if state.cpu is None]
+        notes.append(f"CPU demand is not known of {some(unknown)}, so not in all.")
+    return {**_figures(states, stored, _sum_left(counted)), "notes": notes}
+
+
+def _sum_left(counted: Sequence[documents.VmsLeft]) -> documents.VmsLeft | None:
+    """VMs left in all clusters; the VM that is counted may be another in each."""
+    if not counted:
+        return None
+
+    def summed(values: Iterable[int | None]) -> int | None:
+        known = list(values)
+        return None if None in known else sum(value for value in known if value is not None)
+
+    return {
+        "cpu": summed(each["cpu"] for each in counted),
+        "memory": summed(each["memory"] for each in counted),
+        "memory_consumed": summed(each["memory_consumed"] for each in counted),
+        "ratio": summed(each["ratio"] for each in counted),
+        "binding": None,
+        "count": summed(each["count"] for each in counted),
+        "vm": None,
+        "average": all(each["average"] for each in counted),
+    }
+
+
+def _usage(states: Sequence[State], resource: Resource, *, degraded: bool = False, speed: bool = True) -> float | None:
+    """Use of a resource over what there is, of clusters together; None where one is not known."""
+    taken = size = 0.0
+    for state in states:
+        found = state.degraded(resource) if degraded else state.parts(resource)
+        if found is None:
+            return None
+        taken += found[0]
+        size += found[1] if speed else found[1] / state.limits.speed
+    return taken / size if size else None
+
+
+def _sum(states: Sequence[State], resource: Resource) -> float | None:
+    """What VMs of clusters use together; None where one is not known."""
+    used = [state.used.get(resource) for state in states]
+    known = [each for each in used if each is not None]
+    return sum(sum(each.values()) for each in known) if len(known) == len(used) else None
+
+
+def _percent(part: float | None) -> float | None:
+    return None if part is None else 100 * part
+
+
+def _asked(limits: Limits) -> documents.Asked:
+    return {
+        "failures": limits.failures,
+        "cpu_pct": 100 * limits.cpu,
+        "memory_pct": 100 * limits.memory,
+        "ratio": limits.ratio,
+        "licence_minimum": limits.licence_minimum,
+        "speed": limits.speed,
+    }
+
+
+def _datastore(store: language.Datastore, used_by: Sequence[str]) -> documents.Datastore:
+    used = None if store.free_bytes is None else store.capacity_bytes - store.free_bytes
+    promised = store.provisioned_bytes
+    return {
+        "name": store.label or store.name,
+        "clusters": list(used_by),
+        "kind": store.kind,
+        "hosts": store.hosts,
+        "capacity_gib": store.capacity_bytes / GIB,
+        "used_gib": None if used is None else used / GIB,
+        "used_pct": None if used is None or not store.capacity_bytes else 100 * used / store.capacity_bytes,
+        "provisioned_gib": None if promised is None else promised / GIB,
+        "provisioned_pct": None
+        if promised is None or not store.capacity_bytes
+        else 100 * promised / store.capacity_bytes,
+    }

@@ -1,0 +1,198 @@
+"""What a cluster must keep free, as people write it: options of `hypertwin capacity`, and a file of limits by cluster.
+
+A file has one key, `clusters`; below each cluster's name are the limits that differ from the options:
+
+    clusters:
+      prod: {failures: 2, cpu: 70%, memory: 85%, ratio: 4, demand: peak, vm: 8x32GiB, licence_minimum: 16, speed: 1.3}
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from hypertwin import _core, language, yaml_file
+from hypertwin.errors import Mistake, ScenarioError, short
+
+Kind = Literal["mean", "p95", "peak"]
+
+MOST_FAILURES = 64
+MOST_VM_VCPUS = language.limits().vcpus_per_vm
+
+_PERCENT = re.compile(r"\s*([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*%\s*")
+_VM = re.compile(r"\s*([0-9]{1,4})\s*x\s*([0-9.]{1,12}\s*[kMGTP]i?B)\s*(?:x\s*([0-9.]{1,12}\s*[MGT]Hz)\s*)?")
+
+
+@dataclass(frozen=True)
+class AskedVm:
+    """A VM that is to be counted."""
+
+    vcpus: int
+    memory_bytes: int
+    mhz: float | None
+    """CPU that it wants; None: as much for each vCPU as the VMs that there are."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What holds for a cluster."""
+
+    failures: int = 1
+    """Hosts whose failure it must bear."""
+    cpu: float = 0.8
+    """CPU that may be used, as a part of cores x clock."""
+    memory: float = 0.9
+    """Memory that may be used, as a part of what hosts have."""
+    ratio: float | None = None
+    """vCPUs that a core may have; None for no limit."""
+    demand: Kind = "p95"
+    """Which demand of CPU counts."""
+    vm: AskedVm | None = None
+    """The VM to count; None for the mean of those there are."""
+    licence_minimum: int = 16
+    """Cores of a processor that take licences at least."""
+    speed: float = 1.0
+    """Work of a core over that of a core whose demand was measured."""
+
+
+def percent(value: object) -> float:
+    """The part that a percentage such as `80%` is. Raises ValueError, which says what is allowed."""
+    found = _PERCENT.fullmatch(value) if isinstance(value, str) else None
+    part = float(found[1]) / 100 if found else 0.0
+    if not 0 < part <= 10:
+        raise ValueError("a percentage above 0 and up to 1000%, such as 80%")
+    return part
+
+
+def vm(value: object) -> AskedVm:
+    """The VM that `4x16GiB` or `4x16GiBx900MHz` stands for. Raises ValueError, which says what is allowed."""
+    found = _VM.fullmatch(value) if isinstance(value, str) else None
+    try:
+        if found is None:
+            raise ValueError
+        asked = AskedVm(
+            int(found[1]), _core.size_bytes(found[2]), _core.frequency_hz(found[3]) / 1e6 if found[3] else None
+        )
+    except ValueError:
+        raise ValueError("vCPUs x memory, with CPU demand if known: 4x16GiB, 4x16GiBx900MHz") from None
+    if not (1 <= asked.vcpus <= MOST_VM_VCPUS and language.limits().least_memory_bytes <= asked.memory_bytes):
+        raise ValueError(f"1 to {MOST_VM_VCPUS} vCPUs and at least 1 MiB, such as 4x16GiB")
+    return asked
+
+
+def _whole(low: int, high: int) -> Callable[[object], int]:
+    def read(value: object) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise ValueError(f"an integer, {low} to {high:,}")
+        return value
+
+    return read
+
+
+def _number(low: float, high: float) -> Callable[[object], float]:
+    def read(value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+            raise ValueError(f"a number, {low:g} to {high:g}")
+        return float(value)
+
+    return read
+
+
+def _kind(value: object) -> str:
+    if value not in ("mean", "p95", "peak"):
+        raise ValueError("mean, p95 or peak")
+    return str(value)
+
+
+READ: Mapping[str, Callable[[object], Any]] = {
+    "failures": _whole(0, MOST_FAILURES),
+    "cpu": percent,
+    "memory": percent,
+    "ratio": _number(0.1, 1000),
+    "demand": _kind,
+    "vm": vm,
+    "licence_minimum": _whole(0, 1024),
+    "speed": _number(0.1, 10),
+}
+"""Every limit, and what reads it."""
+
+
+def of_options(**given: object) -> Limits:
+    """The limits that options stand for; None leaves the default. Raises ScenarioError, whose paths name options."""
+    return _changed(Limits(), given.items(), "", "")
+
+
+def of_file(path: str | Path, base: Limits, clusters: Collection[str]) -> dict[str, Limits]:
+    """The limits of each cluster: those of the file over `base`. Raises ScenarioError with every mistake."""
+    file = str(path)
+    document = yaml_file.parse(yaml_file.read_text(Path(path)), file)
+    data = document.root.data()
+    mistakes = list(document.mistakes)
+    found: dict[str, Limits] = {}
+    for where, entry in _entries(data, clusters, mistakes):
+        name = where.removeprefix("clusters.")
+        try:
+            found[name] = _changed(base, entry.items(), f"{where}.", file)
+        except ScenarioError as error:
+            mistakes.extend(error.mistakes)
+    if mistakes:
+        located = (each if each.line else replace(each, line=document.root.line_at(each.path)) for each in mistakes)
+        raise ScenarioError.of(replace(each, file=file) for each in located)
+    return {name: found.get(name, base) for name in clusters}
+
+
+def _entries(data: Any, clusters: Collection[str], mistakes: list[Mistake]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The entries of clusters with their paths; what is none becomes a mistake."""
+    form = "a mapping of limits, such as {failures: 2, cpu: 70%}"
+    if not isinstance(data, dict) or "clusters" not in data:
+        mistakes.append(
+            Mistake("missing-key", "clusters", "(missing)", "limits by name of cluster", f"clusters: NAME: {form}")
+        )
+        return
+    for key in data:
+        if key != "clusters":
+            hint = "limits of all clusters are options of the command"
+            mistakes.append(Mistake("unknown-key", str(key), "a key", "clusters", hint))
+    if not isinstance(data["clusters"], dict):
+        mistakes.append(
+            Mistake("wrong-type", "clusters", short(str(data["clusters"])), "limits by name of cluster", form)
+        )
+        return
+    for name, entry in data["clusters"].items():
+        path = f"clusters.{name}"
+        if name not in clusters:
+            near = difflib.get_close_matches(name, clusters, n=1)
+            hint = f"did you mean {near[0]}?" if near else "remove it"
+            mistakes.append(Mistake("unknown-reference", path, "a cluster", ", ".join(clusters), hint))
+        elif not isinstance(entry, dict):
+            mistakes.append(Mistake("wrong-type", path, short(str(entry)), form, "see docs/guides/capacity.md"))
+        else:
+            yield path, entry
+
+
+def _changed(base: Limits, given: Any, prefix: str, file: str) -> Limits:
+    """The limits with what is given. Raises ScenarioError with every mistake."""
+    changes: dict[str, Any] = {}
+    mistakes = []
+    for key, value in given:
+        path = f"{prefix}{key}"
+        if key not in READ:
+            near = difflib.get_close_matches(key, READ, n=1)
+            hint = f"did you mean {near[0]}?" if near else "remove it"
+            mistakes.append(Mistake("unknown-key", path, short(str(value)), ", ".join(READ), hint, file))
+        elif value is not None or prefix:
+            try:
+                if isinstance(value, float) and not math.isfinite(value):
+                    raise ValueError("a finite number")
+                changes[key] = READ[key](value)
+            except ValueError as error:
+                hint = f"leave it out for the default: {key}"
+                mistakes.append(Mistake("bad-quantity", path, short(str(value)), str(error), hint, file))
+    if mistakes:
+        raise ScenarioError.of(mistakes)
+    return replace(base, **changes)

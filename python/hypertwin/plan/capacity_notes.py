@@ -1,0 +1,167 @@
+"""Where figures of capacity are from, and what a reader must know besides them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hypertwin.documents.capacity import Cluster, Source
+from hypertwin.plan.capacity_demand import WORDS, Found
+from hypertwin.plan.capacity_room import LIMITED
+from hypertwin.plan.capacity_state import State
+from hypertwin.report.words import count, number, some
+
+APART_PCT = 5.0
+"""Points between what VMs add up to and what hosts were measured at, from which on it is said."""
+
+CONFIGURED = (
+    *("hosts", "sockets", "cores", "vms", "vcpus", "vcpu_per_core", "vcpu_per_core_degraded", "cpu_ghz", "memory_gib"),
+    *("memory_configured_gib", "memory_configured_pct", "memory_configured_degraded_pct", "licence_cores"),
+    "largest_restartable",
+)
+ASSUMED = ("vcpu_per_core_corrected", "vcpu_per_core_corrected_degraded")
+OF_DEMAND = {
+    "cpu": ("cpu_demand_ghz", "cpu_usage_pct", "cpu_usage_degraded_pct"),
+    "memory_consumed": ("memory_consumed_gib", "memory_consumed_pct", "memory_consumed_degraded_pct"),
+    "memory_active": ("memory_active_gib", "memory_active_pct", "memory_active_degraded_pct"),
+}
+
+
+def sources(state: State, found: Cluster) -> dict[str, Source]:
+    """Where each figure that is known is from."""
+    demands: dict[str, Found | None] = {
+        "cpu": state.cpu,
+        "memory_consumed": state.consumed,
+        "memory_active": state.active,
+    }
+    told: dict[str, Source] = {}
+    values = dict(found)
+    told |= {key: "configured" for key in CONFIGURED if values.get(key) is not None}
+    told |= {key: "assumed" for key in ASSUMED if values.get(key) is not None}
+    for name, keys in OF_DEMAND.items():
+        demand = demands[name]
+        if demand is not None:
+            told |= {key: _of(state, name, demand) for key in keys if values.get(key) is not None}
+    told |= {key: "measured" for key in ("host_cpu_usage_pct", "host_memory_usage_pct") if values[key] is not None}
+    if found["storage"] is not None:
+        told["storage"] = "measured"
+    left = found["vms_left"]
+    if left is not None:
+        counts = dict(left)
+        for name in LIMITED:
+            demand = demands.get(name)
+            if counts[name] is not None:
+                told[f"vms_left.{name}"] = "configured" if demand is None else _of_left(state, name, demand)
+        if left["count"] is not None:
+            used = {told[f"vms_left.{name}"] for name in LIMITED if counts[name] is not None}
+            ranked: tuple[Source, ...] = ("assumed", "measured", "configured")
+            told["vms_left.count"] = next(each for each in ranked if each in used)
+    return told
+
+
+def _of(state: State, name: str, demand: Found) -> Source:
+    """The source of a figure of demand; one that a given ratio of CPUs corrects is assumed."""
+    return "assumed" if name == "cpu" and state.limits.speed != 1 else demand.source
+
+
+def _of_left(state: State, name: str, demand: Found) -> Source:
+    """The source of a count of VMs: the demand of one that was asked for without is assumed to be like the others'."""
+    asked = state.limits.vm
+    given = asked is None or (name == "cpu" and asked.mhz is not None)
+    return _of(state, name, demand) if given else "assumed"
+
+
+def notes(state: State, found: Cluster) -> list[str]:
+    """What a reader must know besides the figures of a cluster."""
+    return [*_of_failures(state, found), *_of_demand(state, found), *_of_room(state, found), *_of_storage(found)]
+
+
+def _of_failures(state: State, found: Cluster) -> Iterator[str]:
+    limits = state.limits
+    if state.spare is None:
+        yield (
+            f"Without its {limits.failures} largest of {count(len(state.hosts), 'host')} none is left: no degraded"
+            " figures, no VMs left, nothing that restarts (--failures 0 counts with all hosts)."
+        )
+    elif state.spare["cpu"] != state.spare["memory"] or state.spare["cores"] != state.spare["memory"]:
+        each = ", ".join(f"{some([host.name for host in hosts])} by {by}" for by, hosts in state.spare.items())
+        yield f"The largest hosts differ by what is counted: {each}. Each figure is without those that it misses most."
+    if limits.speed != 1:
+        yield (
+            f"A core counts as {limits.speed:g} of those whose demand was measured: usage, VMs left and limits are"
+            " corrected by that ratio, which is given, not measured."
+        )
+
+
+def _of_demand(state: State, found: Cluster) -> Iterator[str]:
+    cpu = state.cpu
+    if cpu is None:
+        yield (
+            "CPU demand is not known: neither VMs nor hosts were measured, and it does not follow from open workloads."
+            " CPU does not limit the VMs left."
+        )
+    elif cpu.basis["kind"] not in (state.limits.demand, "configured"):
+        most = " It may have been any other at another time." if cpu.basis["kind"] == "moment" else ""
+        yield (
+            f"CPU: the {WORDS[state.limits.demand]} was asked for and is not known; the {WORDS[cpu.basis['kind']]}"
+            f" stands for it.{most}"
+        )
+    if cpu is not None and cpu.basis["of"] == "hosts":
+        yield "CPU of VMs is what their hosts were measured at, divided by vCPUs: VMs themselves were not measured."
+    for name, demand in (("Consumed", state.consumed), ("Active", state.active)):
+        if demand is None and state.vms:
+            yield f"{name} memory is not known: it was not measured."
+    for name, demand in (("CPU", cpu), ("Consumed memory", state.consumed), ("Active memory", state.active)):
+        if demand is not None and demand.source == "assumed":
+            known = demand.basis["known_pct"]
+            yield f"{name} is known of {known:.0f} %; the rest is taken to be like it, so the sum is assumed."
+    for what, ours, theirs in (
+        ("CPU", found["cpu_usage_pct"], found["host_cpu_usage_pct"]),
+        ("memory", found["memory_consumed_pct"], found["host_memory_usage_pct"]),
+    ):
+        if ours is not None and theirs is not None and state.limits.speed == 1 and abs(ours - theirs) > APART_PCT:
+            yield (
+                f"Hosts were measured at {number(theirs)} % of {what}, their VMs add up to {number(ours)} %: another"
+                " time, another counter, or what hypervisors use themselves."
+            )
+
+
+def _of_room(state: State, found: Cluster) -> Iterator[str]:
+    left, restart = found["vms_left"], found["largest_restartable"]
+    if left is None and state.spare is not None:
+        yield "No VM is there to take a mean of: --vm 4x16GiB says what to count."
+    if left is not None and left["binding"] is not None and (left["count"] or 0) < (left[left["binding"]] or 0):
+        yield (
+            f"By {left['binding'].replace('_', ' ')} alone {left[left['binding']]} VMs fit, by all limits together"
+            f" {left['count']}: no host has room by all of them at once."
+        )
+    if state.limits.ratio is None:
+        yield "No limit of vCPUs per core was given (--ratio)."
+    if restart is not None and restart["not_restarted"]:
+        lost = restart["not_restarted"]
+        yield (
+            f"When {some(restart['failed'])} fails, {count(len(lost), 'VM')} fit nowhere with all their memory:"
+            f" {some(lost)}. A hypervisor that overcommits memory may start them anyway."
+        )
+    if found["guessed"]:
+        yield (
+            f"The host of {found['guessed']} of {count(len(state.vms), 'VM')} is a guess: what restarts depends on it,"
+            " sums and VMs left do not."
+        )
+    if found["appliances"]:
+        yield (
+            f"{count(found['appliances'], 'storage appliance')} stay on their hosts: they are in use now, and fall away"
+            " with a host that fails."
+        )
+
+
+def _of_storage(found: Cluster) -> Iterator[str]:
+    stored = found["storage"]
+    if stored is None:
+        return
+    if stored["shared"]:
+        yield (
+            f"{stored['shared']} of {count(stored['datastores'], 'datastore')} are used by other clusters too: they"
+            " count in full here, and once in all."
+        )
+    if stored["unknown"]:
+        yield f"{stored['unknown']} of {count(stored['datastores'], 'datastore')} do not say what is free."

@@ -1,0 +1,175 @@
+"""What still fits into a cluster: VMs within its limits, and the largest VM after a failure."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hypertwin.documents import capacity as documents
+from hypertwin.language import Host, Vm
+from hypertwin.plan import capacity_packing as packing
+from hypertwin.plan.capacity_state import SPARE_BY, Limited, Resource, State
+
+GIB = 2**30
+LIMITED: tuple[Limited, ...] = ("cpu", "memory", "memory_consumed", "ratio")
+"""Resources that limits are about."""
+
+MOST_LEFT = 100_000
+"""More VMs than this are not counted."""
+
+
+@dataclass(frozen=True)
+class NewVm:
+    """A VM to be counted: what it takes of each resource, as far as that is known."""
+
+    takes: Mapping[Resource, float]
+    is_average: bool
+
+    @staticmethod
+    def of(state: State) -> NewVm | None:
+        """The VM that was asked for, else the mean of those that are no appliances; None where there are none."""
+        guests, asked = state.guests, state.limits.vm
+        sums = {name: sum(used[vm.name] for vm in guests) for name, used in state.used.items()}
+        if asked is None:
+            return NewVm({name: of / len(guests) for name, of in sums.items()}, True) if guests else None
+        takes: dict[Resource, float] = {"memory": float(asked.memory_bytes), "ratio": float(asked.vcpus)}
+        if asked.mhz is not None:
+            takes["cpu"] = asked.mhz
+        elif guests and "cpu" in sums:
+            takes["cpu"] = sums["cpu"] / sums["ratio"] * asked.vcpus
+        if guests and "memory_consumed" in sums:
+            takes["memory_consumed"] = sums["memory_consumed"] / sums["memory"] * asked.memory_bytes
+        return NewVm(takes, False)
+
+    def document(self) -> documents.Size:
+        """Its form in JSON."""
+        consumed = self.takes.get("memory_consumed")
+        return {
+            "vcpus": self.takes["ratio"],
+            "memory_gib": self.takes["memory"] / GIB,
+            "cpu_mhz": self.takes.get("cpu"),
+            "memory_consumed_gib": None if consumed is None else consumed / GIB,
+        }
+
+
+def work(state: State, resources: Sequence[Limited], gone: Sequence[Host]) -> packing.Load:
+    """The VMs of a cluster and the room of its hosts within the limits, without some hosts."""
+    without = {host.name for host in gone}
+    fixed = {each: state.fixed(each) for each in resources}
+    rooms = [
+        tuple(state.room(host, each) - fixed[each].get(host.name, 0.0) for each in resources)
+        for host in state.hosts
+        if host.name not in without
+    ]
+    sizes = (tuple(state.used[each][vm.name] for each in resources) for vm in state.guests)
+    return packing.load(rooms, sizes)
+
+
+def limiting(state: State) -> list[Limited]:
+    """The resources of which both use and limit are known."""
+    return [each for each in LIMITED if each in state.used and (each != "ratio" or state.limits.ratio is not None)]
+
+
+def vms_left(state: State) -> documents.VmsLeft | None:
+    """How many more VMs fit without the spare hosts; None where nothing is left, or no VM is there to count."""
+    vm = NewVm.of(state)
+    if state.spare is None or vm is None:
+        return None
+    known = [each for each in limiting(state) if vm.takes.get(each, 0.0) > 0]
+    counts: dict[Limited, int] = {}
+    for each in known:
+        counts[each] = _count(work(state, [each], state.spare[SPARE_BY[each]]), (vm.takes[each],), MOST_LEFT)
+    least = min(counts.values(), default=None)
+    together = least
+    if least:
+        size = tuple(vm.takes[each] for each in known)
+        # hosts that are the largest by one thing need not be by another: the worst of them counts
+        for gone in {tuple(host.name for host in hosts): hosts for hosts in state.spare.values()}.values():
+            together = min(together or 0, _count(work(state, known, gone), size, least))
+    return {
+        "cpu": counts.get("cpu"),
+        "memory": counts.get("memory"),
+        "memory_consumed": counts.get("memory_consumed"),
+        "ratio": counts.get("ratio"),
+        "binding": next((each for each in known if counts[each] == least), None),
+        "count": together,
+        "vm": vm.document(),
+        "average": vm.is_average,
+    }
+
+
+def _count(load: packing.Load, vm: packing.Sizes, at_most: int) -> int:
+    return packing.most(load, vm, min(at_most, packing.bound(load, vm))) or 0
+
+
+def hosts_to_spare(state: State, load: packing.Load, gone: Sequence[Host]) -> int:
+    """How many hosts more than the spare ones the VMs can do without, the smallest first."""
+    without = {host.name for host in gone}
+    left = [host for host in state.hosts if host.name not in without]
+    order = sorted(range(len(left)), key=lambda each: (left[each].memory_bytes, left[each].cores))
+    return packing.without(load, order)
+
+
+def largest_restartable(state: State) -> documents.Restartable | None:
+    """The largest VM for which some host has room after the VMs of failed hosts were restarted on the others.
+
+    Memory is not overcommitted: a VM takes what it is configured with. The VMs of the failed hosts are placed largest
+    first, each where it leaves the least room, so that large holes stay. Every host fails, together with the largest
+    others if several do; the failure that restarts the least counts, of those the one that leaves the smallest hole.
+    """
+    if state.spare is None or not state.limits.failures:
+        return None
+    by_host: dict[str, list[Vm]] = {host.name: [] for host in state.hosts}
+    for vm in state.vms:
+        by_host[vm.host].append(vm)
+    largest = sorted(state.hosts, key=lambda host: -host.memory_bytes)
+    found: tuple[tuple[int, float], documents.Restartable] | None = None
+    for host in state.hosts:
+        others = [each for each in largest if each is not host]
+        failed = [host, *others[: state.limits.failures - 1]]
+        rest, lost = _after(state, failed, by_host)
+        key = (-lost, rest["memory_gib"])
+        if found is None or key < found[0]:
+            found = key, rest
+    return None if found is None else found[1]
+
+
+def _after(
+    state: State, failed: Sequence[Host], by_host: Mapping[str, Sequence[Vm]]
+) -> tuple[documents.Restartable, int]:
+    """What a failure leaves, and the memory of VMs that are not restarted."""
+    gone = {host.name for host in failed}
+    left = [host for host in state.hosts if host.name not in gone]
+    vcpus = {host.name: sum(vm.vcpus for vm in by_host[host.name]) for host in left}
+    free = sorted(
+        (host.memory_bytes - host.memory_own_bytes - sum(vm.memory_bytes for vm in by_host[host.name]), place)
+        for place, host in enumerate(left)
+    )
+    homeless = [vm for host in failed for vm in by_host[host.name] if not vm.storage_appliance]
+    not_restarted: list[Vm] = []
+    for vm in sorted(homeless, key=lambda vm: -vm.memory_bytes):
+        first = bisect_left(free, (vm.memory_bytes, -1))
+        at = next((at for at in range(first, len(free)) if left[free[at][1]].threads >= vm.vcpus), None)
+        if at is None:
+            not_restarted.append(vm)
+            continue
+        room, place = free.pop(at)
+        insort(free, (room - vm.memory_bytes, place))
+        vcpus[left[place].name] += vm.vcpus
+    best: documents.Restartable = {
+        "vcpus": 0,
+        "memory_gib": 0.0,
+        "host": None,
+        "failed": [host.name for host in failed],
+        "not_restarted": [vm.name for vm in not_restarted],
+    }
+    for room, place in reversed(free):
+        host = left[place]
+        wide = host.threads
+        if state.limits.ratio is not None:
+            wide = min(wide, int(state.room(host, "ratio") - vcpus[host.name] + packing.SLACK))
+        if room > 0 and wide > 0:
+            best |= {"vcpus": wide, "memory_gib": room / GIB, "host": host.name}
+            break
+    return best, sum(vm.memory_bytes for vm in not_restarted)

@@ -1,0 +1,146 @@
+"""A cluster as capacity sees it: hosts, VMs, what each VM takes of each resource, and the hosts to do without."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from hypertwin.language import Cluster, Host, Vm
+from hypertwin.plan import capacity_demand as demand
+from hypertwin.plan.capacity_demand import Found, capacity_mhz
+from hypertwin.plan.capacity_limits import Limits
+from hypertwin.scenario import Scenario
+
+Limited = Literal["cpu", "memory", "memory_consumed", "ratio"]
+Resource = Literal[Limited, "memory_active"]
+"""CPU in MHz, memory in bytes, vCPUs."""
+
+By = Literal["cpu", "memory", "cores"]
+SPARE_BY: Mapping[Resource, By] = {
+    "cpu": "cpu",
+    "memory": "memory",
+    "memory_consumed": "memory",
+    "memory_active": "memory",
+    "ratio": "cores",
+}
+"""By what the largest hosts are found for each resource."""
+
+
+@dataclass(frozen=True)
+class State:
+    """A cluster, its limits, and the demand that stands for it."""
+
+    cluster: Cluster
+    limits: Limits
+    hosts: Sequence[Host]
+    vms: Sequence[Vm]
+    cpu: Found | None
+    consumed: Found | None
+    active: Found | None
+
+    @staticmethod
+    def of(scenario: Scenario, cluster: Cluster, limits: Limits) -> State:
+        """The cluster as the scenario has it."""
+        hosts = [host for host in scenario.inventory.hosts if host.cluster == cluster.name]
+        vms = [vm for vm in scenario.inventory.vms if vm.cluster == cluster.name]
+        return State(
+            cluster,
+            limits,
+            hosts,
+            vms,
+            demand.cpu(scenario, cluster, hosts, vms, limits.demand),
+            demand.consumed(cluster, hosts, vms, limits.demand),
+            demand.active(vms),
+        )
+
+    @property
+    def guests(self) -> list[Vm]:
+        """VMs that may be on any host."""
+        return [vm for vm in self.vms if not vm.storage_appliance]
+
+    @cached_property
+    def used(self) -> Mapping[Resource, Mapping[str, float]]:
+        """What each VM takes of each resource; without those of which the demand is not known."""
+        found: dict[Resource, Mapping[str, float]] = {
+            "memory": {vm.name: float(vm.memory_bytes) for vm in self.vms},
+            "ratio": {vm.name: float(vm.vcpus) for vm in self.vms},
+        }
+        if self.cpu is not None:
+            found["cpu"] = _divided(self.cpu, self.cpu.value, found["ratio"])
+        if self.consumed is not None:
+            own = sum(host.memory_own_bytes for host in self.hosts) if self.consumed.basis["of"] == "hosts" else 0
+            found["memory_consumed"] = _divided(self.consumed, max(0.0, self.consumed.value - own), found["memory"])
+        if self.active is not None:
+            found["memory_active"] = _divided(self.active, self.active.value, found["memory"])
+        return found
+
+    @cached_property
+    def spare(self) -> Mapping[By, Sequence[Host]] | None:
+        """The hosts to do without, by what they are the largest; None where none would be left."""
+        if self.limits.failures >= len(self.hosts):
+            return None
+        resources: Mapping[By, Resource] = {"cpu": "cpu", "memory": "memory", "cores": "ratio"}
+        return {by: self._largest(by, resource) for by, resource in resources.items()}
+
+    def size(self, host: Host, by: By) -> float:
+        """What a host has."""
+        if by == "cpu":
+            return capacity_mhz(host)
+        return float(host.memory_bytes if by == "memory" else host.cores)
+
+    def capacity(self, host: Host, resource: Resource) -> float:
+        """What a host has of a resource, a faster core counted as several."""
+        speed = 1.0 if SPARE_BY[resource] == "memory" else self.limits.speed
+        return self.size(host, SPARE_BY[resource]) * speed
+
+    def room(self, host: Host, resource: Resource) -> float:
+        """What VMs may take of a host within the limits."""
+        whole = self.capacity(host, resource)
+        if resource == "cpu":
+            return self.limits.cpu * whole
+        if resource == "ratio":
+            return (self.limits.ratio or 0.0) * whole
+        return self.limits.memory * whole - host.memory_own_bytes
+
+    def fixed(self, resource: Resource) -> Mapping[str, float]:
+        """What storage appliances take, by host."""
+        taken: defaultdict[str, float] = defaultdict(float)
+        used = self.used.get(resource, {})
+        for vm in self.vms:
+            if vm.storage_appliance:
+                taken[vm.host] += used.get(vm.name, 0.0)
+        return taken
+
+    def parts(self, resource: Resource, gone: Sequence[Host] = ()) -> tuple[float, float] | None:
+        """Use of a resource, and what the hosts that are left have of it; None where it is not known.
+
+        What hypervisors occupy counts as used memory, but for active memory, which is of VMs alone.
+        """
+        used, without = self.used.get(resource), {host.name for host in gone}
+        left = [host for host in self.hosts if host.name not in without]
+        if used is None or not left:
+            return None
+        taken = sum(used[vm.name] for vm in self.vms if not (vm.storage_appliance and vm.host in without))
+        if resource in ("memory", "memory_consumed"):
+            taken += sum(host.memory_own_bytes for host in left)
+        return taken, sum(self.capacity(host, resource) for host in left)
+
+    def degraded(self, resource: Resource) -> tuple[float, float] | None:
+        """The same without the spare hosts; None also where no host would be left."""
+        return None if self.spare is None else self.parts(resource, self.spare[SPARE_BY[resource]])
+
+    def _largest(self, by: By, resource: Resource) -> list[Host]:
+        """The largest hosts; of equal ones those with which the least falls away."""
+        fixed = self.fixed(resource)
+        ranked = sorted(self.hosts, key=lambda host: (-self.size(host, by), fixed.get(host.name, 0.0)))
+        return ranked[: self.limits.failures]
+
+
+def _divided(found: Found, value: float, weights: Mapping[str, float]) -> dict[str, float]:
+    """A value over VMs: as they were measured, or by weight; in all `value`."""
+    parts = found.of_vm if found.of_vm is not None and any(found.of_vm.values()) else weights
+    whole = sum(parts.values())
+    return {name: value * part / whole if whole else 0.0 for name, part in parts.items()}

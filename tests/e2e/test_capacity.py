@@ -1,0 +1,87 @@
+"""`hypertwin capacity` as a user runs it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+CLUSTERS = """
+name: estate
+hosts:
+  esx:
+    cluster: prod
+    count: 3
+    sockets: 2
+    cores_per_socket: 8
+    clock: 2 GHz
+    memory_per_node: 128 GiB
+    hypervisor: esxi-8.0
+  lab: {sockets: 1, cores_per_socket: 4, clock: 2 GHz, memory_per_node: 64 GiB, hypervisor: esxi-8.0}
+vms:
+  "web": {count: 20, vcpus: 4, memory: 16 GiB, host: esx, workload: any, measured: {cpu_mhz: 800}}
+  "try": {vcpus: 2, memory: 4 GiB, host: lab, workload: any}
+workloads:
+  any: {arrivals: {closed: {population: 1, think: {mean: 1 s}}}, cpu: {mean: 1 ms}}
+datastores:
+  san: {label: "=san", clusters: [prod], capacity: 10 TiB, free: 4 TiB}
+"""
+
+
+@pytest.fixture
+def estate(tmp_path):
+    path = tmp_path / "estate.yaml"
+    path.write_text(CLUSTERS)
+    return path
+
+
+def test_json_has_the_form_of_the_contract(cli, estate):
+    found = json.loads(cli("capacity", estate, "--format", "json").stdout)
+    keys = "hosts sockets cores vms vcpus vcpu_per_core vcpu_per_core_degraded cpu_usage_pct cpu_usage_degraded_pct"
+    keys += " memory_gib memory_configured_gib memory_configured_pct memory_configured_degraded_pct memory_consumed_pct"
+    keys += " memory_consumed_degraded_pct memory_active_pct largest_restartable storage vms_left licence_cores demand"
+    keys += " sources"
+    assert set(keys.split()) <= found["clusters"]["prod"].keys()
+    assert {"cpu", "memory", "memory_consumed", "ratio", "binding", "count"} <= found["clusters"]["prod"][
+        "vms_left"
+    ].keys()
+    assert {"vcpus", "memory_gib"} <= found["clusters"]["prod"]["largest_restartable"].keys()
+    assert set(found["clusters"]["prod"]["sources"].values()) <= {"measured", "configured", "assumed"}
+    assert found["clusters"]["default"]["vms_left"] is None
+    assert found["total"]["hosts"] == 4
+
+
+def test_the_table_has_a_row_for_each_cluster_and_what_it_stands_on(cli, estate):
+    text = cli("capacity", estate, "--ratio", "6").stdout
+    rows = [line.split() for line in text.splitlines() if line.split()[:1] in (["prod"], ["default"], ["all"])]
+    assert [row[0] for row in rows] == ["default", "prod", "all"] * 2
+    assert "41.7 → 62.5" in text
+    assert "prod: CPU: sum over VMs one moment." in text
+    assert "default: CPU demand is not known" in text
+    assert [row[1] for row in rows] == ["1", "3", "4", "-", "8", "8"]
+
+
+def test_csv_has_a_line_for_each_cluster(cli, estate, tmp_path):
+    out = tmp_path / "capacity.csv"
+    cli("capacity", estate, "--out", out)
+    lines = list(csv.DictReader(io.StringIO(out.read_text())))
+    assert [line["cluster"] for line in lines] == ["default", "prod", "all"]
+    assert lines[1]["memory_configured_degraded_pct"] == "62.5"
+    assert lines[0]["cpu_usage_pct"] == ""
+    assert "cpu_usage_pct" in lines[1]["measured"].split()
+
+
+def test_mistakes_name_options_and_files(cli, estate, tmp_path):
+    done = cli("capacity", estate, "--cpu", "80", "--vm", "4x")
+    assert done.returncode == 2
+    assert "--cpu 80: 80 [bad-quantity]" in done.stderr
+    assert "--vm 4x: 4x [bad-quantity]" in done.stderr
+    limits = tmp_path / "limits.yaml"
+    limits.write_text("clusters:\n  prd: {cpu: 70%}\n")
+    done = cli("capacity", estate, "--limits", limits)
+    assert done.returncode == 2
+    assert f"{limits}:2: clusters.prd" in done.stderr
+    assert "did you mean prod?" in done.stderr
+    assert not done.stdout

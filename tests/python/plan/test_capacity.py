@@ -1,0 +1,519 @@
+"""Capacity of clusters: figures computed by hand, and what must hold for any cluster."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.conftest import refused
+
+import hypertwin
+from hypertwin import scenario
+from hypertwin.errors import ScenarioError
+from hypertwin.plan import capacity_packing as packing
+
+GIB = 2**30
+
+
+def host(cluster: str = "a", *, cores: int = 16, memory: str = "256 GiB", **more: Any) -> dict[str, Any]:
+    """A host of one socket at 2 GHz."""
+    own = {"sockets": 1, "cores_per_socket": cores, "clock": "2 GHz", "memory_per_node": memory}
+    return {"cluster": cluster, **own, "hypervisor": "esxi-8.0", **more}
+
+
+def vm(vcpus: int = 4, memory: str = "16 GiB", **more: Any) -> dict[str, Any]:
+    """A VM of which CPU demand does not follow from its workload."""
+    return {"vcpus": vcpus, "memory": memory, "workload": "any", **more}
+
+
+def made(hosts: dict[str, Any], vms: dict[str, Any], **more: Any) -> scenario.Scenario:
+    """A scenario of these."""
+    closed = {"arrivals": {"closed": {"population": 1, "think": {"mean": "1 s"}}}, "cpu": {"mean": "1 ms"}}
+    text = {"name": "made", "hosts": hosts, "vms": vms, "workloads": {"any": closed}, **more}
+    return scenario.loads(yaml.safe_dump(text))
+
+
+def counted(hosts: dict[str, Any], vms: dict[str, Any], *, more: dict[str, Any] | None = None, **asked: Any) -> Any:
+    """What is found for cluster `a`."""
+    return hypertwin.capacity(made(hosts, vms, **(more or {})), **asked)["clusters"]["a"]
+
+
+FOUR = {"esx": host(count=4)}
+
+
+def test_a_cluster_by_hand():
+    found = counted(FOUR, {"web": vm(count=24, cluster="a", measured={"cpu_mhz": 1000, "memory_consumed": "8 GiB"})})
+    assert (found["hosts"], found["sockets"], found["cores"], found["vms"], found["vcpus"]) == (4, 4, 64, 24, 96)
+    assert (found["vcpu_per_core"], found["vcpu_per_core_degraded"]) == (96 / 64, 96 / 48)
+    # 24 GHz of 4 x 32
+    assert (found["cpu_usage_pct"], found["cpu_usage_degraded_pct"]) == (18.75, 25.0)
+    # 384 GiB of 1,024 and 768; 192 consumed
+    assert (found["memory_configured_pct"], found["memory_configured_degraded_pct"]) == (37.5, 50.0)
+    assert (found["memory_consumed_pct"], found["memory_consumed_degraded_pct"]) == (18.75, 25.0)
+    assert found["licence_cores"] == 64
+    left = found["vms_left"]
+    # 3 hosts x 230.4 GiB hold 14 VMs each; 25.6 GHz each, 76.8 in all; 28.8 VMs of 8 GiB each
+    assert (left["memory"], left["cpu"], left["memory_consumed"], left["ratio"]) == (42 - 24, 75 - 24, 84 - 24, None)
+    assert (left["count"], left["binding"], left["average"]) == (18, "memory", True)
+    assert left["vm"] == {"vcpus": 4, "memory_gib": 16, "cpu_mhz": 1000, "memory_consumed_gib": 8}
+
+
+def test_what_a_published_workshop_asks_of_a_cluster():
+    # 117 % of the memory of N-1, 6.1 vCPUs per core: found only in the cluster that it is about
+    hosts = {"esx": host(count=4), "new": host("b", count=2, cores=32, memory="512 GiB")}
+    vms = {
+        "full": vm(8, "64 GiB", count=14, host="esx", measured={"cpu_mhz": 2000}),
+        "free": vm(2, "8 GiB", count=10, host="new", measured={"cpu_mhz": 500}),
+    }
+    found = hypertwin.capacity(made(hosts, vms), ratio=4)
+    full, free = found["clusters"]["a"], found["clusters"]["b"]
+    assert full["vcpu_per_core_degraded"] == 112 / 48
+    assert full["memory_configured_degraded_pct"] == pytest.approx(100 * 896 / 768)
+    assert (full["vms_left"]["count"], full["vms_left"]["binding"]) == (0, "memory")
+    assert full["largest_restartable"]["not_restarted"]
+    # one host of 32 cores is left: 128 vCPUs, 54 more of 2; 57.6 VMs of 8 GiB; 51.2 GHz for 102 of 0.5
+    assert free["vms_left"] == {
+        **{"cpu": 92, "memory": 47, "memory_consumed": None, "ratio": 54, "binding": "memory", "count": 47},
+        "vm": {"vcpus": 2, "memory_gib": 8, "cpu_mhz": 500, "memory_consumed_gib": None},
+        "average": True,
+    }
+    total = found["total"]
+    assert (total["hosts"], total["cores"], total["vms"], total["licence_cores"]) == (6, 128, 24, 128)
+    assert total["vcpu_per_core_degraded"] == 132 / (48 + 32)
+    assert (total["vms_left"]["count"], total["vms_left"]["memory_consumed"]) == (47, None)
+
+
+def test_licences_cover_16_cores_of_a_processor_at_least():
+    hosts = {"small": host(cores=8), "wide": host(cores=24), "two": {**host(cores=20), "sockets": 2, "processors": 4}}
+    # 16, 24, and four processors of 10 cores
+    assert counted(hosts, {})["licence_cores"] == 16 + 24 + 4 * 16
+    assert counted(hosts, {}, licence_minimum=0)["licence_cores"] == 8 + 24 + 40
+
+
+def test_a_faster_processor_corrects_what_is_about_cpu(tmp_path):
+    limits = tmp_path / "limits.yaml"
+    limits.write_text("clusters:\n  a: {speed: 1.25, ratio: 4}\n")
+    vms = {"web": vm(count=24, cluster="a", measured={"cpu_mhz": 1000})}
+    found = counted(FOUR, vms, limits=limits)
+    assert (found["vcpu_per_core"], found["vcpu_per_core_corrected"]) == (1.5, pytest.approx(1.2))
+    assert found["vcpu_per_core_corrected_degraded"] == pytest.approx(1.6)
+    assert found["cpu_usage_degraded_pct"] == pytest.approx(25 / 1.25)
+    # 3 hosts of 80 slots for vCPUs: 20 VMs each; 32 GHz each
+    assert (found["vms_left"]["ratio"], found["vms_left"]["cpu"]) == (60 - 24, 96 - 24)
+    assert found["sources"]["cpu_usage_pct"] == "assumed"
+    assert any("1.25" in note for note in found["notes"])
+    assert counted(FOUR, vms)["vcpu_per_core_corrected"] is None
+
+
+def test_the_largest_hosts_go_first_by_what_a_figure_counts():
+    hosts = {"cores": host(cores=32, memory="128 GiB"), "memory": host(cores=16, memory="512 GiB"), "plain": host()}
+    found = counted(hosts, {"web": vm(count=8, cluster="a", measured={"cpu_mhz": 4000})})
+    assert found["without"] == {"cpu": ["cores"], "memory": ["memory"], "cores": ["cores"]}
+    assert found["vcpu_per_core_degraded"] == 32 / 32
+    assert found["cpu_usage_degraded_pct"] == 100 * 32 / 64
+    assert found["memory_configured_degraded_pct"] == pytest.approx(100 * 128 / 384)
+    assert any("largest hosts differ" in note for note in found["notes"])
+
+
+@pytest.mark.parametrize(("hosts", "failures"), [(1, 1), (3, 3), (2, 64)])
+def test_no_host_left_is_said_and_no_figure_is_made_up(hosts, failures):
+    vms = {"web": vm(count=4, cluster="a", measured={"cpu_mhz": 1000, "memory_consumed": "1 GiB"})}
+    found = counted({"esx": host(count=hosts)}, vms, failures=failures)
+    degraded = [key for key in found if "degraded" in key]
+    assert len(degraded) == 6
+    assert all(found[key] is None for key in [*degraded, "vms_left", "without", "largest_restartable"])
+    assert not found["sources"].keys() & {*degraded, "largest_restartable"}
+    assert found["cpu_usage_pct"] is not None
+    assert "none is left" in found["notes"][0]
+
+
+def test_without_failures_degraded_is_now():
+    found = counted({"esx": host()}, {"web": vm(count=4, cluster="a", measured={"cpu_mhz": 1000})}, failures=0)
+    assert found["memory_configured_degraded_pct"] == found["memory_configured_pct"] == 25
+    # 230.4 GiB for 14
+    assert found["vms_left"]["count"] == 10
+    assert found["largest_restartable"] is None
+
+
+def test_a_cluster_without_vms_says_what_to_count():
+    found = counted(FOUR, {})
+    assert (found["vms"], found["vcpus"], found["cpu_usage_pct"], found["vms_left"]) == (0, 0, 0, None)
+    assert any("--vm" in note for note in found["notes"])
+    asked = counted(FOUR, {}, vm="4x16GiBx1GHz")
+    assert (asked["vms_left"]["cpu"], asked["vms_left"]["memory"], asked["vms_left"]["count"]) == (75, 42, 42)
+
+
+def test_a_vm_of_nine_vcpus_does_not_straddle_hosts():
+    # 2 of 3 hosts with room for 16 vCPUs: one of 9 on each, although 32 vCPUs are free in all
+    found = counted({"esx": host(count=3)}, {}, vm="9x1GiB", ratio=1)
+    assert (found["vms_left"]["ratio"], found["vms_left"]["count"]) == (2, 2)
+    with_four = counted({"esx": host(count=3)}, {"web": vm(8, "1 GiB", count=2)}, vm="9x1GiB", ratio=1)
+    # the two of 8 vCPUs go onto one host
+    assert with_four["vms_left"]["count"] == 1
+
+
+def test_limits_hold_together_not_only_one_by_one():
+    # 80 and 15 GiB, 4 and 14 vCPUs: memory alone has room for 1 + 4 of 20 GiB, vCPUs alone for 3 of 4
+    hosts = {"esx": host(count=2, memory="100 GiB")}
+    vms = {"memory": vm(4, "80 GiB"), "cpu": vm(14, "15 GiB")}
+    found = counted(hosts, vms, vm="4x20GiB", ratio=1, memory="100%", failures=0)
+    assert (found["vms_left"]["memory"], found["vms_left"]["ratio"]) == (5, 3)
+    assert (found["vms_left"]["count"], found["vms_left"]["binding"]) == (1, "ratio")
+    assert any("by all limits together 1" in note for note in found["notes"])
+
+
+def test_the_largest_restart_counts_fragments():
+    # any host fails: its 96 GiB go beside 96, and one host keeps 256 - 96
+    found = counted(
+        {"esx": host(count=3, memory="256 GiB")}, {f"db{n}": vm(4, "96 GiB", host=f"esx-{n}") for n in (1, 2, 3)}
+    )
+    assert found["largest_restartable"] == {
+        **{"vcpus": 32, "memory_gib": 160, "host": "esx-3", "failed": ["esx-1"], "not_restarted": []}
+    }
+    # 64 GiB are free on each of three others, 192 in all: a VM of 100 GiB restarts nowhere
+    full = {f"db{n}": vm(4, "192 GiB", host=f"esx-{n}") for n in (1, 2, 3)} | {"big": vm(4, "100 GiB", host="esx-4")}
+    found = counted(FOUR, full)
+    assert found["largest_restartable"]["not_restarted"] == ["db1"]
+    assert found["largest_restartable"]["memory_gib"] == 156
+    alone = counted(FOUR, {**full, "big": vm(4, "100 GiB", host="esx-4"), "web": vm(4, "64 GiB", host="esx-4")})
+    assert alone["largest_restartable"]["failed"] == ["esx-1"]
+    # vCPUs that the ratio leaves: 16 x 2 less 4 + 4
+    asked = counted({"esx": host(count=2)}, {f"db{n}": vm(4, "96 GiB", host=f"esx-{n}") for n in (1, 2)}, ratio=2)
+    assert (asked["largest_restartable"]["vcpus"], asked["largest_restartable"]["memory_gib"]) == (24, 64)
+
+
+def test_a_vm_wider_than_a_host_does_not_restart_on_it():
+    hosts = {"wide": host(cores=32), "narrow": host(cores=4)}
+    found = counted(hosts, {"db": vm(24, "16 GiB", host="wide")})
+    assert found["largest_restartable"]["not_restarted"] == ["db"]
+
+
+def test_several_failures_take_the_largest_others():
+    hosts = {"esx": host(count=4), "large": host(memory="512 GiB")}
+    found = counted(hosts, {}, failures=2)
+    assert found["without"]["memory"] == ["large", "esx-1"]
+    assert found["largest_restartable"]["failed"] == ["esx-1", "large"]
+    assert found["largest_restartable"]["memory_gib"] == 256
+
+
+def test_an_appliance_is_in_use_but_falls_away_with_its_host():
+    cvm = {
+        f"cvm{n}": vm(8, "32 GiB", host=f"esx-{n}", storage_appliance=True, measured={"cpu_mhz": 4000})
+        for n in (1, 2, 3)
+    }
+    hosts = {"esx": host(count=3)}
+    found = counted(hosts, {**cvm, "web": vm(count=6, cluster="a", measured={"cpu_mhz": 1000})})
+    assert (found["vms"], found["appliances"], found["vcpus"]) == (9, 3, 48)
+    assert found["cpu_usage_pct"] == pytest.approx(100 * 18 / 96)
+    assert found["cpu_usage_degraded_pct"] == pytest.approx(100 * 14 / 64)
+    assert found["memory_configured_degraded_pct"] == pytest.approx(100 * (2 * 32 + 6 * 16) / 512)
+    # the mean VM is none of them: 16 GiB; 2 x 198.4 GiB hold 24
+    assert found["vms_left"]["vm"]["memory_gib"] == 16
+    assert found["vms_left"]["memory"] == 24 - 6
+    assert not found["largest_restartable"]["not_restarted"]
+
+
+def test_what_hypervisors_occupy_is_used_memory():
+    found = counted({"esx": host(count=2, memory_own="16 GiB")}, {"web": vm(count=4, cluster="a")})
+    assert found["memory_configured_pct"] == 100 * (64 + 32) / 512
+    assert found["memory_configured_degraded_pct"] == 100 * (64 + 16) / 256
+    assert found["largest_restartable"]["memory_gib"] == 256 - 16 - 64
+
+
+SERIES = {"at": "2026-05-01T00:00:00Z", "over": "7 d"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "pct", "kind", "aligned"),
+    [("mean", 25, "mean", True), ("p95", 50, "p95", False), ("peak", 75, "peak", False)],
+)
+def test_the_demand_that_was_asked_for_counts(asked, pct, kind, aligned):
+    measured = {**SERIES, "cpu_mhz": 1000, "cpu_p95_mhz": 2000, "cpu_peak_mhz": 3000}
+    found = counted({"esx": host(count=2)}, {"web": vm(count=16, cluster="a", measured=measured)}, demand=asked)
+    basis = found["demand"]["cpu"]
+    assert found["cpu_usage_pct"] == pct
+    assert (basis["kind"], basis["of"], basis["aligned"], basis["over_s"]) == (kind, "vms", aligned, 7 * 86_400)
+    assert ("as if they coincided" in basis["text"]) is not aligned
+    assert found["sources"]["cpu_usage_pct"] == "measured"
+
+
+def test_sums_of_the_same_moments_come_before_sums_over_vms():
+    measured = {**SERIES, "cpu_mhz": 1000, "cpu_p95_mhz": 2000}
+    clusters = {
+        "a": {
+            "measured": {**SERIES, "cpu_p95_mhz": 16000, "memory_consumed": "64 GiB", "memory_consumed_peak": "96 GiB"}
+        }
+    }
+    vms = {"web": vm(count=16, cluster="a", measured=measured)}
+    found = counted({"esx": host(count=2)}, vms, more={"clusters": clusters})
+    assert found["cpu_usage_pct"] == 25
+    assert (found["demand"]["cpu"]["of"], found["demand"]["cpu"]["aligned"]) == ("cluster", True)
+    assert found["vms_left"]["vm"]["cpu_mhz"] == 1000
+    assert found["memory_consumed_gib"] == 96
+    mean = counted({"esx": host(count=2)}, vms, more={"clusters": clusters}, demand="mean")
+    assert (mean["memory_consumed_gib"], mean["demand"]["cpu"]["of"]) == (64, "vms")
+
+
+def test_one_moment_stands_for_what_was_not_measured_and_is_called_so():
+    measured = {"at": "2026-05-01T12:00:00Z", "cpu_mhz": 1000, "memory_active": "2 GiB"}
+    found = counted({"esx": host(count=2)}, {"web": vm(count=16, cluster="a", measured=measured)}, demand="peak")
+    assert found["cpu_usage_pct"] == 25
+    assert found["demand"]["asked"] == "peak"
+    assert found["demand"]["cpu"]["kind"] == found["demand"]["memory_active"]["kind"] == "moment"
+    assert "one moment at 2026-05-01T12:00:00Z" in found["demand"]["cpu"]["text"]
+    assert any(
+        "the peak was asked for and is not known; the one moment stands for it" in note for note in found["notes"]
+    )
+    assert found["memory_active_pct"] == 100 * 32 / 512
+
+
+def test_hosts_stand_for_vms_that_were_not_measured():
+    hosts = {"esx": host(count=2, measured={"cpu_usage_pct": 40, "memory_usage_pct": 60})}
+    found = counted(hosts, {"web": vm(count=8, cluster="a")})
+    assert (found["cpu_usage_pct"], found["cpu_usage_degraded_pct"]) == (pytest.approx(40), pytest.approx(80))
+    assert found["memory_consumed_pct"] == pytest.approx(60)
+    assert found["demand"]["cpu"]["of"] == found["demand"]["memory_consumed"]["of"] == "hosts"
+    # 25.6 of 32 GHz are used by 8 VMs on the one host that is left
+    assert found["vms_left"]["cpu"] == 0
+    assert any("divided by vCPUs" in note for note in found["notes"])
+
+
+def test_a_few_vms_without_a_figure_are_taken_to_be_like_the_others_and_it_is_said():
+    vms = {"web": vm(count=15, cluster="a", measured={"cpu_mhz": 1000}), "new": vm(cluster="a")}
+    found = counted({"esx": host(count=2)}, vms)
+    assert found["cpu_usage_pct"] == 25
+    assert found["sources"]["cpu_usage_pct"] == "assumed"
+    assert any("CPU is known of 94 %" in note for note in found["notes"])
+    # of most VMs nothing is known: then nothing is
+    vms = {"web": vm(count=2, cluster="a", measured={"cpu_mhz": 1000}), "new": vm(count=14, cluster="a")}
+    found = counted({"esx": host(count=2)}, vms)
+    assert found["cpu_usage_pct"] is None
+    assert "cpu_usage_pct" not in found["sources"]
+    assert any("CPU demand is not known" in note for note in found["notes"])
+    assert found["vms_left"]["cpu"] is None
+    assert found["vms_left"]["binding"] == "memory"
+
+
+def test_open_workloads_ask_for_cpu_that_nobody_measured():
+    workloads = {"any": {"arrivals": {"open": {"rate": "100 /s"}}, "cpu": {"mean": "5 ms"}, "reference_clock": "1 GHz"}}
+    vms = {"web": vm(count=8, cluster="a", load=2)}
+    found = counted({"esx": host(count=2)}, vms, more={"workloads": workloads})
+    # 100 /s x 2 x 5 ms at 1 GHz = 1 GHz
+    assert found["cpu_demand_ghz"] == pytest.approx(8)
+    assert found["sources"]["cpu_usage_pct"] == found["demand"]["cpu"]["kind"] == "configured"
+    # what an import made up is no demand
+    imported = {"workloads": workloads, "description": "Imported from estate.xlsx (rvtools): 2 hosts, 8 machines."}
+    assert counted({"esx": host(count=2)}, vms, more=imported)["cpu_usage_pct"] is None
+    # closed loops ask for what they get
+    assert counted({"esx": host(count=2)}, {"web": vm(count=8, cluster="a")})["cpu_usage_pct"] is None
+
+
+def test_shared_datastores_count_once_in_all():
+    stores = {
+        "own": {"clusters": ["a"], "capacity": "1 TiB", "free": "256 GiB", "provisioned": "2 TiB"},
+        "shared": {"clusters": ["a", "b"], "capacity": "1 TiB", "free": "768 GiB"},
+        "lost": {"clusters": ["b"], "capacity": "1 TiB"},
+    }
+    found = hypertwin.capacity(made({"esx": host(), "new": host("b")}, {}, datastores=stores))
+    a, b, total = (each["storage"] for each in (found["clusters"]["a"], found["clusters"]["b"], found["total"]))
+    assert (a["datastores"], a["shared"], a["capacity_gib"], a["used_gib"], a["used_pct"]) == (2, 1, 2048, 1024, 50)
+    assert (a["provisioned_gib"], a["provisioned_pct"]) == (2048, 200)
+    assert (b["unknown"], b["capacity_gib"], b["used_gib"], b["used_pct"]) == (1, 2048, 256, 25)
+    assert (total["datastores"], total["capacity_gib"], total["used_gib"]) == (3, 3072, 1024)
+    assert {each["name"]: each["used_pct"] for each in found["datastores"]} == {"own": 75, "shared": 25, "lost": None}
+    notes = found["clusters"]["a"]["notes"]
+    assert any("1 of 2 datastores are used by other clusters too" in note for note in notes)
+
+
+def test_a_guessed_host_is_said_where_it_matters():
+    found = counted({"esx": host(count=2)}, {"web": vm(count=3, host="esx-1", host_is_guess=True)})
+    assert found["guessed"] == 3
+    assert any("guess" in note for note in found["notes"])
+
+
+def test_one_cluster_can_be_picked():
+    scenario_ = made({"esx": host(), "new": host("b")}, {})
+    assert list(hypertwin.capacity(scenario_, cluster="b")["clusters"]) == ["b"]
+    with refused("unknown-reference") as error:
+        hypertwin.capacity(scenario_, cluster="c")
+    assert error
+
+
+LIMITS = {
+    "clusters: {a: {cpu: 80}}": ("clusters.a.cpu", "bad-quantity"),
+    "clusters: {a: {memory: 0%}}": ("clusters.a.memory", "bad-quantity"),
+    "clusters: {a: {failures: -1}}": ("clusters.a.failures", "bad-quantity"),
+    "clusters: {a: {failures: true}}": ("clusters.a.failures", "bad-quantity"),
+    "clusters: {a: {ratio: .inf}}": ("clusters.a.ratio", "bad-quantity"),
+    "clusters: {a: {ratio: null}}": ("clusters.a.ratio", "bad-quantity"),
+    "clusters: {a: {speed: 0}}": ("clusters.a.speed", "bad-quantity"),
+    "clusters: {a: {demand: p99}}": ("clusters.a.demand", "bad-quantity"),
+    "clusters: {a: {vm: 0x16GiB}}": ("clusters.a.vm", "bad-quantity"),
+    "clusters: {a: {vm: 4x16}}": ("clusters.a.vm", "bad-quantity"),
+    "clusters: {a: {vm: 4x1e9 PiB}}": ("clusters.a.vm", "bad-quantity"),
+    "clusters: {a: {licence_minimum: 2000}}": ("clusters.a.licence_minimum", "bad-quantity"),
+    "clusters: {a: {failure: 1}}": ("clusters.a.failure", "unknown-key"),
+    "clusters: {a: 3}": ("clusters.a", "wrong-type"),
+    "clusters: {b: {}}": ("clusters.b", "unknown-reference"),
+    "clusters: 3": ("clusters", "wrong-type"),
+    "failures: 2": ("clusters", "missing-key"),
+    "[1]": ("clusters", "missing-key"),
+    "clusters: {}\nfailures: 1": ("failures", "unknown-key"),
+}
+
+
+@pytest.mark.parametrize("text", LIMITS)
+def test_a_bad_file_of_limits_is_refused_by_place(tmp_path, text):
+    path = tmp_path / "limits.yaml"
+    path.write_text(text)
+    with pytest.raises(ScenarioError) as error:
+        hypertwin.capacity(made(FOUR, {}), limits=path)
+    (mistake,) = error.value.mistakes
+    assert (mistake.path, mistake.code, mistake.file) == (*LIMITS[text], str(path))
+    assert mistake.line
+
+
+def test_limits_of_one_cluster_leave_the_others_alone(tmp_path):
+    path = tmp_path / "limits.yaml"
+    path.write_text("clusters:\n  b: {failures: 0, memory: 100%, vm: 1x32GiB}\n")
+    found = hypertwin.capacity(made({"esx": host(count=2), "new": host("b")}, {}), limits=path, vm="1x16GiB")[
+        "clusters"
+    ]
+    assert [found[name]["vms_left"]["memory"] for name in "ab"] == [14, 8]
+    assert found["b"]["limits"] == {
+        **{"failures": 0, "cpu_pct": 80, "memory_pct": 100, "ratio": None, "licence_minimum": 16, "speed": 1}
+    }
+
+
+def test_bad_arguments_are_named():
+    with pytest.raises(ScenarioError) as error:
+        hypertwin.capacity(made(FOUR, {}), cpu="80", ratio=-1, vm="4", demand="p99")
+    assert [each.path for each in error.value.mistakes] == ["cpu", "ratio", "demand", "vm"]
+
+
+def test_eight_hundred_vms_of_a_few_clusters():
+    hosts = {f"h{n}": host(f"c{n % 4}", cores=16 + 4 * (n % 3), memory=f"{256 + 128 * (n % 2)} GiB") for n in range(34)}
+    vms = {
+        f"vm{n}": vm(1 + n % 8, f"{1 + n % 13} GiB", host=f"h{n % 34}", measured={"cpu_mhz": 100 + n})
+        for n in range(800)
+    }
+    found = hypertwin.capacity(made(hosts, vms), ratio=8)
+    assert found["total"]["vms"] == sum(each["vms"] for each in found["clusters"].values()) == 800
+    for each in found["clusters"].values():
+        counts = [each["vms_left"][key] for key in ("cpu", "memory", "ratio")]
+        assert 0 < each["vms_left"]["count"] <= min(counts)
+    json.dumps(found, allow_nan=False)
+
+
+# ---- what must hold for any cluster ----------------------------------------------------------------------------------
+
+UNITS = st.sampled_from([1, 2, 4, 8, 16])
+"""Sizes that divide one another: then adding a VM cannot make room by chance."""
+
+HOSTS = st.lists(st.integers(8, 64), min_size=1, max_size=6)
+
+
+def units(hosts: list[int], vms: list[int]) -> scenario.Scenario:
+    """Hosts and VMs in which 4 GiB go with each vCPU."""
+    return made(
+        {f"h{place}": host(cores=size, memory=f"{4 * size} GiB") for place, size in enumerate(hosts)},
+        {
+            f"v{place}": vm(size, f"{4 * size} GiB", cluster="a", measured={"cpu_mhz": 100 * size})
+            for place, size in enumerate(vms)
+        },
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    hosts=HOSTS,
+    vms=st.lists(UNITS.filter(lambda size: size <= 8), max_size=12),
+    new=UNITS,
+    added=st.sampled_from([1, 2, 4, 8]),
+)
+def test_one_more_vm_never_makes_room(hosts, vms, new, added):
+    asked = {"vm": f"{new}x{4 * new}GiBx{100 * new}MHz", "ratio": 1.0, "memory": "100%", "failures": 0, "cluster": "a"}
+    before = hypertwin.capacity(units(hosts, vms), **asked)["clusters"]["a"]["vms_left"]
+    after = hypertwin.capacity(units(hosts, [*vms, added]), **asked)["clusters"]["a"]["vms_left"]
+    for key in ("memory", "ratio", "count"):
+        assert after[key] <= before[key]
+
+
+@settings(max_examples=60, deadline=None)
+@given(hosts=HOSTS, vms=st.lists(st.integers(1, 8), max_size=12), failures=st.integers(0, 3))
+def test_without_hosts_nothing_is_emptier(hosts, vms, failures):
+    found = hypertwin.capacity(units(hosts, vms), failures=failures)["clusters"]["a"]
+    for now, degraded in (
+        ("vcpu_per_core", "vcpu_per_core_degraded"),
+        ("cpu_usage_pct", "cpu_usage_degraded_pct"),
+        ("memory_configured_pct", "memory_configured_degraded_pct"),
+    ):
+        assert (found[degraded] is None) == (failures >= len(hosts))
+        assert found[degraded] is None or found[degraded] >= found[now] - 1e-9
+
+
+ROOMS = st.lists(st.tuples(*[st.integers(0, 100).map(float)] * 2), min_size=1, max_size=6)
+SIZES = st.tuples(*[st.integers(1, 40).map(float)] * 2)
+
+
+@settings(max_examples=200, deadline=None)
+@given(rooms=ROOMS, vms=st.lists(SIZES, max_size=12), new=SIZES)
+def test_vms_that_are_left_really_pack(rooms, vms, new):
+    work = packing.load(rooms, vms)
+    found = packing.most(work, new, packing.bound(work, new))
+    if found is None:
+        assert packing.pack(work, new, 0) is None
+        return
+    placed = packing.pack(work, new, found)
+    assert placed is not None
+    many: Counter[packing.Sizes] = Counter()
+    for each in placed:
+        many[each.size] += each.many
+    assert many == Counter(work.vms) + Counter({new: found})
+    for number, room in enumerate(rooms):
+        for resource in range(2):
+            assert (
+                sum(each.many * each.size[resource] for each in placed if each.host == number) <= room[resource] + 1e-6
+            )
+
+
+def best(rooms: list[float], vms: list[float]) -> bool:
+    """Whether VMs fit, by trying every way."""
+    if not vms:
+        return True
+    return any(
+        best([*rooms[:number], room - vms[0], *rooms[number + 1 :]], vms[1:])
+        for number, room in enumerate(rooms)
+        if room >= vms[0]
+    )
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    rooms=st.lists(st.integers(1, 20).map(float), min_size=1, max_size=3),
+    vms=st.lists(st.sampled_from([1.0, 2.0, 4.0, 8.0]), max_size=5),
+    new=st.sampled_from([2.0, 4.0, 8.0]),
+)
+def test_where_sizes_divide_one_another_no_packing_is_better(rooms, vms, new):
+    vms = [size for size in vms if size <= max(rooms)]
+    work = packing.load([(room,) for room in rooms], [(size,) for size in vms])
+    found = packing.most(work, (new,), packing.bound(work, (new,)))
+    if not best(rooms, vms):
+        assert found is None
+        return
+    most = 0
+    while most < 12 and best(rooms, sorted([*vms, *[new] * (most + 1)], reverse=True)):
+        most += 1
+    assert min(found, 12) == most
+
+
+def test_hosts_that_vms_can_do_without():
+    work = packing.load([(10.0,)] * 4, [(5.0,)] * 3)
+    assert packing.without(work, range(4)) == 2
+    assert packing.without(packing.load([(10.0,)] * 4, []), range(4)) == 3
+    assert packing.without(packing.load([(10.0,)] * 2, [(6.0,)] * 3), range(2)) == 0
