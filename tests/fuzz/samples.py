@@ -18,6 +18,7 @@ from tests.python.ingest import test_prometheus, test_telemetry_table
 from tests.python.ingest.benchmarks import test_benchmark_outputs, test_fio
 from tests.python.ingest.guests import test_pbuttons, test_sar, test_vmstat
 from tests.python.ingest.kvm import test_libvirt_import, test_lscpu, test_proxmox, test_virsh_files
+from tests.python.ingest.nutanix import test_prism
 from tests.python.ingest.vmware import (
     esxtop_files,
     rvtools_estate,
@@ -256,6 +257,10 @@ SAMPLES: Mapping[str, Callable[[], list[Any]]] = {
         test_lscpu.flat(test_lscpu.XEON),
         test_lscpu.nested(test_lscpu.EPYC),
         test_lscpu.plain(test_lscpu.XEON),
+    ],
+    "Nutanix Prism answers": lambda: [
+        PART.join(json.dumps(answer, indent=1).encode() for answer in each.values())
+        for each in (test_prism.element(), test_prism.central())
     ],
     "virsh dumpxml": _virsh,
     "list of libvirt URIs": lambda: [

@@ -46,6 +46,7 @@ from hypertwin.ingest import (
 from hypertwin.ingest.benchmarks import fio
 from hypertwin.ingest.inventory import Host, Inventory, Vm
 from hypertwin.ingest.kvm import libvirt_uri, libvirt_xml, lscpu, proxmox, virsh_files
+from hypertwin.ingest.nutanix import prism
 from hypertwin.ingest.vmware import rvtools, vcenter, vsphere
 from hypertwin.report import diagnosis
 from hypertwin.report.page import made_now
@@ -191,6 +192,14 @@ def _inventories() -> Iterator[Target]:
             (folder / f"{number}.xml").write_bytes(part)
         _is_inventory(virsh_files.read([str(folder)]))
 
+    def answers(data: bytes) -> None:
+        folder = _folder("prism")
+        for number, part in enumerate(data.split(samples.PART)[:8]):
+            (folder / f"{number}.json").write_bytes(part)
+        prism.recognises(data[: outside.HEAD_BYTES])
+        _is_inventory(prism.read([str(folder)]))
+
+    yield Target("Nutanix Prism answers", answers, 0.3)
     yield Target("virsh dumpxml", virsh, 0.3)
     yield Target("RVTools .xlsx", workbook, 0.08)
     yield Target("RVTools .csv", tabs, 0.3)

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hypertwin.ingest import outside
+from hypertwin.ingest import json_fields, outside
 from hypertwin.ingest.inventory import (
     Assumption,
     Cluster,
@@ -31,6 +31,7 @@ from hypertwin.ingest.inventory import (
     Vm,
     grouped,
 )
+from hypertwin.ingest.json_fields import Fields
 from hypertwin.ingest.kvm import linux_host
 from hypertwin.ingest.kvm.linux_host import Numbering
 from hypertwin.ingest.outside import Gap, refuse
@@ -55,7 +56,6 @@ _READ = re.compile(
 
 Answers = Mapping[str, Any]
 """Answers by path of the API, without leading and trailing slashes."""
-Fields = Mapping[str, Any]
 
 
 @dataclass
@@ -154,17 +154,22 @@ def _unwrapped(answer: Any) -> Any:
 def inventory(answers: Answers, source: str) -> Inventory:
     """The inventory in these answers. Raises SourceError."""
     told = Told(source)
-    resources = _objects(answers.get(RESOURCES))
+    resources = json_fields.objects(answers.get(RESOURCES))
     by_kind: dict[str, list[Fields]] = {}
     for each in resources:
-        by_kind.setdefault(_text(each.get("type")), []).append(each)
+        by_kind.setdefault(json_fields.text(each.get("type")), []).append(each)
     for kind, most in (("node", MOST_NODES), ("qemu", MOST_GUESTS), ("storage", MOST_STORES)):
         if len(by_kind.get(kind, ())) > most:
             refuse(
                 source, RESOURCES, f"{len(by_kind[kind])} of type {kind}", f"at most {most}", HINT, "source-too-large"
             )
     cluster = next(
-        (_name(each) for each in _objects(answers.get("cluster/status")) if each.get("type") == "cluster"), None
+        (
+            json_fields.name(each)
+            for each in json_fields.objects(answers.get("cluster/status"))
+            if each.get("type") == "cluster"
+        ),
+        None,
     )
     hosts: dict[str, Host] = {}
     for each in by_kind.get("node", ()):
@@ -174,8 +179,10 @@ def inventory(answers: Answers, source: str) -> Inventory:
     if not hosts:
         allowed = "an answer to /cluster/resources with a node that is online"
         refuse(source, RESOURCES, f"{len(resources)} resources, no such node", allowed, HINT, "source-lacks")
-    versions = {_name(each, "node"): _whole(each.get("cgroup-mode")) for each in by_kind.get("node", ())}
-    guests = [each for each in by_kind.get("qemu", ()) if _whole(each.get("vmid"))]
+    versions = {
+        json_fields.name(each, "node"): json_fields.whole(each.get("cgroup-mode")) for each in by_kind.get("node", ())
+    }
+    guests = [each for each in by_kind.get("qemu", ()) if json_fields.whole(each.get("vmid"))]
     names = _unique_names(guests)
     stores = _stores(by_kind.get("storage", ()))
     vms = [_vm(each, answers, hosts, versions, names, stores, told) for each in guests]
@@ -206,7 +213,11 @@ def _restarted(answers: Answers, guests: Sequence[Fields], told: Told) -> bool |
     if not isinstance(listed := answers.get("cluster/ha/resources"), list):
         told.lacks("/cluster/ha/resources", "which machines are restarted when a node fails")
         return None
-    managed = {_text(each.get("sid")) for each in _objects(listed) if each.get("state") not in ("disabled", "ignored")}
+    managed = {
+        json_fields.text(each.get("sid"))
+        for each in json_fields.objects(listed)
+        if each.get("state") not in ("disabled", "ignored")
+    }
     running = [each for each in guests if each.get("status") == "running"]
     without = sum(1 for each in running if not {f"vm:{each['vmid']}", f"{each['vmid']}"} & managed)
     if without and without < len(running):
@@ -224,15 +235,15 @@ def _unused(answers: Answers) -> list[str]:
 
 def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -> Host | None:
     """A node; None if its size is not known, as when it is offline."""
-    name = _name(resource, "node")
+    name = json_fields.name(resource, "node")
     status = answers.get(f"nodes/{resource.get('node')}/status")
     status = status if isinstance(status, dict) else {}
     info = status.get("cpuinfo")
     info = info if isinstance(info, dict) else {}
-    cpus = _whole(info.get("cpus")) or _whole(resource.get("maxcpu"))
+    cpus = json_fields.whole(info.get("cpus")) or json_fields.whole(resource.get("maxcpu"))
     memory_told = status.get("memory")
-    memory = _whole(memory_told.get("total")) if isinstance(memory_told, dict) else None
-    memory = memory or _whole(resource.get("maxmem"))
+    memory = json_fields.whole(memory_told.get("total")) if isinstance(memory_told, dict) else None
+    memory = memory or json_fields.whole(resource.get("maxmem"))
     if not name or not cpus or not memory:
         told.of_node(name or "a node", "is left out: nothing tells its CPUs and memory; is it offline?")
         return None
@@ -241,16 +252,16 @@ def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -
             told.source, f"nodes/{name}", f"{cpus} CPUs", f"at most {linux_host.MOST_CPUS}", HINT, "source-too-large"
         )
     sockets, cores, threads = _topology(info, cpus, name, told)
-    clock = linux_host.clock_in_name(_text(info.get("model")))
-    mhz = _float(info.get("mhz"))
+    clock = linux_host.clock_in_name(json_fields.text(info.get("model")))
+    mhz = json_fields.number(info.get("mhz"))
     if clock is None and mhz is not None and 100 <= mhz <= 20_000:
         clock = mhz * 1e6
         told.of_node(name, f"a nominal clock of {mhz:.0f} MHz: what its first CPU ran at; its name does not tell")
     if clock is None:
         told.lacks("nodes/NODE/status/cpuinfo/mhz", "limits and demand in MHz")
-    used = _whole(memory_told.get("used")) if isinstance(memory_told, dict) else None
-    used = _whole(resource.get("mem")) if used is None else used
-    busy = _float(status.get("cpu")) if "cpu" in status else _float(resource.get("cpu"))
+    used = json_fields.whole(memory_told.get("used")) if isinstance(memory_told, dict) else None
+    used = json_fields.whole(resource.get("mem")) if used is None else used
+    busy = json_fields.number(status.get("cpu")) if "cpu" in status else json_fields.number(resource.get("cpu"))
     if busy is None:
         told.lacks("cpu of nodes", "CPU usage of hosts")
     elif threads > 1:
@@ -264,7 +275,7 @@ def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -
         clock_hz=clock,
         hypervisor=_hypervisor(status),
         cluster=cluster,
-        cpu_model=outside.name(_text(info.get("model"))) or None,
+        cpu_model=outside.name(json_fields.text(info.get("model"))) or None,
         usage_pct=linux_host.usage_pct(busy, threads),
         memory_usage_pct=100 * used / memory if used is not None and used <= memory else None,
         in_maintenance=resource.get("hastate") == "maintenance",
@@ -273,7 +284,7 @@ def _host(resource: Fields, answers: Answers, cluster: str | None, told: Told) -
 
 def _topology(info: Fields, cpus: int, name: str, told: Told) -> tuple[int, int, int]:
     """Sockets, cores per socket and threads per core of a node."""
-    sockets, cores = _whole(info.get("sockets")), _whole(info.get("cores"))
+    sockets, cores = json_fields.whole(info.get("sockets")), json_fields.whole(info.get("cores"))
     if not sockets or not cores or cores > cpus or sockets > cores:
         told.lacks("nodes/NODE/status/cpuinfo", "sockets and cores of hosts")
         threads = 2 if cpus % 2 == 0 else 1
@@ -288,15 +299,19 @@ def _topology(info: Fields, cpus: int, name: str, told: Told) -> tuple[int, int,
 def _hypervisor(status: Fields) -> str | None:
     """Kernel and version of Proxmox VE: `Linux 6.8.12-4-pve (pve-manager/8.2.4)`."""
     kernel = status.get("current-kernel")
-    release = _text(kernel.get("release")) if isinstance(kernel, dict) else ""
-    told = f"Linux {release}" if release else " ".join(_text(status.get("kversion")).split()[:2])
-    version = "/".join(_text(status.get("pveversion")).split("/")[:2])
+    release = json_fields.text(kernel.get("release")) if isinstance(kernel, dict) else ""
+    told = f"Linux {release}" if release else " ".join(json_fields.text(status.get("kversion")).split()[:2])
+    version = "/".join(json_fields.text(status.get("pveversion")).split("/")[:2])
     return outside.name(f"{told} ({version})" if told and version else told or version) or None
 
 
 def _unique_names(guests: Iterable[Fields]) -> dict[int, str]:
     """The names of VMs by number; a name that is not unique in the cluster gets the number added."""
-    listed = {number: _name(each) or f"vm-{number}" for each in guests if (number := _whole(each.get("vmid")))}
+    listed = {
+        number: json_fields.name(each) or f"vm-{number}"
+        for each in guests
+        if (number := json_fields.whole(each.get("vmid")))
+    }
     counts: dict[str, int] = {}
     for name in listed.values():
         counts[name] = counts.get(name, 0) + 1
@@ -315,36 +330,36 @@ def _vm(
     told: Told,
 ) -> Vm:
     """A VM, from its configuration; without one, from the list of resources."""
-    number = _whole(resource.get("vmid")) or 0
-    name, node = names[number], _name(resource, "node")
+    number = json_fields.whole(resource.get("vmid")) or 0
+    name, node = names[number], json_fields.name(resource, "node")
     config = answers.get(f"nodes/{resource.get('node')}/qemu/{number}/config")
     if not isinstance(config, dict):
         told.lacks("nodes/NODE/qemu/VMID/config", "topology, limits, weights, affinity and disks of machines")
         config = {}
     host = hosts.get(node)
-    cores, sockets = _whole(config.get("cores")) or 1, _whole(config.get("sockets")) or 1
-    most = cores * sockets if config else _whole(resource.get("maxcpu")) or 1
-    vcpus = min(_whole(config.get("vcpus")) or most, most)
+    cores, sockets = json_fields.whole(config.get("cores")) or 1, json_fields.whole(config.get("sockets")) or 1
+    most = cores * sockets if config else json_fields.whole(resource.get("maxcpu")) or 1
+    vcpus = min(json_fields.whole(config.get("vcpus")) or most, most)
     if not 1 <= most <= linux_host.MOST_CPUS:
         refuse(told.source, f"{name}/cores", str(most), f"1 to {linux_host.MOST_CPUS} vCPUs", HINT, "source-too-large")
     memory = _memory(config, resource)
     if not memory:
-        refuse(told.source, f"{name}/memory", _text(config.get("memory")) or "none", "a number of MiB", HINT)
-    balloon = _whole(config.get("balloon"))
+        refuse(told.source, f"{name}/memory", json_fields.text(config.get("memory")) or "none", "a number of MiB", HINT)
+    balloon = json_fields.whole(config.get("balloon"))
     if balloon is not None and 0 < balloon * 2**20 < memory:
         told.of_vm(name, "may be ballooned down: taken with all its memory")
 
-    limit = _float(config.get("cpulimit"))
+    limit = json_fields.number(config.get("cpulimit"))
     clock_mhz = None if host is None or host.clock_hz is None else host.clock_hz / 1e6
     version = versions.get(node) or 2
-    weight = _whole(config.get("cpuunits"))
+    weight = json_fields.whole(config.get("cpuunits"))
     if weight is not None and version == 2:
         weight = min(max(weight, 1), 10_000)
-    cpu = _float(resource.get("cpu"))
+    cpu = json_fields.number(resource.get("cpu"))
     running = resource.get("status") == "running"
     demand = None
     if running and cpu is not None and clock_mhz is not None and 0 <= cpu <= 1_000:
-        used = cpu * (_whole(resource.get("maxcpu")) or vcpus)
+        used = cpu * (json_fields.whole(resource.get("maxcpu")) or vcpus)
         demand = Demand(used * clock_mhz, None, "cpu of /cluster/resources, about 10 s")
     elif running:
         told.lacks("cpu in /cluster/resources", "measured demand")
@@ -356,15 +371,15 @@ def _vm(
         host=node if host is not None else None,
         cluster=host.cluster if host is not None else None,
         powered_on=running,
-        is_template=_flag(resource.get("template")) or _flag(config.get("template")),
+        is_template=json_fields.flag(resource.get("template")) or json_fields.flag(config.get("template")),
         cores_per_socket=cores if config and vcpus % cores == 0 else None,
         shares=linux_host.shares(weight, 1 if version == 1 else 2) if config else None,
         limit_mhz=limit * clock_mhz if limit and limit > 0 and limit < vcpus and clock_mhz is not None else None,
-        cpu_hot_add="cpu" in _text(config.get("hotplug")).split(",") if config else None,
+        cpu_hot_add="cpu" in json_fields.text(config.get("hotplug")).split(",") if config else None,
         affinity=_affinity(config, host, name, told),
         numa=_numa(config, sockets, cores, vcpus, name, told),
         disks=disks,
-        guest_os=outside.name(_text(config.get("ostype"))) or None,
+        guest_os=outside.name(json_fields.text(config.get("ostype"))) or None,
         demand=demand,
         memory_consumed_bytes=_occupied(resource, told) if running else None,
         ballooned_bytes=_ballooned(answers, resource) if running else None,
@@ -375,7 +390,7 @@ def _vm(
 
 def _occupied(resource: Fields, told: Told) -> int | None:
     """Memory of the node that a machine occupies: `memhost` of Proxmox VE 9; `mem` is partly the guest's view."""
-    if (occupied := _whole(resource.get("memhost"))) is not None:
+    if (occupied := json_fields.whole(resource.get("memhost"))) is not None:
         return occupied
     told.lacks("memhost in /cluster/resources, of Proxmox VE 9", "memory that each machine occupies")
     return None
@@ -385,7 +400,7 @@ def _ballooned(answers: Answers, resource: Fields) -> int | None:
     """Memory that the balloon has taken; None where the machine's current status is not there."""
     status = answers.get(f"nodes/{resource.get('node')}/qemu/{resource.get('vmid')}/status/current")
     status = status if isinstance(status, dict) else {}
-    most, now = _whole(status.get("maxmem")), _whole(status.get("balloon"))
+    most, now = json_fields.whole(status.get("maxmem")), json_fields.whole(status.get("balloon"))
     return most - now if most is not None and now is not None and 0 < now <= most else None
 
 
@@ -393,23 +408,23 @@ def _snapshots(answer: Any) -> Snapshots | None:
     """What is listed beside the entry `current`, which is the machine itself."""
     if not isinstance(answer, list):
         return None
-    listed = [each for each in _objects(answer) if each.get("name") != "current"]
-    times = [time for each in listed if (time := _whole(each.get("snaptime"))) and time < 2**32]
+    listed = [each for each in json_fields.objects(answer) if each.get("name") != "current"]
+    times = [time for each in listed if (time := json_fields.whole(each.get("snaptime"))) and time < 2**32]
     oldest = datetime.fromtimestamp(min(times), UTC).isoformat().replace("+00:00", "Z") if times else None
     return Snapshots(len(listed), oldest=oldest)
 
 
 def _memory(config: Fields, resource: Fields) -> int | None:
     """Configured memory: MiB, as a number or as `current=4096`."""
-    told = re.fullmatch(r"(?:current=)?([0-9]{1,9})(?:,.*)?", _text(config.get("memory")))
+    told = re.fullmatch(r"(?:current=)?([0-9]{1,9})(?:,.*)?", json_fields.text(config.get("memory")))
     if told:
         return int(told[1]) * 2**20
-    return 512 * 2**20 if config and "memory" not in config else _whole(resource.get("maxmem"))
+    return 512 * 2**20 if config and "memory" not in config else json_fields.whole(resource.get("maxmem"))
 
 
 def _affinity(config: Fields, host: Host | None, name: str, told: Told) -> str | None:
     """The CPUs of `affinity`, renumbered for a scenario."""
-    text = _text(config.get("affinity"))
+    text = json_fields.text(config.get("affinity"))
     if not text or host is None:
         return None
     cpus = linux_host.cpu_list(text)
@@ -424,10 +439,12 @@ def _numa(config: Fields, sockets: int, cores: int, vcpus: int, name: str, told:
 
     `hostnodes` only binds memory, while vCPUs run wherever `affinity` allows: such nodes do not count as bound.
     """
-    if not _flag(config.get("numa")):
+    if not json_fields.flag(config.get("numa")):
         return {}
     listed = [
-        _options(_text(config[key])) for key in sorted(config, key=_number_of) if re.fullmatch("numa[0-9]{1,2}", key)
+        _options(json_fields.text(config[key]))
+        for key in sorted(config, key=_number_of)
+        if re.fullmatch("numa[0-9]{1,2}", key)
     ]
     cells = []
     for options in listed:
@@ -447,10 +464,10 @@ def _numa(config: Fields, sockets: int, cores: int, vcpus: int, name: str, told:
 
 def _disks(config: Fields, node: str, stores: Mapping[str, Datastore], told: Told) -> Iterator[VirtualDisk]:
     """Virtual disks, without CD-ROMs, EFI variables, TPM state and unattached volumes."""
-    scsi = _text(config.get("scsihw")) or "lsi"
+    scsi = json_fields.text(config.get("scsihw")) or "lsi"
     for key in sorted(config, key=_number_of):
         bus = _BUSES.fullmatch(key)
-        text = _text(config[key])
+        text = json_fields.text(config[key])
         if bus is None or not text:
             continue
         options = _options(text)
@@ -480,85 +497,61 @@ def _stores(resources: Iterable[Fields]) -> dict[str, Datastore]:
     """Storages for virtual disks: a shared one once, a local one for each node."""
     stores: dict[str, Datastore] = {}
     for each in resources:
-        content = _text(each.get("content"))
+        content = json_fields.text(each.get("content"))
         if content and "images" not in content.split(","):
             continue
-        node, name = _name(each, "node"), _name(each, "storage")
-        key = name if _flag(each.get("shared")) else outside.told_apart(name, node)
+        node, name = json_fields.name(each, "node"), json_fields.name(each, "storage")
+        key = name if json_fields.flag(each.get("shared")) else outside.told_apart(name, node)
         if key in stores:
             stores[key] = replace(stores[key], hosts=(*stores[key].hosts, node))
             continue
-        size, used = _whole(each.get("maxdisk")), _whole(each.get("disk"))
+        size, used = json_fields.whole(each.get("maxdisk")), json_fields.whole(each.get("disk"))
         free = size - used if size is not None and used is not None and used <= size else None
-        stores[key] = Datastore(key, outside.name(_text(each.get("plugintype"))), size or None, free, (node,))
+        stores[key] = Datastore(
+            key, outside.name(json_fields.text(each.get("plugintype"))), size or None, free, (node,)
+        )
     return stores
 
 
 def _rules(answers: Answers, names: Mapping[int, str]) -> Iterator[Rule]:
     """HA rules, of Proxmox VE 9."""
-    for each in _objects(answers.get("cluster/ha/rules")):
-        if _flag(each.get("disable")):
+    for each in json_fields.objects(answers.get("cluster/ha/rules")):
+        if json_fields.flag(each.get("disable")):
             continue
-        name, vms = _name(each, "rule"), _members(_text(each.get("resources")), names)
+        name, vms = json_fields.name(each, "rule"), _members(json_fields.text(each.get("resources")), names)
         if each.get("type") == "resource-affinity" and len(vms) > 1:
             kind = "keep-apart" if each.get("affinity") == "negative" else "keep-together"
             yield Rule(name, kind, vms, mandatory=True)
         elif each.get("type") == "node-affinity" and vms:
-            yield Rule(name, "run-on", vms, _nodes(each, "strict"), _flag(each.get("strict")))
+            yield Rule(name, "run-on", vms, _nodes(each, "strict"), json_fields.flag(each.get("strict")))
 
 
 def _groups(answers: Answers, names: Mapping[int, str]) -> Iterator[Rule]:
     """HA groups, before Proxmox VE 9: VMs name the group that they belong to."""
     members: dict[str, list[str]] = {}
-    for each in _objects(answers.get("cluster/ha/resources")):
-        members.setdefault(_text(each.get("group")), []).extend(_members(_text(each.get("sid")), names))
-    for each in _objects(answers.get("cluster/ha/groups")):
-        vms = members.get(_text(each.get("group")), [])
+    for each in json_fields.objects(answers.get("cluster/ha/resources")):
+        members.setdefault(json_fields.text(each.get("group")), []).extend(
+            _members(json_fields.text(each.get("sid")), names)
+        )
+    for each in json_fields.objects(answers.get("cluster/ha/groups")):
+        vms = members.get(json_fields.text(each.get("group")), [])
         if vms:
-            restricted = _flag(each.get("restricted"))
-            yield Rule(_name(each, "group"), "run-on", tuple(vms), _nodes(each, "restricted"), restricted)
+            restricted = json_fields.flag(each.get("restricted"))
+            yield Rule(json_fields.name(each, "group"), "run-on", tuple(vms), _nodes(each, "restricted"), restricted)
 
 
 def _members(text: str, names: Mapping[int, str]) -> tuple[str, ...]:
     """The names of the VMs in `vm:100,ct:101`."""
-    numbers = (_whole(part.strip().removeprefix("vm:")) for part in text[:100_000].split(","))
+    numbers = (json_fields.whole(part.strip().removeprefix("vm:")) for part in text[:100_000].split(","))
     return tuple(names[number] for number in numbers if number is not None and number in names)
 
 
 def _nodes(rule: Fields, binding: str) -> tuple[str, ...]:
     """The nodes of `pve1:2,pve2`: all of them if the rule is binding, else those of the highest priority."""
-    parts = (part.strip().partition(":") for part in _text(rule.get("nodes"))[:100_000].split(","))
-    ranked = [(_whole(priority) or 0, outside.name(node)) for node, _, priority in parts]
+    parts = (part.strip().partition(":") for part in json_fields.text(rule.get("nodes"))[:100_000].split(","))
+    ranked = [(json_fields.whole(priority) or 0, outside.name(node)) for node, _, priority in parts]
     top = max((rank for rank, _ in ranked), default=0)
-    return tuple(node for rank, node in ranked if node and (rank == top or _flag(rule.get(binding))))
-
-
-def _objects(answer: Any) -> list[Fields]:
-    """The objects of an answer that is a list."""
-    return [each for each in answer if isinstance(each, dict)] if isinstance(answer, list) else []
-
-
-def _name(fields: Fields, key: str = "name") -> str:
-    return outside.name(_text(fields.get(key)))
-
-
-def _text(value: Any) -> str:
-    """A string or number as text: the API gives numbers in both forms."""
-    return str(value) if isinstance(value, (str, int, float)) and not isinstance(value, bool) else ""
-
-
-def _float(value: Any) -> float | None:
-    return outside.number(_text(value))
-
-
-def _whole(value: Any) -> int | None:
-    """A whole number of at least 0, or None."""
-    number = _float(value)
-    return int(number) if number is not None and 0 <= number < 2**60 and number == int(number) else None
-
-
-def _flag(value: Any) -> bool:
-    return value is True or _text(value) in ("1", "yes", "on", "true")
+    return tuple(node for rank, node in ranked if node and (rank == top or json_fields.flag(rule.get(binding))))
 
 
 def _number_of(key: str) -> tuple[str, int]:

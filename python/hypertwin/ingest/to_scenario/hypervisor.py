@@ -32,7 +32,7 @@ class Product:
 
 
 PRODUCTS = (
-    Product("Nutanix AHV", re.compile(r"\bahv\b|acropolis"), "linux", is_modelled=True),
+    Product("Nutanix AHV", re.compile(r"\bahv\b|acropolis|nutanix"), "linux", is_modelled=True),
     # like ESXi it has reserves, limits and weights for each VM
     Product("Microsoft Hyper-V", re.compile(r"hyper-?v\b|windows|azure"), "esxi", is_modelled=False),
     # like Linux it has weights and caps, and no reservations
