@@ -85,3 +85,16 @@ def test_mistakes_name_options_and_files(cli, estate, tmp_path):
     assert f"{limits}:2: clusters.prd" in done.stderr
     assert "did you mean prod?" in done.stderr
     assert not done.stdout
+
+
+def test_what_could_be_taken_back_is_a_table_and_a_line_of_csv_for_each_vm(cli, estate):
+    text = cli("capacity", estate, "--show", "reclaimable").stdout
+    assert "one moment or a mean" in text
+    assert "does not prove" in text
+    lines = list(
+        csv.DictReader(io.StringIO(cli("capacity", estate, "--show", "reclaimable", "--format", "csv").stdout))
+    )
+    assert len(lines) == 20
+    assert {(line["state"], line["proven"], line["vcpus"], line["vcpus_needed"]) for line in lines} == {
+        ("oversized", "false", "4", "1")
+    }

@@ -15,7 +15,7 @@ from hypertwin.cli.vnuma import of_option
 from hypertwin.errors import ScenarioError
 from hypertwin.plan import capacity
 from hypertwin.report import capacity as shown
-from hypertwin.report import files, registry
+from hypertwin.report import files
 
 
 class Format(enum.StrEnum):
@@ -32,6 +32,13 @@ class Demand(enum.StrEnum):
     mean = "mean"
     p95 = "p95"
     peak = "peak"
+
+
+class Show(enum.StrEnum):
+    """What tables and CSV show."""
+
+    capacity = "capacity"
+    reclaimable = "reclaimable"
 
 
 def command(
@@ -61,6 +68,7 @@ def command(
         typer.Option(metavar="LIMITS.yaml", help="Limits of single clusters, which override these options."),
     ] = None,
     sets: options.Sets = None,
+    show: Annotated[Show, typer.Option(help="What tables and CSV show; JSON has everything.")] = Show.capacity,
     form: Annotated[
         Format | None, typer.Option("--format", help="Form of the result (default: by --out's ending, else table).")
     ] = None,
@@ -93,12 +101,13 @@ def command(
     if form is Format.json:
         content = files.to_json(found)
     elif form is Format.csv:
-        content = shown.csv(found)
-    elif out is None:
-        output.print_table(registry.CAPACITY.table(found))
-        return
+        content = shown.csv(found) if show is Show.capacity else shown.reclaimable_csv(found)
     else:
-        content = output.render(registry.CAPACITY.table(found))
+        table = shown.table(found) if show is Show.capacity else shown.reclaimable_table(found)
+        if out is None:
+            output.print_table(table)
+            return
+        content = output.render(table)
     if out is None:
         output.write(content)
     else:

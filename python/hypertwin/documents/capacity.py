@@ -107,6 +107,77 @@ class Datastore(TypedDict):
     provisioned_pct: float | None
 
 
+class Group(TypedDict):
+    """VMs of one state, and all that they have."""
+
+    vms: int
+    vcpus: int
+    memory_gib: float
+    storage_gib: float | None
+    """What they occupy, of those that say so; None where none does."""
+
+
+class Unused(TypedDict):
+    """What VMs have and do not need, by their demand; idle VMs with all that they have."""
+
+    vms: int
+    """VMs with more than they need."""
+    vcpus: int
+    memory_gib: float | None
+    """None where active memory is not known of any VM."""
+    hosts_freed: int | None
+    """Hosts that the cluster can do without when that is taken back, beside those that it can do without now."""
+
+
+class Snapshots(TypedDict):
+    """Snapshots of VMs."""
+
+    vms: int
+    count: int
+    gib: float | None
+    oldest: str | None
+
+
+class Reclaimable(TypedDict):
+    """What could be taken back of a cluster."""
+
+    judged: int
+    """VMs whose demand was measured over time."""
+    proven: Unused | None
+    """By the 95th percentile or peak of VMs that were measured over time; None where none was."""
+    moment: Unused | None
+    """Of the other VMs: what they did not use at one moment, or on average, which proves nothing."""
+    idle: Group
+    """VMs of `judged` that never used their CPU."""
+    idle_at_moment: Group
+    """The other VMs that did not use it at one moment, or on average."""
+    off: Group
+    templates: Group
+    snapshots: Snapshots
+    hosts_spare: int | None
+    """Hosts that it can do without as it is, within its limits and with its spare hosts."""
+    basis: str
+    """What that is judged by."""
+
+
+class ReclaimableVm(TypedDict):
+    """A VM of which something could be taken back."""
+
+    name: str
+    cluster: str | None
+    state: Literal["idle", "oversized", "off", "template", "snapshots"]
+    proven: bool
+    """Whether its demand was measured over time; of what is off, true."""
+    vcpus: int
+    vcpus_needed: int | None
+    memory_gib: float
+    memory_needed_gib: float | None
+    storage_gib: float | None
+    snapshots: int
+    snapshots_gib: float | None
+    oldest_snapshot: str | None
+
+
 class Asked(TypedDict):
     """The limits that hold for a cluster."""
 
@@ -176,6 +247,7 @@ class Cluster(Figures):
     """What the hosts themselves were measured at, beside what their VMs add up to."""
     host_memory_usage_pct: float | None
     largest_restartable: Restartable | None
+    reclaimable: Reclaimable
     guessed: int
     """VMs whose host is a guess."""
     demand: Demand
@@ -186,6 +258,8 @@ class Cluster(Figures):
 
 class Total(Figures):
     """All clusters together; degraded is each without its own largest hosts."""
+
+    reclaimable: Reclaimable
 
     notes: list[str]
 
@@ -198,3 +272,5 @@ class Capacity(TypedDict):
     clusters: dict[str, Cluster]
     total: Total
     datastores: list[Datastore]
+    reclaimable: list[ReclaimableVm]
+    """What is idle, larger than it needs, off, a template, or has snapshots: the largest first."""

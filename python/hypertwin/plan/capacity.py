@@ -17,7 +17,7 @@ from hypertwin import _core, language, scenario
 from hypertwin.documents import capacity as documents
 from hypertwin.errors import fail
 from hypertwin.language import Host, Inventory
-from hypertwin.plan import capacity_limits, capacity_notes, capacity_room
+from hypertwin.plan import capacity_limits, capacity_notes, capacity_reclaim, capacity_room
 from hypertwin.plan.capacity_demand import capacity_mhz, usage_of_hosts
 from hypertwin.plan.capacity_limits import Limits
 from hypertwin.plan.capacity_state import Resource, State
@@ -74,13 +74,16 @@ def capacity(
         if cluster is None or cluster in clusters_of(each, inventory)
         for used_by in [clusters_of(each, inventory)]
     ]
-    clusters = {state.cluster.name: _cluster(state, inventory) for state in states}
+    unused = {state.cluster.name: capacity_reclaim.reclaim(state, inventory) for state in states}
+    clusters = {state.cluster.name: _cluster(state, inventory, unused[state.cluster.name]) for state in states}
+    everything = [*unused.values(), *([capacity_reclaim.of_no_cluster(inventory)] if cluster is None else [])]
     return {
         "version": _core.version(),
         "scenario": loaded.name,
         "clusters": clusters,
-        "total": _total(clusters, states, storage(stores)),
+        "total": _total(clusters, states, storage(stores), capacity_reclaim.together(everything)),
         "datastores": [_datastore(each, used_by) for each, used_by in stores],
+        "reclaimable": capacity_reclaim.listed(everything),
     }
 
 
@@ -120,7 +123,7 @@ def licence_cores(hosts: Iterable[Host], minimum: int) -> int:
     return sum(host.processors * max(-(-host.cores // host.processors), minimum) for host in hosts)
 
 
-def _cluster(state: State, inventory: Inventory) -> documents.Cluster:
+def _cluster(state: State, inventory: Inventory, unused: capacity_reclaim.Found) -> documents.Cluster:
     stores = [
         (each, used_by)
         for each in inventory.datastores
@@ -141,6 +144,7 @@ def _cluster(state: State, inventory: Inventory) -> documents.Cluster:
         "host_cpu_usage_pct": usage_of_hosts(state.hosts, "cpu_usage_pct", capacity_mhz),
         "host_memory_usage_pct": usage_of_hosts(state.hosts, "memory_usage_pct", lambda host: float(host.memory_bytes)),
         "largest_restartable": capacity_room.largest_restartable(state),
+        "reclaimable": unused.document,
         "guessed": guessed,
         "demand": {
             "asked": state.limits.demand,
@@ -198,7 +202,10 @@ def _figures(
 
 
 def _total(
-    clusters: Mapping[str, documents.Cluster], states: Sequence[State], stored: documents.Storage | None
+    clusters: Mapping[str, documents.Cluster],
+    states: Sequence[State],
+    stored: documents.Storage | None,
+    unused: documents.Reclaimable,
 ) -> documents.Total:
     """All clusters together, each with its own limits."""
     left = [each["vms_left"] for each in clusters.values()]
@@ -210,7 +217,7 @@ def _total(
     if any(state.cpu is None for state in states):
         unknown = [state.cluster.name for state in states if state.cpu is None]
         notes.append(f"CPU demand is not known of {some(unknown)}, so not in all.")
-    return {**_figures(states, stored, _sum_left(counted)), "notes": notes}
+    return {**_figures(states, stored, _sum_left(counted)), "reclaimable": unused, "notes": notes}
 
 
 def _sum_left(counted: Sequence[documents.VmsLeft]) -> documents.VmsLeft | None:

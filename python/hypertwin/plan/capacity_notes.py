@@ -13,6 +13,9 @@ from hypertwin.report.words import count, number, some
 APART_PCT = 5.0
 """Points between what VMs add up to and what hosts were measured at, from which on it is said."""
 
+NEARLY = 0.95
+"""Part of what the limit that binds allows; when all limits together allow less, it is said."""
+
 CONFIGURED = (
     *("hosts", "sockets", "cores", "vms", "vcpus", "vcpu_per_core", "vcpu_per_core_degraded", "cpu_ghz", "memory_gib"),
     *("memory_configured_gib", "memory_configured_pct", "memory_configured_degraded_pct", "licence_cores"),
@@ -129,11 +132,13 @@ def _of_room(state: State, found: Cluster) -> Iterator[str]:
     left, restart = found["vms_left"], found["largest_restartable"]
     if left is None and state.spare is not None:
         yield "No VM is there to take a mean of: --vm 4x16GiB says what to count."
-    if left is not None and left["binding"] is not None and (left["count"] or 0) < (left[left["binding"]] or 0):
-        yield (
-            f"By {left['binding'].replace('_', ' ')} alone {left[left['binding']]} VMs fit, by all limits together"
-            f" {left['count']}: no host has room by all of them at once."
-        )
+    if left is not None and left["binding"] is not None and left["count"] is not None:
+        alone = left[left["binding"]] or 0
+        if left["count"] < NEARLY * alone:
+            yield (
+                f"By the limit that binds alone {alone} VMs fit, by all together {left['count']}: room by one limit is"
+                " on hosts that have none by another."
+            )
     if state.limits.ratio is None:
         yield "No limit of vCPUs per core was given (--ratio)."
     if restart is not None and restart["not_restarted"]:

@@ -53,8 +53,17 @@ class NewVm:
         }
 
 
-def work(state: State, resources: Sequence[Limited], gone: Sequence[Host]) -> packing.Load:
-    """The VMs of a cluster and the room of its hosts within the limits, without some hosts."""
+def work(
+    state: State,
+    resources: Sequence[Limited],
+    gone: Sequence[Host],
+    used: Mapping[Resource, Mapping[str, float]] | None = None,
+) -> packing.Load:
+    """The VMs of a cluster and the room of its hosts within the limits, without some hosts.
+
+    `used` is what VMs take in place of what they take now; without those that are not in it.
+    """
+    taken = state.used if used is None else used
     without = {host.name for host in gone}
     fixed = {each: state.fixed(each) for each in resources}
     rooms = [
@@ -62,7 +71,8 @@ def work(state: State, resources: Sequence[Limited], gone: Sequence[Host]) -> pa
         for host in state.hosts
         if host.name not in without
     ]
-    sizes = (tuple(state.used[each][vm.name] for each in resources) for vm in state.guests)
+    left = [vm.name for vm in state.guests if vm.name in taken["memory"]]
+    sizes = (tuple(taken[each][name] for each in resources) for name in left)
     return packing.load(rooms, sizes)
 
 
@@ -103,12 +113,17 @@ def _count(load: packing.Load, vm: packing.Sizes, at_most: int) -> int:
     return packing.most(load, vm, min(at_most, packing.bound(load, vm))) or 0
 
 
-def hosts_to_spare(state: State, load: packing.Load, gone: Sequence[Host]) -> int:
-    """How many hosts more than the spare ones the VMs can do without, the smallest first."""
-    without = {host.name for host in gone}
-    left = [host for host in state.hosts if host.name not in without]
-    order = sorted(range(len(left)), key=lambda each: (left[each].memory_bytes, left[each].cores))
-    return packing.without(load, order)
+def hosts_to_spare(state: State, used: Mapping[Resource, Mapping[str, float]] | None = None) -> int | None:
+    """How many hosts more than the spare ones a cluster can do without, the smallest first; `used` as for `work`."""
+    if state.spare is None:
+        return None
+    found = []
+    for gone in {tuple(host.name for host in hosts): hosts for hosts in state.spare.values()}.values():
+        without = {host.name for host in gone}
+        left = [host for host in state.hosts if host.name not in without]
+        order = sorted(range(len(left)), key=lambda each: (left[each].memory_bytes, left[each].cores))
+        found.append(packing.without(work(state, limiting(state), gone, used), order))
+    return min(found)
 
 
 def largest_restartable(state: State) -> documents.Restartable | None:

@@ -7,13 +7,19 @@ from collections.abc import Iterator, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from hypertwin.documents.capacity import Capacity, Cluster, Figures, VmsLeft
+from hypertwin.documents.capacity import Capacity, Cluster, Figures, ReclaimableVm, Total, VmsLeft
 from hypertwin.report import files
 from hypertwin.report.table import titled
-from hypertwin.report.words import number
+from hypertwin.report.words import number, some
 
 WORDS = {"cpu": "CPU", "memory": "memory", "memory_consumed": "consumed memory", "ratio": "vCPUs per core"}
 """What binds, in words."""
+
+MOST_VMS = 20
+"""VMs in a table of a terminal."""
+
+WORDY = ("cluster", "state", "binds", "judged by")
+"""Columns of words."""
 
 TOTAL = "all"
 UNKNOWN = "-"
@@ -34,8 +40,17 @@ _STORAGE = (
 
 def rows(found: Capacity) -> list[tuple[str, Figures]]:
     """Each cluster by name, then all together if there are several."""
-    listed: list[tuple[str, Figures]] = [(each["label"] or name, each) for name, each in found["clusters"].items()]
+    return list(_with_all(found))
+
+
+def _with_all(found: Capacity) -> list[tuple[str, Cluster | Total]]:
+    listed: list[tuple[str, Cluster | Total]] = list(_clusters(found))
     return [*listed, (TOTAL, found["total"])] if len(listed) > 1 else listed
+
+
+def _clusters(found: Capacity) -> list[tuple[str, Cluster]]:
+    """Clusters by the name that they have in their own system."""
+    return [(each["label"] or name, each) for name, each in found["clusters"].items()]
 
 
 def use(found: Capacity) -> tuple[list[str], list[list[str]]]:
@@ -63,9 +78,9 @@ def room(found: Capacity) -> tuple[list[str], list[list[str]]]:
     heads = ["cluster", "VMs left", "binds", "by CPU", "by memory", "by consumed", "by ratio", "largest restart"]
     heads += ["storage GiB", "used %", "provisioned %", "licence cores"]
     cells = []
-    for name, each in rows(found):
+    largest = [each["largest_restartable"] for _, each in _clusters(found)]
+    for (name, each), restart in zip(rows(found), [*largest, None], strict=False):
         left, stored = each["vms_left"], each["storage"]
-        restart = found["clusters"][name]["largest_restartable"] if name in found["clusters"] else None
         cells.append(
             [
                 name,
@@ -83,16 +98,85 @@ def room(found: Capacity) -> tuple[list[str], list[list[str]]]:
     return heads, cells
 
 
+def reclaimable(found: Capacity) -> tuple[list[str], list[list[str]]]:
+    """Heads and cells of what running VMs do not need: a line for what is proven, one for what was unused then."""
+    heads = ["cluster", "judged by", "VMs", "idle", "vCPUs unused", "GiB unused", "hosts freed", "spare hosts now"]
+    cells = []
+    for name, each in _with_all(found):
+        unused = each["reclaimable"]
+        for by, part, idle in (
+            ("demand over time", unused["proven"], unused["idle"]),
+            ("one moment or a mean", unused["moment"], unused["idle_at_moment"]),
+        ):
+            if part is not None:
+                row = [name, by, *(number(value, 0) for value in (part["vms"], idle["vms"], part["vcpus"]))]
+                row += [_known(part["memory_gib"], 0), _known(part["hosts_freed"], 0), _known(unused["hosts_spare"], 0)]
+                cells.append(row)
+    return heads, cells
+
+
+def leftovers(found: Capacity) -> tuple[list[str], list[list[str]]]:
+    """Heads and cells of what does not run: VMs that are off, templates, snapshots, and the storage that they take."""
+    heads = ["cluster", "off", "their GiB", "templates", "their GiB", "snapshots", "of VMs", "their GiB", "oldest"]
+    cells = []
+    for name, each in _with_all(found):
+        off, templates, snapshots = (
+            each["reclaimable"]["off"],
+            each["reclaimable"]["templates"],
+            each["reclaimable"]["snapshots"],
+        )
+        row = [name]
+        for group in (off, templates):
+            row += [number(group["vms"], 0), _known(group["storage_gib"], 0)]
+        row += [number(snapshots["count"], 0), number(snapshots["vms"], 0), _known(snapshots["gib"], 0)]
+        cells.append([*row, (snapshots["oldest"] or UNKNOWN)[:10]])
+    return heads, cells
+
+
+def reclaimable_vms(found: Capacity, most: int | None = None) -> tuple[list[str], list[list[str]]]:
+    """Heads and cells of the VMs of which something could be taken back."""
+    heads = ["VM", "cluster", "state", "vCPUs", "needs", "GiB", "needs GiB", "storage GiB", "snapshots", "oldest"]
+    cells = [
+        [
+            each["name"],
+            each["cluster"] or UNKNOWN,
+            each["state"] + ("" if each["proven"] else " then"),
+            number(each["vcpus"], 0),
+            _known(each["vcpus_needed"], 0),
+            number(each["memory_gib"]),
+            "" if each["memory_needed_gib"] is None else number(each["memory_needed_gib"]),
+            "" if each["storage_gib"] is None else number(each["storage_gib"]),
+            str(each["snapshots"] or ""),
+            (each["oldest_snapshot"] or "")[:10],
+        ]
+        for each in found["reclaimable"][:most]
+    ]
+    return heads, cells
+
+
 def notes(found: Capacity) -> list[str]:
     """What a reader must know besides the figures: which demand, limits, and what holds for single clusters."""
-    said = list(_limits(found))
-    for name, each in found["clusters"].items():
-        where = f"{each['label'] or name}: " if len(found["clusters"]) > 1 else ""
-        stands = [("CPU", each["demand"]["cpu"]), ("consumed memory", each["demand"]["memory_consumed"])]
-        stands += [("active memory", each["demand"]["memory_active"])]
-        said += [f"{where}{what}: {basis['text']}." for what, basis in stands if basis is not None]
-        said += [f"{where}{note}" for note in each["notes"]]
-    return [*said, *found["total"]["notes"]]
+    said: dict[str, list[str]] = {}
+    for name, each in _clusters(found):
+        stands = [("CPU", each["demand"]["cpu"]), ("Consumed memory", each["demand"]["memory_consumed"])]
+        stands += [("Active memory", each["demand"]["memory_active"])]
+        for note in (*(f"{what}: {basis['text']}." for what, basis in stands if basis is not None), *each["notes"]):
+            said.setdefault(note, []).append(name)
+    several = len(found["clusters"]) > 1
+    told = [
+        f"{some(names)}: {note}" if several and len(names) < len(found["clusters"]) else note
+        for note, names in said.items()
+    ]
+    return [*_limits(found), *told, *found["total"]["notes"]]
+
+
+def reclaimable_notes(found: Capacity) -> list[str]:
+    """What a reader must know of what could be taken back."""
+    return [
+        found["total"]["reclaimable"]["basis"],
+        "A VM needs what its demand takes with 20 % kept free; it is idle when its CPU stays below 5 % of its vCPUs."
+        " Hosts are those that a cluster can do without, within its limits and with its spare hosts.",
+    ]
 
 
 def table(found: Capacity) -> RenderableType:
@@ -102,6 +186,27 @@ def table(found: Capacity) -> RenderableType:
         _table("What still fits without them", *room(found)),
     ]
     return Group(*shown, *(Text(note, style="dim") for note in notes(found)))
+
+
+def reclaimable_table(found: Capacity) -> RenderableType:
+    """The same document's `reclaimable`: clusters, and the VMs that have the most to take back."""
+    more = len(found["reclaimable"]) - MOST_VMS
+    notes = reclaimable_notes(found)
+    if more > 0:
+        notes.append(f"{more} more VMs: --format csv has all.")
+    return Group(
+        _table(f"{found['scenario']}: what VMs that are on do not use", *reclaimable(found)),
+        _table("What does not run, and the storage that it takes", *leftovers(found)),
+        _table("VMs, those with the most memory to take back first", *reclaimable_vms(found, MOST_VMS)),
+        *(Text(note, style="dim") for note in notes),
+    )
+
+
+def reclaimable_csv(found: Capacity) -> str:
+    """A line for each VM of which something could be taken back."""
+    rows = found["reclaimable"]
+    heads = list(ReclaimableVm.__annotations__)
+    return files.csv_text([heads, *([dict(row)[head] for head in heads] for row in rows)])
 
 
 def csv(found: Capacity) -> str:
@@ -154,7 +259,7 @@ def _limits(found: Capacity) -> Iterator[str]:
 def _table(title: str, heads: Sequence[str], cells: Sequence[Sequence[str]]) -> RenderableType:
     shown = titled(title, "bold")
     for index, head in enumerate(heads):
-        words = index == 0 or head == "binds"
+        words = index == 0 or head in WORDY
         shown.add_column(Text(head), justify="left" if words else "right", no_wrap=not index, overflow="fold")
     for row in cells:
         shown.add_row(*map(Text, row))

@@ -164,7 +164,7 @@ def test_limits_hold_together_not_only_one_by_one():
     found = counted(hosts, vms, vm="4x20GiB", ratio=1, memory="100%", failures=0)
     assert (found["vms_left"]["memory"], found["vms_left"]["ratio"]) == (5, 3)
     assert (found["vms_left"]["count"], found["vms_left"]["binding"]) == (1, "ratio")
-    assert any("by all limits together 1" in note for note in found["notes"])
+    assert any("3 VMs fit, by all together 1" in note for note in found["notes"])
 
 
 def test_the_largest_restart_counts_fragments():
@@ -408,6 +408,83 @@ def test_eight_hundred_vms_of_a_few_clusters():
         counts = [each["vms_left"][key] for key in ("cpu", "memory", "ratio")]
         assert 0 < each["vms_left"]["count"] <= min(counts)
     json.dumps(found, allow_nan=False)
+
+
+LONG = {"at": "2026-05-01T00:00:00Z", "over": "30 d"}
+
+
+def unused(
+    vms: dict[str, Any], *, hosts: dict[str, Any] | None = None, more: dict[str, Any] | None = None, **asked: Any
+) -> Any:
+    """What could be taken back of cluster `a`."""
+    return counted(hosts or FOUR, vms, more=more, **asked)["reclaimable"]
+
+
+def test_a_vm_needs_its_demand_with_a_fifth_kept_free():
+    # 3.2 GHz at 2 GHz and 80 %: exactly 2 of 8 vCPUs; 5 of 6.25 GiB
+    measured = {**LONG, "cpu_mhz": 800, "cpu_p95_mhz": 3200, "cpu_peak_mhz": 3300, "memory_active": "5 GiB"}
+    found = unused({"web": vm(8, "32 GiB", measured=measured)})
+    assert found["judged"] == 1
+    assert found["proven"] == {"vms": 1, "vcpus": 6, "memory_gib": 32 - 7, "hosts_freed": 0}
+    assert found["moment"] is None
+    assert found["idle"]["vms"] == 0
+    assert "95th percentile" in found["basis"]
+    assert "30 d" in found["basis"]
+    assert unused({"web": vm(8, "32 GiB", measured=measured)}, demand="peak")["proven"]["vcpus"] == 5
+
+
+def test_one_moment_or_a_mean_proves_nothing():
+    for measured in ({"cpu_mhz": 100}, {**LONG, "cpu_mhz": 100}, {"cpu_mhz": 100, "cpu_p95_mhz": 100}):
+        found = unused({"web": vm(4, "16 GiB", measured=measured)})
+        assert (found["judged"], found["proven"], found["idle"]["vms"]) == (0, None, 0)
+        assert found["moment"] == {"vms": 1, "vcpus": 4, "memory_gib": 16, "hosts_freed": 0}
+        assert found["idle_at_moment"]["vms"] == 1
+        assert "does not prove" in found["basis"]
+
+
+def test_a_short_measurement_says_what_it_may_miss():
+    found = unused({"web": vm(measured={"over": "2 h", "cpu_p95_mhz": 1000})})
+    assert "less than a week" in found["basis"]
+    assert found["proven"]["memory_gib"] is None
+
+
+def test_below_5_pct_of_its_vcpus_a_vm_is_idle_with_all_that_it_has():
+    idle = {**LONG, "cpu_p95_mhz": 399, "memory_active": "16 GiB"}
+    found = unused({"old": vm(4, "16 GiB", measured={**idle, "storage_used": "40 GiB"})})
+    assert found["idle"] == {"vms": 1, "vcpus": 4, "memory_gib": 16, "storage_gib": 40}
+    assert found["proven"]["vcpus"] == 4
+    assert unused({"old": vm(4, "16 GiB", measured={**idle, "cpu_p95_mhz": 400})})["idle"]["vms"] == 0
+
+
+def test_hosts_that_are_freed_are_counted_by_packing():
+    # 48 VMs of 16 GiB need 4 of 5 hosts and one to spare; of 4 GiB one host and one to spare
+    measured = {**LONG, "cpu_p95_mhz": 200, "cpu_mhz": 200, "memory_active": "3 GiB"}
+    found = unused({"web": vm(1, "16 GiB", count=48, measured=measured)}, hosts={"esx": host(count=5)})
+    assert (found["hosts_spare"], found["proven"]["hosts_freed"]) == (0, 3)
+    # idle ones go away altogether, appliances stay
+    cvm = vm(8, "64 GiB", host="esx", count=5, storage_appliance=True, measured={**LONG, "cpu_p95_mhz": 100})
+    found = unused({"cvm": cvm}, hosts={"esx": host(count=5)})
+    assert (found["judged"], found["proven"], found["hosts_spare"]) == (0, None, 3)
+
+
+def test_what_is_off_templates_and_snapshots():
+    off = {
+        "old": {"vcpus": 2, "memory": "8 GiB", "cluster": "a", "storage_used": "100 GiB"},
+        "gold": {"vcpus": 2, "memory": "4 GiB", "cluster": "a", "template": True},
+        "lost": {"vcpus": 1, "memory": "2 GiB"},
+    }
+    snapshots = {"snapshot_count": 3, "snapshots": "50 GiB", "oldest_snapshot": "2024-02-29T12:00:00Z"}
+    found = hypertwin.capacity(
+        made({"esx": host(), "new": host("b")}, {"db": vm(host="esx", measured=snapshots)}, powered_off=off)
+    )
+    mine = found["clusters"]["a"]["reclaimable"]
+    assert mine["off"] == {"vms": 1, "vcpus": 2, "memory_gib": 8, "storage_gib": 100}
+    assert mine["templates"] == {"vms": 1, "vcpus": 2, "memory_gib": 4, "storage_gib": None}
+    assert mine["snapshots"] == {"vms": 1, "count": 3, "gib": 50, "oldest": "2024-02-29T12:00:00Z"}
+    assert found["total"]["reclaimable"]["off"]["vms"] == 2
+    assert {(each["name"], each["state"]) for each in found["reclaimable"]} == {
+        *{("db", "snapshots"), ("old", "off"), ("gold", "template"), ("lost", "off")}
+    }
 
 
 # ---- what must hold for any cluster ----------------------------------------------------------------------------------
