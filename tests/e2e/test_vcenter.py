@@ -14,12 +14,12 @@ from typing import Any
 import polars as pl
 import pytest
 from tests.conftest import needs
-from tests.vcsim.server import BINARY, PASSWORD, USER, Server, disk, host, rule, served, vm
+from tests.vcsim.server import BINARY, PASSWORD, USER, Server, disk, host, rule, served, snapshot, vm
 
 import hypertwin
 from hypertwin.errors import HypertwinError, SourceError, UnreachableError
 from hypertwin.ingest import formats, sources
-from hypertwin.ingest.inventory import Inventory, Rule, VirtualDisk
+from hypertwin.ingest.inventory import Cluster, Inventory, Rule, Snapshots, VirtualDisk
 from hypertwin.ingest.telemetry import Reading
 from hypertwin.ingest.vmware import vsphere
 
@@ -70,9 +70,11 @@ def inventory(cluster: Server) -> Iterator[Inventory]:
 ESTATE: dict[str, Any] = {
     "Clusters": 1,
     "Standalone": 1,
+    "HA": {"Enabled": True, "AdmissionControl": True, "Policy": "level", "Failures": 1, "EVC": "intel-ivybridge"},
+    "Uncommitted": 2**40,
     "Hosts": [
         host("alone", Sockets=1, Nodes=0, Threads=1, NoDetails=True),
-        host("esx0"),
+        host("esx0", Policy="static", EVC="intel-ivybridge"),
         host("esx1", Maintenance=True),
         host("esx2", State="disconnected"),
         host("esx3", State="notResponding", NoHardware=True),
@@ -89,9 +91,9 @@ ESTATE: dict[str, Any] = {
             CoresPerNode=12,
             Disks=[disk("pvscsi", 0, 0, 100), disk("pvscsi", 1, 3, 20), disk("nvme", 0, 0, 7), disk("ide", 0, 1, 1)],
         ),
-        vm("db", 1, Disks=[disk("lsi-sas", 0, 0, 10)]),
+        vm("db", 1, Disks=[disk("lsi-sas", 0, 0, 10)], Ready=7, Ballooned=512, Swapped=64),
         vm("web-1", 1, VCPUs=2, Level="custom", Shares=1234, Demand=0),
-        vm("web-2", 1, VCPUs=2),
+        vm("web-2", 1, VCPUs=2, Ballooned=100, Snapshots=[snapshot("2026-03-01", 5), snapshot("2026-04-01", 7)]),
         vm("NTNX-1234-A-CVM", 2),
         vm("twin", 0),
         vm("twin", 1),
@@ -150,6 +152,14 @@ def test_hosts(inventory: Inventory) -> None:
     assert (alone.sockets, alone.cores_per_socket, alone.threads_per_core) == (1, 12, 1)
     assert (alone.clock_hz, alone.numa_nodes, alone.hypervisor, alone.cluster) == (2.5e9, None, None, None)
     assert [name for name, host in hosts.items() if host.in_maintenance] == ["esx1", "esx2"]
+    assert (esx0.memory_usage_pct, esx0.processors, esx0.hyper_threading_available) == (25.0, 2, True)
+    assert (esx0.power_policy, hosts["esx1"].power_policy) == ("high-performance", "balanced")
+    assert (esx0.evc, esx0.evc_most, hosts["esx1"].evc) == ("intel-ivybridge", "intel-haswell", None)
+    assert (esx0.ballooned_bytes, esx0.swapped_bytes) == (612 * 2**20, 64 * 2**20)
+    assert (hosts["esx1"].ballooned_bytes, hosts["esx2"].ballooned_bytes, hosts["esx2"].usage_pct) == (0, None, None)
+    assert {host.datacenter for host in hosts.values()} == {"DC0"}
+    assert {datetime.fromisoformat(host.at or "").tzinfo for host in hosts.values()} == {UTC}
+    assert (alone.hyper_threading_available, alone.power_policy, alone.datacenter) == (None, None, "DC0")
     said = {assumption.subject: assumption.text for assumption in inventory.assumptions}
     assert "not connected" in said["esx2"]
     assert "left out" in said["esx3"]
@@ -174,7 +184,13 @@ def test_machines(inventory: Inventory) -> None:
     assert web.demand is not None and web.demand.cpu_mhz == 900.0
     assert vms["db"].disks[0].controller == "lsi-sas"
     assert vms["NTNX-1234-A-CVM"].storage_appliance and not db.storage_appliance
-    assert (vms["off"].powered_on, vms["off"].demand) == (False, None)
+    assert (vms["db"].ready_pct, vms["db"].ballooned_bytes, vms["db"].swapped_bytes) == (7, 512 * 2**20, 64 * 2**20)
+    assert (vms["db"].memory_consumed_bytes, vms["db"].memory_active_bytes) == (6_000 * 2**20, 2_000 * 2**20)
+    assert (vms["db"].storage_used_bytes, vms["db"].storage_provisioned_bytes) == (10 * 2**30, 40 * 2**30)
+    assert (vms["db"].cluster, vms["db"].datacenter, vms["db"].snapshots) == ("DC0_C0", "DC0", None)
+    assert vms["web-2"].snapshots == Snapshots(2, 2 * 2**30 + (5 + 7) * 2**20, "2026-03-01T00:00:00+00:00")
+    assert (db.demand.counter, db.demand.at) == ("quickStats.overallCpuDemand", inventory.hosts[0].at)
+    assert (vms["off"].powered_on, vms["off"].demand, vms["off"].memory_consumed_bytes) == (False, None, None)
     assert (vms["golden"].is_template, vms["golden"].host) == (True, None)
     assert "lost" not in vms
     assert any(one.subject == "lost" and "inaccessible" in one.text for one in inventory.assumptions)
@@ -193,7 +209,25 @@ def test_rules_and_datastores(inventory: Inventory) -> None:
     (store,) = inventory.datastores
     assert (store.name, len(store.hosts)) == ("LocalDS_0", 5)
     assert store.capacity_bytes and store.free_bytes
+    assert store.provisioned_bytes == store.capacity_bytes - store.free_bytes + 2**40
+    assert list(inventory.clusters) == [Cluster("DC0_C0", "DC0", True, True, 1, "intel-ivybridge")]
     assert not inventory.gaps
+
+
+@pytest.mark.parametrize(
+    ("policy", "failures"), [("level", 2), ("auto percent", 2), ("percent", None), ("hosts", 2), ("", 2)]
+)
+def test_failures_that_ha_keeps_room_for(policy: str, failures: int | None, tmp_path: Path) -> None:
+    world = {"Hosts": [host("esx0"), host("esx1")], "Clusters": 2, "HA": {"Policy": policy, "Failures": 2}}
+    with served(tmp_path, world) as server:
+        inventory = sources.read([server.address()])
+        one = sources.read([server.address("/DC0/DC0_C1")])
+    assert [(each.name, each.ha, each.admission_control) for each in inventory.clusters] == [
+        ("DC0_C0", False, False),
+        ("DC0_C1", False, False),
+    ]
+    assert {each.failures for each in inventory.clusters} == {failures}
+    assert [each.name for each in one.clusters] == ["DC0_C1"]
 
 
 def test_a_cluster_of_a_datacenter(cluster: Server) -> None:
@@ -281,7 +315,7 @@ def test_what_may_not_be_read_is_named_and_costs_no_more(tmp_path: Path, points:
         frame = table(reading)
     assert inventory.hosts[1].cores_per_socket == 12
     assert inventory.hosts[1].clock_hz == 2.5e9
-    assert all(not vm.numa and not vm.disks for vm in inventory.vms)
+    assert all(not vm.numa and not vm.disks and vm.ready_pct is None for vm in inventory.vms)
     assert {gap.what.partition(".")[2] for gap in inventory.gaps} == set(hidden)
     assert values(frame, "host/esx0/vm/web-1", "ready_sum_pct") == []
     assert len(values(frame, "host/esx0/vm/web-2", "ready_sum_pct")) == SAMPLES

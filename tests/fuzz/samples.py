@@ -8,7 +8,7 @@ import json
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +185,13 @@ def _vcenter() -> list[bytes]:
     long = VmomiSupport.long
     option = vim.option.OptionValue(key="numa.vcpu.preferHT", value="TRUE")
     mount = vim.Datastore.HostMount(key=host, mountInfo=vim.host.MountInfo(accessMode="readWrite"))
+    folder, center = vim.Folder("group-h1"), vim.Datacenter("datacenter-1")
+    made = datetime(2026, 3, 1, tzinfo=UTC)
+    unit = vim.vm.FileLayoutEx.DiskUnit(fileKey=[4])
+    tree = vim.vm.SnapshotTree(
+        **{"snapshot": vim.vm.Snapshot("snapshot-1"), "vm": vm, "name": "a", "description": "", "id": 1},
+        **{"createTime": made, "state": "poweredOff", "quiesced": False},
+    )
     found: dict[Any, dict[str, Any]] = {
         host: {
             **{
@@ -195,15 +202,28 @@ def _vcenter() -> list[bytes]:
             **{"runtime.inMaintenanceMode": False, "hardware.cpuInfo": size, "hardware.memorySize": long(2**38)},
             **{"summary.hardware": summary, "summary.quickStats.overallCpuUsage": 12_000},
             "config.product.fullName": "VMware ESXi 7.0.3 build-20328353",
+            "config.hyperThread": vim.host.CpuSchedulerSystem.HyperThreadScheduleInfo(
+                available=True, active=False, config=True
+            ),
+            "config.powerSystemInfo": vim.host.PowerSystem.Info(
+                currentPolicy=vim.host.PowerSystem.PowerPolicy(key=2, name="x", shortName="dynamic", description="x")
+            ),
+            **{"summary.quickStats.overallMemoryUsage": 65_536, "summary.maxEVCModeKey": "intel-haswell"},
         },
+        folder: {"parent": center},
+        center: {"name": "Rome"},
         cluster: {
-            "name": "old",
+            **{"name": "old", "parent": folder},
             "configurationEx": vim.cluster.ConfigInfoEx(
-                dasConfig=vim.cluster.DasConfigInfo(), drsConfig=vim.cluster.DrsConfigInfo(), rule=[rule], group=[]
+                dasConfig=vim.cluster.DasConfigInfo(enabled=True, admissionControlEnabled=True, failoverLevel=1),
+                drsConfig=vim.cluster.DrsConfigInfo(),
+                rule=[rule],
+                group=[],
             ),
         },
         store: {
             **{"name": "ds", "summary.type": "VMFS", "summary.capacity": long(2**40), "summary.freeSpace": long(2**39)},
+            "summary.uncommitted": long(2**38),
             "host": array("vim.Datastore.HostMount", mount),
         },
         vm: {
@@ -213,7 +233,17 @@ def _vcenter() -> list[bytes]:
             "config.cpuAllocation": vim.ResourceAllocationInfo(reservation=0, limit=-1, shares=shares),
             "config.extraConfig": array("vim.option.OptionValue", option),
             "config.hardware.device": array("vim.vm.device.VirtualDevice", controller, disk),
-            "summary.quickStats.overallCpuUsage": 900,
+            **{"summary.quickStats.overallCpuUsage": 900, "summary.quickStats.overallCpuReadiness": 3},
+            **{"summary.quickStats.hostMemoryUsage": 9_000, "summary.quickStats.balloonedMemory": 10},
+            "summary.storage": vim.vm.Summary.StorageSummary(
+                committed=long(2**30), uncommitted=long(2**31), unshared=long(0), timestamp=made
+            ),
+            "snapshot": vim.vm.SnapshotInfo(rootSnapshotList=[tree]),
+            "layoutEx": vim.vm.FileLayoutEx(
+                file=[vim.vm.FileLayoutEx.FileInfo(key=4, name="a", type="diskExtent", size=long(2**30))],
+                disk=[vim.vm.FileLayoutEx.DiskLayout(key=2000, chain=[unit, unit])],
+                timestamp=made,
+            ),
         },
     }
     collector = vmodl.query.PropertyCollector

@@ -307,6 +307,7 @@ _METHODS = {
         "</returnval>",
     ),
     "Logout": _answered("Logout"),
+    "CurrentTime": _answered("CurrentTime", "<returnval>2026-06-01T08:00:00Z</returnval>"),
     "CreateContainerView": _answered("CreateContainerView", '<returnval type="ContainerView">view</returnval>'),
     "DestroyView": _answered("DestroyView"),
 }

@@ -31,6 +31,8 @@ type world struct {
 	Hosts                      []host
 	VMs                        []vm
 	Rules                      []rule
+	HA                         ha       // of the first cluster
+	Uncommitted                int64    // of the datastore
 	Hidden                     []string // properties that the user may not read
 	Forbidden                  []string // entities whose counters the user may not read
 	Interval                   int32
@@ -44,7 +46,9 @@ type host struct {
 	Sockets, Cores, Threads            int16
 	Nodes                              int32
 	Hz, Memory                         int64
-	UsageMHz                           int32
+	UsageMHz, UsageMB                  int32
+	Policy, EVC, EVCMost               string
+	Threading                          bool // whether hyper-threading is available
 	Maintenance, NoHardware, NoDetails bool
 }
 
@@ -61,7 +65,24 @@ type vm struct {
 	Extra                          map[string]string
 	CoresPerNode                   int32
 	Usage, Demand                  int32
+	Ready, Consumed, Active        int32 // percent, MB
+	Ballooned, Swapped             int32 // MB
+	Committed, Uncommitted         int64
+	Snapshots                      []snapshot
 	Disks                          []disk
+}
+
+// snapshot is one of a chain; what it takes is in files of its own.
+type snapshot struct {
+	Made               time.Time
+	Disk, Data, Memory int64
+}
+
+type ha struct {
+	Enabled, AdmissionControl bool
+	Policy                    string // "level", "percent", "auto percent", "hosts"; none if empty
+	Failures                  int32
+	EVC                       string
 }
 
 type disk struct {
@@ -96,6 +117,8 @@ func main() {
 	hosts := fillHosts(registry)
 	machines := fillMachines(registry, hosts)
 	fillRules(registry, hosts, machines)
+	fillHA(registry)
+	registry.Any("Datastore").(*simulator.Datastore).Summary.Uncommitted = served.Uncommitted
 	registry.Put(&counters{registry.Get(*content.PerfManager).(*simulator.PerformanceManager)})
 	collector := &collector{}
 	collector.Self = content.PropertyCollector
@@ -121,7 +144,13 @@ func fillHosts(registry *simulator.Registry) []*simulator.HostSystem {
 		h.Name, h.Summary.Config.Name = spec.Name, spec.Name
 		h.Runtime.ConnectionState = types.HostSystemConnectionState(spec.State)
 		h.Runtime.InMaintenanceMode = spec.Maintenance
-		h.Summary.QuickStats.OverallCpuUsage = spec.UsageMHz
+		h.Summary.QuickStats.OverallCpuUsage, h.Summary.QuickStats.OverallMemoryUsage = spec.UsageMHz, spec.UsageMB
+		h.Summary.CurrentEVCModeKey, h.Summary.MaxEVCModeKey = spec.EVC, spec.EVCMost
+		h.Config.HyperThread = &types.HostHyperThreadScheduleInfo{Available: spec.Threading, Active: spec.Threads > 1}
+		policy := types.HostPowerPolicy{Name: "PowerPolicy." + spec.Policy + ".name", ShortName: spec.Policy}
+		h.Config.PowerSystemInfo = &types.PowerSystemInfo{CurrentPolicy: policy}
+		power := types.HostCpuPowerManagementInfo{CurrentPolicy: "Balanced", HardwareSupport: "ACPI C-states"}
+		h.Hardware.CpuPowerManagementInfo = &power
 		h.Config.Product.FullName = spec.Product
 		h.Hardware.CpuInfo = types.HostCpuInfo{
 			NumCpuPackages: spec.Sockets, NumCpuCores: spec.Sockets * spec.Cores,
@@ -153,7 +182,16 @@ func fillMachines(registry *simulator.Registry, hosts []*simulator.HostSystem) m
 		m.Name = spec.Name
 		m.Runtime.PowerState = types.VirtualMachinePowerState(spec.Power)
 		m.Runtime.ConnectionState = types.VirtualMachineConnectionState(spec.Connection)
-		m.Summary.QuickStats = types.VirtualMachineQuickStats{OverallCpuUsage: spec.Usage, OverallCpuDemand: spec.Demand}
+		m.Summary.QuickStats = types.VirtualMachineQuickStats{
+			OverallCpuUsage: spec.Usage, OverallCpuDemand: spec.Demand, OverallCpuReadiness: spec.Ready,
+			HostMemoryUsage: spec.Consumed, GuestMemoryUsage: spec.Active,
+			BalloonedMemory: spec.Ballooned, SwappedMemory: spec.Swapped,
+		}
+		if spec.Committed > 0 {
+			storage := types.VirtualMachineStorageSummary{Committed: spec.Committed, Uncommitted: spec.Uncommitted}
+			m.Summary.Storage = &storage
+		}
+		fillSnapshots(m, spec.Snapshots)
 		m.Summary.Config.Name = spec.Name
 		if spec.Host >= 0 {
 			h := hosts[spec.Host]
@@ -173,6 +211,35 @@ func fillMachines(registry *simulator.Registry, hosts []*simulator.HostSystem) m
 		machines[spec.Name] = m.Self
 	}
 	return machines
+}
+
+// fillSnapshots adds a chain of snapshots, and the files of a disk of 1 GiB with one more file for each of them.
+func fillSnapshots(m *simulator.VirtualMachine, chain []snapshot) {
+	if len(chain) == 0 {
+		return
+	}
+	layout := &types.VirtualMachineFileLayoutEx{File: []types.VirtualMachineFileLayoutExFileInfo{{Key: 1, Size: 1 << 30}}}
+	units := []types.VirtualMachineFileLayoutExDiskUnit{{FileKey: []int32{1}}}
+	trees := []types.VirtualMachineSnapshotTree{}
+	self := types.ManagedObjectReference{Type: "VirtualMachineSnapshot", Value: "snapshot-1"}
+	for i := len(chain) - 1; i >= 0; i-- {
+		tree := types.VirtualMachineSnapshotTree{
+			Snapshot: self, Vm: m.Self, State: m.Runtime.PowerState, CreateTime: chain[i].Made, ChildSnapshotList: trees,
+		}
+		trees = []types.VirtualMachineSnapshotTree{tree}
+	}
+	for i, spec := range chain {
+		key := int32(10 * (i + 1))
+		for j, size := range []int64{spec.Disk, spec.Data, spec.Memory} {
+			layout.File = append(layout.File, types.VirtualMachineFileLayoutExFileInfo{Key: key + int32(j), Size: size})
+		}
+		units = append(units, types.VirtualMachineFileLayoutExDiskUnit{FileKey: []int32{key}})
+		of := types.VirtualMachineFileLayoutExSnapshotLayout{Key: self, DataKey: key + 1, MemoryKey: key + 2}
+		layout.Snapshot = append(layout.Snapshot, of)
+	}
+	layout.Disk = []types.VirtualMachineFileLayoutExDiskLayout{{Key: 2000, Chain: units}}
+	m.Snapshot = &types.VirtualMachineSnapshotInfo{RootSnapshotList: trees}
+	m.LayoutEx = layout
 }
 
 func config(spec vm, store types.ManagedObjectReference) *types.VirtualMachineConfigInfo {
@@ -219,6 +286,31 @@ func config(spec vm, store types.ManagedObjectReference) *types.VirtualMachineCo
 		})
 	}
 	return c
+}
+
+// fillHA sets what HA does for the first cluster.
+func fillHA(registry *simulator.Registry) {
+	for _, entity := range registry.All("ClusterComputeResource") {
+		cluster := entity.(*simulator.ClusterComputeResource)
+		percent := false
+		das := &cluster.ConfigurationEx.(*types.ClusterConfigInfoEx).DasConfig
+		das.Enabled, das.AdmissionControlEnabled = &served.HA.Enabled, &served.HA.AdmissionControl
+		das.FailoverLevel = served.HA.Failures
+		switch served.HA.Policy {
+		case "level":
+			das.AdmissionControlPolicy = &types.ClusterFailoverLevelAdmissionControlPolicy{FailoverLevel: served.HA.Failures}
+		case "auto percent":
+			percent = true
+			fallthrough
+		case "percent":
+			das.AdmissionControlPolicy = &types.ClusterFailoverResourcesAdmissionControlPolicy{
+				CpuFailoverResourcesPercent: 25, FailoverLevel: served.HA.Failures, AutoComputePercentages: &percent,
+			}
+		case "hosts":
+			das.AdmissionControlPolicy = &types.ClusterFailoverHostAdmissionControlPolicy{FailoverLevel: served.HA.Failures}
+		}
+		cluster.Summary.(*types.ClusterComputeResourceSummary).CurrentEVCModeKey = served.HA.EVC
+	}
 }
 
 func parentOf(registry *simulator.Registry, h *simulator.HostSystem) *mo.ComputeResource {

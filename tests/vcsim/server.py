@@ -48,7 +48,8 @@ def host(name: str, **changes: Any) -> dict[str, Any]:
     return {
         **{"Name": name, "Model": "Intel(R) Xeon(R) CPU E5-2680 v3 @ 2.50GHz", "State": "connected"},
         **{"Product": "VMware ESXi 8.0.2 build-22380479", "Sockets": 2, "Cores": 12, "Threads": 2, "Nodes": 2},
-        **{"Hz": 2_500_000_000, "Memory": 256 * 2**30, "UsageMHz": 30_000},
+        **{"Hz": 2_500_000_000, "Memory": 256 * 2**30, "UsageMHz": 30_000, "UsageMB": 65_536},
+        **{"Threading": True, "Policy": "dynamic", "EVCMost": "intel-haswell"},
         **changes,
     }
 
@@ -58,7 +59,8 @@ def vm(name: str, on: int, **changes: Any) -> dict[str, Any]:
     return {
         **{"Name": name, "Host": on, "Power": "poweredOn", "Connection": "connected", "Guest": "Debian GNU/Linux 12"},
         **{"VCPUs": 4, "CoresPerSocket": 1, "MemoryMB": 8192, "Limit": -1, "Level": "normal", "Shares": 4000},
-        **{"Usage": 900, "Demand": 1000},
+        **{"Usage": 900, "Demand": 1000, "Ready": 1, "Consumed": 6_000, "Active": 2_000},
+        **{"Committed": 10 * 2**30, "Uncommitted": 30 * 2**30},
         **changes,
     }
 
@@ -66,6 +68,11 @@ def vm(name: str, on: int, **changes: Any) -> dict[str, Any]:
 def disk(controller: str, bus: int, unit: int, gib: int) -> dict[str, Any]:
     """A virtual disk."""
     return {"Controller": controller, "Bus": bus, "Unit": unit, "Bytes": gib * 2**30}
+
+
+def snapshot(day: str, mib: int) -> dict[str, Any]:
+    """A snapshot with a disk of 1 GiB since then, and files of its own of this size."""
+    return {"Made": f"{day}T00:00:00Z", "Disk": 2**30, "Data": 0, "Memory": mib * 2**20}
 
 
 def rule(name: str, kind: str, vms: Sequence[str], hosts: Sequence[int] = (), **changes: Any) -> dict[str, Any]:

@@ -7,6 +7,9 @@
 | `esxtop_counters.py` | which counters of esxtop are which metrics |
 | `esxtop_export.py` | writes a simulated cluster as batch files of esxtop |
 | `vcenter.py`, `vcenter_counters.py` | the inventory and the counters of vCenter Server or ESXi |
+| `vcenter_clusters.py` | clusters of vCenter Server, with HA and placement rules |
+| `vcenter_stats.py` | what vCenter Server measured of VMs |
+| `vcenter_values.py` | values of the vSphere API, with their bounds |
 | `vsphere.py` | a session with vCenter Server or ESXi |
 | `vsphere_counters.py` | which counters of vSphere are which metrics |
 | `get_stat.py` | counters that PowerCLI exported |

@@ -4,12 +4,13 @@ Only the properties that are used are read, by path, in pages; the read-only rol
 is missing (the files of a VM cannot be reached, a host is not connected), is named and left out. No label is used, so
 the server's language does not matter.
 
-Properties: vSphere Web Services API, `HostSystem`, `VirtualMachine`, `Datastore`, `ClusterComputeResource`.
+Properties: vSphere Web Services API, `HostSystem`, `VirtualMachine`, `Datastore`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
@@ -19,21 +20,20 @@ from hypertwin.ingest.appliances import is_storage_appliance
 from hypertwin.ingest.inventory import (
     Assumption,
     Datastore,
-    Demand,
     Host,
     Inventory,
-    Rule,
     VirtualDisk,
     Vm,
 )
 from hypertwin.ingest.outside import Gap
+from hypertwin.ingest.vmware import vcenter_stats as stats
 from hypertwin.ingest.vmware import vsphere
+from hypertwin.ingest.vmware.power_policy import power_policy
+from hypertwin.ingest.vmware.vcenter_clusters import Clusters
+from hypertwin.ingest.vmware.vcenter_values import MIB, MOST_MEMORY_BYTES, MOST_MHZ, enum, get, positive, text, whole
 from hypertwin.ingest.vmware.vsphere import Session
 
-MIB = 2**20
 MOST_PROCESSORS = 8192
-MOST_MEMORY_BYTES = 2**50
-MOST_MHZ = 10**9
 
 HOST = MappingProxyType(
     {
@@ -44,9 +44,15 @@ HOST = MappingProxyType(
         "hardware.cpuInfo": "clock in Hz",
         "hardware.numaInfo.numNodes": "NUMA nodes",
         "hardware.memorySize": "",
+        "hardware.cpuPowerManagementInfo": "",
         "summary.hardware": "models of processors",
         "summary.quickStats.overallCpuUsage": "usage of hosts",
+        "summary.quickStats.overallMemoryUsage": "memory in use of hosts",
+        "summary.currentEVCModeKey": "",
+        "summary.maxEVCModeKey": "",
         "config.product.fullName": "versions of hypervisors",
+        "config.hyperThread": "whether hyper-threading is available",
+        "config.powerSystemInfo": "power policies",
     }
 )
 """Properties of a host, and what cannot be said without them."""
@@ -68,6 +74,12 @@ VM = MappingProxyType(
         "config.guestFullName": "guest systems",
         "summary.quickStats.overallCpuUsage": "measured demand",
         "summary.quickStats.overallCpuDemand": "measured demand",
+        "summary.quickStats.guestMemoryUsage": "memory that machines use",
+        "summary.quickStats.hostMemoryUsage": "memory that machines occupy",
+        "summary.quickStats.balloonedMemory": "",
+        "summary.quickStats.swappedMemory": "",
+        "summary.storage": "what machines occupy on datastores",
+        "snapshot": "",
         "config.extraConfig": "advanced NUMA settings",
         "config.hardware.device": "virtual disks and their controllers",
     }
@@ -77,9 +89,11 @@ LARGE = ("config.extraConfig", "config.hardware.device")
 _COSTS: Mapping[str, Mapping[str, str]] = MappingProxyType({"HostSystem": HOST, "VirtualMachine": VM})
 VIRTUAL_NUMA = "config.numaInfo"
 """Since 8.0.0.1: cores per virtual node."""
+SINCE = MappingProxyType({VIRTUAL_NUMA: (8, 0, 0, 1), stats.READINESS: (7, 0)})
 
-DATASTORE = ("name", "summary.type", "summary.capacity", "summary.freeSpace", "host")
-CLUSTER = ("name", "configurationEx")
+DATASTORE = ("name", "summary.type", "summary.capacity", "summary.freeSpace", "summary.uncommitted", "host")
+SNAPSHOT_FILES = ("layoutEx",)
+"""Read of VMs with snapshots alone: it lists all files of a VM."""
 
 NUMA_SETTINGS: Mapping[str, str] = MappingProxyType(
     {
@@ -116,47 +130,59 @@ class Reader:
         self.host_names: dict[str, str] = {}
         self.vm_names: dict[str, str] = {}
         self.store_names: dict[str, str] = {}
+        self.with_snapshots: list[Any] = []
+        self.snapshot_bytes: dict[str, int] = {}
+        self.at: str | None = None
 
     def inventory(self) -> Inventory:
         """The whole inventory; afterwards `host_names` and `vm_names` have the names of objects."""
         vim, session = self.vim, self.session
         root = session.content.rootFolder
+        self.at = _time(session)
         found_hosts = self._all(vim.HostSystem, tuple(HOST))
-        clusters = self._all(vim.ClusterComputeResource, CLUSTER, root, 10)
+        clusters = Clusters(session, vim)
         stores = self._all(vim.Datastore, DATASTORE, root)
-        paths = [*self.vm_paths, *([VIRTUAL_NUMA] if session.version >= vsphere.VERSIONS[0][0] else [])]
+        paths = [*self.vm_paths, *(path for path, since in SINCE.items() if session.version >= since)]
         found_vms = self._all(vim.VirtualMachine, paths)
         self.host_names = _names(found_hosts)
         self.vm_names = _names(found_vms)
         self.store_names = _names(stores)
         self._note_absent("HostSystem", HOST, found_hosts)
         self._note_absent("VirtualMachine", self.vm_paths, found_vms)
-        cluster_of = {moid: vsphere.plain_name(values.get("name", moid)) for moid, values in clusters}
-        hosts = [host for moid, values in found_hosts if (host := self._host(moid, values, cluster_of))]
+        if LARGE[-1] in self.vm_paths:
+            self._measure_snapshots()
+        reclaimed = stats.reclaimed(found_vms)
+        hosts = {
+            moid: host
+            for moid, values in found_hosts
+            if (host := self._host(moid, values, clusters, reclaimed.get(moid, (0, 0))))
+        }
         if not hosts:
             what = "no host whose processors can be seen"
             session.refuse("HostSystem", what, "at least one", "may this user see it? check the path", "source-lacks")
-        vms = [vm for moid, values in found_vms if (vm := self._vm(moid, values))]
+        vms = [vm for moid, values in found_vms if (vm := self._vm(moid, values, hosts))]
         parents = {vsphere.moid(values["parent"]) for _, values in found_hosts if "parent" in values}
-        rules = [rule for moid, values in clusters if moid in parents for rule in self._rules(values)]
         return Inventory(
             source=session.name,
             kind="vcenter",
-            hosts=sorted(hosts, key=lambda host: host.name),
+            hosts=sorted(hosts.values(), key=lambda host: host.name),
             vms=sorted(vms, key=lambda vm: vm.name),
             datastores=sorted(self._datastores(stores), key=lambda store: store.name),
-            rules=rules,
+            rules=list(clusters.rules(parents, self.host_names, self.vm_names)),
             gaps=[*self.gaps.values(), *self._hidden()],
             assumptions=self.assumptions,
+            clusters=clusters.facts(parents, all_of_them=not session.address.path.strip("/")),
         )
 
     def _all(
         self, kind: type[Any], paths: Sequence[str], root: Any = None, page: int = vsphere.PAGE
     ) -> list[tuple[str, dict[str, Any]]]:
         """All objects of a kind by identity, in the order of their identities: the server's order is random."""
-        found = ((vsphere.moid(one), values) for one, values in self.session.objects(kind, paths, root, page))
-        if kind is self.vim.VirtualMachine:
-            found = ((moid, _thin(values)) for moid, values in found)
+        found = []
+        for one, values in self.session.objects(kind, paths, root, page):
+            if kind is self.vim.VirtualMachine and "snapshot" in values:
+                self.with_snapshots.append(one)
+            found.append((vsphere.moid(one), _thin(values) if kind is self.vim.VirtualMachine else values))
         return sorted(found, key=lambda one: one[0])
 
     def _note_absent(self, kind: str, paths: Mapping[str, str], found: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
@@ -173,33 +199,48 @@ class Reader:
             if path not in self.gaps:
                 yield Gap(path, f"{costs or name} of {count} objects ({fault})")
 
-    def _host(self, moid: str, values: Mapping[str, Any], cluster_of: Mapping[str, str]) -> Host | None:
+    def _measure_snapshots(self) -> None:
+        """Find out what snapshots occupy."""
+        found = self.session.properties(self.vim.VirtualMachine, self.with_snapshots, SNAPSHOT_FILES)
+        sizes = ((vsphere.moid(one), stats.size_of_snapshots(values.get("layoutEx"))) for one, values in found)
+        self.snapshot_bytes = {moid: size for moid, size in sizes if size is not None}
+
+    def _host(
+        self, moid: str, values: Mapping[str, Any], clusters: Clusters, reclaimed: tuple[int | None, int | None]
+    ) -> Host | None:
+        """`reclaimed`: what its VMs have lost to balloons and to swap."""
         name = self.host_names[moid]
         cpu, summary = values.get("hardware.cpuInfo"), values.get("summary.hardware")
-        packages = _whole(_get(cpu, "numCpuPackages"), 1, 64) or _whole(_get(summary, "numCpuPkgs"), 1, 64)
-        cores = _whole(_get(cpu, "numCpuCores"), 1, MOST_PROCESSORS) or _whole(
-            _get(summary, "numCpuCores"), 1, MOST_PROCESSORS
+        packages = whole(get(cpu, "numCpuPackages"), 1, 64) or whole(get(summary, "numCpuPkgs"), 1, 64)
+        cores = whole(get(cpu, "numCpuCores"), 1, MOST_PROCESSORS) or whole(
+            get(summary, "numCpuCores"), 1, MOST_PROCESSORS
         )
-        threads = _whole(_get(cpu, "numCpuThreads"), 1, MOST_PROCESSORS) or _whole(
-            _get(summary, "numCpuThreads"), 1, MOST_PROCESSORS
+        threads = whole(get(cpu, "numCpuThreads"), 1, MOST_PROCESSORS) or whole(
+            get(summary, "numCpuThreads"), 1, MOST_PROCESSORS
         )
-        memory = _whole(values.get("hardware.memorySize"), 1, MOST_MEMORY_BYTES) or _whole(
-            _get(summary, "memorySize"), 1, MOST_MEMORY_BYTES
+        memory = whole(values.get("hardware.memorySize"), 1, MOST_MEMORY_BYTES) or whole(
+            get(summary, "memorySize"), 1, MOST_MEMORY_BYTES
         )
         if packages is None or cores is None or memory is None:
             self.assumptions.append(Assumption(name, "left out: the server does not say its processors and memory"))
             return None
+        processors = packages
         if cores % packages:
             self.assumptions.append(Assumption(name, f"{cores} cores on {packages} sockets: taken as one socket"))
             packages = 1
-        hz = _whole(_get(cpu, "hz"), 10**8, 10**11)
-        mhz = _whole(_get(summary, "cpuMhz"), 100, 100_000)
+        hz = whole(get(cpu, "hz"), 10**8, 10**11)
+        mhz = whole(get(summary, "cpuMhz"), 100, 100_000)
         clock_hz = float(hz) if hz else mhz * 1e6 if mhz else None
-        used_mhz = _whole(values.get("summary.quickStats.overallCpuUsage"), 0, MOST_MHZ)
-        connected = _enum(values.get("runtime.connectionState")) in ("connected", "")
+        used_mhz = whole(values.get("summary.quickStats.overallCpuUsage"), 0, MOST_MHZ)
+        used_mb = whole(values.get("summary.quickStats.overallMemoryUsage"), 0, MOST_MEMORY_BYTES // MIB)
+        connected = enum(values.get("runtime.connectionState")) in ("connected", "")
         if not connected:
-            text = "not connected: its machines are as they were when it last was, and it is taken as in maintenance"
-            self.assumptions.append(Assumption(name, text))
+            why = "not connected: its machines are as they were when it last was, and it is taken as in maintenance"
+            self.assumptions.append(Assumption(name, why))
+        parent = vsphere.moid(values.get("parent"))
+        threading, power = values.get("config.hyperThread"), values.get("hardware.cpuPowerManagementInfo")
+        available = get(threading, "available")
+        policy = get(values.get("config.powerSystemInfo"), "currentPolicy")
         return Host(
             name=name,
             sockets=packages,
@@ -207,52 +248,76 @@ class Reader:
             threads_per_core=max(1, (threads or cores) // cores),
             memory_bytes=memory,
             clock_hz=clock_hz,
-            hypervisor=_text(values.get("config.product.fullName")),
-            numa_nodes=_whole(values.get("hardware.numaInfo.numNodes"), 1, 1024),
-            cluster=cluster_of.get(vsphere.moid(values.get("parent"))),
-            cpu_model=_text(_get(summary, "cpuModel")),
+            hypervisor=text(values.get("config.product.fullName")),
+            numa_nodes=whole(values.get("hardware.numaInfo.numNodes"), 1, 1024),
+            cluster=clusters.names.get(parent),
+            datacenter=clusters.datacenter(parent),
+            cpu_model=text(get(summary, "cpuModel")),
+            processors=processors,
+            hyper_threading_available=available if isinstance(available, bool) else None,
+            power_policy=power_policy(
+                text(get(policy, "shortName")),
+                text(get(power, "currentPolicy")),
+                text(get(power, "hardwareSupport")),
+            ),
+            evc=text(values.get("summary.currentEVCModeKey")),
+            evc_most=text(values.get("summary.maxEVCModeKey")),
             usage_pct=100e6 * used_mhz / (cores * clock_hz)
             if used_mhz is not None and clock_hz and connected
             else None,
+            memory_usage_pct=100 * used_mb * MIB / memory if used_mb is not None and connected else None,
+            ballooned_bytes=reclaimed[0] if connected else None,
+            swapped_bytes=reclaimed[1] if connected else None,
+            at=self.at,
             in_maintenance=values.get("runtime.inMaintenanceMode") is True or not connected,
         )
 
-    def _vm(self, moid: str, values: Mapping[str, Any]) -> Vm | None:
+    def _vm(self, moid: str, values: Mapping[str, Any], hosts: Mapping[str, Host]) -> Vm | None:
         name = self.vm_names[moid]
         summary = values.get("summary.config")
-        vcpus = _whole(values.get("config.hardware.numCPU"), 1, MOST_PROCESSORS) or _whole(
-            _get(summary, "numCpu"), 1, MOST_PROCESSORS
+        vcpus = whole(values.get("config.hardware.numCPU"), 1, MOST_PROCESSORS) or whole(
+            get(summary, "numCpu"), 1, MOST_PROCESSORS
         )
-        memory_mb = _whole(values.get("config.hardware.memoryMB"), 1, MOST_MEMORY_BYTES // MIB) or _whole(
-            _get(summary, "memorySizeMB"), 1, MOST_MEMORY_BYTES // MIB
+        memory_mb = whole(values.get("config.hardware.memoryMB"), 1, MOST_MEMORY_BYTES // MIB) or whole(
+            get(summary, "memorySizeMB"), 1, MOST_MEMORY_BYTES // MIB
         )
-        state = _enum(values.get("runtime.connectionState"))
+        state = enum(values.get("runtime.connectionState"))
         if vcpus is None or memory_mb is None:
-            why = f" ({state})" if state not in ("connected", "") else ""
-            text = f"left out: the server does not say its vCPUs and memory{why}"
-            self.assumptions.append(Assumption(name, text))
+            seen = f" ({state})" if state not in ("connected", "") else ""
+            why = f"left out: the server does not say its vCPUs and memory{seen}"
+            self.assumptions.append(Assumption(name, why))
             return None
-        powered_on = _enum(values.get("runtime.powerState")) == "poweredOn"
+        powered_on = enum(values.get("runtime.powerState")) == "poweredOn"
         allocation = values.get("config.cpuAllocation")
         host = vsphere.moid(values.get("runtime.host"))
+        home, storage = hosts.get(host), values.get("summary.storage")
+        measured = powered_on and state in ("connected", "")
+        committed = whole(get(storage, "committed"), 0, 2**62)
+        uncommitted = whole(get(storage, "uncommitted"), 0, 2**62)
         return Vm(
             name=name,
             vcpus=vcpus,
             memory_bytes=memory_mb * MIB,
             host=self.host_names.get(host),
+            cluster=home.cluster if home else None,
+            datacenter=home.datacenter if home else None,
             powered_on=powered_on,
-            is_template=values.get("config.template", _get(summary, "template")) is True,
-            cores_per_socket=_whole(values.get("config.hardware.numCoresPerSocket"), 1, vcpus),
-            shares=_shares(_get(allocation, "shares")),
-            reservation_mhz=_positive(_get(allocation, "reservation")),
-            limit_mhz=_positive(_get(allocation, "limit")),
+            is_template=values.get("config.template", get(summary, "template")) is True,
+            cores_per_socket=whole(values.get("config.hardware.numCoresPerSocket"), 1, vcpus),
+            shares=_shares(get(allocation, "shares")),
+            reservation_mhz=positive(get(allocation, "reservation")),
+            limit_mhz=positive(get(allocation, "limit")),
             cpu_hot_add=hot_add if isinstance(hot_add := values.get("config.cpuHotAddEnabled"), bool) else None,
             affinity=_ranges(values.get("config.cpuAffinity.affinitySet")),
             numa=_numa(values, vcpus),
             disks=tuple(self._disk(disk) for disk in values.get("config.hardware.device", ())),
-            guest_os=_text(values.get("config.guestFullName")),
-            demand=_demand(values) if powered_on else None,
+            guest_os=text(values.get("config.guestFullName")),
+            demand=stats.demand(values, self.at) if measured else None,
             storage_appliance=is_storage_appliance(name),
+            **stats.measured(values) if measured else {},
+            storage_provisioned_bytes=None if committed is None or uncommitted is None else committed + uncommitted,
+            storage_used_bytes=committed,
+            snapshots=stats.snapshots(values.get("snapshot"), self.snapshot_bytes.get(moid)),
         )
 
     def _disk(self, disk: tuple[int, str | None, int | None, str]) -> VirtualDisk:
@@ -262,46 +327,22 @@ class Reader:
     def _datastores(self, stores: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[Datastore]:
         for moid, values in stores:
             mounts = values.get("host")
-            keys = [vsphere.moid(_get(mount, "key")) for mount in mounts] if isinstance(mounts, list) else []
+            keys = [vsphere.moid(get(mount, "key")) for mount in mounts] if isinstance(mounts, list) else []
             hosts = sorted(self.host_names[key] for key in keys if key in self.host_names)
             if keys and not hosts:
                 continue  # in another datacenter or cluster than the address names
+            capacity, free, uncommitted = (
+                whole(values.get(f"summary.{key}"), 0, 2**62) for key in ("capacity", "freeSpace", "uncommitted")
+            )
+            known = None not in (capacity, free, uncommitted)
             yield Datastore(
                 name=self.store_names[moid],
-                kind=_text(values.get("summary.type")) or "unknown",
-                capacity_bytes=_whole(values.get("summary.capacity"), 0, 2**62),
-                free_bytes=_whole(values.get("summary.freeSpace"), 0, 2**62),
+                kind=text(values.get("summary.type")) or "unknown",
+                capacity_bytes=capacity,
+                free_bytes=free,
                 hosts=tuple(hosts),
+                provisioned_bytes=(capacity or 0) - (free or 0) + (uncommitted or 0) if known else None,
             )
-
-    def _rules(self, values: Mapping[str, Any]) -> Iterator[Rule]:
-        """The rules of a cluster that are enabled (`ClusterConfigInfoEx.rule`, `.group`)."""
-        vim = self.vim
-        settings = values.get("configurationEx")
-        groups: dict[str, tuple[str, ...]] = {}
-        for group in _get(settings, "group") or ():
-            if isinstance(group, vim.cluster.VmGroup):
-                groups[group.name] = self._named(group.vm, self.vm_names)
-            elif isinstance(group, vim.cluster.HostGroup):
-                groups[group.name] = self._named(group.host, self.host_names)
-        kinds = {vim.cluster.AffinityRuleSpec: "keep-together", vim.cluster.AntiAffinityRuleSpec: "keep-apart"}
-        for rule in _get(settings, "rule") or ():
-            vms: tuple[str, ...] = ()
-            hosts: tuple[str, ...] = ()
-            kind = kinds.get(type(rule))
-            if kind is not None:
-                vms = self._named(rule.vm, self.vm_names)
-            elif isinstance(rule, vim.cluster.VmHostRuleInfo):
-                kind = "run-on" if rule.affineHostGroupName else "not-on"
-                vms = groups.get(rule.vmGroupName, ())
-                hosts = groups.get(rule.affineHostGroupName or rule.antiAffineHostGroupName, ())
-            if kind is None or rule.enabled is False or not vms or (kind in ("run-on", "not-on") and not hosts):
-                continue
-            yield Rule(outside.name(rule.name or ""), kind, vms, hosts, rule.mandatory is True)
-
-    def _named(self, references: Any, names: Mapping[str, str]) -> tuple[str, ...]:
-        found = (vsphere.moid(reference) for reference in references or ())
-        return tuple(sorted(names[moid] for moid in found if moid in names))
 
 
 def _names(found: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, str]:
@@ -315,7 +356,7 @@ def _thin(values: dict[str, Any]) -> dict[str, Any]:
         values["config.extraConfig"] = {
             key: short(str(option.value))
             for option in settings
-            if (key := str(_get(option, "key")).lower()) in NUMA_SETTINGS
+            if (key := str(get(option, "key")).lower()) in NUMA_SETTINGS
         }
     devices = values.pop("config.hardware.device", None)
     if isinstance(devices, list):
@@ -333,7 +374,7 @@ def _disks(devices: Sequence[Any]) -> list[tuple[int, str | None, int | None, st
         vim.vm.device.VirtualNVMEController: "nvme",
     }
     controllers = {
-        device.key: (kinds.get(type(device)), _whole(device.busNumber, 0, 255))
+        device.key: (kinds.get(type(device)), whole(device.busNumber, 0, 255))
         for device in devices
         if isinstance(device, vim.vm.device.VirtualController)
     }
@@ -341,51 +382,51 @@ def _disks(devices: Sequence[Any]) -> list[tuple[int, str | None, int | None, st
     for device in devices:
         if not isinstance(device, vim.vm.device.VirtualDisk):
             continue
-        kilobytes = _whole(device.capacityInKB, 0, 2**53)
-        capacity = _whole(device.capacityInBytes, 1, 2**62) or (kilobytes * 1024 if kilobytes else 0)
+        kilobytes = whole(device.capacityInKB, 0, 2**53)
+        capacity = whole(device.capacityInBytes, 1, 2**62) or (kilobytes * 1024 if kilobytes else 0)
         kind, number = controllers.get(device.controllerKey or 0, (None, None))
-        disks.append((capacity, kind, number if kind else None, vsphere.moid(_get(device.backing, "datastore"))))
+        disks.append((capacity, kind, number if kind else None, vsphere.moid(get(device.backing, "datastore"))))
     return disks
 
 
 def _numa(values: Mapping[str, Any], vcpus: int) -> dict[str, object]:
     """Keys of `vms.NAME.numa` from a VM's advanced settings and, since 8.0, its virtual topology."""
     numa: dict[str, object] = {}
-    for key, text in values.get("config.extraConfig", {}).items():
+    for key, said in values.get("config.extraConfig", {}).items():
         setting = NUMA_SETTINGS[key]
         if setting in ("prefer_ht", "follow_cores_per_socket"):
-            numa[setting] = text.strip().lower() in ("true", "1", "yes", "y")
-        elif text.strip().isascii() and text.strip().isdigit() and 1 <= int(text) <= 768:
-            numa[setting] = int(text)
+            numa[setting] = said.strip().lower() in ("true", "1", "yes", "y")
+        elif said.strip().isascii() and said.strip().isdigit() and 1 <= int(said) <= 768:
+            numa[setting] = int(said)
     topology = values.get(VIRTUAL_NUMA)
-    if _get(topology, "autoCoresPerNumaNode") is not True and (
-        cores := _whole(_get(topology, "coresPerNumaNode"), 1, vcpus)
+    if get(topology, "autoCoresPerNumaNode") is not True and (
+        cores := whole(get(topology, "coresPerNumaNode"), 1, vcpus)
     ):
         numa["cores_per_node"] = cores
-    if _get(topology, "vnumaOnCpuHotaddExposed") is True:
+    if get(topology, "vnumaOnCpuHotaddExposed") is True:
         numa["expose_on_cpu_hot_add"] = True
     return numa
 
 
-def _demand(values: Mapping[str, Any]) -> Demand | None:
-    """What a VM recently wanted; if the server does not say, what it used."""
-    wanted = _whole(values.get("summary.quickStats.overallCpuDemand"), 0, MOST_MHZ)
-    used = _whole(values.get("summary.quickStats.overallCpuUsage"), 0, MOST_MHZ)
-    if wanted:
-        return Demand(float(wanted), over="quick statistics, overallCpuDemand")
-    return None if used is None else Demand(float(used), over="quick statistics, overallCpuUsage")
+def _time(session: Session) -> str | None:
+    """The server's clock."""
+    try:
+        now = session.call("CurrentTime", session.instance.CurrentTime)
+    except vsphere.FaultError:
+        return None
+    return now.isoformat(timespec="seconds") if isinstance(now, datetime) else None
 
 
 def _shares(shares: Any) -> str | int | None:
-    level = _enum(_get(shares, "level"))
+    level = enum(get(shares, "level"))
     if level in ("low", "normal", "high"):
         return level
-    return _whole(_get(shares, "shares"), 1, 10**9) if level == "custom" else None
+    return whole(get(shares, "shares"), 1, 10**9) if level == "custom" else None
 
 
 def _ranges(cpus: Any) -> str | None:
     """Logical CPUs as `0-11,24`; None without affinity."""
-    listed = sorted({cpu for cpu in cpus if _whole(cpu, 0, MOST_PROCESSORS) is not None}) if cpus else []
+    listed = sorted({cpu for cpu in cpus if whole(cpu, 0, MOST_PROCESSORS) is not None}) if cpus else []
     runs: list[list[int]] = []
     for cpu in listed:
         if runs and runs[-1][1] == cpu - 1:
@@ -393,28 +434,3 @@ def _ranges(cpus: Any) -> str | None:
         else:
             runs.append([cpu, cpu])
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs) or None
-
-
-def _whole(value: Any, least: int, most: int) -> int | None:
-    """A whole number within bounds, or None."""
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        return None
-    return int(value)
-
-
-def _positive(value: Any) -> float | None:
-    """A reservation or limit in MHz; None for 0 and -1, which mean none and unlimited."""
-    whole = _whole(value, 1, MOST_MHZ)
-    return None if whole is None else float(whole)
-
-
-def _text(value: Any) -> str | None:
-    return outside.name(value) or None if isinstance(value, str) else None
-
-
-def _enum(value: Any) -> str:
-    return str(value) if isinstance(value, str) else ""
-
-
-def _get(value: Any, attribute: str) -> Any:
-    return getattr(value, attribute, None)

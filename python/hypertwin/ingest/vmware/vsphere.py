@@ -42,11 +42,12 @@ PAGE = 50
 """Objects in one request."""
 VERSIONS = (
     ((8, 0, 0, 1), "vim.version.v8_0_0_1"),
+    ((7, 0), "vim.version.v7_0"),
     ((6, 5), "vim.version.version11"),
     ((5, 0), "vim.version.version7"),
 )
-"""Versions of the interface that this client speaks, newest first: 8.0.0.1 has virtual NUMA, 6.5 NVMe, 5.0 cores per
-socket. A server speaks all versions up to its own."""
+"""Versions of the interface that this client speaks, newest first: 8.0.0.1 has virtual NUMA, 7.0 readiness, 6.5 NVMe,
+5.0 cores per socket. A server speaks all versions up to its own."""
 _PROLOG = re.compile(rb"""(\xef\xbb\xbf)?\s*(<\?xml(?P<declared>[^>]{0,200})\?>)?\s*<[A-Za-z_]""")
 _ENCODING = re.compile(rb"""encoding\s*=\s*["']([^"']*)["']""", re.IGNORECASE)
 _ESCAPED = re.compile(r"%(?:25|2[fF]|5[cC])")
@@ -115,43 +116,54 @@ class Session:
         """
         from pyVmomi import vmodl
 
-        views = self.content.viewManager
         what = kind.__name__.removeprefix("vim.")
-        view = self.call(what, views.CreateContainerView, root or self.root, [kind], True)
+        view = self.call(what, self.content.viewManager.CreateContainerView, root or self.root, [kind], True)
         try:
             collector = vmodl.query.PropertyCollector
-            spec = collector.FilterSpec(
-                objectSet=[
-                    collector.ObjectSpec(
-                        obj=view,
-                        skip=True,
-                        selectSet=[
-                            collector.TraversalSpec(name="view", path="view", skip=False, type=type(view)),
-                        ],
-                    )
-                ],
-                propSet=[collector.PropertySpec(type=kind, pathSet=list(paths), all=False)],
-            )
-            options = collector.RetrieveOptions(maxObjects=page)
-            properties = self.content.propertyCollector
-            result = self.call(what, properties.RetrievePropertiesEx, [spec], options)
-            seen: set[str] = set()
-            while result is not None:
-                for found in result.objects or ():
-                    identity = moid(found.obj)
-                    if not isinstance(found.obj, kind) or identity in seen:
-                        continue
-                    seen.add(identity)
-                    yield found.obj, self._properties(what, found)
-                if len(seen) > MOST_OBJECTS:
-                    allowed = f"at most {MOST_OBJECTS} objects of a kind"
-                    self.refuse(what, f"more than {MOST_OBJECTS}", allowed, "name a datacenter", "source-too-large")
-                if not result.token or not result.objects:
-                    break
-                result = self.call(what, properties.ContinueRetrievePropertiesEx, result.token)
+            members = collector.TraversalSpec(name="view", path="view", skip=False, type=type(view))
+            spec = collector.ObjectSpec(obj=view, skip=True, selectSet=[members])
+            yield from self._retrieved(kind, [spec], paths, page)
         finally:
             with suppress(FaultError, HypertwinError):
                 self.call(what, view.DestroyView)
+
+    def properties(
+        self, kind: type[Any], references: Sequence[Any], paths: Sequence[str]
+    ) -> Iterator[tuple[Any, dict[str, Any]]]:
+        """Properties of these objects of a kind, as `objects` gives them."""
+        from pyVmomi import vmodl
+
+        collector = vmodl.query.PropertyCollector
+        for begin in range(0, len(references), PAGE):
+            specs = [collector.ObjectSpec(obj=each, skip=False) for each in references[begin : begin + PAGE]]
+            yield from self._retrieved(kind, specs, paths, PAGE)
+
+    def _retrieved(
+        self, kind: type[Any], specs: Sequence[Any], paths: Sequence[str], page: int
+    ) -> Iterator[tuple[Any, dict[str, Any]]]:
+        from pyVmomi import vmodl
+
+        what = kind.__name__.removeprefix("vim.")
+        collector = vmodl.query.PropertyCollector
+        wanted = collector.PropertySpec(type=kind, pathSet=list(paths), all=False)
+        spec = collector.FilterSpec(objectSet=list(specs), propSet=[wanted])
+        properties = self.content.propertyCollector
+        options = collector.RetrieveOptions(maxObjects=page)
+        result = self.call(what, properties.RetrievePropertiesEx, [spec], options)
+        seen: set[str] = set()
+        while result is not None:
+            for found in result.objects or ():
+                identity = moid(found.obj)
+                if not isinstance(found.obj, kind) or identity in seen:
+                    continue
+                seen.add(identity)
+                yield found.obj, self._properties(what, found)
+            if len(seen) > MOST_OBJECTS:
+                allowed = f"at most {MOST_OBJECTS} objects of a kind"
+                self.refuse(what, f"more than {MOST_OBJECTS}", allowed, "name a datacenter", "source-too-large")
+            if not result.token or not result.objects:
+                break
+            result = self.call(what, properties.ContinueRetrievePropertiesEx, result.token)
 
     def _properties(self, what: str, found: Any) -> dict[str, Any]:
         for absent in found.missingSet or ():

@@ -18,6 +18,7 @@ from tests.conftest import refused
 from hypertwin.errors import HypertwinError, SourceError, UnreachableError
 from hypertwin.ingest import sources
 from hypertwin.ingest.vmware import vcenter_counters, vsphere
+from hypertwin.ingest.vmware.vcenter_clusters import Clusters
 from hypertwin.ingest.vmware.vcenter_counters import Definition, Subject
 
 ENVELOPE = (
@@ -276,6 +277,40 @@ def test_any_samples_give_a_table_or_one_error(samples: str, values: str, instan
     except SourceError:
         return
     assert frame is None or np.isfinite(frame["value"].to_numpy()).all()
+
+
+class Estate:
+    """A session with two datacenters, each with a cluster of the same name in a folder of its own."""
+
+    content = SimpleNamespace(rootFolder=None)
+    found: ClassVar[dict[str, list[tuple[str, dict[str, Any]]]]] = {
+        "vim.ClusterComputeResource": [
+            ("c-1", {"name": "C", "parent": vim.Folder("f-2")}),
+            ("c-2", {"name": "C", "parent": vim.Folder("f-3")}),
+            ("c-3", {"name": "D", "parent": vim.Folder("f-3")}),
+        ],
+        "vim.Datacenter": [("d-1", {"name": "Rome"}), ("d-2", {"name": "Milan"})],
+        "vim.Folder": [
+            ("f-1", {"parent": vim.Datacenter("d-1")}),
+            ("f-2", {"parent": vim.Folder("f-1")}),
+            ("f-3", {"parent": vim.Datacenter("d-2")}),
+            ("f-4", {"parent": vim.Folder("f-4")}),
+        ],
+        "vim.ComputeResource": [
+            (f"c-{n}", {"parent": vim.Folder(f"f-{folder}")}) for n, folder in ((1, 2), (2, 3), (3, 3))
+        ],
+    }
+
+    def objects(self, kind: type[Any], *_: object) -> Iterator[tuple[Any, dict[str, Any]]]:
+        return ((kind(moid), values) for moid, values in self.found[kind.__name__])
+
+
+def test_clusters_of_one_name_are_told_apart_by_datacenter() -> None:
+    clusters = Clusters(Estate(), vim)  # type: ignore[arg-type]
+    assert clusters.names == {"c-1": "C (Rome)", "c-2": "C (Milan)", "c-3": "D"}
+    assert [clusters.datacenter(each) for each in ("c-1", "f-3", "f-4", "none")] == ["Rome", "Milan", None, None]
+    assert [each.name for each in clusters.facts({"c-3"}, all_of_them=False)] == ["D"]
+    assert [each.ha for each in clusters.facts((), all_of_them=True)] == [None] * 3
 
 
 def test_one_address_at_a_time():

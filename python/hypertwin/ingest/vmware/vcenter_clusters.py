@@ -1,0 +1,125 @@
+"""Clusters of a vCenter Server: where they are, what HA keeps for them, and their placement rules.
+
+Properties: vSphere Web Services API, `ClusterComputeResource`, `ClusterConfigInfoEx`, `ClusterDasConfigInfo`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from hypertwin.ingest import outside
+from hypertwin.ingest.inventory import Cluster, Rule
+from hypertwin.ingest.vmware import vsphere
+from hypertwin.ingest.vmware.vcenter_values import get, switch, text
+from hypertwin.ingest.vmware.vsphere import Session
+
+PATHS = ("name", "parent", "configurationEx", "summary")
+PAGE = 10
+"""Clusters in one answer: rules and groups can be long."""
+
+Found = tuple[str, dict[str, Any]]
+"""Identity and properties of an object."""
+
+
+class Clusters:
+    """The clusters of a session, by identity."""
+
+    def __init__(self, session: Session, vim: Any) -> None:
+        """Read them, and the datacenters that they and all hosts are in."""
+        root = session.content.rootFolder
+        self._vim = vim
+        self._found = sorted(
+            (vsphere.moid(one), values)
+            for one, values in session.objects(vim.ClusterComputeResource, PATHS, root, PAGE)
+        )
+        self._datacenters = {
+            vsphere.moid(one): vsphere.plain_name(values.get("name", ""))
+            for one, values in session.objects(vim.Datacenter, ("name",), root)
+        }
+        self._parents: dict[str, str] = {}
+        for kind in (vim.Folder, vim.ComputeResource) if self._datacenters else ():
+            for one, values in session.objects(kind, ("parent",), root):
+                self._parents[vsphere.moid(one)] = vsphere.moid(values.get("parent"))
+        self.names = self._names()
+        """Names of clusters; those of several have their datacenter added, or what tells them apart."""
+
+    def _names(self) -> dict[str, str]:
+        plain = {moid: vsphere.plain_name(values.get("name", moid)) for moid, values in self._found}
+        often = Counter(plain.values())
+        placed = {
+            moid: outside.told_apart(name, self.datacenter(moid) or moid) if often[name] > 1 else name
+            for moid, name in plain.items()
+        }
+        return vsphere.distinct(placed.items())
+
+    def datacenter(self, parent: str) -> str | None:
+        """The datacenter of whatever is in this folder or cluster; None if it cannot be seen."""
+        for _ in range(100):  # no folder is nested as deeply
+            if parent in self._datacenters:
+                return self._datacenters[parent] or None
+            parent = self._parents.get(parent, "")
+        return None
+
+    def facts(self, with_hosts: Collection[str], *, all_of_them: bool) -> list[Cluster]:
+        """What is known of clusters: of those with hosts, by identity, or of all."""
+        return [self._cluster(moid, values) for moid, values in self._found if all_of_them or moid in with_hosts]
+
+    def _cluster(self, moid: str, values: Mapping[str, Any]) -> Cluster:
+        ha = get(values.get("configurationEx"), "dasConfig")
+        return Cluster(
+            self.names[moid],
+            datacenter=self.datacenter(moid),
+            ha=switch(get(ha, "enabled")),
+            admission_control=switch(get(ha, "admissionControlEnabled")),
+            failures=self._failures(ha),
+            evc=text(get(values.get("summary"), "currentEVCModeKey")),
+        )
+
+    def _failures(self, ha: Any) -> int | None:
+        """Failures of hosts that HA keeps room for; None where percentages are set by hand."""
+        policy, policies = get(ha, "admissionControlPolicy"), self._vim.cluster
+        level = get(policy, "failoverLevel")
+        if isinstance(policy, policies.FailoverHostAdmissionControlPolicy):
+            level = level or len(get(policy, "failoverHosts") or ()) or 1
+        elif isinstance(policy, policies.FailoverResourcesAdmissionControlPolicy):
+            level = level if get(policy, "autoComputePercentages") is True else None
+        elif policy is None:
+            level = get(ha, "failoverLevel")
+        return int(level) if isinstance(level, int) and not isinstance(level, bool) and 0 <= level <= 1_000 else None
+
+    def rules(self, with_hosts: Collection[str], hosts: Mapping[str, str], vms: Mapping[str, str]) -> Iterator[Rule]:
+        """The rules that are enabled, of clusters with hosts; names of hosts and VMs are given by identity."""
+        for moid, values in self._found:
+            if moid in with_hosts:
+                yield from self._rules(values, hosts, vms)
+
+    def _rules(self, values: Mapping[str, Any], hosts: Mapping[str, str], vms: Mapping[str, str]) -> Iterator[Rule]:
+        vim = self._vim
+        settings = values.get("configurationEx")
+        groups: dict[str, tuple[str, ...]] = {}
+        for group in get(settings, "group") or ():
+            if isinstance(group, vim.cluster.VmGroup):
+                groups[group.name] = _named(group.vm, vms)
+            elif isinstance(group, vim.cluster.HostGroup):
+                groups[group.name] = _named(group.host, hosts)
+        kinds = {vim.cluster.AffinityRuleSpec: "keep-together", vim.cluster.AntiAffinityRuleSpec: "keep-apart"}
+        for rule in get(settings, "rule") or ():
+            of: tuple[str, ...] = ()
+            on: tuple[str, ...] = ()
+            kind = kinds.get(type(rule))
+            if kind is not None:
+                of = _named(rule.vm, vms)
+            elif isinstance(rule, vim.cluster.VmHostRuleInfo):
+                kind = "run-on" if rule.affineHostGroupName else "not-on"
+                of = groups.get(rule.vmGroupName, ())
+                on = groups.get(rule.affineHostGroupName or rule.antiAffineHostGroupName, ())
+            if kind is None or rule.enabled is False or not of or (kind in ("run-on", "not-on") and not on):
+                continue
+            yield Rule(outside.name(rule.name or ""), kind, of, on, rule.mandatory is True)
+
+
+def _named(references: Sequence[Any] | None, names: Mapping[str, str]) -> tuple[str, ...]:
+    found = (vsphere.moid(reference) for reference in references or ())
+    return tuple(sorted(names[moid] for moid in found if moid in names))

@@ -1,0 +1,91 @@
+"""What vCenter Server measured of VMs: quick statistics of a moment, and the space of their snapshots.
+
+`VirtualMachineQuickStats`: CPU in MHz, memory in MB. Quick statistics of a host have nothing of balloons and swap: they
+are the sums over its VMs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from hypertwin.ingest.inventory import Demand, Snapshots
+from hypertwin.ingest.vmware import vsphere
+from hypertwin.ingest.vmware.vcenter_values import MIB, MOST_MEMORY_BYTES, MOST_MHZ, enum, get, whole
+
+READINESS = "summary.quickStats.overallCpuReadiness"
+"""Percentage of time that a VM was ready and not running, a mean over its vCPUs."""
+MOST_SNAPSHOTS = 10_000
+
+
+def demand(vm: Mapping[str, Any], at: str | None) -> Demand | None:
+    """What a VM recently wanted; if the server does not say, what it used."""
+    wanted = whole(vm.get("summary.quickStats.overallCpuDemand"), 0, MOST_MHZ)
+    used = whole(vm.get("summary.quickStats.overallCpuUsage"), 0, MOST_MHZ)
+    counter = "overallCpuDemand" if wanted else "overallCpuUsage"
+    if not wanted and used is None:
+        return None
+    over = f"quick statistics, {counter}"
+    return Demand(float(wanted or used or 0), over=over, counter=f"quickStats.{counter}", at=at)
+
+
+def measured(vm: Mapping[str, Any]) -> dict[str, Any]:
+    """Quick statistics of a VM that is on; one that has no memory at all was not measured."""
+    sizes = {
+        key: mb * MIB
+        for key in ("hostMemoryUsage", "guestMemoryUsage", "balloonedMemory", "swappedMemory")
+        if (mb := whole(vm.get(f"summary.quickStats.{key}"), 0, MOST_MEMORY_BYTES // MIB)) is not None
+    }
+    ready = whole(vm.get(READINESS), 0, 100)
+    return {
+        "ready_pct": None if ready is None else float(ready),
+        "memory_consumed_bytes": sizes.get("hostMemoryUsage") or None,
+        "memory_active_bytes": sizes.get("guestMemoryUsage") or None,
+        "ballooned_bytes": sizes.get("balloonedMemory"),
+        "swapped_bytes": sizes.get("swappedMemory"),
+    }
+
+
+def reclaimed(vms: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, tuple[int | None, int | None]]:
+    """Bytes of balloons and of swap by the identity of the host: the sums over its VMs that are on; None if unknown."""
+    sums: dict[str, tuple[int | None, int | None]] = {}
+    for _, vm in vms:
+        if enum(vm.get("runtime.powerState")) == "poweredOn":
+            host, of = vsphere.moid(vm.get("runtime.host")), measured(vm)
+            ballooned, swapped = sums.get(host, (0, 0))
+            sums[host] = (_sum(ballooned, of["ballooned_bytes"]), _sum(swapped, of["swapped_bytes"]))
+    return sums
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
+
+
+def snapshots(info: Any, size: int | None) -> Snapshots | None:
+    """The snapshots in a tree of them."""
+    times: list[datetime] = []
+    count = 0
+    waiting = list(get(info, "rootSnapshotList") or ())
+    while waiting and count < MOST_SNAPSHOTS:
+        tree = waiting.pop()
+        count += 1
+        made = get(tree, "createTime")
+        times += [made] if isinstance(made, datetime) and made.tzinfo else []
+        waiting += get(tree, "childSnapshotList") or ()
+    oldest = min(times).isoformat(timespec="seconds") if times else None
+    return Snapshots(count, size, oldest) if count else None
+
+
+def size_of_snapshots(layout: Any) -> int | None:
+    """Bytes of the files that are there because of snapshots (`VirtualMachineFileLayoutEx`)."""
+    if layout is None:
+        return None
+    sizes = {get(file, "key"): whole(get(file, "size"), 0, 2**62) or 0 for file in get(layout, "file") or ()}
+    keys: set[Any] = set()
+    for disk in get(layout, "disk") or ():
+        for since in (get(disk, "chain") or ())[1:]:  # the first unit is the disk as it was before the first snapshot
+            keys.update(get(since, "fileKey") or ())
+    for snapshot in get(layout, "snapshot") or ():
+        keys.update((get(snapshot, "dataKey"), get(snapshot, "memoryKey")))
+    return sum(sizes.get(key, 0) for key in keys)

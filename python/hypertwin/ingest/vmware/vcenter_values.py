@@ -1,0 +1,45 @@
+"""Values of the vSphere API, of which the client checks neither the type nor the bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hypertwin.ingest import outside
+
+MIB = 2**20
+MOST_MEMORY_BYTES = 2**50
+MOST_MHZ = 10**9
+
+
+def whole(value: Any, least: int, most: int) -> int | None:
+    """A whole number within bounds, or None."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        return None
+    return int(value)
+
+
+def positive(value: Any) -> float | None:
+    """A reservation or limit in MHz; None for 0 and -1, which mean none and unlimited."""
+    mhz = whole(value, 1, MOST_MHZ)
+    return None if mhz is None else float(mhz)
+
+
+def text(value: Any) -> str | None:
+    """A text that is safe to keep; None for an empty one."""
+    return outside.name(value) or None if isinstance(value, str) else None
+
+
+def enum(value: Any) -> str:
+    """A value of an enumeration; empty where there is none."""
+    return str(value) if isinstance(value, str) else ""
+
+
+def switch(value: Any) -> bool | None:
+    """Whether something is on."""
+    return value if isinstance(value, bool) else None
+
+
+def get(value: Any, attribute: str) -> Any:
+    """A property of an object, or the value of a key; None where there is none."""
+    return value.get(attribute) if isinstance(value, Mapping) else getattr(value, attribute, None)
