@@ -82,10 +82,11 @@ FLOORS: dict[str, list[str]] = {
     "python/hypertwin/diagnose": [
         "words evidence",
         "subjects",
+        "snapshot",
         "case",
         "rule moves",
         "rules causes",
-        "remedies guide",
+        "remedies guide overview",
         "what_if",
         "__init__",
     ],

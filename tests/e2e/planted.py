@@ -87,6 +87,7 @@ PLANTED = (
                 "batch": {"count": 64, "vcpus": 1, "memory": "2 GiB", "workload": "endless", "host": "esx-1"},
             },
         },
+        {"host-cpu-saturated": "64 vCPUs that never sleep use all of its CPU"},
     ),
     Planted(
         "wide-among-others",
@@ -101,6 +102,7 @@ PLANTED = (
             },
         },
         {
+            "host-cpu-saturated": "the narrow ones use all of its CPU",
             "cpu-ready": "56 vCPUs for 32 threads: siblings of a vCPU that waits are stopped, the others wait too",
             "hidden-host-saturation": "all threads are busy with the narrow ones, and the wide one's guest is not",
         },
@@ -116,6 +118,7 @@ PLANTED = (
                 "site": {"count": 4, "vcpus": 6, "memory": "24 GiB", "workload": "steady", "host": "esx-1"},
             },
         },
+        {"host-cpu-saturated": "whether its guests show it or not"},
     ),
     Planted(
         "limited",

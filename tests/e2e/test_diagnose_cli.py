@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -45,16 +46,32 @@ def test_json_has_its_shape(cli: Cli, table: Path) -> None:
     found: dict[str, Any] = json.loads(done.stdout)
     assert set(found) == {
         *("version", "cluster", "hosts", "machines", "findings", "not_checked", "read", "notes"),
+        *("rules", "clusters"),
     }
     finding = found["findings"][0]
     assert set(finding) == {
-        *("code", "severity", "entity", "kind", "name", "host", "title", "figure", "text", "evidence", "source"),
+        *(
+            "code",
+            "severity",
+            "entity",
+            "kind",
+            "name",
+            "host",
+            "cluster",
+            "title",
+            "figure",
+            "text",
+            "evidence",
+            "source",
+        ),
         *("sources", "advice", "cause", "what_if", "no_what_if"),
     }
     assert set(finding["evidence"][0]) == {
         *("metric", "what", "value", "unit", "band", "band_source", "entity", "samples", "beyond"),
     }
-    assert {each["code"] for each in found["findings"]} == {"cpu-ready", "hidden-host-saturation"}
+    assert {each["code"] for each in found["findings"]} == {
+        *("cpu-ready", "hidden-host-saturation", "host-cpu-saturated"),
+    }
     worst_first = [("critical", "warning", "info").index(each["severity"]) for each in found["findings"]]
     assert worst_first == sorted(worst_first)
     assert {each["name"] for each in found["findings"] if each["code"] == "cpu-ready"} == set(HOSTILE)
@@ -65,11 +82,12 @@ def test_words_tell_cause_and_consequence(cli: Cli, table: Path) -> None:
     done = cli("diagnose", table)
     assert done.returncode == 0
     first = done.stdout.splitlines()[0]
-    assert first.startswith("6 findings with 1 cause: ")
+    assert first.startswith("7 findings with 1 cause: ")
     assert "is saturated, and its guests do not show it" in done.stdout
     lines = done.stdout.splitlines()
     assert lines[2] == "  critical hidden-host-saturation: esx<b>1</b>: usage 100 %, its largest guest 68 %"
-    assert lines[3].startswith(
+    assert lines[3] == "    → critical host-cpu-saturated: esx<b>1</b>: CPU 100 % used"
+    assert lines[4].startswith(
         "    → critical cpu-ready: 5 machines, worst a/b%2F: ready 70 % summed over 4 vCPUs = 18 %"
     )
     assert "summed over 4 vCPUs = 18 % per vCPU (3,500 ms per vCPU of each 20 s)" in done.stdout
@@ -87,18 +105,21 @@ def test_the_page_is_inert(cli: Cli, table: Path, tmp_path: Path) -> None:
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
     page = data(text)
     findings = page["document"]["findings"]
-    assert len(findings) == len(page["beside"]["series"]) == len(page["beside"]["evidence"]) == 6
+    assert len(findings) == len(page["beside"]["series"]) == len(page["beside"]["evidence"]) == 7
     assert {finding["name"] for finding in findings} >= set(HOSTILE)
     assert any(page["beside"]["series"])
     assert page["beside"]["not_checked"]
     assert "Content-Security-Policy" in text
-    assert (tmp_path / "words.txt").read_text().startswith("6 findings")
+    assert (tmp_path / "words.txt").read_text().startswith("7 findings")
 
 
 def test_a_cluster_alone_is_looked_at(cli: Cli, tiny: Path) -> None:
     done = cli("diagnose", "--cluster", tiny)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("Nothing found to be wrong in what could be checked (1 host, 3 machines).")
+    assert re.match(
+        r"Nothing found by 6 of 29 rules; 23 could not be checked: they need .+ \(1 host, 3 machines\)\.",
+        " ".join(done.stdout.split()),
+    )
     wide = tiny.with_name("wide.yaml")
     wide.write_text(tiny.read_text().replace("db: {vcpus: 2", "db: {vcpus: 4"))
     found = json.loads(cli("diagnose", "--cluster", wide, "--format", "json").stdout)

@@ -9,14 +9,16 @@ same findings. Each module imports from those above it:
 |---|---|
 | `words` | words and units that texts share |
 | `evidence` | telemetry, aggregated in bounded memory |
-| `subjects` | hosts, VMs, and how busy a VM is |
+| `subjects` | clusters, hosts, VMs, and how busy a VM is |
+| `snapshot` | what the cluster file measured, as telemetry of one moment |
 | `case` | telemetry and cluster file, joined |
 | `rule` | what a rule, a band and a finding are |
-| `rules/` | the rules, by what they are about: `cpu`, `memory`, `numa`, `sizing`, `storage`, `placement` |
+| `rules/` | the rules, by what they are about (see its own documentation) |
 | `causes` | which findings explain which |
 | `moves` | which VM should go where when a host is too full |
 | `remedies` | the changes that may help with a finding |
 | `what_if` | simulates them, and chooses the one to tell |
+| `overview` | a row for each cluster and host |
 | `guide` | docs/findings.md |
 """
 
@@ -27,7 +29,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hypertwin import scenario as scenarios
-from hypertwin.diagnose import causes, what_if
+from hypertwin.diagnose import causes, overview, what_if
 from hypertwin.diagnose.case import Case
 from hypertwin.diagnose.evidence import Evidence, Read
 from hypertwin.diagnose.rule import Finding
@@ -85,6 +87,8 @@ class Diagnosis:
     """Name of the scenario, if one was given."""
     hosts: int
     vms: int
+    clusters: tuple[documents.ClusterRow, ...]
+    """Clusters with their hosts; empty where nothing but guests is known."""
 
     def to_dict(self) -> documents.Findings:
         """As `hypertwin diagnose --format json` prints it."""
@@ -92,6 +96,8 @@ class Diagnosis:
             "cluster": self.cluster,
             "hosts": self.hosts,
             "machines": self.vms,
+            "rules": len(RULES),
+            "clusters": list(self.clusters),
             "findings": [finding.to_dict() for finding in self.findings],
             "not_checked": [each.to_dict() for each in self.not_checked],
             "read": [each.to_dict() for each in self.read],
@@ -128,6 +134,7 @@ def diagnose(
         notes.append(INSIDE_ONLY)
     if simulate:
         notes += what_if.add(case, findings, progress)
+        _sort(findings)
     return Diagnosis(
         findings=tuple(findings),
         not_checked=tuple(not_checked),
@@ -136,6 +143,7 @@ def diagnose(
         cluster=loaded.name if loaded else None,
         hosts=len(case.hosts),
         vms=len(case.vms),
+        clusters=tuple(overview.rows(case, findings)),
     )
 
 
@@ -146,6 +154,15 @@ def judge(case: Case) -> tuple[list[Finding], list[NotChecked]]:
     for rule in RULES:
         not_checked += [NotChecked(rule.code, needs) for needs in rule.lacks(case)]
         findings += rule.find(case)
+    for finding in findings:
+        finding.subject = case.in_its_cluster(finding.subject)
+    _sort(findings)
+    causes.link(findings)
+    return findings, not_checked
+
+
+def _sort(findings: list[Finding]) -> None:
+    """Worst first; of equally bad ones causes before what follows from them."""
     order = {rule.code: place for place, rule in enumerate(RULES)}
     findings.sort(
         key=lambda finding: (
@@ -156,8 +173,6 @@ def judge(case: Case) -> tuple[list[Finding], list[NotChecked]]:
             finding.title,
         )
     )
-    causes.link(findings)
-    return findings, not_checked
 
 
 def _tell_when(evidence: Evidence, findings: Sequence[Finding]) -> None:

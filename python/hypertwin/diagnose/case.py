@@ -1,19 +1,21 @@
-"""What is looked at: hosts, VMs and guests, as the telemetry and the cluster file describe them together.
+"""What is looked at: clusters, hosts, VMs and guests, as the telemetry and the cluster file describe them together.
 
 A host or VM of the cluster file is the one of the telemetry when its `label`, or its name where it has none, is the
 same, whatever the case; of several VMs of one name, that on the same host. Where both give a size or a topology, the
-cluster file's is taken.
+cluster file's is taken. A VM whose place in the cluster file is a guess is on no host, unless it was measured on one.
+Hosts and VMs that no cluster file has are one cluster of which nobody knows anything.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from hypertwin import language, vnuma
+from hypertwin.diagnose import snapshot
 from hypertwin.diagnose.evidence import Evidence, Read, Stat
-from hypertwin.diagnose.subjects import Busy, Host, Vm
+from hypertwin.diagnose.subjects import Busy, Cluster, Host, Subject, Vm, cluster_name
 from hypertwin.ingest import telemetry
 from hypertwin.ingest.appliances import is_storage_appliance
 from hypertwin.report.words import some
@@ -45,6 +47,7 @@ class Case:
 
     evidence: Evidence
     scenario: Scenario | None
+    clusters: list[Cluster]
     hosts: list[Host]
     vms: list[Vm]
     guests: list[str]
@@ -54,7 +57,7 @@ class Case:
     @staticmethod
     def of(evidence: Evidence, scenario: Scenario | None) -> Case:
         """Join telemetry and cluster file."""
-        hosts, vms = _of_scenario(scenario) if scenario else ([], [])
+        clusters, hosts, vms = _of_scenario(scenario) if scenario else ([], [], [])
         _measured_hosts(evidence, hosts)
         missing = _measured_vms(evidence, hosts, vms)
         guests = _measured_guests(evidence, vms)
@@ -66,16 +69,31 @@ class Case:
             notes.append(f"measured inside, and of no machine that is known by that name: {some(names)}")
         notes += _extents(evidence)
         for vm in vms:
-            if vm.host:
-                vm.host.vms.append(vm)
             vm.appliance = vm.appliance or is_storage_appliance(vm.name)
         hosts.sort(key=lambda host: host.subject.path)
         vms.sort(key=lambda vm: vm.subject.path)
-        return Case(evidence, scenario, hosts, vms, guests, notes)
+        clusters = _gathered(clusters, hosts, vms)
+        snapshot.add(evidence, hosts, vms)
+        return Case(evidence, scenario, clusters, hosts, vms, guests, notes)
+
+    @property
+    def known_clusters(self) -> list[Cluster]:
+        """Clusters of the cluster file."""
+        return [each for each in self.clusters if each.key]
+
+    def in_its_cluster(self, subject: Subject) -> Subject:
+        """A host, VM, guest or device with the cluster of its host, where that is known."""
+        if subject.cluster or not subject.host:
+            return subject
+        return replace(subject, cluster=cluster_name(self._cluster_of_host.get(subject.host)))
+
+    @cached_property
+    def _cluster_of_host(self) -> dict[str, Cluster | None]:
+        return {host.name: host.cluster for host in self.hosts}
 
     @cached_property
     def placed(self) -> dict[str, list[Vm]]:
-        """VMs by the name of their host in the scenario, as the scenario places them."""
+        """VMs by the name of their host in the scenario, as the scenario places them, guesses included."""
         found: dict[str, list[Vm]] = {}
         for vm in self.vms:
             if vm.key and vm.layout:
@@ -142,7 +160,9 @@ def _raised(stat: Stat, by: float) -> Stat:
     return Stat(count=stat.count, first_us=stat.first_us, last_us=stat.last_us, **raised)
 
 
-def _of_scenario(scenario: Scenario) -> tuple[list[Host], list[Vm]]:
+def _of_scenario(scenario: Scenario) -> tuple[list[Cluster], list[Host], list[Vm]]:
+    inventory = scenario.inventory
+    clusters = {each.name: Cluster(each.label or each.name, each.name, each) for each in inventory.clusters}
     hosts = {
         each.name: Host(
             name=each.label or each.name,
@@ -152,23 +172,43 @@ def _of_scenario(scenario: Scenario) -> tuple[list[Host], list[Vm]]:
             nodes=each.sockets,
             clock_mhz=each.clock_hz / 1e6,
             memory_bytes=each.memory_bytes,
+            memory_own_bytes=each.memory_own_bytes,
+            facts=each,
+            cluster=clusters[each.cluster],
         )
-        for each in scenario.inventory.hosts
+        for each in inventory.hosts
     }
     layouts = vnuma.layouts(scenario)
     vms = [
         Vm(
             name=each.label or each.name,
             key=each.name,
-            host=hosts[each.host],
+            host=None if each.host_is_guess else hosts[each.host],
+            cluster=clusters[each.cluster],
             vcpus=each.vcpus,
             memory_bytes=each.memory_bytes,
+            facts=each,
             layout=layouts[each.name],
             appliance=each.storage_appliance,
         )
-        for each in scenario.inventory.vms
+        for each in inventory.vms
     ]
-    return list(hosts.values()), vms
+    return list(clusters.values()), list(hosts.values()), vms
+
+
+def _gathered(clusters: Sequence[Cluster], hosts: Sequence[Host], vms: Sequence[Vm]) -> list[Cluster]:
+    """Put VMs on their hosts, and both into their clusters: one more for those that no cluster file has."""
+    unknown = Cluster("unknown")
+    for host in hosts:
+        host.cluster = host.cluster or unknown
+        host.cluster.hosts.append(host)
+    for vm in vms:
+        if vm.host:
+            vm.host.vms.append(vm)
+            vm.cluster = vm.host.cluster
+        vm.cluster = vm.cluster or unknown
+        vm.cluster.vms.append(vm)
+    return [*clusters, *([unknown] if unknown.hosts or unknown.vms else [])]
 
 
 def _measured_hosts(evidence: Evidence, hosts: list[Host]) -> None:

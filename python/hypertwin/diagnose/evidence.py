@@ -55,6 +55,21 @@ class Stat:
     first_us: int | None
     """Time of the first sample, microseconds since 1970; None where the source has no clock."""
     last_us: int | None
+    moment: str = ""
+    """When, in words, where it is no series: `at the moment of the export, 2026-03-01`."""
+
+    @property
+    def is_one_moment(self) -> bool:
+        """Whether it is a single sample of an export: no peak, and nothing that lasts."""
+        return bool(self.moment) and self.count == 1
+
+    def said(self, words: str) -> str:
+        """Words for one of its percentiles, such as `reached in a fifth of the samples`; of no series, its moment."""
+        return self.moment or words
+
+    def on_average(self, text: str) -> str:
+        """A text about its mean, which for one moment would say the same again."""
+        return "" if self.moment else text
 
     def over(self, divisor: float) -> Stat:
         """The same for a metric divided by a positive number."""
@@ -115,6 +130,8 @@ class Evidence:
         self.reads = tuple(reads)
         self._by_kind: dict[str, list[str]] = {}
         self._present: set[tuple[str, str]] = set()
+        self._moments: set[tuple[str, str]] = set()
+        """Kinds and metrics of which only one moment is known from elsewhere."""
         for entity, metric in stats:
             kind = entity.split("/")[-2] if "/" in entity else entity
             self._by_kind.setdefault(kind, []).append(entity)
@@ -151,6 +168,13 @@ class Evidence:
             stats = _aggregate(path, sorted(set(metrics)), progress)
             yield Evidence(stats, path, reads)
 
+    def add(self, entity: str, metric: str, stat: Stat) -> None:
+        """Take a figure from elsewhere than telemetry, where telemetry does not have it."""
+        if (entity, metric) not in self._stats:
+            self._stats[entity, metric] = stat
+            found = self._moments if stat.count == 1 else self._present
+            found.add((entity.split("/")[-2], metric))
+
     def stat(self, entity: str | None, metric: str) -> Stat | None:
         """A metric of an entity, or None."""
         return self._stats.get((entity, metric)) if entity is not None else None
@@ -163,13 +187,15 @@ class Evidence:
         """Sorted paths of the entities of a kind."""
         return self._by_kind.get(kind, [])
 
-    def has(self, kind: str, metric: str) -> bool:
-        """Whether any entity of a kind has a metric."""
-        return (kind, metric) in self._present
+    def has(self, kind: str, metric: str, *, series: bool = False) -> bool:
+        """Whether any entity of a kind has a metric, or a series of it."""
+        return (kind, metric) in self._present or (not series and (kind, metric) in self._moments)
 
     def interval_s(self, entity: str | None, metric: str) -> float | None:
         """Length of an entity's intervals: as the source says, for it or for what contains it; else from the times."""
         stat = self.stat(entity, metric)
+        if stat is not None and stat.moment:
+            return None
         place = entity
         while place:
             said = self.stat(place, "interval_s")
@@ -182,7 +208,7 @@ class Evidence:
 
     def series(self, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Series]:
         """At most `MOST_POINTS` means and maxima of each (entity, metric), over its own time span."""
-        pairs = sorted({pair for pair in wanted if pair in self._stats})
+        pairs = sorted({pair for pair in wanted if pair in self._stats and not self._stats[pair].moment})
         if not pairs or self._path is None:
             return {}
         spans = [

@@ -1,6 +1,7 @@
 """Which VM should go where when a host is too full.
 
-No move breaks a placement rule of the cluster file or takes a VM to a host without the CPUs or the memory for it.
+No move leaves its cluster, breaks a placement rule of the cluster file, or takes a VM to a host without the CPUs or the
+memory for it. A VM whose place is a guess is not moved, and counts where the guess put it.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from hypertwin.diagnose.case import Case
-from hypertwin.diagnose.subjects import Host, Vm
+from hypertwin.diagnose.subjects import Cluster, Host, Vm
 
 MOST_MOVES = 24
 """VMs that one change moves."""
@@ -26,13 +27,16 @@ Move = tuple[Vm, Host]
 
 
 class Loads:
-    """How full hosts are, and how much VMs ask for: in cores where hosts were measured, else in vCPUs."""
+    """How full the hosts of a cluster are, and how much its VMs ask for.
 
-    def __init__(self, case: Case) -> None:
-        """Of the hosts and VMs in the cluster file."""
+    In cores where hosts were measured, else in vCPUs.
+    """
+
+    def __init__(self, case: Case, cluster: Cluster) -> None:
+        """Of the hosts and VMs of a cluster of the cluster file."""
         self.case = case
-        self.by_key = {each.key: each for each in case.vms if each.key}
-        self.hosts = [each for each in case.hosts if each.key]
+        self.hosts = [each for each in cluster.hosts if each.key]
+        self.by_key = {vm.key: vm for each in self.hosts for vm in case.placed.get(each.key or "", [])}
         usage = {each.key or "": stat for each in self.hosts if (stat := case.evidence.stat(each.entity, "usage_pct"))}
         measured = len(usage) > 1
         if measured:
@@ -54,7 +58,7 @@ class Loads:
     def moves(self, host: Host) -> list[list[Move]]:
         """The best single moves away from a host, of VMs of different sizes, and the moves that relieve it."""
         here = self.case.placed.get(host.key or "", [])
-        if host.key not in self.full or len([each for each in here if each.vcpus and not each.appliance]) < 2:
+        if host.key not in self.full or len([each for each in here if _movable(each)]) < 2:
             return []
         first = self._best(host, self.full)
         if first is None:
@@ -92,7 +96,7 @@ class Loads:
             work = self.work.get(vm.key or "", 0.0)
             there = frozenset(each.key or "" for each in gone)
             fits = sum(self.work.get(each, 0.0) for each in there) + work <= whole / 2
-            if fits and not vm.appliance and all(rule.allows(vm.key or "", "", there) for rule in self.case.rules):
+            if fits and _movable(vm) and all(rule.allows(vm.key or "", "", there) for rule in self.case.rules):
                 gone.append(vm)
         return gone
 
@@ -114,7 +118,7 @@ class Loads:
         options = []
         for vm in self.case.placed.get(key, []):
             name = vm.key or ""
-            if not vm.vcpus or vm.appliance or name in moved or vm.vcpus in other_than:
+            if not vm.vcpus or not _movable(vm) or name in moved or vm.vcpus in other_than:
                 continue
             allowed = (each for each in emptiest if self._allowed(vm, each, moved))
             for target, _ in zip(allowed, range(TARGETS), strict=False):
@@ -140,7 +144,13 @@ class Loads:
         there = [each for each in self.case.placed.get(target.key or "", []) if each.key not in moved]
         there += [self.by_key[name] for name, host in moved.items() if host == target.key]
         used = sum(each.memory_bytes or 0 for each in there)
-        if (vm.vcpus or 0) > (target.threads or 0) or used + (vm.memory_bytes or 0) > (target.memory_bytes or 0):
+        room = (target.memory_bytes or 0) - target.memory_own_bytes
+        if (vm.vcpus or 0) > (target.threads or 0) or used + (vm.memory_bytes or 0) > room:
             return False
         keys = frozenset(each.key or "" for each in there)
         return all(rule.allows(vm.key or "", target.key or "", keys) for rule in self.case.rules)
+
+
+def _movable(vm: Vm) -> bool:
+    """Whether it can be told to go elsewhere: it is known where it is, and it serves no storage there."""
+    return bool(vm.vcpus) and not vm.appliance and vm.host is not None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from hypertwin import language
@@ -13,7 +12,7 @@ from hypertwin.diagnose.case import Case
 from hypertwin.diagnose.moves import Loads, Move
 from hypertwin.diagnose.rule import Finding
 from hypertwin.diagnose.rules.sizing import FEWEST_VCPUS, PEAK, needed
-from hypertwin.diagnose.subjects import Host, Vm
+from hypertwin.diagnose.subjects import Cluster, Host, Vm
 from hypertwin.diagnose.words import GIB
 from hypertwin.report.words import some
 from hypertwin.scenario import Scenario
@@ -81,11 +80,23 @@ class Remedy:
 NOT_MODELLED = {
     "swap-wait": "the twin has all memory always in use, and does not swap: it cannot say what more memory would do",
     "memory-reclaim": "the twin has all memory always in use, and no balloon: it cannot say what more memory would do",
-    "no-failover-capacity": "nothing runs differently until a host fails; `hypertwin simulate` has `failures`",
+    "host-memory-overcommitted-reclaiming": "the twin has all memory always in use, and no balloon: it cannot say what "
+    "more memory would do",
+    "host-memory-full": "the twin has all memory always in use: it cannot say what more memory would do",
+    "cluster-without-failover-capacity": "nothing runs differently until a host fails; `hypertwin simulate` has "
+    "`failures`",
+    "ha-off": "nothing runs differently until a host fails",
+    "admission-control-off": "nothing runs differently until a host fails",
+    "hyper-threading-off": "threads of a core: try `hypertwin simulate --set hosts.NAME.threads_per_core=2`",
+    "power-policy": "the twin's cores do not sleep: what waking them costs it cannot say",
+    "mixed-cpu-models": "it is about where machines can go, not about how fast they run",
+    "evc-behind": "the twin does not know which instructions a program uses",
+    "datastore-nearly-full": "the twin's datastores do not fill up",
+    "old-snapshot": "the twin's disks have no snapshots",
 }
 """Findings on which the twin has nothing to say, and why."""
 
-CONTENTION = ("cpu-ready", "co-stop", "hidden-host-saturation", "unbalanced-monsters")
+CONTENTION = ("cpu-ready", "co-stop", "host-cpu-saturated", "hidden-host-saturation", "unbalanced-monsters")
 
 
 class Remedies:
@@ -96,23 +107,28 @@ class Remedies:
         self.case = case
         self.inventory = scenario.inventory
         self._data: Mapping[str, Any] = json.loads(scenario.json)
+        self._vms = {path: vm for vm in case.vms for path in (vm.guest, vm.subject.path) if path}
+        self._hosts = {host.name: host for host in reversed(case.hosts) if host.key}
         self._of_host: dict[str, tuple[Change, ...]] = {}
+        self._loads: dict[str, Loads] = {}
 
-    @cached_property
-    def _loads(self) -> Loads:
-        return Loads(self.case)
+    def _loads_of(self, host: Host) -> Loads:
+        """The loads of the cluster of a host."""
+        cluster = host.cluster or Cluster("")
+        key = cluster.key or ""
+        if key not in self._loads:
+            self._loads[key] = Loads(self.case, cluster)
+        return self._loads[key]
 
     def of(self, finding: Finding) -> Remedy | str:
         """What to try for a finding, or why nothing."""
-        subject = finding.subject
-        vm = next((each for each in self.case.vms if each.subject == subject or each.guest == subject.path), None)
-        host = next((each for each in self.case.hosts if each.name == finding.subject.host and each.key), None)
-        if vm is not None and not vm.layout:
-            vm = None
         if finding.code in NOT_MODELLED:
             return NOT_MODELLED[finding.code]
-        if subject.kind in ("vm", "guest") and vm is None:
-            return f"{subject.name} is not in the cluster file"
+        subject = finding.subject
+        vm, host = self._vms.get(subject.path), self._hosts.get(subject.host or "")
+        if subject.kind in ("vm", "guest") and (vm is None or not vm.shape):
+            known = vm is not None and vm.layout
+            return f"{subject.name} {'is on a host that is not known' if known else 'is not in the cluster file'}"
         if host is None and (vm is None or finding.code in CONTENTION):
             return f"{finding.subject.host or f'the host of {subject.name}'} is not in the cluster file"
         return self._found(finding, vm, host)
@@ -131,18 +147,18 @@ class Remedies:
     def _contention(self, finding: Finding, vm: Vm | None, host: Host) -> Remedy | str:
         key = host.key or ""
         if key not in self._of_host:
-            found = [_moved(host, moves) for moves in self._loads.moves(host)]
+            found = [_moved(host, moves) for moves in self._loads_of(host).moves(host)]
             # the best move, as many moves as it takes, then a new host or another single move
             last = [each for each in (self._one_more_host(host), *found[1:-1]) if each]
             self._of_host[key] = _first([*found[:1], *found[-1:], *last])
         changes = self._of_host[key]
         if finding.code == "co-stop" and vm is not None:
-            move = self._loads.move_of(vm, host)
+            move = self._loads_of(host).move_of(vm, host)
             own = _Shape(self.case, vm).fits() + ([_moved(host, [move])] if move else [])
             changes = _first([*own, *changes[1:2], *changes[:1]])
         if not changes:
             return (
-                f"no machine of {host.name} can go: no other host of the cluster file has room, or its rules forbid "
+                f"no machine of {host.name} can go: no other host of its cluster has room, or rules forbid "
                 "it, and it would be no better on another host: take vCPUs away"
             )
         told = vm or next((each for each in self.case.vms if each.key in changes[0].moved), None)
@@ -150,7 +166,7 @@ class Remedies:
 
     def _one_more_host(self, host: Host) -> Change | None:
         """A second host like this one, for half of its load."""
-        vms = self._loads.half_of(host)
+        vms = self._loads_of(host).half_of(host)
         if not vms:
             return None
         key = f"{host.key}-more"
@@ -271,7 +287,7 @@ class Remedies:
             if each.key and each.nodes and (each.memory_bytes or 0) / each.nodes >= memory
             if (each.cores or 0) // each.nodes >= vcpus
         ]
-        move = self._loads.move_of(vm, vm.host, larger) if vm.host else None
+        move = self._loads_of(vm.host).move_of(vm, vm.host, larger) if vm.host else None
         tried += [_moved(vm.host, [move])] if move and vm.host else []
         if memory > node:
             less = int(FILLED * node / GIB)
@@ -285,14 +301,15 @@ class _Shape:
 
     def __init__(self, case: Case, vm: Vm) -> None:
         self.vm = vm
-        self.layout: Mapping[str, Any] = vm.layout or {}
+        self.layout: Mapping[str, Any] = vm.shape or {}
         topology = self.layout["host_topology"]
         self.vcpus = vm.vcpus or 1
         self.room = topology["cores_per_socket"]
         self.cores = topology["sockets"] * self.room
         self.options = language.hypervisors()[self.layout["hypervisor"]]
         self.busy = case.busy(vm)
-        self.peak = max(needed(self.vcpus, self.busy.most), FEWEST_VCPUS) if self.busy else None
+        known = self.busy is not None and not self.busy.stat.is_one_moment
+        self.peak = max(needed(self.vcpus, self.busy.most), FEWEST_VCPUS) if self.busy and known else None
 
     def set(self, text: str, sets: Mapping[str, Any], steps: int = 1) -> Change:
         """A change of keys of the VM."""
@@ -341,10 +358,15 @@ def _without_hot_add(shape: _Shape) -> Remedy:
 def _evenly_split(shape: _Shape) -> Remedy | str:
     if "cells" in shape.options.numa:
         return "cells of a Linux machine are set by hand: `hypertwin size` gives the XML to paste"
-    size = even_sockets(shape.layout, shape.vcpus)
+    name, size, vcpus = shape.vm.name, even_sockets(shape.layout, shape.vcpus), shape.vcpus
     sets = {"cores_per_socket": size, "numa": None, "cpu_hot_add": False}
-    split = shape.set(f"give {shape.vm.name} sockets of {size} cores", sets)
-    return shape.remedy([split, *shape.fits()], "numa_local_pct", "response_ms_p95")
+    tried = [shape.set(f"give {name} sockets of {size} cores", sets)]
+    hidden = any(warning["code"] == "hidden-numa" for warning in shape.layout["warnings"])
+    if hidden and vcpus < language.limits().default_numa_vcpu_min:
+        # sockets show nothing as long as it is too narrow for virtual NUMA
+        exposed = {**sets, "numa": {"vcpu_min": vcpus}}
+        tried = [shape.set(f"give {name} sockets of {size} cores, and lower its numa.vcpu.min to {vcpus}", exposed)]
+    return shape.remedy([*tried, *shape.fits()], "numa_local_pct", "response_ms_p95")
 
 
 def _within_cores(shape: _Shape) -> Remedy:
@@ -419,8 +441,8 @@ def even_sockets(layout: Mapping[str, Any], vcpus: int) -> int:
 
 
 def unlabelled(group: Mapping[str, Any], count: int) -> dict[str, Any]:
-    """The keys of a group with another count, and without its label, which stays with the original."""
-    return {**{key: value for key, value in group.items() if key != "label"}, "count": count}
+    """The keys of a group with another count, without its label and what was measured: both stay with the original."""
+    return {**{key: value for key, value in group.items() if key not in ("label", "measured")}, "count": count}
 
 
 def _moved(host: Host, moves: Sequence[Move]) -> Change:

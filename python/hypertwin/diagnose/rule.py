@@ -61,7 +61,7 @@ class Band:
     def excess(self, value: float) -> float:
         """How far a value is beyond where a finding begins, as a ratio: more is worse."""
         limit = self.first
-        return (limit + 1e-9) / (max(value, 0.0) + 1e-9) if self.below else value / limit
+        return (limit + 1e-9) / (max(value, 0.0) + 1e-9) if self.below else value / (limit or 1.0)
 
     def measure(
         self, what: str, value: float, entity: str | None = None, *, samples: int | None = None, divisor: float = 1
@@ -139,6 +139,8 @@ class Finding:
     advice: str
     evidence: list[Measure]
     references: tuple[Reference, ...]
+    caution: str = ""
+    """What to look at before its advice is followed, or any other cure."""
     what_if: findings.WhatIf | None = None
     no_what_if: str | None = None
     """Why there is none, where a cluster file was given."""
@@ -166,13 +168,14 @@ class Finding:
             "kind": self.subject.kind,
             "name": self.subject.name,
             "host": self.subject.host,
+            "cluster": self.subject.cluster,
             "title": self.title,
             "figure": self.figure,
             "text": self.text,
             "evidence": [measure.to_dict() for measure in self.evidence],
             "source": "; ".join(map(str, self.references)),
             "sources": [{"title": each.title, "address": each.address} for each in self.references],
-            "advice": self.advice,
+            "advice": " ".join(filter(None, (self.advice, self.caution))),
             "cause": {"code": self.cause[0], "entity": self.cause[1]} if self.cause else None,
             "what_if": self.what_if,
             "no_what_if": self.no_what_if,
@@ -185,18 +188,24 @@ CONFIGURATION = ("configuration", "")
 
 @dataclass(frozen=True)
 class Need:
-    """Something without which a rule cannot judge: any of some metrics, or the configuration."""
+    """Something without which a rule cannot judge: any of some metrics, the configuration, or a fact that it says."""
 
     words: str
     """What is needed, in the tools' words: `ready of machines (%RDY, cpu.ready)`."""
     any_of: tuple[tuple[str, str], ...] = (CONFIGURATION,)
     """(kind of entity, metric), one of which is enough; `CONFIGURATION` is one."""
+    fact: Callable[[Case], bool] | None = None
+    """Whether a case has it, where that is neither."""
+    series: bool = False
+    """Whether figures of one moment are not enough."""
 
     def met(self, case: Case) -> bool:
         """Whether a case has it."""
+        if self.fact is not None:
+            return self.fact(case)
         if CONFIGURATION in self.any_of and case.scenario is not None:
             return True
-        return any(case.evidence.has(kind, metric) for kind, metric in self.any_of)
+        return any(case.evidence.has(kind, metric, series=self.series) for kind, metric in self.any_of)
 
 
 @dataclass(frozen=True)
@@ -227,9 +236,12 @@ class Rule:
         text: str,
         advice: str,
         evidence: Iterable[Measure],
+        caution: str = "",
     ) -> Finding:
         """A finding of this rule."""
-        return Finding(self.code, severity, subject, title, figure, text, advice, list(evidence), self.references)
+        return Finding(
+            self.code, severity, subject, title, figure, text, advice, list(evidence), self.references, caution
+        )
 
 
 def rule(

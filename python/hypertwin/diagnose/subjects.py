@@ -1,4 +1,4 @@
-"""What findings and rules are about: hosts, VMs, and how busy a VM is."""
+"""What findings and rules are about: clusters, hosts, VMs, and how busy a VM is."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from hypertwin import language
 from hypertwin.diagnose.evidence import Stat
 from hypertwin.ingest import telemetry
 
@@ -15,13 +16,15 @@ class Subject:
     """What a finding is about."""
 
     kind: str
-    """`host`, `vm`, `guest` or `device`."""
+    """`cluster`, `host`, `vm`, `guest`, `device` or `datastore`."""
     name: str
     """As its own system calls it."""
     path: str
     """Entity in the telemetry, or the same form made of names where there is no telemetry of it."""
     host: str | None = None
     """Name of the host that it is on, or is."""
+    cluster: str | None = None
+    """Name of the cluster that it is in, or is; None where that is not known."""
 
     @staticmethod
     def of_guest(path: str, host: str | None = None) -> Subject:
@@ -37,7 +40,26 @@ class Subject:
         return Subject("device", f"{inside} {name}" if inside else name, path, names.get("host"))
 
 
-@dataclass
+@dataclass(eq=False)
+class Cluster:
+    """Hosts between which VMs may move."""
+
+    name: str
+    """As its own system calls it."""
+    key: str | None = None
+    """Its name in the scenario; None for the hosts and VMs that no cluster file has: nobody knows what they are of."""
+    facts: language.Cluster | None = None
+    """What the scenario says of it."""
+    hosts: list[Host] = field(default_factory=list)
+    vms: list[Vm] = field(default_factory=list)
+
+    @property
+    def subject(self) -> Subject:
+        """The cluster as findings name it."""
+        return Subject("cluster", self.name, telemetry.entity("cluster", self.key or self.name), None, self.name)
+
+
+@dataclass(eq=False)
 class Host:
     """A host."""
 
@@ -51,12 +73,19 @@ class Host:
     nodes: int | None = None
     clock_mhz: float | None = None
     memory_bytes: float | None = None
+    memory_own_bytes: float = 0
+    """What its hypervisor itself occupies, as far as that is known."""
+    facts: language.Host | None = None
+    """What the scenario says of it."""
+    cluster: Cluster | None = None
     vms: list[Vm] = field(default_factory=list)
+    """Those that are known to be on it: none whose place is a guess."""
 
     @property
     def subject(self) -> Subject:
         """The host as findings name it."""
-        return Subject("host", self.name, self.entity or telemetry.entity("host", self.name), self.name)
+        path = self.entity or telemetry.entity("host", self.name)
+        return Subject("host", self.name, path, self.name, cluster_name(self.cluster))
 
     @property
     def vcpus(self) -> int:
@@ -64,7 +93,7 @@ class Host:
         return sum(vm.vcpus or 0 for vm in self.vms)
 
 
-@dataclass
+@dataclass(eq=False)
 class Vm:
     """A VM."""
 
@@ -72,8 +101,12 @@ class Vm:
     entity: str | None = None
     key: str | None = None
     host: Host | None = None
+    """None where nobody knows it: the cluster file's place of it is a guess, and it was not measured on a host."""
+    cluster: Cluster | None = None
     vcpus: int | None = None
     memory_bytes: float | None = None
+    facts: language.Vm | None = None
+    """What the scenario says of it."""
     guest: str | None = None
     """Path of what was measured inside it."""
     layout: Mapping[str, Any] | None = None
@@ -86,12 +119,22 @@ class Vm:
         """The VM as findings name it."""
         host = ("host", self.host.name) if self.host else ()
         path = self.entity or telemetry.entity(*host, "vm", self.name)
-        return Subject("vm", self.name, path, self.host_name)
+        return Subject("vm", self.name, path, self.host_name, cluster_name(self.cluster))
+
+    @property
+    def shape(self) -> Mapping[str, Any] | None:
+        """Its virtual NUMA where its place is known: on a guessed host it says nothing."""
+        return self.layout if self.host else None
 
     @property
     def host_name(self) -> str | None:
         """Name of its host."""
         return self.host.name if self.host else None
+
+
+def cluster_name(cluster: Cluster | None) -> str | None:
+    """The name of a cluster of a cluster file."""
+    return cluster.name if cluster and cluster.key else None
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ WORK = 600_000
 REPLICATIONS = 2
 
 FIGURES = {
+    "vcpus": ("vCPUs", ""),
     "ready_pct": ("ready", "%"),
     "costop_pct": ("co-stop", "%"),
     "limited_pct": ("limited", "%"),
@@ -71,14 +72,17 @@ DIFFERENCE = 0.02
 AS_GOOD = 0.9
 """Share of the best gain from which another change is as good."""
 
+NO_DIFFERENCE = " (no difference to speak of)"
+
 TOLD = {
     "cpu-ready": ("ready_pct", "costop_pct", "response_ms_p95"),
     "co-stop": ("costop_pct", "ready_pct", "response_ms_p95"),
     "unbalanced-monsters": ("ready_pct", "costop_pct", "host_usage_pct", "response_ms_p95"),
+    "host-cpu-saturated": ("host_usage_pct", "waiting_vcpus", "response_ms_p95"),
     "hidden-host-saturation": ("host_usage_pct", "waiting_vcpus", "response_ms_p95"),
     "hci-overhead": ("host_usage_pct", "response_ms_p95", "io_latency_ms_mean"),
     "cpu-limit": ("limited_pct", "response_ms_p95"),
-    "oversized-vm": ("guest_cpu_pct", "ready_pct", "response_ms_p95"),
+    "oversized-vm": ("vcpus", "guest_cpu_pct", "ready_pct", "response_ms_p95"),
     "undersized-vm": ("guest_cpu_pct", "response_ms_p95"),
     "more-vcpus-than-cores": ("ready_pct", "costop_pct", "response_ms_p95"),
     "odd-wide-vm": ("node_spread_vcpus", "numa_local_pct", "response_ms_p95"),
@@ -90,10 +94,18 @@ TOLD = {
 }
 """The figures that are reported for each code; the first one that differs decides whether a change helps."""
 
+MEASURED = (
+    *("cpu-ready", "co-stop", "cpu-limit", "host-cpu-saturated", "hidden-host-saturation", "hci-overhead"),
+    *("storage-queue-full", "storage-latency"),
+)
+"""Codes of harm that was measured: that the twin knows no cure for it does not make it less."""
+
 SYMPTOM = {
     "cpu-ready": ("ready_pct", 1.0),
     "co-stop": ("costop_pct", 0.5),
     "cpu-limit": ("limited_pct", 0.5),
+    "host-cpu-saturated": ("host_usage_pct", 80.0),
+    "hidden-host-saturation": ("host_usage_pct", 80.0),
     "remote-numa-memory": ("numa_local_pct", 95.0),
     "storage-queue-full": ("queue_wait_ms", 0.05),
 }
@@ -185,14 +197,15 @@ def cut(case: Case, hosts: Sequence[str]) -> dict[str, Any] | str:
     if case.scenario is None:
         return "there is no cluster file"
     data = json.loads(case.scenario.json)
-    data.pop("failures", None)
-    data.pop("rules", None)
+    for needless in ("failures", "rules", "clusters", "powered_off", "datastores"):
+        data.pop(needless, None)
     whole = bool(data.get("storage"))  # a pool needs its other hosts too
     inventory = case.scenario.inventory
     kept = data["hosts"] if whole else _alone(data["hosts"], [each for each in inventory.hosts if each.name in hosts])
     kept_vms = _alone(data["vms"], [each for each in inventory.vms if whole or each.host in hosts])
     for name, entry in kept_vms.items():
         entry["host"] = inventory.vm[name].host
+        entry.pop("cluster", None)
     if len(kept_vms) > MOST_VMS:
         return f"{len(kept_vms)} machines are concerned, and more than {MOST_VMS} take too long"
     data["hosts"], data["vms"] = kept, kept_vms
@@ -294,11 +307,14 @@ def _figures(point: Point, remedy: Remedy, spread: Mapping[str, float]) -> dict[
 
 
 def _gain(name: str, before: Mapping[str, float], after: Mapping[str, float]) -> float:
-    """How much better a figure is; 0 where the difference is negligible."""
+    """How much better a figure is; 0 where the difference is negligible, or is not seen where both are printed."""
     if name not in before or name not in after:
         return 0.0
     gain = before[name] - after[name]
-    if abs(gain) <= max(DIFFERENCE * abs(before[name]), NOTHING):
+    unit = {**FIGURES, **OF_HOSTS}[name][1]
+    if abs(gain) <= max(DIFFERENCE * abs(before[name]), NOTHING) or _value(before[name], unit) == _value(
+        after[name], unit
+    ):
         return 0.0
     return -gain if name in MORE_IS_BETTER else gain
 
@@ -339,6 +355,11 @@ def _tell(case: Case, finding: Finding, remedy: Remedy, runs: _Runs) -> None:
         if name in before and name in becomes and (part := _part(case, remedy, name, before, becomes))
     }
     verdict, helps = _verdict(finding, before, becomes)
+    if helps:
+        finding.advice = f"{change.text[0].upper()}{change.text[1:]}."
+    elif verdict == NO_DIFFERENCE and finding.code not in MEASURED and finding.severity != "info":
+        finding.text += f" Info, not {finding.severity}: on the twin it makes no difference to {change.text}."
+        finding.severity = "info"
     vm = remedy.vm
     if vm is not None and vm.subject != finding.subject:
         own = next((name for name in parts if name in FIGURES), None)
@@ -346,7 +367,7 @@ def _tell(case: Case, finding: Finding, remedy: Remedy, runs: _Runs) -> None:
     tried = f", best of {len(after)} tried" if len(after) > 1 else ""
     others = _others(change, runs.before, point)
     text = f"{change.text}: {', '.join(parts.values())}{verdict}"
-    text += f" [{runs.before['duration_s']:g} s simulated{tried}{_measured(case, vm, before)}]"
+    text += f" [{runs.before['duration_s']:g} s simulated{tried}{_measured(case, vm, before)}{_guessed(case, remedy)}]"
     finding.what_if = {
         "change": change.text,
         "set": dict(change.sets),
@@ -390,7 +411,7 @@ def _verdict(finding: Finding, before: Mapping[str, float], after: Mapping[str, 
     if finding.code.startswith("storage-") and not helps and _gain("queue_wait_ms", before, after) > 0:
         return " (it only moves the wait to the array)", False
     if helps is None:
-        return " (no difference to speak of)", None
+        return (" (it does not help)", False) if finding.code in MEASURED else (NO_DIFFERENCE, None)
     slower = after.get("response_ms_p95", 0.0) > SLOWER * before.get("response_ms_p95", 0.0)
     if helps and slower and finding.code not in CONTENTION:
         return " (at the price of a higher p95)", True
@@ -435,6 +456,13 @@ def _measured(case: Case, vm: Vm | None, figures: Mapping[str, float]) -> str:
             word, twin = FIGURES[name][0], ready.percent(figures[name])
             told += f"; {word} was measured at {ready.percent(stat.mean)}{whose}, the twin has {twin}"
     return told
+
+
+def _guessed(case: Case, remedy: Remedy) -> str:
+    """How many VMs of the cut are on their host by guess only."""
+    there = [vm for host in remedy.hosts for vm in case.placed.get(host, [])]
+    guesses = sum(vm.host is None for vm in there)
+    return f"; {guesses} of its {len(there)} machines are on these hosts by guess" if guesses else ""
 
 
 def _others(change: Change, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:

@@ -108,9 +108,11 @@ class Finding(TypedDict):
     severity: Severity
     entity: str
     kind: str
-    """`host`, `vm`, `guest` or `device`."""
+    """`cluster`, `host`, `vm`, `guest`, `device` or `datastore`."""
     name: str
     host: str | None
+    cluster: str | None
+    """The cluster of the cluster file that it is in."""
     title: str
     figure: str
     """The figure that shows it, in a few words."""
@@ -132,6 +134,40 @@ class NotChecked(TypedDict):
     needs: str
 
 
+class Row(TypedDict):
+    """A cluster or a host: how large and how full it is, and what was found of it. What is not known is null."""
+
+    name: str
+    vms: int
+    vcpus: int
+    """Of its VMs, as far as they are known."""
+    cores: int | None
+    vcpu_per_core: float | None
+    cpu_pct: float | None
+    """CPU used as measured, of the cores of its hosts that were measured."""
+    memory_bytes: float | None
+    memory_configured_pct: float | None
+    """What its VMs are configured with, over its memory."""
+    memory_pct: float | None
+    """Memory used as measured, of that of its hosts that were measured."""
+    measured: str | None
+    """When, in words: `at the moment of the export, 2026-03-01`, or `telemetry`."""
+    findings: dict[Severity, int]
+    """Of a cluster, all findings in it; of a host, those about it and what is on it."""
+
+
+class ClusterRow(Row):
+    """A cluster, or all hosts that no cluster file has."""
+
+    key: str | None
+    """Its name in the cluster file; null for the hosts and VMs that it does not have."""
+    datacenter: str | None
+    vms_by_guess: int
+    """VMs whose host is not known."""
+    hosts: list[Row]
+    """VMs whose host is not known are on none of them."""
+
+
 class Findings(TypedDict):
     """All of a diagnosis."""
 
@@ -139,6 +175,9 @@ class Findings(TypedDict):
     hosts: int
     machines: int
     """VMs."""
+    rules: int
+    """Rules that there are."""
+    clusters: list[ClusterRow]
     findings: list[Finding]
     """Worst first."""
     not_checked: list[NotChecked]

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
-from hypertwin.documents.diagnosis import SEVERITIES, Beyond, Document, Figure, Finding, Findings, Series
+from hypertwin.documents.diagnosis import SEVERITIES, Beyond, Document, Figure, Finding, Findings, Row, Series
 from hypertwin.documents.telemetry import Gap, Read
 from hypertwin.errors import printable
 from hypertwin.report.page import Listing, Page
@@ -19,7 +20,12 @@ from hypertwin.report.words import some
 STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "bold blue"}
 MOST_ALIKE = 3
 """Stories of one code that are told in full, the worst; of more, their names."""
-NOUNS = {"vm": "machine", "host": "host", "device": "device", "guest": "guest", "cluster": "cluster"}
+NOUNS = {
+    **{"vm": "machine", "host": "host", "device": "device", "guest": "guest", "cluster": "cluster"},
+    "datastore": "datastore",
+}
+MOST_ROWS = 40
+"""Hosts that a terminal shows a row of, those with findings first; the page has all."""
 
 
 @dataclass(frozen=True)
@@ -103,13 +109,24 @@ def summary(found: Findings) -> str:
         for count, word in ((found["hosts"], "host"), (found["machines"], "machine"))
     )
     if not found["findings"]:
-        limits = " in what could be checked" if found["not_checked"] else ""
-        return f"Nothing found to be wrong{limits} ({looked})."
+        return f"Nothing found by {_checked(found)} ({looked})."
     told = ", ".join(f"{count} {severity}" for severity, count in counts.items() if count)
     several = len(found["findings"]) != 1
     grouped = len(stories(found))
     causes = f" with {grouped} cause{'s' if grouped != 1 else ''}" if grouped != len(found["findings"]) else ""
     return f"{len(found['findings'])} finding{'s' if several else ''}{causes}: {told} ({looked})."
+
+
+def _checked(found: Findings) -> str:
+    """How many rules could judge, and what most of the others lack: `4 of 22 rules; 18 could not be checked: ...`."""
+    missing: dict[str, list[str]] = {}
+    for each in found["not_checked"]:
+        missing.setdefault(each["code"], []).append(each["needs"])
+    if not missing:
+        return f"any of {found['rules']} rules"
+    needs = list(dict.fromkeys(each for lacks in missing.values() for each in lacks))
+    which = f"{len(missing)} could not be checked: they need {some(needs, 3)}"
+    return f"{found['rules'] - len(missing)} of {found['rules']} rules; {which}"
 
 
 def facts(found: Findings) -> list[tuple[str, str]]:
@@ -230,6 +247,7 @@ def table(found: Findings) -> RenderableType:
     parts: list[RenderableType] = [Text(summary(found), style="bold"), Text("")]
     if len(found["findings"]) > 1:
         parts += [*_at_a_glance(groups(found)), Text("")]
+    parts += _clusters(found)
     shown: dict[str, int] = {}
     left_out: dict[str, list[str]] = {}
     for story in stories(found):
@@ -249,6 +267,48 @@ def table(found: Findings) -> RenderableType:
                 Text(""),
             ]
     return Lines(*parts[:-1])
+
+
+def _clusters(found: Findings) -> list[RenderableType]:
+    """A row for each cluster and its hosts, where there is a cluster file or more than one host."""
+    clusters = found["clusters"]
+    if sum(len(cluster["hosts"]) for cluster in clusters) < 2 and not any(cluster["key"] for cluster in clusters):
+        return []
+    columns = ("", "VMs", "vCPU/core", "CPU %", "memory", "configured %", "used %", "critical", "warning", "info")
+    rows = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    for column in rows.columns[1:]:
+        column.justify = "right"
+    shown = 0
+    hidden = 0
+    for cluster in clusters:
+        guesses = f" ({cluster['vms_by_guess']} of unknown host)" if cluster["vms_by_guess"] else ""
+        rows.add_row(*_cells(cluster, f"{cluster['name']}{guesses}"), style="bold")
+        worst = sorted(cluster["hosts"], key=lambda host: [-host["findings"][severity] for severity in SEVERITIES])
+        told = [host["name"] for host in worst[: max(MOST_ROWS - shown, 0)]]
+        for host in cluster["hosts"]:
+            if host["name"] in told:
+                rows.add_row(*_cells(host, f"  {host['name']}"))
+        shown, hidden = shown + len(told), hidden + len(worst) - len(told)
+    when = sorted({row["measured"] for cluster in clusters for row in cluster["hosts"] if row["measured"]})
+    notes = [f"CPU and memory used: {some(when, 3)}."] if when else []
+    notes += [f"{hidden} more hosts are on the page and in the JSON."] if hidden else []
+    return [rows, *(_line(note, "dim") for note in notes), Text("")]
+
+
+def _cells(row: Row, name: str) -> list[str]:
+    def figure(value: float | None) -> str:
+        return "" if value is None else f"{value:.0f}"
+
+    return [
+        printable(name),
+        str(row["vms"]),
+        "" if row["vcpu_per_core"] is None else f"{row['vcpu_per_core']:.1f}",
+        figure(row["cpu_pct"]),
+        "" if row["memory_bytes"] is None else amount(row["memory_bytes"], "B"),
+        figure(row["memory_configured_pct"]),
+        figure(row["memory_pct"]),
+        *(str(row["findings"][severity] or "") for severity in SEVERITIES),
+    ]
 
 
 def _at_a_glance(found: Sequence[Group], indent: int = 2) -> Iterator[RenderableType]:

@@ -42,6 +42,8 @@ HEALTHY: dict[tuple[str, str], Value] = {
     (HOST, "usage_pct"): 60,
     (HOST, "cores"): 24,
     (HOST, "threads"): 48,
+    (HOST, "memory_bytes"): 256 * 2**30,
+    (HOST, "memory_used_bytes"): 128 * 2**30,
     (OTHER, "usage_pct"): 40,
     (OTHER, "cores"): 24,
     (DB, "vcpus"): 8,
@@ -98,7 +100,9 @@ def test_a_healthy_cluster_has_no_findings(look: Look) -> None:
     found = look(HEALTHY)
     assert found.findings == ()
     assert {each.code for each in found.not_checked} == {
-        *("odd-wide-vm", "hot-add-wide-vm", "wider-than-node-badly-split", "no-failover-capacity"),
+        *("odd-wide-vm", "hot-add-wide-vm", "wider-than-node-badly-split", "cluster-without-failover-capacity"),
+        *("ha-off", "admission-control-off", "hyper-threading-off", "power-policy", "mixed-cpu-models", "evc-behind"),
+        *("datastore-nearly-full", "old-snapshot"),
     }
 
 
@@ -276,15 +280,16 @@ def test_hidden_saturation_needs_a_full_host_and_a_calm_guest(look: Look) -> Non
     # a guest that shows it, a host that has room, and no guest at all
     assert "hidden-host-saturation" not in codes(look({**full, (DB, "run_sum_pct"): 700}))
     assert "hidden-host-saturation" not in codes(look({**HEALTHY, (HOST, "usage_pct"): 94}))
-    assert look({(HOST, "usage_pct"): 100}).findings == ()
+    assert codes(look({(HOST, "usage_pct"): 100})) == {"host-cpu-saturated"}
     # one guest of the same name was looked into
     assert "hidden-host-saturation" not in codes(look({**full, ("guest/DB", "guest_cpu_pct"): 89}))
 
 
 def test_saturation_explains_ready_and_costop(look: Look) -> None:
     found = look({**HEALTHY, (HOST, "usage_pct"): 100, (DB, "ready_sum_pct"): 100, (DB, "costop_sum_pct"): 40})
-    assert codes(found) == {"hidden-host-saturation", "cpu-ready", "co-stop"}
+    assert codes(found) == {"host-cpu-saturated", "hidden-host-saturation", "cpu-ready", "co-stop"}
     assert only(found, "hidden-host-saturation").cause is None
+    assert only(found, "host-cpu-saturated").cause == ("hidden-host-saturation", HOST)
     assert only(found, "hidden-host-saturation").severity == "critical"
     for code in ("cpu-ready", "co-stop"):
         assert only(found, code).cause == ("hidden-host-saturation", HOST)
@@ -437,7 +442,10 @@ workloads:
             {"wider-than-node-badly-split"},
         ),
         ({"vms.db.vcpus": 20, "vms.db.cores_per_socket": 10}, {"more-vcpus-than-cores"}),
-        ({"vms.web.memory": "100 GiB", "vms.db.memory": "60 GiB"}, {"no-failover-capacity", "remote-numa-memory"}),
+        (
+            {"vms.web.memory": "100 GiB", "vms.db.memory": "60 GiB"},
+            {"cluster-without-failover-capacity", "remote-numa-memory"},
+        ),
         ({"vms.db.count": 3, "vms.db.memory": "16 GiB"}, {"unbalanced-monsters"}),
     ],
 )
@@ -594,11 +602,12 @@ def test_every_code_is_told_first_however_many_machines_there_are(look: Look) ->
     table |= {(HOST, "usage_pct"): 100, (DB, "costop_sum_pct"): 40, (LUN, "queued_commands"): 9}
     found = look(table)
     lines = shown(found)
-    assert lines[0].startswith("123 findings with 62 causes: 122 critical, 1 warning")
-    assert lines[2:8] == [
+    assert lines[0].startswith("124 findings with 62 causes: 123 critical, 1 warning")
+    assert lines[2:9] == [
         "  critical cpu-limit: 60 machines, worst capped-59: limited 26 % summed over 1 vCPU = 26 % per vCPU"
         " (5,180 ms per vCPU of each 20 s)",
         "  critical hidden-host-saturation: esx1: usage 100 %, its largest guest 66 %",
+        "    → critical host-cpu-saturated: esx1: CPU 100 % used",
         "    → critical cpu-ready: 60 machines, worst batch-59: ready 26 % summed over 1 vCPU = 26 % per vCPU"
         " (5,180 ms per vCPU of each 20 s)",
         "    → critical co-stop: db: co-stop 40 % summed over 8 vCPUs = 5 % per vCPU (1,000 ms per vCPU of each 20 s)",
@@ -610,9 +619,9 @@ def test_every_code_is_told_first_however_many_machines_there_are(look: Look) ->
     document = {"version": "1", **found.to_dict()}
     beside = diagnosis.page(document, series=[[]] * len(found.findings)).beside
     names = [[document["findings"][place]["name"] for place in story] for story in beside["stories"]]
-    assert sorted(len(story) for story in names) == [1] * 61 + [62]
-    assert next(story for story in names if len(story) == 62)[0] == "esx1"
-    assert len(beside["evidence"]) == 123
+    assert sorted(len(story) for story in names) == [1] * 61 + [63]
+    assert next(story for story in names if len(story) == 63)[0] == "esx1"
+    assert len(beside["evidence"]) == 124
     assert all(words for words in beside["evidence"])
 
 

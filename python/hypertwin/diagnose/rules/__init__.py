@@ -1,4 +1,5 @@
-"""All rules of diagnosis: `cpu.py`, `memory.py`, `numa.py`, `sizing.py`, `storage.py`, `placement.py`.
+"""All rules of diagnosis, by what they are about: `cpu.py`, `memory.py`, `numa.py`, `sizing.py`, `storage.py`,
+`placement.py`, `hosts.py`, `clusters.py`, `failover.py`, `datastores.py`.
 
 Rules do not use each other; what several share is in `shared.py`.
 """
@@ -6,16 +7,29 @@ Rules do not use each other; what several share is in `shared.py`.
 from __future__ import annotations
 
 from hypertwin.diagnose.rule import Rule
-from hypertwin.diagnose.rules import cpu, memory, numa, placement, sizing, storage
+from hypertwin.diagnose.rules import (
+    clusters,
+    cpu,
+    datastores,
+    failover,
+    hosts,
+    memory,
+    numa,
+    placement,
+    sizing,
+    storage,
+)
 
 RULES: tuple[Rule, ...] = (
-    placement.unbalanced_monsters,
-    placement.hci_overhead,
+    *failover.RULES,
+    *placement.RULES,
+    *hosts.RULES,
     *cpu.RULES,
     *memory.RULES,
     *numa.RULES,
     *sizing.RULES,
     *storage.RULES,
-    placement.no_failover_capacity,
+    *datastores.RULES,
+    *clusters.RULES,
 )
 """Causes before what follows from them: the order of findings that are equally bad."""

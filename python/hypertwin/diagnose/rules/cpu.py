@@ -91,7 +91,7 @@ def cpu_ready(case: Case) -> Iterator[Finding]:
         costop = case.per_vcpu(vm, COSTOP.metric)
         evidence = _figures(case, vm, READY, each, lone)
         if costop and COSTOP.severity(costop.high):
-            evidence.append(_measure(vm, COSTOP, costop.high))
+            evidence.append(_measure(vm, COSTOP, costop))
         yield cpu_ready.about(
             vm.subject,
             severity=severity,
@@ -99,9 +99,11 @@ def cpu_ready(case: Case) -> Iterator[Finding]:
             figure=alone or told,
             text=(
                 f"{who}{f'{on} far more than the others: ready {ready.of_one(lone.high, interval)}' if lone else ''}"
-                f"{'; the machine: ' if lone else ' and no CPU is free for them: '}{told}, {SUSTAINED}; "
-                f"{ready.percent(summed.mean)} summed = {ready.percent(each.mean)} per vCPU on average."
-                f"{_crowd(vm.host)} "
+                f"{'; the machine: ' if lone else ' and no CPU is free for them: '}{told}, {each.said(SUSTAINED)}"
+                + each.on_average(
+                    f"; {ready.percent(summed.mean)} summed = {ready.percent(each.mean)} per vCPU on average"
+                )
+                + f".{_crowd(vm.host)} "
                 + (
                     "What runs on that vCPU takes longer by this; the mean of the machine hides it."
                     if lone
@@ -214,7 +216,7 @@ def _worst_vcpu(case: Case, vm: Vm, band: Band) -> _Vcpu | None:
 
 def _figures(case: Case, vm: Vm, band: Band, each: Stat, lone: _Vcpu | None) -> list[Measure]:
     """The VM's figure, and that of its worst vCPU where it says more; the one that decides stands first."""
-    found = [_measure(vm, band, each.high)]
+    found = [_measure(vm, band, each)]
     worst = _worst_vcpu(case, vm, band)
     if worst and vm.vcpus != 1 and worst.high >= MENTIONED * each.high and band.severity(worst.high):
         word = band.what.partition(" ")[0]
@@ -223,9 +225,9 @@ def _figures(case: Case, vm: Vm, band: Band, each: Stat, lone: _Vcpu | None) -> 
     return found[::-1] if lone else found
 
 
-def _measure(vm: Vm, band: Band, high: float) -> Measure:
-    what = f"{band.what.partition(',')[0]} of {vm.name}, {SUSTAINED}"
-    return band.measure(what, high, vm.entity, divisor=vm.vcpus or 1)
+def _measure(vm: Vm, band: Band, each: Stat) -> Measure:
+    what = f"{band.what.partition(',')[0]} of {vm.name}, {each.said(SUSTAINED)}"
+    return band.measure(what, each.high, vm.entity, divisor=vm.vcpus or 1)
 
 
 def _crowd(host: Host | None) -> str:
@@ -267,7 +269,7 @@ def cpu_limit(case: Case) -> Iterator[Finding]:
                 f"is part of its ready time.{of_ready} A less busy host would not help."
             ),
             advice="Remove the limit; if others must be protected from it, use shares, or give it fewer vCPUs.",
-            evidence=[_measure(vm, LIMITED, each.high)],
+            evidence=[_measure(vm, LIMITED, each)],
         )
 
 
@@ -327,8 +329,9 @@ def hidden_host_saturation(case: Case) -> Iterator[Finding]:
             title=f"{host.name} is saturated, and its guests do not show it",
             figure=f"usage {ready.percent(usage.often)}, its largest guest {ready.percent(largest.stat.median)}",
             text=(
-                f"{host.name} uses {ready.percent(usage.often)} of its nominal clock ({OFTEN}; "
-                f"{ready.percent(usage.mean)} on average){also}. The guest of {vm.name}, its largest machine "
+                f"{host.name} uses {ready.percent(usage.often)} of its nominal clock ({usage.said(OFTEN)}"
+                + usage.on_average(f"; {ready.percent(usage.mean)} on average")
+                + f"){also}. The guest of {vm.name}, its largest machine "
                 f"({vm.vcpus} vCPUs), believes that its CPUs are {ready.percent(largest.stat.median)} busy, and "
                 f"that there is room.{hurt} There is none: a second thread on a core adds about a quarter of a core. "
                 "More load, or more vCPUs, only take from what runs there."
@@ -338,8 +341,10 @@ def hidden_host_saturation(case: Case) -> Iterator[Finding]:
                 "the host less to do."
             ),
             evidence=[
-                USAGE.measure(f"usage of {host.name}, {OFTEN}", usage.often, host.entity, samples=usage.count),
-                guest_cpu(largest, GUEST, vm.name, largest.stat.median, "median"),
+                USAGE.measure(
+                    f"usage of {host.name}, {usage.said(OFTEN)}", usage.often, host.entity, samples=usage.count
+                ),
+                guest_cpu(largest, GUEST, vm.name, largest.stat.median, largest.stat.said("median")),
             ],
         )
 

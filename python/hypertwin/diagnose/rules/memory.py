@@ -6,15 +6,20 @@ from collections.abc import Iterator
 
 from hypertwin.diagnose.case import Case
 from hypertwin.diagnose.rule import Band, Finding, Need, rule
-from hypertwin.diagnose.rules.shared import ESXTOP_STATISTICS, ESXTOP_THRESHOLDS, RIGHTSIZING, VCPUS
+from hypertwin.diagnose.rules.shared import (
+    BALLOON,
+    ESXTOP_STATISTICS,
+    ESXTOP_THRESHOLDS,
+    RIGHTSIZING,
+    SWAP_IN,
+    SWAPPED,
+    VCPUS,
+)
 from hypertwin.diagnose.subjects import Vm
-from hypertwin.diagnose.words import MIB, SUSTAINED, size
+from hypertwin.diagnose.words import SUSTAINED, size
 from hypertwin.report import ready
 
 SWAP_WAIT = Band("swap_wait_sum_pct", "%", "swap wait (%SWPWT) per vCPU", critical=5)
-BALLOON = Band("ballooned_bytes", "B", "memory in the balloon", warning=MIB)
-SWAPPED = Band("swapped_bytes", "B", "memory swapped out by the hypervisor", warning=MIB)
-SWAP_IN = Band("swap_in_bytes_per_s", "B/s", "memory read back from swap", critical=MIB)
 LOCAL = Band("numa_local_pct", "%", "memory on the home nodes (N%L)", warning=80, below=True)
 
 
@@ -69,12 +74,13 @@ def swap_wait(case: Case) -> Iterator[Finding]:
 def memory_reclaim(case: Case) -> Iterator[Finding]:
     """VMs that do not have all of their memory."""
     for vm in case.vms:
-        measures = []
+        measures, when = [], ""
         for band, word in ((SWAP_IN, "read back from swap"), (SWAPPED, "swapped out"), (BALLOON, "in the balloon")):
             stat = case.evidence.stat(vm.entity, band.metric)
             if stat and band.severity(stat.high):
-                what = f"{word} of {vm.name}, {SUSTAINED}"
+                what = f"{word} of {vm.name}, {stat.said(SUSTAINED)}"
                 measures.append(band.measure(what, stat.high, vm.entity, samples=stat.count))
+                when = f" {stat.moment}" if stat.moment else ""
         if not measures:
             continue
         shown = ", ".join(
@@ -89,7 +95,7 @@ def memory_reclaim(case: Case) -> Iterator[Finding]:
             title=f"{vm.host_name or 'The host'} takes memory from {vm.name}",
             figure=shown,
             text=(
-                f"{vm.name} does not have all of its memory{of}: {shown}. "
+                f"{vm.name} does not have all of its memory{of}: {shown}{when}. "
                 + ("It is being read back now, which stops vCPUs. " if now else "")
                 + "A balloon makes the guest page; what the hypervisor swaps it chooses blindly."
             ),
@@ -104,7 +110,10 @@ def memory_reclaim(case: Case) -> Iterator[Finding]:
 @rule(
     "remote-numa-memory",
     title="A machine's memory is on another NUMA node than its vCPUs",
-    says="Remote memory is slower. Measured (N%L), or by the configuration.",
+    says=(
+        "Remote memory is slower. Measured (N%L), or by the memory that the machine has touched, where that exceeds "
+        "the nodes that its vCPUs are on. A machine whose host is a guess is not judged."
+    ),
     bands=(LOCAL,),
     references=(ESXTOP_THRESHOLDS, RIGHTSIZING),
     needs=(Need("NUMA locality of machines (N%L)", (("vm", LOCAL.metric),)),),
@@ -143,25 +152,34 @@ def remote_numa_memory(case: Case) -> Iterator[Finding]:
 
 
 def _spilled(vm: Vm) -> Iterator[Finding]:
-    """Without N%L: what must be remote by the model of virtual NUMA, because it does not fit."""
-    layout = vm.layout
-    if not layout or not any(warning["code"] == "memory-spill" for warning in layout["warnings"]):
+    """Without N%L: what must be remote because the nodes that its vCPUs are on do not hold it, whatever else is there.
+
+    Only memory that it has touched is on a node; which VM was placed first must not matter.
+    """
+    layout = vm.shape
+    if not layout or not vm.facts:
         return
-    remote = sum(client["remote_bytes"] for client in layout["clients"])
-    local_pct = 100 * (1 - remote / layout["memory_bytes"])
+    touched = vm.facts.measured.memory_consumed_bytes
+    touched = vm.facts.memory_touched_bytes if touched is None else min(touched, vm.facts.memory_bytes)
+    nodes = len(set(layout["homes"]))
+    room = nodes * layout["host_topology"]["memory_per_node_bytes"]
+    local_pct = 100 * room / touched if touched else 100.0
     if LOCAL.severity(local_pct) is None:
         return
+    remote, whole = touched - room, touched == vm.facts.memory_bytes
     yield remote_numa_memory.about(
         vm.subject,
         severity="info",
         title=f"{size(remote)} of the memory of {vm.name} cannot be local",
         figure=f"{size(remote)} of its memory cannot be local",
         text=(
-            f"{vm.name} has {size(layout['memory_bytes'])}, and its {vm.vcpus} vCPUs live on nodes that do "
-            f"not hold it: {size(remote)} is on another node. By its configuration; it was not measured."
+            f"{vm.name} {'has' if whole else 'has touched'} {size(touched)}, and its {vm.vcpus} vCPUs live on "
+            f"{nodes} node{'s' * (nodes > 1)} of {vm.host_name} with {size(room)}: {size(remote)} "
+            f"{'is on another node when it uses all of it' if whole else 'is on another node'}. By its size; locality "
+            "was not measured."
         ),
-        advice="Give it less memory, or let it span as many nodes as hold its memory.",
-        evidence=[LOCAL.measure(f"N%L of {vm.name} by its configuration", round(local_pct, 1))],
+        advice="Let it span as many nodes as hold its memory, or give it less memory, if it needs no more.",
+        evidence=[LOCAL.measure(f"N%L of {vm.name} by its size", round(local_pct, 1))],
     )
 
 

@@ -1,4 +1,4 @@
-"""Shapes of VMs that cannot run well on their host's NUMA nodes.
+"""Shapes of VMs that cannot run well on their host's NUMA nodes; of VMs whose host is known.
 
 The core's model of virtual NUMA says what is wrong with a shape (docs/models/vnuma.md), and simulates it too.
 """
@@ -98,7 +98,8 @@ def wider_than_node_badly_split(case: Case) -> Iterator[Finding]:
     """VMs with any of the model's warnings about the split, but for those that are only odd."""
     for vm in case.vms:
         warnings = _warnings(vm)
-        found = [warnings[code] for code in SPLITS if code in warnings]
+        # what is wrong; the cure is told below, and is the one that is tried
+        found = [warnings[code].partition("; ")[0] for code in SPLITS if code in warnings]
         if "odd-wide" in warnings and "imbalance" in warnings and len(found) == 1:
             continue
         if not found:
@@ -151,7 +152,7 @@ def more_vcpus_than_cores(case: Case) -> Iterator[Finding]:
 
 
 def _warnings(vm: Vm) -> dict[str, str]:
-    return {warning["code"]: warning["text"] for warning in vm.layout["warnings"]} if vm.layout else {}
+    return {warning["code"]: warning["text"] for warning in vm.shape["warnings"]} if vm.shape else {}
 
 
 def _wide(vm: Vm) -> Measure:

@@ -1,4 +1,4 @@
-"""Which VM is on which host: monsters together, storage that eats its host, and no room for a failure."""
+"""Which VM is on which host: monsters together, and storage that eats its host."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from hypertwin.diagnose.case import Case
 from hypertwin.diagnose.evidence import Stat
 from hypertwin.diagnose.rule import OWN, Band, Finding, Measure, Need, Reference, rule
-from hypertwin.diagnose.rules.shared import BY_CLUSTER, HOST_CORES, LARGE_DATABASES, VCPUS, contended
-from hypertwin.diagnose.subjects import Host, Vm
-from hypertwin.diagnose.words import OFTEN, size
+from hypertwin.diagnose.rules.shared import HOST_CORES, LARGE_DATABASES, VCPUS, contended
+from hypertwin.diagnose.subjects import Cluster, Host, Vm
+from hypertwin.diagnose.words import OFTEN
 from hypertwin.ingest import telemetry
 from hypertwin.report import ready
-from hypertwin.report.words import some
 
 MONSTER = 0.5
 """Share of its host's cores from which a VM counts as a monster: a NUMA node of a host with two sockets."""
@@ -46,7 +45,8 @@ SERVICES = re.compile(
     title="Large machines share a host while another has room",
     says=(
         "Two or more machines of half a host's cores or more are together on one host and have more vCPUs than it "
-        "has cores, while another host could take one. Not said while their host is less than half used."
+        "has cores, while another host of their cluster could take one. Not said while their host is less than half "
+        "used."
     ),
     bands=(MONSTERS,),
     references=(LARGE_DATABASES,),
@@ -69,8 +69,8 @@ def unbalanced_monsters(case: Case) -> Iterator[Finding]:
         other = case.evidence.stat(target.entity, "usage_pct")
         hurt = any(contended(case, vm) for vm in large)
         listed = ", ".join(f"{vm.name} ({vm.vcpus} vCPUs)" for vm in large)
-        used = f", used {ready.percent(usage.mean)} on average" if usage else ""
-        idle = f", used {ready.percent(other.mean)} on average" if other else ""
+        used = f", used {ready.percent(usage.mean)} {usage.said('on average')}" if usage else ""
+        idle = f", used {ready.percent(other.mean)} {other.said('on average')}" if other else ""
         crowd = f"vCPUs of large machines per core of {host.name}"
         yield unbalanced_monsters.about(
             host.subject,
@@ -82,15 +82,20 @@ def unbalanced_monsters(case: Case) -> Iterator[Finding]:
                 f"has {target.cores} cores for {target.vcpus} vCPUs{idle}. "
                 + ("They pay for it with ready or co-stop." if hurt else "When both are busy, neither finds its cores.")
             ),
-            advice=(
-                "Move one of them, and keep them apart by a rule; look at the affinity rules that brought them "
-                "together."
-            ),
+            advice="Move one of them.",
+            caution="Keep them apart by a rule, and look at the affinity rules that brought them together.",
             evidence=[
                 MONSTERS.measure(crowd, round(total / host.cores, 3)),
                 *(
                     Measure(
-                        "usage_pct", f"usage of {each.name}, mean", stat.mean, "%", None, each.entity, 1, stat.count
+                        "usage_pct",
+                        f"usage of {each.name}, {stat.said('mean')}",
+                        stat.mean,
+                        "%",
+                        None,
+                        each.entity,
+                        1,
+                        stat.count,
                     )
                     for each, stat in ((host, usage), (target, other))
                     if stat
@@ -105,15 +110,20 @@ def _large(host: Host) -> list[Vm]:
 
 
 def _room(case: Case, host: Host, vm: Vm) -> Host | None:
-    """The emptiest other host on which a large VM finds its cores: by what is used there, or by vCPUs."""
+    """The emptiest other host of its cluster on which a large VM finds its cores: by what is used, or by vCPUs."""
     vcpus = vm.vcpus or 0
     busy = case.busy(vm)
     fitting: list[tuple[float, str, Host]] = []
-    for other in case.hosts:
+    cluster = host.cluster or Cluster("")
+    somewhere = any(each.host is None for each in cluster.vms)
+    for other in cluster.hosts:
         if other is host or not other.cores or vcpus > other.cores or _large(other):
             continue
         usage = case.evidence.stat(other.entity, "usage_pct")
         measured = usage is not None and busy is not None
+        # who else is there is not known
+        if somewhere and not measured:
+            continue
         wanted = vcpus * busy.stat.mean / other.cores if busy else 0.0
         full = usage.mean + wanted if usage and measured else 100 * (other.vcpus + vcpus) / other.cores
         if full <= (FULL_PCT if measured else 100):
@@ -203,56 +213,4 @@ def _used(case: Case, path: str) -> tuple[str, Stat] | None:
     return ("cpu_cores", cores.over(1 / 100)) if cores else None
 
 
-@rule(
-    "no-failover-capacity",
-    title="Machines have nowhere to go when their host fails",
-    says="By configured memory, and one vCPU per core: each machine of a host is put on the others, largest first.",
-    references=(LARGE_DATABASES,),
-    needs=(BY_CLUSTER,),
-)
-def no_failover_capacity(case: Case) -> Iterator[Finding]:
-    """Hosts with VMs that no other host could take: too wide, or too large for the memory that the others have free."""
-    hosts = [host for host in case.hosts if host.cores and host.memory_bytes]
-    if len(hosts) < 2:
-        return
-    free = [(host, (host.memory_bytes or 0) - sum(vm.memory_bytes or 0 for vm in host.vms)) for host in hosts]
-    for host in hosts:
-        stuck = _stuck(host, [place for place in free if place[0] is not host])
-        if not stuck:
-            continue
-        memory = sum(vm.memory_bytes or 0 for vm in stuck)
-        listed = some([vm.name for vm in stuck], MOST_NAMES)
-        verb = "have" if len(stuck) > 1 else "has"
-        yield no_failover_capacity.about(
-            host.subject,
-            severity="info",
-            title=f"If {host.name} fails, {listed} {verb} nowhere to go",
-            figure=f"{len(stuck)} machine{'s' * (len(stuck) > 1)} with {size(memory)} of memory",
-            text=(
-                f"{listed} ({size(memory)} of memory) {verb} no place on the other {len(hosts) - 1} hosts when "
-                f"{host.name} fails: too many vCPUs for their cores, or too little memory free, counting all that "
-                "machines are configured with."
-            ),
-            advice="Keep as much free as the largest host holds, or make the machines fit the smallest host.",
-            evidence=[Measure("memory_bytes", f"memory without a place when {host.name} fails", memory, "B")],
-        )
-
-
-def _stuck(host: Host, free: list[tuple[Host, float]]) -> list[Vm]:
-    """VMs of a host that do not fit when all are put, the largest first, on the others with this memory free."""
-    stuck = []
-    for vm in sorted(host.vms, key=lambda vm: (-(vm.memory_bytes or 0), vm.name)):
-        if vm.appliance:
-            continue
-        wide, memory = vm.vcpus or 0, vm.memory_bytes or 0
-        fits = [
-            place
-            for place, (other, room) in enumerate(free)
-            if wide <= ((other.cores if wide <= (host.cores or 0) else other.threads) or 0) and memory <= room
-        ]
-        if not fits:
-            stuck.append(vm)
-            continue
-        best = max(fits, key=lambda place: free[place][1])
-        free[best] = (free[best][0], free[best][1] - memory)
-    return stuck
+RULES = (unbalanced_monsters, hci_overhead)

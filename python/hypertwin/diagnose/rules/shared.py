@@ -7,6 +7,7 @@ from dataclasses import replace
 from hypertwin.diagnose.case import Case
 from hypertwin.diagnose.rule import CONFIGURATION, OWN, Band, Measure, Need, Reference
 from hypertwin.diagnose.subjects import Busy, Vm
+from hypertwin.diagnose.words import MIB
 
 READY = Band("ready_sum_pct", "%", "ready per vCPU, limited time not counted", 2.5, 5, 10, own=frozenset({"info"}))
 COSTOP = Band("costop_sum_pct", "%", "co-stop per vCPU", info=1, critical=3, own=frozenset({"info"}))
@@ -18,6 +19,10 @@ LIMITED = Band(
     critical=10,
     own=OWN,
 )
+
+BALLOON = Band("ballooned_bytes", "B", "memory in the balloon", warning=MIB)
+SWAPPED = Band("swapped_bytes", "B", "memory swapped out by the hypervisor", warning=MIB)
+SWAP_IN = Band("swap_in_bytes_per_s", "B/s", "memory read back from swap", critical=MIB)
 
 VCPUS = Need("vCPUs of machines, or their configuration (--cluster)", (("vm", "vcpus"), CONFIGURATION))
 """Without which nothing can be said per vCPU."""
@@ -63,4 +68,13 @@ METRICS_IN_VMWARE = Reference(
 RIGHTSIZING = Reference(
     '"Virtual Machine vCPU and vNUMA Rightsizing - Rules of Thumb" (VMware VROOM! blog, 2017)',
     "https://blogs.vmware.com/performance/2017/03/virtual-machine-vcpu-and-vnuma-rightsizing-rules-of-thumb.html",
+)
+VCENTER_ALARMS = Reference(
+    "Default alarms of vCenter: memory of a host at 90 %, datastores at 75 and 85 % (VCP 5 objective 7.2)",
+    "https://blog.mwpreston.net/vcp-5/vcp-5-objective-7-2-create-and-administer-vcenter-server-alarms/",
+)
+HA = Reference(
+    '"Configure Admission Control" (vSphere Availability)',
+    "https://docs.vmware.com/en/VMware-vSphere/6.7/com.vmware.vsphere.avail.doc/"
+    "GUID-C4059DB9-D673-45CB-918C-68C87FEB060A.html",
 )

@@ -37,7 +37,7 @@ GUEST_SWAP = Band(
 )
 
 CPU = Need(
-    "CPU of machines (%RUN, cpu.run, cpu.usagemhz) or of guests",
+    "CPU of machines (%RUN, cpu.run, cpu.usagemhz) or of guests over time: one moment is not enough",
     (
         ("vm", "run_sum_pct"),
         ("vm", "cpu_cores"),
@@ -46,6 +46,7 @@ CPU = Need(
         ("vm", "guest_cpu_pct"),
         ("guest", "guest_cpu_pct"),
     ),
+    series=True,
 )
 
 
@@ -91,11 +92,10 @@ def oversized_vm(case: Case) -> Iterator[Finding]:
                 f"peak at 80 %; the other {spared} ({ready.percent(100 * spared / vm.vcpus)}) only have to be "
                 "scheduled" + (", which it already pays for with ready or co-stop." if hurts else ".")
             ),
-            advice=(
-                ("Ask whether anybody needs it, and turn it off. Else take" if idle else "Take")
-                + f" it to {enough} vCPUs, after a look at a whole business cycle (month end, backups): this is only "
-                "what was recorded."
-            ),
+            advice=f"Ask whether anybody needs it, and turn it off. Else take it to {enough} vCPUs."
+            if idle
+            else f"Take it to {enough} vCPUs.",
+            caution="Look at a whole business cycle first (month end, backups): this is only what was recorded.",
             evidence=[guest_cpu(busy, OVER, vm.name, busy.most, "peak")],
         )
 
@@ -117,6 +117,8 @@ def undersized_vm(case: Case) -> Iterator[Finding]:
     for vm in case.vms:
         busy = case.busy(vm)
         if vm.appliance or busy is None or not vm.vcpus or UNDER.severity(busy.stat.often) is None:
+            continue
+        if busy.stat.is_one_moment:
             continue
         limited = case.per_vcpu(vm, LIMITED.metric)
         run = case.per_vcpu(vm, "run_sum_pct")
@@ -159,7 +161,7 @@ def _swapping(case: Case) -> Iterator[Finding]:
 
 def _too_small(case: Case, subject: Subject, guest: str | None, busy: Busy, vcpus: int | None) -> Finding:
     queue = case.evidence.stat(guest, "run_queue")
-    evidence = [guest_cpu(busy, UNDER, subject.name, busy.stat.often, OFTEN)]
+    evidence = [guest_cpu(busy, UNDER, subject.name, busy.stat.often, busy.stat.said(OFTEN))]
     told = ""
     if queue:
         each = f" on {vcpus} CPUs" if vcpus else ""
@@ -173,13 +175,15 @@ def _too_small(case: Case, subject: Subject, guest: str | None, busy: Busy, vcpu
         title=f"{subject.name} uses up {has}",
         figure=f"{has} {ready.percent(busy.stat.often)} busy",
         text=(
-            f"{subject.name} keeps {has} {ready.percent(busy.stat.often)} busy ({OFTEN}; "
-            f"{ready.percent(busy.stat.mean)} on average, over {_span(busy)}).{told} Processes queue in its guest; "
+            f"{subject.name} keeps {has} {ready.percent(busy.stat.often)} busy ({busy.stat.said(OFTEN)}"
+            + busy.stat.on_average(f"; {ready.percent(busy.stat.mean)} on average, over {_span(busy)}")
+            + f").{told} Processes queue in its guest; "
             "every peak is felt at once."
         ),
-        advice=(
-            "If the work cannot be made less, give it more vCPUs, as long as there are free cores on its host: size "
-            "for peaks at 80 %, and stay within a NUMA node or split evenly."
+        advice="Give it more vCPUs, if the work cannot be made less.",
+        caution=(
+            "Only as long as there are free cores on its host: size for peaks at 80 %, and stay within a NUMA node or "
+            "split evenly."
         ),
         evidence=evidence,
     )
@@ -188,6 +192,8 @@ def _too_small(case: Case, subject: Subject, guest: str | None, busy: Busy, vcpu
 def _span(busy: Busy) -> str:
     """The time that samples are of, in words."""
     first, last = busy.stat.first_us, busy.stat.last_us
+    if busy.stat.moment:
+        return busy.stat.moment.removeprefix("over ")
     if first is None or last is None or last <= first:
         return f"{busy.stat.count} samples"
     seconds = (last - first) / 1e6

@@ -1,0 +1,164 @@
+"""Space: datastores that fill up, and snapshots that nobody removed."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+
+from hypertwin.diagnose.case import Case
+from hypertwin.diagnose.rule import OWN, Band, Finding, Measure, Need, Reference, rule
+from hypertwin.diagnose.rules.shared import VCENTER_ALARMS
+from hypertwin.diagnose.subjects import Subject
+from hypertwin.diagnose.words import size
+from hypertwin.ingest import telemetry
+from hypertwin.report import ready
+from hypertwin.report.words import count
+
+FREE = Band("free_bytes", "%", "space of a datastore that is free", warning=20, critical=10, below=True, own=OWN)
+PROVISIONED = Band(
+    "provisioned_bytes", "%", "what virtual disks may grow to over the space there is", info=100, own=OWN
+)
+AGE = Band(
+    "snapshot_age", "days", "age of the oldest snapshot of a machine", info=3, warning=30, own=frozenset({"warning"})
+)
+CHAIN = Band("snapshot_count", "", "snapshots of a machine", info=3)
+
+SNAPSHOTS = Reference(
+    "Broadcom KB 318825, best practices for VMware snapshots: 2 to 3 in a chain, none for more than 72 hours",
+    "https://knowledge.broadcom.com/external/article/318825",
+)
+
+
+@rule(
+    "datastore-nearly-full",
+    title="A datastore is nearly full, or could become so",
+    says=(
+        "Machines whose thin disk or snapshot cannot grow stop. vCenter warns from 75 % used and alerts from 85 %; "
+        "here it is 80 and 90. Info where only what disks may grow to exceeds the space."
+    ),
+    bands=(FREE, PROVISIONED),
+    references=(VCENTER_ALARMS,),
+    needs=(
+        Need(
+            "free or provisioned space of datastores (vDatastore)",
+            fact=lambda case: (
+                bool(case.scenario)
+                and any(
+                    each.free_bytes is not None or each.provisioned_bytes is not None
+                    for each in (case.scenario.inventory.datastores if case.scenario else ())
+                )
+            ),
+        ),
+    ),
+)
+def datastore_nearly_full(case: Case) -> Iterator[Finding]:
+    """Datastores with little space left, and those that are overcommitted."""
+    labels = {cluster.key: cluster.name for cluster in case.known_clusters}
+    for store in case.scenario.inventory.datastores if case.scenario else ():
+        if not store.capacity_bytes:
+            continue
+        name = store.label or store.name
+        free = None if store.free_bytes is None else 100 * store.free_bytes / store.capacity_bytes
+        grown = None if store.provisioned_bytes is None else 100 * store.provisioned_bytes / store.capacity_bytes
+        severity = None if free is None else FREE.severity(free)
+        more = grown is not None and PROVISIONED.severity(grown) is not None
+        if severity is None and not more:
+            continue
+        cluster = labels.get(store.clusters[0]) if len(store.clusters) == 1 else None
+        left = f"{size(store.free_bytes or 0)} of {size(store.capacity_bytes)} free ({ready.percent(free or 0)})"
+        could = f"virtual disks may grow to {size(store.provisioned_bytes or 0)}, {ready.percent(grown or 0)} of it"
+        used_by = f" It serves {count(len(store.clusters), 'cluster')}." if store.clusters else ""
+        measures = []
+        if free is not None:
+            measures.append(FREE.measure(f"free space of {name}", round(free, 3)))
+        if more:
+            measures.append(PROVISIONED.measure(f"provisioned on {name}", round(grown or 0, 3)))
+        yield datastore_nearly_full.about(
+            Subject("datastore", name, telemetry.entity("datastore", store.name), None, cluster),
+            severity=severity or "info",
+            title=f"{name} is nearly full: {left}" if severity else f"{name} could fill up: {could}",
+            figure=left if severity else could,
+            text=(
+                f"{name} ({store.kind or 'datastore'}): {'; '.join([left] * (free is not None) + [could] * more)}."
+                f"{used_by} When it is full, machines whose disk or snapshot has to grow stop."
+            ),
+            advice=(
+                "Remove old snapshots and machines that are off, move disks away, or enlarge it."
+                if severity
+                else "Watch its free space, and keep an alarm on it."
+            ),
+            evidence=measures if severity else measures[::-1],
+        )
+
+
+@rule(
+    "old-snapshot",
+    title="A machine has run on a snapshot for long",
+    says=(
+        "A snapshot grows with every block that is written, makes disks slower, and takes long to remove. By its age "
+        "when it was exported, or by the length of the chain."
+    ),
+    bands=(AGE, CHAIN),
+    references=(SNAPSHOTS,),
+    needs=(
+        Need(
+            "snapshots of machines (vSnapshot)",
+            fact=lambda case: any(
+                vm.facts and (vm.facts.measured.oldest_snapshot or vm.facts.measured.snapshot_count is not None)
+                for vm in case.vms
+            ),
+        ),
+    ),
+)
+def old_snapshot(case: Case) -> Iterator[Finding]:
+    """VMs with snapshots that are old, or many."""
+    dates = [vm.facts.measured.at for vm in case.vms if vm.facts and vm.facts.measured.at]
+    for vm in case.vms:
+        measured = vm.facts.measured if vm.facts else None
+        if measured is None:
+            continue
+        age = _days(measured.oldest_snapshot, measured.at or max(dates, default=None))
+        judged = [
+            (band, value, what)
+            for band, value, what in (
+                (AGE, age, f"age of the oldest snapshot of {vm.name}"),
+                (CHAIN, measured.snapshot_count, f"snapshots of {vm.name}"),
+            )
+            if value is not None and band.severity(value)
+        ]
+        if not judged:
+            continue
+        many = count(measured.snapshot_count, "snapshot") if measured.snapshot_count else "a snapshot"
+        old = f"{age:.0f} days old" if age is not None else "of unknown age"
+        oldest = f", the oldest {old}" if (measured.snapshot_count or 1) > 1 else f" {old}"
+        space = f" of {size(measured.snapshots_bytes)}" if measured.snapshots_bytes is not None else ""
+        evidence = [band.measure(what, round(value, 1)) for band, value, what in judged]
+        if measured.snapshots_bytes is not None:
+            what = f"space that snapshots of {vm.name} occupy"
+            evidence.append(Measure("snapshots_bytes", what, measured.snapshots_bytes, "B"))
+        yield old_snapshot.about(
+            vm.subject,
+            severity="warning" if any(band.severity(value) == "warning" for band, value, _ in judged) else "info",
+            title=f"{vm.name} runs on {many}{oldest}",
+            figure=f"{many}{space}{oldest}",
+            text=(
+                f"{vm.name} has {many}{space}{oldest}. Every block that is written makes it larger, reads look in "
+                "several files, and a chain that is removed late stuns the machine for long."
+            ),
+            advice="Delete the snapshots (consolidate the disks), at a quiet time.",
+            caution="They are no backup; look whether backup software left them behind.",
+            evidence=evidence,
+        )
+
+
+def _days(first: str | None, last: str | None) -> float | None:
+    """Days from one date to another; None where one is not known or not a date. Without a zone they are of UTC."""
+    try:
+        found = [datetime.datetime.fromisoformat(each or "") for each in (first, last)]
+    except ValueError:
+        return None
+    begin, end = (each if each.tzinfo else each.replace(tzinfo=datetime.UTC) for each in found)
+    return (end - begin).total_seconds() / 86_400
+
+
+RULES = (datastore_nearly_full, old_snapshot)
