@@ -13,23 +13,31 @@ from tests.e2e.specimen import MADE
 
 import hypertwin
 from hypertwin import vnuma
-from hypertwin.report import simulation_page
+from hypertwin.report import measured, simulation_page
 
 GUIDE = ROOT / "docs" / "guides" / "getting-started.md"
 
-LARGE = """
+HOST = (
+    "sockets: 2, cores_per_socket: 8, clock: 2.5 GHz, memory_per_node: 128 GiB, hypervisor: esxi-7.0,"
+    ' measured: {at: "2026-03-01T12:00:00Z", cpu_usage_pct: 41.5, memory_usage_pct: 22}'
+)
+LARGE = f"""
 name: large
-run: {duration: 4 s, warmup: 1 s, sample_interval: 200 ms, replications: 1}
+run: {{duration: 4 s, warmup: 1 s, sample_interval: 200 ms, replications: 1}}
 hosts:
-  esx:
-    {count: 34, sockets: 2, cores_per_socket: 8, clock: 2.5 GHz, memory_per_node: 512 GiB, hypervisor: esxi-7.0}
+  esx: {{count: 18, cluster: production, {HOST}}}
+  data: {{count: 10, cluster: databases, {HOST}}}
+  mgmt: {{count: 4, cluster: management, {HOST}}}
+  remote: {{count: 2, cluster: remote-office-in-a-town-with-a-long-name, {HOST}}}
 vms:
-  db: {count: 60, vcpus: 8, memory: 32 GiB, workload: crunch}
-  web: {count: 500, vcpus: 2, memory: 4 GiB, workload: web}
-  a-very-long-name-of-a-group-that-somebody-has-typed-out-in-full: {count: 240, vcpus: 2, memory: 4 GiB, workload: web}
+  db: {{count: 60, vcpus: 8, memory: 49 GiB, memory_touched: 20 GiB, workload: crunch, host: data}}
+  web: {{count: 500, vcpus: 2, memory: 4 GiB, workload: web, host: esx}}
+  a-very-long-name-of-a-group-that-somebody-has-typed-out-in-full:
+    {{count: 200, vcpus: 2, memory: 4 GiB, workload: web, host: mgmt}}
+  vdi: {{count: 40, vcpus: 2, memory: 4 GiB, workload: web, host: remote}}
 workloads:
-  web: {arrivals: {open: {rate: 20 /s}}, cpu: {mean: 10 ms}}
-  crunch: {arrivals: {closed: {population: 10}}, cpu: {mean: 50 ms}}
+  web: {{arrivals: {{open: {{rate: 20 /s}}}}, cpu: {{mean: 10 ms}}}}
+  crunch: {{arrivals: {{closed: {{population: 10}}}}, cpu: {{mean: 50 ms}}}}
 """
 
 
@@ -62,7 +70,8 @@ def large(folder):
 def written(page, scenario, **options):
     result = hypertwin.simulate(scenario, **options)
     layouts = vnuma.layouts(result.first_scenario)
-    page.write_text(simulation_page.page(result.to_dict(), layouts=layouts).html(MADE))
+    hosts = measured.of_hosts(result.first_scenario.inventory)
+    page.write_text(simulation_page.page(result.to_dict(), layouts=layouts, measured_hosts=hosts).html(MADE))
     return page
 
 
@@ -112,13 +121,35 @@ def test_eight_hundred_vms_can_be_searched_filtered_and_sorted(browser, large):
         tab = page.tab
         assert re.search(r"suffers most|waits yet|No VM suffers", head(tab))
         table = tab.get_by_role("table", name="VMs, the worst first").first
-        tab.get_by_role("combobox", name="host").last.select_option("esx-7")
+        tab.get_by_role("combobox", name="host").last.select_option("data-7")
         shown = column(tab, "VMs, the worst first", "host")
-        assert shown and set(shown) == {"esx-7"}
+        assert shown and set(shown) == {"data-7"}
         tab.get_by_role("combobox", name="group").last.select_option("db")
         assert set(column(tab, "VMs, the worst first", "group")) == {"db"}
         assert table.locator("thead th").first.inner_text().startswith("name")
         assert tab.locator("#waiting").get_by_text("Usage by host").count() >= 1
+        tab.get_by_role("combobox", name="group").last.select_option("")
+        tab.get_by_role("combobox", name="host").last.select_option("")
+        tab.get_by_role("combobox", name="cluster").first.select_option("management")
+        assert set(column(tab, "VMs, the worst first", "cluster")) == {"management"}
+        assert "200 of 800 rows" in tab.locator("#tables").inner_text()
+
+
+def test_four_clusters_have_rows_charts_and_filters_of_their_own(browser, large):
+    with opened(browser, large) as page:
+        tab = page.tab
+        names = ["databases", "management", "production", "remote-office-in-a-town-with-a-long-name"]
+        assert column(tab, "A row for each cluster", "name") == names
+        assert column(tab, "A row for each cluster", "Hosts") == ["10", "4", "18", "2"]
+        assert tab.locator("#clusters figure").count() >= 3
+        charts = tab.locator("#hosts-usage figure")
+        assert charts.count() == 4
+        assert all("measured" in text for text in charts.all_inner_texts())
+        assert "More memory is configured than there is: cluster databases 115 %" in head(tab)
+        assert "Off what was measured" in head(tab)
+        tab.get_by_role("combobox", name="cluster").last.select_option("management")
+        assert sorted(column(tab, "Hosts, the fullest first", "name")) == [f"mgmt-{n}" for n in range(1, 5)]
+        assert set(column(tab, "Hosts, the fullest first", "Measured usage")) == {"41.5"}
 
 
 def test_eight_hundred_vms_are_a_good_page(browser, large, tmp_path):

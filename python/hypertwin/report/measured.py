@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 
 from hypertwin.documents.simulation import Point, Simulation
 from hypertwin.language import Inventory
+from hypertwin.report.points import is_touched_said
 from hypertwin.report.words import count, number
 
 
@@ -83,6 +84,8 @@ def _differences(point: Point, measured: Measured) -> list[str]:
         for name, host in point["hosts"].items():
             values: Mapping[str, Any] = measured.get(name) or {}
             twin: Any = host.get(ours)
+            if ours == "memory_usage_pct" and not is_touched_said(host):
+                continue  # all that is configured, which is no prediction
             if values.get(theirs) is not None and twin is not None:
                 off[name] = abs(twin - values[theirs])
         if off:

@@ -42,6 +42,11 @@ def has_clusters(points: Sequence[Point]) -> bool:
     return any(len(point.get("clusters", {})) > 1 for point in points)
 
 
+def is_touched_said(figures: Mapping[str, Any]) -> bool:
+    """Whether the scenario says of some VM of a host or cluster that it has touched less memory than it has."""
+    return bool(figures.get("memory_usage_pct") != figures.get("memory_pct"))
+
+
 def runs(points: Sequence[Point]) -> str:
     """How many replications of what length, in words."""
     if not points:

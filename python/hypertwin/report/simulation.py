@@ -13,7 +13,7 @@ from hypertwin.documents.simulation import HostFailure, Point, Simulation
 from hypertwin.frame import numeric
 from hypertwin.report import entities, measured, pools
 from hypertwin.report.measured import Measured
-from hypertwin.report.points import fixed_settings, groups, has_clusters, runs, varying_paths, where
+from hypertwin.report.points import fixed_settings, groups, has_clusters, is_touched_said, runs, varying_paths, where
 from hypertwin.report.ready import note as ready_note
 from hypertwin.report.table import fitted
 from hypertwin.report.words import calibration_note, count, number, some
@@ -74,8 +74,7 @@ def table(
 def _hidden(result: Simulation, named: Collection[str]) -> set[str]:
     """Columns that would say nothing new."""
     hidden = {entities.HOST_USAGE} if "hosts" in named else set()
-    hosts = [host for point in result["points"] for host in point["hosts"].values()]
-    if all(host["memory_usage_pct"] == host["memory_pct"] for host in hosts):
+    if not any(is_touched_said(host) for point in result["points"] for host in point["hosts"].values()):
         hidden.add(entities.IN_USE)
     return hidden | (set() if has_clusters(result["points"]) else {entities.CLUSTER})
 
@@ -110,9 +109,10 @@ def notes(result: Simulation) -> list[str]:
 
 
 def memory_warnings(points: Sequence[Point]) -> list[str]:
-    """Which hosts and clusters have more memory in use or configured than they have, where any has: a run has no swap.
+    """Which hosts and clusters have more memory in use or configured than there is: a run neither balloons nor swaps.
 
-    Of a sweep, at the point where it is most.
+    Of a sweep, at the point where it is most. Where the scenario does not say what VMs have touched, it is all of it by
+    default, and nothing is said of that.
     """
     used, configured = _beyond_memory(points, "memory_usage_pct"), _beyond_memory(points, "memory_pct")
     said = []
@@ -139,6 +139,8 @@ def _beyond_memory(points: Sequence[Point], key: str) -> dict[str, str]:
         }
         for name, figures in [*several.items(), *point["hosts"].items()]:
             found = numeric(figures, key) or 0
+            if key == "memory_usage_pct" and not is_touched_said(figures):
+                continue
             if found > max(100, most.get(name, (0, ""))[0]):
                 most[name] = (found, f" with {place}" if place else "")
     worst = sorted(most, key=lambda name: (not name.startswith("cluster "), -most[name][0]))

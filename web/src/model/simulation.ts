@@ -5,6 +5,7 @@ import { number } from "./numbers";
 import type { PageDocument } from "./page";
 import { confidence, pointAnswer, sweepAnswer } from "./simulation/answer";
 import { verdicts } from "./simulation/breaks";
+import { clusterCards, clusterSections, differences } from "./simulation/clusters";
 import type { Beside, Point, Simulation } from "./simulation/document";
 import { pointSections } from "./simulation/point";
 import { axes, fullest, groupNames, groups, known, varyingPaths, where, worstFirst } from "./simulation/points";
@@ -14,6 +15,7 @@ import { definitions, pointsTable, pointTables } from "./simulation/tables";
 import { timeSections } from "./simulation/time";
 import { judged } from "./validation";
 import type { Card, Section, View } from "./view";
+import { count } from "./words";
 
 const resultOf = (page: PageDocument) => page.document as Simulation;
 const besideOf = (page: PageDocument) => page.beside as Beside;
@@ -60,13 +62,13 @@ function view(page: PageDocument, chosen: Record<string, string>): View {
   const shown = wanted.length ? wanted : names.slice(0, TOGETHER);
   const breaks = breaksSection(all, layout);
   const rule = isSweep && layout.x !== null && !breaks.length ? [RULE] : [];
-  const notes = page.notes.filter((note) => !page.made.calibrated.includes(note));
+  const notes = page.notes.filter((note) => !page.made.calibrated.includes(note) && !beside.memory?.includes(note));
   return {
     title,
-    answer: isSweep ? sweepAnswer(points, layout) : pointAnswer(point),
+    answer: withMemory(isSweep ? sweepAnswer(points, layout) : pointAnswer(point), beside.memory ?? []),
     promises: promises(beside),
     confidence: sure,
-    cards: cards(points),
+    cards: cards(points, beside),
     sections: [
       ...(isSweep ? [...breaks, ...sweepSections(points, layout, shown, beside.published ?? [])] : []),
       ...(beside.validation ? judged(beside.validation, beside.studies ?? []) : []),
@@ -79,19 +81,25 @@ function view(page: PageDocument, chosen: Record<string, string>): View {
   };
 }
 
+/** The answer with what memory lacks: the twin's figures are then too good. */
+function withMemory(answer: View["answer"], memory: readonly string[]): View["answer"] {
+  return memory.length ? { ...answer, tone: answer.tone === "good" ? "warn" : answer.tone, more: [...memory, ...(answer.more ?? [])] } : answer;
+}
+
 /** What one point shows; of a sweep under a heading that names it. */
 function ofPoint(points: readonly Point[], place: number, beside: Beside): Section[] {
   const point = points[place]!;
   const names = groupNames(points);
   // a colour for life while there are enough of them; else the worst are told apart
   const all = names.length > TOGETHER ? worstGroups(point) : names;
-  const sections = [...pointSections(point, all, beside.metrics ?? []), ...timeSections(point, place, beside, all), ...pointTables(point, beside.metrics ?? [])];
+  const metrics = beside.metrics ?? [];
+  const sections = [...clusterSections(point, beside, metrics), ...pointSections(point, all, metrics), ...timeSections(point, place, beside, all), ...pointTables(point, metrics, beside)];
   if (points.length === 1) return sections;
   const at = where(point, varyingPaths(points)) || `point ${place + 1}`;
   return sections.map((section) => ({ ...section, heading: `${section.heading} (${at})` }));
 }
 
-function cards(points: readonly Point[]): Card[] {
+function cards(points: readonly Point[], { measured = {} }: Beside): Card[] {
   const paths = varyingPaths(points);
   const rows = points.flatMap((point) => Object.entries(groups(point)).map(([name, vm]) => ({ name, vm, at: where(point, paths) })));
   const several = new Set(rows.map((row) => row.name)).size > 1;
@@ -106,8 +114,12 @@ function cards(points: readonly Point[]): Card[] {
     return host ? [{ name: host[0], usage: host[1].usage_pct, at: where(point, paths) }] : [];
   });
   const full = hosts.toSorted((a, b) => b.usage - a.usage)[0];
+  const ofClusters = points.length === 1 ? clusterCards(points[0]!) : [];
+  const off = points.length === 1 ? differences(points[0]!, measured) : null;
   return [
-    ...(full ? [{ name: "Fullest host", value: `${number(full.usage)} %`, remark: [full.name, full.at].filter(Boolean).join(", ") }] : []),
+    ...ofClusters,
+    ...(off ? [{ name: "Off what was measured", value: `${off.mean.toFixed(1)} points`, remark: `usage of ${count(off.hosts, "host")} on average; at most ${off.worst.toFixed(1)} (${off.host})` }] : []),
+    ...(full && !ofClusters.length ? [{ name: "Fullest host", value: `${number(full.usage)} %`, remark: [full.name, full.at].filter(Boolean).join(", ") }] : []),
     ...highest("Ready per vCPU, at most", null, (row) => row.vm.ready_pct),
     ...highest("Co-stop per vCPU, at most", null, (row) => row.vm.costop_pct || null),
     ...highest("Response, p99, at most", "ms", (row) => row.vm.response_ms.p99),

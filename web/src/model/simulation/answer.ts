@@ -5,7 +5,7 @@ import type { Tone, View } from "../view";
 import { count, list, some } from "../words";
 import { type Verdict, verdicts } from "./breaks";
 import type { Point, Simulation, Vm } from "./document";
-import { type Axes, axisName, fullest, groups, groupOf, known, mean, members, responses, varyingPaths, where, worstFirst } from "./points";
+import { type Axes, axisName, clusterOf, clusters, fullest, groups, groupOf, known, mean, members, responses, varyingPaths, where, worstFirst } from "./points";
 import { atMost, causes, isBad, LIMITS, severity, type Sign, signs } from "./signs";
 
 type Answer = View["answer"];
@@ -182,7 +182,8 @@ const most = (point: Point, key: "ready_pct" | "costop_pct") => Math.max(0, ...O
 
 function hostText(point: Point): string {
   const host = fullest(point);
-  return host ? `, and ${Object.keys(point.hosts).length > 1 ? "the fullest host, " : ""}${host[0]}${Object.keys(point.hosts).length > 1 ? "," : ""} is at ${number(host[1].usage_pct)} %` : "";
+  const cluster = host && Object.keys(clusters(point)).length ? ` of ${clusterOf(point, host[0])}` : "";
+  return host ? `, and ${Object.keys(point.hosts).length > 1 ? "the fullest host, " : ""}${host[0]}${cluster}${Object.keys(point.hosts).length > 1 ? "," : ""} is at ${number(host[1].usage_pct)} %` : "";
 }
 
 function byGroup(point: Point, found: readonly Sufferer[]): string {

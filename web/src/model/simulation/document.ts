@@ -201,6 +201,16 @@ export function metric(metrics: readonly Metric[], of: string, key: string): Met
   return metrics.find((each) => each.key === key && each.of.includes(of));
 }
 
+/** What was measured of a real host; null where it was not. */
+export interface MeasuredHost {
+  cpu_usage_pct: number | null;
+  memory_usage_pct: number | null;
+  /** When, as the scenario has it. */
+  at: string | null;
+  /** Seconds that the figures cover; null for one moment. */
+  over_s: number | null;
+}
+
 /** What only the page of a simulation has, made by `python/hypertwin/report/simulation_page.py`. */
 export interface Beside {
   /** Definitions of the figures that the result has. */
@@ -219,4 +229,8 @@ export interface Beside {
   failures?: Record<string, string[]>;
   /** Changes of load, in the order of time, which counts from the start of the run. */
   load_steps?: { at_s: number; text: string }[];
+  /** Hosts of which something was measured. */
+  measured?: Record<string, MeasuredHost>;
+  /** Hosts and clusters whose VMs have more memory than there is, in a sentence or two. */
+  memory?: string[];
 }

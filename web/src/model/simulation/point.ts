@@ -4,7 +4,7 @@ import { number } from "../numbers";
 import type { BarChart, Block, Chart, HeatMap, LineChart, Section, Series } from "../view";
 import { count } from "../words";
 import { metric, type Metric, type Point, type Times, type Vm } from "./document";
-import { groups, hasIo, known, percentiles, worstFirst } from "./points";
+import { groups, hasIo, hostsInOrder, known, percentiles, worstFirst } from "./points";
 import { waiting, worstGroups } from "./signs";
 
 /** Bars of one chart; tables have the rest. */
@@ -191,21 +191,22 @@ function numaMaps(point: Point, metrics: readonly Metric[]): HeatMap[] {
   return NODE_FIGURES.flatMap((key) => {
     const at = (name: string, node: string) => known(nodesOf(name)[node]?.[key]);
     const highest = (name: string) => Math.max(0, ...numbers.map((node) => at(name, node) ?? 0));
-    const names = worstFirst(hosts, highest);
-    if (!names.length || highest(names[0]!) === 0) return [];
+    const fullest = worstFirst(hosts, highest)[0];
+    if (fullest === undefined || highest(fullest) === 0) return [];
+    const rows = hostsInOrder(point, hosts, highest);
     const told = metric(metrics, "host", `nodes_N_${key}`);
-    const title = (told?.name ?? key.replaceAll("_", " ")).replace(/ of a NUMA node$/, "");
+    const heading = (told?.name ?? key.replaceAll("_", " ")).replace(/ of a NUMA node$/, "");
     const unit = told?.unit ?? "";
     return [
       {
         type: "heat" as const,
         id: `numa-${key.replaceAll("_", "-")}`,
-        title,
+        title: heading,
         text: told?.text,
-        alternative: `The highest of ${count(names.length, "host")} is ${number(highest(names[0]!))} ${unit} on ${names[0]}.`,
+        alternative: `The highest of ${count(rows.length, "host")} is ${number(highest(fullest))} ${unit} on ${fullest}.`,
         x: { name: "NUMA node", scale: "category" as const, categories: numbers.map((number) => `node ${number}`) },
         columns: numbers.map((_, index) => index),
-        rows: names.map((name) => ({ name, values: numbers.map((node) => at(name, node)) })),
+        rows: rows.map(({ name, title }) => ({ name: title, values: numbers.map((node) => at(name, node)) })),
         unit,
         ...(unit === "%" ? { top: 100 } : {}),
       },

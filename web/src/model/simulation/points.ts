@@ -1,6 +1,6 @@
 /** What the points of a simulation have in common, what tells them apart, and how a sweep lies on axes. */
 
-import type { Figure, Host, Point, Times, Vm } from "./document";
+import type { Cluster, Figure, Host, Point, Times, Vm } from "./document";
 import { byName } from "../words";
 
 /** The VM groups of a point by name; its VMs where there are no groups. */
@@ -115,6 +115,30 @@ export function fullest(point: Point, names: Iterable<string> = Object.keys(poin
     if (host && (!found || host.usage_pct > found[1].usage_pct)) found = [name, host];
   }
   return found;
+}
+
+/** The clusters of a point by name, where there are several: of one nothing is said that its hosts do not say. */
+export function clusters(point: Point): Record<string, Cluster> {
+  const found = point.clusters ?? {};
+  return Object.keys(found).length > 1 ? found : {};
+}
+
+/** Names of all clusters of points, as far as a point has several. */
+export function clusterNames(points: readonly Point[]): string[] {
+  return [...new Set(points.flatMap((point) => Object.keys(clusters(point))))].toSorted(byName);
+}
+
+/** The cluster of a host; empty where it has none. */
+export function clusterOf(point: Point, host: string): string {
+  return point.hosts[host]?.cluster ?? "";
+}
+
+/** Hosts by cluster where there are several, the fullest first; and what to call each in a list of all. */
+export function hostsInOrder(point: Point, hosts: readonly string[], weight: (name: string) => number): { name: string; title: string }[] {
+  const several = Object.keys(clusters(point)).length > 0;
+  const sorted = worstFirst(hosts, weight);
+  if (!several) return sorted.map((name) => ({ name, title: name }));
+  return sorted.toSorted((a, b) => byName(clusterOf(point, a), clusterOf(point, b))).map((name) => ({ name, title: `${clusterOf(point, name)} · ${name}` }));
 }
 
 /** Mean usage over the hosts. */

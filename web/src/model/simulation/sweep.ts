@@ -5,7 +5,7 @@ import type { Block, Chart, LineChart, Marks, Section, Series } from "../view";
 import { count, slug } from "../words";
 import { type Verdict, verdictsTable } from "./breaks";
 import type { Figure, Point, Published, Vm } from "./document";
-import { type Axes, axisName, fullest, groups, groupNames, hasIo, known, type Line, lines, meanUsage } from "./points";
+import { type Axes, axisName, clusterNames, fullest, groups, groupNames, hasIo, known, type Line, lines, meanUsage } from "./points";
 import { RULE } from "./signs";
 
 /** Groups that share a chart; of more the worst, and the others by choice. */
@@ -35,6 +35,8 @@ interface Wanted {
 }
 
 const host = (word: string, ofPoint: (point: Point) => Figure): Read => ({ word, path: "hosts.*.usage_pct", ofPoint });
+
+const FULLEST = "fullest host";
 
 const CHARTS: Wanted[] = [
   {
@@ -78,7 +80,7 @@ const CHARTS: Wanted[] = [
     reads: [
       { word: "guest CPU", path: "guest_cpu_pct", value: (vm) => vm.guest_cpu_pct, half: (vm) => vm.guest_cpu_pct_ci95 },
       host("host usage", meanUsage),
-      host("fullest host", (point) => (Object.keys(point.hosts).length > 1 ? fullest(point)?.[1].usage_pct : null)),
+      host(FULLEST, (point) => (Object.keys(point.hosts).length > 1 ? fullest(point)?.[1].usage_pct : null)),
     ],
   },
   {
@@ -146,6 +148,13 @@ const CHARTS: Wanted[] = [
   },
 ];
 
+/** A figure of all hosts; of several clusters that of each, so that none is hidden in a mean with others. */
+function ofClusters(points: readonly Point[], read: Read): Read[] {
+  const names = clusterNames(points);
+  if (!names.length) return [read];
+  return read.word === FULLEST ? [] : names.map((name) => host(`${read.word} of ${name}`, (point) => point.clusters?.[name]?.usage_pct));
+}
+
 /** A line of a chart: a group along one line of the sweep. */
 interface Drawn {
   name: string;
@@ -185,7 +194,8 @@ export function sweepSections(points: readonly Point[], layout: Axes, shown: rea
 }
 
 function chartBlocks(points: readonly Point[], layout: Axes, drawn: readonly Drawn[], published: readonly Published[], suffix: string): Block[] {
-  const charts = CHARTS.flatMap((wanted) => {
+  const charts = CHARTS.flatMap((each) => {
+    const wanted = { ...each, reads: each.reads.flatMap((read) => (read.ofPoint ? ofClusters(points, read) : [read])) };
     const io = drawn.some((each) => each.line.points.some((point) => groups(point)[each.group] && hasIo(groups(point)[each.group]!)));
     if (wanted.io && !io) return [];
     return chart(points, layout, wanted, drawn, published, suffix) ?? [];

@@ -1,8 +1,8 @@
 /** Tables of a simulation: groups, VMs, hosts, stations and pools of a point, and all points of a sweep. */
 
 import type { Cell, Column, Row, Section, Table } from "../view";
-import { type Figure, type Host, metric, type Metric, type Point, type Pool, type Station, type Vm } from "./document";
-import { groupOf, groups, hasIo, known, shortPath, valueText, varyingPaths, worstFirst } from "./points";
+import { type Beside, type Cluster, type Figure, type Host, metric, type Metric, type Point, type Pool, type Station, type Vm } from "./document";
+import { clusterNames, clusters, groupOf, groups, hasIo, known, shortPath, valueText, varyingPaths, worstFirst } from "./points";
 import { severity, signs, waiting } from "./signs";
 
 /** A column and how to read it of an entity. */
@@ -48,8 +48,28 @@ const OF_IO: Reading<Vm>[] = [
   { key: "io_cpu_cycles_per_io", value: (vm) => vm.io_cpu_cycles_per_io, secondary: true },
 ];
 
-const OF_HOST: Reading<Host>[] = [
+const OF_CLUSTER: Reading<Cluster>[] = [
+  { key: "hosts", value: (cluster) => cluster.hosts },
+  { key: "vms", value: (cluster) => cluster.vms },
+  { key: "vcpus", value: (cluster) => cluster.vcpus, secondary: true },
+  { key: "vcpu_per_core", value: (cluster) => cluster.vcpu_per_core },
+  { key: "usage_pct", name: "CPU usage", value: (cluster) => cluster.usage_pct, half: (cluster) => cluster.usage_pct_ci95 },
+  { key: "fullest_host", value: (cluster) => cluster.fullest_host },
+  { key: "fullest_host_pct", value: (cluster) => cluster.fullest_host_pct },
+  { key: "ready_pct", value: (cluster) => cluster.ready_pct },
+  { key: "memory_pct", value: (cluster) => cluster.memory_pct },
+  { key: "memory_usage_pct", value: (cluster) => cluster.memory_usage_pct },
+];
+
+/** A host, and what was measured of it. */
+type Compared = Host & { measured?: { cpu_usage_pct: Figure; memory_usage_pct: Figure } };
+
+const OF_HOST: Reading<Compared>[] = [
   { key: "usage_pct", value: (host) => host.usage_pct, half: (host) => host.usage_pct_ci95 },
+  { key: "measured_usage", name: "Measured usage", unit: "%", value: (host) => host.measured?.cpu_usage_pct },
+  { key: "memory_pct", value: (host) => host.memory_pct },
+  { key: "memory_usage_pct", value: (host) => host.memory_usage_pct },
+  { key: "measured_memory", name: "Measured memory", unit: "%", value: (host) => host.measured?.memory_usage_pct },
   { key: "utilization_pct", value: (host) => host.utilization_pct },
   { key: "core_utilization_pct", value: (host) => host.core_utilization_pct, secondary: true },
   { key: "ready_pct", value: (host) => host.ready_pct },
@@ -111,9 +131,13 @@ const RARE = new Set([
 /** Shares of which the model cannot tell the smallest from none. */
 const WAITING = new Set(["ready_pct", "costop_pct"]);
 
+/** Shares of a host's memory: above 100 there is not enough of it. */
+const MEMORY = new Set(["memory_pct", "memory_usage_pct"]);
+
 function cell<T>(reading: Reading<T>, entity: T): Cell {
   const value = reading.value(entity);
   if (typeof value === "string") return value;
+  if (MEMORY.has(reading.key) && typeof value === "number" && value > 100) return { value, tone: "warn" };
   if (WAITING.has(reading.key) && typeof value === "number" && waiting(value).startsWith("<")) return { value, text: "<0.1" };
   const half = reading.half?.(entity);
   return typeof half === "number" ? { value: known(value), half_width: half } : known(value);
@@ -125,26 +149,43 @@ function vmReadings(vms: readonly Vm[]): Reading<Vm>[] {
 
 const bySeverity = (vms: Record<string, Vm>) => worstFirst(Object.keys(vms), (name) => severity(signs(vms[name]!)) * 1e6 + vms[name]!.ready_pct + vms[name]!.costop_pct);
 
+/** Columns of hosts or clusters without memory in use where the scenario does not say what VMs have touched: it is then all that they have. */
+function withoutGuess<T>(point: Point, readings: readonly Reading<T>[]): readonly Reading<T>[] {
+  const isSaid = Object.values(point.hosts).some((host) => host.memory_usage_pct !== host.memory_pct);
+  return isSaid ? readings : readings.filter((reading) => reading.key !== "memory_usage_pct");
+}
+
+/** A row for each cluster. */
+export function clusterTable(point: Point, names: readonly string[], metrics: readonly Metric[]): Table {
+  return table(metrics, "cluster", "clusters-table", "A row for each cluster", names, (name) => point.clusters![name]!, withoutGuess(point, OF_CLUSTER));
+}
+
 /** The entities of one point. */
-export function pointTables(point: Point, metrics: readonly Metric[]): Section[] {
+export function pointTables(point: Point, metrics: readonly Metric[], { measured = {} }: Beside): Section[] {
   const found = groups(point);
   const of = groupOf(point);
   const vms = Object.values(point.vms);
   const isGrouped = vms.length > Object.keys(found).length;
   const hasHosts = vms.some((vm) => vm.host);
+  const hasClusters = Object.keys(clusters(point)).length > 0;
   const counts = { columns: [{ key: "count", name: "VMs", kind: "number" } as Column], cells: (name: string) => ({ count: found[name]!.count ?? 1 }) };
   const places = {
     columns: [
       ...(isGrouped ? [{ key: "group", name: "group", kind: "words" } as Column] : []),
       ...(hasHosts ? [{ key: "host", name: "host", kind: "words" } as Column] : []),
+      ...(hasClusters ? [{ key: "cluster", name: "cluster", kind: "words" } as Column] : []),
     ],
-    cells: (name: string) => ({ ...(isGrouped ? { group: of.get(name) ?? "" } : {}), ...(hasHosts ? { host: point.vms[name]!.host ?? "" } : {}) }),
+    cells: (name: string) => ({ ...(isGrouped ? { group: of.get(name) ?? "" } : {}), ...(hasHosts ? { host: point.vms[name]!.host ?? "" } : {}), ...(hasClusters ? { cluster: point.vms[name]!.cluster ?? "" } : {}) }),
   };
+  const inClusters = hasClusters
+    ? { columns: [{ key: "cluster", name: "cluster", kind: "words" } as Column], cells: (name: string) => ({ cluster: point.hosts[name]!.cluster ?? "" }) }
+    : { columns: [], cells: () => ({}) };
+  const hostTable = table(metrics, "host", "hosts", "Hosts, the fullest first", worstFirst(Object.keys(point.hosts), (name) => point.hosts[name]!.usage_pct), (name): Compared => ({ ...point.hosts[name]!, ...(measured[name] ? { measured: measured[name] } : {}) }), withoutGuess(point, OF_HOST), inClusters);
   const vmTable = table(metrics, "vm", "vms", "VMs, the worst first", bySeverity(point.vms), (name) => point.vms[name]!, vmReadings(vms), places);
   const tables: Table[] = [
     ...(isGrouped ? [table(metrics, "group", "groups-table", "Groups, the worst first", bySeverity(found), (name) => found[name]!, vmReadings(vms), counts)] : []),
     { ...vmTable, filters: places.columns.map((column) => column.key) },
-    table(metrics, "host", "hosts", "Hosts, the fullest first", worstFirst(Object.keys(point.hosts), (name) => point.hosts[name]!.usage_pct), (name) => point.hosts[name]!, OF_HOST),
+    { ...hostTable, filters: inClusters.columns.map((column) => column.key) },
   ];
   const stations = point.storage ?? {};
   if (Object.keys(stations).length)
@@ -160,18 +201,20 @@ export function pointsTable(points: readonly Point[], metrics: readonly Metric[]
   const rows = points.flatMap((point) => Object.entries(groups(point)).map(([group, vm]) => ({ point, group, vm })));
   const column = (path: string) => `set.${path}`;
   const isNumber = (path: string) => points.every((point) => typeof point.set[path] === "number");
-  const usage = (point: Point) => Math.max(0, ...Object.values(point.hosts).map((host) => host.usage_pct));
+  const fullest = { key: "host", name: "Fullest host", of: (point: Point): number | null => Math.max(0, ...Object.values(point.hosts).map((host) => host.usage_pct)) };
+  const ofClusters = clusterNames(points).map((name) => ({ key: `host.${name}`, name: `Fullest host of ${name}`, of: (point: Point) => known(point.clusters?.[name]?.fullest_host_pct) }));
+  const hosts = ofClusters.length ? ofClusters : [fullest];
   const all = table(metrics, "group", "points", "Every point and group of the sweep", rows.map((_, index) => String(index)), (index) => rows[Number(index)]!.vm, vmReadings(rows.map((row) => row.vm)), {
     columns: [
       ...paths.map((path): Column => ({ key: column(path), name: shortPath(path, paths), text: path, kind: isNumber(path) ? "number" : "words" })),
-      { key: "host", name: "Fullest host", unit: "%", kind: "number", ...(metric(metrics, "host", "usage_pct") ? { text: metric(metrics, "host", "usage_pct")!.text } : {}) },
+      ...hosts.map(({ key, name }): Column => ({ key, name, unit: "%", kind: "number", ...(metric(metrics, "host", "usage_pct") ? { text: metric(metrics, "host", "usage_pct")!.text } : {}) })),
       ...(points.every((point) => point.steady) ? [] : [{ key: "steady", name: "steady", kind: "badge" } as Column]),
     ],
     cells: (index) => {
       const { point } = rows[Number(index)]!;
       return {
         ...Object.fromEntries(paths.map((path) => [column(path), isNumber(path) ? (point.set[path] as number) : valueText(point.set[path])])),
-        host: usage(point),
+        ...Object.fromEntries(hosts.map(({ key, of }) => [key, of(point)])),
         steady: point.steady ? { tone: "good", text: "yes" } : { tone: "warn", text: "no" },
       };
     },

@@ -4,7 +4,7 @@ import { number } from "../numbers";
 import type { Axis, Block, HeatMap, LineChart, Moment, Section, Series } from "../view";
 import { count, some } from "../words";
 import type { Beside, Figure, Point, Timeline } from "./document";
-import { mean, members, responses, worstFirst } from "./points";
+import { clusterNames, clusterOf, hostsInOrder, mean, members, responses, worstFirst } from "./points";
 import { moments } from "./moments";
 import { worstGroups } from "./signs";
 
@@ -34,7 +34,7 @@ export function timeSections(point: Point, place: number, beside: Beside, all: r
   const maps = heatMaps(point, timeline, time, told.marked);
   return [
     { id: "time", heading: told.marked.length ? "What happened, over time" : "Over time", text: `The first replication; time counts from the start of the run, its warm-up of ${number(point.warmup_s)} s included. Samples are means of ${number(timeline.interval_s)} s.`, blocks },
-    ...(maps.length ? [{ id: "waiting", heading: "Who waits, and when", text: "A row for each, the worst first.", blocks: [{ type: "charts" as const, wide: true, charts: maps }] }] : []),
+    ...(maps.length ? [{ id: "waiting", heading: "Who waits, and when", text: `A row for each, the worst first${clusterNames([point]).length ? "; hosts by cluster" : ""}.`, blocks: [{ type: "charts" as const, wide: true, charts: maps }] }] : []),
   ];
 }
 
@@ -63,17 +63,23 @@ function panelsOf(point: Point, timeline: Timeline, all: readonly string[]): Pan
     { id: "time-ready", title: "Ready", unit: "%", text: "Mean per vCPU.", series: ofGroups((group) => over(group, "ready_pct")) },
     { id: "time-costop", title: "Co-stop", unit: "%", text: "Mean per vCPU.", series: ofGroups((group) => over(group, "costop_pct")) },
     { id: "time-guest", title: "Guest CPU", unit: "%", series: ofGroups((group) => over(group, "guest_cpu_pct")) },
-    { id: "time-hosts", title: "Host usage", unit: "%", series: hostLines(timeline) },
+    { id: "time-hosts", title: "Host usage", unit: "%", series: hostLines(point, timeline) },
     ...poolPanels(timeline),
   ];
   const waits = (panel: Panel) => panel.series.some((line) => line.values.some((value) => (value ?? 0) >= VISIBLE));
   return panels.filter((panel) => panel.series.length && (!["time-ready", "time-costop"].includes(panel.id) || waits(panel)));
 }
 
-/** Usage of each of few hosts; of many the fullest and the mean. */
-function hostLines(timeline: Timeline): Series[] {
+/** Usage of each of few hosts; of many the fullest and the mean; of several clusters the mean of each. */
+function hostLines(point: Point, timeline: Timeline): Series[] {
+  const names = clusterNames([point]);
   const hosts = Object.entries(timeline.hosts).flatMap(([name, samples]) => (samples["usage_pct"] ? [{ name, values: samples["usage_pct"] }] : []));
   if (hosts.length <= MOST_LINES) return hosts.map(({ name, values }, colour) => ({ name, values, colour, dash: "dashed" as const }));
+  if (names.length) {
+    const fullest = worstFirst(names, (name) => point.clusters![name]!.fullest_host_pct).slice(0, MOST_LINES);
+    const of = (cluster: string) => hosts.filter((host) => clusterOf(point, host.name) === cluster).map((host) => host.values);
+    return fullest.map((name) => ({ name: `mean of ${name}`, values: across(of(name), mean), colour: names.indexOf(name) }));
+  }
   const all = hosts.map((host) => host.values);
   return [
     { name: "fullest host", values: across(all, (values) => Math.max(...values.map((value) => value ?? 0))), colour: 0 },
@@ -122,9 +128,10 @@ function timeAxis(time: readonly number[]): Axis {
 }
 
 function heatMaps(point: Point, timeline: Timeline, time: readonly number[], marked: readonly Moment[]): HeatMap[] {
-  const map = (id: string, title: string, what: string, of: Timeline["vms"], key: string, worstOf: (name: string) => number, least: number): HeatMap[] => {
+  const map = (id: string, title: string, what: string, of: Timeline["vms"], key: string, worstOf: (name: string) => number, least: number, inOrder?: typeof hostsInOrder): HeatMap[] => {
     const names = worstFirst(Object.keys(of).filter((name) => of[name]![key]), worstOf);
-    const rows = names.map((name) => ({ name, values: binned(of[name]![key]!) }));
+    const titled = inOrder?.(point, names, worstOf) ?? names.map((name) => ({ name, title: name }));
+    const rows = titled.map(({ name, title }) => ({ name: title, values: binned(of[name]![key]!) }));
     const highest = Math.max(0, ...rows.map((row) => Math.max(0, ...row.values.map((value) => value ?? 0))));
     if (rows.length < 2 || highest < least) return [];
     const worst = names.slice(0, 3).map((name) => `${name} (${number(worstOf(name))} % on average)`);
@@ -148,7 +155,7 @@ function heatMaps(point: Point, timeline: Timeline, time: readonly number[], mar
     ...map("heat-ready", "Ready by VM", "Per vCPU: time in which it could run and no logical CPU was free.", timeline.vms, "ready_pct", ofVm("ready_pct"), VISIBLE),
     ...map("heat-costop", "Co-stop by VM", "Per vCPU: time in which it was held back for its siblings.", timeline.vms, "costop_pct", ofVm("costop_pct"), VISIBLE),
     ...(Object.keys(timeline.hosts).length > MOST_LINES
-      ? map("heat-hosts", "Usage by host", "CPU used over cores and nominal clock.", timeline.hosts, "usage_pct", (name) => point.hosts[name]?.usage_pct ?? 0, 0)
+      ? map("heat-hosts", "Usage by host", "CPU used over cores and nominal clock.", timeline.hosts, "usage_pct", (name) => point.hosts[name]?.usage_pct ?? 0, 0, hostsInOrder)
       : []),
   ];
 }

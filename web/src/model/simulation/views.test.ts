@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Block, Chart, HeatMap, LineChart, Section, Table, View } from "../view";
+import type { BarChart, Block, Chart, HeatMap, LineChart, Section, Table, View } from "../view";
 import { SIMULATION } from "../simulation";
-import type { Beside, Point } from "./document";
+import type { Beside, Cluster, Point } from "./document";
 import { batchSweep, host, page, point, slow, vm } from "./examples.test.data";
 import { axes, groupOf, where } from "./points";
 import { RULE } from "./signs";
@@ -220,6 +220,103 @@ describe("any result", () => {
     const view = shown([point({ db: vm() })], {}, { drawings: [{ caption: "db on esx", svg: "<svg/>" }] }, ["A note."]);
     expect([view.title, view.remarks]).toEqual(["example", ["A note."]]);
     expect(section(view, "topology").blocks).toEqual([{ type: "drawing", caption: "db on esx", svg: "<svg/>" }]);
+  });
+});
+
+describe("clusters", () => {
+  const cluster = (given: Partial<Cluster> = {}): Cluster => ({ hosts: 2, vms: 4, vcpus: 8, cores: 16, vcpu_per_core: 0.5, usage_pct: 40, usage_pct_ci95: 1, fullest_host: "a1", fullest_host_pct: 50, ready_pct: 0, memory_pct: 60, memory_usage_pct: 30, ...given });
+  const timeline = { interval_s: 1, time_s: [1, 2], vms: {}, hosts: Object.fromEntries(["a1", "a2", "a10", "b1"].map((name, index) => [name, { usage_pct: [10 * index, 20 * index] }])) };
+  const hosts = {
+    b1: host(20, { cluster: "beta", memory_pct: 117, memory_usage_pct: 40 }),
+    a1: host(50, { cluster: "alpha", memory_pct: 60, memory_usage_pct: 30 }),
+    a10: host(30, { cluster: "alpha", memory_pct: 60, memory_usage_pct: 30 }),
+    a2: host(40, { cluster: "alpha", memory_pct: 60, memory_usage_pct: 30 }),
+  };
+  const two = (given: Partial<Point> = {}): Point => {
+    const made = point({ web: vm({ count: 2 }) }, { hosts, clusters: { beta: cluster({ hosts: 1, fullest_host: "b1", fullest_host_pct: 20, usage_pct: 20, memory_pct: 117, ready_pct: 3, vcpu_per_core: 6 }), alpha: cluster({ hosts: 3 }) }, timeline, ...given });
+    Object.assign(made.vms["web-1"]!, { host: "a1", cluster: "alpha" });
+    Object.assign(made.vms["web-2"]!, { host: "b1", cluster: "beta" });
+    return made;
+  };
+  const bars = (view: View, id: string) => charts(view).find((chart) => chart.id === id) as BarChart;
+
+  it("have a table and charts before all else, each chart with its worst first", () => {
+    const view = shown([two()]);
+    expect(view.sections.slice(0, 2).map((each) => each.id)).toEqual(["clusters", "hosts-usage"]);
+    expect(table(view, "clusters-table").rows.map((row) => [row["name"], row["hosts"], row["memory_pct"]])).toEqual([["alpha", 3, 60], ["beta", 1, { value: 117, tone: "warn" }]]);
+    expect(bars(view, "clusters-usage")).toMatchObject({ categories: ["alpha", "beta"], series: [{ values: [40, 20] }, { values: [50, 20] }] });
+    expect(bars(view, "clusters-memory")).toMatchObject({ categories: ["beta", "alpha"], series: [{ values: [117, 60] }, { values: [30, 30] }], limits: [{ value: 100 }] });
+    expect(bars(view, "clusters-ratio").series[0]!.values).toEqual([6, 0.5]);
+    expect(bars(view, "clusters-ready").categories[0]).toBe("beta");
+    expect(view.cards.slice(0, 2)).toMatchObject([{ name: "CPU of alpha", value: "40 %", remark: expect.stringContaining("3 hosts, the fullest a1 at 50 %") }, { name: "CPU of beta", tone: "warn" }]);
+    expect(view.cards.map((card) => card.name)).not.toContain("Fullest host");
+  });
+
+  it("keep their hosts together in charts, maps and tables", () => {
+    const nodes = { 0: { usage_pct: 5 }, 1: { usage_pct: 6 } };
+    const view = shown([two({ hosts: Object.fromEntries(Object.entries(hosts).map(([name, each]) => [name, { ...each, nodes }])), timeline: { ...timeline, hosts: { ...timeline.hosts, ...Object.fromEntries(["c1", "c2", "c3"].map((name) => [name, { usage_pct: [1, 1] }])) } } })]);
+    expect(bars(view, "hosts-usage-alpha").categories).toEqual(["a1", "a2", "a10"]);
+    expect(bars(view, "hosts-usage-beta").categories).toEqual(["b1"]);
+    expect((charts(view).find((chart) => chart.id === "numa-usage-pct") as HeatMap).rows.map((row) => row.name)).toEqual(["alpha · a1", "alpha · a2", "alpha · a10", "beta · b1"]);
+    expect((charts(view).find((chart) => chart.id === "heat-hosts") as HeatMap).rows.map((row) => row.name).slice(-4)).toEqual(["alpha · a1", "alpha · a2", "alpha · a10", "beta · b1"]);
+    expect(lines(view, "time-hosts").series.map(({ name, values }) => [name, values])).toEqual([["mean of alpha", [10, 20]], ["mean of beta", [30, 60]]]);
+    expect(table(view, "hosts").filters).toEqual(["cluster"]);
+    expect(table(view, "hosts").rows.map((row) => [row["name"], row["cluster"]])).toEqual([["a1", "alpha"], ["a2", "alpha"], ["a10", "alpha"], ["b1", "beta"]]);
+    expect(table(view, "vms").filters).toEqual(["group", "host", "cluster"]);
+    expect(table(view, "vms").rows.map((row) => row["cluster"])).toEqual(["alpha", "beta"]);
+  });
+
+  it("are not told of one, nor of results of older versions", () => {
+    for (const clusters of [{ default: cluster() }, undefined]) {
+      const view = shown([two({ ...(clusters ? { clusters } : {}), hosts: { esx: host(40, { cluster: "default" }) } })].map((each) => ({ ...each, clusters })) as Point[]);
+      expect(view.sections.map((each) => each.id)).not.toContain("clusters");
+      expect(view.sections.map((each) => each.id)).not.toContain("hosts-usage");
+      expect(table(view, "hosts").filters).toEqual([]);
+      expect(view.cards[0]!.name).toBe("Fullest host");
+    }
+  });
+
+  it("never share a line or a column of usage in a sweep", () => {
+    const swept = [1, 2].map((load) => two({ set: { "vms.web.load": load } }));
+    const view = shown(swept);
+    expect(lines(view, "cpu").series.map((each) => each.name)).toEqual(expect.arrayContaining(["host usage of alpha", "host usage of beta"]));
+    expect(lines(view, "cpu").series.some((each) => each.name.includes("fullest"))).toBe(false);
+    expect(table(view, "points").columns.map((column) => column.name)).toEqual(expect.arrayContaining(["Fullest host of alpha", "Fullest host of beta"]));
+    expect(table(view, "points").rows[0]).toMatchObject({ "host.alpha": 50, "host.beta": 20 });
+  });
+});
+
+describe("what was measured", () => {
+  const measured = { a: { cpu_usage_pct: 41, memory_usage_pct: 55, at: null, over_s: null }, gone: { cpu_usage_pct: 99, memory_usage_pct: null, at: null, over_s: null } };
+  const one = () => point({ db: vm() }, { hosts: { a: host(40), b: host(60) } });
+
+  it("stands beside the twin's hosts, with how far the twin is off", () => {
+    const view = shown([one()], {}, { measured });
+    expect((charts(view).find((chart) => chart.id === "hosts-usage-x") as BarChart).series).toMatchObject([{ name: "twin", values: [60, 40] }, { name: "measured", values: [null, 41] }]);
+    expect(table(view, "hosts").rows.map((row) => [row["name"], row["measured_usage"], row["measured_memory"]])).toEqual([["b", null, null], ["a", 41, 55]]);
+    expect(view.cards).toContainEqual({ name: "Off what was measured", value: "1.0 points", remark: "usage of 1 host on average; at most 1.0 (a)" });
+  });
+
+  it("is no column and no card where nothing was", () => {
+    const view = shown([one()]);
+    expect(table(view, "hosts").columns.map((column) => column.key)).not.toContain("measured_usage");
+    expect(JSON.stringify(view)).not.toContain("easured");
+  });
+});
+
+describe("memory that is not there", () => {
+  it("is told with the answer, once, and makes a good one a warning", () => {
+    const said = "More memory is configured than there is: esx 120 %.";
+    const view = shown([point({ db: vm() })], {}, { memory: [said] }, ["A note.", said]);
+    expect(view.answer).toMatchObject({ tone: "warn", more: expect.arrayContaining([said]) });
+    expect(view.remarks).toEqual(["A note."]);
+    expect(shown([point({ db: vm() })]).answer.tone).toBe("good");
+  });
+
+  it("of what VMs have touched is shown only where the scenario says that", () => {
+    const memory = (memory_usage_pct: number) => table(shown([point({ db: vm() }, { hosts: { esx: host(40, { memory_pct: 120, memory_usage_pct }) } })]), "hosts");
+    expect(memory(120).columns.map((column) => column.key)).not.toContain("memory_usage_pct");
+    expect(memory(90).rows[0]).toMatchObject({ memory_pct: { value: 120, tone: "warn" }, memory_usage_pct: 90 });
   });
 });
 
