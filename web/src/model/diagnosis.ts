@@ -1,6 +1,6 @@
 /** `hypertwin diagnose`: what is wrong, worst first, by which figures and rules, and what was not checked. */
 
-import { badges, words } from "./columns";
+import { badges, figures, words } from "./columns";
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
 import type { Badge, Block, Column, LineChart, Row as Cells, Section, Tone, View } from "./view";
@@ -23,6 +23,7 @@ interface Finding {
   kind: string;
   name: string;
   host: string | null;
+  cluster: string | null;
   title: string;
   figure: string;
   text: string;
@@ -32,11 +33,35 @@ interface Finding {
   no_what_if: string | null;
 }
 
+/** A cluster or a host: see `Row` of documents/diagnosis.py. */
+interface Size {
+  name: string;
+  vms: number;
+  vcpus: number;
+  cores: number | null;
+  vcpu_per_core: number | null;
+  cpu_pct: number | null;
+  memory_bytes: number | null;
+  memory_configured_pct: number | null;
+  memory_pct: number | null;
+  measured: string | null;
+  findings: Record<Severity, number>;
+}
+
+interface ClusterSize extends Size {
+  key: string | null;
+  datacenter: string | null;
+  vms_by_guess: number;
+  hosts: Size[];
+}
+
 /** See `Document` of documents/diagnosis.py. */
 export interface Diagnosis {
   cluster: string | null;
   hosts: number;
   machines: number;
+  rules: number;
+  clusters: ClusterSize[];
   findings: Finding[];
   not_checked: { code: string; needs: string }[];
   read: { source: string; kind: string; rows: number }[];
@@ -64,9 +89,11 @@ interface Beside {
 
 const SEVERITIES: Severity[] = ["critical", "warning", "info"];
 const TONES: Record<Severity, Tone> = { critical: "bad", warning: "warn", info: "note" };
-const NOUNS: Record<string, string> = { vm: "VM", host: "host", device: "device", guest: "guest", cluster: "cluster" };
+const NOUNS: Record<string, string> = { vm: "VM", host: "host", device: "device", guest: "guest", cluster: "cluster", datastore: "datastore" };
 /** Stories of one code that are told in full; of more, the rest is behind a line. */
 const TOLD = 3;
+/** Hosts whose table is open at once. */
+const OPEN = 8;
 /** Codes that the answer names. */
 const ANSWERED = 4;
 
@@ -109,7 +136,7 @@ function told(group: Group): string {
 function helps(finding: Finding): Badge | null {
   if (!finding.what_if) return null;
   if (finding.what_if.helps === null) return { tone: "note", text: "unclear" };
-  return finding.what_if.helps ? { tone: "good", text: "helps" } : { tone: "warn", text: "no difference" };
+  return finding.what_if.helps ? { tone: "good", text: "helps" } : { tone: "warn", text: "does not help" };
 }
 
 const MINUTE_MS = 60_000;
@@ -261,10 +288,61 @@ const ALL: Column[] = [
   words("code", "finding"),
   words("name", "of"),
   words("kind", "kind", { secondary: true }),
+  words("cluster", "cluster", { secondary: true }),
   words("host", "host"),
   words("figure", "figure"),
   words("advice", "what to do", { secondary: true }),
 ];
+
+const SIZES: Column[] = [
+  words("cluster", "cluster"),
+  words("name", "host"),
+  figures("vms", "VMs"),
+  figures("vcpu_per_core", "vCPU/core"),
+  figures("cpu", "CPU", "%", { text: "CPU used as measured, of the cores that were measured." }),
+  figures("memory", "memory", "GiB", { secondary: true }),
+  figures("configured", "configured", "%", { text: "Memory that its VMs are configured with, over its own." }),
+  figures("used", "used", "%", { text: "Memory used as measured." }),
+  figures("critical", "critical"),
+  figures("warning", "warning"),
+  figures("info", "info", "", { secondary: true }),
+];
+
+const sizes = (row: Size): Cells => ({
+  vms: row.vms,
+  vcpu_per_core: row.vcpu_per_core,
+  cpu: row.cpu_pct,
+  memory: row.memory_bytes === null ? null : row.memory_bytes / 2 ** 30,
+  configured: row.memory_configured_pct,
+  used: row.memory_pct,
+  ...Object.fromEntries(SEVERITIES.map((each) => [each, row.findings[each] ? { value: row.findings[each], tone: TONES[each] } : null])),
+});
+
+/** A row for each cluster and host, where there is a cluster file or more than one host. */
+function clusterSection(found: Diagnosis): Section[] {
+  const hosts = found.clusters.flatMap((cluster) => cluster.hosts);
+  if (hosts.length < 2 && !found.clusters.some((cluster) => cluster.key)) return [];
+  const when = [...new Set(hosts.flatMap((host) => (host.measured ? [host.measured] : [])))];
+  const guesses = found.clusters.filter((cluster) => cluster.vms_by_guess);
+  const notes = [
+    ...(when.length ? [`CPU and memory used: ${some(when, 3)}.`] : ["Usage was not measured."]),
+    ...guesses.map((cluster) => `${cluster.name}: of ${count(cluster.vms_by_guess, "VM")} the host is not known; they count in the cluster only.`),
+  ];
+  const clusters = { id: "clusters", caption: "Clusters", columns: SIZES.filter((each) => each.key !== "name"), rows: found.clusters.map((each) => ({ cluster: each.name, ...sizes(each) })) };
+  const rows = found.clusters.flatMap((cluster) => cluster.hosts.map((host) => ({ cluster: cluster.name, name: host.name, ...sizes(host) })));
+  const table = { id: "hosts", caption: "Hosts", columns: SIZES, rows, filters: ["cluster"] };
+  return [
+    {
+      id: "clusters",
+      heading: "Clusters and hosts",
+      blocks: [
+        { type: "table", table: clusters },
+        { type: "prose", paragraphs: notes },
+        ...(rows.length ? [{ type: "group" as const, heading: `${count(rows.length, "host")}`, closed: rows.length > OPEN, blocks: [{ type: "table" as const, table }] }] : []),
+      ],
+    },
+  ];
+}
 
 /** Groups of first causes, each with what follows from them, the worst first. */
 function grouped(stories: readonly Told[][]): Group[] {
@@ -278,9 +356,10 @@ function grouped(stories: readonly Told[][]): Group[] {
 function confidence(found: Diagnosis, unchecked: readonly string[]): View["confidence"] {
   const rows = found.read.reduce((sum, each) => sum + each.rows, 0);
   const tried = found.findings.filter((each) => each.what_if).length;
+  const lacking = new Set(found.not_checked.map((each) => each.code)).size;
   return [
     unchecked.length
-      ? { tone: "warn", text: `${count(found.not_checked.length, "rule")} could not be checked for want of data: see Not checked.` }
+      ? { tone: "warn", text: `${lacking} of ${found.rules} rules could not be checked for want of data: see Not checked.` }
       : { tone: "good", text: "Every rule could be checked." },
     found.read.length
       ? { tone: "plain", text: `${count(rows, "value")} of telemetry from ${some(found.read.map((each) => `${each.source} (${each.kind})`), 3)}.` }
@@ -318,7 +397,7 @@ function view(page: PageDocument): View {
     cards: [
       ...counts.map(([name, number]) => ({ name, value: `${number}`, tone: number ? TONES[name] : ("plain" as const) })),
       { name: "Looked at", value: count(found.hosts, "host"), remark: count(found.machines, "VM") },
-      { name: "Not checked", value: count(found.not_checked.length, "rule"), tone: unchecked.length ? "warn" : "plain" },
+      { name: "Not checked", value: count(new Set(found.not_checked.map((each) => each.code)).size, "rule"), tone: unchecked.length ? "warn" : "plain" },
     ],
     sections: [
       ...(groups.length
@@ -330,6 +409,7 @@ function view(page: PageDocument): View {
             },
           ]
         : []),
+      ...clusterSection(found),
       ...sections(stories),
       ...(all.length > TOLD
         ? [
@@ -350,11 +430,12 @@ function view(page: PageDocument): View {
                         code: each.code,
                         name: each.name,
                         kind: NOUNS[each.kind] ?? each.kind,
+                        cluster: each.cluster ?? "",
                         host: each.host ?? "",
                         figure: each.figure,
                         advice: each.advice,
                       })),
-                    filters: ["severity", "code", "kind", "host"],
+                    filters: ["severity", "code", "kind", "cluster", "host"],
                   },
                 },
               ],

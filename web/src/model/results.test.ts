@@ -317,7 +317,19 @@ describe("diagnosis", () => {
   it("says that nothing was found only with what was not checked", () => {
     const shown = view("diagnosis", { ...diagnosis, findings: [] }, { summary: "Nothing found.", not_checked: ["a: needs b"] });
     expect(shown.answer.tone).toBe("warn");
-    expect(shown.sections.map((each) => each.id)).toEqual(["not-checked"]);
+    expect(shown.sections.map((each) => each.id)).toEqual(["clusters", "not-checked"]);
+  });
+
+  it("has a row for each cluster and host, and says what is not known", () => {
+    const shown = view("diagnosis", diagnosis);
+    expect(table(shown, "clusters").rows).toMatchObject([{ cluster: "default", vms: 13, cpu: 69.3, used: null }]);
+    expect(column(table(shown, "hosts").rows, "name")).toEqual(["esx-1", "esx-2"]);
+    expect(table(shown, "hosts").rows[0]).toMatchObject({ memory: 256, critical: { tone: "bad" } });
+    const told = blocks(shown).flatMap((each) => (each.type === "prose" ? each.paragraphs : []));
+    expect(told).toContain("default: of 2 VMs the host is not known; they count in the cluster only.");
+    expect(told).toContain("CPU and memory used: telemetry.");
+    const alone = { ...diagnosis, clusters: [{ ...diagnosis.clusters[0]!, key: null, hosts: [diagnosis.clusters[0]!.hosts[0]] }] };
+    expect(view("diagnosis", alone).sections.map((each) => each.id)).not.toContain("clusters");
   });
 });
 
