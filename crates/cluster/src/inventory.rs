@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::names::{member_name, member_names};
-use crate::placement::candidates;
+use crate::placement::Place;
 use crate::quantity::{Bytes, Duration};
 use crate::redundancy::Redundancy;
 use crate::spec::cluster::{Cluster, Datastore, PowerPolicy, PoweredOff};
@@ -473,7 +473,7 @@ fn hosts_of(name: &str, group: &HostGroup) -> impl Iterator<Item = HostMember> {
 }
 
 fn vms_of(name: &str, group: &VmGroup, hosts: &BTreeMap<String, HostGroup>) -> impl Iterator<Item = VmMember> {
-    let is_given = group.host.is_some() && !candidates(hosts, |host| host.count, group, None).is_empty();
+    let is_given = matches!(Place::of(hosts, Some, group), Place::Hosts(..));
     (1..=group.count).map(move |number| VmMember {
         name: member_name(name, group.count, number),
         group: name.to_owned(),

@@ -81,7 +81,7 @@ pub(crate) fn show(value: &Value) -> String {
     }
 }
 
-/// The candidate that `word` is most likely a misspelling of.
+/// The candidate that `word` is most likely a misspelling of; of equals the first.
 pub(crate) fn nearest<'c>(word: &str, candidates: impl Iterator<Item = &'c str>) -> Option<&'c str> {
     let plain = |text: &str| {
         text.chars()
@@ -100,6 +100,6 @@ pub(crate) fn nearest<'c>(word: &str, candidates: impl Iterator<Item = &'c str>)
     candidates
         .map(|candidate| (score(candidate), candidate))
         .filter(|(score, _)| *score >= 0.55)
-        .max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.cmp(a.1)))
+        .reduce(|best, next| if next.0 > best.0 { next } else { best })
         .map(|(_, candidate)| candidate)
 }

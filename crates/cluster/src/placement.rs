@@ -9,29 +9,78 @@ use crate::spec::pool::StoragePool;
 use crate::spec::scenario::Scenario;
 use crate::spec::vm::VmGroup;
 
-/// The hosts that a VM group may be on, by group: all hosts of a group, or (with a number from 1) one of them. `pool` is its
-/// storage.
-pub(crate) fn candidates<'h, H>(
-    hosts: &'h BTreeMap<String, H>,
-    count: impl Fn(&H) -> u32,
-    vm: &VmGroup,
-    pool: Option<&StoragePool>,
-) -> Vec<(&'h str, Option<u32>)> {
-    let Some(wanted) = vm.host.as_deref() else {
-        let names = hosts.keys().map(String::as_str);
-        return names
-            .filter(|name| pool.is_none_or(|pool| pool.deployment.allows(*name == pool.nodes)))
-            .map(|name| (name, None))
-            .collect();
-    };
-    if let Some((name, _)) = hosts.get_key_value(wanted) {
-        return vec![(name, None)];
+/// Where the keys of a VM group let its machines be, its storage aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place<'h> {
+    /// On all hosts of a group, or (with a number from 1) on one of them.
+    Hosts(&'h str, Option<u32>),
+    /// On any host of this cluster.
+    Cluster(&'h str),
+    /// On any host.
+    Anywhere,
+    /// Its `host` does not exist.
+    Unknown,
+}
+
+impl<'h> Place<'h> {
+    /// That of `vm`; `group_of` gives `None` for a group of hosts of which nothing is known but its name.
+    ///
+    /// A `host` whose group was taken away (`count: 0`) leaves the machine in its cluster.
+    pub(crate) fn of<H>(
+        hosts: &'h BTreeMap<String, H>,
+        group_of: impl Fn(&'h H) -> Option<&'h HostGroup>,
+        vm: &'h VmGroup,
+    ) -> Self {
+        let own = vm.cluster.as_deref();
+        let Some(wanted) = vm.host.as_deref() else {
+            return own.map_or(Self::Anywhere, Self::Cluster);
+        };
+        let entry = |name: &str| {
+            let (name, group) = hosts.get_key_value(name)?;
+            Some((name.as_str(), group_of(group)))
+        };
+        let gone = |group: &'h HostGroup| Self::Cluster(own.unwrap_or(&group.cluster));
+        if let Some((name, group)) = entry(wanted) {
+            return match group {
+                Some(group) if group.count == 0 => gone(group),
+                _ => Self::Hosts(name, None),
+            };
+        }
+        let Some((name, group)) = wanted.rsplit_once('-').and_then(|(group, _)| entry(group)) else {
+            return Self::Unknown;
+        };
+        let count = group.map_or(u32::MAX, |group| group.count);
+        match group {
+            Some(group) if count == 0 && member_number(wanted, name, u32::MAX).is_some() => gone(group),
+            _ => member_number(wanted, name, count).map_or(Self::Unknown, |number| Self::Hosts(name, Some(number))),
+        }
     }
-    let numbered = wanted.rsplit_once('-').and_then(|(group, _)| {
-        let (name, group) = hosts.get_key_value(group)?;
-        Some((name.as_str(), Some(member_number(wanted, name, count(group))?)))
-    });
-    numbered.into_iter().collect()
+
+    /// The groups of hosts that it is about, each with the number of a host if it is only one of them. `pool` is the
+    /// machines' storage, which may ask for its nodes, or for other hosts.
+    pub(crate) fn groups<H>(
+        self,
+        hosts: &'h BTreeMap<String, H>,
+        group_of: impl Fn(&'h H) -> Option<&'h HostGroup>,
+        pool: Option<&StoragePool>,
+    ) -> Vec<(&'h str, Option<u32>)> {
+        let cluster = match self {
+            Self::Hosts(name, number) => return vec![(name, number)],
+            Self::Unknown => return Vec::new(),
+            Self::Cluster(name) => Some(name),
+            Self::Anywhere => None,
+        };
+        let is_open = |group: Option<&HostGroup>| {
+            group.is_none_or(|group| group.count > 0 && cluster.is_none_or(|cluster| cluster == group.cluster))
+        };
+        let open = hosts
+            .iter()
+            .filter(|(name, group)| {
+                is_open(group_of(group)) && pool.is_none_or(|pool| pool.deployment.allows(**name == pool.nodes))
+            })
+            .map(|(name, _)| (name.as_str(), None));
+        open.collect()
+    }
 }
 
 /// Whether a machine of `vm` can be on a host of `host`: width, memory, affinity.
@@ -43,33 +92,68 @@ pub(crate) fn fits(vm: &VmGroup, host: &HostGroup) -> bool {
             .is_none_or(|cpus| cpus.last().is_none_or(|last| *last < host.logical_cpus()))
 }
 
-/// For each virtual machine, in the order of [`Scenario::vm_names`], the position of its host in
-/// [`Scenario::host_names`].
-///
-/// Groups are placed in order of name. Each machine goes to that host, among those it may be on and fits, which has the
-/// fewest vCPUs per logical CPU so far; of equals, the first. `None` where a machine fits nowhere.
+/// What a host has, and what the machines that are on it so far take.
+struct Room {
+    logical_cpus: u64,
+    vcpus: u64,
+    /// In bytes; more than 64 bits, since machines may be configured with far more than there is.
+    memory: u128,
+    taken: u128,
+}
+
+impl Room {
+    fn of(host: &HostGroup) -> Self {
+        Self {
+            logical_cpus: host.logical_cpus().into(),
+            vcpus: 0,
+            memory: host.memory().bytes().into(),
+            taken: host.memory_own.bytes().into(),
+        }
+    }
+
+    /// The lower, the better this host is for a machine: first hosts with memory for it, by vCPUs per logical CPU; then the
+    /// others, by memory. In units of 2^-32, so that equal ratios compare equal on every machine.
+    fn rank(&self, vm: &VmGroup) -> (bool, u128) {
+        let taken = self.taken + u128::from(vm.memory.bytes());
+        if taken <= self.memory {
+            (false, u128::from((self.vcpus << 32) / self.logical_cpus))
+        } else {
+            (true, (taken << 32) / self.memory)
+        }
+    }
+
+    fn take(&mut self, vm: &VmGroup) {
+        self.vcpus += u64::from(vm.vcpus);
+        self.taken += u128::from(vm.memory.bytes());
+    }
+}
+
+/// See [`Scenario::placement`].
 pub(crate) fn place(
     hosts: &BTreeMap<String, HostGroup>,
     vms: &BTreeMap<String, VmGroup>,
     pools: &BTreeMap<String, StoragePool>,
 ) -> Option<Vec<usize>> {
     let mut first_of = BTreeMap::new();
-    let mut logical_cpus = Vec::new();
+    let mut rooms = Vec::new();
     for (name, group) in hosts {
-        first_of.insert(name.as_str(), logical_cpus.len());
-        logical_cpus.extend(std::iter::repeat_n(
-            u64::from(group.logical_cpus()),
-            group.count as usize,
-        ));
+        first_of.insert(name.as_str(), rooms.len());
+        rooms.extend((0..group.count).map(|_| Room::of(group)));
     }
-    let mut vcpus = vec![0_u64; logical_cpus.len()];
-    let mut placed = Vec::new();
-    for vm in vms.values().filter(|vm| vm.count > 0) {
-        // vCPUs per logical CPU in units of 2^-32, so that equal ratios compare equal on every machine.
-        let ratio = |host: usize, vcpus: &[u64]| (vcpus[host] << 32) / logical_cpus[host];
+    let mut machines = 0;
+    let mut groups = Vec::new();
+    for vm in vms.values() {
+        groups.push((machines, vm, Place::of(hosts, Some, vm)));
+        machines += vm.count as usize;
+    }
+    let is_bound = |(_, _, place): &&(usize, &VmGroup, Place)| matches!(place, Place::Hosts(..));
+    let bound = groups.iter().filter(is_bound);
+    let free = groups.iter().filter(|group| !is_bound(group));
+    let mut placed = vec![0; machines];
+    for &(first, vm, place) in bound.chain(free).filter(|(_, vm, _)| vm.count > 0) {
         let mut open = BinaryHeap::new();
         let pool = vm.storage.as_ref().and_then(|name| pools.get(name));
-        for (name, number) in candidates(hosts, |host| host.count, vm, pool) {
+        for (name, number) in place.groups(hosts, Some, pool) {
             let group = &hosts[name];
             if !fits(vm, group) {
                 continue;
@@ -79,13 +163,13 @@ pub(crate) fn place(
                 Some(number) => first + number as usize - 1..first + number as usize,
                 None => first..first + group.count as usize,
             };
-            open.extend(range.map(|host| Reverse((ratio(host, &vcpus), host))));
+            open.extend(range.map(|host| Reverse((rooms[host].rank(vm), host))));
         }
-        for _ in 0..vm.count {
+        for machine in &mut placed[first..first + vm.count as usize] {
             let Reverse((_, host)) = open.pop()?;
-            vcpus[host] += u64::from(vm.vcpus);
-            open.push(Reverse((ratio(host, &vcpus), host)));
-            placed.push(host);
+            rooms[host].take(vm);
+            open.push(Reverse((rooms[host].rank(vm), host)));
+            *machine = host;
         }
     }
     Some(placed)
@@ -95,9 +179,13 @@ impl Scenario {
     /// For each virtual machine, in the order of [`Scenario::vm_names`], the position of its host in
     /// [`Scenario::host_names`].
     ///
-    /// Groups are placed in order of name. Each machine goes to that host, among those that `host` or the deployment of its
-    /// storage names and that it fits (vCPUs, memory, affinity), which has the fewest vCPUs per logical CPU so far; of equals, the first. A
-    /// scenario that passed validation always has a placement; one that was changed since may not, and gets `None`.
+    /// Groups whose `host` exists are placed first, then the others, both in order of name. A machine may be on the hosts
+    /// that its `host` names, or without one (or where `count: 0` took it away) on those of its cluster that the deployment
+    /// of its storage allows; and on those only that it fits (vCPUs, memory, affinity). Of these it goes to one that has
+    /// memory for it beside what is configured there already and what the hypervisor itself occupies: to that with the
+    /// fewest vCPUs per logical CPU so far. Where none has, it goes where memory is least overcommitted with it. Of equals,
+    /// the first. A scenario that passed validation always has a placement; one that was changed since may not, and gets
+    /// `None`.
     pub fn placement(&self) -> Option<Vec<usize>> {
         place(&self.hosts, &self.vms, &self.storage)
     }

@@ -82,8 +82,9 @@ fn groups_of_several_are_numbered() {
 
 #[test]
 fn machines_spread_by_vcpus_per_logical_cpu() {
-    // 16, 16 and 8 logical CPUs. db-1: all are empty, the first. db-2: 4/16, 0, 0, the second. db-3: the third. web: kvm.
-    assert_eq!(read(&good()).unwrap().placement(), Some(vec![0, 1, 2, 2]));
+    // 16, 16 and 8 logical CPUs. web is bound to kvm and comes first: 2/8. db-1: the first of the empty ones. db-2: the
+    // other. db-3: all have 1/4, the first.
+    assert_eq!(read(&good()).unwrap().placement(), Some(vec![0, 1, 0, 2]));
     let on_one = changed(&[("/vms/db/host", json!("esx-2"))]);
     assert_eq!(read(&on_one).unwrap().placement(), Some(vec![1, 1, 1, 2]));
     // A machine too wide for kvm goes where it fits.
@@ -183,11 +184,9 @@ fn a_linux_host_reserves_no_cpu() {
         codes(&changed(&[("/vms/web/reservation", json!("1 GHz"))])),
         mistake("web")
     );
-    // Nothing binds db to the ESXi hosts, and db-3 is placed on kvm.
-    assert_eq!(
-        codes(&changed(&[("/vms/db/reservation", json!("1 GHz"))])),
-        mistake("db")
-    );
+    // Nothing binds db to the ESXi hosts, and db-5 is placed on kvm.
+    let spread = [("/vms/db/reservation", json!("1 GHz")), ("/vms/db/count", json!(5))];
+    assert_eq!(codes(&changed(&spread)), mistake("db"));
     let on_esxi = [("/vms/db/reservation", json!("1 GHz")), ("/vms/db/host", json!("esx"))];
     assert!(read(&changed(&on_esxi)).is_ok());
     // One mistake of many, and none where the hypervisor is unknown.

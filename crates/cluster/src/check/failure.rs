@@ -116,9 +116,15 @@ fn host_group<'s>(sections: &'s Sections, host: &str) -> Result<Option<(&'s str,
     if !sections.readable("hosts") {
         return Ok(None);
     }
-    let names = sections.hosts.iter().take(6).map(|(name, group)| match group {
-        Some(group) if group.count > 1 => format!("{name}-1 to {name}-{}", group.count),
-        _ => name.clone(),
-    });
+    let is_there = |(_, group): &(&String, &Option<HostGroup>)| group.as_ref().is_none_or(|group| group.count > 0);
+    let names = sections
+        .hosts
+        .iter()
+        .filter(is_there)
+        .take(6)
+        .map(|(name, group)| match group {
+            Some(group) if group.count > 1 => format!("{name}-1 to {name}-{}", group.count),
+            _ => name.clone(),
+        });
     Err(format!("a host: {}", names.collect::<Vec<_>>().join(", ")))
 }

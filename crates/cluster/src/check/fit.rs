@@ -3,7 +3,7 @@
 use super::reservation::no_reservations;
 use super::sections::{Sections, sound, unknown};
 use crate::mistake::{Issue, show_text};
-use crate::placement::fits;
+use crate::placement::{Place, fits};
 use crate::spec::host::HostGroup;
 use crate::spec::vm::{VmGroup, parse_cpus};
 
@@ -27,11 +27,7 @@ pub(super) fn hosts(sections: &Sections, found: &mut Vec<Issue>) {
 fn host_of(sections: &Sections, name: &str, vm: &VmGroup, found: &mut Vec<Issue>) {
     let Some(hosts) = sections.hosts_of(vm) else { return };
     if hosts.is_empty() {
-        found.extend(
-            vm.host
-                .as_ref()
-                .map(|wanted| unknown(&["vms", name, "host"], wanted, "hosts", &sections.hosts)),
-        );
+        found.extend(nowhere(sections, name, vm));
         return;
     }
     let reserves = |(name, host): &(&str, &HostGroup)| {
@@ -49,6 +45,38 @@ fn host_of(sections: &Sections, name: &str, vm: &VmGroup, found: &mut Vec<Issue>
     if known && hosts.iter().all(sized) && !hosts.iter().any(|(_, host)| fits(vm, host)) {
         found.extend(misfits(name, vm, &hosts));
     }
+}
+
+/// Why there is no host where a VM may be, if no other check says it.
+fn nowhere(sections: &Sections, name: &str, vm: &VmGroup) -> Option<Issue> {
+    let (key, value) = match (&vm.host, &vm.cluster) {
+        (Some(host), _) => ("host", host),
+        (None, Some(cluster)) => ("cluster", cluster),
+        (None, None) => return None,
+    };
+    let path = ["vms", name, key];
+    let cluster = match sections.place_of(vm) {
+        Place::Unknown => return Some(unknown(&path, value, "hosts", &sections.hosts)),
+        Place::Cluster(cluster) => cluster,
+        Place::Hosts(..) | Place::Anywhere => return None,
+    };
+    let mut of_cluster = sound(&sections.hosts)
+        .filter(|(_, host)| host.cluster == cluster)
+        .peekable();
+    of_cluster.peek()?;
+    let gone = of_cluster.all(|(_, host)| host.count == 0);
+    let (allowed, hint) = match &vm.storage {
+        _ if gone => (
+            format!("a cluster that has a host: count is 0 for all of {cluster}"),
+            "raise hosts.NAME.count for one of them, or move or leave out its machines (count: 0)".to_owned(),
+        ),
+        Some(pool) => (
+            format!("a cluster with hosts that storage.{pool}.deployment allows, of which {cluster} has none"),
+            format!("choose another cluster, or set storage.{pool}.deployment to mixed"),
+        ),
+        None => return None,
+    };
+    Some(Issue::new(path, "no-host-left", show_text(value), allowed, hint))
 }
 
 /// Why none of these hosts can have a VM.

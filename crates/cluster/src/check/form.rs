@@ -41,8 +41,9 @@ pub(super) fn schema_mistakes(value: &Value) -> (Vec<Issue>, BTreeSet<Vec<String
         .filter(|one| one.mistake.code == "unknown-key")
         .filter_map(|one| {
             let (key, parent) = one.path.split_last()?;
-            let near = nearest(key, schema::keys(&schema::at(parent)?).into_iter())?;
             let around = parent.iter().try_fold(value, |value, key| value.get(key.as_str()))?;
+            let here = schema::at(parent)?;
+            let near = meant(key, around, &here)?;
             // The right key beside the wrong one stands as it is.
             around.get(near).is_none().then_some(())?;
             Some([parent, &[near.to_owned()]].concat())
@@ -139,7 +140,7 @@ fn keys_of(pointer: &str) -> Vec<String> {
 
 fn unknown_key(parent: &[String], key: &str, instance: &Value, here: &[&Value]) -> Issue {
     let known = schema::keys(here);
-    let hint = match nearest(key, known.iter().copied()) {
+    let hint = match meant(key, instance, here) {
         Some(near) => format!("did you mean {near}?"),
         None => match places::of(key).as_slice() {
             [] => "remove it; `hypertwin schema` describes every key".to_owned(),
@@ -153,6 +154,14 @@ fn unknown_key(parent: &[String], key: &str, instance: &Value, here: &[&Value]) 
         format!("the keys {}", known.join(", ")),
         hint,
     )
+}
+
+/// The key that one of `instance` is most likely a misspelling of: rather one that must be there and is not.
+fn meant<'s>(key: &str, instance: &Value, here: &[&'s Value]) -> Option<&'s str> {
+    let required = schema::keyword(here, "required").and_then(Value::as_array);
+    let required = required.into_iter().flatten().filter_map(Value::as_str);
+    let missing = required.filter(|required| instance.get(required).is_none());
+    nearest(key, missing.chain(schema::keys(here)))
 }
 
 fn missing_key(parent: &[String], key: &str) -> Issue {

@@ -3,6 +3,21 @@
 use super::option::{changed, has_option, not_of};
 use super::sections::{Sections, sound};
 use crate::mistake::Issue;
+use crate::spec::host::HostGroup;
+
+/// That a host is left.
+pub(super) fn any(sections: &Sections, found: &mut Vec<Issue>) {
+    let is_gone = |host: &Option<HostGroup>| host.as_ref().is_some_and(|host| host.count == 0);
+    if sections.readable("hosts") && !sections.hosts.is_empty() && sections.hosts.values().all(is_gone) {
+        found.push(Issue::new(
+            ["hosts"],
+            "no-hosts",
+            "count 0 for all of them".to_owned(),
+            "at least one host".to_owned(),
+            "raise the count of one".to_owned(),
+        ));
+    }
+}
 
 /// That a host is not slower when busy.
 pub(super) fn turbo(sections: &Sections, found: &mut Vec<Issue>) {

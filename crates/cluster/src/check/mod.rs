@@ -45,7 +45,8 @@ use crate::spec::scenario::Scenario;
 type Check = fn(&Sections, &mut Vec<Issue>);
 
 /// Every check. Of mistakes at one path, those of the first check are listed first.
-const CHECKS: [Check; 27] = [
+const CHECKS: [Check; 28] = [
+    host::any,
     host::turbo,
     host::options,
     host::costart,

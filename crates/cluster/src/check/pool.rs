@@ -3,6 +3,7 @@
 use super::sections::{Sections, sound, unknown};
 use crate::mistake::Issue;
 use crate::redundancy::Redundancy;
+use crate::spec::host::HostGroup;
 use crate::spec::pool::{Deployment, StoragePool};
 
 /// That the nodes of a pool exist, and that there are hosts for the VMs.
@@ -18,7 +19,21 @@ pub(super) fn layers(sections: &Sections, found: &mut Vec<Issue>) {
             ));
             continue;
         }
-        let compute = sections.hosts.keys().any(|host| *host != pool.nodes);
+        if sections.nodes_of(pool).is_some_and(|nodes| nodes.count == 0) && clean("nodes") {
+            found.push(Issue::new(
+                ["hosts", &pool.nodes, "count"],
+                "no-nodes",
+                "0".to_owned(),
+                format!("at least 1: they are the nodes of storage.{name}"),
+                format!("remove storage.{name} and its machines too, or let other hosts be its nodes"),
+            ));
+            continue;
+        }
+        let is_there = |host: &Option<HostGroup>| host.as_ref().is_none_or(|host| host.count > 0);
+        let compute = sections
+            .hosts
+            .iter()
+            .any(|(host, group)| *host != pool.nodes && is_there(group));
         let users = || sound(&sections.vms).any(|(_, vm)| vm.storage.as_deref() == Some(name));
         if pool.deployment == Deployment::TwoLayer && clean("deployment") && !compute && users() {
             found.push(Issue::new(
@@ -119,9 +134,10 @@ fn nodes_may_exist(sections: &Sections, name: &str, pool: &StoragePool) -> bool 
     !sure || sections.hosts.contains_key(&pool.nodes)
 }
 
-/// Whether the numbers of nodes, devices and racks are those of the scenario.
+/// Whether there are nodes, and the numbers of nodes, devices and racks are those of the scenario.
 fn counted(sections: &Sections, name: &str, pool: &StoragePool) -> bool {
-    sections.clean(&["hosts", &pool.nodes, "count"])
+    sections.nodes_of(pool).is_some_and(|nodes| nodes.count > 0)
+        && sections.clean(&["hosts", &pool.nodes, "count"])
         && sections.clean(&["storage", name, "devices"])
         && sections.clean(&["storage", name, "racks"])
 }

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::mistake::{Issue, nearest, show_text};
-use crate::placement::candidates;
+use crate::placement::Place;
 use crate::spec::array::StorageArray;
 use crate::spec::failure::Failure;
 use crate::spec::host::HostGroup;
@@ -87,12 +87,17 @@ impl Sections {
         self.hosts.get(&pool.nodes)?.as_ref()
     }
 
+    /// Where the keys of a VM let it be.
+    pub(super) fn place_of<'s>(&'s self, vm: &'s VmGroup) -> Place<'s> {
+        Place::of(&self.hosts, Option::as_ref, vm)
+    }
+
     /// The groups of hosts that a VM may be on, by name; `None` where one has mistakes of its own, which says nothing about
     /// what fits it.
-    pub(super) fn hosts_of(&self, vm: &VmGroup) -> Option<Vec<(&str, &HostGroup)>> {
-        let count = |host: &Option<HostGroup>| host.as_ref().map_or(u32::MAX, |host| host.count);
+    pub(super) fn hosts_of<'s>(&'s self, vm: &'s VmGroup) -> Option<Vec<(&'s str, &'s HostGroup)>> {
         let pool = vm.storage.as_ref().and_then(|name| self.storage.get(name)?.as_ref());
-        candidates(&self.hosts, count, vm, pool)
+        self.place_of(vm)
+            .groups(&self.hosts, Option::as_ref, pool)
             .into_iter()
             .map(|(name, _)| Some((name, self.hosts[name].as_ref()?)))
             .collect()
