@@ -53,7 +53,9 @@ MODULES: dict[str, set[str]] = {
         *("documents", "scenario", "language", "_core", "run", "vnuma", "report", "ingest", "errors", "extras"),
         "frame",
     },
-    "calibration": {"extras", "documents", "scenario", "run", "report", "yaml_file", "errors", "frame", "_core"},
+    "calibration": {
+        *("extras", "documents", "scenario", "language", "run", "report", "yaml_file", "errors", "frame", "_core"),
+    },
     "compare": {"documents", "report", "ingest"},
     "plan": {
         *("documents", "scenario", "language", "run", "vnuma", "report", "errors", "frame", "_core"),

@@ -1,4 +1,4 @@
-"""The scenario's language, as the compiled core reads it: members of groups, hypervisors, redundancy, limits.
+"""The scenario's language, as the compiled core reads it: members of groups, hypervisors, redundancy, limits, schema.
 
 The core (`crates/cluster`) owns the language; this module only gives its answers types. Whatever needs to know what a
 scenario means (which hosts a group has, how much memory a VM, what a version of ESXi can be set to) asks here and reads
@@ -8,9 +8,10 @@ no keys or quantities itself. `hypertwin.scenario.Scenario.inventory` has the me
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import Any
 
 from hypertwin import _core
 
@@ -421,3 +422,36 @@ def redundancy(scheme: str) -> Redundancy:
 def limits() -> Limits:
     """What validation allows."""
     return Limits(**json.loads(_core.limits()))
+
+
+def schema_node(path: str) -> Mapping[str, Any] | None:
+    """What the schema says about the place that a path names; None where there is no such place."""
+    node: Mapping[str, Any] = _resolved(_schema())
+    for key in path.split("."):
+        if key in node.get("properties", {}):
+            inner = node["properties"][key]
+        elif isinstance(node.get("additionalProperties"), dict) and key:
+            inner = node["additionalProperties"]
+        elif "items" in node and key.isdecimal():
+            inner = node["items"]
+        else:
+            return None
+        node = _resolved(inner)
+    return node
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    schema: dict[str, Any] = json.loads(_core.schema_json())
+    return schema
+
+
+def _resolved(node: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema with `$ref` resolved; its own keywords win."""
+    return {key: value for part in reversed(list(_chain(node))) for key, value in part.items()}
+
+
+def _chain(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield node
+    if "$ref" in node:
+        yield from _chain(_schema()["$defs"][node["$ref"].rsplit("/", 1)[-1]])

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -78,7 +79,8 @@ def load(
     """Read a scenario file, replace the values at some paths, and check the result.
 
     `overrides` maps paths (`vms.db.vcpus`) to values, or lists texts of the form `PATH=VALUE`. Sections that may be
-    absent are made when an override needs them. A scenario that is loaded already is overridden as it is.
+    absent are made when an override needs them; None (`null`) removes a key. In a path `*` stands for any name that is
+    there, or part of one: `vms.*.host`, `vms.web-*.load`. A scenario that is loaded already is overridden as it is.
 
     Raises ScenarioError, which lists every mistake with file, line, path, value, what is allowed, and a hint.
     """
@@ -183,8 +185,6 @@ def _sweep_values(path: str, text: str, location: str) -> list[Any]:
                 fail("too-large", path, short(text), allowed, "sweep fewer values", location)
             step = 1 if last >= first else -1
             values.extend(range(first, last + step, step))
-        if node.value is None:
-            fail("bad-override", path, short(text), "values between the commas", "remove the empty one", location)
     if not values:
         fail("bad-override", path, short(text), "at least one value", f"for example {path}=1,2,3", location)
     return values
@@ -283,7 +283,34 @@ def _prefixes(path: str) -> Iterable[str]:
 
 
 def _override(data: Any, path: str, value: object, location: str, origins: dict[str, str]) -> None:
-    """Put `value` at `path`, adding missing sections, and remember in `origins` which override it came from."""
+    """Put `value` at every place that `path` fits, and remember in `origins` which override it came from."""
+    for place in _places(data, path, value, location) if "*" in path else [path]:
+        _put(data, place, value, location, origins)
+
+
+def _places(data: Any, path: str, value: object, location: str) -> list[str]:
+    """The paths that one with `*` stands for, in the order of the scenario."""
+    found: list[tuple[str, Any]] = [("", data)]
+    for key in path.split("."):
+        inner: list[tuple[str, Any]] = []
+        names: list[str] = []
+        for place, here in found:
+            entries = dict(enumerate(here)) if isinstance(here, list) else here if isinstance(here, dict) else {}
+            known = {str(name): entry for name, entry in entries.items()}
+            names += known
+            fitting = [name for name in known if fnmatchcase(name, key)] if "*" in key else [key]
+            inner += [(f"{place}.{name}" if place else name, known.get(name)) for name in fitting]
+        if not inner:
+            where = found[0][0] if len(found) == 1 else "them"
+            listed = ", ".join(list(dict.fromkeys(names))[:12]) or "(none)"
+            hint = "* stands for names that are there, or for part of one"
+            fail("unknown-path", path, _written(value), f"a name in {where}: {listed}", hint, location)
+        found = inner
+    return [place for place, _ in found]
+
+
+def _put(data: Any, path: str, value: object, location: str, origins: dict[str, str]) -> None:
+    """Put `value` at `path`, adding missing sections; None removes what is there."""
     keys = path.split(".")
     here = data
     for depth, key in enumerate(keys):
@@ -313,16 +340,22 @@ def _override(data: Any, path: str, value: object, location: str, origins: dict[
         if not key:
             hint = "for example vms.db.vcpus"
             fail("unknown-path", path, _written(value), "keys joined by single dots", hint, location)
-        if depth == len(keys) - 1:
-            here[key] = value
+        is_last = depth == len(keys) - 1
+        is_absent = key not in here or here[key] is None
+        if depth == 1 and parent in _SECTIONS and is_absent and (value is None or not is_last):
+            near = difflib.get_close_matches(key, list(here), n=1)
+            names = ", ".join(list(here)[:12])
+            add = "it is not there" if value is None else f"to add one: --set {place}={{...}}"
+            hint = f"did you mean {parent}.{near[0]}?" if near else add
+            fail("unknown-path", path, _written(value), f"a name in {parent}: {names or '(none)'}", hint, location)
+        if is_last:
             origins[place] = location
+            if value is not None or (key not in here and language.schema_node(place) is None):
+                here[key] = value  # a null under a key that the language lacks is told so
+            else:
+                here.pop(key, None)
             return
-        if key not in here or here[key] is None:
-            if depth == 1 and parent in _SECTIONS:
-                near = difflib.get_close_matches(key, list(here), n=1)
-                names = ", ".join(list(here)[:12])
-                hint = f"did you mean {parent}.{near[0]}?" if near else f"to add one: --set {place}={{...}}"
-                fail("unknown-path", path, _written(value), f"a name in {parent}: {names or '(none)'}", hint, location)
+        if is_absent:
             here[key] = {}
             origins[place] = location
         here = here[key]

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.conftest import ROOT, refused
 
-from hypertwin import _core, docs, errors, scenario, yaml_file
+from hypertwin import _core, docs, errors, scenario, simulate, yaml_file
 from hypertwin.errors import Mistake, ScenarioError
 
 GOOD = ROOT / "tests" / "malformed" / "good.yaml"
@@ -142,11 +142,60 @@ def test_values_of_set(text: str, value: object) -> None:
         ("'0-3,8',0-7", ["0-3,8", "0-7"]),
         ("{mean: 5 ms},{mean: 6 ms}", [{"mean": "5 ms"}, {"mean": "6 ms"}]),
         ("esxi-6.0,esxi-7.0", ["esxi-6.0", "esxi-7.0"]),
+        ("esx-1,null", ["esx-1", None]),
         ("0.5,1,1.5", [0.5, 1, 1.5]),
     ],
 )
 def test_values_of_sweep(text: str, values: list[object]) -> None:
     assert scenario.parse_sweeps([f"vms.db.x={text}"]) == {"vms.db.x": values}
+
+
+def _hosts(overrides: list[str]) -> dict[str, str]:
+    """Host of each VM of the good scenario, changed."""
+    return {vm.name: vm.host for vm in scenario.load(GOOD, overrides).inventory.vms}
+
+
+def test_null_removes_a_key() -> None:
+    assert scenario.load(GOOD).data["vms"]["db"]["limit"] == "8 GHz"
+    changed = scenario.load(GOOD, ["vms.db.limit=null", "vms.web=null", "vms.db.ring_pages=null", "description=null"])
+    assert "limit" not in changed.data["vms"]["db"]
+    assert set(changed.data["vms"]) == {"db", "generator", "file"}
+    assert "description" not in changed.data
+    assert "limit" in changed.with_overrides({"vms.db.limit": "9 GHz"}).data["vms"]["db"]
+
+
+def test_a_star_stands_for_the_names_that_are_there() -> None:
+    changed = scenario.load(GOOD, ["vms.*.load=2", "vms.*e*.vcpus=1", "vms.db.load_steps.*.factor=3"]).data["vms"]
+    assert {name: (vm["load"], vm["vcpus"]) for name, vm in changed.items()} == {
+        "db": (2, 4),
+        "file": (2, 1),
+        "generator": (2, 1),
+        "web": (2, 1),
+    }
+    assert [step["factor"] for step in changed["db"]["load_steps"]] == [3, 3]
+    # one that comes later wins, and one with a star can be swept
+    later = scenario.load(GOOD, {"vms.*.load": 2, "vms.db.load": 5})
+    assert [later.data["vms"][name]["load"] for name in ("db", "web")] == [5, 2]
+    two = scenario.load(GOOD, ["vms.db=null", "vms.file=null", "rules=null"])
+    swept = simulate(two, sweep={"vms.*.host": ["esx-2", None]}, duration=0.1, warmup=0, replications=1)
+    hosts = [{name: vm["host"] for name, vm in point["vms"].items()} for point in swept.points]
+    assert hosts == [{"generator": "esx-2", "web": "esx-2"}, {"generator": "esx-1", "web": "esx-2"}]
+
+
+def test_a_host_is_taken_away_and_another_added() -> None:
+    cluster = [f"hosts.{name}.cluster=prod" for name in ("esx", "kvm")]
+    assert _hosts(cluster)["web"] == "kvm"
+    assert _hosts([*cluster, "hosts.kvm.count=0"]) == {
+        "db-1": "esx-1",
+        "db-2": "esx-2",
+        "generator": "esx-1",
+        "web": "esx-2",
+        "file": "node-1",
+    }
+    more = [*cluster, "hosts.kvm.count=2"]
+    assert {_hosts(more)[name] for name in ("web", "generator")} == {"kvm-1", "kvm-2"}
+    freed = _hosts([*more, "vms.*.cluster=prod", "vms.*.host=null", "vms.db=null", "vms.file=null", "rules=null"])
+    assert freed == {"generator": "esx-1", "web": "esx-2"}
 
 
 def test_sweeps_keep_the_order_of_the_command_line() -> None:

@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from hypertwin import language
 from hypertwin import scenario as scenarios
-from hypertwin.calibration import parameters
 from hypertwin.errors import Mistake, ScenarioError, fail
 from hypertwin.frame import KINDS
 from hypertwin.report import metric_path
@@ -116,7 +116,7 @@ def _column(name: str, location: str, scenario: Scenario) -> _Column:
         return _Column(name, "name")
     if name.endswith(ERROR):
         return _Column(name, "error")
-    if parameters.schema_node(name) is not None:
+    if language.schema_node(name) is not None:
         return _Column(name, "setting")
     section, _, rest = name.partition(".")
     if section not in KINDS or "." not in rest:

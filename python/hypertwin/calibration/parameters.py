@@ -7,16 +7,14 @@ has it. Without bounds a parameter may be a FACTOR-th to FACTOR times its presen
 from __future__ import annotations
 
 import difflib
-import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
 from typing import Any, NoReturn
 
-from hypertwin import _core
+from hypertwin import _core, language
 from hypertwin.errors import fail
 from hypertwin.scenario import Scenario
 
@@ -67,29 +65,13 @@ def parse(items: Sequence[str], scenario: Scenario) -> tuple[Parameter, ...]:
     return tuple(found.values())
 
 
-def schema_node(path: str) -> Mapping[str, Any] | None:
-    """What the schema says about the place that a path names; None where there is no such place."""
-    node: Mapping[str, Any] = _resolved(_schema())
-    for key in path.split("."):
-        if key in node.get("properties", {}):
-            inner = node["properties"][key]
-        elif isinstance(node.get("additionalProperties"), dict) and key:
-            inner = node["additionalProperties"]
-        elif "items" in node and key.isdecimal():
-            inner = node["items"]
-        else:
-            return None
-        node = _resolved(inner)
-    return node
-
-
 def _parse(item: str, scenario: Scenario) -> Parameter:
     location = f"--free {item}"
     path, equals, bounds = (part.strip() for part in item.partition("="))
     if not path or (equals and not bounds):
         fail("bad-override", path, item or "nothing", _FORM, "leave =LOW..HIGH out for default bounds", location)
     value = _value_at(path, scenario, location)
-    node = schema_node(path) or {}
+    node = language.schema_node(path) or {}
     kind = str(node.get("x-quantity", ""))
     if node.get("type") == "integer":
         allowed = "a number that need not be whole"
@@ -158,7 +140,8 @@ def _value_at(path: str, scenario: Scenario, location: str) -> Any:
             here = here[int(key)]
         else:
             parent = ".".join(path.split(".")[:depth])
-            if schema_node(path) is not None and here is not None and (not isinstance(here, Mapping) or depth > 1):
+            named = not isinstance(here, Mapping) or depth > 1
+            if named and here is not None and language.schema_node(path) is not None:
                 hint = f"give it a value to start from: --set {path}=..."
                 fail("missing-key", path, "(missing)", "a place that has a value", hint, location)
             names = list(here) if isinstance(here, Mapping) else []
@@ -202,20 +185,3 @@ _BASES: Mapping[str, Callable[[str], float]] = {
 def _range(path: str, text: str, least: float, most: float, unit: str, location: str) -> NoReturn:
     allowed = f"{_plain(least)} to {_plain(most)} {unit}".rstrip()
     fail("out-of-range", path, text, allowed, "choose bounds in that range", location)
-
-
-@cache
-def _schema() -> dict[str, Any]:
-    schema: dict[str, Any] = json.loads(_core.schema_json())
-    return schema
-
-
-def _resolved(node: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema with `$ref` resolved; its own keywords win."""
-    return {key: value for part in reversed(list(_chain(node))) for key, value in part.items()}
-
-
-def _chain(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    yield node
-    if "$ref" in node:
-        yield from _chain(_schema()["$defs"][node["$ref"].rsplit("/", 1)[-1]])

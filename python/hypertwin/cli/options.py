@@ -49,7 +49,12 @@ def telemetry_files(named: list[str] | None, _arguments: Mapping[str, Any]) -> I
 
 ScenarioFile = Annotated[str, Input(scenario_files), typer.Argument(metavar="SCENARIO.yaml", help="The scenario file.")]
 Sets = Annotated[
-    list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Replace a value, e.g. vms.db.vcpus=36.")
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Replace a value, e.g. vms.db.vcpus=36; null removes a key, * stands for any name (vms.*.host=null).",
+    ),
 ]
 Calibration = Annotated[
     Path | None,
