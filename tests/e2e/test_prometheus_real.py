@@ -23,8 +23,8 @@ from tests.conftest import Cli, needs
 
 from hypertwin.errors import SourceError
 from hypertwin.ingest import formats, telemetry
-from hypertwin.ingest.demand import measured_demand
-from hypertwin.ingest.inventory import Host
+from hypertwin.ingest.demand import with_measured
+from hypertwin.ingest.inventory import Host, Inventory, Vm
 
 PROGRAMS = Path(sys.prefix) / "guest"
 PROMETHEUS, PROMTOOL, NODE = (PROGRAMS / name for name in ("prometheus", "promtool", "prometheus-node-exporter"))
@@ -173,10 +173,13 @@ def test_a_long_window_is_read_in_stretches(server: str, monkeypatch: pytest.Mon
 def test_demand_of_machines(server: str) -> None:
     reading = formats.read(f"prometheus://{server}?start={START + 300}&end={START + 600}")
     hosts = [Host(name, 2, 12, 2, 1 << 38, clock_hz=2e9) for name in ("kvm1", "kvm2")]
-    found = measured_demand([reading], hosts)
-    assert found["=cmd|'/c calc'!A1 <b>"].cpu_mhz == pytest.approx(5200)
-    assert found["db"].cpu_mhz == pytest.approx(2000 * (2.0 + 0.14))  # of vCPUs alone, without QEMU's other threads
-    assert found["db"].iops == pytest.approx(120)
+    vms = [Vm(name, 4, 1 << 33) for name in ("=cmd|'/c calc'!A1 <b>", "db")]
+    sheet, db = (vm.demand for vm in with_measured(Inventory("x", "x", hosts, vms), [reading]).vms)
+    assert sheet is not None
+    assert db is not None
+    assert sheet.cpu_mhz == pytest.approx(5200)
+    assert db.cpu_mhz == pytest.approx(2000 * (2.0 + 0.14))  # of vCPUs alone, without QEMU's other threads
+    assert db.iops == pytest.approx(120)
 
 
 def test_a_scraped_node_exporter(server: str, cli: Cli) -> None:

@@ -135,8 +135,7 @@ def _telemetry() -> Iterator[Target]:
     def judged(data: bytes) -> None:
         path = str(_file(data))
         hosts, vms = [Host("esx1", 2, 12, 2, 2**38, clock_hz=2.5e9)], [Vm("db", 8, 2**35, host="esx1")]
-        measured = demand.measured_demand([parquet_table.read(Path(path))], hosts, vms)
-        _is_inventory(demand.with_demand(Inventory("x", "x", hosts, vms), measured))
+        _is_inventory(demand.with_measured(Inventory("x", "x", hosts, vms), [parquet_table.read(Path(path))]))
         found = diagnose.diagnose([path], charts=True)
         told = {"version": "1", **found.to_dict()}
         diagnosis.page(told, series=[finding.charts for finding in found.findings]).html(made_now("1"))

@@ -47,9 +47,7 @@ def command(
         from hypertwin.ingest import demand, formats
 
         with output.working(f"reading {address.shown(telemetry[0])}"):
-            readings = (formats.read(each) for each in telemetry)
-            measured = demand.measured_demand(readings, inventory.hosts, inventory.vms)
-        inventory = demand.with_demand(inventory, measured)
+            inventory = demand.with_measured(inventory, (formats.read(each) for each in telemetry))
     with output.working("making the scenario"):
         made, assumptions = to_scenario.to_scenario(inventory)
         text = to_scenario.to_yaml(made)

@@ -8,7 +8,8 @@
 | `telemetry.py`, `telemetry_table.py` | the one table that all measurements become; as frames and files |
 | `formats.py` | which reader reads which telemetry |
 | `appliances.py` | storage appliances by their names |
-| `demand.py` | the measured demand of VMs |
+| `demand.py` | what telemetry says of an inventory's hosts, VMs and clusters |
+| `figures.py` | counters added up at the same moments, percentiles, sums over many VMs |
 | `overview.py`, `aggregates.py` | a table of telemetry in a few figures; its figures and series by entity and metric |
 | `parquet_table.py` | that table, read from a Parquet file |
 | `prometheus.py`, `prometheus_queries.py` | telemetry from a Prometheus server, and what it is asked |

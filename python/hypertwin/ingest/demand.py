@@ -1,20 +1,29 @@
-"""The measured demand of VMs, from telemetry: mean CPU demand in MHz and I/O operations per second.
+"""What telemetry says of the hosts, VMs and clusters of an inventory: CPU over time, memory, ready.
 
-For each VM the best counter that it has is used. In this order: `demand_mhz`; `used_mhz`; the time that its vCPUs used
-(or ran), were ready and were co-stopped, times the host's clock; on Linux the cores that its threads used, with the
-time that they waited; how busy the guest believed itself to be, times its vCPUs and the clock. Ready and co-stop time
-counts as demand: without contention it is nothing, with contention the result is an upper estimate.
+For the CPU demand of a VM the best counter that it has is used. In this order: `demand_mhz`; `used_mhz`; the time that
+its vCPUs used (or ran), were ready and were co-stopped, times the host's clock; on Linux the cores that its threads
+used, with the time that they waited; how busy the guest believed itself to be, times its vCPUs and the clock. Ready and
+co-stop time counts as demand: without contention it is nothing, with contention the result is an upper estimate.
+
+CPU has mean, 95th percentile and peak of the samples as they are; memory, ready and I/Os are means; what was ballooned
+or swapped is the 95th percentile, since an hour of it is lost in the mean of a week. VMs of a cluster are added up at
+the same moments (`figures.Figures.sums`), and those of a host that has no counter of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
 
 import polars as pl
 
-from hypertwin.ingest import telemetry
-from hypertwin.ingest.inventory import Assumption, Demand, Host, Inventory, Vm
+from hypertwin.ingest import aggregates, telemetry, telemetry_table
+from hypertwin.ingest.figures import DIGITS, LEAST_SHARE, Figure, Figures, Sum, Term
+from hypertwin.ingest.inventory import Assumption, Cluster, Demand, Host, Inventory, Vm
+from hypertwin.ingest.kvm import linux_host
 from hypertwin.ingest.telemetry import Reading
 
 OF_THE_CPU = (
@@ -22,157 +31,478 @@ OF_THE_CPU = (
     *("guest_cpu_pct", "vcpus", "clock_mhz"),
 )
 OF_THE_DISKS = ("iops", "read_iops", "write_iops")
-_READ = (*OF_THE_CPU, *OF_THE_DISKS)
+OF_THE_MEMORY = ("memory_used_bytes", "memory_active_bytes", "ballooned_bytes", "swapped_bytes")
+OF_A_HOST = ("usage_pct", "utilization_pct", "memory_bytes", "memory_free_bytes")
+_READ = (*OF_THE_CPU, *OF_THE_DISKS, *OF_THE_MEMORY, *OF_A_HOST)
+
+MOST_SERIES = 2_000_000
+"""Most pairs of entity and metric that are kept."""
+_NAMED = 3
+"""Names that a note lists."""
+
+
+def with_measured(inventory: Inventory, readings: Iterable[Reading]) -> Inventory:
+    """The inventory with what was measured in place of what its source says. Uses the readings up.
+
+    Names are compared without case. Memory grows with entities, not with samples. Raises SourceError as readings do.
+    """
+    with tempfile.TemporaryDirectory(prefix="hypertwin-") as name:
+        folder = Path(name)
+        path = folder / "samples.parquet"
+        telemetry_table.write(_wanted(readings), path)
+        roots = _roots(path)
+        there = _There(inventory, roots)
+        plan = _Plan(inventory, there, _Clocks(inventory.hosts, roots, there))
+        counts = {(entity, metric): total.count for root in roots for entity, metric, total in root.totals()}
+        return _Measured(inventory, there, plan, Figures(path, plan.terms, counts, folder)).inventory()
+
+
+def _wanted(readings: Iterable[Reading]) -> Iterator[pl.DataFrame]:
+    pairs = aggregates.Pairs(MOST_SERIES)
+    for reading in readings:
+        for frame in reading.frames:
+            part = frame.filter(pl.col("metric").cast(pl.String).is_in(_READ))
+            pairs.add(part, reading.source)
+            yield part
 
 
 @dataclass(frozen=True)
-class _Mean:
-    total: float = 0.0
-    samples: int = 0
-    seconds: float = 0.0
-    """From the first sample to the last; 0 where the source has no clock."""
+class _Total:
+    count: int
+    mean: float
 
-    def __add__(self, other: _Mean) -> _Mean:
-        return _Mean(self.total + other.total, self.samples + other.samples, self.seconds + other.seconds)
+
+@dataclass
+class _Root:
+    """A host, VM or guest of the telemetry, with its counters by metric and entity."""
+
+    path: str
+    kind: str
+    name: str
+    host: str | None
+    """Name of the host that a VM was measured on."""
+    own: dict[str, dict[str, _Total]] = field(default_factory=dict)
+    parts: dict[str, dict[str, _Total]] = field(default_factory=dict)
+    """Counters of vCPUs and disks."""
+
+    def counters(self, metric: str) -> dict[str, _Total]:
+        """A metric by entity: the root's own; where it has none, that of its vCPUs or disks, to be added up."""
+        return self.own.get(metric) or self.parts.get(metric, {})
 
     @property
-    def value(self) -> float:
-        return self.total / self.samples
+    def is_linux(self) -> bool:
+        """Of a host, whether it is one of Linux: those of ESXi have `usage_pct` beside `utilization_pct`."""
+        return "utilization_pct" in self.own and "usage_pct" not in self.own
+
+    def mean(self, metric: str) -> float | None:
+        """The mean of a metric; of parts, the sum of their means."""
+        found = self.counters(metric)
+        return sum(total.mean for total in found.values()) if found else None
+
+    def totals(self) -> Iterator[tuple[str, str, _Total]]:
+        """Everything: entity, metric, total."""
+        for counters in (self.own, self.parts):
+            for metric, by_entity in counters.items():
+                for entity, total in by_entity.items():
+                    yield entity, metric, total
 
 
-def measured_demand(
-    readings: Iterable[Reading], hosts: Sequence[Host] = (), vms: Sequence[Vm] = ()
-) -> dict[str, Demand]:
-    """Demand by name of VM, without those that have no counter for it. Uses the readings up.
-
-    `hosts` and `vms` give clock and vCPUs where the telemetry has none. Memory grows with entities, not with samples.
-    Raises SourceError as the readings do.
-    """
-    means = _means(readings)
-    wholes: dict[tuple[str, str], dict[str, _Mean]] = {}
-    parts: dict[tuple[str, str], dict[tuple[str, str], _Mean]] = {}
-    homes: dict[str, str] = {}
-    clocks = {host.name: host.clock_hz / 1e6 for host in hosts if host.clock_hz}
-    for (path, metric), mean in means.items():
-        named = telemetry.names(path)
-        seen_from = "vm" if "vm" in named else "guest"
-        name = named.get(seen_from)
-        kind = path.split("/")[-2]
-        if name is None:
-            if metric == "clock_mhz" and kind == "host":
-                clocks[named["host"]] = mean.value
+def _roots(path: Path) -> list[_Root]:
+    """Every host, VM and guest of a file, in the order of their paths."""
+    found = (
+        pl.scan_parquet(path, glob=False)
+        .filter(pl.col("value").is_finite())
+        .group_by("entity", "metric")
+        .agg(pl.len(), pl.mean("value"))
+        .collect(engine="streaming")
+        .with_columns(pl.col("entity", "metric").cast(pl.String))
+        .sort("entity", "metric")
+    )
+    roots: dict[str, _Root] = {}
+    for entity, metric, count, mean in found.iter_rows():
+        kind = entity.split("/")[-2]
+        path_of = entity.rpartition(f"/{kind}/")[0] if kind in ("vcpu", "disk") else entity
+        kind_of = path_of.split("/")[-2] if "/" in path_of else ""
+        if kind_of not in ("host", "vm", "guest"):
             continue
-        if "host" in named:
-            homes[name] = named["host"]
-        if kind in ("vm", "guest"):
-            whole = wholes.setdefault((seen_from, name), {})
-            whole[metric] = whole.get(metric, _Mean()) + mean
-        elif kind in ("vcpu", "disk"):
-            of_part = parts.setdefault((seen_from, name), {})
-            key = (metric, f"{kind}/{named[kind]}")
-            of_part[key] = of_part.get(key, _Mean()) + mean
-    known = {vm.name: vm for vm in vms}
-    found = {}
-    for name in sorted({name for _, name in (*wholes, *parts)}):
-        figures = {
-            metric: mean
-            for key in (("guest", name), ("vm", name))  # the host's figure wins over the guest's own
-            for metric, mean in _with_parts(wholes.get(key, {}), parts.get(key, {})).items()
-        }
-        vm = known.get(name)
-        clock = clocks.get(homes.get(name) or (vm.host if vm is not None and vm.host else ""), _usual(clocks))
-        vcpus = figures["vcpus"].value if "vcpus" in figures else vm.vcpus if vm is not None else None
-        demand = _demand(figures, clock, vcpus)
-        if demand is not None:
-            found[name] = demand
+        if path_of not in roots:
+            named = telemetry.names(path_of)
+            roots[path_of] = _Root(path_of, kind_of, named[kind_of], named.get("host"))
+        counters = roots[path_of].own if path_of == entity else roots[path_of].parts
+        counters.setdefault(metric, {})[entity] = _Total(count, telemetry.rounded(mean, DIGITS))
+    return list(roots.values())
+
+
+class _There:
+    """Which hosts and VMs of an inventory the telemetry is of, by their place in it."""
+
+    def __init__(self, inventory: Inventory, roots: Sequence[_Root]) -> None:
+        self._hosts = _by_name([host.name for host in inventory.hosts])
+        self._short_hosts = _by_name([_short(host.name) for host in inventory.hosts])
+        self._vms = _by_name([vm.name for vm in inventory.vms])
+        self._short_vms = _by_name([_short(vm.name) for vm in inventory.vms])
+        self.hosts: dict[int, _Root] = {}
+        self.vms: dict[int, list[_Root]] = {}
+        """VMs before guests: what the host measured is taken, where there is both."""
+        self.unknown: dict[str, None] = {}
+        """Names of VMs and guests that are none of the inventory's."""
+        for root in sorted(roots, key=lambda root: root.kind, reverse=True):
+            if root.kind == "host":
+                place = self.host(root.name)
+                if place is not None:
+                    self.hosts.setdefault(place, root)
+                continue
+            found = self._vm(root, inventory.vms)
+            if found is None:
+                self.unknown[root.name] = None
+            else:
+                self.vms.setdefault(found, []).append(root)
+
+    def host(self, name: str | None) -> int | None:
+        """The host of this name: without case, else without domain where that is unique."""
+        found = _one(self._hosts, name or "")
+        return found if found is not None else _one(self._short_hosts, _short(name or ""))
+
+    def _vm(self, root: _Root, vms: Sequence[Vm]) -> int | None:
+        """The VM of this name, of several that on the same host; a guest may lack its domain, or have one."""
+        alike = self._vms.get(root.name.casefold(), [])
+        if not alike and root.kind == "guest":
+            alike = self._short_vms.get(_short(root.name), [])
+        if len(alike) > 1:
+            here = self.host(root.host)
+            alike = [place for place in alike if here is not None and self.host(vms[place].host) == here]
+        return alike[0] if len(alike) == 1 else None
+
+
+def _by_name(names: Iterable[str]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        found.setdefault(name.casefold(), []).append(place)
     return found
 
 
-def _means(readings: Iterable[Reading]) -> dict[tuple[str, str], _Mean]:
-    """The mean of each entity's metrics, of those that demand is computed from."""
-    sums: dict[tuple[str, str], tuple[float, int, float, float]] = {}
-    for reading in readings:
-        for frame in reading.frames:
-            part = (
-                frame.lazy()
-                .with_columns(pl.col("entity", "metric").cast(pl.String))
-                .filter(pl.col("metric").is_in(_READ))
-                .group_by("entity", "metric")
-                .agg(
-                    pl.col("value").sum().alias("total"),
-                    pl.len().alias("samples"),
-                    (pl.col("time").min().dt.epoch("us") / 1e6).alias("first"),
-                    (pl.col("time").max().dt.epoch("us") / 1e6).alias("last"),
-                )
-                .collect()
+def _one(found: Mapping[str, list[int]], name: str) -> int | None:
+    places = found.get(name.casefold(), [])
+    return places[0] if len(places) == 1 else None
+
+
+def _short(name: str) -> str:
+    return name.partition(".")[0].casefold()
+
+
+class _Clocks:
+    """Nominal clocks of hosts, in MHz: as the telemetry has them, else as the inventory does."""
+
+    def __init__(self, hosts: Sequence[Host], roots: Sequence[_Root], there: _There) -> None:
+        self._there = there
+        self._hosts = hosts
+        self._mhz = {host.name.casefold(): host.clock_hz / 1e6 for host in hosts if host.clock_hz}
+        for root in roots:
+            mhz = root.mean("clock_mhz") if root.kind == "host" else None
+            if mhz:
+                self._mhz[self._name(root.name)] = mhz
+
+    def of(self, *names: str | None) -> float | None:
+        """The clock of the first of these hosts that has one; else the mean of all, where a VM's host is not known."""
+        known = [self._mhz[name] for each in names if each and (name := self._name(each)) in self._mhz]
+        return known[0] if known else sum(self._mhz.values()) / len(self._mhz) if self._mhz else None
+
+    def _name(self, name: str) -> str:
+        place = self._there.host(name)
+        return (name if place is None else self._hosts[place].name).casefold()
+
+
+class _Plan:
+    """Which counters make which figures, by subject (`vm` or `host`, place in the inventory) and name of the figure."""
+
+    def __init__(self, inventory: Inventory, there: _There, clocks: _Clocks) -> None:
+        self.terms: list[Term] = []
+        self.ids: dict[tuple[str, int, str], int] = {}
+        self.cpu_of: dict[tuple[str, int], str] = {}
+        """The counters that CPU is from."""
+        self.busy_threads: list[str] = []
+        """Hosts whose usage is from the time that their logical CPUs were busy."""
+        self._sources: dict[tuple[int, str], int] = {}
+        for place, vm in enumerate(inventory.vms):
+            self._vm(place, vm, there.vms.get(place, []), clocks)
+        for place, root in there.hosts.items():
+            self._host(place, inventory.hosts[place], root)
+
+    def _add(
+        self, subject: tuple[str, int], figure: str, root: _Root, metric: str, factor: float = 1.0, leads: bool = True
+    ) -> None:
+        number = self.ids.setdefault((*subject, figure), len(self.ids))
+        source = self._sources.setdefault((number, root.path), len(self._sources))
+        self.terms += [Term(number, source, entity, metric, factor, leads) for entity in root.counters(metric)]
+
+    def _vm(self, place: int, vm: Vm, roots: Sequence[_Root], clocks: _Clocks) -> None:
+        subject = ("vm", place)
+        for figure, metric in (
+            ("consumed", "memory_used_bytes"),
+            ("ballooned", "ballooned_bytes"),
+            ("swapped", "swapped_bytes"),
+        ):
+            for root in roots:
+                if root.kind == "vm" and metric in root.own:
+                    self._add(subject, figure, root, metric)
+        for metric in ("demand_mhz", "used_mhz"):
+            if having := _having(roots, metric):
+                for root in having:
+                    self._add(subject, "cpu", root, metric)
+                self.cpu_of[subject] = metric
+                return
+        for metric in ("used_sum_pct", "run_sum_pct", "cpu_cores", "guest_cpu_pct"):
+            having = [root for root in _having(roots, metric) if clocks.of(root.host, vm.host)]
+            for root in having:
+                self._counted(subject, vm, root, metric, clocks.of(root.host, vm.host) or 0.0)
+            if having:
+                return
+
+    def _counted(self, subject: tuple[str, int], vm: Vm, root: _Root, metric: str, clock_mhz: float) -> None:
+        """CPU from a counter of time, which the clock makes MHz."""
+        vcpus = root.mean("vcpus") or vm.vcpus
+        factor = {"cpu_cores": 1.0, "guest_cpu_pct": vcpus / 100}.get(metric, 0.01)
+        self._add(subject, "cpu", root, metric, factor * clock_mhz)
+        of = [metric]
+        for waited in ("ready_sum_pct", "costop_sum_pct"):
+            if metric != "guest_cpu_pct" and root.counters(waited):
+                self._add(subject, "cpu", root, waited, clock_mhz / 100, leads=False)
+                of.append(waited)
+        self.cpu_of[subject] = f"{' + '.join(of)} at {clock_mhz:.0f} MHz"
+
+    def _host(self, place: int, host: Host, root: _Root) -> None:
+        subject = ("host", place)
+        if root.counters("usage_pct"):
+            self._add(subject, "cpu", root, "usage_pct")
+            self.cpu_of[subject] = "usage_pct"
+        elif root.is_linux:
+            self._add(subject, "cpu", root, "utilization_pct", host.threads_per_core)
+            self.cpu_of[subject] = "utilization_pct" + f" x {host.threads_per_core}" * (host.threads_per_core > 1)
+            self.busy_threads += [host.name] * (host.threads_per_core > 1)
+            return  # what Linux swaps out is not of its VMs alone
+        for figure, metric in (("ballooned", "ballooned_bytes"), ("swapped", "swapped_bytes")):
+            if root.counters(metric):
+                self._add(subject, figure, root, metric)
+
+
+def _having(roots: Sequence[_Root], metric: str) -> list[_Root]:
+    """The roots of a VM that have a metric: those that the host measured; if none has it, the guest's."""
+    found = [root for root in roots if root.counters(metric)]
+    return [root for root in found if root.kind == "vm"] or found
+
+
+def _mean(roots: Sequence[_Root], metric: str) -> float | None:
+    """The mean of a metric over the samples of all roots that have it."""
+    found = [
+        (mean, max(total.count for total in root.counters(metric).values()))
+        for root in _having(roots, metric)
+        if (mean := root.mean(metric)) is not None
+    ]
+    count = sum(count for _, count in found)
+    return sum(mean * own for mean, own in found) / count if count else None
+
+
+class _Measured:
+    """The figures of an inventory's hosts, VMs and clusters."""
+
+    def __init__(self, inventory: Inventory, there: _There, plan: _Plan, figures: Figures) -> None:
+        self._inventory = inventory
+        self._there = there
+        self._plan = plan
+        self._figures = figures
+        self._assumptions = list(inventory.assumptions)
+        self._on = [place for place, vm in enumerate(inventory.vms) if vm.powered_on and not vm.is_template]
+        self._clusters: dict[tuple[str, str], list[int]] = {}
+        self._on_hosts: dict[int, list[int]] = {}
+        for place in self._on:
+            vm = inventory.vms[place]
+            at = there.host(vm.host)
+            host = None if at is None else inventory.hosts[at]
+            if at is not None:
+                self._on_hosts.setdefault(at, []).append(place)
+            name = vm.cluster or (host.cluster if host else None) or ""
+            self._clusters.setdefault((name, vm.datacenter or (host.datacenter if host else None) or ""), []).append(
+                place
             )
-            for entity, metric, total, samples, first, last in part.iter_rows():
-                begin, end = (first, last) if first is not None else (float("inf"), float("-inf"))
-                before = sums.get((entity, metric), (0.0, 0, float("inf"), float("-inf")))
-                sums[entity, metric] = (
-                    *(before[0] + total, before[1] + samples),
-                    *(min(before[2], begin), max(before[3], end)),
+
+    def inventory(self) -> Inventory:
+        """The inventory with these figures and with notes on them."""
+        vms = tuple(self._vm(place, vm) for place, vm in enumerate(self._inventory.vms))
+        sums = self._sums()
+        hosts = tuple(self._host(place, host, sums) for place, host in enumerate(self._inventory.hosts))
+        clusters = self._with_sums(sums)
+        self._tell()
+        return replace(self._inventory, hosts=hosts, vms=vms, clusters=clusters, assumptions=self._assumptions)
+
+    def _figure(self, kind: str, place: int, name: str) -> Figure | None:
+        number = self._plan.ids.get((kind, place, name))
+        return None if number is None else self._figures.by_id.get(number)
+
+    def _vm(self, place: int, vm: Vm) -> Vm:
+        roots = self._there.vms.get(place, [])
+        consumed = self._figure("vm", place, "consumed")
+        active, ready = _mean(roots, "memory_active_bytes"), _mean(roots, "ready_sum_pct")
+        vcpus = _mean(roots, "vcpus") or vm.vcpus
+        found: dict[str, object] = {
+            "demand": self._demand(place, roots),
+            "memory_consumed_bytes": None if consumed is None else round(consumed.mean),
+            "memory_active_bytes": None if active is None else round(active),
+            "ready_pct": None if ready is None else min(max(ready / vcpus, 0.0), 100.0),
+            **self._reclaimed("vm", place),
+        }
+        return replace(vm, **{name: value for name, value in found.items() if value is not None})  # type: ignore[arg-type]
+
+    def _demand(self, place: int, roots: Sequence[_Root]) -> Demand | None:
+        figure = self._figure("vm", place, "cpu")
+        if figure is None:
+            return None
+        of = self._plan.cpu_of["vm", place]
+        several = figure.count > 1
+        reads_and_writes = [mean for metric in OF_THE_DISKS[1:] if (mean := _mean(roots, metric)) is not None]
+        iops = _mean(roots, "iops")
+        iops = sum(reads_and_writes) if iops is None and reads_and_writes else iops
+        return Demand(
+            max(figure.mean, 0.0),
+            None if iops is None else max(iops, 0.0),
+            f"{figure.over_s:.0f} s of {of}" if figure.over_s else of,
+            cpu_p95_mhz=max(figure.p95, 0.0) if several else None,
+            cpu_peak_mhz=max(figure.peak, 0.0) if several else None,
+            over_s=figure.over_s,
+            counter=_counter(of, figure),
+            at=_iso(figure.last_us),
+        )
+
+    def _reclaimed(self, kind: str, place: int) -> dict[str, int | None]:
+        figures = {name: self._figure(kind, place, name) for name in ("ballooned", "swapped")}
+        return {f"{name}_bytes": None if figure is None else round(figure.p95) for name, figure in figures.items()}
+
+    def _host(self, place: int, host: Host, sums: Mapping[tuple[str, ...], Sum]) -> Host:
+        root, figure = self._there.hosts.get(place), self._figure("host", place, "cpu")
+        found: dict[str, object] = dict(self._reclaimed("host", place))
+        if root is not None:
+            found["memory_usage_pct"] = _memory_usage_pct(root, host)
+        if figure is not None:
+            found |= _usage(figure, 1.0, _counter(self._plan.cpu_of["host", place], figure))
+            if self._plan.cpu_of["host", place] != "usage_pct":
+                for name in ("usage_pct", "usage_p95_pct", "usage_peak_pct"):
+                    value = found[name]
+                    found[name] = min(value, 100.0) if isinstance(value, float) else None
+        elif host.usage_pct is None and host.clock_hz and (total := sums.get(("host", str(place)))) is not None:
+            capacity_mhz = host.sockets * host.cores_per_socket * host.clock_hz / 1e6
+            several = len(self._on_hosts[place])
+            found |= _usage(total.figure, 100 / capacity_mhz, _added_up(total, several))
+        return replace(host, **{name: value for name, value in found.items() if value is not None})  # type: ignore[arg-type]
+
+    def _sums(self) -> dict[tuple[str, ...], Sum]:
+        """Sums over the VMs of clusters, and of hosts without a counter of their own, where enough were measured."""
+        groups: dict[tuple[str, ...], list[int]] = {}
+        for (name, datacenter), places in self._clusters.items():
+            for figure in ("cpu", "consumed"):
+                groups[figure, name, datacenter] = places
+        for at, places in self._on_hosts.items():
+            if self._figure("host", at, "cpu") is None:
+                groups["host", str(at)] = places
+        ids = self._plan.ids
+        wanted = {
+            group: {
+                ids[key]: place
+                for place in places
+                if (key := ("vm", place, "consumed" if group[0] == "consumed" else "cpu")) in ids
+            }
+            for group, places in groups.items()
+        }
+        found = {}
+        for group, total in self._figures.sums(wanted).items():
+            width = {number: self._inventory.vms[place].vcpus for number, place in wanted[group].items()}
+            every = sum(self._inventory.vms[place].vcpus for place in groups[group])
+            least = every if group[0] == "host" else LEAST_SHARE * every
+            if sum(width[number] for number in total.figures) >= least:
+                found[group] = total
+        return found
+
+    def _with_sums(self, sums: Mapping[tuple[str, ...], Sum]) -> tuple[Cluster, ...]:
+        clusters = list(self._inventory.clusters)
+        for (name, datacenter), places in self._clusters.items():
+            cpu, consumed = (sums.get((figure, name, datacenter)) for figure in ("cpu", "consumed"))
+            if cpu is None and any(self._figure("vm", place, "cpu") for place in places):
+                text = (
+                    "no sum over its machines: those that were measured at the same times have less than "
+                    f"{LEAST_SHARE:.0%} of its vCPUs"
                 )
+                self._assumptions.append(Assumption(f"cluster {name}" if name else "all machines", text))
+            first = cpu or consumed
+            if first is None:
+                continue
+            found: dict[str, object] = {
+                "over_s": first.figure.over_s,
+                "at": _iso(first.figure.last_us),
+                "counter": _added_up(first, len(places)),
+            }
+            if cpu is not None:
+                figure = cpu.figure
+                found |= {"cpu_mhz": figure.mean, "cpu_p95_mhz": figure.p95, "cpu_peak_mhz": figure.peak}
+            if consumed is not None:
+                found["memory_consumed_bytes"] = round(consumed.figure.mean)
+                found["memory_consumed_peak_bytes"] = round(consumed.figure.peak)
+            at = _fact_of(clusters, name, datacenter)
+            clusters[at] = replace(clusters[at], **found)  # type: ignore[arg-type]
+        return tuple(clusters)
+
+    def _tell(self) -> None:
+        """Add notes on what was not measured, is not known, and was guessed."""
+        away = sum(("vm", place) not in self._plan.cpu_of for place in self._on)
+        if away:
+            text = "not in the telemetry under this name: demand as the source says it, if it does"
+            self._assumptions.append(Assumption(f"{away} of {len(self._on)} machines", text))
+        if self._there.unknown:
+            names = list(self._there.unknown)
+            listed = ", ".join(names[:_NAMED]) + " ..." * (len(names) > _NAMED)
+            text = f"not in the inventory by name, left out: {listed}"
+            self._assumptions.append(Assumption(f"{len(names)} machines of the telemetry", text))
+        if self._plan.busy_threads:
+            subject = f"{len(self._plan.busy_threads)} of {len(self._inventory.hosts)} hosts"
+            self._assumptions.append(Assumption(subject, linux_host.BUSY_THREADS))
+
+
+def _usage(figure: Figure, factor: float, counter: str) -> dict[str, object]:
+    mean, p95, peak = (telemetry.rounded(value * factor) for value in (figure.mean, figure.p95, figure.peak))
+    several = figure.count > 1
     return {
-        key: _Mean(total, samples, max(0.0, last - first) if samples and first <= last else 0.0)
-        for key, (total, samples, first, last) in sums.items()
+        "usage_pct": mean,
+        "usage_p95_pct": p95 if several else None,
+        "usage_peak_pct": peak if several else None,
+        "over_s": figure.over_s,
+        "at": _iso(figure.last_us),
+        "counter": counter,
     }
 
 
-def _with_parts(whole: Mapping[str, _Mean], parts: Mapping[tuple[str, str], _Mean]) -> dict[str, _Mean]:
-    """The VM's own figures; where it has none, the sum of the means of its vCPUs or disks."""
-    sums: dict[str, list[_Mean]] = {}
-    for (metric, _), mean in parts.items():
-        sums.setdefault(metric, []).append(mean)
-    summed = {
-        metric: _Mean(sum(mean.value for mean in means), 1, max(mean.seconds for mean in means))
-        for metric, means in sums.items()
-    }
-    return {**summed, **whole}
+def _memory_usage_pct(root: _Root, host: Host) -> float | None:
+    """Mean of the memory in use. What is not free is in use on ESXi; Linux keeps copies of files in the rest."""
+    total = root.mean("memory_bytes") or host.memory_bytes
+    used, free = root.mean("memory_used_bytes"), root.mean("memory_free_bytes")
+    if used is None and free is not None and not root.is_linux:
+        used = total - free
+    return None if used is None or total <= 0 else 100 * min(max(used / total, 0.0), 1.0)
 
 
-def _usual(clocks: Mapping[str, float]) -> float | None:
-    """The mean of the known clocks, for a VM whose host is not known."""
-    return sum(clocks.values()) / len(clocks) if clocks else None
+def _fact_of(clusters: list[Cluster], name: str, datacenter: str) -> int:
+    """The place of what is said of a cluster, added if nothing is."""
+    for place, cluster in enumerate(clusters):
+        same_place = cluster.datacenter is None or cluster.datacenter.casefold() == datacenter.casefold()
+        if cluster.name.casefold() == name.casefold() and same_place:
+            return place
+    clusters.append(Cluster(name, datacenter or None))
+    return len(clusters) - 1
 
 
-def _demand(figures: Mapping[str, _Mean], clock_mhz: float | None, vcpus: float | None) -> Demand | None:
-    def value(metric: str) -> float:
-        return figures[metric].value if metric in figures else 0.0
-
-    waited_pct = value("ready_sum_pct") + value("costop_sum_pct")
-    ways: dict[str, Callable[[float], float]] = {
-        "used_sum_pct": lambda clock: (value("used_sum_pct") + waited_pct) / 100 * clock,
-        "run_sum_pct": lambda clock: (value("run_sum_pct") + waited_pct) / 100 * clock,
-        "cpu_cores": lambda clock: (value("cpu_cores") + waited_pct / 100) * clock,
-    }
-    if vcpus is not None:
-        ways["guest_cpu_pct"] = lambda clock: value("guest_cpu_pct") / 100 * vcpus * clock
-    direct = next((metric for metric in ("demand_mhz", "used_mhz") if metric in figures), None)
-    counted = next((metric for metric in ways if metric in figures), None)
-    if direct is not None:
-        mhz, of = value(direct), direct
-    elif counted is not None and clock_mhz is not None:
-        waited = "".join(f" + {name}" for name in ("ready_sum_pct", "costop_sum_pct") if name in figures)
-        mhz = ways[counted](clock_mhz)
-        of = f"{counted}{waited if counted != 'guest_cpu_pct' else ''} at {clock_mhz:.0f} MHz"
-    else:
-        return None
-    seconds = figures[direct or counted or ""].seconds
-    reads_and_writes = [figures[metric].value for metric in ("read_iops", "write_iops") if metric in figures]
-    iops = figures["iops"].value if "iops" in figures else sum(reads_and_writes) if reads_and_writes else None
-    return Demand(
-        max(mhz, 0.0), None if iops is None else max(iops, 0.0), f"{seconds:.0f} s of {of}" if seconds else of
-    )
+def _counter(of: str, figure: Figure) -> str:
+    return f"{of}, samples of {figure.interval_s:g} s" if figure.interval_s else of
 
 
-def with_demand(inventory: Inventory, measured: Mapping[str, Demand]) -> Inventory:
-    """The inventory with measured demand, by name of VM, in place of what its source says."""
-    on = [vm for vm in inventory.vms if vm.powered_on and not vm.is_template]
-    found = sum(vm.name in measured for vm in on)
-    assumptions = list(inventory.assumptions)
-    if found < len(on):
-        text = "not in the telemetry under this name: demand as the source says it, if it does"
-        assumptions.append(Assumption(f"{len(on) - found} of {len(on)} machines", text))
-    vms = tuple(replace(vm, demand=measured.get(vm.name, vm.demand)) for vm in inventory.vms)
-    return replace(inventory, vms=vms, assumptions=assumptions)
+def _added_up(total: Sum, several: int) -> str:
+    return f"sum over {len(total.figures)} of {several} machines, every {total.figure.interval_s:g} s"
+
+
+def _iso(us: int | None) -> str | None:
+    return None if us is None else datetime.fromtimestamp(us // 1_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

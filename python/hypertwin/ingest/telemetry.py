@@ -175,6 +175,6 @@ def names(path: str) -> dict[str, str]:
     return {kind: unquote(name) for kind, name in zip(parts[::2], parts[1::2], strict=False)}
 
 
-def rounded(value: float) -> float:
+def rounded(value: float, digits: int = SIGNIFICANT) -> float:
     """A mean as far as it is certain: the last digits of a floating-point sum depend on the order of threads."""
-    return float(f"{value:.{SIGNIFICANT}g}")
+    return float(f"{value:.{digits}g}")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hypertwin import run, scenario
 from hypertwin.errors import ScenarioError, SourceError
-from hypertwin.ingest import demand, to_scenario
+from hypertwin.ingest import to_scenario
 from hypertwin.ingest.inventory import Demand, Host, Inventory, Rule, Vm
 from hypertwin.ingest.outside import Gap
 from hypertwin.ingest.to_scenario import hypervisor
@@ -313,13 +313,6 @@ def test_rules_are_kept_with_the_machines_that_are() -> None:
     ]
     assert said["left out: of an unknown kind"] == "rule odd"
     assert said["left out: fewer machines or hosts in the scenario than it is about"] == "2 rules (alone, nowhere)"
-
-
-def test_demand_of_telemetry_replaces_that_of_the_source() -> None:
-    inventory = _inventory(VM, replace(VM, name="web"), replace(VM, name="off", powered_on=False))
-    changed = demand.with_demand(inventory, {"db": Demand(500.0, 10.0, "3600 s of used_mhz")})
-    assert [vm.demand.cpu_mhz for vm in changed.vms if vm.demand] == [500, 2_000, 2_000]
-    assert changed.assumptions[0].subject == "1 of 2 machines"
 
 
 # what is simulated is what was measured

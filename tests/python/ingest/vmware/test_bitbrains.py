@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from tests import reading
 from tests.conftest import ROOT
 
 from hypertwin.errors import SourceError
 from hypertwin.ingest import demand, formats
+from hypertwin.ingest.inventory import Host, Inventory, Vm
 
 SAMPLE = ROOT / "tests" / "data" / "bitbrains" / "bitbrains_vm.csv"
 VM = "vm/bitbrains_vm"
@@ -23,9 +26,14 @@ def test_the_published_machine():
 
 
 def test_it_is_demand():
-    found = demand.measured_demand([formats.read(str(SAMPLE))])["bitbrains_vm"]
-    values = [float(line.split(";")[3]) for line in SAMPLE.read_text().splitlines()[1:]]
-    assert found.cpu_mhz == pytest.approx(sum(values) / len(values))
+    inventory = Inventory("x", "x", [Host("esx1", 2, 12, 2, 2**38)], [Vm("Bitbrains_VM", 1, 2**30)])
+    (vm,) = demand.with_measured(inventory, [formats.read(str(SAMPLE))]).vms
+    values = sorted(float(line.split(";")[3]) for line in SAMPLE.read_text().splitlines()[1:])
+    assert vm.demand
+    assert vm.demand.cpu_mhz == pytest.approx(sum(values) / len(values))
+    assert vm.demand.cpu_peak_mhz == pytest.approx(values[-1])
+    assert vm.demand.cpu_p95_mhz == pytest.approx(values[math.ceil(0.95 * len(values)) - 1])
+    assert vm.demand.counter == "used_mhz, samples of 300 s"
 
 
 def test_what_is_broken_is_left_out_or_refused(tmp_path):

@@ -1,0 +1,253 @@
+"""Figures over time from a file with the table of telemetry: counters added up, and sums over many figures.
+
+A figure is a sum of counters at the same moments, such as the time that a VM's vCPUs ran, were ready and were
+co-stopped. Its mean, 95th percentile and peak are those of its samples as they are. Figures of several subjects are
+added up at the same moments too (`Figures.sums`), since peaks that do not coincide do not add up. Polars streams the
+file: in memory are at most `BATCH_ROWS` samples, or those of the longest figure, and `MOST_MOMENTS` of each sum.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from hypertwin.ingest import telemetry
+from hypertwin.ingest.telemetry_table import SCHEMA
+
+BATCH_ROWS = 500_000
+"""Samples that are added up at a time."""
+MOST_MOMENTS = 20_000
+"""Moments of one sum: 30 days of 300 s have 8,640. Longer ones are added up at longer intervals."""
+LEAST_SHARE = 0.9
+"""Of the figures of a sum, how many must have a value at a moment for it to count."""
+LEAST_SPAN = 0.5
+"""Figures that cover less than this part of the longest one's time are not part of a sum."""
+HIGH = 0.95
+LATE = 0.1
+"""Part of an interval by which a sample may come late and still be of it."""
+DIGITS = 12
+"""Digits that are kept: a sample is a sum of few counters, so more of them are certain than of a mean of all."""
+
+_KEY = ("entity", "metric")
+_Values = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Term:
+    """A counter of an entity that is part of a figure."""
+
+    figure: int
+    source: int
+    """Counters of one source are added up; a figure has the samples of all its sources."""
+    entity: str
+    metric: str
+    factor: float = 1.0
+    leads: bool = True
+    """Whether a moment without it may have a sample only by another counter that leads."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure over all its samples. Times are microseconds since 1970, None without a clock."""
+
+    count: int
+    mean: float
+    p95: float
+    """The least sample that 95 % of the samples do not exceed."""
+    peak: float
+    first_us: int | None
+    last_us: int | None
+    interval_s: float | None
+    """Between samples: the median."""
+
+    @property
+    def over_s(self) -> float | None:
+        """From the first sample to the last; None for one moment, or without a clock."""
+        if self.first_us is None or self.last_us is None or self.last_us <= self.first_us:
+            return None
+        return (self.last_us - self.first_us) / 1e6
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Figures added up at the same moments."""
+
+    figures: tuple[int, ...]
+    """Those that are in it."""
+    figure: Figure
+
+
+class Figures:
+    """Figures of one table."""
+
+    def __init__(self, path: Path, terms: Sequence[Term], counts: Mapping[tuple[str, str], int], folder: Path) -> None:
+        """`counts` has the samples by entity and metric; `folder`, which must outlive this, gets the series."""
+        self.by_id: dict[int, Figure] = {}
+        self._files: list[Path] = []
+        for batch in _batches(terms, counts):
+            series = _series(path, batch)
+            self.by_id.update(_figures(series))
+            file = folder / f"series-{len(self._files)}.parquet"
+            series.filter("timed").select("figure", "us", "value").write_parquet(file, compression="lz4")
+            self._files.append(file)
+
+    def sums(self, groups: Mapping[tuple[str, ...], Collection[int]]) -> dict[tuple[str, ...], Sum]:
+        """The sum of each group of figures; without those that have no time in common.
+
+        All figures of a group are brought to the longest of their intervals, by the mean of the samples that end in
+        it; a value is held for one interval at most. The time that all of them cover counts, without moments at which
+        fewer than `LEAST_SHARE` of them have a value. One that is missing then counts as nothing, as a VM that is off.
+        """
+        grids = [grid for name, ids in groups.items() if (grid := self._grid(name, ids)) is not None]
+        starts = [0, *itertools.accumulate(grid.moments for grid in grids)]
+        totals, seen = np.zeros(starts[-1]), np.zeros(starts[-1], dtype=np.int64)
+        members = pl.DataFrame(
+            [
+                (figure, place, grid.first_us, grid.step_us, grid.moments, start)
+                for place, (grid, start) in enumerate(zip(grids, starts, strict=False))
+                for figure in grid.figures
+            ],
+            schema={"figure": pl.UInt32, "grid": pl.UInt32, "first": pl.Int64, "step": pl.Int64, "moments": pl.Int64}
+            | {"start": pl.Int64},
+            orient="row",
+        )
+        for file in self._files:
+            found = _at_moments(pl.read_parquet(file), members)
+            np.add.at(totals, found["at"].to_numpy(), found["value"].to_numpy())
+            np.add.at(seen, found["at"].to_numpy(), 1)
+        made = {}
+        for grid, start in zip(grids, starts, strict=False):
+            own = slice(start, start + grid.moments)
+            values = totals[own][seen[own] >= LEAST_SHARE * len(grid.figures)]
+            if values.size > 1:
+                figure = _figure(values, grid.first_us, grid.last_us, grid.step_us / 1e6)
+                made[grid.name] = Sum(grid.figures, figure)
+        return made
+
+    def _grid(self, name: tuple[str, ...], ids: Collection[int]) -> _Grid | None:
+        """The moments of a sum; None where its figures have no two in common."""
+        found = {each: self.by_id[each] for each in sorted(ids) if each in self.by_id}
+        spans = {each: figure.over_s or 0.0 for each, figure in found.items()}
+        longest = max(spans.values(), default=0.0)
+        kept = tuple(each for each, span in spans.items() if span and span >= LEAST_SPAN * longest)
+        if not kept:
+            return None
+        first = max(found[each].first_us or 0 for each in kept)
+        last = min(found[each].last_us or 0 for each in kept)
+        step = round(max(found[each].interval_s or 0.0 for each in kept) * 1e6)
+        if step <= 0 or last - first < step:
+            return None
+        step *= math.ceil((last - first) / step / MOST_MOMENTS)
+        return _Grid(name, kept, first, step, math.floor((last - first) / step + LATE) + 1)
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """The moments at which figures are added up."""
+
+    name: tuple[str, ...]
+    figures: tuple[int, ...]
+    first_us: int
+    step_us: int
+    moments: int
+
+    @property
+    def last_us(self) -> int:
+        return self.first_us + (self.moments - 1) * self.step_us
+
+
+def _batches(terms: Sequence[Term], counts: Mapping[tuple[str, str], int]) -> Iterator[list[Term]]:
+    """Terms in groups of whole figures with at most `BATCH_ROWS` samples, if one figure has no more."""
+    batch: list[Term] = []
+    rows = 0
+    for _, several in itertools.groupby(sorted(terms, key=lambda term: term.figure), lambda term: term.figure):
+        own = list(several)
+        more = sum(counts[term.entity, term.metric] for term in own)
+        if batch and rows + more > BATCH_ROWS:
+            yield batch
+            batch, rows = [], 0
+        batch += own
+        rows += more
+    if batch:
+        yield batch
+
+
+def _series(path: Path, terms: Sequence[Term]) -> pl.DataFrame:
+    """The samples of figures, each in the order of time: figure, us, timed, value.
+
+    Samples without a clock are taken in their order. What is there twice counts once.
+    """
+    rows = [
+        (place, term.figure, term.source, term.entity, term.metric, term.factor, term.leads)
+        for place, term in enumerate(terms)
+    ]
+    wanted = pl.DataFrame(
+        rows,
+        schema={"term": pl.UInt32, "figure": pl.UInt32, "source": pl.UInt32, **dict.fromkeys(_KEY, pl.String)}
+        | {"factor": pl.Float64, "leads": pl.Boolean},
+        orient="row",
+    ).with_columns(pl.col(name).cast(SCHEMA[name]) for name in _KEY)
+    samples = (
+        pl.scan_parquet(path, glob=False)
+        .filter(pl.col("value").is_finite())
+        .join(wanted.lazy(), on=_KEY, maintain_order="left")
+        .select("term", "figure", "source", "factor", "leads", pl.col("time").dt.epoch("us").alias("us"), "value")
+        .collect(engine="streaming")
+        .with_columns(pl.col("us").is_not_null().alias("timed"))
+        .with_columns(pl.coalesce("us", pl.int_range(pl.len()).over("term")))
+    )
+    each = samples.group_by("term", "us", "timed").agg(
+        pl.first("figure", "source", "factor", "leads"), pl.mean("value")
+    )
+    return (
+        each.group_by("figure", "source", "us", "timed")
+        .agg((pl.col("value") * pl.col("factor")).sum(), pl.any("leads"))
+        .filter("leads")
+        .sort("figure", "us", "value")
+    )
+
+
+def _figures(series: pl.DataFrame) -> Iterator[tuple[int, Figure]]:
+    us = pl.col("us").filter("timed")
+    told = series.group_by("figure", maintain_order=True).agg(
+        pl.len(), us.min().alias("first"), us.max().alias("last"), us.unique().sort().diff().median().alias("apart")
+    )
+    start, values = 0, series["value"].to_numpy()
+    for figure, count, first, last, apart in told.iter_rows():
+        yield figure, _figure(values[start : start + count], first, last, None if apart is None else apart / 1e6)
+        start += count
+
+
+def _figure(values: _Values, first_us: int | None, last_us: int | None, interval_s: float | None) -> Figure:
+    count = len(values)
+    # 1-based rank n - floor(n - q n): of the least sample that a share q does not exceed
+    rank = max(1, count - int(count - HIGH * count)) - 1
+    p95 = float(np.partition(values, rank)[rank])
+    mean, high, peak = (telemetry.rounded(float(value), DIGITS) for value in (values.mean(), p95, values.max()))
+    return Figure(count, mean, high, peak, first_us, last_us, interval_s)
+
+
+def _at_moments(series: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
+    """Values of figures at the moments of their sums, by place (`at`) among all moments of all sums."""
+    own = ("grid", "figure")
+    # a sample is the end of its interval
+    moment = ((pl.col("us") - pl.col("first")) / pl.col("step") - LATE).ceil().cast(pl.Int64).alias("moment")
+    means = (
+        series.join(members, on="figure")
+        .with_columns(moment)
+        .filter(pl.col("moment").is_between(-1, pl.col("moments") - 1))
+        .group_by(*own, "moment", "moments", "start")
+        .agg(pl.mean("value"))
+        .sort(*own, "moment")
+    )
+    next_moment = pl.col("moment").shift(-1).over(*own)
+    held = means.filter(next_moment.is_null() | (next_moment > pl.col("moment") + 1)).with_columns(pl.col("moment") + 1)
+    there = pl.concat([means, held]).filter(pl.col("moment").is_between(0, pl.col("moments") - 1))
+    return there.select((pl.col("start") + pl.col("moment")).alias("at"), "value")
