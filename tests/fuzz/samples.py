@@ -17,6 +17,7 @@ from tests.python.diagnose import test_diagnose
 from tests.python.ingest import test_prometheus, test_telemetry_table
 from tests.python.ingest.benchmarks import test_benchmark_outputs, test_fio
 from tests.python.ingest.guests import test_pbuttons, test_sar, test_vmstat
+from tests.python.ingest.hyperv import test_cmdlets
 from tests.python.ingest.kvm import test_libvirt_import, test_lscpu, test_proxmox, test_virsh_files
 from tests.python.ingest.nutanix import test_prism
 from tests.python.ingest.vmware import (
@@ -287,6 +288,10 @@ SAMPLES: Mapping[str, Callable[[], list[Any]]] = {
         test_lscpu.flat(test_lscpu.XEON),
         test_lscpu.nested(test_lscpu.EPYC),
         test_lscpu.plain(test_lscpu.XEON),
+    ],
+    "Hyper-V Get-VM and Get-VMHost": lambda: [
+        PART.join(test_cmdlets.written(name, rows, form) for name, rows in test_cmdlets.objects().items())
+        for form in ("csv", "semicolon utf-16", "json")
     ],
     "Nutanix Prism answers": lambda: [
         PART.join(json.dumps(answer, indent=1).encode() for answer in each.values())

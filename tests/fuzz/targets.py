@@ -44,6 +44,7 @@ from hypertwin.ingest import (
     to_scenario,
 )
 from hypertwin.ingest.benchmarks import fio
+from hypertwin.ingest.hyperv import cmdlets
 from hypertwin.ingest.inventory import Host, Inventory, Vm
 from hypertwin.ingest.kvm import libvirt_uri, libvirt_xml, lscpu, proxmox, virsh_files
 from hypertwin.ingest.nutanix import prism
@@ -198,6 +199,15 @@ def _inventories() -> Iterator[Target]:
         prism.recognises(data[: outside.HEAD_BYTES])
         _is_inventory(prism.read([str(folder)]))
 
+    def exported(data: bytes) -> None:
+        """Files of objects, each of the kind that it looks like."""
+        folder = _folder("hyperv")
+        for number, part in enumerate(data.split(samples.PART)[:9]):
+            (folder / f"{number}.csv").write_bytes(part)
+        cmdlets.recognises(data[: outside.HEAD_BYTES])
+        _is_inventory(cmdlets.read([str(folder)]))
+
+    yield Target("Hyper-V Get-VM and Get-VMHost", exported, 0.3)
     yield Target("Nutanix Prism answers", answers, 0.3)
     yield Target("virsh dumpxml", virsh, 0.3)
     yield Target("RVTools .xlsx", workbook, 0.08)

@@ -14,7 +14,7 @@
 | `parquet_table.py` | that table, read from a Parquet file |
 | `prometheus.py`, `prometheus_queries.py` | telemetry from a Prometheus server, and what it is asked |
 | `page.py` | pages that hypertwin wrote |
-| `vmware/`, `kvm/`, `nutanix/`, `guests/`, `benchmarks/` | readers, by what is measured |
+| `vmware/`, `kvm/`, `nutanix/`, `hyperv/`, `guests/`, `benchmarks/` | readers, by what is measured |
 | `outside.py` | bounded reading, safe numbers and names |
 | `text_log.py`, `json_stream.py` | what readers of text logs share; JSON that does not fit into memory |
 | `json_fields.py` | what readers of answers of APIs share |

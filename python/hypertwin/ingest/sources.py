@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hypertwin.ingest import address, outside
+from hypertwin.ingest.hyperv import cmdlets
 from hypertwin.ingest.inventory import Inventory
 from hypertwin.ingest.kvm import libvirt_uri, lscpu, proxmox, virsh_files
 from hypertwin.ingest.nutanix import prism
@@ -40,6 +41,7 @@ READERS: tuple[Reader, ...] = (
     ),
     Reader("Proxmox VE API dump", proxmox.read, proxmox.recognises, files=proxmox.files),
     Reader("Nutanix Prism answers", prism.read, prism.recognises, files=prism.files),
+    Reader("Hyper-V Get-VM and Get-VMHost", cmdlets.read, cmdlets.recognises, files=cmdlets.files),
     Reader("virsh dumpxml", virsh_files.read, virsh_files.recognises, files=virsh_files.files),
     Reader("lscpu", lscpu.read, lscpu.recognises),
 )

@@ -1,0 +1,338 @@
+"""Hyper-V hosts and their machines, from what cmdlets give, exported as CSV or JSON; known by their properties.
+
+| cmdlet | says |
+|---|---|
+| `Get-VMHost`, `Get-CimInstance Win32_Processor` | hosts: logical processors and memory; sockets, cores, clock |
+| `Get-VM` | machines, their memory |
+| `Measure-VM` | CPU that they used, in MHz, while metering was on |
+| `Get-VMHardDiskDrive` with `Get-VHD`; `Get-VMSnapshot` | virtual disks by path; checkpoints |
+| `Get-ClusterNode` | clusters, and nodes that are paused |
+
+Properties: learn.microsoft.com, modules Hyper-V and FailoverClusters, and the classes of dsccommunity's stubs of
+Hyper-V; states: Microsoft.HyperV.PowerShell.VMState (JSON has numbers). Sizes are in bytes, `MaxClockSpeed` in MHz. Of
+what `CPUUsage` of `Get-VM` is a share is not documented, so it is not used; `LoadPercentage` of processors is that of
+the root partition alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hypertwin.ingest import outside
+from hypertwin.ingest.appliances import is_storage_appliance
+from hypertwin.ingest.hyperv import powershell
+from hypertwin.ingest.hyperv.powershell import HINT, Row
+from hypertwin.ingest.inventory import (
+    Assumption,
+    Cluster,
+    Demand,
+    Host,
+    Inventory,
+    Snapshots,
+    VirtualDisk,
+    Vm,
+    grouped,
+)
+from hypertwin.ingest.json_fields import below, name, number, objects, text, whole
+from hypertwin.ingest.outside import Gap, refuse
+
+MOST_FILES = 1_000
+MOST_ALL_BYTES = 64 * 2**20
+MOST_CPUS = 16_384
+HYPERVISOR = "Microsoft Hyper-V"
+
+_KINDS: tuple[tuple[str, frozenset[str]], ...] = (
+    ("hosts", frozenset(("logicalprocessorcount", "memorycapacity"))),
+    ("processors", frozenset(("numberofcores", "numberoflogicalprocessors"))),
+    ("metered", frozenset(("averageprocessorusage", "vmname"))),
+    ("snapshots", frozenset(("snapshottype", "vmname"))),
+    ("drives", frozenset(("controllertype", "controllernumber", "path", "vmname"))),
+    ("disks", frozenset(("vhdtype", "size", "path"))),
+    ("vms", frozenset(("processorcount", "memoryassigned", "state"))),
+    ("nodes", frozenset(("cluster", "nodeweight", "state"))),
+)
+"""Kinds of objects by properties that only they have together, in the order in which they are tried."""
+_ON = frozenset(
+    ("running", "paused", "starting", "pausing", "resuming", "stopping", "runningcritical", "pausedcritical")
+) | frozenset(("2", "9", "10", "4", "32776", "32777"))
+"""States of machines that hold memory of their host."""
+_PAUSED = ("paused", "2")
+_SPAN = re.compile(r"(?:([0-9]{1,6})\.)?([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]{1,7})?")
+
+
+@dataclass
+class Exported:
+    """The objects in all files, by kind."""
+
+    hosts: list[Row] = field(default_factory=list)
+    processors: list[Row] = field(default_factory=list)
+    vms: list[Row] = field(default_factory=list)
+    metered: list[Row] = field(default_factory=list)
+    snapshots: list[Row] = field(default_factory=list)
+    drives: list[Row] = field(default_factory=list)
+    disks: list[Row] = field(default_factory=list)
+    nodes: list[Row] = field(default_factory=list)
+    unused: list[str] = field(default_factory=list)
+    """Files of other objects."""
+    read: set[str] = field(default_factory=set)
+    """Kinds of which there is a file."""
+
+
+def kind(columns: Iterable[str]) -> str | None:
+    """What has these properties; None for anything else."""
+    there = frozenset(columns)
+    return next((each for each, needed in _KINDS if needed <= there), None)
+
+
+def recognises(head: bytes) -> bool:
+    """Whether it begins as objects of these cmdlets do."""
+    return kind(powershell.columns(head)) is not None
+
+
+def files(folder: Path) -> Iterable[Path]:
+    """The files of a folder that has hosts or machines."""
+    found = {path: kind(powershell.columns(outside.head(path))) for path in _exports(folder)}
+    return found if {"hosts", "vms"} & set(found.values()) else ()
+
+
+def read(sources: Sequence[str]) -> Inventory:
+    """The hosts and machines in these files, or in the .csv and .json files of these folders. Raises SourceError."""
+    paths: list[Path] = []
+    for source in map(Path, sources):
+        paths += _exports(source) if outside.is_folder(source) else [source]
+    if len(paths) > MOST_FILES:
+        refuse(
+            sources[0], "", f"{len(paths)} files", f"at most {MOST_FILES}", "one cluster at a time", "source-too-large"
+        )
+    found, left = Exported(), MOST_ALL_BYTES
+    for path in paths:
+        left -= path.stat().st_size if path.exists() else 0
+        if left < 0:
+            refuse(path, "", f"more than {MOST_ALL_BYTES} bytes in all", "fewer", HINT, "source-too-large")
+        listed = powershell.rows(path)
+        of_kind = kind(set().union(*listed[:100]))
+        if of_kind is None:
+            found.unused += [outside.name(path.name)] if listed else []
+        else:
+            getattr(found, of_kind).extend(listed)
+            found.read.add(of_kind)
+    shown = ", ".join(outside.name(Path(each).name) or each for each in sources[:4])
+    return _HyperV(found, shown + (", ..." if len(sources) > 4 else "")).inventory()
+
+
+def _exports(folder: Path) -> list[Path]:
+    try:
+        return sorted(
+            path
+            for path in itertools.islice(folder.iterdir(), 10 * MOST_FILES)
+            if path.suffix.lower() in (".csv", ".json") and path.is_file() and not path.is_symlink()
+        )
+    except OSError:
+        return []
+
+
+def _short(called: str) -> str:
+    """A computer's name without its domain and case."""
+    return called.partition(".")[0].casefold()
+
+
+class _HyperV:
+    """The inventory in the exported objects."""
+
+    def __init__(self, found: Exported, source: str) -> None:
+        self.found, self.source = found, source
+        self.gaps: dict[Gap, None] = {}
+        self.of_hosts: list[Assumption] = []
+        self.of_vms: list[Assumption] = []
+        self.nodes = {_short(name(each)): each for each in found.nodes}
+        self.metered = {self.key(each): each for each in found.metered}
+        self.disks = {text(each.get("path")).casefold(): each for each in found.disks}
+        self.drives = self.by_vm(found.drives)
+        self.snapshots = self.by_vm(found.snapshots)
+
+    def inventory(self) -> Inventory:
+        hosts = {_short(host.name): host for each in self.found.hosts if (host := self.host(each)) is not None}
+        if not hosts:
+            value = f"{len(self.found.vms)} machines, {len(self.found.hosts)} hosts with processors and memory"
+            refuse(self.source, "Get-VMHost", value, "the hosts, of Get-VMHost", HINT, "source-lacks")
+        vms = [self.vm(each, hosts) for each in self.found.vms if name(each) or name(each, "vmname")]
+        self.find_gaps(vms)
+        clusters = dict.fromkeys(host.cluster for host in hosts.values() if host.cluster)
+        unused = [
+            *self.found.unused,
+            *(["CPUUsage of Get-VM"] if any("cpuusage" in each for each in self.found.vms) else []),
+        ]
+        return Inventory(
+            self.source,
+            "hyperv",
+            list(hosts.values()),
+            vms,
+            gaps=list(self.gaps),
+            assumptions=[*self.restarted(), *grouped("host", self.of_hosts), *grouped("machine", self.of_vms)],
+            clusters=[Cluster(each, ha=self.ha(each, hosts)) for each in clusters],
+            unused=unused[:100],
+        )
+
+    def find_gaps(self, vms: Sequence[Vm]) -> None:
+        """What is missing, with the cmdlet that says it."""
+        costs = {
+            "processors": Gap("Get-CimInstance Win32_Processor", "sockets, cores, clocks of hosts"),
+            "drives": Gap("Get-VMHardDiskDrive, Get-VHD", "virtual disks"),
+            "snapshots": Gap("Get-VMSnapshot", "checkpoints"),
+            "nodes": Gap("Get-ClusterNode", "clusters"),
+        }
+        self.gaps |= {gap: None for each, gap in costs.items() if each not in self.found.read}
+        if any(vm.powered_on and vm.demand is None for vm in vms):
+            self.gaps[Gap("Measure-VM (after Enable-VMResourceMetering)", "measured demand")] = None
+        self.gaps[Gap("CPU usage of hosts (root partition and machines together)", "CPU usage of hosts")] = None
+
+    def key(self, row: Row) -> str:
+        """What tells machines apart: their identity, else the name."""
+        return (text(row.get("vmid")) or text(row.get("vmname")) or text(row.get("name"))).casefold()
+
+    def by_vm(self, listed: Iterable[Row]) -> dict[str, list[Row]]:
+        found: dict[str, list[Row]] = {}
+        for each in listed:
+            found.setdefault(self.key(each), []).append(each)
+        return found
+
+    def cluster_of(self, called: str) -> str | None:
+        node = self.nodes.get(_short(called), {})
+        return outside.name(text(node.get("cluster")) or text(below(node, "cluster").get("Name"))) or None
+
+    def host(self, row: Row) -> Host | None:
+        """A host; None where its processors or memory are missing."""
+        called = name(row, "computername") or name(row)
+        logical, memory = whole(row.get("logicalprocessorcount")), whole(row.get("memorycapacity"))
+        if not called or not logical or not memory:
+            return None
+        if logical > MOST_CPUS:
+            refuse(self.source, f"{called}/LogicalProcessorCount", str(logical), f"at most {MOST_CPUS}", HINT)
+        own = [each for each in self.found.processors if _short(_computer(each)) == _short(called)]
+        if len(self.found.hosts) == 1:
+            own = self.found.processors
+        listed = row.get("hostnumastatus")
+        nodes = len(objects(listed)) if isinstance(listed, list) else 0
+        cores = sum(whole(each.get("numberofcores")) or 0 for each in own)
+        sockets = max(len(own), 1)
+        if not sockets <= cores <= logical:
+            threads = 2 if logical % 2 == 0 else 1
+            sockets, cores = 1, logical // threads
+            self.of_hosts.append(
+                Assumption(
+                    called, "one socket, and two threads a core if they are even: no processors of it are listed"
+                )
+            )
+        mhz = number(own[0].get("maxclockspeed")) if own else None
+        return Host(
+            called,
+            sockets,
+            -(-cores // sockets),
+            max(round(logical / cores), 1),
+            memory,
+            clock_hz=mhz * 1e6 if mhz is not None and 100 <= mhz <= 20_000 else None,
+            hypervisor=HYPERVISOR,
+            numa_nodes=nodes or None,
+            cluster=self.cluster_of(called),
+            cpu_model=name(own[0]) or None if own else None,
+            in_maintenance=text(self.nodes.get(_short(called), {}).get("state")).lower() in _PAUSED,
+        )
+
+    def vm(self, row: Row, hosts: Mapping[str, Host]) -> Vm:
+        """A machine."""
+        called = name(row, "vmname") or name(row)
+        vcpus = whole(row.get("processorcount")) or 0
+        if not 1 <= vcpus <= MOST_CPUS:
+            refuse(self.source, f"{called}/ProcessorCount", str(vcpus), f"1 to {MOST_CPUS} vCPUs", HINT)
+        on = text(row.get("state")).lower() in _ON
+        startup, assigned = whole(row.get("memorystartup")) or 0, whole(row.get("memoryassigned")) or 0
+        dynamic = _true(row.get("dynamicmemoryenabled"))
+        if dynamic and on:
+            self.of_vms.append(
+                Assumption(called, "dynamic memory: taken with what it has now, more or less than at its start")
+            )
+        on_host = hosts.get(_short(name(row, "computername")))
+        key = self.key(row if row.get("vmid") else {**row, "vmid": row.get("id")})
+        known = {key, called.casefold()}
+        disks, occupied = self.disks_of(itertools.chain.from_iterable(self.drives.get(each, ()) for each in known))
+        snapshots = sum(len(self.snapshots.get(each, ())) for each in known)
+        metered = next((self.metered[each] for each in sorted(known) if each in self.metered), None)
+        return Vm(
+            called,
+            vcpus,
+            (assigned if dynamic and on else startup) or assigned,
+            host=on_host.name if on_host is not None else name(row, "computername") or None,
+            cluster=on_host.cluster if on_host is not None else None,
+            powered_on=on,
+            disks=disks,
+            demand=_demand(metered) if on and metered is not None else None,
+            storage_appliance=is_storage_appliance(called),
+            memory_consumed_bytes=assigned if on and assigned else None,
+            memory_active_bytes=(whole(row.get("memorydemand")) or None) if on else None,
+            storage_provisioned_bytes=sum(disk.capacity_bytes for disk in disks) or None,
+            storage_used_bytes=occupied,
+            snapshots=Snapshots(snapshots) if "snapshots" in self.found.read else None,
+        )
+
+    def disks_of(self, drives: Iterable[Row]) -> tuple[tuple[VirtualDisk, ...], int | None]:
+        """Its virtual disks, and what their files occupy; None unless all say it."""
+        made, occupied = [], []
+        for each in drives:
+            disk = self.disks.get(text(each.get("path")).casefold(), {})
+            made.append(VirtualDisk(min(whole(disk.get("size")) or 0, 2**59)))
+            occupied.append(whole(disk.get("filesize")))
+        sizes = [size for size in occupied if size is not None]
+        return tuple(made[:1_000]), sum(sizes) if sizes and len(sizes) == len(occupied) else None
+
+    def ha(self, cluster: str, hosts: Mapping[str, Host]) -> bool | None:
+        """Whether machines of a cluster are restarted: those that are its resources."""
+        own = [each for each in self.found.vms if self.is_of(each, cluster, hosts) and "isclustered" in each]
+        return any(_true(each["isclustered"]) for each in own) if own else None
+
+    def is_of(self, row: Row, cluster: str, hosts: Mapping[str, Host]) -> bool:
+        host = hosts.get(_short(name(row, "computername")))
+        return host is not None and host.cluster == cluster
+
+    def restarted(self) -> list[Assumption]:
+        """Which running machines are no resources of their cluster."""
+        running = [each for each in self.found.vms if text(each.get("state")).lower() in _ON and "isclustered" in each]
+        without = sum(1 for each in running if not _true(each["isclustered"]))
+        if not self.nodes or not 0 < without < len(running):
+            return []
+        return [
+            Assumption("all", f"{without} of {len(running)} running machines are not clustered: they are not restarted")
+        ]
+
+
+def _computer(row: Row) -> str:
+    """The computer that an object of CIM is of."""
+    return text(row.get("pscomputername")) or text(row.get("systemname"))
+
+
+def _true(value: Any) -> bool:
+    return value is True or text(value).lower() == "true"
+
+
+def _demand(row: Row) -> Demand | None:
+    """What `Measure-VM` says: the mean in MHz since metering began."""
+    mhz = number(row.get("averageprocessorusage"))
+    if mhz is None or mhz < 0:
+        return None
+    span = row.get("meteringduration")
+    seconds = number(span.get("TotalSeconds")) if isinstance(span, dict) else _seconds(text(span))
+    over = f"{seconds:.0f} s of Measure-VM AverageProcessorUsage" if seconds else "Measure-VM AverageProcessorUsage"
+    return Demand(mhz, over=over, over_s=seconds or None, counter="Measure-VM AverageProcessorUsage")
+
+
+def _seconds(span: str) -> float | None:
+    """`7.01:30:00` in seconds: days, hours, minutes, seconds."""
+    found = _SPAN.fullmatch(span)
+    if found is None:
+        return None
+    days, hours, minutes, seconds = (int(each or 0) for each in found.groups())
+    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)

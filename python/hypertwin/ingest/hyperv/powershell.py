@@ -1,0 +1,92 @@
+"""Objects that PowerShell exported with `Export-Csv` or `ConvertTo-Json`, as rows of properties.
+
+Windows PowerShell writes UTF-16 through `>`, the system's code page or UTF-8 otherwise, and a line `#TYPE` before the
+header of CSV; the separator follows the culture with `-UseCulture`. Formats: learn.microsoft.com,
+Microsoft.PowerShell.Utility: Export-Csv, ConvertTo-Json (one object, or a list of them).
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+from hypertwin.ingest import outside
+from hypertwin.ingest.json_fields import objects
+from hypertwin.ingest.outside import refuse
+
+MOST_BYTES = 16 * 2**20
+"""Size of one file: `Select *` of 1,000 VMs has 3 MB."""
+MOST_ROWS = 50_000
+MOST_COLUMNS = 1_000
+HINT = "export it again, as docs/guides/import.md says"
+
+_KEY = re.compile(r'"([A-Za-z0-9_]{1,60})"\s*:')
+
+Row = dict[str, Any]
+"""Properties by name, in lower case; those of CSV as text."""
+
+
+def decoded(data: bytes) -> str:
+    """The text in any encoding that PowerShell writes; the Western code page where it is no UTF-8."""
+    for mark, encoding in (
+        (codecs.BOM_UTF8, "utf-8"),
+        (codecs.BOM_UTF16_LE, "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-be"),
+    ):
+        if data.startswith(mark):
+            return data[len(mark) :].decode(encoding, "replace")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")
+
+
+def columns(head: bytes) -> frozenset[str]:
+    """The properties that a file beginning like this has, in lower case; of JSON those seen so far."""
+    text = decoded(head).lstrip()
+    if text.startswith(("[", "{")):
+        return frozenset(key.lower() for key in _KEY.findall(text))
+    lines = text.splitlines()[:2]
+    header = next((line for line in lines if not line.startswith("#TYPE ")), "")
+    return frozenset(_header(next(csv.reader([header[:65_536]], delimiter=_separator(header)), [])))
+
+
+def rows(path: Path) -> list[Row]:
+    """The objects in a file. Raises SourceError."""
+    text = decoded(outside.read_bytes(path, MOST_BYTES)).lstrip()
+    if text.startswith(("[", "{")):
+        answer = outside.parsed(text.encode("utf-8", "replace"), path)
+        listed = objects(answer if isinstance(answer, list) else [answer])
+        if len(listed) > MOST_ROWS:
+            _too_many(path)
+        return [{key.lower(): value for key, value in each.items()} for each in listed]
+    if text.startswith("#TYPE "):
+        text = text.partition("\n")[2]
+    try:
+        found = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(text.partition("\n")[0]))
+        header = _header(next(found, []))
+        kept: list[Row] = []
+        for row in found:
+            if len(kept) == MOST_ROWS:
+                _too_many(path)
+            if row:
+                kept.append(dict(zip(header, row, strict=False)))
+    except csv.Error as error:
+        refuse(path, "", str(error), "CSV as Export-Csv writes it", HINT)
+    return kept
+
+
+def _header(cells: list[str]) -> list[str]:
+    return [cell.strip().lower()[:100] for cell in cells[:MOST_COLUMNS]]
+
+
+def _separator(header: str) -> str:
+    return max(",;\t", key=header[:65_536].count)
+
+
+def _too_many(path: Path) -> None:
+    refuse(path, "", f"more than {MOST_ROWS} objects", "fewer", "export one cluster at a time", "source-too-large")
