@@ -158,6 +158,7 @@ def test_hosts(inventory: Inventory) -> None:
     assert (esx0.ballooned_bytes, esx0.swapped_bytes) == (612 * 2**20, 64 * 2**20)
     assert (hosts["esx1"].ballooned_bytes, hosts["esx2"].ballooned_bytes, hosts["esx2"].usage_pct) == (0, None, None)
     assert {host.datacenter for host in hosts.values()} == {"DC0"}
+    assert {host.counter for host in hosts.values()} == {"quickStats.overallCpuUsage"}
     assert {datetime.fromisoformat(host.at or "").tzinfo for host in hosts.values()} == {UTC}
     assert (alone.hyper_threading_available, alone.power_policy, alone.datacenter) == (None, None, "DC0")
     said = {assumption.subject: assumption.text for assumption in inventory.assumptions}

@@ -269,6 +269,7 @@ class Reader:
             ballooned_bytes=reclaimed[0] if connected else None,
             swapped_bytes=reclaimed[1] if connected else None,
             at=self.at,
+            counter="quickStats.overallCpuUsage" if used_mhz is not None else "",
             in_maintenance=values.get("runtime.inMaintenanceMode") is True or not connected,
         )
 

@@ -460,11 +460,71 @@ def test_exports_of_the_same_hosts_are_a_series(tmp_path: Path) -> None:
     assert demand.cpu_mhz == pytest.approx(sum(overall) / 3)
     assert demand.cpu_p95_mhz == pytest.approx(overall[1] + 0.9 * (overall[2] - overall[1]))
     assert (demand.cpu_peak_mhz, demand.over_s, demand.at) == (max(overall), 59 * 86_400, "2026-03-01T08:00:00")
-    assert demand.over == "vCPU/Overall of 3 exports"
+    assert demand.counter == demand.over == "vCPU/Overall of 3 exports"
+    assert host.counter == "vHost/CPU usage % of 3 exports"
     assert found.vms[0].memory_consumed_bytes == march["vMemory"][0]["Consumed"] * MIB
     note = next(each for each in found.assumptions if "3 exports" in each.subject)
     assert "2026-01-01" in note.subject
     assert "one series" in note.text
+
+
+def test_a_series_has_the_sums_of_clusters(tmp_path: Path) -> None:
+    exports = [estate([EDGE, CROWDED], at=f"2026/0{month}/01 08:00:00", load=month / 2) for month in (1, 2)]
+    # a VM of the second cluster without a figure in one of them: no sum
+    next(row for row in exports[0]["vCPU"] if row["Cluster"] == "Crowded")["Overall"] = ""
+    edge, crowded = _series(tmp_path, *((f"{number}", tabs) for number, tabs in enumerate(exports))).clusters
+    sums = [sum(row["Overall"] for row in tabs["vCPU"] if row["Cluster"] == "Edge") for tabs in exports]
+    consumed = [sum(row["Consumed"] for row in tabs["vMemory"] if row["Cluster"] == "Edge") for tabs in exports]
+    assert edge.cpu_mhz == pytest.approx(sum(sums) / 2)
+    assert edge.cpu_p95_mhz == pytest.approx(sums[0] + 0.95 * (sums[1] - sums[0]))
+    assert edge.cpu_peak_mhz == sums[1]
+    assert edge.memory_consumed_bytes == pytest.approx(sum(consumed) / 2 * MIB)
+    assert edge.memory_consumed_peak_bytes == max(consumed) * MIB
+    assert (edge.over_s, edge.at) == (31 * 86_400, "2026-02-01T08:00:00")
+    assert edge.counter == "sum over 12 machines in the last of 2 exports"
+    assert (crowded.cpu_mhz, crowded.memory_consumed_peak_bytes is None) == (None, False)
+
+
+def test_hosts_of_no_cluster_have_a_sum_too(tmp_path: Path) -> None:
+    exports = [estate([EDGE], at=f"2026/0{month}/01 08:00:00") for month in (1, 2)]
+    for tabs in exports:
+        for rows in tabs.values():
+            for row in rows:
+                row["Cluster"] = ""
+        for tab, rows in tabs.items():
+            tabs[tab] = [{column: row[column] for column in row if column in HEADERS[tab]} for row in rows]
+        del tabs["vCluster"]
+    (cluster,) = _series(tmp_path, *((f"{number}", tabs) for number, tabs in enumerate(exports))).clusters
+    assert cluster.name == ""
+    assert cluster.cpu_peak_mhz == max(sum(row["Overall"] for row in tabs["vCPU"]) for tabs in exports)
+
+
+def test_one_export_has_no_sums(whole: tuple[Tabs, Inventory]) -> None:
+    assert {cluster.cpu_mhz for cluster in whole[1].clusters} == {None}
+    assert {host.counter for host in whole[1].hosts} == {"vHost/CPU usage %"}
+
+
+def test_notes_of_a_series_are_said_once(tmp_path: Path) -> None:
+    exports = [estate([EDGE], at=f"2026/0{month}/01 08:00:00") for month in (1, 2, 3)]
+    for tabs in exports:
+        for row in tabs["vHost"]:
+            row["ESX Version"] = ""
+        tabs["vInfo"][0]["Connection state"] = "orphaned"
+    found = _series(tmp_path, *((f"{number}", tabs) for number, tabs in enumerate(exports)))
+    said = [each.subject for each in found.assumptions]
+    assert sorted(said) == ["1 machines", "2 hosts", "3 exports from 2026-01-01T08:00:00 to 2026-03-01T08:00:00"]
+
+
+def test_exports_of_one_cluster_each_share_datastores_and_the_list_of_clusters(tmp_path: Path) -> None:
+    one, other = estate([EDGE]), estate([CROWDED])
+    one["vCluster"].append(dict(other["vCluster"][0], **{"HA enabled": "False"}))
+    for tabs in (one, other):
+        tabs["vDatastore"] = tabs["vDatastore"][:1]
+        tabs["vDatastore"][0] |= {"Name": "shared", "URL": "ds:///vmfs/volumes/1/"}
+    found = _series(tmp_path, ("one", one), ("other", other))
+    assert [(cluster.name, cluster.ha) for cluster in found.clusters] == [("Edge", False), ("Crowded", True)]
+    (store,) = found.datastores
+    assert set(store.hosts) == {host.name for host in found.hosts}
 
 
 def test_a_new_vm_has_one_moment_and_a_gone_one_is_gone(tmp_path: Path) -> None:

@@ -45,17 +45,17 @@ def files(folder: Path) -> Iterable[Path]:
 
 def read(sources: Sequence[str]) -> Inventory:
     """The inventory in workbooks, folders and CSV files; each workbook or folder is one export."""
-    exports = series.read([Export(tabs) for tabs in _exports(sources)])
+    sites = series.read([Export(tabs) for tabs in _exports(sources)])
     return Inventory(
         source=", ".join(Path(source).name or source for source in sources),
         kind="rvtools",
-        hosts=[host for export in exports for host in export.hosts],
-        vms=[vm for export in exports for vm in export.vms],
-        datastores=[datastore for export in exports for datastore in export.datastores],
-        gaps=[*dict.fromkeys(gap for export in exports for gap in export.gaps), *NEVER],
-        assumptions=[assumption for export in exports for assumption in export.assumptions],
-        clusters=[cluster for export in exports for cluster in export.clusters],
-        unused=list(dict.fromkeys(name for export in exports for name in export.unused)),
+        hosts=[host for site in sites for host in site.hosts],
+        vms=[vm for site in sites for vm in site.vms],
+        datastores=series.distinct_datastores(sites),
+        gaps=[*dict.fromkeys(gap for site in sites for gap in site.gaps), *NEVER],
+        assumptions=[assumption for site in sites for assumption in site.assumptions],
+        clusters=series.distinct_clusters(sites),
+        unused=list(dict.fromkeys(name for site in sites for name in site.unused)),
     )
 
 

@@ -98,6 +98,7 @@ TABS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "free": ("free", "freespace"),
         "hosts": ("hosts",),
         "cluster": ("clustername", "cluster"),
+        "url": ("url",),
         "vcenter": _PLACE["vcenter"],
     },
     "vCluster": {

@@ -18,6 +18,7 @@ from hypertwin.ingest.vmware.rvtools.columns import COSTS, TAB_COSTS, TABS, colu
 from hypertwin.ingest.vmware.rvtools.places import Names, Place, place
 from hypertwin.ingest.vmware.rvtools.tables import Row, Table, Tabs
 
+HOST_COUNTER = "vHost/CPU usage %"
 MOST_PCT = 1_000.0
 """Most of a usage in percent: with turbo it can be over 100."""
 _VERSION = re.compile(r"[0-9]{1,2}\.[0-9]{1,2}(?:\.[0-9]{1,2})?")
@@ -162,6 +163,7 @@ class Export:
             evc=_name(row.get("evc")),
             evc_most=_name(row.get("evc_most")),
             usage_pct=cells.between(row.get("usage"), 0, MOST_PCT),
+            counter=HOST_COUNTER if row.get("usage") is not None else "",
             memory_usage_pct=cells.between(row.get("memory_usage"), 0, MOST_PCT),
             ballooned_bytes=size(row, "ballooned"),
             swapped_bytes=size(row, "swapped"),
@@ -212,8 +214,8 @@ class Export:
             )
         return list(known.values())
 
-    def datastores(self, names: Names) -> list[Datastore]:
-        """Its datastores; `Cluster name` is that of a datastore cluster, unless hosts are in one of that name."""
+    def datastores(self, names: Names) -> list[tuple[str, Datastore]]:
+        """Its datastores with their URLs; `Cluster name` is that of a datastore cluster, unless hosts are in it."""
         table = self.table("vDatastore")
         of_hosts = {names.cluster(at) for at, _ in self.host_rows}
         found = []
@@ -223,17 +225,16 @@ class Export:
             listed = re.split("[,;]", str(row.get("hosts") or "")[:65_536])
             hosts = tuple(outside.name(name) for name in listed if name.strip())
             cluster = names.cluster(place(row, ""))
-            found.append(
-                Datastore(
-                    name=cells.text(row.get("name")),
-                    kind=cells.text(row.get("type")),
-                    capacity_bytes=table.size(row, "capacity") or None,
-                    free_bytes=table.size(row, "free"),
-                    hosts=hosts,
-                    provisioned_bytes=table.size(row, "provisioned"),
-                    clusters=(cluster,) if cluster in of_hosts and cluster and not hosts else (),
-                )
+            store = Datastore(
+                name=cells.text(row.get("name")),
+                kind=cells.text(row.get("type")),
+                capacity_bytes=table.size(row, "capacity") or None,
+                free_bytes=table.size(row, "free"),
+                hosts=hosts,
+                provisioned_bytes=table.size(row, "provisioned"),
+                clusters=(cluster,) if cluster in of_hosts and cluster and not hosts else (),
             )
+            found.append((cells.text(row.get("url")), store))
         return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from hypertwin.ingest.inventory import Assumption, Cluster, Datastore, Host, Vm
@@ -25,7 +25,8 @@ class Site:
     hosts: Sequence[Host]
     vms: Sequence[Vm]
     clusters: Sequence[Cluster]
-    datastores: Sequence[Datastore]
+    datastores: Sequence[tuple[str, Datastore]]
+    """Datastores with their URLs."""
     gaps: Sequence[Gap]
     assumptions: Sequence[Assumption]
     unused: Sequence[str]
@@ -75,17 +76,27 @@ def _in_order(group: Sequence[Export]) -> tuple[list[Export], list[Assumption]]:
     return ordered, notes
 
 
+@dataclass(frozen=True)
+class _Moment:
+    """What one export of a series says."""
+
+    seconds: float
+    hosts: Sequence[Host]
+    vms: Sequence[tuple[str, Vm]]
+    """VMs, each with what identifies it in other exports."""
+
+
 def _site(ordered: Sequence[Export], notes: Sequence[Assumption], names: Names) -> Site:
     newest = ordered[-1]
-    hosts = newest.hosts(names)
-    keyed = vms.read(newest, names)
-    if len(ordered) > 1:
-        hosts = _hosts_over_time(hosts, ordered, names)
-        keyed = _vms_over_time(keyed, ordered, names)
+    moments = [_Moment(export.seconds, export.hosts(names), vms.read(export, names)) for export in ordered]
+    hosts, keyed, clusters = moments[-1].hosts, moments[-1].vms, newest.clusters(names)
+    if len(moments) > 1:
+        hosts, keyed = _hosts_over_time(moments), _vms_over_time(moments)
+        clusters = _clusters_over_time(clusters, moments, newest.at)
     return Site(
         hosts=hosts,
         vms=[vm for _, vm in keyed],
-        clusters=newest.clusters(names),
+        clusters=clusters,
         datastores=newest.datastores(names),
         gaps=newest.gaps,
         assumptions=[*notes, *newest.assumptions],
@@ -93,29 +104,36 @@ def _site(ordered: Sequence[Export], notes: Sequence[Assumption], names: Names) 
     )
 
 
-def _hosts_over_time(hosts: Sequence[Host], ordered: Sequence[Export], names: Names) -> list[Host]:
+def _hosts_over_time(moments: Sequence[_Moment]) -> list[Host]:
     usage: dict[str, dict[float, float]] = defaultdict(dict)
-    for export in ordered:
-        for host in export.hosts(names):
+    for moment in moments:
+        for host in moment.hosts:
             if host.usage_pct is not None:
-                usage[host.name.casefold()][export.seconds] = host.usage_pct
+                usage[host.name.casefold()][moment.seconds] = host.usage_pct
 
     def over_time(host: Host) -> Host:
         over = usage[host.name.casefold()]
         if host.usage_pct is None or len(over) < 2:
             return host
         mean, p95, peak = _figures(list(over.values()))
-        return replace(host, usage_pct=mean, usage_p95_pct=p95, usage_peak_pct=peak, over_s=max(over) - min(over))
+        return replace(
+            host,
+            usage_pct=mean,
+            usage_p95_pct=p95,
+            usage_peak_pct=peak,
+            over_s=max(over) - min(over),
+            counter=f"{host.counter} of {len(over)} exports",
+        )
 
-    return [over_time(host) for host in hosts]
+    return [over_time(host) for host in moments[-1].hosts]
 
 
-def _vms_over_time(keyed: Sequence[tuple[str, Vm]], ordered: Sequence[Export], names: Names) -> list[tuple[str, Vm]]:
+def _vms_over_time(moments: Sequence[_Moment]) -> list[tuple[str, Vm]]:
     demand: dict[str, dict[float, float]] = defaultdict(dict)
-    for export in ordered:
-        for key, vm in vms.read(export, names):
+    for moment in moments:
+        for key, vm in moment.vms:
             if vm.demand is not None:
-                demand[key][export.seconds] = vm.demand.cpu_mhz
+                demand[key][moment.seconds] = vm.demand.cpu_mhz
 
     def over_time(key: str, vm: Vm) -> Vm:
         over = demand[key]
@@ -123,10 +141,64 @@ def _vms_over_time(keyed: Sequence[tuple[str, Vm]], ordered: Sequence[Export], n
             return vm
         mean, p95, peak = _figures(list(over.values()))
         measured = replace(vm.demand, cpu_mhz=mean, cpu_p95_mhz=p95, cpu_peak_mhz=peak)
-        text = f"{vms.COUNTER} of {len(over)} exports"
-        return replace(vm, demand=replace(measured, over_s=max(over) - min(over), over=text))
+        of = f"{vms.COUNTER} of {len(over)} exports"
+        return replace(vm, demand=replace(measured, over_s=max(over) - min(over), over=of, counter=of))
 
-    return [(key, over_time(key, vm)) for key, vm in keyed]
+    return [(key, over_time(key, vm)) for key, vm in moments[-1].vms]
+
+
+def _clusters_over_time(clusters: Sequence[Cluster], moments: Sequence[_Moment], at: str | None) -> list[Cluster]:
+    """With the sums over the VMs that were on in each export, of clusters in which all had a figure in all of them."""
+    on = [[vm for _, vm in moment.vms if vm.powered_on and not vm.is_template] for moment in moments]
+    over_s = moments[-1].seconds - moments[0].seconds
+    found = []
+    for cluster in (*clusters, Cluster("")):
+        here = [[vm for vm in of if (vm.cluster or "") == cluster.name] for of in on]
+        measured = cluster
+        demand = [_sum(vm.demand.cpu_mhz if vm.demand else None for vm in of) for of in here]
+        if (cpu := _over_time(demand)) is not None:
+            measured = replace(measured, cpu_mhz=cpu[0], cpu_p95_mhz=cpu[1], cpu_peak_mhz=cpu[2])
+        consumed = [_sum(vm.memory_consumed_bytes for vm in of) for of in here]
+        if (memory := _over_time(consumed)) is not None:
+            mean, _, peak = (round(size) for size in memory)
+            measured = replace(measured, memory_consumed_bytes=mean, memory_consumed_peak_bytes=peak)
+        if measured is not cluster:
+            of = f"sum over {len(here[-1])} machines in the last of {len(moments)} exports"
+            measured = replace(measured, over_s=over_s, at=at, counter=of)
+        found.append(measured)
+    return [cluster for cluster in found if cluster.name or cluster.cpu_mhz is not None]
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    """None where one of the values is not known, or there is none."""
+    listed = list(values)
+    known = [value for value in listed if value is not None]
+    return sum(known) if known and len(known) == len(listed) else None
+
+
+def _over_time(sums: Sequence[float | None]) -> tuple[float, float, float] | None:
+    known = [value for value in sums if value is not None]
+    return _figures(known) if len(known) == len(sums) else None
+
+
+def distinct_clusters(sites: Iterable[Site]) -> list[Cluster]:
+    """The clusters of sites; one that several list is what the site with its hosts says of it."""
+    listed = [(site, cluster) for site in sites for cluster in site.clusters]
+    found = {cluster.name: cluster for _, cluster in listed}
+    for site, cluster in listed:
+        if any(host.cluster == cluster.name for host in site.hosts):
+            found[cluster.name] = cluster
+    return list(found.values())
+
+
+def distinct_datastores(sites: Iterable[Site]) -> list[Datastore]:
+    """The datastores of sites; one that several have, by URL and name, has the hosts of all."""
+    found: dict[tuple[str, str], Datastore] = {}
+    for number, (url, store) in enumerate(each for site in sites for each in site.datastores):
+        key = (url or str(number), store.name)
+        before = found.get(key, store)
+        found[key] = replace(before, hosts=tuple(dict.fromkeys((*before.hosts, *store.hosts))))
+    return list(found.values())
 
 
 def _figures(values: Sequence[float]) -> tuple[float, float, float]:
