@@ -85,6 +85,10 @@ FIRES: list[tuple[dict[str, Any], list[tuple[str, str, str]]]] = [
     # no further than the oldest host
     ({"clusters.production.evc": "intel-broadwell", "hosts.production-3.evc_most": "intel-broadwell"}, []),
     ({"clusters.production.evc": "intel-of-tomorrow"}, []),
+    (
+        {"clusters.production.evc": "amd-zen", "hosts.production-*.evc_most": "amd-milan"},
+        [("warning", "evc-behind", "Cluster production")],
+    ),
     ({"datastores.ds-production.free": "2049 GiB"}, []),
     ({"datastores.ds-production.free": "1.9 TiB"}, [("warning", "datastore-nearly-full", "ds-production")]),
     ({"datastores.ds-production.free": "0.9 TiB"}, [("critical", "datastore-nearly-full", "ds-production")]),

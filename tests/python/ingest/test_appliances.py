@@ -61,6 +61,8 @@ OTHERS = {
     "StarWind-Management-Console": "management",
     "OmniStack-Arbiter": "a vote only",
     "storevirtualization-docs": "another word",
+    "Archivematica-CVM1": "a product's name would have to stand before it",
+    "svm-test": "a test of something",
     "db-1": "nothing of the kind",
     "": "no name",
 }

@@ -27,6 +27,9 @@ AMD = (
 )
 """Names of EVC modes after `intel-` and `amd-`, oldest first (Broadcom KB 1003212, 2025)."""
 
+CODE_NAMES = {"naples": "zen", "rome": "zen2", "milan": "zen3", "genoa": "zen4"}
+"""What some tools call the newer modes of AMD: by the first processors that have them."""
+
 BEHIND = Band("evc_generations", "", "generations that EVC is behind its oldest host", info=0, warning=1, own=OWN)
 
 HYPER_THREADING = Reference(
@@ -313,7 +316,7 @@ def _evc(cluster: Cluster) -> str | None:
 def _generation(mode: str) -> tuple[str, int] | None:
     """Maker and place in the order of generations of an EVC mode; None for one that is not known."""
     maker, _, name = mode.strip().casefold().replace(" ", "-").partition("-")
-    modes = {"intel": INTEL, "amd": AMD}.get(maker, ())
+    modes, name = {"intel": INTEL, "amd": AMD}.get(maker, ()), CODE_NAMES.get(name, name)
     return (maker, modes.index(name)) if name in modes else None
 
 
