@@ -363,7 +363,7 @@ function confidence(found: Diagnosis, unchecked: readonly string[]): View["confi
       : { tone: "good", text: "Every rule could be checked." },
     found.read.length
       ? { tone: "plain", text: `${count(rows, "value")} of telemetry from ${some(found.read.map((each) => `${each.source} (${each.kind})`), 3)}.` }
-      : { tone: "warn", text: "No telemetry: only the configuration was looked at." },
+      : { tone: "warn", text: found.clusters.some((each) => each.measured) ? "No telemetry: configuration, and what the cluster file says was measured." : "No telemetry: only the configuration was looked at." },
     ...(found.cluster ? [] : [{ tone: "note" as const, text: "No cluster file: configuration was not looked at, and no cure was simulated." }]),
     ...(tried ? [{ tone: "plain" as const, text: `Cures of ${count(tried, "finding")} were simulated on the twin.` }] : []),
   ];

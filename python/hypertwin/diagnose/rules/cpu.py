@@ -85,6 +85,8 @@ def cpu_ready(case: Case) -> Iterator[Finding]:
             continue
         interval = case.evidence.interval_s(vm.entity, READY.metric)
         told = ready.ready(summed.high, vm.vcpus, interval)
+        if each.is_one_moment:
+            told = told.partition(" (")[0]
         on = f" on {vm.host_name}" if vm.host_name else ""
         alone = f"vCPU {lone.number} alone: ready {ready.of_one(lone.high, interval)}" if lone else ""
         who = f"vCPU {lone.number} of {vm.name} waits" if lone else f"The vCPUs of {vm.name}{on} want to run"

@@ -215,17 +215,17 @@ def host_memory_overcommitted_reclaiming(case: Case) -> Iterator[Finding]:
 
 
 def _taken(case: Case, host: Host, band: Band) -> tuple[float, str | None, str]:
-    """How much a host has taken back: by its own counter, else that of its machines; its entity; and when, in words."""
+    """How much a host has taken back: by its own counter, or by those of its machines where they say more.
+
+    With the entity that has it, and when that was, in words.
+    """
     own = case.evidence.stat(host.entity, band.metric)
-    if own:
-        return own.high, host.entity, own.said(SUSTAINED)
     found = [stat for vm in host.vms if (stat := case.evidence.stat(vm.entity, band.metric))]
+    summed = sum(stat.high for stat in found)
+    if own and own.high >= summed:
+        return own.high, host.entity, own.said(SUSTAINED)
     moments = {stat.moment for stat in found}
-    return (
-        sum(stat.high for stat in found),
-        None,
-        next(iter(moments)) if len(moments) == 1 and "" not in moments else SUSTAINED,
-    )
+    return summed, None, moments.pop() if len(moments) == 1 and "" not in moments else SUSTAINED
 
 
 def _hurt(case: Case, host: Host) -> list[Vm]:
