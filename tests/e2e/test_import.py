@@ -26,9 +26,11 @@ def test_a_cluster_of_800_machines_is_imported_and_simulated(cli: Cli, workbook:
     done = cli("import", str(workbook), "-o", str(file))
     assert (done.returncode, done.stdout) == (0, "")
     lines = done.stderr.splitlines()
-    assert lines[0].startswith("RVTools_export_all.xlsx (rvtools): 34 hosts with 1168 cores, 800 of 900 machines")
+    assert lines[0].startswith(
+        "RVTools_export_all.xlsx (rvtools): 2 clusters, 34 hosts with 1168 cores, 800 of 900 machines"
+    )
     assert lines[-1] == f"wrote {file}"
-    assert {line.split(":")[0] for line in lines[1:-1]} == {"assumed", "missing"}
+    assert {line.split(":")[0] for line in lines[1:-1]} == {"assumed", "missing", "not used"}
     assert len(lines) < 30
     imported = scenario.load(file)
     assert (len(imported.data["hosts"]), len(imported.data["vms"])) == (34, 800)
@@ -90,7 +92,10 @@ def test_the_published_export_can_be_simulated(cli: Cli, tmp_path: Path) -> None
     done = cli("import", str(SAMPLE), "-o", str(file))
     assert done.returncode == 0, done.stderr
     assert "missing: vHost/ESX Version, which costs the hypervisor's version" in done.stderr
-    assert "assumed: 3 machines (vm-3, vm-8, vm-9): its host is not in the source: spread over all hosts" in done.stderr
+    assert (
+        "assumed: 3 machines (vm-3, vm-8, vm-9): its host is not in the source: placed by guess in its cluster"
+        in done.stderr
+    )
     assert cli("simulate", str(file), "--duration", "2", "--format", "json").returncode == 0
 
 

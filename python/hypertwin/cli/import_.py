@@ -22,7 +22,7 @@ def command(
         Input(options.inventory_files),
         typer.Argument(
             metavar="SOURCE...",
-            help="An export, or the address of a system; several of one kind make one cluster.",
+            help="An export, or the address of a system; several of one kind make one scenario.",
         ),
     ],
     out: Annotated[
@@ -32,6 +32,10 @@ def command(
         list[str] | None,
         Input(options.telemetry_files),
         typer.Option(metavar="FILE", help="Take the machines' demand from these measurements instead of the source."),
+    ] = None,
+    only_cluster: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Import this cluster and no other; several times for several."),
     ] = None,
 ) -> None:
     """Make a scenario of an RVTools export, a vCenter, a libvirt host and the like, and say what had to be assumed."""
@@ -49,7 +53,7 @@ def command(
         with output.working(f"reading {address.shown(telemetry[0])}"):
             inventory = demand.with_measured(inventory, (formats.read(each) for each in telemetry))
     with output.working("making the scenario"):
-        made, assumptions = to_scenario.to_scenario(inventory)
+        made, assumptions = to_scenario.to_scenario(inventory, only_cluster or ())
         text = to_scenario.to_yaml(made)
         scenario.loads(text, file=out)
     if target is not None:

@@ -232,6 +232,8 @@ class Inventory:
     """Clusters of which more than the name is known; the others follow from hosts and VMs."""
     unused: Sequence[str] = ()
     """What the source has and nothing uses: tabs, columns, sections, by their names in the source."""
+    standalone_hosts: bool = False
+    """Whether the source knows clusters, so that a host without one is on its own. Else such hosts are one cluster."""
 
 
 def grouped(kind: str, assumptions: Iterable[Assumption]) -> list[Assumption]:

@@ -79,7 +79,7 @@ def test_the_description_and_the_summary_say_what_was_done() -> None:
     inventory = replace(_inventory(VM, replace(VM, name="off", powered_on=False)), gaps=[Gap("vDisk", "disks")])
     made, assumptions = to_scenario.to_scenario(inventory)
     assert made["description"].startswith("Imported from export.xlsx (rvtools): 2 hosts, 1 machines.\n")
-    assert "- 1 machine: left out: not powered on" in made["description"]
+    assert "- 1 machine: not powered on: not simulated" in made["description"]
     assert "- vDisk: costs disks" in made["description"]
     lines = to_scenario.summary(inventory, made, assumptions)
     assert lines[0] == "export.xlsx (rvtools): 2 hosts with 24 cores, 1 of 2 machines with 4 vCPUs"
@@ -109,10 +109,10 @@ def test_a_description_is_bounded() -> None:
         ({"affinity": "0-40"}, {"affinity": None}, "affinity left out"),
         ({"affinity": "5-1"}, {"affinity": None}, "affinity left out"),
         ({"affinity": "0-1\n"}, {"affinity": None}, "affinity left out"),
-        ({"host": None}, {"host": None}, "no host is named: spread"),
-        ({"host": "gone"}, {"host": None}, "its host is not in the source"),
-        ({"host": None, "reservation_mhz": 100.0}, {"reservation": "0 GHz"}, "reservation left out: it is not known"),
-        ({"host": None, "affinity": "0"}, {"affinity": None}, "affinity left out"),
+        ({"host": None}, {"host": "esx1", "host_is_guess": True}, "no host is named: placed by guess on any host"),
+        ({"host": "gone"}, {"host": "esx1", "host_is_guess": True}, "its host is not in the source: placed by guess"),
+        ({"host": None, "reservation_mhz": 100.0}, {"host": "esx1", "reservation": "100 MHz"}, ""),
+        ({"host": None, "affinity": "0"}, {"host": "esx1", "affinity": None}, "affinity left out"),
         ({"host": "kvm1", "reservation_mhz": 100.0}, {"reservation": "0 GHz"}, "reservation left out: Linux"),
         ({"host": "kvm1", "cpu_hot_add": True}, {"cpu_hot_add": False}, "CPU hot-add left out"),
         ({"numa": {"cores_per_node": 2}}, {}, "numa.cores_per_node left out"),
@@ -141,8 +141,8 @@ def test_a_machine(change: dict[str, Any], expected: dict[str, Any], told: str) 
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"is_template": True}, "left out: templates"),
-        ({"powered_on": False}, "left out: not powered on"),
+        ({"is_template": True}, "templates: not simulated"),
+        ({"powered_on": False}, "not powered on: not simulated"),
         ({"vcpus": 0}, "no plausible number of vCPUs"),
         ({"vcpus": 10**30}, "no plausible number of vCPUs"),
         ({"memory_bytes": -5}, "no plausible number of vCPUs"),
@@ -199,7 +199,7 @@ def test_hosts_that_are_left_out() -> None:
     assert "left out: 0 sockets of 8 cores" in said
     assert said["left out: in maintenance mode, without machines"] == "host mended"
     assert said["left out: another host has the same name"] == "host esx1.example.com"
-    assert said["its host was left out: spread over all hosts"] == "machine lost"
+    assert said["its host was left out: placed by guess on any host"] == "machine lost"
     with pytest.raises(SourceError, match="0 sockets"):
         to_scenario.to_scenario(_inventory(VM, hosts=(others[0],)))
     with pytest.raises(SourceError, match="no host"):

@@ -2,10 +2,17 @@
 
 | file | what it makes |
 |---|---|
+| `clusters.py` | clusters: which there are, what is said of them |
 | `hosts.py` | hosts, and which of them a scenario can have |
 | `hypervisor.py` | the hypervisor that stands for a host's own |
-| `vms.py` | VMs: which, on what host, their size, entitlement and virtual NUMA |
-| `load.py` | workloads: what measured demand becomes |
+| `matching.py` | which host another table means |
+| `placement.py` | on which host each VM is, by name or by guess |
+| `vms.py` | VMs: which, their size, entitlement and virtual NUMA |
+| `division.py`, `contention.py` | what each VM does, so that hosts are as busy as measured |
+| `memory.py` | what VMs have touched, so that hosts are as full as measured |
+| `load.py` | workloads: what that work becomes |
+| `measured.py` | what the source measured, unchanged |
+| `belongings.py` | VMs that are off, templates, datastores |
 | `rules.py` | placement rules |
 | `notes.py` | what was assumed, changed and left out; the description and the summary |
 | `names.py` | keys from names |
@@ -14,45 +21,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
 from hypertwin.ingest.inventory import Assumption, Inventory
-from hypertwin.ingest.to_scenario import hosts, names, rules, vms
-from hypertwin.ingest.to_scenario.notes import Notes, summary
+from hypertwin.ingest.to_scenario import belongings, hosts, names, placement, rules, vms
+from hypertwin.ingest.to_scenario.clusters import Clusters
+from hypertwin.ingest.to_scenario.matching import Directory
+from hypertwin.ingest.to_scenario.notes import Notes, summary, too_many
 from hypertwin.ingest.to_scenario.yaml_text import to_yaml
+from hypertwin.language import limits
 
 __all__ = ["RUN", "summary", "to_scenario", "to_yaml"]
 
 RUN = {"duration": "60 s", "warmup": "10 s", "sample_interval": "20 s", "replications": 2}
 """Enough to see a whole cluster in about a minute; `--duration` and `--replications` ask for more."""
 
-MOST_NAMES = 50
+MOST_NAMES = 4
 """Names that one assumption lists."""
 
 
-def to_scenario(inventory: Inventory) -> tuple[dict[str, Any], list[Assumption]]:
+def to_scenario(inventory: Inventory, only: Sequence[str] = ()) -> tuple[dict[str, Any], list[Assumption]]:
     """The scenario as a mapping in the order of the schema, and everything in it that the source does not say.
 
-    Raises SourceError where there is no host to put anything on, or more of something than scenarios take.
+    With `only`, the clusters of these names or keys. Raises SourceError where there is no host to put anything on, no
+    such cluster, or more of something than scenarios take.
     """
     notes = Notes(inventory)
-    by_name = hosts.convert(inventory, notes)
-    kept = vms.kept(inventory, by_name, notes)
-    keyed = list(zip(names.keys([vm.name for vm in kept], "vm"), kept, strict=True))
-    vm_entries, workloads = vms.convert(keyed, by_name, notes)
-    rule_entries = rules.convert(inventory.rules, keyed, by_name, notes)
-    notes.load(kept)
+    clusters = Clusters(inventory)
+    wanted = clusters.named(only, inventory.source) if only else None
+    usable = hosts.convert(inventory, clusters, notes)
+    directory = Directory(usable)
+    order = sorted(inventory.vms, key=lambda vm: (vm.name, vm.host or "", vm.cluster or "", vm.vcpus, vm.memory_bytes))
+    running, off = vms.split(placement.named(order, directory, clusters, notes))
+    kept = hosts.in_use(usable, {each.host.key for each in running if each.host is not None}, notes)
+    if not kept:
+        hosts.refuse_none(inventory, notes)
+    on = vms.on_hosts(running, kept, clusters, {host.name for host in inventory.hosts}, notes)
+    if wanted is not None:
+        kept = [host for host in kept if host.cluster in wanted]
+        on, off = ([each for each in of if each.cluster in wanted] for of in (on, off))
+    if len(kept) > limits().host_groups:
+        too_many(inventory.source, "hosts", len(kept), limits().host_groups)
+    vms.within_limits(on, inventory)
+    on = [replace(each, key=key) for key, each in zip(names.keys([each.vm.name for each in on], "vm"), on, strict=True)]
+    host_entries, vm_entries, workloads = vms.convert(on, kept, notes)
+    sections = {
+        "clusters": clusters.entries(
+            inventory.clusters, {host.cluster for host in kept}, {each.cluster for each in on}, wanted, notes
+        ),
+        "hosts": host_entries,
+        "vms": vm_entries,
+        "workloads": workloads,
+        "powered_off": belongings.powered_off(off, notes),
+        "datastores": belongings.datastores(inventory.datastores, directory, clusters, wanted, notes),
+        "rules": rules.convert(inventory.rules, on, directory, host_entries, notes),
+    }
+    notes.load([each.vm for each in on])
     scenario: dict[str, Any] = {
         "name": names.slug(PurePath(inventory.source.rstrip("/").rpartition("/")[2]).stem)
         or inventory.kind
         or "imported",
-        "description": notes.description(len(by_name), len(vm_entries)),
+        "description": notes.description(len(host_entries), len(vm_entries)),
         "run": dict(RUN),
-        "hosts": {host.key: host.entry() for host in by_name.values()},
-        "vms": vm_entries,
-        "workloads": workloads,
+        **{name: section for name, section in sections.items() if section or name in ("hosts", "vms", "workloads")},
     }
-    if rule_entries:
-        scenario["rules"] = rule_entries
     return scenario, [*inventory.assumptions, *notes.assumptions(MOST_NAMES)]

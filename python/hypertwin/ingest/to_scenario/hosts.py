@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import Host, Inventory
 from hypertwin.ingest.to_scenario import hypervisor, names
-from hypertwin.ingest.to_scenario.notes import Notes, too_many
-from hypertwin.ingest.to_scenario.yaml_text import Quoted, frequency, memory_size
+from hypertwin.ingest.to_scenario.clusters import DEFAULT, Clusters
+from hypertwin.ingest.to_scenario.measured import of_host
+from hypertwin.ingest.to_scenario.notes import Notes
+from hypertwin.ingest.to_scenario.yaml_text import Quoted, frequency, memory_size, rounded
 from hypertwin.language import Hypervisor, hypervisors, limits
 
 DEFAULT_CLOCK_HZ = 2_500_000_000
 MIB = 2**20
+POWER_POLICIES = ("high-performance", "balanced", "low-power", "custom", "not-managed")
+MOST_MODEL = 200
+"""Characters of the name of a CPU model."""
+MOST_GENERATION = 100
+"""Characters of the name of a generation of CPUs."""
 _MODEL_CLOCK = re.compile(r"@ *([0-9]{1,5}(?:\.[0-9]{1,4})?) *([GM])Hz", re.IGNORECASE)
 
 
@@ -29,8 +37,21 @@ class ScenarioHost:
     memory_per_node: int
     clock_hz: int
     hypervisor: str
+    source: Host
+    """As the inventory has it."""
+    cluster: str
+    """The key of its cluster."""
     key: str = ""
-    label: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its name in the inventory."""
+        return self.source.name
+
+    @property
+    def cores(self) -> int:
+        """Of all nodes."""
+        return self.sockets * self.cores_per_socket
 
     @property
     def logical_cpus(self) -> int:
@@ -52,51 +73,98 @@ class ScenarioHost:
         """What can be set on its hypervisor."""
         return hypervisors()[self.hypervisor]
 
-    def entry(self) -> dict[str, Any]:
-        """Its entry under `hosts`."""
-        entry: dict[str, Any] = {"label": Quoted(self.label)} if self.label and self.label != self.key else {}
+    def entry(self, activity_pct: float | None, memory_own: int) -> dict[str, Any]:
+        """Its entry under `hosts`, with the work and the memory of the hypervisor itself; the order is the schema's."""
+        label = outside.name(self.name)
+        entry: dict[str, Any] = {"label": Quoted(label)} if label and label != self.key else {}
+        if self.cluster != DEFAULT:
+            entry["cluster"] = self.cluster
         entry |= {"sockets": self.sockets, "cores_per_socket": self.cores_per_socket}
         if self.threads_per_core != 2:
             entry["threads_per_core"] = self.threads_per_core
+        entry |= {"clock": frequency(self.clock_hz), "memory_per_node": memory_size(self.memory_per_node)}
+        if memory_own:
+            entry["memory_own"] = memory_size(memory_own)
+        entry["hypervisor"] = self.hypervisor
+        if activity_pct is not None:
+            entry["overhead"] = {"activity_pct": rounded(activity_pct)}
+        return entry | self._facts()
+
+    def hardware(self) -> dict[str, Any]:
+        """What of its entry decides what VMs can have."""
         memory = memory_size(self.memory_per_node)
-        return entry | {"clock": frequency(self.clock_hz), "memory_per_node": memory, "hypervisor": self.hypervisor}
+        return {
+            **{"sockets": self.sockets, "cores_per_socket": self.cores_per_socket},
+            **{"threads_per_core": self.threads_per_core, "clock": frequency(self.clock_hz)},
+            **{"memory_per_node": memory, "hypervisor": self.hypervisor},
+        }
+
+    def _facts(self) -> dict[str, Any]:
+        """What its source says of it, and no simulation uses."""
+        source = self.source
+        facts: dict[str, Any] = {}
+        if source.processors is not None and source.processors != self.sockets and 1 <= source.processors <= 16:
+            facts["processors"] = source.processors
+        if outside.name(source.cpu_model or ""):
+            facts["cpu_model"] = Quoted(outside.name(source.cpu_model or "")[:MOST_MODEL])
+        if source.hyper_threading_available is not None:
+            facts["hyper_threading_available"] = source.hyper_threading_available
+        if source.power_policy in POWER_POLICIES:
+            facts["power_policy"] = source.power_policy
+        for key, generation in (("evc", source.evc), ("evc_most", source.evc_most)):
+            if outside.name(generation or ""):
+                facts[key] = Quoted(outside.name(generation or "")[:MOST_GENERATION])
+        measured = of_host(source)
+        return facts | ({"measured": measured} if measured else {})
 
 
-def convert(inventory: Inventory, notes: Notes) -> dict[str, ScenarioHost]:
-    """The hosts that the scenario has, by their name in the inventory.
+def convert(inventory: Inventory, clusters: Clusters, notes: Notes) -> list[ScenarioHost]:
+    """The hosts that a scenario can have, by name; those in maintenance too.
 
-    Raises SourceError where there is none, or more than a scenario takes.
+    Raises SourceError where there is none.
     """
-    usable: dict[str, ScenarioHost] = {}
+    usable: list[ScenarioHost] = []
     seen = set()
-    needed = {vm.host for vm in inventory.vms if vm.powered_on and not vm.is_template}
-    for host in sorted(inventory.hosts, key=lambda host: host.name):
-        if host.name in seen:
+    for host in sorted(inventory.hosts, key=lambda host: (host.name, host.cluster or "", host.datacenter or "")):
+        cluster = clusters.of_host(host)
+        if (host.name, cluster) in seen:
             notes.host(host.name, "left out: another host has the same name")
-        elif host.in_maintenance and host.name not in needed:
-            notes.host(host.name, "left out: in maintenance mode, without machines")
-        else:
-            made = _convert(host, notes)
-            if made is not None:
-                usable[host.name] = made
-        seen.add(host.name)
+            continue
+        seen.add((host.name, cluster))
+        made = _convert(host, cluster, notes)
+        if made is not None:
+            usable.append(made)
+            if clusters.stands_alone(host):
+                notes.host(host.name, "in no cluster: a cluster of its own, which machines do not leave")
     if not usable:
-        why = notes.first_on_hosts()
-        value = f"{len(inventory.hosts)} hosts, none usable{f' ({why})' if why else ''}"
-        hint = "export all of it, hosts included"
-        outside.refuse(
-            inventory.source, "", value if inventory.hosts else "no host", "at least one host", hint, "source-lacks"
-        )
-    if len(usable) > limits().host_groups:
-        too_many(inventory.source, "hosts", len(usable), limits().host_groups)
-    keys = names.keys(names.short_host_names(list(usable)), "host")
-    return {
-        name: replace(host, key=key, label=outside.name(name))
-        for key, (name, host) in zip(keys, usable.items(), strict=True)
-    }
+        refuse_none(inventory, notes)
+    keys = names.keys(names.short_host_names([host.name for host in usable]), "host")
+    return [replace(host, key=key) for key, host in zip(keys, usable, strict=True)]
 
 
-def _convert(host: Host, notes: Notes) -> ScenarioHost | None:
+def refuse_none(inventory: Inventory, notes: Notes) -> NoReturn:
+    """Raise the SourceError for an inventory that has no usable host."""
+    why = notes.first_on_hosts()
+    value = f"{len(inventory.hosts)} hosts, none usable{f' ({why})' if why else ''}"
+    hint = "export all of it, hosts included"
+    allowed = "at least one host"
+    outside.refuse(inventory.source, "", value if inventory.hosts else "no host", allowed, hint, "source-lacks")
+
+
+def in_use(hosts: Iterable[ScenarioHost], needed: Container[str], notes: Notes) -> list[ScenarioHost]:
+    """The hosts without those in maintenance that no VM, by the keys in `needed`, is on."""
+    kept = []
+    for host in hosts:
+        if not host.source.in_maintenance or host.key in needed:
+            kept.append(host)
+            if host.source.in_maintenance:
+                notes.host(host.name, "in maintenance mode, kept because machines run on it")
+        else:
+            notes.host(host.name, "left out: in maintenance mode, without machines")
+    return kept
+
+
+def _convert(host: Host, cluster: str, notes: Notes) -> ScenarioHost | None:
     most = limits()
     cores, nodes = host.sockets * host.cores_per_socket, host.sockets
     if host.numa_nodes and host.numa_nodes != host.sockets:
@@ -115,9 +183,8 @@ def _convert(host: Host, notes: Notes) -> ScenarioHost | None:
     threads = min(max(host.threads_per_core, 1), 2)
     if threads != host.threads_per_core:
         notes.host(host.name, f"{host.threads_per_core} threads of a core: {threads}, as scenarios have 1 or 2")
-    if host.in_maintenance:
-        notes.host(host.name, "in maintenance mode, kept because machines run on it")
-    return ScenarioHost(nodes, cores // nodes, threads, memory, _clock_hz(host, notes), _hypervisor(host, notes))
+    clock, runs = _clock_hz(host, notes), _hypervisor(host, notes)
+    return ScenarioHost(nodes, cores // nodes, threads, memory, clock, runs, host, cluster)
 
 
 def _clock_hz(host: Host, notes: Notes) -> int:

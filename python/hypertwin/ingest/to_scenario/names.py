@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import unicodedata
 from collections import Counter
@@ -45,14 +46,20 @@ def free(key: str, taken: set[str]) -> str:
     return candidate
 
 
+def short(name: str) -> str:
+    """A host's name without its domain; an address is one name."""
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return name.partition(".")[0] or name
+    return name
+
+
 def short_host_names(names: Sequence[str]) -> list[str]:
     """Host names without their domain, unless two would become the same or they are IP addresses."""
-    first = [name.split(".")[0] for name in names]
+    first = [short(name) for name in names]
     counts = Counter(label.lower() for label in first)
-    return [
-        label if counts[label.lower()] == 1 and not label.isdigit() else name
-        for label, name in zip(first, names, strict=True)
-    ]
+    return [label if counts[label.lower()] == 1 else name for label, name in zip(first, names, strict=True)]
 
 
 def _numbered(key: str, number: int) -> str:

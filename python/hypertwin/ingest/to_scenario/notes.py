@@ -13,6 +13,8 @@ MOST_DESCRIPTION = 9_000
 """Characters of the notes in a scenario's description, which may have 10,000."""
 NAMES_IN_DESCRIPTION = 8
 """Names that one line of the description lists."""
+MOST_UNUSED = 12
+"""Tabs, and columns, that the line about what was not used lists."""
 
 
 class Notes:
@@ -34,6 +36,14 @@ class Notes:
     def rule(self, name: str, text: str, named: bool = True) -> None:
         """Note that `text` holds for the placement rule of this name."""
         self._add("rule", text, name, named)
+
+    def cluster(self, name: str, text: str) -> None:
+        """Note that `text` holds for the cluster of this name."""
+        self._add("cluster", text, name)
+
+    def datastore(self, name: str, text: str) -> None:
+        """Note that `text` holds for the datastore of this name."""
+        self._add("datastore", text, name)
 
     def load(self, vms: Sequence[Vm]) -> None:
         """Note what holds for the load of all VMs."""
@@ -80,17 +90,39 @@ class Notes:
 
 
 def summary(inventory: Inventory, scenario: Mapping[str, Any], assumptions: Iterable[Assumption]) -> list[str]:
-    """What an import found, assumed and missed, in lines for people."""
-    vcpus = sum(vm["vcpus"] for vm in scenario["vms"].values())
-    cores = sum(host["sockets"] * host["cores_per_socket"] for host in scenario["hosts"].values())
-    of = len(inventory.vms)
+    """What an import found, assumed and missed, in lines for people; what cannot be trusted comes first."""
+    vms, hosts = scenario["vms"].values(), scenario["hosts"].values()
+    vcpus = sum(vm["vcpus"] for vm in vms)
+    cores = sum(host["sockets"] * host["cores_per_socket"] for host in hosts)
     rules = f", {len(scenario['rules'])} rules" if "rules" in scenario else ""
-    return [
-        f"{outside.name(inventory.source)} ({inventory.kind}): {len(scenario['hosts'])} hosts with {cores} cores, "
-        f"{len(scenario['vms'])} of {of} machines with {vcpus} vCPUs{rules}",
+    names = {host["cluster"] for host in hosts if "cluster" in host}
+    clusters = f"{len(names)} clusters, " if len(names) > 1 else ""
+    guesses = sum("host_is_guess" in vm for vm in vms)
+    where = "inside their clusters" if names else "on all hosts"
+    lines = [
+        f"{outside.name(inventory.source)} ({inventory.kind}): {clusters}{len(hosts)} hosts with {cores} cores, "
+        f"{len(vms)} of {len(inventory.vms)} machines with {vcpus} vCPUs{rules}",
         *(f"assumed: {_line(each.subject)}: {_line(each.text)}" for each in assumptions),
         *(f"missing: {_line(gap.what)}, which costs {_line(gap.costs)}" for gap in inventory.gaps),
+        *([f"not used: {_unused(inventory.unused)}"] if inventory.unused else []),
     ]
+    if guesses:
+        have = "has" if guesses == 1 else "have"
+        text = f"warning: {guesses} of {len(vms)} machines {have} no host in the export: placed by guess {where}"
+        lines.insert(0, text)
+    return lines
+
+
+def _unused(unused: Sequence[str]) -> str:
+    """Tabs and sections first, then columns, each as many as fit a line or two."""
+    whole = [_line(outside.name(each)) for each in unused if "/" not in each]
+    parts = [_line(outside.name(each)) for each in unused if "/" in each]
+    return "; ".join(_some(each) for each in (whole, parts) if each)
+
+
+def _some(listed: Sequence[str]) -> str:
+    shown = ", ".join(listed[:MOST_UNUSED])
+    return f"{shown} and {len(listed) - MOST_UNUSED} more" if len(listed) > MOST_UNUSED else shown
 
 
 def too_many(source: str, what: str, count: int, most: int) -> NoReturn:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 from hypertwin.ingest import outside
-from hypertwin.ingest.inventory import Rule, Vm
-from hypertwin.ingest.to_scenario.hosts import ScenarioHost
+from hypertwin.ingest.inventory import Rule
+from hypertwin.ingest.to_scenario.matching import Directory
 from hypertwin.ingest.to_scenario.notes import Notes
+from hypertwin.ingest.to_scenario.placement import Placed
 from hypertwin.ingest.to_scenario.yaml_text import Quoted
 from hypertwin.language import limits
 
@@ -17,30 +18,51 @@ ABOUT_HOSTS = ("run-on", "not-on")
 
 
 def convert(
-    rules: Iterable[Rule], vms: Iterable[tuple[str, Vm]], hosts: Mapping[str, ScenarioHost], notes: Notes
+    rules: Iterable[Rule], placed: Iterable[Placed], directory: Directory, kept: Container[str], notes: Notes
 ) -> list[dict[str, Any]]:
-    """The scenario's `rules`; `vms` are its VMs with their keys, `hosts` its hosts by name."""
-    keys: dict[str, list[str]] = {}
-    for key, vm in vms:
-        keys.setdefault(vm.name, []).append(key)
+    """The scenario's `rules`, about the VMs in `placed` and the hosts whose keys are in `kept`.
+
+    A rule about VMs of several clusters becomes one for each of them.
+    """
+    keys: dict[str, list[tuple[str, str]]] = {}
+    for each in placed:
+        if each.host is not None:
+            keys.setdefault(each.vm.name, []).append((each.host.cluster, each.key))
     most = limits()
     made: list[dict[str, Any]] = []
     for rule in rules:
-        about_hosts = rule.kind in ABOUT_HOSTS
-        ruled = tuple(dict.fromkeys(key for name in rule.vms for key in keys.get(name, ())))
-        on = tuple(dict.fromkeys(hosts[name].key for name in rule.hosts if name in hosts))
-        if not about_hosts and rule.kind not in ABOUT_VMS:
+        if rule.kind not in (*ABOUT_VMS, *ABOUT_HOSTS):
             notes.rule(rule.name, "left out: of an unknown kind")
-        elif not ruled or (about_hosts and not on) or (not about_hosts and len(ruled) < 2):
+            continue
+        ruled = list(dict.fromkeys(found for name in rule.vms for found in keys.get(name, ())))
+        clusters = list(dict.fromkeys(cluster for cluster, _ in ruled))
+        found = [directory.find(name, cluster)[0] for cluster in clusters for name in rule.hosts]
+        on = list(dict.fromkeys((host.cluster, host.key) for host in found if host is not None and host.key in kept))
+        parts = [
+            _part(rule, *([key for where, key in of if where == cluster] for of in (ruled, on))) for cluster in clusters
+        ]
+        whole = [part for part in parts if part is not None]
+        if not whole:
             notes.rule(rule.name, "left out: fewer machines or hosts in the scenario than it is about")
-        elif len(made) == most.rules:
+        elif len(made) + len(whole) > most.rules:
             notes.rule(rule.name, f"left out: more than {most.rules}", named=False)
         else:
-            entry: dict[str, Any] = {"name": Quoted(outside.name(rule.name) or "(without a name)")}
-            entry |= {"kind": rule.kind, "vms": ruled[: most.rule_names]}
-            if about_hosts:
-                entry["hosts"] = on
-            if rule.mandatory:
-                entry["mandatory"] = True
-            made.append(entry)
+            if len(clusters) > 1:
+                notes.rule(rule.name, "about machines of several clusters: it holds inside each")
+            made += whole
     return made
+
+
+def _part(rule: Rule, vms: Sequence[str], hosts: Sequence[str]) -> dict[str, Any] | None:
+    """The rule for these VMs and hosts of one cluster; None where they are too few for it."""
+    about_hosts = rule.kind in ABOUT_HOSTS
+    if not vms or (about_hosts and not hosts) or (not about_hosts and len(vms) < 2):
+        return None
+    most = limits().rule_names
+    entry: dict[str, Any] = {"name": Quoted(outside.name(rule.name) or "(without a name)")}
+    entry |= {"kind": rule.kind, "vms": tuple(vms[:most])}
+    if about_hosts:
+        entry["hosts"] = tuple(hosts[:most])
+    if rule.mandatory:
+        entry["mandatory"] = True
+    return entry

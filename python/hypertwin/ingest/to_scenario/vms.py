@@ -4,136 +4,151 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from hypertwin import _core
 from hypertwin.errors import short
 from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import Inventory, Vm
+from hypertwin.ingest.to_scenario import memory
+from hypertwin.ingest.to_scenario.clusters import DEFAULT, Clusters
+from hypertwin.ingest.to_scenario.division import divided
 from hypertwin.ingest.to_scenario.hosts import ScenarioHost
 from hypertwin.ingest.to_scenario.load import Workloads, open_load
+from hypertwin.ingest.to_scenario.measured import of_vm
 from hypertwin.ingest.to_scenario.notes import Notes, too_many
+from hypertwin.ingest.to_scenario.placement import Placed, fits, guessed
 from hypertwin.ingest.to_scenario.yaml_text import Quoted, frequency, memory_size, plausible_hz
 from hypertwin.language import limits
-
-Hosts = dict[str, ScenarioHost]
-"""The scenario's hosts, by their name in the inventory."""
 
 LEAST_LIMIT_HZ = 1_000_000
 _AFFINITY = re.compile(r"[0-9]{1,5}(-[0-9]{1,5})?(,[0-9]{1,5}(-[0-9]{1,5})?)*\Z")
 
 
-def kept(inventory: Inventory, hosts: Hosts, notes: Notes) -> list[Vm]:
-    """The VMs that the scenario has, by name. Raises SourceError where they are more than a scenario takes."""
+def split(placed: Iterable[Placed]) -> tuple[list[Placed], list[Placed]]:
+    """Those that are on, and those that are off and templates."""
+    every = list(placed)
+    is_on = [each.vm.powered_on and not each.vm.is_template for each in every]
+    return (
+        [each for each, on in zip(every, is_on, strict=True) if on],
+        [each for each, on in zip(every, is_on, strict=True) if not on],
+    )
+
+
+def on_hosts(
+    running: Iterable[Placed], hosts: Sequence[ScenarioHost], clusters: Clusters, listed: Container[str], notes: Notes
+) -> list[Placed]:
+    """The VMs that a scenario can have, each on a host; `listed` are the names of all hosts of the source."""
     found = []
-    listed = {host.name for host in inventory.hosts}
-    for vm in sorted(inventory.vms, key=lambda vm: (vm.name, vm.host or "")):
-        host = hosts.get(vm.host or "")
-        why = _why_left_out(vm, host, hosts)
+    for each in running:
+        vm, host = each.vm, each.host
+        why = _why_left_out(each, hosts, clusters)
         if why is not None:
-            notes.vm(vm.name, f"left out: {why}", named=vm.powered_on and not vm.is_template)
+            notes.vm(vm.name, f"left out: {why}")
             continue
-        if host is None:
-            unplaced = "no host is named"
+        if host is None and each.cluster is not None:
+            unknown = "no host is named"
             if vm.host:
-                unplaced = "its host was left out" if vm.host in listed else "its host is not in the source"
-            notes.vm(vm.name, f"{unplaced}: spread over all hosts")
-        elif vm.memory_bytes > host.memory_bytes:
+                unknown = "its host was left out" if vm.host in listed else "its host is not in the source"
+            place = "in its cluster" if clusters.are_known else "on any host"
+            notes.vm(vm.name, f"{unknown}: placed by guess {place}")
+        elif host is not None and vm.memory_bytes > host.memory_bytes:
             notes.vm(vm.name, "more memory than its host: as much as that")
-            found.append(replace(vm, memory_bytes=host.memory_bytes))
+            found.append(replace(each, vm=replace(vm, memory_bytes=host.memory_bytes)))
             continue
-        found.append(vm)
-    most = limits()
-    if len(found) > most.vm_groups:
-        too_many(inventory.source, "machines that are on", len(found), most.vm_groups)
-    vcpus = sum(vm.vcpus for vm in found)
-    if vcpus > most.vcpus:
-        too_many(inventory.source, "vCPUs of machines that are on", vcpus, most.vcpus)
-    _note_overcommitted_memory(found, hosts, notes)
-    return found
+        found.append(each)
+    return guessed(found, hosts, notes)
 
 
-def _why_left_out(vm: Vm, host: ScenarioHost | None, hosts: Hosts) -> str | None:
-    if vm.is_template:
-        return "templates"
-    if not vm.powered_on:
-        return "not powered on"
-    most = limits()
+def _why_left_out(placed: Placed, hosts: Sequence[ScenarioHost], clusters: Clusters) -> str | None:
+    vm, most = placed.vm, limits()
     if not (1 <= vm.vcpus <= most.vcpus_per_vm and most.least_memory_bytes <= vm.memory_bytes <= most.memory_bytes):
         return "no plausible number of vCPUs or size of memory"
-    if all(vm.vcpus > each.logical_cpus for each in ((host,) if host is not None else hosts.values())):
+    candidates = [placed.host] if placed.host is not None else hosts
+    if placed.host is None and placed.cluster is not None:
+        candidates = [host for host in hosts if host.cluster == placed.cluster]
+    if placed.cluster is None and vm.cluster and not clusters.has(vm.cluster):
+        return "no host of its cluster is in the source"
+    if all(vm.vcpus > each.logical_cpus for each in candidates):
         return "more vCPUs than its host has logical CPUs"
-    if host is None and not any(
-        vm.vcpus <= each.logical_cpus and vm.memory_bytes <= each.memory_bytes for each in hosts.values()
-    ):
+    if placed.host is None and not any(fits(vm, each) for each in candidates):
         return "its host is not known, and it fits no other"
     return None
 
 
-def _note_overcommitted_memory(vms: Iterable[Vm], hosts: Hosts, notes: Notes) -> None:
-    configured: Counter[str] = Counter()
-    for vm in vms:
-        if vm.host in hosts:
-            configured[vm.host] += vm.memory_bytes
-    for name, used in sorted(configured.items()):
-        if used > hosts[name].memory_bytes:
-            notes.host(name, "more memory configured than there is: neither ballooning nor swapping is simulated")
+def within_limits(placed: Sequence[Placed], inventory: Inventory) -> None:
+    """Raise SourceError where they are more than a scenario takes."""
+    most = limits()
+    if len(placed) > most.vm_groups:
+        too_many(inventory.source, "machines that are on", len(placed), most.vm_groups)
+    vcpus = sum(each.vm.vcpus for each in placed)
+    if vcpus > most.vcpus:
+        too_many(inventory.source, "vCPUs of machines that are on", vcpus, most.vcpus)
 
 
-def convert(vms: Sequence[tuple[str, Vm]], hosts: Hosts, notes: Notes) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The scenario's `vms` and `workloads`, of VMs with their keys."""
-    reservations = _reservations(vms, hosts, notes)
-    workloads = Workloads((vm for _, vm in vms), hosts, notes)
-    entries = {}
-    for key, vm in vms:
-        host = hosts.get(vm.host or "")
-        entry = _entry(key, vm, host, hosts, reservations.get(key, 0), notes)
-        entry["workload"], entry["load"] = workloads.add(key, vm, host)
-        entries[key] = entry
-    return entries, dict(sorted(workloads.entries.items()))
+def convert(
+    placed: Sequence[Placed], hosts: Sequence[ScenarioHost], notes: Notes
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """The scenario's `hosts`, `vms` and `workloads`, of VMs with their hosts and keys."""
+    workloads = Workloads(notes)
+    on: dict[str, list[Placed]] = {host.key: [] for host in hosts}
+    for each in placed:
+        if each.host is not None:
+            on[each.host.key].append(each)
+    host_entries, vm_entries = {}, {}
+    for host in hosts:
+        there = on[host.key]
+        if sum(each.vm.memory_bytes for each in there) > host.memory_bytes:
+            text = "more memory configured than there is: neither ballooning nor swapping is simulated"
+            notes.host(host.name, text)
+        share = divided(host, there, notes)
+        touched, own = memory.touched(host, there, notes)
+        reserved = _reservations(host, there, notes)
+        host_entries[host.key] = host.entry(share.activity_pct, own)
+        for each, work, size, hz in zip(there, share.work, touched, reserved, strict=True):
+            entry = _entry(each, host, size, hz, notes)
+            entry["workload"], entry["load"] = workloads.add(each, host, work, share.contention)
+            measured = of_vm(each.vm)
+            vm_entries[each.key] = entry | ({"measured": measured} if measured else {})
+    return host_entries, dict(sorted(vm_entries.items())), dict(sorted(workloads.entries.items()))
 
 
-def _reservations(vms: Iterable[tuple[str, Vm]], hosts: Hosts, notes: Notes) -> dict[str, int]:
-    """The reservation of each VM that has one, in Hz; no host has more reserved than it can give."""
-    asked: dict[str, dict[str, int]] = {}
-    for key, vm in vms:
-        hz = plausible_hz(vm.reservation_mhz)
-        if not hz:
-            continue
-        host = hosts.get(vm.host or "")
-        if host is None:
-            notes.vm(vm.name, "reservation left out: it is not known on which host")
-        elif not host.options.reservations:
-            notes.vm(vm.name, "reservation left out: Linux has none for CPU")
-        else:
-            asked.setdefault(vm.host or "", {})[key] = hz
-    given: dict[str, int] = {}
-    for name, by_key in asked.items():
-        total, capacity = sum(by_key.values()), hosts[name].capacity_hz
-        if total > capacity:
-            notes.host(name, "more CPU reserved than it has: all its reservations are cut alike")
-        given |= {key: hz * min(capacity, total) // total for key, hz in by_key.items()}
-    return given
+def _reservations(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) -> list[int]:
+    """The reservation of each VM, in Hz, 0 for none; together no more than the host can give."""
+    asked = [plausible_hz(each.vm.reservation_mhz) for each in placed]
+    if not host.options.reservations:
+        for each, hz in zip(placed, asked, strict=True):
+            if hz:
+                notes.vm(each.vm.name, "reservation left out: Linux has none for CPU")
+        return [0] * len(asked)
+    total = sum(asked)
+    if total <= host.capacity_hz:
+        return asked
+    notes.host(host.name, "more CPU reserved than it has: all its reservations are cut alike")
+    return [hz * host.capacity_hz // total for hz in asked]
 
 
 def _entry(
-    key: str, vm: Vm, host: ScenarioHost | None, hosts: Hosts, reservation_hz: int, notes: Notes
+    placed: Placed, host: ScenarioHost, touched: int | None, reservation_hz: int, notes: Notes
 ) -> dict[str, Any]:
-    """A VM's entry, without its load; the order of its keys is the schema's."""
-    label = outside.name(vm.name)
-    entry: dict[str, Any] = {"label": Quoted(label)} if label and label != key else {}
-    entry |= _size(vm, hosts.values() if host is None else (host,), notes)
+    """A VM's entry, without its load and what was measured; the order of its keys is the schema's."""
+    vm, label = placed.vm, outside.name(placed.vm.name)
+    entry: dict[str, Any] = {"label": Quoted(label)} if label and label != placed.key else {}
+    entry |= _size(vm, touched, host, notes)
     numa = _numa(vm, host, notes)
     if numa:
         entry["numa"] = numa
     entry |= _entitlement(vm, reservation_hz, notes)
-    if host is not None:
-        entry["host"] = host.key
+    if host.cluster != DEFAULT:
+        entry["cluster"] = host.cluster
+    entry["host"] = host.key
+    if placed.is_guess:
+        entry["host_is_guess"] = True
     if vm.affinity:
-        if host is not None and _affinity_is_sound(vm.affinity, host.logical_cpus):
+        if not placed.is_guess and _affinity_is_sound(vm.affinity, host.logical_cpus):
             entry["affinity"] = Quoted(vm.affinity)
         else:
             notes.vm(vm.name, "affinity left out: not logical CPUs of its host")
@@ -142,8 +157,8 @@ def _entry(
     return entry
 
 
-def _size(vm: Vm, candidates: Iterable[ScenarioHost], notes: Notes) -> dict[str, Any]:
-    """vCPUs and memory, on one of the hosts where it may run."""
+def _size(vm: Vm, touched: int | None, host: ScenarioHost, notes: Notes) -> dict[str, Any]:
+    """vCPUs and memory."""
     entry: dict[str, Any] = {"vcpus": vm.vcpus}
     if vm.cores_per_socket is not None and vm.cores_per_socket > 1:
         if vm.vcpus % vm.cores_per_socket == 0:
@@ -151,8 +166,10 @@ def _size(vm: Vm, candidates: Iterable[ScenarioHost], notes: Notes) -> dict[str,
         else:
             notes.vm(vm.name, "cores per socket left out: they do not divide its vCPUs")
     entry["memory"] = memory_size(vm.memory_bytes)
+    if touched is not None:
+        entry["memory_touched"] = memory_size(min(touched, vm.memory_bytes))
     if vm.cpu_hot_add:
-        if any("cpu_hot_add" in host.options.vm for host in candidates):
+        if "cpu_hot_add" in host.options.vm:
             entry["cpu_hot_add"] = True
         else:
             notes.vm(vm.name, "CPU hot-add left out: an option of ESXi")
@@ -191,11 +208,15 @@ def _affinity_is_sound(text: str, logical_cpus: int) -> bool:
     return all(first_last[0] <= first_last[-1] < logical_cpus for first_last in ranges)
 
 
-def _numa(vm: Vm, host: ScenarioHost | None, notes: Notes) -> dict[str, Any]:
+def _numa(vm: Vm, host: ScenarioHost, notes: Notes) -> dict[str, Any]:
     """The options of virtual NUMA that its host's hypervisor has, with values that make sense."""
     sound: dict[str, Any] = {}
     for option, value in vm.numa.items():
-        if host is not None and _is_accepted(option, value, vm, host):
+        if (
+            option in host.options.numa
+            and value not in ([], ())
+            and _is_accepted(_scenario_of(option, value, vm, host))
+        ):
             sound[option] = tuple(value) if isinstance(value, list | tuple) else value
         else:
             name = short(outside.name(str(option)), 40)
@@ -206,14 +227,18 @@ def _numa(vm: Vm, host: ScenarioHost | None, notes: Notes) -> dict[str, Any]:
     return sound
 
 
-def _is_accepted(option: str, value: object, vm: Vm, host: ScenarioHost) -> bool:
-    """Whether a scenario takes this option of `vms.NAME.numa`, with this value, for a VM on this host."""
-    if option not in host.options.numa or value in ([], ()):
-        return False
+def _scenario_of(option: str, value: object, vm: Vm, host: ScenarioHost) -> str:
+    """The scenario, as JSON, of one such VM with this option of `vms.NAME.numa` on such a host."""
     entry = {"vcpus": vm.vcpus, "memory": memory_size(vm.memory_bytes), "workload": "any", "numa": {option: value}}
-    scenario = {"hosts": {"host": host.entry()}, "vms": {"vm": entry}, "workloads": {"any": open_load()}}
+    scenario = {"hosts": {"host": host.hardware()}, "vms": {"vm": entry}, "workloads": {"any": open_load()}}
+    return json.dumps({"name": "one-vm", **scenario})
+
+
+@cache
+def _is_accepted(scenario: str) -> bool:
+    """Whether it is a scenario; equal VMs of a large cluster are asked about once."""
     try:
-        _core.validate(json.dumps({"name": "one-vm", **scenario}))
+        _core.validate(scenario)
     except _core.ScenarioMistakes as error:
         return {mistake["code"] for mistake in json.loads(error.args[0])} == {"nodes-not-cells"}
     return True

@@ -9,18 +9,21 @@ from typing import Any
 import yaml
 
 MOST_MHZ = 1e9
+MOST_PCT = 1_000
 
 
 class Quoted(str):
     """Text from outside, written in quotes so that YAML takes it for nothing but text."""
 
 
-class _Dumper(yaml.SafeDumper):
+class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
 
-_Dumper.add_representer(Quoted, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"'))
+_Dumper.add_representer(
+    Quoted, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", str(text), style='"')
+)
 _Dumper.add_representer(
     str,
     lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None),
@@ -40,6 +43,11 @@ def to_yaml(scenario: Mapping[str, Any]) -> str:
 def plausible_hz(mhz: float | None) -> int:
     """Whole Hz of a plausible number of MHz, else 0."""
     return round(mhz * 1e6) if mhz is not None and math.isfinite(mhz) and 0 < mhz <= MOST_MHZ else 0
+
+
+def plausible_pct(value: float | None) -> float | None:
+    """A percentage that a measurement can have, else None."""
+    return value if value is not None and math.isfinite(value) and 0 <= value <= MOST_PCT else None
 
 
 def frequency(hz: int) -> str:

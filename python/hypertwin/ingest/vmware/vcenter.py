@@ -172,6 +172,7 @@ class Reader:
             gaps=[*self.gaps.values(), *self._hidden()],
             assumptions=self.assumptions,
             clusters=clusters.facts(parents, all_of_them=not session.address.path.strip("/")),
+            standalone_hosts=True,
         )
 
     def _all(

@@ -45,7 +45,8 @@ def files(folder: Path) -> Iterable[Path]:
 
 def read(sources: Sequence[str]) -> Inventory:
     """The inventory in workbooks, folders and CSV files; each workbook or folder is one export."""
-    sites = series.read([Export(tabs) for tabs in _exports(sources)])
+    exports = [Export(tabs) for tabs in _exports(sources)]
+    sites = series.read(exports)
     return Inventory(
         source=", ".join(Path(source).name or source for source in sources),
         kind="rvtools",
@@ -56,6 +57,7 @@ def read(sources: Sequence[str]) -> Inventory:
         assumptions=[assumption for site in sites for assumption in site.assumptions],
         clusters=series.distinct_clusters(sites),
         unused=list(dict.fromkeys(name for site in sites for name in site.unused)),
+        standalone_hosts=all("cluster" in export.tables["vHost"].columns for export in exports),
     )
 
 

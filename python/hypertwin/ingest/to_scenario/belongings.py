@@ -1,0 +1,86 @@
+"""What belongs to clusters without running: VMs that are off and templates, and datastores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from hypertwin.ingest import outside
+from hypertwin.ingest.inventory import Datastore
+from hypertwin.ingest.to_scenario import names
+from hypertwin.ingest.to_scenario.clusters import DEFAULT, Clusters
+from hypertwin.ingest.to_scenario.matching import Directory
+from hypertwin.ingest.to_scenario.measured import MOST_BYTES, storage_of
+from hypertwin.ingest.to_scenario.notes import Notes
+from hypertwin.ingest.to_scenario.placement import Placed
+from hypertwin.ingest.to_scenario.yaml_text import Quoted, memory_size
+from hypertwin.language import limits
+
+MOST_OFF = 100_000
+MOST_DATASTORES = 10_000
+MOST_KIND = 64
+"""Characters of a datastore's kind."""
+
+
+def powered_off(placed: Sequence[Placed], notes: Notes) -> dict[str, Any]:
+    """The scenario's `powered_off`, of VMs that are off and templates."""
+    most = limits()
+    entries: dict[str, Any] = {}
+    for key, each in zip(names.keys([each.vm.name for each in placed], "vm"), placed, strict=True):
+        vm = each.vm
+        notes.vm(vm.name, f"{'templates' if vm.is_template else 'not powered on'}: not simulated", named=False)
+        if len(entries) == MOST_OFF or not (
+            0 <= vm.vcpus <= most.vcpus_per_vm and 0 <= vm.memory_bytes <= most.memory_bytes
+        ):
+            notes.vm(vm.name, "off, and left out: without a plausible size, or too many", named=False)
+            continue
+        label = outside.name(vm.name)
+        entry: dict[str, Any] = {"label": Quoted(label)} if label and label != key else {}
+        if each.cluster is not None and each.cluster != DEFAULT:
+            entry["cluster"] = each.cluster
+        if vm.is_template:
+            entry["template"] = True
+        entries[key] = entry | {"vcpus": vm.vcpus, "memory": memory_size(vm.memory_bytes)} | storage_of(vm)
+    return entries
+
+
+def datastores(
+    listed: Iterable[Datastore], directory: Directory, clusters: Clusters, only: set[str] | None, notes: Notes
+) -> dict[str, Any]:
+    """The scenario's `datastores`: those that clusters in `only` use, or all."""
+    kept: list[tuple[Datastore, list[str]]] = []
+    for store in sorted(
+        set(listed), key=lambda store: (store.name, store.kind, store.capacity_bytes or 0, store.hosts)
+    ):
+        found = [directory.find(host, None)[0] for host in store.hosts]
+        users = {host.cluster for host in found if host is not None}
+        users |= {key for name in store.clusters if (key := clusters.called(name, None)) is not None}
+        if only is not None and not users & only:
+            continue
+        if store.capacity_bytes is None or not 0 < store.capacity_bytes <= MOST_BYTES:
+            notes.datastore(store.name, "left out: no plausible capacity")
+        elif len(kept) == MOST_DATASTORES:
+            notes.datastore(store.name, f"left out: more than {MOST_DATASTORES}")
+        else:
+            kept.append((store, sorted(users if only is None else users & only)))
+    keys = names.keys([store.name for store, _ in kept], "datastore")
+    return {key: _entry(key, store, users) for key, (store, users) in zip(keys, kept, strict=True)}
+
+
+def _entry(key: str, store: Datastore, users: Sequence[str]) -> dict[str, Any]:
+    label, kind = outside.name(store.name), outside.name(store.kind)
+    entry: dict[str, Any] = {"label": Quoted(label)} if label and label != key else {}
+    if users:
+        entry["clusters"] = tuple(users)
+    if store.hosts:
+        entry["hosts"] = len(store.hosts)
+    if kind:
+        entry["kind"] = Quoted(kind[:MOST_KIND])
+    for option, size in (
+        ("capacity", store.capacity_bytes),
+        ("free", store.free_bytes),
+        ("provisioned", store.provisioned_bytes),
+    ):
+        if size is not None and 0 <= size <= MOST_BYTES:
+            entry[option] = memory_size(size)
+    return entry

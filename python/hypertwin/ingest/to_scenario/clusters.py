@@ -1,0 +1,162 @@
+"""Clusters of an inventory: which there are, how the scenario calls them, and what is said of each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable, Sequence
+from typing import Any
+
+from hypertwin.ingest import outside
+from hypertwin.ingest.inventory import Cluster, Host, Inventory
+from hypertwin.ingest.to_scenario import names
+from hypertwin.ingest.to_scenario.measured import of_cluster
+from hypertwin.ingest.to_scenario.names import short
+from hypertwin.ingest.to_scenario.notes import Notes
+from hypertwin.ingest.to_scenario.yaml_text import Quoted
+
+DEFAULT = "default"
+"""The cluster of hosts of which no source says one; scenarios need no word for it."""
+MOST_NAME = 100
+"""Characters of the name of a generation of CPUs."""
+
+_Id = tuple[str, str]
+"""Name and datacenter, without case; a cluster of one name in two datacenters is two."""
+
+
+class Clusters:
+    """The clusters of an inventory by their keys in the scenario."""
+
+    def __init__(self, inventory: Inventory) -> None:
+        """Every cluster that a host is in, and the host itself where it is on its own."""
+        self._standalone = inventory.standalone_hosts
+        self._said = _said_by_vms(inventory)
+        of_hosts = {self._id(host): self._title(host) for host in inventory.hosts}
+        titles = {ident: title for ident, title in sorted(of_hosts.items()) if ident is not None}
+        counts = Counter(name.casefold() for name, _ in titles.values())
+        alone = {host.name for host in inventory.hosts if self.stands_alone(host)}
+        written = [
+            f"{datacenter} {name}"
+            if datacenter and counts[name.casefold()] > 1
+            else short(name)
+            if name in alone
+            else name
+            for name, datacenter in titles.values()
+        ]
+        taken = {DEFAULT} if None in of_hosts else set()
+        self._keys: dict[_Id, str] = {}
+        for ident, key in zip(titles, names.keys(written, "cluster"), strict=True):
+            self._keys[ident] = names.free(key, taken)
+            taken.add(self._keys[ident])
+        self._titles = {self._keys[ident]: title for ident, title in titles.items()}
+
+    @property
+    def are_known(self) -> bool:
+        """Whether any host is in a cluster."""
+        return bool(self._keys)
+
+    def of_host(self, host: Host) -> str:
+        """The key of its cluster."""
+        ident = self._id(host)
+        return DEFAULT if ident is None else self._keys[ident]
+
+    def called(self, name: str | None, datacenter: str | None) -> str | None:
+        """The key of the cluster of this name; None where there is none, or several and no datacenter tells."""
+        if not name:
+            return None
+        exact = self._keys.get((name.casefold(), (datacenter or "").casefold()))
+        if exact is not None:
+            return exact
+        alike = [key for (each, _), key in self._keys.items() if each == name.casefold()]
+        return alike[0] if len(alike) == 1 else None
+
+    def has(self, name: str) -> bool:
+        """Whether hosts are in a cluster of this name; with no clusters known, they may be."""
+        return not self._keys or any(each == name.casefold() for each, _ in self._keys)
+
+    def named(self, wanted: Iterable[str], source: str) -> set[str]:
+        """The keys of clusters that are wanted by key or name, in any case. Refuses what is not one cluster's name."""
+        found = set()
+        every = {**self._titles} or {DEFAULT: (DEFAULT, "")}
+        for name in wanted:
+            fits = [key for key in every if key.casefold() == name.casefold()]
+            fits = fits or [key for key, (title, _) in every.items() if title.casefold() == name.casefold()]
+            if len(fits) != 1:
+                listed = ", ".join(
+                    key if key == title else f"{key} ({title}{f', {datacenter}' if datacenter else ''})"
+                    for key, (title, datacenter) in every.items()
+                )
+                value = f"{outside.name(name)}: {'no cluster' if not fits else 'several clusters'} of this name"
+                hint = "name it as in the list" if not fits else f"name one of {', '.join(fits)}"
+                outside.refuse(source, "--only-cluster", value, f"one of: {listed}", hint, "unknown-cluster")
+            found.add(fits[0])
+        return found
+
+    def entries(
+        self,
+        facts: Sequence[Cluster],
+        used: Iterable[str],
+        with_vms: Container[str | None],
+        only: Container[str] | None,
+        notes: Notes,
+    ) -> dict[str, dict[str, Any]]:
+        """The scenario's `clusters`: of those in `used` by hosts, those of which there is something to say."""
+        of_key: dict[str, Cluster] = {}
+        for fact in facts:
+            key = self.called(fact.name, fact.datacenter) if fact.name else DEFAULT
+            if key is not None:
+                of_key.setdefault(key, fact)
+            elif only is not None:
+                continue
+            elif not any(name.casefold() == fact.name.casefold() for name, _ in self._titles.values()):
+                notes.cluster(fact.name, "left out: it has no hosts")
+            else:
+                notes.cluster(fact.name, "what is said of it left out: several clusters have this name")
+        entries = {}
+        for key in sorted(used):
+            name, datacenter = self._titles.get(key, (DEFAULT, ""))
+            if key not in with_vms:
+                notes.cluster(name, "without machines that are on")
+            entry = _entry(key, name, datacenter, of_key.get(key))
+            if entry:
+                entries[key] = entry
+        return entries
+
+    def _id(self, host: Host) -> _Id | None:
+        name, datacenter = self._title(host)
+        return (name.casefold(), datacenter.casefold()) if name else None
+
+    def _title(self, host: Host) -> tuple[str, str]:
+        name = host.cluster or self._said.get(host.name.casefold()) or (host.name if self._standalone else "")
+        return name, host.datacenter or ""
+
+    def stands_alone(self, host: Host) -> bool:
+        """Whether it is in no cluster, in a source that knows clusters."""
+        return self._standalone and not host.cluster and host.name.casefold() not in self._said
+
+
+def _said_by_vms(inventory: Inventory) -> dict[str, str]:
+    """The cluster of hosts of which only their VMs say one, by the host's name without case."""
+    silent = {host.name.casefold() for host in inventory.hosts if not host.cluster}
+    said: dict[str, set[str]] = {}
+    for vm in inventory.vms:
+        if vm.cluster and vm.host and vm.host.casefold() in silent:
+            said.setdefault(vm.host.casefold(), set()).add(vm.cluster)
+    return {host: found.pop() for host, found in said.items() if len(found) == 1}
+
+
+def _entry(key: str, name: str, datacenter: str, fact: Cluster | None) -> dict[str, Any]:
+    entry: dict[str, Any] = {"label": Quoted(outside.name(name))} if outside.name(name) not in (key, "") else {}
+    place = outside.name(datacenter or (fact.datacenter if fact is not None else None) or "")
+    if place:
+        entry["datacenter"] = Quoted(place)
+    if fact is None:
+        return entry
+    failures = fact.failures if fact.failures is not None and 0 <= fact.failures <= 64 else None
+    ha = {"enabled": fact.ha, "admission": fact.admission_control, "failures": failures}
+    ha = {option: value for option, value in ha.items() if value is not None}
+    if ha:
+        entry["ha"] = ha
+    if outside.name(fact.evc or ""):
+        entry["evc"] = Quoted(outside.name(fact.evc or "")[:MOST_NAME])
+    measured = of_cluster(fact)
+    return entry | ({"measured": measured} if measured else {})

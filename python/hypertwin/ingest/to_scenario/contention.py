@@ -1,0 +1,91 @@
+"""How contention for a host's cores stretches bursts of work: what a load has to ask for so that a host gets as busy as
+it was measured.
+
+Bursts come to a host and leave it as in a birth-death process: with k of them in progress, the host does the work of
+min(k, cores) cores, and of `smt_yield` - 1 of a core more for each that has to share one. Without hyper-threading and
+with open arrivals that is M/M/c. Schedulers use a host's cores less well than one line for all of them, and better than
+a line for each half, or for each NUMA node: the mean of both is what the twin shows
+(tests/python/ingest/test_measured_hosts.py).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+MOST_WORK = 0.995
+"""Part of all that a host can do up to which open arrivals have an answer."""
+_STEPS = 40
+
+
+@cache
+def in_progress(work: float, cores: int, smt_yield: float) -> float:
+    """Mean number of bursts in progress, where they bring the work of so many cores; it is their CPU time on Linux."""
+    whole = _open(work, cores, smt_yield)
+    return whole if cores < 2 else (whole + 2 * _open(work / 2, cores // 2, smt_yield)) / 2
+
+
+def work_of(busy: float, cores: int, smt_yield: float) -> float:
+    """The work, in cores, that keeps so many logical CPUs busy: the inverse of `in_progress`."""
+    low, high = 0.0, min(busy, MOST_WORK * smt_yield * cores)
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        if in_progress(middle, cores, smt_yield) < busy:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+@cache
+def closed_stretch(work: float, cores: int, smt_yield: float, processes: int, nodes: int) -> float:
+    """The time of a burst over that of one alone, where so many processes in turn compute and think and do `work`.
+
+    VMs may keep to `nodes` of the host. 1 where they cannot do as much: then they want all that there is.
+    """
+    whole = _closed(work, cores, smt_yield, processes)
+    return whole if nodes == 1 else (whole + _closed(work / nodes, cores // nodes, smt_yield, processes // nodes)) / 2
+
+
+def _rate(busy: int, cores: int, smt_yield: float) -> float:
+    """Work that a host does, in cores, with so many bursts in progress."""
+    return busy if busy <= cores else min(cores + (smt_yield - 1) * (busy - cores), smt_yield * cores)
+
+
+def _open(work: float, cores: int, smt_yield: float) -> float:
+    work = min(work, MOST_WORK * smt_yield * cores)
+    weight = total = 1.0
+    weighted, busy = 0.0, 0
+    while busy < work or weight > 1e-9 * total:
+        busy += 1
+        weight *= work / _rate(busy, cores, smt_yield)
+        total += weight
+        weighted += busy * weight
+        if total > 1e200:
+            weight, total, weighted = weight / total, 1.0, weighted / total
+    return weighted / total
+
+
+def _closed(work: float, cores: int, smt_yield: float, processes: int) -> float:
+    if processes == 0 or work <= 0 or _rate(processes, cores, smt_yield) <= work:
+        return 1.0
+    low, high = 1e-6, 1e9  # mean time to think, in bursts
+    for _ in range(2 * _STEPS):
+        middle = (low * high) ** 0.5
+        if _throughput(middle, cores, smt_yield, processes) > work:
+            low = middle
+        else:
+            high = middle
+    return max(processes / work - low, 1.0)
+
+
+def _throughput(think: float, cores: int, smt_yield: float, processes: int) -> float:
+    weight = total = 1.0
+    done = 0.0
+    for busy in range(1, processes + 1):
+        rate = _rate(busy, cores, smt_yield)
+        weight *= (processes - busy + 1) / think / rate
+        total += weight
+        done += rate * weight
+        if total > 1e200:
+            weight, total, done = weight / total, 1.0, done / total
+    return done / total

@@ -1,0 +1,192 @@
+"""What each VM is to do, and each host's hypervisor itself, so that a host is as busy as it was measured.
+
+| the source has | a VM's load | the hypervisor's own work |
+|---|---|---|
+| demand of VMs | its demand | the twin's default |
+| usage of hosts | the host's usage by vCPUs, at most all of them | the default |
+| both, within `AGREES` of the host | its demand | the default |
+| both, the host more | its demand | what the host was used more, with its VMs' activity |
+| both, the VMs more | its demand, all of a host cut alike | the default |
+| neither | `LIGHT_LOAD` of its vCPUs | the default |
+
+On Linux a VM's CPU time and a host's usage count the time of hardware threads, also while two share a core: the work in
+that time is less, by `contention`. On ESXi both count work.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from hypertwin import _core
+from hypertwin.ingest.to_scenario import contention
+from hypertwin.ingest.to_scenario.hosts import ScenarioHost
+from hypertwin.ingest.to_scenario.notes import Notes
+from hypertwin.ingest.to_scenario.placement import LIGHT_LOAD, Placed, measured_hz
+from hypertwin.ingest.to_scenario.yaml_text import plausible_pct
+
+AGREES = 0.01
+"""Part of a host by which its usage and its VMs' demand may differ and are taken as they are."""
+SATURATED = 0.98
+"""Part of a host from which its usage no more says how much its VMs want."""
+OPEN_HOST_UP_TO = 0.85
+"""Part of what a host can do up to which the load of its VMs is open."""
+MOST_IOPS = 5_000_000
+
+WITHOUT_DEMAND = {
+    "divided": "no measured demand: by vCPUs of what its host was measured to use",
+    "assumed": "no measured demand: 5 % of the vCPUs assumed",
+}
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a VM does."""
+
+    hz: float
+    """Work of its vCPUs, in cycles a second at the host's nominal clock."""
+    source: str
+    """`measured`, `divided` (of its host's usage) or `assumed`."""
+    iops: float
+
+
+@dataclass(frozen=True)
+class Contention:
+    """What a VM finds on its host."""
+
+    is_crowded: bool
+    """Whether open arrivals could pile up there."""
+    stretch: float
+    """Time of a burst on it, with the hypervisor's work for it, over the time of one alone."""
+
+
+@dataclass(frozen=True)
+class Divided:
+    """A host's work."""
+
+    work: Sequence[Work]
+    """Of its VMs, in their order."""
+    contention: Contention
+    activity_pct: float | None
+    """The hypervisor's work that goes with its VMs' activity, in percent of theirs; None for the default."""
+
+
+def divided(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) -> Divided:
+    """The work on one host with these VMs."""
+    full = [each.vm.vcpus * float(host.clock_hz) for each in placed]
+    known = [measured_hz(each.vm, host.clock_hz) for each in placed]
+    iops = [_iops(each, notes) for each in placed]
+    io_hz = sum(iops) * _defaults().cpu_per_io_s * host.clock_hz
+    used = _used_hz(host)
+    if used is not None and used > AGREES * host.capacity_hz and not any(known):
+        known = [None] * len(known)  # a column of zeros is none
+    silent = [number for number, hz in enumerate(known) if hz is None]
+    default = _defaults().activity
+    asked = sum(hz for hz in known if hz is not None)
+    activity, factor, each_vcpu = default, 1.0, LIGHT_LOAD * host.clock_hz
+    if used is not None and placed:
+        over = asked * (1 + default) + io_hz - used
+        if silent:
+            vcpus = sum(placed[number].vm.vcpus for number in silent)
+            each_vcpu = max(-over, 0.0) / (1 + default) / vcpus
+        if _is_of_one_time(host, placed) and asked:
+            if over < -AGREES * host.capacity_hz and not silent:
+                activity = min((used - io_hz) / asked - 1, _defaults().most_activity)
+                text = "used more than its machines want: the rest is taken for the hypervisor's own work"
+                notes.host(host.name, text)
+            elif over > AGREES * host.capacity_hz and used < SATURATED * host.capacity_hz:
+                factor = max(used - io_hz, 0.0) / (asked * (1 + default))
+                text = "machines want more than their host was measured to use: their load is cut to it"
+                notes.host(host.name, text)
+    wanted = [
+        hz * factor if hz is not None else each_vcpu * each.vm.vcpus for hz, each in zip(known, placed, strict=True)
+    ]
+    hz = [min(each, most) for each, most in zip(wanted, full, strict=True)]
+    _note_shortfall(host, sum(hz) * (1 + activity) + io_hz, used, not placed, notes)
+    otherwise = "divided" if used is not None else "assumed"
+    sources = [otherwise if each is None else "measured" for each in known]
+    for each, source in zip(placed, sources, strict=True):
+        if source in WITHOUT_DEMAND:
+            notes.vm(each.vm.name, WITHOUT_DEMAND[source], named=False)
+    work = [Work(*each) for each in zip(hz, sources, iops, strict=True)]
+    return _as_work(host, placed, work, activity, io_hz)
+
+
+def _as_work(
+    host: ScenarioHost, placed: Sequence[Placed], work: Sequence[Work], activity: float, io_hz: float
+) -> Divided:
+    """The work that takes the CPU time of `work`, and what its VMs find."""
+    defaults = _defaults()
+    smt_yield = defaults.smt_yield if host.threads_per_core > 1 else 1.0
+    cores = (sum(each.hz for each in work) * (1 + activity) + io_hz) / host.clock_hz
+    scale = 1.0
+    is_esxi = host.options.family == "esxi"
+    if not is_esxi and host.threads_per_core > 1 and cores > 0:
+        done = contention.work_of(cores, host.cores, smt_yield)
+        scale, cores = done / cores, done
+    is_crowded = cores > OPEN_HOST_UP_TO * host.cores * smt_yield
+    if is_crowded:
+        processes, nodes = sum(each.vm.vcpus for each in placed), host.sockets if is_esxi else 1
+        stretch = contention.closed_stretch(cores, host.cores, smt_yield, processes, nodes)
+    else:
+        stretch = contention.in_progress(cores, host.cores, smt_yield) / cores if cores > 0 else 1.0
+    return Divided(
+        [replace(each, hz=each.hz * scale) for each in work],
+        Contention(is_crowded, stretch * (1 + activity)),
+        None if activity == defaults.activity else 100 * activity,
+    )
+
+
+def _used_hz(host: ScenarioHost) -> float | None:
+    used = plausible_pct(host.source.usage_pct)
+    return None if used is None else used / 100 * host.capacity_hz
+
+
+def _is_of_one_time(host: ScenarioHost, placed: Sequence[Placed]) -> bool:
+    """Whether the host and its VMs were both measured over time, or both at one moment."""
+    over_time = {each.vm.demand.over_s is not None for each in placed if each.vm.demand is not None}
+    return over_time == {host.source.over_s is not None}
+
+
+def _note_shortfall(host: ScenarioHost, total_hz: float, used: float | None, is_empty: bool, notes: Notes) -> None:
+    if used is None or total_hz >= min(used, host.capacity_hz) - AGREES * host.capacity_hz:
+        return
+    if is_empty:
+        notes.host(host.name, "measured to be used, but no machine is on it: it stays idle")
+    else:
+        notes.host(host.name, "measured to be used more than what is known to run on it can use: it stays below")
+
+
+def _iops(placed: Placed, notes: Notes) -> float:
+    demand = placed.vm.demand
+    if demand is None or demand.iops is None or not math.isfinite(demand.iops):
+        return 0.0
+    if 0 <= demand.iops <= MOST_IOPS:
+        return demand.iops
+    notes.vm(placed.vm.name, "implausible I/O operations per second left out")
+    return 0.0
+
+
+@dataclass(frozen=True)
+class _Defaults:
+    """What scenarios assume of a host that does not say it, and the most that they take."""
+
+    activity: float
+    """The hypervisor's work over that of its VMs."""
+    most_activity: float
+    cpu_per_io_s: float
+    smt_yield: float
+
+
+@cache
+def _defaults() -> _Defaults:
+    host = {"sockets": 1, "cores_per_socket": 1, "clock": "1 GHz", "memory_per_node": "1 GiB", "hypervisor": "esxi-8.0"}
+    entry = json.loads(_core.validate(json.dumps({"name": "defaults", "hosts": {"host": host}})))["hosts"]["host"]
+    overhead: dict[str, Any] = entry["overhead"]
+    cpu_per_io_s = _core.duration_s(overhead["cpu_per_io"])
+    schema = json.loads(_core.schema_json())["$defs"]["HypervisorOverhead"]["properties"]["activity_pct"]
+    return _Defaults(overhead["activity_pct"] / 100, schema["maximum"] / 100, cpu_per_io_s, entry["smt_yield"])
