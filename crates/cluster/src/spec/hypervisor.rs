@@ -216,7 +216,7 @@ pub struct HypervisorOverhead {
     #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "10 ms"))]
     pub cpu_per_io: Duration,
     /// CPU of the helper worlds, in per cent of the CPU of the virtual machine's vCPUs.
-    #[schemars(range(min = 0.0, max = 100.0))]
+    #[schemars(range(min = 0.0, max = 1_000.0))]
     pub activity_pct: f64,
     /// Part of `cpu_per_io`, in per cent, that runs as an interrupt on the vCPU's logical CPU (System and Overlap).
     #[schemars(range(min = 0.0, max = 100.0))]
