@@ -140,6 +140,18 @@ def test_enough_memory_is_no_warning(cli, scenario, result):
     assert simulation.memory_warnings([point]) == []
 
 
+def test_what_vms_have_touched_is_not_judged_where_the_scenario_does_not_say_it(result):
+    """Without `memory_touched` all memory counts as touched: that is no news, and no figure to hold a measurement to."""
+    (point,) = result["points"]
+    for figures in (*point["hosts"].values(), *point["clusters"].values()):
+        figures["memory_usage_pct"] = figures["memory_pct"] = 130.0
+    (said,) = simulation.memory_warnings([point])
+    assert said.startswith("More memory is configured than there is: cluster prod 130 %, ")
+    hosts: Any = {"esx-1": {"cpu_usage_pct": 40.0, "memory_usage_pct": 60.0, "at": None, "over_s": None}}
+    assert not any("memory in use" in note for note in measured.notes(result, hosts))
+    assert "in use" not in shown(result, show=["clusters", "hosts"], hosts=hosts).partition("±")[0]
+
+
 def test_of_a_sweep_the_point_with_most_is_named(result):
     (point,) = result["points"]
     points: list[Any] = []
@@ -167,6 +179,7 @@ def test_what_was_measured_stands_beside_the_twin(cli, scenario, simulated, resu
     rows = table_of(text, "Hosts")
     assert [cells[2] for name, cells in rows.items() if name.startswith("esx")] == ["41.5", "41.5"]
     assert not any("41.5" in cell for cell in rows["mgmt"])
+    assert "in use" in head
     off = [abs(result["points"][0]["hosts"][name]["usage_pct"] - 41.5) for name in hosts]
     said = " ".join(text.split())
     assert "Measured: of the real hosts, as the scenario has it (one moment, 2026-03-01T12:00:00Z)." in said
