@@ -96,7 +96,7 @@ def command(
     if warned := simulation.memory_warnings(result["points"]):
         sys.stderr.write(f"warning: {' '.join(warned)}\n")
     hosts = measured.of_hosts(simulated.first_scenario.inventory)
-    beside = {**_beside(simulated.first_scenario), "measured_hosts": hosts} if report is not None else {}
+    beside = _beside(simulated.first_scenario) if report is not None else {}
     output.write_page(registry.SIMULATION, result, report, **beside)
     if form is Format.parquet:
         content: str | bytes = files.to_parquet(result)
@@ -133,7 +133,12 @@ def _beside(first: scenario.Scenario) -> dict[str, Any]:
         for name, vm in first.data["vms"].items()
         for step in vm.get("load_steps", ())
     ]
-    return {"layouts": vnuma.layouts(first), "load_steps": sorted(steps, key=lambda step: step["at_s"])}
+    return {
+        "layouts": vnuma.layouts(first),
+        "load_steps": sorted(steps, key=lambda step: step["at_s"]),
+        "measured_hosts": measured.of_hosts(first.inventory),
+        "measured_vms": measured.of_vms(first.inventory),
+    }
 
 
 def _shown(show: list[str] | None, form: Format) -> list[str]:

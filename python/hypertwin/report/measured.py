@@ -1,4 +1,4 @@
-"""What was measured of hosts, beside what the twin says of them: the claim that its predictions can be checked."""
+"""What was measured of hosts and VMs, beside what the twin says of them: its predictions can be checked."""
 
 from __future__ import annotations
 
@@ -21,8 +21,18 @@ class MeasuredHost(TypedDict):
     over_s: float | None
 
 
+class MeasuredVm(TypedDict):
+    """Figures of one VM: CPU in MHz, ready in per cent of each vCPU; None where there is none."""
+
+    cpu_mhz: float | None
+    ready_pct: float | None
+
+
 Measured = Mapping[str, MeasuredHost]
 """By host; only those of which something was measured."""
+
+MeasuredVms = Mapping[str, MeasuredVm]
+"""The same by VM."""
 
 UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
@@ -38,6 +48,15 @@ def of_hosts(inventory: Inventory) -> Measured:
         }
         for host in inventory.hosts
         if host.measured.cpu_usage_pct is not None or host.measured.memory_usage_pct is not None
+    }
+
+
+def of_vms(inventory: Inventory) -> MeasuredVms:
+    """What a scenario says was measured of its VMs."""
+    return {
+        vm.name: {"cpu_mhz": vm.measured.cpu_mhz, "ready_pct": vm.measured.ready_pct}
+        for vm in inventory.vms
+        if vm.measured.cpu_mhz is not None or vm.measured.ready_pct is not None
     }
 
 

@@ -13,7 +13,7 @@ from hypertwin.documents.validation import Row
 from hypertwin.documents.vnuma import Layout
 from hypertwin.report import entities, measured, pools, simulation, topology_svg
 from hypertwin.report.comparison import Study
-from hypertwin.report.measured import Measured
+from hypertwin.report.measured import Measured, MeasuredVms
 from hypertwin.report.metrics import CATALOGUE, Metric, catalogue_key
 from hypertwin.report.page import Listing, Page
 from hypertwin.report.points import has_clusters
@@ -40,14 +40,15 @@ def page(
     layouts: Mapping[str, Layout] | None = None,
     load_steps: Sequence[Mapping[str, Any]] = (),
     measured_hosts: Measured | None = None,
+    measured_vms: MeasuredVms | None = None,
 ) -> Page:
     """The page of a result.
 
     `study` is the publication that the sweep is of, `validation` its figures against the twin, and `published` those to
     show in the charts of the sweep.
     `layouts` are the NUMA layouts of the VMs of the first point, by name, to be drawn. `load_steps` are changes of load
-    (`at_s` since the start of the run, `text`), for the charts over time. `measured_hosts` is shown beside the twin's
-    figures of hosts.
+    (`at_s` since the start of the run, `text`), for the charts over time. `measured_hosts` and `measured_vms` are shown
+    beside the twin's figures.
     """
     drawings, note = topology_svg.drawings(layouts or {})
     beside = {
@@ -67,6 +68,7 @@ def page(
         },
         "load_steps": list(load_steps),
         "measured": dict(measured_hosts or {}),
+        "measured_vms": dict(measured_vms or {}),
         "memory": simulation.memory_warnings(result["points"]),
     }
     return Page(

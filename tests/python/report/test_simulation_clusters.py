@@ -30,7 +30,7 @@ hosts:
 vms:
   app: {count: 4, vcpus: 2, memory: 10 GiB, memory_touched: 5 GiB, cluster: prod, workload: w}
   vc: {vcpus: 4, memory: 8 GiB, memory_touched: 7 GiB, cluster: mgmt, workload: w}
-  any: {count: 3, vcpus: 1, memory: 512 MiB, workload: w}
+  any: {count: 3, vcpus: 1, memory: 512 MiB, workload: w, measured: {cpu_mhz: 410.5, ready_pct: 0.18}}
 workloads:
   w: {arrivals: {open: {rate: 20 /s}}, cpu: {mean: 10 ms}}
 """
@@ -130,7 +130,7 @@ def test_memory_beyond_what_hosts_have_is_a_warning_of_one_line(cli, scenario, r
 
 
 def test_enough_memory_is_no_warning(cli, scenario, result):
-    small = ("--set", "vms.app.memory=5 GiB", "--set", "vms.vc.memory=6 GiB")
+    small = ("--set", "vms.app.memory=5 GiB", "--set", "vms.vc.memory=6 GiB", "--set", "vms.vc.memory_touched=6 GiB")
     done = cli("simulate", scenario, *small, "--replications", 1, "--duration", 1)
     assert (done.returncode, done.stderr) == (0, "")
     assert "more memory" not in done.stdout.lower()
@@ -141,7 +141,7 @@ def test_enough_memory_is_no_warning(cli, scenario, result):
 
 
 def test_what_vms_have_touched_is_not_judged_where_the_scenario_does_not_say_it(result):
-    """Without `memory_touched` all memory counts as touched: that is no news, and no figure to hold a measurement to."""
+    """Without `memory_touched` all memory counts as touched, which is no news and holds against no measurement."""
     (point,) = result["points"]
     for figures in (*point["hosts"].values(), *point["clusters"].values()):
         figures["memory_usage_pct"] = figures["memory_pct"] = 130.0
@@ -196,6 +196,7 @@ def test_the_page_has_what_was_measured_and_what_memory_lacks(cli, scenario, tmp
     assert page["beside"]["measured"]["esx-1"] == {
         **{"cpu_usage_pct": 41.5, "memory_usage_pct": 70.0, "at": "2026-03-01T12:00:00Z", "over_s": None}
     }
+    assert page["beside"]["measured_vms"] == {f"any-{n}": {"cpu_mhz": 410.5, "ready_pct": 0.18} for n in (1, 2, 3)}
     assert [said.partition(":")[0] for said in page["beside"]["memory"]] == [
         "VMs have touched more memory than there is",
         "More memory is configured than there is",
@@ -260,7 +261,6 @@ def test_a_misspelt_cluster_or_figure_is_refused(scenario, slo, code, said):
 
 def test_density_takes_memory_as_an_objective_and_keeps_vms_in_their_cluster(cli, scenario):
     asked = ("--vm", "app", "--duration", 1, "--replications", 2, "--set", "vms.any.count=0", "--format", "json")
-    asked += ("--set", "vms.app.host=esx", "--set", "vms.vc.host=mgmt")
     found = json.loads(cli("density", scenario, *asked, "--slo", "hosts.*.usage_pct<=100").stdout)
     # two of 10 GiB do not fit beside each other in 16 GiB, and mgmt takes none of them
     assert (found["answer"]["count"], found["answer"]["limiting"]) == (2, "memory of esx-1")

@@ -39,6 +39,7 @@ export interface Vm {
   costop_pct_ci95?: number | null;
   wait_pct: number;
   limited_pct: number;
+  used_mhz?: Figure;
   guest_cpu_pct: number;
   guest_cpu_pct_ci95?: number | null;
   run_queue: number;
@@ -211,6 +212,13 @@ export interface MeasuredHost {
   over_s: number | null;
 }
 
+/** The same of a VM. */
+export interface MeasuredVm {
+  cpu_mhz: number | null;
+  /** Of each vCPU. */
+  ready_pct: number | null;
+}
+
 /** What only the page of a simulation has, made by `python/hypertwin/report/simulation_page.py`. */
 export interface Beside {
   /** Definitions of the figures that the result has. */
@@ -231,6 +239,7 @@ export interface Beside {
   load_steps?: { at_s: number; text: string }[];
   /** Hosts of which something was measured. */
   measured?: Record<string, MeasuredHost>;
+  measured_vms?: Record<string, MeasuredVm>;
   /** Hosts and clusters whose VMs have more memory than there is, in a sentence or two. */
   memory?: string[];
 }

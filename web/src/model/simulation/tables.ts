@@ -1,7 +1,7 @@
 /** Tables of a simulation: groups, VMs, hosts, stations and pools of a point, and all points of a sweep. */
 
 import type { Cell, Column, Row, Section, Table } from "../view";
-import { type Beside, type Cluster, type Figure, type Host, metric, type Metric, type Point, type Pool, type Station, type Vm } from "./document";
+import { type Beside, type Cluster, type Figure, type Host, type MeasuredVm, metric, type Metric, type Point, type Pool, type Station, type Vm } from "./document";
 import { clusterNames, clusters, groupOf, groups, hasIo, known, shortPath, valueText, varyingPaths, worstFirst } from "./points";
 import { severity, signs, waiting } from "./signs";
 
@@ -32,6 +32,15 @@ const MORE_OF_VM: Reading<Vm>[] = [
   { key: "limited_pct", value: (vm) => vm.limited_pct, secondary: true },
   { key: "response_ms_p95", name: "Response, p95", value: (vm) => vm.response_ms.p95, secondary: true },
   { key: "numa_local_pct", value: (vm) => vm.numa_local_pct, secondary: true },
+];
+
+/** A VM, and what was measured of it. */
+type ComparedVm = Vm & { measured?: MeasuredVm };
+
+const MEASURED_OF_VM: Reading<ComparedVm>[] = [
+  { key: "measured_ready", name: "Measured ready", unit: "%", value: (vm) => vm.measured?.ready_pct },
+  { key: "used_mhz", value: (vm) => vm.used_mhz },
+  { key: "measured_cpu", name: "Measured CPU", unit: "MHz", value: (vm) => vm.measured?.cpu_mhz },
 ];
 
 const OF_IO: Reading<Vm>[] = [
@@ -161,7 +170,7 @@ export function clusterTable(point: Point, names: readonly string[], metrics: re
 }
 
 /** The entities of one point. */
-export function pointTables(point: Point, metrics: readonly Metric[], { measured = {} }: Beside): Section[] {
+export function pointTables(point: Point, metrics: readonly Metric[], { measured = {}, measured_vms = {} }: Beside): Section[] {
   const found = groups(point);
   const of = groupOf(point);
   const vms = Object.values(point.vms);
@@ -181,7 +190,7 @@ export function pointTables(point: Point, metrics: readonly Metric[], { measured
     ? { columns: [{ key: "cluster", name: "cluster", kind: "words" } as Column], cells: (name: string) => ({ cluster: point.hosts[name]!.cluster ?? "" }) }
     : { columns: [], cells: () => ({}) };
   const hostTable = table(metrics, "host", "hosts", "Hosts, the fullest first", worstFirst(Object.keys(point.hosts), (name) => point.hosts[name]!.usage_pct), (name): Compared => ({ ...point.hosts[name]!, ...(measured[name] ? { measured: measured[name] } : {}) }), withoutGuess(point, OF_HOST), inClusters);
-  const vmTable = table(metrics, "vm", "vms", "VMs, the worst first", bySeverity(point.vms), (name) => point.vms[name]!, vmReadings(vms), places);
+  const vmTable = table(metrics, "vm", "vms", "VMs, the worst first", bySeverity(point.vms), (name): ComparedVm => ({ ...point.vms[name]!, ...(measured_vms[name] ? { measured: measured_vms[name] } : {}) }), [...vmReadings(vms), ...(Object.keys(measured_vms).length ? MEASURED_OF_VM : [])], places);
   const tables: Table[] = [
     ...(isGrouped ? [table(metrics, "group", "groups-table", "Groups, the worst first", bySeverity(found), (name) => found[name]!, vmReadings(vms), counts)] : []),
     { ...vmTable, filters: places.columns.map((column) => column.key) },

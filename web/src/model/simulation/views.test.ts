@@ -297,6 +297,13 @@ describe("what was measured", () => {
     expect(view.cards).toContainEqual({ name: "Off what was measured", value: "1.0 points", remark: "usage of 1 host on average; at most 1.0 (a)" });
   });
 
+  it("stands beside the twin's VMs", () => {
+    const two = point({ db: vm({ used_mhz: 900 }), web: vm({ used_mhz: 100 }) });
+    const view = shown([two], {}, { measured_vms: { db: { cpu_mhz: 850, ready_pct: 0.18 } } });
+    expect(table(view, "vms").rows.map((row) => [row["name"], row["used_mhz"], row["measured_cpu"], row["measured_ready"]])).toEqual([["db", 900, 850, 0.18], ["web", 100, null, null]]);
+    expect(table(shown([two]), "vms").columns.map((column) => column.key)).not.toContain("used_mhz");
+  });
+
   it("is no column and no card where nothing was", () => {
     const view = shown([one()]);
     expect(table(view, "hosts").columns.map((column) => column.key)).not.toContain("measured_usage");
