@@ -71,6 +71,7 @@ def _compared() -> Any:
 PAGES: Mapping[str, Callable[[], Page]] = {
     "validation": _validation,
     "density": lambda: _of(registry.DENSITY, "density"),
+    "capacity": lambda: _of(registry.CAPACITY, "capacity"),
     "durability": lambda: _durability("durability"),
     "durability of a pool": lambda: _durability("durability-of-a-pool"),
     "calibration": lambda: _of(registry.CALIBRATION, "calibration"),

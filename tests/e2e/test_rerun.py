@@ -12,6 +12,7 @@ from tests.python.report.test_page import data
 from hypertwin import _core
 from hypertwin.cli import provenance
 
+CAPACITY = ("capacity", "tiny.yaml", "--limits", "limits.yaml", "--report", "page.html")
 DENSITY = ("density", "tiny.yaml", "--vm", "web", "--slo", "guest_cpu_pct<90", "--max", "3", "--report", "page.html")
 
 
@@ -41,6 +42,18 @@ def test_a_page_says_which_command_made_it_from_what(cli, tiny, tmp_path):
     (file,) = said["files"]
     assert (file["name"], file["text"]) == ("tiny.yaml", tiny.read_text())
     assert file["sha256"] == hashlib.sha256(tiny.read_bytes()).hexdigest()
+
+
+def test_a_page_of_capacity_is_made_again_with_its_limits(cli, tiny, tmp_path):
+    (tmp_path / "limits.yaml").write_text("clusters:\n  default: {failures: 0, cpu: 75%}\n")
+    assert cli(*CAPACITY).returncode == 0
+    page = (tmp_path / "page.html").read_bytes()
+    for name in ("tiny.yaml", "limits.yaml"):
+        (tmp_path / name).unlink()
+    done = cli("rerun", "page.html", "--report", "again.html")
+    assert done.returncode == 0, done.stderr
+    assert "Limits 75 % of CPU" in done.stdout
+    assert (tmp_path / "again.html").read_bytes() == page
 
 
 @pytest.mark.parametrize(

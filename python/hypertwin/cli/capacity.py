@@ -15,7 +15,7 @@ from hypertwin.cli.vnuma import of_option
 from hypertwin.errors import ScenarioError
 from hypertwin.plan import capacity
 from hypertwin.report import capacity as shown
-from hypertwin.report import files
+from hypertwin.report import files, registry
 
 
 class Format(enum.StrEnum):
@@ -75,11 +75,12 @@ def command(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the result here instead of to stdout.")
     ] = None,
+    report: options.Report = None,
 ) -> None:
     """Say how full clusters are, now and without their largest hosts, and what still fits."""
     arguments: dict[str, Any] = dict(locals())
     form = form or _by_ending(out)
-    writing.check_writable(out)
+    writing.check_writable(out, page=report)
     try:
         found = capacity.capacity(
             path,
@@ -98,6 +99,7 @@ def command(
         raise ScenarioError.of(
             of_option(each, arguments) if each.path in arguments and not each.file else each for each in error.mistakes
         ) from None
+    output.write_page(registry.CAPACITY, found, report)
     if form is Format.json:
         content = files.to_json(found)
     elif form is Format.csv:

@@ -178,7 +178,7 @@ def _basis(kind: Kind, of: Literal["cluster", "vms", "hosts"], measured: Sequenc
     at = max((each.at for each in measured if each.at is not None), default=None)
     counters = sorted({each.counter for each in measured if each.counter is not None})
     aligned = of == "cluster" or said in ("mean", "moment")
-    parts = [{"cluster": "VMs together", "vms": "sum over VMs", "hosts": "sum over hosts"}[of], WORDS[said]]
+    parts = [{"cluster": "VMs together,", "vms": "sum over VMs,", "hosts": "sum over hosts,"}[of], WORDS[said]]
     parts += [f"of {span(over_s)}"] if over_s is not None else []
     parts += [f"until {at}" if over_s is not None else f"at {at}"] if at is not None else []
     text = " ".join(parts)

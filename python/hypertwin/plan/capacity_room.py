@@ -90,7 +90,8 @@ def vms_left(state: State) -> documents.VmsLeft | None:
     counts: dict[Limited, int] = {}
     for each in known:
         counts[each] = _count(work(state, [each], state.spare[SPARE_BY[each]]), (vm.takes[each],), MOST_LEFT)
-    least = min(counts.values(), default=None)
+    ranked = sorted(counts, key=lambda each: (counts[each], -_part(state, each)))
+    least = counts[ranked[0]] if ranked else None
     together = least
     if least:
         size = tuple(vm.takes[each] for each in known)
@@ -102,11 +103,18 @@ def vms_left(state: State) -> documents.VmsLeft | None:
         "memory": counts.get("memory"),
         "memory_consumed": counts.get("memory_consumed"),
         "ratio": counts.get("ratio"),
-        "binding": next((each for each in known if counts[each] == least), None),
+        "binding": ranked[0] if ranked else None,
         "count": together,
         "vm": vm.document(),
         "average": vm.is_average,
     }
+
+
+def _part(state: State, resource: Limited) -> float:
+    """How much of its limit is used without the spare hosts: of two limits that leave nothing the worse one binds."""
+    limit = {"cpu": state.limits.cpu, "ratio": state.limits.ratio or 1.0}.get(resource, state.limits.memory)
+    taken, size = state.degraded(resource) or (0.0, 1.0)
+    return taken / size / limit
 
 
 def _count(load: packing.Load, vm: packing.Sizes, at_most: int) -> int:

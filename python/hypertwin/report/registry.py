@@ -63,7 +63,7 @@ class Views(Generic[D]):
 SIMULATION: Views[Simulation] = Views(simulation.table, simulation_page.page, files.to_csv)
 VALIDATION: Views[Sequence[Row]] = Views(comparison.table, comparison.page)
 DENSITY: Views[planned.Density] = Views(density.table, density.page)
-CAPACITY: Views[Capacity] = Views(capacity.table, csv=capacity.csv)
+CAPACITY: Views[Capacity] = Views(capacity.table, capacity.page, capacity.csv)
 DURABILITY: Views[planned.DurabilityDocument] = Views(durability.table, durability.page)
 SIZING: Views[planned.Sizing] = Views(sizing.table, sizing.page)
 LAYOUT: Views[planned.AdvisedLayout] = Views(sizing.layout_table, sizing.layout_page)

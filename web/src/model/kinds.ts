@@ -1,6 +1,7 @@
 /** Kinds of results and the models that turn them into views. A new kind is a file beside this one and a line here. */
 
 import { CALIBRATION } from "./calibration";
+import { CAPACITY } from "./capacity";
 import { COMPARISON } from "./compare";
 import { CONTENTION } from "./contention";
 import { DENSITY } from "./density";
@@ -35,6 +36,7 @@ export const KINDS: Record<string, Kind> = {
   view: { choices: () => [], view: (page) => page.document as View },
   validation: VALIDATION,
   density: DENSITY,
+  capacity: CAPACITY,
   durability: DURABILITY,
   size: SIZING,
   vnuma: LAYOUT,

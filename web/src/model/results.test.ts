@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import calibration from "../../../tests/data/documents/calibration.json";
+import capacity from "../../../tests/data/documents/capacity.json";
 import contention from "../../../tests/data/documents/contention.json";
 import density from "../../../tests/data/documents/density.json";
 import diagnosis from "../../../tests/data/documents/diagnosis.json";
@@ -35,6 +36,7 @@ const column = (rows: readonly Row[], key: string) => rows.map((row) => row[key]
 
 const EXAMPLES: [string, unknown][] = [
   ["calibration", calibration],
+  ["capacity", capacity],
   ["contention", contention],
   ["density", density],
   ["diagnosis", diagnosis],
@@ -77,6 +79,69 @@ describe.each(EXAMPLES)("the view of %s", (kind, document) => {
       for (const row of rows) for (const key of keys) expect(row[key], key).not.toBeUndefined();
       expect(keys).toEqual(expect.arrayContaining([...(filters ?? []), ...(sorted ? [sorted.column] : [])]));
     }
+  });
+});
+
+describe("capacity", () => {
+  const shown = view("capacity", capacity);
+  const of = (...names: string[]) => copy({ ...capacity, clusters: Object.fromEntries(Object.entries(capacity.clusters).filter(([name]) => names.includes(name))) });
+
+  it("names the clusters that do not bear a failure, by what, and those that cannot be judged", () => {
+    expect(shown.answer.tone).toBe("bad");
+    expect(shown.answer.text).toBe("2 of 3 clusters are over their limits without their largest hosts: database, general. No room for another VM without the largest hosts.");
+    expect(shown.answer.more![0]).toBe("database: CPU 101 %, memory configured 117 %, memory consumed 112 % and 2 VMs without room to restart");
+    expect(shown.promises.map((each) => each.met)).toEqual([false, null, false]);
+  });
+
+  it("is good where every cluster stays within its limits", () => {
+    const found = of("general");
+    found.clusters.general!.memory_configured_degraded_pct = 89;
+    found.clusters.general!.vms_left!.count = 1;
+    found.total.vms_left.count = 1;
+    const good = view("capacity", found);
+    expect(good.answer).toMatchObject({ tone: "good", text: "The cluster stays within its limits without its largest hosts. Room for 1 more VM without the largest hosts." });
+    expect(good.promises[0]!.met).toBe(true);
+    const unknown = view("capacity", of("edge"));
+    expect(unknown.answer.tone).toBe("warn");
+    expect(unknown.answer.text).toContain("is not known");
+  });
+
+  it("draws the worst cluster first, now and without its largest hosts, with the limit that all share", () => {
+    const drawn = chart<BarChart>(shown, "configured");
+    expect(drawn.categories).toEqual(["database", "general", "edge"]);
+    expect(drawn.series[1]!.values[0]).toBeCloseTo(117.19, 1);
+    expect(drawn.series[1]!.values[2]).toBeNull();
+    expect(drawn.limits).toEqual([{ name: "limit 90 %", value: 90, tone: "bad" }]);
+    const differ = copy(capacity);
+    differ.clusters.edge.limits.memory_pct = 80;
+    expect(chart<BarChart>(view("capacity", differ), "configured").limits).toEqual([]);
+  });
+
+  it("says what is not known as nothing, not as zero", () => {
+    const row = table(shown, "room").rows.find((each) => each["cluster"] === "edge")!;
+    expect([row["left"], row["cpu"], row["restart"], row["binds"]]).toEqual([null, null, "", ""]);
+    expect(table(shown, "use").rows.find((each) => each["cluster"] === "edge")!["cpu"]).toMatchObject({ text: "22 → –" });
+    expect(column(table(shown, "basis").rows, "source")).toContainEqual({ tone: "note", text: "not known" });
+  });
+
+  it("keeps what one moment shows apart from what is proven", () => {
+    const found = copy(capacity);
+    const unused = found.clusters.database.reclaimable as { proven: unknown; moment: unknown };
+    [unused.moment, unused.proven] = [unused.proven, null];
+    const rows = table(view("capacity", found), "unused").rows;
+    expect(rows.map((each) => [each["cluster"], (each["by"] as { tone: string }).tone])).toEqual([
+      ["database", "note"],
+      ["general", "good"],
+      ["all", "good"],
+    ]);
+  });
+
+  it("says how a faster processor corrects the ratio", () => {
+    const found = copy(capacity);
+    Object.assign(found.clusters.general, { vcpu_per_core_corrected: 2.25, vcpu_per_core_corrected_degraded: 2.7 });
+    found.clusters.general.limits.speed = 1.3;
+    const texts = blocks(view("capacity", found)).flatMap((each) => (each.type === "list" ? each.items.map((item) => item.text) : []));
+    expect(texts).toContain("general: a core counts as 1.3; vCPUs per core are 2.25 → 2.7 then.");
   });
 });
 
