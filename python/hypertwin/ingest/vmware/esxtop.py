@@ -32,6 +32,8 @@ PART_VALUES = 2**20
 PAUSE_INTERVALS = 3.0
 """A gap of this many intervals without a sample is an interruption, not a longer interval."""
 
+MINUTE_US = 60_000_000
+
 MOST_VCPUS = 1024
 """More than a VM can have: 768 in vSphere 8."""
 _NEEDED_STATES = ("run_sum_pct", "ready_sum_pct", "idle_sum_pct")
@@ -86,7 +88,7 @@ def _frames(path: Path, plan: Plan) -> Iterator[pl.DataFrame]:
     intervals = _Intervals(left)
     assemble: _Assembler | None = None
     waiting: list[tuple[Times, Values]] = []
-    for sample in _samples(path, plan, left):
+    for sample in _with_seconds(path, plan, _samples(path, plan, left)):
         if assemble is None:
             plan.constants += _sizes(plan, sample[1])
             assemble = _Assembler(plan, intervals)
@@ -146,6 +148,50 @@ def _samples(path: Path, plan: Plan, left: _Left) -> Iterator[tuple[Times, Value
             values[:, at] = columns[:, several].sum(axis=1)
         values *= scales
         yield times[timed].astype(np.int64), values
+
+
+def _with_seconds(path: Path, plan: Plan, samples: Iterator[tuple[Times, Values]]) -> Iterator[tuple[Times, Values]]:
+    """Samples with times within the minute, where the file has whole minutes alone, as a spreadsheet saves them."""
+    own: Times | None = None
+    place = 0
+    for times, values in samples:
+        if place == 0 and not (times % MINUTE_US).any():
+            minutes = _all_times(path, plan)
+            own = None if (minutes % MINUTE_US).any() or (np.diff(minutes) != 0).all() else _spread(minutes, plan)
+        yield (times if own is None else own[place : place + times.size]), values
+        place += times.size
+
+
+def _all_times(path: Path, plan: Plan) -> Times:
+    """The times of all samples, as `_samples` gives them block by block."""
+    alone = Plan(plan.bias_minutes, plan.last, {("", ""): [plan.last]}, [1.0])
+    return np.concatenate([times for times, _ in _samples(path, alone, _Left())])
+
+
+def _spread(minutes: Times, plan: Plan) -> Times:
+    """Times of samples of which only the minute is known: evenly apart, so that the changes of minute fit best.
+
+    A sample that begins a minute lies within an interval of its beginning. Where the minute changes less than twice,
+    the interval cannot be known, and all samples get the first minute, which gives them none. Adds a note.
+    """
+    steps = np.diff(minutes)
+    shared = np.median(np.unique(minutes, return_counts=True)[1])
+    breaks = np.flatnonzero((steps < 0) | (steps > MINUTE_US * (1 + PAUSE_INTERVALS / shared))) + 1
+    bounds = [0, *breaks.tolist(), minutes.size]
+    runs = [np.arange(first, last) for first, last in itertools.pairwise(bounds)]
+    changes = [run[1:][np.diff(minutes[run]) > 0] for run in runs]
+    samples = sum(int(change[-1] - change[0]) for change in changes if change.size)
+    if samples == 0:
+        plan.notes.append("times have no seconds (saved by a spreadsheet?), and too few minutes to tell the interval")
+        return np.full_like(minutes, minutes[0])
+    apart = sum(int(minutes[change[-1]] - minutes[change[0]]) for change in changes if change.size) / samples
+    times = np.empty(minutes.size)
+    for run, change in zip(runs, changes, strict=True):
+        known, within = (change, apart / 2) if change.size else (run, MINUTE_US / 2)
+        times[run] = np.mean(minutes[known] + within - apart * known) + apart * run
+    told = f"by how many share a minute, samples are {apart / 1e6:.2g} s apart"
+    plan.notes.append(f"times have no seconds (saved by a spreadsheet?): {told}")
+    return np.round(times).astype(np.int64)
 
 
 def _blocks(path: Path, plan: Plan, left: _Left) -> Iterator[bytes]:

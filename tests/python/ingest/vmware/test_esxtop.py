@@ -403,6 +403,47 @@ def test_times(read: Any, first: str, stamp: str, expected: datetime.datetime) -
     assert got.values("host/esx1", "interval_s") == []
 
 
+def saved(seconds: list[float]) -> list[str]:
+    """Times as a spreadsheet saves them: `3/26/2026 22:42`."""
+    return [(START + datetime.timedelta(seconds=second)).strftime("%m/%d/%Y %H:%M") for second in seconds]
+
+
+def test_times_without_seconds_are_spread_by_how_many_share_a_minute(read: Any) -> None:
+    # as in the published file of that kind: 7 samples in the first minute, then 11, 10 or 11 in each
+    seconds = [22.0 + 5.5 * index for index in range(160)]
+    got = read(files.text(files.machine("db", 1, samples=160), saved(seconds)))
+    intervals = got.values("host/esx1", "interval_s")
+    assert len(intervals) == 160
+    assert intervals == pytest.approx([5.5] * 160, abs=0.05)
+    off = [(time - START).total_seconds() - second for time, second in zip(got.times, seconds, strict=True)]
+    assert max(map(abs, off)) < 5.5
+    assert got.reading.notes == [
+        "times have no seconds (saved by a spreadsheet?): by how many share a minute, samples are 5.5 s apart"
+    ]
+
+
+def test_a_pause_between_times_without_seconds(read: Any) -> None:
+    seconds = [10.0 * index for index in range(40)] + [7200 + 10.0 * index for index in range(40)]
+    got = read(files.text(files.machine("db", 1, samples=80), saved(seconds)))
+    assert got.values("host/esx1", "interval_s") == pytest.approx([10] * 80, abs=0.05)
+    assert "the recording was interrupted 1 times" in got.reading.notes
+    assert (got.times[40] - START).total_seconds() == pytest.approx(7200, abs=10)
+
+
+def test_minutes_that_hold_a_sample_each_are_intervals(read: Any) -> None:
+    got = read(files.text(files.machine("db", 1, samples=4), saved([0, 300, 600, 900])))
+    assert got.values("host/esx1", "interval_s") == [300] * 4
+    assert got.reading.notes == []
+
+
+@pytest.mark.parametrize("seconds", [[0, 5, 10, 15], [50, 55, 60, 65]])
+def test_too_few_minutes_do_not_tell_the_interval(read: Any, seconds: list[float]) -> None:
+    got = read(files.text(files.machine("db", 1, samples=4), saved(seconds)))
+    assert got.values("host/esx1", "interval_s") == []
+    assert got.values("host/esx1/vm/db", "ready_sum_pct") == [8] * 4
+    assert any("too few minutes" in note for note in got.reading.notes)
+
+
 def test_a_time_of_no_measurement_is_none(read: Any) -> None:
     stamps = ["03/26/2026 22:42:00", "03/26/9026 22:42:05", "03/26/1926 22:42:05"]
     got = read(files.text(files.machine("db", 1, samples=3), stamps))
@@ -529,14 +570,17 @@ def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
         Read(tmp_path, SMALL + b"1," * 2000)
 
 
+@pytest.mark.parametrize("stamps", [[], saved([0, 5])])
 @pytest.mark.parametrize(("block", "part"), [(1, 1), (400, 50), (2**20, 2**10)])
-def test_the_size_of_parts_changes_nothing(read: Any, monkeypatch: pytest.MonkeyPatch, block: int, part: int) -> None:
+def test_the_size_of_parts_changes_nothing(
+    read: Any, monkeypatch: pytest.MonkeyPatch, block: int, part: int, stamps: list[str]
+) -> None:
     columns = HOST | DB | {"Group Cpu(1234:db)\\% Ready": ["3.00", "4.00"]}
-    order = ["entity", "metric", "time"]
-    whole = read(files.text(columns))
+    order = ["entity", "metric", "time", "value"]
+    whole = read(files.text(columns, stamps))
     monkeypatch.setattr(esxtop, "BLOCK_BYTES", block)
     monkeypatch.setattr(esxtop, "PART_VALUES", part)
-    pieces = read(files.text(columns))
+    pieces = read(files.text(columns, stamps))
     text = [pl.col(name).cast(pl.String) for name in ("entity", "metric")]
     assert pieces.table.with_columns(text).sort(order).equals(whole.table.with_columns(text).sort(order))
     assert pieces.reading.notes == whole.reading.notes
