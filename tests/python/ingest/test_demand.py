@@ -150,6 +150,11 @@ def test_percentiles_are_of_samples_and_of_counters_at_the_same_moment() -> None
     assert found.over_s == 99 * 20
 
 
+def test_a_moment_without_the_counter_that_counts_is_no_sample() -> None:
+    found = demand_of(reading((VM, "run_sum_pct", [50.0, None, 50.0]), (VM, "ready_sum_pct", [10.0] * 3), CLOCK))
+    assert found.cpu_mhz == pytest.approx(1200)
+
+
 def test_samples_without_a_clock_have_percentiles_and_no_time() -> None:
     rows = [(None, VM, "run_sum_pct", float(value)) for value in range(1, 21)]
     rows += [(None, VM, "ready_sum_pct", 2.0 * value) for value in range(1, 21)]
@@ -302,6 +307,16 @@ def test_machines_that_were_sampled_at_other_times_and_intervals_are_aligned() -
     together = [110.0] + [100.0 * ((moment - 1) % 2) + b[moment] for moment in range(1, 20)]
     assert found.cpu_mhz == pytest.approx(sum(together) / 20)
     assert (found.cpu_p95_mhz, found.cpu_peak_mhz) == (p95(together), max(together))
+
+
+def test_a_sample_that_comes_a_little_late_is_of_its_interval() -> None:
+    rows = [
+        (START + timedelta(seconds=20 * index + late * (index % 2)), f"vm/{name}", "used_mhz", 100.0 * (index % 2))
+        for name, late in (("a", 0), ("b", 1))
+        for index in range(60)
+    ]
+    (found,) = with_measured(cluster(A, B), [telemetry.Reading("x", "x", iter([telemetry_table.frame(rows)]))]).clusters
+    assert (found.cpu_mhz, found.cpu_p95_mhz, found.cpu_peak_mhz) == (100, 200, 200)
 
 
 def test_only_the_time_that_all_cover_counts() -> None:

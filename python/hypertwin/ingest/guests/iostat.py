@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hypertwin.ingest import outside, text_log
 from hypertwin.ingest.telemetry import Reading
-from hypertwin.ingest.text_log import Dates, Rows
+from hypertwin.ingest.text_log import Clock, Dates, Rows
 
 COLUMNS = {
     "tps": ("iops", 1),
@@ -63,6 +63,9 @@ class Lines:
         self.dates = dates
         self.name_from_header = name_from_header
         self.names: list[str] = []
+        self.day = ""
+        """The day in the first line, for times of day alone (sysstat 7)."""
+        self.clock: Clock | None = None
         self.time: datetime | None = None
         self.reports = 0
         """Reports since iostat started: the first is the average since boot."""
@@ -79,6 +82,7 @@ class Lines:
             if self.name_from_header:
                 self.rows.root = ("guest", found[0])
             self.reports, self.names = 0, []
+            self.day, self.clock = found[1], None
         elif tokens[0] == "avg-cpu:":
             self.reports, self.has_cpu, self.in_cpu, self.names = self.reports + 1, True, True, []
         elif tokens[0] in ("Device", "Device:"):
@@ -103,6 +107,13 @@ class Lines:
                 self.time = datetime.fromisoformat(tokens[0]).astimezone(UTC)
             except (ValueError, OverflowError):
                 self.time = None
+            return True
+        if tokens[0] == "Time:":
+            seconds = text_log.seconds_of_day(*tokens[1:3]) if len(tokens) in (2, 3) else None
+            self.clock = self.clock or Clock(self.dates.day(self.day))
+            self.time = None if seconds is None else self.clock.at(seconds)
+            if self.time is not None:
+                self.rows.note(text_log.NO_ZONE)
             return True
         time = text_log.date_time(self.dates, tokens) if len(tokens) in (2, 3) else None
         if time is not None:

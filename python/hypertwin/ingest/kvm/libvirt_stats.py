@@ -28,7 +28,7 @@ COSTS = {
     "vcpu.N.delay": "ready time",
     "cpu.time": "CPU used",
     "block.N.rd.reqs": "load of disks",
-    "balloon.unused": "memory in use",
+    "balloon.rss": "memory in use",
     "virNodeGetCPUStats": "utilization of the host",
     "virNodeGetMemoryStats": "free memory of the host",
 }
@@ -231,10 +231,10 @@ def _vcpus(vm: tuple[str, str], span: Span) -> Iterator[Value]:
 
 def _memory(vm: tuple[str, str], span: Span) -> Iterator[Value]:
     most, now = span.now("balloon.maximum"), span.now("balloon.current")
-    available, unused = span.now("balloon.available"), span.now("balloon.unused")
+    occupied = span.now("balloon.rss")
     yield vm, "memory_bytes", None if most is None else most * 1024
     yield vm, "ballooned_bytes", None if most is None or now is None else max(most - now, 0) * 1024
-    yield vm, "memory_used_bytes", None if available is None or unused is None else max(available - unused, 0) * 1024
+    yield vm, "memory_used_bytes", None if occupied is None else occupied * 1024
     yield vm, "swap_in_bytes_per_s", span.per_s("balloon.swap_in", 1 / 1024)
     yield vm, "swap_out_bytes_per_s", span.per_s("balloon.swap_out", 1 / 1024)
 

@@ -96,6 +96,8 @@ PERFMON = (
             r"\\WINDB\Memory\Available MBytes",
             r"\\WINDB\PhysicalDisk(0 C:)\Disk Reads/sec",
             r"\\WINDB\PhysicalDisk(0 C:)\Avg. Disk sec/Read",
+            r"\\WINDB\PhysicalDisk(0 C:)\Avg. Disk sec/Write",
+            r"\\WINDB\PhysicalDisk(0 C:)\Avg. Disk sec/Transfer",
             r"\\WINDB\PhysicalDisk(_Total)\Disk Reads/sec",
             r"\\WINDB\Processor(0)\% Processor Time",
             r"\\WINDB\Processor(_Total)\% Processor Time",
@@ -103,8 +105,8 @@ PERFMON = (
             r"\\WINDB\Unknown, with comma\x",
         )
     )
-    + '\n"05/29/2026 06:30:15.123"," "," "," "," "," "," ","0"," "\n'
-    + '"05/29/2026 06:30:45.123","1100","6","0.0125","14","90","60.5","3","9"\n'
+    + '\n"05/29/2026 06:30:15.123"," "," "," "," "," "," "," "," ","0"," "\n'
+    + '"05/29/2026 06:30:45.123","1100","6","0.0125","0.0250","0.0150","14","90","60.5","3","9"\n'
     + "<!-- end_win_perfmon -->\n"
 )
 GUEST = "guest/db1.example.org"
@@ -170,6 +172,8 @@ def test_counters_of_windows(tmp_path):
     assert series(table, "guest/WINDB", "read_iops") == [14]
     assert series(table, "guest/WINDB/disk/0 C:", "read_iops") == [6]
     assert series(table, "guest/WINDB/disk/0 C:", "read_latency_ms") == [12.5]
+    assert series(table, "guest/WINDB/disk/0 C:", "write_latency_ms") == [25]
+    assert series(table, "guest/WINDB/disk/0 C:", "latency_ms") == [15]
     assert times(table, "guest/WINDB", "guest_cpu_pct") == ["2026-05-29 11:30:45"]  # the header has the zone
     assert "mgstat" in [gap.what for gap in reading.gaps]
     processed = PERFMON.replace('"(PDH-CSV 4.0) (Eastern Standard Time)(300)"', "Date,Time").replace("\\\\WINDB", "")

@@ -292,6 +292,7 @@ sda             {values}
 {header}
 sda             {values}
 """
+MEGABYTES = "Device: rrqm/s wrqm/s r/s w/s rMB/s wMB/s avgrq-sz avgqu-sz await svctm %util"
 NEW = "Device r/s rkB/s rrqm/s %rrqm r_await rareq-sz w/s wkB/s wrqm/s %wrqm w_await wareq-sz aqu-sz %util"
 OLD = "Device: rrqm/s wrqm/s r/s w/s rsec/s wsec/s avgrq-sz avgqu-sz await svctm %util"
 
@@ -301,6 +302,10 @@ OLD = "Device: rrqm/s wrqm/s r/s w/s rsec/s wsec/s avgrq-sz avgqu-sz await svctm
     [
         (("11/21/2026 10:00:00 PM\n", "11/21/2026 10:00:05 PM\n"), "2026-11-21 22:00:05"),
         (("2026-11-21T22:00:00+0100\n", "2026-11-21T22:00:05+0100\n"), "2026-11-21 21:00:05"),
+        # sysstat 7 has the time of day alone; the day is in its first line, and ends at midnight
+        (("Time: 20:44:30\n", "Time: 20:44:35\n"), "2026-11-21 20:44:35"),
+        (("Time: 11:59:58 PM\n", "Time: 12:00:03 AM\n"), "2026-11-22 00:00:03"),
+        (("Time: 25:44:30\n", "Time: never\n"), None),
         (("", ""), None),
     ],
 )
@@ -324,6 +329,27 @@ def test_iostat_of_older_versions(tmp_path):
     assert series(table, "guest/db1/disk/sda", "latency_ms") == [2.5]
     assert series(table, "guest/db1/disk/sda", "disk_busy_pct") == [6]
     assert "numbers have a decimal comma" in reading.notes
+
+
+def test_iostat_of_sysstat_7_in_a_file_of_two_runs(tmp_path):
+    values = "0.09 1.49 3 1 16 8 25.97 0.00 2.50 0.38 6.00"
+    one = IOSTAT.format(first="Time: 23:00:00\n", second="Time: 23:00:05\n", header=OLD, values=values)
+    two = one.replace("11/21/2026", "11/24/2026").replace("23:00", "08:00")
+    reading, table = read(tmp_path / "iostat", one + two)
+    assert times(table, "guest/db1/disk/sda", "iops") == ["2026-11-21 23:00:05", "2026-11-24 08:00:05"]
+    assert reading.gaps == []
+    assert "times have no zone: taken as UTC" in reading.notes
+    nowhere = one.replace("11/21/2026", "99/99/2026")
+    reading, table = read(tmp_path / "iostat", nowhere)
+    assert times(table, "guest/db1/disk/sda", "iops") == [None]
+    assert [gap.what for gap in reading.gaps] == ["iostat -t"]
+
+
+def test_units_of_iostat(tmp_path):
+    text = IOSTAT.format(first="", second="", header=MEGABYTES, values="0 0 3 1 1.5 0.25 25.97 0.00 2.50 0.38 6.00")
+    _, table = read(tmp_path / "iostat", text)
+    assert series(table, "guest/db1/disk/sda", "read_bytes_per_s") == [1.5 * 2**20]
+    assert series(table, "guest/db1/disk/sda", "write_bytes_per_s") == [2**18]
 
 
 def test_the_real_thing(tmp_path):

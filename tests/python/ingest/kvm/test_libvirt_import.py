@@ -566,7 +566,10 @@ def stats(seconds: float, run: float, ready: float, **more: object) -> dict[str,
 
 
 def test_rows_of_two_samples():
-    before, after = sample(10, db=stats(10, 0.5, 0.3)), sample(20, db=stats(20, 0.5, 0.3))
+    # balloon and swap are in KiB
+    memory = {"balloon.maximum": 8192, "balloon.current": 6144, "balloon.rss": 5120, "balloon.unused": 1}
+    before = sample(10, db=stats(10, 0.5, 0.3, **{"balloon.swap_in": 100, "balloon.swap_out": 1000}))
+    after = sample(20, db=stats(20, 0.5, 0.3, **{"balloon.swap_in": 120, "balloon.swap_out": 1070}, **memory))
     rows = {
         (entity, metric): value
         for _, entity, metric, value in libvirt_stats.rows(before, after, Size("h", 8, 16, 2500))
@@ -584,6 +587,12 @@ def test_rows_of_two_samples():
         ("host/h/vm/db/disk/vda", "iops"): 100,
         ("host/h/vm/db/disk/vda", "read_bytes_per_s"): 81_920 * 10,
         ("host/h/vm/db/disk/vda", "read_latency_ms"): 2,
+        ("host/h/vm/db/disk/vda", "latency_ms"): 2,
+        ("host/h/vm/db", "memory_bytes"): 8 * 2**20,
+        ("host/h/vm/db", "memory_used_bytes"): 5 * 2**20,
+        ("host/h/vm/db", "ballooned_bytes"): 2 * 2**20,
+        ("host/h/vm/db", "swap_in_bytes_per_s"): 2 * 1024,
+        ("host/h/vm/db", "swap_out_bytes_per_s"): 7 * 1024,
     }
     assert {key: rows.get(key) for key in expected} == pytest.approx(expected)
     assert ("host/h/vm/db/disk/vda", "write_latency_ms") not in rows, "there was no write"
@@ -629,9 +638,9 @@ def test_a_domain_that_was_restarted_or_came_has_no_rates():
 def test_missing_counters_are_named():
     bare = sample(1, db={"state.state": 1, "cpu.time": 5})
     assert {gap.what for gap in libvirt_stats.gaps([bare])} == {
-        *("vcpu.N.time", "vcpu.N.delay", "block.N.rd.reqs", "balloon.unused")
+        *("vcpu.N.time", "vcpu.N.delay", "block.N.rd.reqs", "balloon.rss")
     }
-    assert libvirt_stats.gaps([sample(1, db=stats(1, 1, 0) | {"balloon.unused": 1})]) == []
+    assert libvirt_stats.gaps([sample(1, db=stats(1, 1, 0) | {"balloon.rss": 1})]) == []
 
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
