@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import resource
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.conftest import Cli
+from tests.python.ingest.vmware.rvtools_estate import estate, in_full
 from tests.python.ingest.vmware.rvtools_files import export, write_csv, write_xlsx
 
 from hypertwin import scenario
@@ -143,3 +146,99 @@ def test_where_it_goes_must_be_said(cli: Cli, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert "-o" in done.stderr
     assert cli("import", str(SAMPLE), "-o", str(tmp_path / "no" / "cluster.yaml")).returncode == 2
+
+
+# clusters, and what was measured of them
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An export of four clusters in which 9 of 10 machines name hosts that it does not have."""
+    return write_xlsx(estate(unmatched=0.9, host_names="mixed"), tmp_path_factory.mktemp("estate") / "estate.xlsx")
+
+
+def test_a_guess_is_the_first_line_and_stays_in_its_cluster(cli: Cli, exported: Path, tmp_path: Path) -> None:
+    file = tmp_path / "cluster.yaml"
+    done = cli("import", str(exported), "-o", str(file))
+    assert done.returncode == 0, done.stderr
+    lines = done.stderr.splitlines()
+    assert lines[0] == "warning: 132 of 150 machines have no host in the export: placed by guess inside their clusters"
+    assert lines[1].startswith("estate.xlsx (rvtools): 4 clusters, 15 hosts")
+    assert any(line.startswith("not used: ") for line in lines)
+    inventory = scenario.load(file).inventory
+    assert {cluster.name: (cluster.datacenter, cluster.ha) for cluster in inventory.clusters} == {
+        **{"Databases": ("Milan", True), "Edge": ("Milan", False)},
+        **{"General": ("Rome", True), "Management": ("Rome", True)},
+    }
+    assert all(vm.name.startswith(f"{vm.cluster.lower()}-") for vm in inventory.vms)
+    assert sum(vm.host_is_guess for vm in inventory.vms) == 132
+    assert {vm.cluster for vm in inventory.powered_off} == {"Databases", "Edge", "General", "Management"}
+    assert {store.name: store.clusters for store in inventory.datastores}["edge-1"] == ("Edge",)
+
+
+def test_one_cluster_of_an_export(cli: Cli, exported: Path, tmp_path: Path) -> None:
+    file = tmp_path / "cluster.yaml"
+    done = cli("import", str(exported), "-o", str(file), "--only-cluster", "GENERAL")
+    assert done.returncode == 0, done.stderr
+    inventory = scenario.load(file).inventory
+    assert (len(inventory.hosts), len(inventory.vms), {vm.cluster for vm in inventory.vms}) == (6, 96, {"General"})
+    done = cli("import", str(exported), "-o", str(tmp_path / "none.yaml"), "--only-cluster", "Generals")
+    assert done.returncode == 2
+    assert "--only-cluster: Generals: no cluster of this name [unknown-cluster]" in done.stderr
+    assert "one of: Databases (Databases, Milan)" not in done.stderr
+    assert "one of: Databases, Edge, General, Management" in done.stderr
+    assert not (tmp_path / "none.yaml").exists()
+
+
+def _usage(cli: Cli, file: Path, *options: str) -> tuple[dict[str, float], dict[str, Any]]:
+    """Usage of the simulated hosts, and all of the point."""
+    run = ("--duration", "10", "--warmup", "2", "--replications", "1", "--format", "json")
+    done = cli("simulate", str(file), *run, *options)
+    assert done.returncode == 0, done.stderr
+    point = json.loads(done.stdout)["points"][0]
+    return {name: host["usage_pct"] for name, host in point["hosts"].items()}, point
+
+
+@pytest.mark.parametrize(
+    "form",
+    [{}, {"without": ("vCPU",)}, {"unmatched": 0.9}, {"host_names": "mixed", "without": ("vCPU", "vMemory")}],
+    ids=str,
+)
+def test_a_simulated_export_is_as_busy_as_its_hosts_were(cli: Cli, form: dict[str, Any], tmp_path: Path) -> None:
+    file = tmp_path / "cluster.yaml"
+    done = cli("import", str(write_xlsx(estate(**form), tmp_path / "export.xlsx")), "-o", str(file))
+    assert done.returncode == 0, done.stderr
+    usage, point = _usage(cli, file)
+    measured = {host.name: host.measured for host in scenario.load(file).inventory.hosts}
+    off = {name: round(usage[name] - (of.cpu_usage_pct or 0), 1) for name, of in measured.items()}
+    assert max(map(abs, off.values())) <= 2, off
+    full = {
+        name: point["hosts"][name]["memory_usage_pct"] - (of.memory_usage_pct or 0) for name, of in measured.items()
+    }
+    assert max(map(abs, full.values())) <= 1, full
+
+
+def test_a_host_of_an_imported_cluster_can_be_taken_away_or_added(cli: Cli, exported: Path, tmp_path: Path) -> None:
+    file = tmp_path / "cluster.yaml"
+    assert cli("import", str(exported), "-o", str(file), "--only-cluster", "general").returncode == 0
+    before, _ = _usage(cli, file)
+    vms = scenario.load(file).inventory.vms
+    without, point = _usage(cli, file, "--set", "hosts.esx-general-03.count=0")
+    assert "esx-general-03" not in without
+    moved = [vm.name for vm in vms if vm.host == "esx-general-03"]
+    assert len(moved) > 5
+    assert {point["vms"][name]["cluster"] for name in moved} == {"General"}
+    assert sum(without.values()) == pytest.approx(sum(before.values()), rel=0.1)
+    hosts = json.loads(scenario.load(file).json)["hosts"]
+    more = json.dumps({**hosts["esx-general-02"], "label": "esx-general-07"})
+    spread, _ = _usage(cli, file, "--set", f"hosts.esx-general-07={more}", "--set", "vms.*.host=null")
+    assert spread["esx-general-07"] > 10
+
+
+def test_34_hosts_and_800_machines_take_5_s_of_cpu(cli: Cli, tmp_path: Path) -> None:
+    export = write_xlsx(in_full(), tmp_path / "full.xlsx")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = cli("import", str(export), "-o", str(tmp_path / "cluster.yaml"))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.returncode == 0, done.stderr
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime <= 5

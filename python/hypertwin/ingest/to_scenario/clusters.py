@@ -31,7 +31,7 @@ class Clusters:
         self._standalone = inventory.standalone_hosts
         self._said = _said_by_vms(inventory)
         of_hosts = {self._id(host): self._title(host) for host in inventory.hosts}
-        titles = {ident: title for ident, title in sorted(of_hosts.items()) if ident is not None}
+        titles = {ident: of_hosts[ident] for ident in sorted(ident for ident in of_hosts if ident is not None)}
         counts = Counter(name.casefold() for name, _ in titles.values())
         alone = {host.name for host in inventory.hosts if self.stands_alone(host)}
         written = [

@@ -13,7 +13,9 @@ from __future__ import annotations
 from functools import cache
 
 MOST_WORK = 0.995
-"""Part of all that a host can do up to which open arrivals have an answer."""
+"""Part of all that a host can do up to which there is an answer."""
+NOT_MORE = 1.02
+"""Part of that up to which a host is taken to have done all it could, and not to have been asked for more."""
 _STEPS = 40
 
 
@@ -40,7 +42,7 @@ def work_of(busy: float, cores: int, smt_yield: float) -> float:
 def closed_stretch(work: float, cores: int, smt_yield: float, processes: int, nodes: int) -> float:
     """The time of a burst over that of one alone, where so many processes in turn compute and think and do `work`.
 
-    VMs may keep to `nodes` of the host. 1 where they cannot do as much: then they want all that there is.
+    VMs may keep to `nodes` of the host. 1 where they want more than there is: then they are as they were measured.
     """
     whole = _closed(work, cores, smt_yield, processes)
     return whole if nodes == 1 else (whole + _closed(work / nodes, cores // nodes, smt_yield, processes // nodes)) / 2
@@ -66,8 +68,10 @@ def _open(work: float, cores: int, smt_yield: float) -> float:
 
 
 def _closed(work: float, cores: int, smt_yield: float, processes: int) -> float:
-    if processes == 0 or work <= 0 or _rate(processes, cores, smt_yield) <= work:
+    most = _rate(processes, cores, smt_yield) if processes else 0
+    if not 0 < work <= NOT_MORE * most:
         return 1.0
+    work = min(work, MOST_WORK * most)
     low, high = 1e-6, 1e9  # mean time to think, in bursts
     for _ in range(2 * _STEPS):
         middle = (low * high) ** 0.5

@@ -69,7 +69,7 @@ def duration(seconds: float) -> str:
 def memory_size(number_of_bytes: int) -> str:
     """`64 GiB`, `1500 MiB`, or exactly in bytes."""
     for unit, size in (("GiB", 2**30), ("MiB", 2**20)):
-        if number_of_bytes % size == 0:
+        if number_of_bytes and number_of_bytes % size == 0:
             return f"{number_of_bytes // size} {unit}"
     return f"{number_of_bytes} B"
 
