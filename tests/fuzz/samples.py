@@ -14,7 +14,7 @@ from typing import Any
 
 from tests import conftest
 from tests.python.diagnose import test_diagnose
-from tests.python.ingest import test_prometheus, test_telemetry_table
+from tests.python.ingest import test_prometheus, test_prometheus_text, test_telemetry_table
 from tests.python.ingest.benchmarks import test_benchmark_outputs, test_fio
 from tests.python.ingest.guests import test_pbuttons, test_sar, test_vmstat
 from tests.python.ingest.hyperv import test_cmdlets
@@ -303,6 +303,10 @@ SAMPLES: Mapping[str, Callable[[], list[Any]]] = {
     ],
     "numactl -H": lambda: [test_lscpu.NUMACTL],
     "Prometheus": _prometheus,
+    "Prometheus text": lambda: [
+        "".join(test_prometheus_text.node(at) + test_prometheus_text.libvirt(at) for at in (0, 30)),
+        test_prometheus_text.VMWARE,
+    ],
     "libvirt capabilities": lambda: [
         test_libvirt_import.capabilities(1, 2, 2, clock="<counter name='tsc' frequency='2400000000'/>")
     ],

@@ -158,6 +158,13 @@ LARGE: dict[str, tuple[str, Callable[[], bytes]]] = {
     "deep JSON of sadf": ("sar or sadf", lambda: b'{"sysstat": {"hosts": [{"statistics": [' + b"[" * 10 * MIB),
     "deep JSON of Prometheus": ("Prometheus", lambda: b"[" * 10 * MIB),
     "much JSON of Prometheus": ("Prometheus", lambda: b'{"data": [%s0]}' % (b"[]," * 3 * MIB)),
+    "samples of Prometheus text": (
+        "Prometheus text",
+        lambda: b"# TYPE node_load1 gauge\n" + b"".join(b'node_load1{a="%d"} 1\n' % n for n in range(400_000)),
+    ),
+    "labels of Prometheus text": ("Prometheus text", lambda: b'node_load1{a="' + b'\\"' * MIB + b'"} 1\n'),
+    "blanks of Prometheus text": ("Prometheus text", lambda: (b"node_load1" + b" " * 4_500 + b"\n") * 5_000),
+    "scrapes of Prometheus text": ("Prometheus text", lambda: b"node_load1 1\n" * 60_000),
     "columns of esxtop": ("esxtop -b", lambda: b'"(PDH-CSV 4.0) (UTC)(0)"' + b",a" * 8_000_000 + b"\n"),
     "machines of esxtop": (
         "esxtop -b",

@@ -13,6 +13,8 @@
 | `overview.py`, `aggregates.py` | a table of telemetry in a few figures; its figures and series by entity and metric |
 | `parquet_table.py` | that table, read from a Parquet file |
 | `prometheus.py`, `prometheus_queries.py` | telemetry from a Prometheus server, and what it is asked |
+| `prometheus_text.py`, `promql.py` | telemetry from saved answers of exporters; the same queries, evaluated |
+| `prometheus_series.py` | what both readers share: whose a series is, and what it becomes |
 | `page.py` | pages that hypertwin wrote |
 | `vmware/`, `kvm/`, `nutanix/`, `hyperv/`, `guests/`, `benchmarks/` | readers, by what is measured |
 | `outside.py` | bounded reading, safe numbers and names |

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from hypertwin.ingest import address, outside, parquet_table, prometheus
+from hypertwin.ingest import address, outside, parquet_table, prometheus, prometheus_text
 from hypertwin.ingest.benchmarks import fio_output, hcibench, sysbench
 from hypertwin.ingest.guests import iostat, pbuttons, sar, vmstat
 from hypertwin.ingest.kvm import libvirt_uri
@@ -40,6 +40,7 @@ FORMATS: tuple[Format, ...] = (
     Format("pButtons or SystemPerformance HTML", pbuttons.recognises, pbuttons.read),
     Format("fio", fio_output.recognises, fio_output.read),
     Format("HCIBench results", hcibench.recognises, hcibench.read, hcibench.files),
+    Format("Prometheus text", prometheus_text.recognises, prometheus_text.read, prometheus_text.files),
     Format("sysbench", sysbench.recognises, sysbench.read),
     Format("sar or sadf", sar.recognises, sar.read),
     Format("iostat -x", iostat.recognises, iostat.read),

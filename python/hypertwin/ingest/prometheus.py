@@ -14,7 +14,7 @@ import os
 import re
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NoReturn
 from urllib.parse import parse_qsl
@@ -23,11 +23,12 @@ import httpx
 import polars as pl
 
 from hypertwin.errors import UnreachableError, short
-from hypertwin.ingest import address, outside, telemetry
+from hypertwin.ingest import address, outside, prometheus_series
 from hypertwin.ingest.address import Address
 from hypertwin.ingest.outside import Gap
-from hypertwin.ingest.prometheus_queries import EXPORTERS, LIBVIRT, NODE, Exporter, Query
-from hypertwin.ingest.telemetry import METRICS, Reading
+from hypertwin.ingest.prometheus_queries import EXPORTERS, NODE, Exporter, Query
+from hypertwin.ingest.prometheus_series import Series, Systems, parts
+from hypertwin.ingest.telemetry import Reading
 from hypertwin.ingest.telemetry_table import SCHEMA
 
 SCHEMES = {"prometheus": "http", "prometheuss": "https"}
@@ -51,16 +52,8 @@ ASSUMED_INTERVAL_S = 60.0
 """Interval of samples where they do not show it."""
 SAMPLES_OF_A_RATE = 2.5
 """Length of a rate's window, in intervals of samples: two samples always lie in it."""
-_VIRTUAL = re.compile(
-    r"qemu|kvm|vmware|virtualbox|bochs|xen|virtual machine|openstack|ovirt|rhev|google|amazon ec2|nutanix"
-)
-"""Vendor and product in a guest's firmware, in lower case."""
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h|d)?")
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, None: 1.0}
-
-Labels = Mapping[str, str]
-Series = tuple[Labels, list[float], list[float]]
-"""Labels, times in seconds since 1970, and values."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +82,9 @@ def read(text: str) -> Reading:
             hint = "ask for another time with ?start=...&end=..., or see what is scraped at /targets"
             outside.refuse(str(where), "series", "none that is known", f"one of: {probes}", hint, "source-lacks")
         plans = [_plan(server, client, window, exporter, present, notes) for exporter in found]
-        systems = _systems(server, client, window, present)
+        systems = Systems()
+        if NODE.probe in present:
+            systems = prometheus_series.systems(lambda expression: _look(server, client, window, expression))
         nanoseconds = _in_nanoseconds(server, client, window, present, notes)
     if systems.guests and NODE in found:
         notes.append(f"taken as guests, from firmware or steal: {len(systems.guests)} of {len(systems.names)} systems")
@@ -107,19 +102,6 @@ class _Plan:
     queries: tuple[Query, ...]
     step: float
     range_s: float
-
-
-@dataclass
-class _Systems:
-    """The systems behind the instances of node exporters."""
-
-    names: dict[str, str] = field(default_factory=dict)
-    """The system's own name, by the host in `instance`."""
-    guests: set[str] = field(default_factory=set)
-
-    def name(self, instance: str) -> str:
-        host = _host(instance)
-        return self.names.get(host, host)
 
 
 def _window(where: Address) -> Window:
@@ -354,39 +336,14 @@ def _plan(
     return _Plan(exporter, tuple(query for query in exporter.queries if query.series in present), step, range_s)
 
 
-def _systems(server: _Server, client: httpx.Client, window: Window, present: Mapping[str, float]) -> _Systems:
-    """Names of systems, and which of them are guests: by their firmware, or because they have steal time."""
-    systems = _Systems()
-    if NODE.probe not in present:
-        return systems
-    names: dict[str, set[str]] = {}
-    for labels, _, _ in _look(server, client, window, "max by (instance, nodename) (node_uname_info{$m})"):
-        if name := outside.name(labels.get("nodename", "")):
-            names.setdefault(name, set()).add(_host(labels.get("instance", "")))
-    systems.names = {hosts.pop(): name for name, hosts in names.items() if len(hosts) == 1}
-    firmware = "max by (instance, system_vendor, product_name) (node_dmi_info{$m})"
-    for labels, _, _ in _look(server, client, window, firmware):
-        if _VIRTUAL.search(f"{labels.get('system_vendor', '')} {labels.get('product_name', '')}".lower()):
-            systems.guests.add(_host(labels.get("instance", "")))
-    stolen = 'max by (instance) (node_cpu_seconds_total{$m mode="steal"}) > 0'
-    systems.guests |= {_host(labels.get("instance", "")) for labels, _, _ in _look(server, client, window, stolen)}
-    hypervisors = f"count by (instance) ({LIBVIRT.probe}{{$m}})"
-    systems.guests -= {_host(labels.get("instance", "")) for labels, _, _ in _look(server, client, window, hypervisors)}
-    return systems
-
-
 def _in_nanoseconds(
     server: _Server, client: httpx.Client, window: Window, present: Mapping[str, float], notes: list[str]
 ) -> set[str]:
-    """Instances that count a vCPU's nanoseconds under the name of seconds.
-
-    inovex/prometheus-libvirt-exporter did until its pull request 20. A vCPU runs for at most a second per second.
-    """
-    series = "libvirt_domain_vcpu_time_seconds_total"
-    if series not in present:
+    """Instances that count a vCPU's nanoseconds."""
+    if prometheus_series.VCPU_TIME not in present:
         return set()
     step = max((window.end - window.start) / LOOKS, 0.1)
-    rates = f"max by (instance) (rate({series}{{$m}}[{max(math.ceil(step), 300)}s])) > 100"
+    rates = prometheus_series.TOO_FAST.replace("$r", f"{max(math.ceil(step), 300)}s")
     found = {labels.get("instance", "") for labels, _, _ in _look(server, client, window, rates)}
     if found:
         notes.append(f"{len(found)} libvirt exporters count vCPU time in nanoseconds; taken as such")
@@ -394,7 +351,7 @@ def _in_nanoseconds(
 
 
 def _frames(
-    server: _Server, window: Window, plans: list[_Plan], systems: _Systems, nanoseconds: set[str]
+    server: _Server, window: Window, plans: list[_Plan], systems: Systems, nanoseconds: set[str]
 ) -> Iterator[pl.DataFrame]:
     """All plans over the window, one stretch of time after the other."""
     entities: set[str] = set()
@@ -420,75 +377,8 @@ def _frames(
                             points[query] = max(1, count // 4)
                             continue
                         at += count
-                        for part in _parts(query, found, plan, systems, nanoseconds):
+                        for part in parts(query, found, plan.range_s, systems, nanoseconds):
                             entities.update(part["entity"].unique())
                             if len(entities) > MOST_ENTITIES:
                                 server.refuse_size("more entities")
                             yield part.cast(dict(SCHEMA))  # type: ignore[arg-type]
-
-
-def _parts(
-    query: Query, found: list[Series], plan: _Plan, systems: _Systems, nanoseconds: set[str]
-) -> Iterator[pl.DataFrame]:
-    """An answer as parts of the table; ready time comes with its interval."""
-    rows: dict[str, tuple[list[str], list[float], list[float]]] = {}
-    for labels, times, values in found:
-        path = _entity(query, labels, systems)
-        if path is None:
-            continue
-        metric = _metric(query.metric, path)
-        entities, all_times, all_values = rows.setdefault(metric, ([], [], []))
-        scale = 1e-9 if query.in_vcpu_seconds and labels.get("instance", "") in nanoseconds else 1.0
-        entities.extend([path] * len(times))
-        all_times.extend(times)
-        all_values.extend(value * scale for value in values)
-    for metric, (entities, all_times, all_values) in rows.items():
-        frame = pl.DataFrame(
-            {"time": all_times, "entity": entities, "value": all_values},
-            schema={"time": pl.Float64, "entity": pl.String, "value": pl.Float64},
-        ).with_columns(
-            (pl.col("time") * 1e6).round().cast(pl.Int64).cast(pl.Datetime("us")).dt.replace_time_zone("UTC"),
-            pl.lit(metric).alias("metric"),
-            pl.lit(METRICS[metric].unit).alias("unit"),
-        )
-        yield frame.select(*SCHEMA)
-        if metric == "ready_sum_pct" and query.of == "vm":
-            yield frame.select(
-                *("time", "entity", pl.lit("interval_s").alias("metric")),
-                *(pl.lit(query.over_s or plan.range_s).alias("value"), pl.lit("s").alias("unit")),
-            )
-
-
-def _entity(query: Query, labels: Labels, systems: _Systems) -> str | None:
-    """The entity of a series; None where its labels do not say."""
-    instance = labels.get("instance", "")
-    if query.of in ("system", "disk"):
-        name = outside.name(systems.name(instance))
-        kind = "guest" if _host(instance) in systems.guests else "host"
-        parts = [kind, name, *(("disk", outside.name(labels.get("device", ""))) if query.of == "disk" else ())]
-    elif query.of in ("vm", "vcpu", "vdisk"):
-        host = outside.name(labels["host_name"] if "host_name" in labels else systems.name(instance))
-        vm = outside.name(labels.get("domain") or labels.get("vm_name", ""))
-        parts = ["vm", vm] if host in ("", "n/a") else ["host", host, "vm", vm]
-        label = {"vcpu": "vcpu", "vdisk": "target_device"}.get(query.of)
-        if label is not None:
-            parts += ["vcpu" if query.of == "vcpu" else "disk", outside.name(labels.get(label, ""))]
-    else:
-        parts = ["host", outside.name(labels.get("host_name", ""))]
-    return telemetry.entity(*parts) if all(parts) else None
-
-
-def _metric(name: str, path: str) -> str:
-    """The metric's name, which for some depends on whether a host or a guest was measured."""
-    in_guest = path.startswith("guest/")
-    if name == "cpus":
-        return "vcpus" if in_guest else "threads"
-    if name == "busy_pct":
-        return "guest_cpu_pct" if in_guest else "utilization_pct"
-    return name
-
-
-def _host(instance: str) -> str:
-    """The host in `host:9100` or `[::1]:9100`."""
-    host, separator, port = instance.rpartition(":")
-    return host.strip("[]") if separator and port.isdigit() else instance

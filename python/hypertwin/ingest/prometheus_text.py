@@ -1,0 +1,277 @@
+"""Telemetry from what exporters answer, saved as text: one scrape, or several over time, without a Prometheus server.
+
+The same exporters, series and queries as those of a server (`prometheus_queries`), evaluated by `promql`. Gauges come
+from each scrape; counters need two of the same instance. A file may hold several scrapes, one after the other; a folder
+is read as one source, file by file in the order of their names. When a scrape was taken say its samples' timestamps (as
+`/federate` adds them), `node_time_seconds`, or the file's name, if it ends in seconds or milliseconds since 1970.
+Format: prometheus.io/docs/instrumenting/exposition_formats, text-based, version 0.0.4; OpenMetrics where it is alike.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import polars as pl
+
+from hypertwin.ingest import outside, prometheus_series, promql
+from hypertwin.ingest.outside import Gap
+from hypertwin.ingest.prometheus_queries import EXPORTERS, NODE, Exporter, Query
+from hypertwin.ingest.prometheus_series import Series, Systems
+from hypertwin.ingest.promql import Key
+from hypertwin.ingest.telemetry import Reading
+from hypertwin.ingest.telemetry_table import SCHEMA
+
+MOST_SAMPLES = 100_000
+"""Samples of known series in one scrape."""
+MOST_LABELS = 4_096
+"""Characters of the labels of a series."""
+MOST_FILES = 20_000
+PART_ROWS = 20_000
+"""Rows in memory at a time, give or take a scrape."""
+MOST_INSTANCES = 2_000
+MOST_ENTITIES = 200_000
+LAST_S = 7_258_118_400.0
+TIME = "node_time_seconds"
+SYSTEMS = ("node_uname_info", "node_dmi_info", TIME)
+
+_META = re.compile(r"# (HELP|TYPE) ([a-zA-Z_:][a-zA-Z0-9_:]{0,200})(?: |$)")
+_SAMPLE = re.compile(
+    r"([a-zA-Z_:][a-zA-Z0-9_:]{0,200}+)\s*+(?:\{(.*)\})?\s*+(\S{1,64}+)(?:\s++(-?[0-9.]{1,24}+))?(?:\s++#.*)?\s*+"
+)
+_LABEL = re.compile(r'\s*([a-zA-Z_][a-zA-Z0-9_]{0,200})\s*=\s*"((?:[^"\\]|\\.)*+)"\s*,?')
+_STAMP = re.compile(r"(?:^|[^0-9])([0-9]{10}|[0-9]{13})$")
+_ESCAPED = {r"\\": "\\", r"\"": '"', r"\n": "\n"}
+
+
+@dataclass
+class Scrape:
+    """What one or several instances answered at about one time."""
+
+    samples: dict[str, dict[Key, float]] = field(default_factory=dict)
+    times: dict[str, float] = field(default_factory=dict)
+    """Seconds since 1970, by instance."""
+    count: int = 0
+
+    def of(self, name: str) -> Mapping[Key, float]:
+        """The series of a name."""
+        return self.samples.get(name, {})
+
+
+def recognises(head: bytes) -> bool:
+    """Whether it begins as an exporter's answer does, and has a series that is known."""
+    lines = head.decode("utf-8-sig", "replace").splitlines()[:2_000]
+    told = [line for line in lines if line.strip()]
+    if not told or not (_META.match(told[0]) or _SAMPLE.fullmatch(told[0][:4_096])):
+        return False
+    return any(line.startswith(("# HELP ", "# TYPE ")) or line.partition("{")[0] in _needed() for line in told[:20])
+
+
+def files(folder: Path) -> Iterable[Path]:
+    """The files of a folder, by name, if they are such answers."""
+    found = _files(folder)
+    return found if found and recognises(outside.head(found[0])) else ()
+
+
+def read(path: Path) -> Reading:
+    """The reading of a file or a folder. Raises SourceError."""
+    reading = Reading(outside.name(path.name) or str(path), "prometheus text", iter(()))
+    reading.frames = _Frames(path, reading).frames()
+    return reading
+
+
+def _files(folder: Path) -> list[Path]:
+    try:
+        names = itertools.islice(folder.iterdir(), MOST_FILES + 1)
+        return sorted(path for path in names if path.suffix in (".prom", ".txt") and path.is_file())
+    except OSError:
+        return []
+
+
+@cache
+def _needed() -> frozenset[str]:
+    """All series that any query needs."""
+    found = {name for exporter in EXPORTERS for query in exporter.queries for name in promql.names(query.expression)}
+    return frozenset((*found, *(exporter.probe for exporter in EXPORTERS), *SYSTEMS))
+
+
+def scrapes(path: Path, instance: str) -> Iterator[Scrape]:
+    """The scrapes in a file; a new one begins where a series or the description of its name comes again."""
+    now, last = Scrape(), ""
+    for line in outside.text_lines(path):
+        if line.startswith("#"):
+            meta = _META.match(line)
+            if meta is not None and meta[2] != last and meta[2] in now.samples:
+                yield now
+                now = Scrape()
+            last = meta[2] if meta is not None else last
+            continue
+        name = line[:201].partition("{")[0].split(" ")[0]
+        found = _sample(line) if name in _needed() else None
+        if found is None:
+            continue
+        key, value, time = found
+        labels = dict(key)
+        owner = labels.setdefault("instance", instance)
+        key = tuple(sorted(labels.items()))
+        if key in now.of(name):
+            yield now
+            now = Scrape()
+        now.samples.setdefault(name, {})[key] = value
+        last = name
+        now.count += 1
+        if now.count > MOST_SAMPLES:
+            outside.refuse(
+                path, "", f"more than {MOST_SAMPLES} samples", "fewer", "is it one scrape?", "source-too-large"
+            )
+        if time is None and name == TIME and 0 < value < LAST_S:
+            time = value
+        if time is not None:
+            now.times[owner] = max(time, now.times.get(owner, 0.0))
+    if now.samples:
+        yield now
+
+
+def _sample(line: str) -> tuple[Key, float, float | None] | None:
+    """Labels, value and time of a line `name{label="value"} 1 1767225600000`; None for any other."""
+    found = _SAMPLE.fullmatch(line) if len(line) <= MOST_LABELS + 512 else None
+    value = outside.number(found[3]) if found is not None else None
+    if found is None or value is None:
+        return None
+    labels = tuple((label, _plain(text)) for label, text in _LABEL.findall(found[2] or ""))
+    if len(dict(labels)) != len(labels):
+        return None
+    stamp = outside.number(found[4]) if found[4] else None
+    if stamp is not None and stamp > 1e11:  # milliseconds; OpenMetrics has seconds
+        stamp /= 1000
+    return labels, value, stamp if stamp is not None and 0 < stamp < LAST_S else None
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\\.", lambda found: _ESCAPED.get(found[0], found[0]), text) if "\\" in text else text
+
+
+class _Frames:
+    """The rows of all scrapes, and what is to be said of them."""
+
+    def __init__(self, path: Path, reading: Reading) -> None:
+        self.path, self.reading = path, reading
+        self.systems = Systems()
+        self.before: dict[str, Scrape] = {}
+        """The last scrape of each instance."""
+        self.series: set[str] = set()
+        self.entities: set[str] = set()
+        self.fast: set[str] = set()
+        """Instances that count nanoseconds of vCPUs."""
+        self.pending: dict[tuple[str, str, float], tuple[Query, list[Series]]] = {}
+        """Series by query and seconds between scrapes, on their way to the table."""
+        self.scrapes = self.pairs = self.untimed = self.rows = self.waiting = 0
+
+    def frames(self) -> Iterator[pl.DataFrame]:
+        for file, instance in self.files():
+            stamp = _STAMP.search(file.name.split(".")[0])
+            named = None if stamp is None else float(stamp[1]) / (1000 if len(stamp[1]) == 13 else 1)
+            for number, scrape in enumerate(scrapes(file, instance)):
+                self.scrapes += 1
+                self.series |= scrape.samples.keys()
+                for owner in {dict(key)["instance"] for series in scrape.samples.values() for key in series}:
+                    if owner not in scrape.times and named is not None and number == 0:
+                        scrape.times[owner] = named
+                    self.untimed += owner not in scrape.times
+                yield from self.of(scrape)
+        yield from self.parts()
+        self.finish()
+
+    def files(self) -> Iterator[tuple[Path, str]]:
+        """The files, each with the name of the instance whose answer it is, where that does not say itself."""
+        if outside.is_folder(self.path):
+            folder = self.path.resolve().name
+            yield from ((path, outside.name(folder) or "host") for path in _files(self.path))
+        else:
+            stem = self.path.name.removesuffix(".gz").rpartition(".")[0] or self.path.name
+            yield self.path, outside.name(_STAMP.sub("", stem).rstrip("-_. ")) or "host"
+
+    def of(self, scrape: Scrape) -> Iterator[pl.DataFrame]:
+        """The rows of one scrape."""
+        seconds = {
+            owner: time - self.before[owner].times[owner]
+            for owner, time in scrape.times.items()
+            if owner in self.before
+        }
+        seconds = {owner: span for owner, span in seconds.items() if span > 0}
+        self.pairs += bool(seconds)
+
+        def grew(name: str) -> dict[Key, float]:
+            found = {}
+            for key, value in scrape.of(name).items():
+                owner = dict(key)["instance"]
+                first = self.before[owner].of(name).get(key) if owner in seconds else None
+                if first is not None and value >= first:  # else it was restarted
+                    found[key] = (value - first) / seconds[owner]
+            return found
+
+        def look(expression: str) -> list[Series]:
+            found = promql.evaluated(expression, scrape.of, grew)
+            return [
+                (dict(key), [scrape.times.get(dict(key).get("instance", ""), math.nan)], [value])
+                for key, value in found.items()
+            ]
+
+        if NODE.probe in scrape.samples or "node_uname_info" in scrape.samples:
+            seen = prometheus_series.systems(look)
+            self.systems.names |= seen.names
+            self.systems.guests |= seen.guests
+        self.fast |= {labels.get("instance", "") for labels, _, _ in look(prometheus_series.TOO_FAST)}
+        interval = max(seconds.values(), default=0.0)
+        for query in (query for each in EXPORTERS if each.probe in scrape.samples for query in each.queries):
+            if query.series in scrape.samples and (found := look(query.expression)):
+                self.pending.setdefault((query.metric, query.of, interval), (query, []))[1].extend(found)
+                self.waiting += len(found)
+        for owner in scrape.times:
+            self.before[owner] = scrape
+        if len(self.before) > MOST_INSTANCES:
+            self.refuse(f"more than {MOST_INSTANCES} instances")
+        if self.waiting > PART_ROWS:
+            yield from self.parts()
+
+    def parts(self) -> Iterator[pl.DataFrame]:
+        """What waits, as parts of the table."""
+        pending, self.pending, self.waiting = self.pending, {}, 0
+        for (_, _, interval), (query, found) in pending.items():
+            for part in prometheus_series.parts(query, found, interval, self.systems, self.fast):
+                kept = part.filter(pl.col("value").is_finite())
+                self.rows += len(kept)
+                self.entities.update(kept["entity"].unique())
+                if len(self.entities) > MOST_ENTITIES:
+                    self.refuse(f"more than {MOST_ENTITIES} entities")
+                yield kept.cast(dict(SCHEMA))  # type: ignore[arg-type]
+
+    def refuse(self, what: str) -> None:
+        outside.refuse(self.path, "", what, "fewer", "are they scrapes of one cluster?", "source-too-large")
+
+    def finish(self) -> None:
+        """Say what is missing. Refuses a source without any row."""
+        present: list[Exporter] = [exporter for exporter in EXPORTERS if exporter.probe in self.series]
+        if not present or not self.rows:
+            probes = ", ".join(f"{exporter.name} ({exporter.probe})" for exporter in EXPORTERS)
+            hint = "save all that the exporter answers at /metrics"
+            outside.refuse(self.path, "series", "none that is known", f"one of: {probes}", hint, "source-lacks")
+        absent = {q.series: q.costs for each in present for q in each.queries if q.series not in self.series}
+        self.reading.gaps += [Gap(name, costs) for name, costs in absent.items()]
+        if not self.pairs:
+            again = "of the same instance, with times" if self.scrapes > 1 else "of the same instance"
+            self.reading.notes.append(f"counters need two scrapes {again}: only gauges are read")
+        elif self.untimed:
+            self.reading.notes.append(
+                f"{self.untimed} scrapes do not say when they were taken: only their gauges are read"
+            )
+        if self.systems.guests:
+            count = len(self.systems.guests)
+            self.reading.notes.append(
+                f"taken as guests, from firmware or steal: {count} of {len(self.systems.names)} systems"
+            )
