@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import resource
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from tests.python.ingest.vmware.rvtools_estate import estate, in_full
 from tests.python.ingest.vmware.rvtools_files import export, write_csv, write_xlsx
 
 from hypertwin import scenario
-from hypertwin.ingest import telemetry, telemetry_table
+from hypertwin.ingest import outside, telemetry, telemetry_table
 
 SAMPLE = Path(__file__).parents[1] / "data" / "rvtools" / "rvtools_example1.xlsx"
 
@@ -114,6 +115,40 @@ def test_telemetry_gives_the_demand(cli: Cli, tmp_path: Path) -> None:
     assert "assumed: 59 of 60 machines: not in the telemetry under this name" in done.stderr
     vms = scenario.load(tmp_path / "cluster.yaml").data["vms"]
     assert vms["srv-0035-app"]["load"] in (1, vms["srv-0035-app"]["vcpus"])
+
+
+def test_telemetry_of_all_machines_gives_the_sum_of_their_cluster(cli: Cli, tmp_path: Path) -> None:
+    # each machine is at 1,000 MHz for a twentieth of the time, one after the other
+    tabs = export(2, 60, 10)
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    rows = [
+        (start + timedelta(minutes=5 * moment), telemetry.entity("vm", outside.name(info["VM"]).upper()), metric, value)
+        for number, info in enumerate(tabs["vInfo"])
+        for moment in range(100)
+        for metric, value in (
+            ("demand_mhz", 1_000.0 if number % 20 == moment % 20 else 100.0),
+            ("memory_used_bytes", 2.0**30),
+        )
+    ]
+    telemetry_table.write([telemetry_table.frame(rows)], tmp_path / "measured.parquet")
+    folder = write_csv(tabs, tmp_path / "csv")
+    file = tmp_path / "cluster.yaml"
+    done = cli("import", str(folder), "-o", str(file), "--telemetry", str(tmp_path / "measured.parquet"))
+    assert done.returncode == 0, done.stderr
+    data = scenario.load(file).data
+    assert len(data["clusters"]) == 2
+    for name, cluster in data["clusters"].items():
+        hosts = {key for key, host in data["hosts"].items() if host["cluster"] == name}
+        vms = [vm["measured"] for vm in data["vms"].values() if vm.get("host") in hosts or vm.get("cluster") == name]
+        found = [vm for vm in vms if "over" in vm]  # three machines called db are not told apart without their host
+        on, measured = len(found), cluster["measured"]
+        assert measured["counter"] == f"sum over {on} of {len(vms)} machines, every 300 s"
+        assert measured["at"] == "2026-01-01T08:15:00Z"
+        # the peak of the sum is far below the sum of peaks, and its 95th percentile above the sum of theirs
+        assert sum(vm["cpu_p95_mhz"] for vm in found) == on * 100
+        assert sum(vm["cpu_peak_mhz"] for vm in found) == on * 1_000
+        assert on * 100 < measured["cpu_mhz"] < measured["cpu_p95_mhz"] <= measured["cpu_peak_mhz"] < on * 300
+        assert measured["memory_consumed"] == measured["memory_consumed_peak"] == f"{on} GiB"
 
 
 @pytest.mark.parametrize(

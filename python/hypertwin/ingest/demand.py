@@ -312,18 +312,12 @@ class _Measured:
         self._figures = figures
         self._assumptions = list(inventory.assumptions)
         self._on = [place for place, vm in enumerate(inventory.vms) if vm.powered_on and not vm.is_template]
-        self._clusters: dict[tuple[str, str], list[int]] = {}
         self._on_hosts: dict[int, list[int]] = {}
         for place in self._on:
-            vm = inventory.vms[place]
-            at = there.host(vm.host)
-            host = None if at is None else inventory.hosts[at]
+            at = there.host(inventory.vms[place].host)
             if at is not None:
                 self._on_hosts.setdefault(at, []).append(place)
-            name = vm.cluster or (host.cluster if host else None) or ""
-            self._clusters.setdefault((name, vm.datacenter or (host.datacenter if host else None) or ""), []).append(
-                place
-            )
+        self._clusters = _clusters(inventory, there, self._on)
 
     def inventory(self) -> Inventory:
         """The inventory with these figures and with notes on them."""
@@ -457,11 +451,37 @@ class _Measured:
         if self._there.unknown:
             names = list(self._there.unknown)
             listed = ", ".join(names[:_NAMED]) + " ..." * (len(names) > _NAMED)
-            text = f"not in the inventory by name, left out: {listed}"
-            self._assumptions.append(Assumption(f"{len(names)} machines of the telemetry", text))
+            text = f"not in the inventory by name, or several of one name there, left out: {listed}"
+            subject = f"{len(names)} machine{'s' * (len(names) > 1)} of the telemetry"
+            self._assumptions.append(Assumption(subject, text))
         if self._plan.busy_threads:
             subject = f"{len(self._plan.busy_threads)} of {len(self._inventory.hosts)} hosts"
             self._assumptions.append(Assumption(subject, linux_host.BUSY_THREADS))
+
+
+def _clusters(inventory: Inventory, there: _There, on: Sequence[int]) -> dict[tuple[str, str], list[int]]:
+    """The VMs of each cluster, by its name and datacenter, as the VM or its host says them.
+
+    A cluster of one name in two datacenters is two; a VM that does not say its datacenter is in the only one there is.
+    """
+    titles: dict[tuple[str, str], tuple[str, str]] = {}
+    members: dict[tuple[str, str], list[int]] = {}
+    for place in on:
+        vm, at = inventory.vms[place], there.host(inventory.vms[place].host)
+        host = None if at is None else inventory.hosts[at]
+        alone = host.name if host is not None and inventory.standalone_hosts else ""
+        title = (
+            vm.cluster or (host.cluster if host else None) or alone,
+            (host.datacenter if host else None) or vm.datacenter or "",
+        )
+        key = (title[0].casefold(), title[1].casefold())
+        titles.setdefault(key, title)
+        members.setdefault(key, []).append(place)
+    for key in [key for key in members if not key[1]]:
+        others = [other for other in members if other[0] == key[0] and other[1]]
+        if len(others) == 1:
+            members[others[0]] += members.pop(key)
+    return {titles[key]: sorted(places) for key, places in members.items()}
 
 
 def _usage(figure: Figure, factor: float, counter: str) -> dict[str, object]:

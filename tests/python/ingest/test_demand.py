@@ -238,7 +238,9 @@ def test_names_are_compared_without_case_and_of_two_alike_that_on_the_same_host_
     assert got.vms[0].demand and got.vms[0].demand.iops == 5
     said = {each.subject: each.text for each in got.assumptions}
     assert "1 of 3 machines" in said
-    assert said["2 machines of the telemetry"] == "not in the inventory by name, left out: gone, web"
+    assert said["2 machines of the telemetry"] == (
+        "not in the inventory by name, or several of one name there, left out: gone, web"
+    )
 
 
 def test_several_readings_and_names_with_slashes() -> None:
@@ -394,6 +396,23 @@ def test_clusters_are_apart_and_known_facts_stay() -> None:
         ("test", None): 1000,
     }
     assert got.clusters[0].ha is True
+
+
+def test_a_cluster_is_one_however_its_machines_say_it() -> None:
+    vms = (
+        replace(A, cluster="PROD"),
+        replace(B, host=None, cluster="prod"),  # no host, so no datacenter
+        Vm("c", 2, GIB, "gone", "Prod", "DC1"),
+    )
+    series = [*two([1.0] * 9, [10.0] * 9), ("vm/c", "used_mhz", [100.0] * 9)]
+    (found,) = with_measured(cluster(*vms), [reading(*series)]).clusters
+    assert (found.name, found.datacenter, found.cpu_mhz) == ("PROD", "dc1", 111)
+
+
+def test_a_host_on_its_own_is_a_cluster_where_the_source_knows_clusters() -> None:
+    bare = Inventory("x", "x", (HOST,), (A, B), standalone_hosts=True)
+    (found,) = with_measured(bare, [reading(*two([1.0] * 9, [10.0] * 9))]).clusters
+    assert (found.name, found.cpu_mhz) == ("esx1", 11)
 
 
 def test_a_host_without_a_counter_has_the_sum_over_its_machines() -> None:
