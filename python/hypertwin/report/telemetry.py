@@ -21,8 +21,9 @@ def table(found: Telemetry) -> RenderableType:
         shown.add_column(head, justify="right" if 2 <= index < len(HEADS) - 1 else "left", no_wrap=True)
     for line in found["lines"]:
         counts = (f"{line['entities']:,}", f"{line['samples']:,}")
-        figures = (figure(line[key]) for key in ("mean", "p95", "max"))
-        shown.add_row(line["kind"], line["metric"], *counts, *figures, line["unit"])
+        scale, unit = in_unit(line["max"], line["unit"])
+        figures = (figure(line[key] / scale) for key in ("mean", "p95", "max"))
+        shown.add_row(line["kind"], line["metric"], *counts, *figures, unit)
     said = [
         Text(f"{each['entity']}: {ready(each['summed_pct'], each['vcpus'], each['interval_s'])}")
         for each in found["ready"]
@@ -42,6 +43,15 @@ def summary(found: Telemetry) -> Iterator[str]:
         yield f"{source['source']} ({source['kind']}): {source['rows']:,} rows"
         yield from (f"  lacks {gap['what']}: no {gap['costs']}" for gap in source["gaps"])
         yield from (f"  {note}" for note in source["notes"])
+
+
+def in_unit(most: float, unit: str) -> tuple[float, str]:
+    """What to divide values up to `most` by, and their unit then: bytes become KiB, MiB, GiB or TiB."""
+    if unit.startswith("B"):
+        for prefix, scale in (("Ti", 2.0**40), ("Gi", 2.0**30), ("Mi", 2.0**20), ("Ki", 1024.0)):
+            if most >= scale:
+                return scale, prefix + unit
+    return 1.0, unit
 
 
 def figure(value: float) -> str:
