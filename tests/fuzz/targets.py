@@ -46,7 +46,7 @@ from hypertwin.ingest import (
 from hypertwin.ingest.benchmarks import fio
 from hypertwin.ingest.hyperv import cmdlets
 from hypertwin.ingest.inventory import Host, Inventory, Vm
-from hypertwin.ingest.kvm import libvirt_uri, libvirt_xml, lscpu, proxmox, virsh_files
+from hypertwin.ingest.kvm import libvirt_uri, libvirt_xml, lscpu, ovirt, proxmox, virsh_files
 from hypertwin.ingest.nutanix import prism
 from hypertwin.ingest.vmware import rvtools, vcenter, vsphere
 from hypertwin.report import diagnosis
@@ -208,6 +208,15 @@ def _inventories() -> Iterator[Target]:
         _is_inventory(cmdlets.read([str(folder)]))
 
     yield Target("Hyper-V Get-VM and Get-VMHost", exported, 0.3)
+
+    def engine(data: bytes) -> None:
+        folder = _folder("ovirt")
+        for number, part in enumerate(data.split(samples.PART)[:8]):
+            (folder / f"{number}.json").write_bytes(part)
+        ovirt.recognises(data[: outside.HEAD_BYTES])
+        _is_inventory(ovirt.read([str(folder)]))
+
+    yield Target("oVirt API answers", engine, 0.3)
     yield Target("Nutanix Prism answers", answers, 0.3)
     yield Target("virsh dumpxml", virsh, 0.3)
     yield Target("RVTools .xlsx", workbook, 0.08)

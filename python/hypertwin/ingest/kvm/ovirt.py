@@ -1,0 +1,239 @@
+"""oVirt and Red Hat Virtualization, from saved answers of the engine's REST API, version 4, as JSON.
+
+An answer is an object with a list of its kind: `{"host": [...]}` of /hosts, `vm` of /vms, `cluster`, `data_center` and
+`storage_domain`; files may have any names. Numbers come as text. Fields: ovirt.github.io/ovirt-engine-api-model (Host,
+Vm, Cluster, StorageDomain: `memory` and sizes in bytes, `speed` in MHz, `cores` of a socket, `threads` of a core);
+statistics, which come with `?follow=statistics`: Red Hat Virtualization 4.4, REST API Guide, host statistics. On what
+`cpu.current.total` of a machine is a percentage is not documented, so it is not used.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hypertwin.ingest import outside
+from hypertwin.ingest.inventory import Assumption, Cluster, Datastore, Host, Inventory, Rule, Vm, grouped
+from hypertwin.ingest.json_fields import Fields, below, flag, name, number, objects, text, whole
+from hypertwin.ingest.kvm import linux_host
+from hypertwin.ingest.outside import Gap, refuse
+
+MOST_BYTES = 16 * 2**20
+MOST_ALL_BYTES = 64 * 2**20
+MOST_FILES = 1_000
+MOST_ENTITIES = 20_000
+HINT = "save the answers as docs/guides/import.md says"
+KINDS = ("host", "vm", "cluster", "data_center", "storage_domain")
+ON = frozenset(("up", "powering_up", "powering_down", "paused", "migrating", "reboot_in_progress", "wait_for_launch"))
+"""States of machines that hold memory of their host (VmStatus)."""
+
+_HEAD = re.compile(rb'\s*\{\s*"(host|vm|cluster|data_center|storage_domain)"\s*:\s*\[')
+
+
+@dataclass
+class Told:
+    """The reader's assumptions and gaps."""
+
+    source: str
+    gaps: dict[Gap, None] = field(default_factory=dict)
+    of_hosts: list[Assumption] = field(default_factory=list)
+
+
+def recognises(head: bytes) -> bool:
+    """Whether it begins as a list of the engine does; such lists have addresses of the API."""
+    return _HEAD.match(head.removeprefix(b"\xef\xbb\xbf")) is not None and b"/ovirt-engine/api" in head
+
+
+def files(folder: Path) -> Iterable[Path]:
+    """The JSON files of a folder that has such an answer."""
+    found = _json_files(folder)
+    return found if any(recognises(outside.head(path)) for path in found) else ()
+
+
+def read(sources: Sequence[str]) -> Inventory:
+    """The clusters in these files, or in the JSON files of these folders. Raises SourceError."""
+    paths: list[Path] = []
+    for source in map(Path, sources):
+        paths += _json_files(source) if outside.is_folder(source) else [source]
+    if len(paths) > MOST_FILES:
+        refuse(sources[0], "", f"{len(paths)} files", f"at most {MOST_FILES}", HINT, "source-too-large")
+    found: dict[str, list[Fields]] = {kind: [] for kind in KINDS}
+    unused, left = [], MOST_ALL_BYTES
+    for path in paths:
+        data = outside.read_bytes(path, MOST_BYTES)
+        left -= len(data)
+        if left < 0:
+            refuse(path, "", f"more than {MOST_ALL_BYTES} bytes in all", "fewer", HINT, "source-too-large")
+        answer = outside.parsed(data, path)
+        kinds = [kind for kind in KINDS if isinstance(answer, dict) and kind in answer]
+        for kind in kinds:
+            found[kind] += objects(answer[kind])
+            if len(found[kind]) > MOST_ENTITIES:
+                refuse(path, kind, f"more than {MOST_ENTITIES}", "fewer", HINT, "source-too-large")
+        unused += [] if kinds else [outside.name(path.name)]
+    shown = ", ".join(outside.name(Path(each).name) or each for each in sources[:4])
+    return _inventory(found, shown + (", ..." if len(sources) > 4 else ""), unused[:100])
+
+
+def _json_files(folder: Path) -> list[Path]:
+    try:
+        return sorted(
+            path
+            for path in itertools.islice(folder.iterdir(), 10 * MOST_FILES)
+            if path.suffix == ".json" and path.is_file() and not path.is_symlink()
+        )
+    except OSError:
+        return []
+
+
+def _inventory(found: Mapping[str, list[Fields]], source: str, unused: Sequence[str]) -> Inventory:
+    told = Told(source)
+    centers = {text(each.get("id")): name(each) for each in found["data_center"]}
+    clusters = {
+        text(each.get("id")): Cluster(name(each), centers.get(_id(each, "data_center")) or None)
+        for each in found["cluster"]
+        if name(each)
+    }
+    hosts = {text(each.get("id")): host for each in found["host"] if (host := _host(each, clusters, told)) is not None}
+    if not hosts:
+        value = f"{len(found['vm'])} machines, no host with processors and memory"
+        refuse(source, "host", value, "an answer to /hosts", HINT, "source-lacks")
+    vms = [_vm(each, hosts, clusters, told) for each in found["vm"] if name(each)]
+    if any(vm.powered_on for vm in vms):
+        told.gaps[Gap("CPU that machines used (cpu.current.total is of what is not documented)", "measured demand")] = (
+            None
+        )
+    for kind, costs in (("cluster", "names of clusters"), ("storage_domain", "storage")):
+        if not found[kind]:
+            told.gaps[Gap(f"/{kind}s", costs)] = None
+    used = dict.fromkeys(host.cluster for host in hosts.values())
+    running = [each for each in found["vm"] if text(each.get("status")).lower() in ON]
+    protected = sum(1 for each in running if flag(below(each, "high_availability").get("enabled")))
+    of_all = []
+    if 0 < protected < len(running):
+        without = len(running) - protected
+        said = f"{without} of {len(running)} running machines are not highly available: they are not restarted"
+        of_all.append(Assumption("all", said))
+    ha = protected > 0 if running else None
+    return Inventory(
+        source,
+        "ovirt",
+        list(hosts.values()),
+        vms,
+        [store for each in found["storage_domain"] if (store := _store(each, clusters)) is not None],
+        list(_rules(found["vm"], hosts)),
+        list(told.gaps),
+        [*of_all, *grouped("host", told.of_hosts)],
+        [Cluster(each.name, each.datacenter, ha=ha) for each in clusters.values() if each.name in used],
+        unused,
+    )
+
+
+def _id(fields: Fields, key: str) -> str:
+    return text(below(fields, key).get("id"))
+
+
+def _statistics(entity: Fields) -> dict[str, float]:
+    """Statistics that came with an entity, by name; of several values the first."""
+    found = {}
+    for each in objects(below(entity, "statistics").get("statistic"))[:1_000]:
+        values = objects(below(each, "values").get("value"))
+        value = number(values[0].get("datum")) if values else None
+        if value is not None:
+            found[text(each.get("name"))] = value
+    return found
+
+
+def _host(entity: Fields, clusters: Mapping[str, Cluster], told: Told) -> Host | None:
+    """A host; None for one without processors or memory, as one that was never up."""
+    called, cpu = name(entity), below(entity, "cpu")
+    counts = [whole(below(cpu, "topology").get(key)) for key in ("sockets", "cores", "threads")]
+    sockets, cores, threads = (count or 0 for count in counts)
+    memory = whole(entity.get("memory"))
+    if not called or not sockets or not cores or not memory:
+        if called:
+            told.of_hosts.append(Assumption(called, "is left out: nothing tells its processors and memory"))
+        return None
+    if sockets * cores * max(threads, 1) > linux_host.MOST_CPUS:
+        value = f"{sockets} x {cores} x {threads}"
+        allowed = f"at most {linux_host.MOST_CPUS} CPUs"
+        refuse(told.source, f"{called}/cpu/topology", value, allowed, HINT, "source-too-large")
+    mhz = number(cpu.get("speed"))
+    clock = linux_host.clock_in_name(text(cpu.get("name")))
+    if clock is None and mhz is not None and 100 <= mhz <= 20_000:
+        clock = mhz * 1e6
+        told.of_hosts.append(Assumption(called, f"a nominal clock of {mhz:.0f} MHz: the speed that its CPUs had"))
+    stats = _statistics(entity)
+    idle, total, used = (stats.get(key) for key in ("cpu.current.idle", "memory.total", "memory.used"))
+    usage = None if idle is None else linux_host.usage_pct(1 - idle / 100, max(threads, 1))
+    if usage is None:
+        told.gaps[Gap("statistics of hosts (?follow=statistics)", "CPU and memory usage of hosts")] = None
+    elif threads > 1:
+        told.of_hosts.append(Assumption(called, linux_host.BUSY_THREADS))
+    system = below(entity, "os")
+    version = text(below(system, "version").get("full_version"))
+    cluster = clusters.get(_id(entity, "cluster"))
+    return Host(
+        called,
+        sockets,
+        cores,
+        max(threads, 1),
+        memory,
+        clock_hz=clock,
+        hypervisor=outside.name(f"oVirt on {text(system.get('type'))} {version} (KVM)"),
+        cluster=cluster.name if cluster is not None else None,
+        datacenter=cluster.datacenter if cluster is not None else None,
+        cpu_model=name(cpu) or None,
+        usage_pct=usage,
+        memory_usage_pct=100 * used / total if total and used is not None and 0 <= used <= total else None,
+        in_maintenance="maintenance" in text(entity.get("status")).lower(),
+    )
+
+
+def _vm(entity: Fields, hosts: Mapping[str, Host], clusters: Mapping[str, Cluster], told: Told) -> Vm:
+    """A machine."""
+    called = name(entity)
+    counts = [whole(below(entity, "cpu", "topology").get(key)) or 1 for key in ("sockets", "cores", "threads")]
+    vcpus, memory = counts[0] * counts[1] * counts[2], whole(entity.get("memory")) or 0
+    if vcpus > linux_host.MOST_CPUS:
+        allowed = f"at most {linux_host.MOST_CPUS} vCPUs"
+        refuse(told.source, f"{called}/cpu/topology", str(vcpus), allowed, HINT, "source-too-large")
+    on = text(entity.get("status")).lower() in ON
+    host, cluster = hosts.get(_id(entity, "host")), clusters.get(_id(entity, "cluster"))
+    weight = whole(entity.get("cpu_shares")) or None
+    return Vm(
+        called,
+        vcpus,
+        memory,
+        host=host.name if host is not None else None,
+        cluster=cluster.name if cluster is not None else (host.cluster if host is not None else None),
+        datacenter=cluster.datacenter if cluster is not None else None,
+        powered_on=on,
+        cores_per_socket=counts[1] * counts[2],
+        shares=linux_host.shares(weight, 1),
+        guest_os=outside.name(text(below(entity, "os").get("type"))) or None,
+    )
+
+
+def _store(entity: Fields, clusters: Mapping[str, Cluster]) -> Datastore | None:
+    """A storage domain for disks; None for those of images and exports."""
+    used, free = whole(entity.get("used")), whole(entity.get("available"))
+    if text(entity.get("type")) != "data" or not name(entity):
+        return None
+    size = used + free if used is not None and free is not None else None
+    kind = outside.name(text(below(entity, "storage").get("type")))
+    return Datastore(name(entity), kind, size or None, free, provisioned_bytes=whole(entity.get("committed")))
+
+
+def _rules(vms: Iterable[Fields], hosts: Mapping[str, Host]) -> Iterable[Rule]:
+    """Machines that may run on some hosts alone."""
+    for each in vms:
+        listed: Any = objects(below(each, "placement_policy", "hosts").get("host"))
+        on = tuple(hosts[key].name for host in listed if (key := text(host.get("id"))) in hosts)
+        if on and name(each):
+            pinned = text(below(each, "placement_policy").get("affinity")) != "migratable"
+            yield Rule(f"placement of {name(each)}", "run-on", (name(each),), on, mandatory=pinned)
