@@ -7,8 +7,9 @@ whose host did not fail.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from hypertwin.diagnose.case import Case
 from hypertwin.diagnose.rule import OWN, Band, Finding, Measure, rule
@@ -38,11 +39,20 @@ class Left:
 
     gone: Sequence[Host]
     hosts: Sequence[Host]
-    memory: float
-    """Bytes that machines can have on the hosts that are left."""
+    rooms: Mapping[str, float]
+    """Bytes that machines can have on every host, by name: without what its hypervisor and its appliances take."""
     vms: Sequence[Vm]
     """Those that have to be somewhere: all but storage appliances, which stay off with their host."""
-    unplaced: Sequence[Vm]
+
+    @cached_property
+    def unplaced(self) -> list[Vm]:
+        """VMs that find no place."""
+        return unplaced(self.vms, self.hosts, self.widest, self.rooms)
+
+    @property
+    def widest(self) -> int:
+        """Most cores of a host, those included that are gone."""
+        return max(host.cores or 0 for host in (*self.gone, *self.hosts))
 
     @property
     def word(self) -> str:
@@ -50,30 +60,46 @@ class Left:
         return f"N-{len(self.gone)}"
 
     @property
+    def memory(self) -> float:
+        """Bytes of the hosts that are left."""
+        return sum(host.memory_bytes or 0 for host in self.hosts)
+
+    @property
+    def room(self) -> float:
+        """What machines can have of it."""
+        return sum(self.rooms[host.name] for host in self.hosts)
+
+    @property
     def configured(self) -> float:
         """Bytes that machines are configured with."""
         return sum(vm.memory_bytes or 0 for vm in self.vms)
 
-
-def room(host: Host) -> float:
-    """Memory of a host that machines can have."""
-    return max((host.memory_bytes or 0) - host.memory_own_bytes, 0)
+    def pct(self, of_vms: float) -> float:
+        """Memory of machines, and what hypervisors and appliances take, in per cent of the hosts that are left."""
+        return 100 * (of_vms + self.memory - self.room) / self.memory
 
 
 def without(hosts: Sequence[Host], vms: Sequence[Vm], failures: int) -> Left:
     """A cluster without its largest hosts by memory."""
-    ordered = sorted(hosts, key=lambda host: (-room(host), -(host.cores or 0), host.name))
-    gone, left = ordered[:failures], ordered[failures:]
-    return Left(gone, left, sum(map(room, left)), vms, unplaced(vms, left, max(host.cores or 0 for host in hosts)))
+    appliances = [vm for vm in vms if vm.appliance]
+    anywhere = sum(vm.memory_bytes or 0 for vm in appliances if vm.host is None) / len(hosts)
+    taken = {host.name: host.memory_own_bytes + anywhere for host in hosts}
+    for vm in appliances:
+        if vm.host and vm.host.name in taken:
+            taken[vm.host.name] += vm.memory_bytes or 0
+    rooms = {host.name: max((host.memory_bytes or 0) - taken[host.name], 0) for host in hosts}
+    ordered = sorted(
+        hosts, key=lambda host: (-(host.memory_bytes or 0), -rooms[host.name], -(host.cores or 0), host.name)
+    )
+    return Left(ordered[:failures], ordered[failures:], rooms, [vm for vm in vms if not vm.appliance])
 
 
-def unplaced(vms: Sequence[Vm], hosts: Sequence[Host], widest: int, free: dict[str, float] | None = None) -> list[Vm]:
+def unplaced(vms: Sequence[Vm], hosts: Sequence[Host], widest: int, rooms: Mapping[str, float]) -> list[Vm]:
     """VMs that find no place: the largest first, each goes to the host with most memory free that is wide enough.
 
-    A VM that has a core for each vCPU on the widest host keeps that. `free` is the memory that is free on hosts, by
-    name, where it is not all.
+    A VM that has a core for each vCPU on the widest host keeps that. `rooms` is the memory that is free on each host.
     """
-    free = dict(free) if free is not None else {host.name: room(host) for host in hosts}
+    free = dict(rooms)
     left_over = []
     for vm in sorted(vms, key=lambda vm: (-(vm.memory_bytes or 0), -(vm.vcpus or 0), vm.name)):
         vcpus, memory = vm.vcpus or 0, vm.memory_bytes or 0
@@ -107,19 +133,18 @@ def cluster_without_failover_capacity(case: Case) -> Iterator[Finding]:
     """Clusters that cannot lose a host."""
     for cluster in case.known_clusters:
         hosts = [host for host in cluster.hosts if host.cores and host.memory_bytes]
-        vms = [vm for vm in cluster.vms if not vm.appliance]
         failures = max((cluster.facts and cluster.facts.failures) or 1, 1)
-        if len(hosts) <= failures or not vms:
+        if len(hosts) <= failures:
             continue
-        left = without(hosts, vms, failures)
-        finding = _short(case, cluster, left) or _stuck(cluster, hosts, vms)
+        left = without(hosts, cluster.vms, failures)
+        finding = (_short(case, cluster, left) or _stuck(cluster, left)) if left.vms else None
         if finding:
             yield finding
 
 
 def _short(case: Case, cluster: Cluster, left: Left) -> Finding | None:
     """The finding about a cluster whose machines do not fit the hosts that are left, however they are placed."""
-    configured = 100 * left.configured / left.memory if left.memory else float("inf")
+    configured = left.pct(left.configured)
     consumed, whole = _consumed(left)
     used = _cpu(case, cluster, left)
     measures = [
@@ -134,7 +159,7 @@ def _short(case: Case, cluster: Cluster, left: Left) -> Finding | None:
     alone = _never(left)
     if not beyond and not left.unplaced:
         return None
-    short = left.configured - left.memory
+    short = left.configured - left.room
     figure = f"{ready.percent(configured)} of the memory of {left.word}" + (
         f", short by {size(short)}" if short > 0 else ""
     )
@@ -142,11 +167,14 @@ def _short(case: Case, cluster: Cluster, left: Left) -> Finding | None:
         figure += f"; {ready.percent(used)} of its CPU"
     if not beyond:
         figure += f"; {left.unplaced[0].name} has no place"
-    gone, hosts = some([host.name for host in left.gone], MOST_NAMES), count(len(left.hosts), "host")
+    gone = some([host.name for host in left.gone], MOST_NAMES)
+    hosts = f"{count(len(left.hosts), 'host')} {'have' if len(left.hosts) > 1 else 'has'}"
+    taken = left.memory - left.room
+    of = f", of which hypervisors and appliances take {size(taken)}" if taken else ""
     critical = bool(alone) or any(measure.band is CONSUMED for measure in beyond)
     told = [
         f"{count(len(left.vms), 'machine')} of {cluster.name} are configured with {size(left.configured)}. Without "
-        f"{gone}, its largest, {hosts} have {size(left.memory)} for them: {ready.percent(configured)} is needed"
+        f"{gone}, its largest, {hosts} {size(left.memory)}{of}: {ready.percent(configured)} is needed"
         + (f", {size(short)} too much." if short > 0 else "."),
         _binding(beyond, left, consumed, used),
     ]
@@ -190,9 +218,7 @@ def _consumed(left: Left) -> tuple[float | None, bool]:
     """Per cent of the memory left that machines were measured to occupy, and whether all of them were measured."""
     found = [vm.facts.measured.memory_consumed_bytes for vm in left.vms if vm.facts]
     known = [each for each in found if each is not None]
-    if not known or not left.memory:
-        return None, False
-    return 100 * sum(known) / left.memory, len(known) == len(left.vms)
+    return (left.pct(sum(known)), len(known) == len(left.vms)) if known else (None, False)
 
 
 def _cpu(case: Case, cluster: Cluster, left: Left) -> float | None:
@@ -209,47 +235,34 @@ def _cpu(case: Case, cluster: Cluster, left: Left) -> float | None:
 
 def _never(left: Left) -> list[Vm]:
     """VMs that no host that is left could take if it were empty."""
-    widest = max(host.cores or 0 for host in (*left.gone, *left.hosts))
-    return [vm for vm in left.unplaced if unplaced([vm], left.hosts, widest)]
+    return [vm for vm in left.unplaced if unplaced([vm], left.hosts, left.widest, left.rooms)]
 
 
 def _more(left: Left, cluster: Cluster) -> str:
     """How many hosts more, each like the largest, make it fit."""
     like = left.gone[0]
+    hosts, rooms = list(left.hosts), dict(left.rooms)
     for more in range(1, MOST_MORE + 1):
-        added = [_copy(like, number) for number in range(more)]
-        hosts = [*left.hosts, *added]
-        widest = max(host.cores or 0 for host in (*left.gone, *hosts))
-        if left.configured <= sum(map(room, hosts)) and not unplaced(left.vms, hosts, widest):
-            many = "one host" if more == 1 else f"{more} hosts"
-            what = f"{many} of {size(like.memory_bytes or 0)} like {like.name}"
+        hosts.append(replace(like, name=f"{like.name} again {more}", vms=[]))
+        rooms[hosts[-1].name] = left.rooms[like.name]
+        room = sum(rooms[host.name] for host in hosts)
+        if left.configured <= room and not unplaced(left.vms, hosts, left.widest, rooms):
+            what = f"{'one host' if more == 1 else f'{more} hosts'} of {size(like.memory_bytes or 0)} like {like.name}"
             return f"Add {what} to {cluster.name}, or take machines away."
     return ""
 
 
-def _copy(host: Host, number: int) -> Host:
-    return Host(
-        name=f"{host.name} again {number}",
-        cores=host.cores,
-        threads=host.threads,
-        memory_bytes=host.memory_bytes,
-        memory_own_bytes=host.memory_own_bytes,
-    )
-
-
-def _stuck(cluster: Cluster, hosts: Sequence[Host], vms: Sequence[Vm]) -> Finding | None:
+def _stuck(cluster: Cluster, left: Left) -> Finding | None:
     """The finding about a cluster that has room in all, and not where it is when a host fails."""
-    if any(vm.host is None for vm in vms):
+    if any(vm.host is None for vm in left.vms):
         return None
+    hosts = [*left.gone, *left.hosts]
+    on = {host.name: [vm for vm in host.vms if not vm.appliance] for host in hosts}
     worst: tuple[float, str, Host, list[Vm]] | None = None
     for failed in hosts:
         others = [host for host in hosts if host is not failed]
-        free = {
-            host.name: max(room(host) - sum(vm.memory_bytes or 0 for vm in host.vms if not vm.appliance), 0)
-            for host in others
-        }
-        moving = [vm for vm in failed.vms if not vm.appliance]
-        stuck = unplaced(moving, others, failed.cores or 0, free)
+        free = {name: max(left.rooms[name] - sum(vm.memory_bytes or 0 for vm in vms), 0) for name, vms in on.items()}
+        stuck = unplaced(on[failed.name], others, failed.cores or 0, free)
         lost = sum(vm.memory_bytes or 0 for vm in stuck)
         if stuck and (worst is None or (lost, failed.name) > worst[:2]):
             worst = lost, failed.name, failed, stuck
