@@ -30,7 +30,8 @@ def rows(case: Case, findings: Sequence[Finding]) -> Iterator[ClusterRow]:
 
 
 def _host(case: Case, host: Host, findings: Sequence[Finding]) -> Row:
-    return _row(case, host.name, [host], host.vms, [each for each in findings if each.subject.host == host.name])
+    row = _row(case, host.name, [host], host.vms, [each for each in findings if each.subject.host == host.name])
+    return row if host.is_known else {**row, "vcpu_per_core": None, "memory_configured_pct": None}
 
 
 def _row(case: Case, name: str, hosts: Sequence[Host], vms: Sequence[Vm], findings: Iterable[Finding]) -> Row:

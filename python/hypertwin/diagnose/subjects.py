@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from hypertwin import language
@@ -53,6 +54,11 @@ class Cluster:
     hosts: list[Host] = field(default_factory=list)
     vms: list[Vm] = field(default_factory=list)
 
+    @cached_property
+    def is_placed(self) -> bool:
+        """Whether the host of each of its VMs is known, and so what is on each host."""
+        return all(vm.host is not None for vm in self.vms)
+
     @property
     def subject(self) -> Subject:
         """The cluster as findings name it."""
@@ -79,7 +85,12 @@ class Host:
     """What the scenario says of it."""
     cluster: Cluster | None = None
     vms: list[Vm] = field(default_factory=list)
-    """Those that are known to be on it: none whose place is a guess."""
+    """Those that are known to be on it: none whose place is a guess. All of them only if `is_known`."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there may be no other VMs on it than `vms`."""
+        return self.cluster is None or self.cluster.is_placed
 
     @property
     def subject(self) -> Subject:

@@ -165,7 +165,7 @@ class ClusterRow(Row):
     vms_by_guess: int
     """VMs whose host is not known."""
     hosts: list[Row]
-    """VMs whose host is not known are on none of them."""
+    """VMs whose host is not known are on none of them; their vCPUs per core and configured memory are null then."""
 
 
 class Findings(TypedDict):

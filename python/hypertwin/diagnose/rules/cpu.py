@@ -233,7 +233,7 @@ def _measure(vm: Vm, band: Band, each: Stat) -> Measure:
 
 
 def _crowd(host: Host | None) -> str:
-    if host is None or not host.cores or not host.vcpus:
+    if host is None or not host.cores or not host.vcpus or not host.is_known:
         return ""
     vms = f"{len(host.vms)} machine{'s' if len(host.vms) != 1 else ''}"
     return f" {host.name} has {host.cores} cores for {host.vcpus} vCPUs of {vms}."
@@ -305,7 +305,8 @@ def hidden_host_saturation(case: Case) -> Iterator[Finding]:
     """Full hosts whose largest guest believes that there is room."""
     for host in case.hosts:
         usage = case.evidence.stat(host.entity, USAGE.metric)
-        if not usage or not host.entity or USAGE.severity(usage.often) is None:
+        # which of its machines is the largest must be known
+        if not usage or not host.is_known or USAGE.severity(usage.often) is None:
             continue
         busy = [(vm, found) for vm in host.vms if (found := case.busy(vm)) and not vm.appliance]
         if not busy:

@@ -112,12 +112,14 @@ def datastore_nearly_full(case: Case) -> Iterator[Finding]:
 )
 def old_snapshot(case: Case) -> Iterator[Finding]:
     """VMs with snapshots that are old, or many."""
-    dates = [vm.facts.measured.at for vm in case.vms if vm.facts and vm.facts.measured.at]
+    dates = [vm.facts.measured.at for vm in case.vms if vm.facts]
+    dates += [host.facts.measured.at for host in case.hosts if host.facts]
+    newest = max(filter(None, dates), default=None)
     for vm in case.vms:
         measured = vm.facts.measured if vm.facts else None
         if measured is None:
             continue
-        age = _days(measured.oldest_snapshot, measured.at or max(dates, default=None))
+        age = _days(measured.oldest_snapshot, measured.at or newest)
         judged = [
             (band, value, what)
             for band, value, what in (

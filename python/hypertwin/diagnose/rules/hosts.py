@@ -107,7 +107,9 @@ def host_memory_full(case: Case) -> Iterator[Finding]:
         if severity is None:
             continue
         promised = sum(vm.memory_bytes or 0 for vm in host.vms)
-        of_vms = f"; {count(len(host.vms), 'machine')} on it have {size(promised)}" if promised else ""
+        of_vms = (
+            f"; {count(len(host.vms), 'machine')} on it have {size(promised)}" if promised and host.is_known else ""
+        )
         yield host_memory_full.about(
             host.subject,
             severity=severity,
@@ -160,9 +162,8 @@ def host_memory_overcommitted_reclaiming(case: Case) -> Iterator[Finding]:
     for host in case.hosts:
         promised = sum(vm.memory_bytes or 0 for vm in host.vms) + host.memory_own_bytes
         over = bool(host.memory_bytes) and promised > (host.memory_bytes or 0)
-        anyone = any(vm.host is None for vm in host.cluster.vms) if host.cluster else False
         own = any(case.evidence.stat(host.entity, band.metric) for band in (BALLOON, SWAPPED))
-        if not host.memory_bytes or not (over or (anyone and own)):
+        if not host.memory_bytes or not (over or (own and not host.is_known)):
             continue
         taken = [
             (band, word, *_taken(case, host, band)) for band, word in ((BALLOON, "ballooned"), (SWAPPED, "swapped out"))
@@ -186,7 +187,7 @@ def host_memory_overcommitted_reclaiming(case: Case) -> Iterator[Finding]:
         crowd = (
             f"{count(len(host.vms), 'machine')} of {host.name} are configured with {ready.percent(ratio)} of its "
             f"{size(host.memory_bytes)}"
-            if over
+            if over and host.is_known
             else f"{host.name} has {size(host.memory_bytes)}, and which machines share them is not known"
         )
         yield host_memory_overcommitted_reclaiming.about(

@@ -79,7 +79,7 @@ def unbalanced_monsters(case: Case) -> Iterator[Finding]:
             figure=f"{total} vCPUs of {len(large)} large machines on {host.cores} cores",
             text=(
                 f"{listed} are together on {host.name}: {total} vCPUs for {host.cores} cores{used}. {target.name} "
-                f"has {target.cores} cores for {target.vcpus} vCPUs{idle}. "
+                f"has {target.cores} cores{f' for {target.vcpus} vCPUs' if target.is_known else ''}{idle}. "
                 + ("They pay for it with ready or co-stop." if hurt else "When both are busy, neither finds its cores.")
             ),
             advice="Move one of them.",
@@ -115,14 +115,12 @@ def _room(case: Case, host: Host, vm: Vm) -> Host | None:
     busy = case.busy(vm)
     fitting: list[tuple[float, str, Host]] = []
     cluster = host.cluster or Cluster("")
-    somewhere = any(each.host is None for each in cluster.vms)
     for other in cluster.hosts:
         if other is host or not other.cores or vcpus > other.cores or _large(other):
             continue
         usage = case.evidence.stat(other.entity, "usage_pct")
         measured = usage is not None and busy is not None
-        # who else is there is not known
-        if somewhere and not measured:
+        if not measured and not other.is_known:
             continue
         wanted = vcpus * busy.stat.mean / other.cores if busy else 0.0
         full = usage.mean + wanted if usage and measured else 100 * (other.vcpus + vcpus) / other.cores
