@@ -7,6 +7,7 @@ import io
 import json
 
 import pytest
+from tests.python.ingest.vmware import rvtools_estate, rvtools_files
 
 CLUSTERS = """
 name: estate
@@ -98,3 +99,32 @@ def test_what_could_be_taken_back_is_a_table_and_a_line_of_csv_for_each_vm(cli, 
     assert {(line["state"], line["proven"], line["vcpus"], line["vcpus_needed"]) for line in lines} == {
         ("oversized", "false", "4", "1")
     }
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_an_export_of_an_estate_answers_what_planners_ask(cli, tmp_path, known):
+    tabs = rvtools_estate.estate() if known else rvtools_estate.estate(unmatched=0.9, without=("vCPU",))
+    rvtools_files.write_xlsx(tabs, tmp_path / "estate.xlsx")
+    assert cli("import", "estate.xlsx", "-o", "estate.yaml").returncode == 0
+    found = json.loads(cli("capacity", "estate.yaml", "--ratio", 6, "--format", "json").stdout)["clusters"]
+    for shape in rvtools_estate.CLUSTERS:
+        one = found[shape.name]
+        cores = shape.hosts * shape.sockets * shape.cores_per_socket
+        assert (one["hosts"], one["cores"], one["vms"]) == (shape.hosts, cores, shape.vms)
+        assert one["vcpu_per_core_degraded"] == pytest.approx(one["vcpus"] / cores * shape.hosts / (shape.hosts - 1))
+        assert one["memory_configured_degraded_pct"] == pytest.approx(shape.memory_of_n1_pct, abs=1)
+        assert one["cpu_usage_pct"] == pytest.approx(one["host_cpu_usage_pct"], abs=2)
+        assert one["memory_consumed_pct"] == pytest.approx(one["host_memory_usage_pct"], abs=2)
+        assert one["demand"]["cpu"]["kind"] == "moment"
+        assert one["demand"]["cpu"]["of"] == ("vms" if known else "hosts")
+        assert one["sources"]["cpu_usage_pct"] == "measured"
+        assert one["reclaimable"]["proven"] is None
+        assert one["licence_cores"] == shape.hosts * shape.sockets * max(16, shape.cores_per_socket)
+        assert one["storage"]["used_pct"] is not None
+    assert found["Databases"]["vms_left"]["count"] == 0
+    assert found["Databases"]["vms_left"]["binding"] == "memory"
+    assert found["Databases"]["largest_restartable"]["not_restarted"]
+    assert all(
+        found[shape.name]["vms_left"]["count"] > 0 for shape in rvtools_estate.CLUSTERS if shape.name != "Databases"
+    )
+    assert any("is a guess" in note for note in found["General"]["notes"]) is not known

@@ -54,7 +54,7 @@ KINDS = (
         frozenset({"scenario", "clusters", "total", "datastores"}),
         settings=("scenario",),
         items={"clusters": (), "datastores": ("name",)},
-        left_out=frozenset({"limits", "known_pct", "over_s", "vm"}),
+        left_out=frozenset({"known_pct", "over_s", "vm", "reclaimable"}),
         words=frozenset({"binding", "kind"}),
     ),
     Kind(

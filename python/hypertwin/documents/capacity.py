@@ -221,11 +221,13 @@ class Figures(TypedDict):
     """Demand over cores x clock x speed."""
     cpu_usage_degraded_pct: float | None
     memory_gib: float
+    memory_own_gib: float
+    """What hypervisors occupy of that, as far as it is known. Limits leave it out of what VMs may have."""
     memory_configured_gib: float
-    """Of VMs alone; percentages include what hypervisors occupy."""
     memory_configured_pct: float | None
     memory_configured_degraded_pct: float | None
     memory_consumed_gib: float | None
+    """Of VMs alone; percentages include what hypervisors occupy."""
     memory_consumed_pct: float | None
     memory_consumed_degraded_pct: float | None
     memory_active_gib: float | None

@@ -186,6 +186,7 @@ def _figures(
         "cpu_usage_pct": _percent(_usage(states, "cpu")),
         "cpu_usage_degraded_pct": _percent(_usage(survivors, "cpu", degraded=True)),
         "memory_gib": sum(host.memory_bytes for host in hosts) / GIB,
+        "memory_own_gib": sum(sum(state.own.values()) for state in states) / GIB,
         "memory_configured_gib": sum(vm.memory_bytes for vm in vms) / GIB,
         "memory_configured_pct": _percent(_usage(states, "memory")),
         "memory_configured_degraded_pct": _percent(_usage(survivors, "memory", degraded=True)),

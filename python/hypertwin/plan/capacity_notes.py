@@ -75,7 +75,13 @@ def _of_left(state: State, name: str, demand: Found) -> Source:
 
 def notes(state: State, found: Cluster) -> list[str]:
     """What a reader must know besides the figures of a cluster."""
-    return [*_of_failures(state, found), *_of_demand(state, found), *_of_room(state, found), *_of_storage(found)]
+    return [
+        *_of_failures(state, found),
+        *_of_memory(state, found),
+        *_of_demand(state, found),
+        *_of_room(state, found),
+        *_of_storage(found),
+    ]
 
 
 def _of_failures(state: State, found: Cluster) -> Iterator[str]:
@@ -93,6 +99,27 @@ def _of_failures(state: State, found: Cluster) -> Iterator[str]:
             f"A core counts as {limits.speed:g} of those whose demand was measured: usage, VMs left and limits are"
             " corrected by that ratio, which is given, not measured."
         )
+
+
+def _of_memory(state: State, found: Cluster) -> Iterator[str]:
+    own = found["memory_own_gib"]
+    if own:
+        yield f"Hypervisors occupy {number(own)} GiB of memory, which VMs cannot have{_for_vms(state)}."
+
+
+def _for_vms(state: State) -> str:
+    """What is configured of the memory that is left for VMs after a failure."""
+    degraded = state.degraded("memory")
+    if degraded is None or state.spare is None:
+        return ""
+    gone = {host.name for host in state.spare["memory"]}
+    own = sum(own for name, own in state.own.items() if name not in gone)
+    taken, size = degraded
+    return (
+        f": configured is {number(100 * taken / (size - own))} % of the rest without the largest hosts"
+        if size > own
+        else ""
+    )
 
 
 def _of_demand(state: State, found: Cluster) -> Iterator[str]:
@@ -144,8 +171,8 @@ def _of_room(state: State, found: Cluster) -> Iterator[str]:
     if restart is not None and restart["not_restarted"]:
         lost = restart["not_restarted"]
         yield (
-            f"When {some(restart['failed'])} fails, {count(len(lost), 'VM')} fit nowhere with all their memory:"
-            f" {some(lost)}. A hypervisor that overcommits memory may start them anyway."
+            f"When {some(restart['failed'])} fails, there is no host with memory for {count(len(lost), 'VM')}:"
+            f" {some(lost)}. A hypervisor that overcommits memory may restart more."
         )
     if found["guessed"]:
         yield (

@@ -166,7 +166,7 @@ def _after(
     left = [host for host in state.hosts if host.name not in gone]
     vcpus = {host.name: sum(vm.vcpus for vm in by_host[host.name]) for host in left}
     free = sorted(
-        (host.memory_bytes - host.memory_own_bytes - sum(vm.memory_bytes for vm in by_host[host.name]), place)
+        (host.memory_bytes - state.own[host.name] - sum(vm.memory_bytes for vm in by_host[host.name]), place)
         for place, host in enumerate(left)
     )
     homeless = [vm for host in failed for vm in by_host[host.name] if not vm.storage_appliance]

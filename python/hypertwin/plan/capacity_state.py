@@ -103,7 +103,20 @@ class State:
             return self.limits.cpu * whole
         if resource == "ratio":
             return (self.limits.ratio or 0.0) * whole
-        return self.limits.memory * whole - host.memory_own_bytes
+        return self.limits.memory * whole - self.own[host.name]
+
+    @cached_property
+    def own(self) -> Mapping[str, float]:
+        """Memory that hypervisors occupy, by host: what hosts were measured at beyond their VMs at that moment.
+
+        Where these were not measured alike it is `memory_own`.
+        """
+        usage = demand.usage_of_hosts(self.hosts, "memory_usage_pct", lambda host: float(host.memory_bytes))
+        if usage is None or self.consumed is None or self.consumed.basis["kind"] != "moment":
+            return {host.name: float(host.memory_own_bytes) for host in self.hosts}
+        memory = sum(host.memory_bytes for host in self.hosts)
+        part = max(0.0, usage / 100 - sum(self.used["memory_consumed"].values()) / memory)
+        return {host.name: part * host.memory_bytes for host in self.hosts}
 
     def fixed(self, resource: Resource) -> Mapping[str, float]:
         """What storage appliances take, by host."""
@@ -117,15 +130,15 @@ class State:
     def parts(self, resource: Resource, gone: Sequence[Host] = ()) -> tuple[float, float] | None:
         """Use of a resource, and what the hosts that are left have of it; None where it is not known.
 
-        What hypervisors occupy counts as used memory, but for active memory, which is of VMs alone.
+        What hypervisors occupy counts as consumed memory; configured and active memory are of VMs alone.
         """
         used, without = self.used.get(resource), {host.name for host in gone}
         left = [host for host in self.hosts if host.name not in without]
         if used is None or not left:
             return None
         taken = sum(used[vm.name] for vm in self.vms if not (vm.storage_appliance and vm.host in without))
-        if resource in ("memory", "memory_consumed"):
-            taken += sum(host.memory_own_bytes for host in left)
+        if resource == "memory_consumed":
+            taken += sum(self.own[host.name] for host in left)
         return taken, sum(self.capacity(host, resource) for host in left)
 
     def degraded(self, resource: Resource) -> tuple[float, float] | None:

@@ -28,7 +28,7 @@ UNKNOWN = "-"
 _FLAT = (
     *("hosts", "sockets", "cores", "vms", "appliances", "vcpus", "vcpu_per_core", "vcpu_per_core_degraded"),
     *("vcpu_per_core_corrected", "vcpu_per_core_corrected_degraded", "cpu_ghz", "cpu_demand_ghz", "cpu_usage_pct"),
-    *("cpu_usage_degraded_pct", "memory_gib", "memory_configured_gib", "memory_configured_pct"),
+    *("cpu_usage_degraded_pct", "memory_gib", "memory_own_gib", "memory_configured_gib", "memory_configured_pct"),
     *("memory_configured_degraded_pct", "memory_consumed_gib", "memory_consumed_pct", "memory_consumed_degraded_pct"),
     *("memory_active_gib", "memory_active_pct", "memory_active_degraded_pct", "licence_cores"),
 )

@@ -218,11 +218,28 @@ def test_an_appliance_is_in_use_but_falls_away_with_its_host():
     assert not found["largest_restartable"]["not_restarted"]
 
 
-def test_what_hypervisors_occupy_is_used_memory():
+def test_what_hypervisors_occupy_vms_cannot_have():
     found = counted({"esx": host(count=2, memory_own="16 GiB")}, {"web": vm(count=4, cluster="a")})
-    assert found["memory_configured_pct"] == 100 * (64 + 32) / 512
-    assert found["memory_configured_degraded_pct"] == 100 * (64 + 16) / 256
+    assert (found["memory_own_gib"], found["memory_configured_pct"]) == (32, 100 * 64 / 512)
+    assert found["memory_configured_degraded_pct"] == 100 * 64 / 256
+    assert any("32 GiB of memory" in note and "26.7 % of the rest" in note for note in found["notes"])
+    # 230.4 GiB less 16 for 13 VMs
+    assert found["vms_left"]["memory"] == 13 - 4
+    measured = {"web": vm(count=4, cluster="a", measured={"memory_consumed": "8 GiB"})}
+    consumed = counted({"esx": host(count=2, memory_own="16 GiB")}, measured)
+    assert (consumed["memory_consumed_gib"], consumed["memory_consumed_degraded_pct"]) == (32, 100 * (32 + 16) / 256)
     assert found["largest_restartable"]["memory_gib"] == 256 - 16 - 64
+
+
+def test_what_hosts_consume_beyond_their_vms_at_that_moment_is_of_hypervisors():
+    hosts = {"esx": host(count=2, memory_own="64 GiB", measured={"memory_usage_pct": 12.5})}
+    found = counted(hosts, {"web": vm(count=4, cluster="a", measured={"memory_consumed": "8 GiB"})})
+    # 64 GiB of 512 are used, 32 of them by VMs; one host's 16 go with it
+    assert (found["memory_consumed_gib"], found["memory_consumed_pct"]) == (32, 12.5)
+    assert found["memory_consumed_degraded_pct"] == 100 * (32 + 16) / 256
+    # of another time it says nothing
+    found = counted(hosts, {"web": vm(count=4, cluster="a", measured={**SERIES, "memory_consumed": "8 GiB"})})
+    assert found["memory_consumed_pct"] == 100 * (32 + 128) / 512
 
 
 SERIES = {"at": "2026-05-01T00:00:00Z", "over": "7 d"}
