@@ -31,7 +31,9 @@ def command(
     telemetry: Annotated[
         list[str] | None,
         Input(options.telemetry_files),
-        typer.Option(metavar="FILE", help="Take the machines' demand from these measurements instead of the source."),
+        typer.Option(
+            metavar="FILE", help="Take what hosts and machines used from these measurements, not from the source."
+        ),
     ] = None,
     only_cluster: Annotated[
         list[str] | None,

@@ -21,7 +21,7 @@ from pathlib import Path
 import polars as pl
 
 from hypertwin.ingest import aggregates, telemetry, telemetry_table
-from hypertwin.ingest.figures import DIGITS, LEAST_SHARE, Figure, Figures, Sum, Term
+from hypertwin.ingest.figures import DIGITS, LARGEST, LEAST_SHARE, Figure, Figures, Sum, Term
 from hypertwin.ingest.inventory import Assumption, Cluster, Demand, Host, Inventory, Vm
 from hypertwin.ingest.kvm import linux_host
 from hypertwin.ingest.telemetry import Reading
@@ -111,7 +111,7 @@ def _roots(path: Path) -> list[_Root]:
     """Every host, VM and guest of a file, in the order of their paths."""
     found = (
         pl.scan_parquet(path, glob=False)
-        .filter(pl.col("value").is_finite())
+        .filter(pl.col("value").abs() <= LARGEST)
         .group_by("entity", "metric")
         .agg(pl.len(), pl.mean("value"))
         .collect(engine="streaming")

@@ -32,6 +32,8 @@ LEAST_SPAN = 0.5
 HIGH = 0.95
 LATE = 0.1
 """Part of an interval by which a sample may come late and still be of it."""
+LARGEST = 1e30
+"""No sample is larger, whatever its unit; sums of more could be infinite."""
 DIGITS = 12
 """Digits that are kept: a sample is a sum of few counters, so more of them are certain than of a mean of all."""
 
@@ -209,7 +211,7 @@ def _series(path: Path, terms: Sequence[Term]) -> pl.DataFrame:
     return (
         each.group_by("figure", "source", "us", "timed")
         .agg((pl.col("value") * pl.col("factor")).sum(), pl.any("leads"))
-        .filter("leads")
+        .filter("leads", pl.col("value").abs() <= LARGEST)
         .sort("figure", "us", "value")
     )
 

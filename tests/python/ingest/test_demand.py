@@ -257,6 +257,22 @@ def test_demand_of_telemetry_replaces_that_of_the_source() -> None:
     assert [each.subject for each in got.assumptions if "under this name" in each.text] == ["1 of 2 machines"]
 
 
+def test_values_that_cannot_be_are_left_out() -> None:
+    series: list[Series] = [
+        (VM, "run_sum_pct", [1e308, 50.0]),
+        (VM, "memory_used_bytes", [1e308, 1e308, 7.0]),
+        (VM, "memory_active_bytes", [1e308, 1e308]),
+        (VM, "iops", [1e308, 3.0]),
+        ("host/esx1", "usage_pct", [1e308, 1e308]),
+        CLOCK,
+    ]
+    got = with_measured(inventory(DB), [reading(*series)])
+    (vm,), (host,) = got.vms, got.hosts
+    assert vm.demand is not None
+    assert (vm.demand.cpu_mhz, vm.demand.iops, vm.memory_consumed_bytes) == (1000, 3, 7)
+    assert (vm.memory_active_bytes, host.usage_pct) == (None, None)
+
+
 def test_telemetry_of_nothing_that_is_known() -> None:
     got = with_measured(inventory(DB), [reading(("benchmark/oltp", "throughput_per_s", [1.0]))])
     assert got.vms == (DB,)
