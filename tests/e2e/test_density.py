@@ -28,6 +28,10 @@ workloads:
 """N machines that compute without end share one core: X = 1 / 10 ms, and by Little's law R = N x 10 ms."""
 
 
+OLD = {"count": 2, "vcpus": 1, "memory": "10 GiB", "workload": "endless", "host": "h"}
+"""VMs that fill more than the memory of a host."""
+
+
 @pytest.fixture
 def shared(tmp_path):
     path = tmp_path / "shared.yaml"
@@ -160,7 +164,7 @@ def test_memory_may_be_overcommitted_where_that_is_asked_for(cli, shared, tmp_pa
     [
         ({"hosts.h.memory_own": "15 GiB"}, 1, "memory of h would be exceeded (17 GiB of 16 GiB"),
         ({"hosts.h.memory_own": "16 GiB"}, 0, "Not even 1 VM of work: memory of h would be exceeded (17 GiB of 16 GiB"),
-        ({"hosts.h.memory_own": "17 GiB"}, 0, "Not even 1 VM of work: memory of h is exceeded without them (17 GiB of"),
+        ({"vms.old": OLD}, 0, "Not even 1 VM of work: memory of h is exceeded without them (20 GiB of 16 GiB, 125.0 %"),
         (
             {"vms.work.memory": "16 GiB"},
             1,
@@ -183,13 +187,16 @@ def test_memory_bounds_what_fits_on_each_host(shared, changes, count, said):
 
 
 def test_a_host_that_others_have_filled_bounds_only_what_is_on_it(shared, tmp_path):
-    full = {
-        "hosts.full": {**hypertwin.load(shared).data["hosts"]["h"], "memory_own": "20 GiB"},
-        "vms.work.host": "h",
-    }
+    host = hypertwin.load(shared).data["hosts"]["h"]
+    full = {"hosts.full": host, "vms.old": {**OLD, "host": "full"}, "vms.work.host": "h"}
     found = hypertwin.density(shared, vm="work", slo="ready_pct<=100", duration=2, maximum=2, overrides=full)
     assert (found.count, found.at_maximum) == (2, True)
     assert "Memory of full is exceeded without any VM of work (20 GiB of 16 GiB, 125.0 %)" in " ".join(found.notes)
+    elsewhere = {**full, "hosts.full": {**host, "cluster": "other"}}
+    found = hypertwin.density(shared, vm="work", slo="ready_pct<=1", duration=2, maximum=2, overrides=elsewhere)
+    assert found.limited_by.startswith("CPU of h (usage 100 %, ready ")
+    assert [point.memory.pct for point in found.points] == [6.25, 12.5]
+    assert not any("full" in note for note in found.notes)
 
 
 def test_a_vm_that_is_larger_than_any_host_is_a_mistake(cli, shared):
@@ -203,7 +210,7 @@ def test_a_vm_that_is_larger_than_any_host_is_a_mistake(cli, shared):
     [
         ((), ["--vm"]),
         (("--vm", "work"), ["--slo"]),
-        (("--vm", "wrok", "--slo", "ready_pct<5"), ["--vm: wrok", "unknown-reference", "work"]),
+        (("--vm", "wrok", "--slo", "ready_pct<5"), ["--vm: wrok", "unknown-reference", "did you mean work?"]),
         (("--vm", "work", "--slo", "redy_pct<5"), ["--slo 'redy_pct<5'", "did you mean ready_pct?"]),
         (("--vm", "work", "--slo", "ready_pct<5ms"), ["bad-unit", "ready_pct is in %"]),
         (("--vm", "work", "--slo", "ready_pct<5", "--max", 0), ["--max"]),

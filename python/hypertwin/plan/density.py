@@ -15,6 +15,7 @@ bounds the search and the curve.
 
 from __future__ import annotations
 
+import difflib
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,6 +30,7 @@ from hypertwin.plan import memory, objective
 from hypertwin.plan.memory import HostMemory
 from hypertwin.plan.objective import Objective
 from hypertwin.report.ready import summed
+from hypertwin.report.words import some
 from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Scenario, load
 
@@ -100,7 +102,7 @@ class Point:
     """Report over all replications, without VMs and timeline; empty for a count that could not be simulated."""
     group: str = ""
     memory: HostMemory | None = None
-    """Memory of the host that is fullest by it; where a host has not enough for the count, that of this host."""
+    """Memory of the host that is fullest by it, in the group's clusters; where one lacks it, of this host."""
     reason: str = ""
     """Why it was not or could not be simulated: not enough memory, a VM does not fit, or a run was overloaded."""
     lacks: str = ""
@@ -150,7 +152,7 @@ class Point:
     def to_dict(self) -> documents.DensityPoint:
         """As JSON carries it; what could not be simulated has a `reason` and no figures."""
         group = self.report.get("groups", {}).get(self.group, {})
-        usage = _fullest(self.report, "usage_pct")
+        usage = _fullest(self.report, self.group, "usage_pct")
         figures = {each.name: self.figure(each) for each in self.objectives}
         return {
             "count": self.count,
@@ -235,7 +237,7 @@ class Density:
         point = self.first_missed
         if point is None:
             return ""
-        return point.lacks or point.reason or exhausted(point.report)
+        return point.lacks or point.reason or exhausted(point.report, self.vm)
 
     def step(self) -> dict[str, Figure]:
         """What one more VM than the answer does to each metric, as the paired difference over replications."""
@@ -414,14 +416,9 @@ def density(
     base = load(scenario, {**fixed, **settings})
     groups = base.data["vms"]
     if vm not in groups:
-        fail(
-            "unknown-reference",
-            "",
-            vm,
-            f"a VM group of the scenario: {', '.join(groups)}",
-            "choose one of these",
-            "--vm",
-        )
+        near = difflib.get_close_matches(vm, groups, n=1)
+        hint = f"did you mean {near[0]}?" if near else "choose one of these"
+        fail("unknown-reference", "", vm, f"a VM group of the scenario: {some(list(groups), 12)}", hint, "--vm")
     objectives = objective.parse(slo, base, vm)
     without = load(base, {path: 0})  # a mistake without any VM of the group is one with every count
     asked = int(base.data["run"]["replications"])
@@ -602,7 +599,7 @@ class Measure:
             values={each.name: tuple(values[k][place] for k in numbers) for place, each in enumerate(self.objectives)},
             report={key: value for key, value in report.items() if key not in ("vms", "timeline")},
             group=self.vm,
-            memory=max(memory.of_hosts(scenario).values(), key=lambda host: host.pct),
+            memory=memory.fullest(memory.of_hosts(scenario), self.vm),
         )
 
     def _without_memory(self, count: int, scenario: Scenario, lacking: HostMemory) -> Point:
@@ -623,14 +620,17 @@ class Measure:
         return Point(count=count, objectives=self.objectives, values={}, group=self.vm, reason=reason)
 
 
-def exhausted(report: Mapping[str, Any]) -> str:
-    """The resource that a point exhausts: a saturated station of the I/O path, the CPU of a host, or none."""
+def exhausted(report: Mapping[str, Any], group: str) -> str:
+    """The resource that a point exhausts: a saturated station of the I/O path, the CPU of a host, or none.
+
+    Hosts are those of the clusters that the VMs of `group` are in: what others do does not limit them.
+    """
     station = report.get("bottleneck")
     found = []
     if station and station["saturated"]:
         found.append(f"{station['station']} at {station['utilization_pct']:.0f} %")
     for key, enough in (("usage_pct", BUSY_PCT), ("ready_pct", READY_PCT)):
-        fullest = _fullest(report, key)
+        fullest = _fullest(report, group, key)
         if fullest and fullest[1] >= enough:
             host = report["hosts"][fullest[0]]
             found.append(
@@ -639,20 +639,20 @@ def exhausted(report: Mapping[str, Any]) -> str:
             break
     if found:
         return " and ".join(found)
-    busy = _fullest(report, "usage_pct")
+    busy = _fullest(report, group, "usage_pct")
     busiest = [f"{station['station']} at {station['utilization_pct']:.0f} %"] if station else []
     busiest += [f"CPU of {busy[0]} at {busy[1]:.0f} %"] if busy else []
     waits = f"; I/Os wait for {station['binding_depth']}" if station and station["binding_depth"] else ""
     return f"nothing that is used up; busiest: {', '.join(busiest)}{waits}"
 
 
-def _fullest(report: Mapping[str, Any], key: str) -> tuple[str, float] | None:
-    """Name and figure of the host with the highest `key`."""
-    return max(
-        ((name, float(host[key])) for name, host in report.get("hosts", {}).items()),
-        key=lambda found: found[1],
-        default=None,
-    )
+def _fullest(report: Mapping[str, Any], group: str, key: str) -> tuple[str, float] | None:
+    """Name and figure of the host with the highest `key`, of the clusters that the VMs of `group` are in."""
+    if not report:
+        return None
+    clusters = report["groups"][group]["clusters"]
+    found = [(name, float(host[key])) for name, host in report["hosts"].items() if host["cluster"] in clusters]
+    return max(found, key=lambda each: each[1], default=None)
 
 
 def _excess(each: Objective, value: float | None) -> float:

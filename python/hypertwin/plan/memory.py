@@ -15,6 +15,7 @@ class HostMemory:
     """Memory of one host, in bytes."""
 
     host: str
+    cluster: str
     size: int
     configured: int
     """What its VMs are configured with, and what the hypervisor itself occupies."""
@@ -41,9 +42,17 @@ def of_hosts(scenario: Scenario) -> Mapping[str, HostMemory]:
         configured[vm.host] += vm.memory_bytes
         groups[vm.host].add(vm.group)
     return {
-        host.name: HostMemory(host.name, host.memory_bytes, configured[host.name], frozenset(groups[host.name]))
+        host.name: HostMemory(
+            host.name, host.cluster, host.memory_bytes, configured[host.name], frozenset(groups[host.name])
+        )
         for host in inventory.hosts
     }
+
+
+def fullest(hosts: Mapping[str, HostMemory], group: str) -> HostMemory:
+    """The host with the highest share of its memory configured, of the clusters that VMs of `group` are in."""
+    clusters = {host.cluster for host in hosts.values() if group in host.groups}
+    return max((host for host in hosts.values() if host.cluster in clusters), key=lambda host: host.pct)
 
 
 def exceeded(

@@ -81,8 +81,8 @@ def notes(found: Density) -> list[str]:
         said.append(f"One more VM changes, with the same random numbers: {changes}.")
     said.append(ready.note(found.get("duration_s")))
     said.append(
-        "Host usage and memory are those of the host with the most; memory is what is configured. A count without"
-        " enough memory is not simulated."
+        f"Host usage and memory are those of the host with the most in the cluster of {found['vm']}; memory is what is"
+        " configured. A count without enough memory is not simulated."
     )
     said.append(
         "± is the half-width of the 95 % confidence interval over replications; met: the whole interval meets, in a"

@@ -224,7 +224,7 @@ def points_of(scenario, figures, slo="response_ms.p99<100"):
             objectives,
             {each.name: values for each in objectives},
             group="db",
-            report={"groups": {"db": {}}, "hosts": {}, "steady": True, "replications": len(values)},
+            report={"groups": {"db": {"clusters": []}}, "hosts": {}, "steady": True, "replications": len(values)},
         )
         for count, values in figures.items()
     )
@@ -280,7 +280,7 @@ def test_without_a_steady_state_nothing_is_said_with_confidence(scenario):
 
 
 def test_ready_below_what_the_model_resolves_is_not_shown_as_a_figure(scenario):
-    group = {"ready_pct": 0.00003, "vcpus": 4, "count": 2}
+    group = {"ready_pct": 0.00003, "vcpus": 4, "count": 2, "clusters": []}
     (point,) = points_of(scenario, {1: (50.0, 52.0)})
     point = dataclasses.replace(point, report={**point.report, "groups": {"db": group}})
     found = Density("1", "tiny", 7, 4.0, "db", point.objectives, 1, 1, (point,), {}).to_dict()

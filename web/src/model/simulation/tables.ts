@@ -182,12 +182,12 @@ export function pointTables(point: Point, metrics: readonly Metric[], { measured
     columns: [
       ...(isGrouped ? [{ key: "group", name: "group", kind: "words" } as Column] : []),
       ...(hasHosts ? [{ key: "host", name: "host", kind: "words" } as Column] : []),
-      ...(hasClusters ? [{ key: "cluster", name: "cluster", kind: "words" } as Column] : []),
+      ...(hasClusters ? [{ key: "cluster", name: "cluster", kind: "words", secondary: true } as Column] : []),
     ],
     cells: (name: string) => ({ ...(isGrouped ? { group: of.get(name) ?? "" } : {}), ...(hasHosts ? { host: point.vms[name]!.host ?? "" } : {}), ...(hasClusters ? { cluster: point.vms[name]!.cluster ?? "" } : {}) }),
   };
   const inClusters = hasClusters
-    ? { columns: [{ key: "cluster", name: "cluster", kind: "words" } as Column], cells: (name: string) => ({ cluster: point.hosts[name]!.cluster ?? "" }) }
+    ? { columns: [{ key: "cluster", name: "cluster", kind: "words", secondary: true } as Column], cells: (name: string) => ({ cluster: point.hosts[name]!.cluster ?? "" }) }
     : { columns: [], cells: () => ({}) };
   const hostTable = table(metrics, "host", "hosts", "Hosts, the fullest first", worstFirst(Object.keys(point.hosts), (name) => point.hosts[name]!.usage_pct), (name): Compared => ({ ...point.hosts[name]!, ...(measured[name] ? { measured: measured[name] } : {}) }), withoutGuess(point, OF_HOST), inClusters);
   const vmTable = table(metrics, "vm", "vms", "VMs, the worst first", bySeverity(point.vms), (name): ComparedVm => ({ ...point.vms[name]!, ...(measured_vms[name] ? { measured: measured_vms[name] } : {}) }), [...vmReadings(vms), ...(Object.keys(measured_vms).length ? MEASURED_OF_VM : [])], places);
