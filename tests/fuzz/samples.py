@@ -18,7 +18,14 @@ from tests.python.ingest import test_prometheus, test_prometheus_text, test_tele
 from tests.python.ingest.benchmarks import test_benchmark_outputs, test_fio
 from tests.python.ingest.guests import test_pbuttons, test_sar, test_vmstat
 from tests.python.ingest.hyperv import test_cmdlets
-from tests.python.ingest.kvm import test_libvirt_import, test_lscpu, test_ovirt, test_proxmox, test_virsh_files
+from tests.python.ingest.kvm import (
+    test_libvirt_import,
+    test_lscpu,
+    test_nova,
+    test_ovirt,
+    test_proxmox,
+    test_virsh_files,
+)
 from tests.python.ingest.nutanix import test_prism
 from tests.python.ingest.vmware import (
     esxtop_files,
@@ -292,6 +299,10 @@ SAMPLES: Mapping[str, Callable[[], list[Any]]] = {
     "Hyper-V Get-VM and Get-VMHost": lambda: [
         PART.join(test_cmdlets.written(name, rows, form) for name, rows in test_cmdlets.objects().items())
         for form in ("csv", "semicolon utf-16", "json")
+    ],
+    "OpenStack answers": lambda: [
+        PART.join(json.dumps(answer, indent=1).encode() for answer in each.values())
+        for each in (test_nova.answers(), test_nova.lists())
     ],
     "oVirt API answers": lambda: [
         PART.join(json.dumps(answer, indent=1).encode() for answer in test_ovirt.dump().values())

@@ -46,7 +46,7 @@ from hypertwin.ingest import (
 from hypertwin.ingest.benchmarks import fio
 from hypertwin.ingest.hyperv import cmdlets
 from hypertwin.ingest.inventory import Host, Inventory, Vm
-from hypertwin.ingest.kvm import libvirt_uri, libvirt_xml, lscpu, ovirt, proxmox, virsh_files
+from hypertwin.ingest.kvm import libvirt_uri, libvirt_xml, lscpu, nova, ovirt, proxmox, virsh_files
 from hypertwin.ingest.nutanix import prism
 from hypertwin.ingest.vmware import rvtools, vcenter, vsphere
 from hypertwin.report import diagnosis
@@ -216,6 +216,14 @@ def _inventories() -> Iterator[Target]:
         ovirt.recognises(data[: outside.HEAD_BYTES])
         _is_inventory(ovirt.read([str(folder)]))
 
+    def cloud(data: bytes) -> None:
+        folder = _folder("openstack")
+        for number, part in enumerate(data.split(samples.PART)[:8]):
+            (folder / f"{number}.json").write_bytes(part)
+        nova.recognises(data[: outside.HEAD_BYTES])
+        _is_inventory(nova.read([str(folder)]))
+
+    yield Target("OpenStack answers", cloud, 0.3)
     yield Target("oVirt API answers", engine, 0.3)
     yield Target("Nutanix Prism answers", answers, 0.3)
     yield Target("virsh dumpxml", virsh, 0.3)

@@ -151,6 +151,7 @@ LARGE: dict[str, tuple[str, Callable[[], bytes]]] = {
     "columns of PowerShell": ("Hyper-V Get-VM and Get-VMHost", lambda: b'"Name"' + b',"a"' * 3_000_000 + b"\n1,2\n"),
     "rows of PowerShell": ("Hyper-V Get-VM and Get-VMHost", lambda: b"Name,State\n" + b"1,\n" * 4_000_000),
     "a field of PowerShell": ("Hyper-V Get-VM and Get-VMHost", lambda: b'Name,State\n"' + b"a\n" * 6_000_000),
+    "deep JSON of OpenStack": ("OpenStack answers", lambda: b'{"hypervisors":' * 500_000),
     "deep JSON of oVirt": ("oVirt API answers", lambda: b'{"host":' * 500_000),
     "deep JSON of Prism": ("Nutanix Prism answers", lambda: b'{"entities":' * 500_000),
     "gzip of Prism": ("Nutanix Prism answers", lambda: _gzip(b'{"entities": [', b"[],", 4096)),

@@ -1,0 +1,198 @@
+"""OpenStack compute hosts and servers, from saved answers of Nova's API or lists of the `openstack` command, as JSON.
+
+An answer is `{"hypervisors": [...]}` of /os-hypervisors/detail (a microversion below 2.88: later ones do not have
+processors and memory), `servers` of /servers/detail, `flavors`; a list of the command says the same under titles of
+columns (`Hypervisor Hostname`). Fields: openstack/nova, doc/api_samples (os-hypervisors, servers, flavors), and
+nova/virt/libvirt/driver.py (`vcpus` are logical CPUs, `topology` has `cells` of so many sockets); columns:
+python-openstackclient, compute/v2. Memory is in MiB. `memory_mb_used` is what was given to servers, not measured.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hypertwin.ingest import outside
+from hypertwin.ingest.inventory import Assumption, Host, Inventory, Vm, grouped
+from hypertwin.ingest.json_fields import Fields, below, name, objects, text, whole
+from hypertwin.ingest.kvm import linux_host
+from hypertwin.ingest.outside import Gap, refuse
+
+MOST_BYTES = 16 * 2**20
+MOST_ALL_BYTES = 64 * 2**20
+MOST_FILES = 1_000
+MOST_ENTITIES = 20_000
+MIB = 2**20
+HINT = "save the answers as docs/guides/import.md says"
+KINDS = ("hypervisors", "servers", "flavors")
+ON = frozenset(
+    ("active", "paused", "reboot", "hard_reboot", "migrating", "resize", "verify_resize", "revert_resize", "password")
+)
+"""States of servers that hold memory of their host."""
+
+_HEAD = re.compile(rb'"(hypervisor_hostname|Hypervisor Hostname|OS-EXT-SRV-ATTR:host|OS-EXT-STS:vm_state)"')
+
+
+def recognises(head: bytes) -> bool:
+    """Whether it is JSON with fields that only hypervisors and servers of OpenStack have."""
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    return text.startswith((b"{", b"[")) and _HEAD.search(text) is not None
+
+
+def files(folder: Path) -> Iterable[Path]:
+    """The JSON files of a folder that has such an answer."""
+    found = _json_files(folder)
+    return found if any(recognises(outside.head(path)) for path in found) else ()
+
+
+def read(sources: Sequence[str]) -> Inventory:
+    """The hosts and servers in these files, or in the JSON files of these folders. Raises SourceError."""
+    paths: list[Path] = []
+    for source in map(Path, sources):
+        paths += _json_files(source) if outside.is_folder(source) else [source]
+    if len(paths) > MOST_FILES:
+        refuse(sources[0], "", f"{len(paths)} files", f"at most {MOST_FILES}", HINT, "source-too-large")
+    found: dict[str, list[Fields]] = {kind: [] for kind in KINDS}
+    unused, left = [], MOST_ALL_BYTES
+    for path in paths:
+        data = outside.read_bytes(path, MOST_BYTES)
+        left -= len(data)
+        if left < 0:
+            refuse(path, "", f"more than {MOST_ALL_BYTES} bytes in all", "fewer", HINT, "source-too-large")
+        kind, entities = _answer(outside.parsed(data, path))
+        if kind is None:
+            unused.append(outside.name(path.name))
+            continue
+        found[kind] += entities
+        if len(found[kind]) > MOST_ENTITIES:
+            refuse(path, kind, f"more than {MOST_ENTITIES}", "fewer", HINT, "source-too-large")
+    shown = ", ".join(outside.name(Path(each).name) or each for each in sources[:4])
+    return _inventory(found, shown + (", ..." if len(sources) > 4 else ""), unused[:100])
+
+
+def _json_files(folder: Path) -> list[Path]:
+    try:
+        return sorted(
+            path
+            for path in itertools.islice(folder.iterdir(), 10 * MOST_FILES)
+            if path.suffix == ".json" and path.is_file() and not path.is_symlink()
+        )
+    except OSError:
+        return []
+
+
+def _answer(answer: Any) -> tuple[str | None, list[Fields]]:
+    """The kind of an answer and its entities, with titles of columns as names of fields."""
+    if isinstance(answer, dict):
+        kind = next((each for each in KINDS if isinstance(answer.get(each), list)), None)
+        return kind, objects(answer.get(kind)) if kind else []
+    listed = [{key.lower().replace(" ", "_"): value for key, value in each.items()} for each in objects(answer)]
+    columns = set().union(*listed[:1])
+    for kind, needed in (("hypervisors", "hypervisor_hostname"), ("flavors", "vcpus"), ("servers", "status")):
+        if needed in columns:
+            return kind, list(listed)
+    return None, []
+
+
+def _inventory(found: Mapping[str, list[Fields]], source: str, unused: Sequence[str]) -> Inventory:
+    gaps: dict[Gap, None] = {}
+    assumed: list[Assumption] = []
+    hosts = {host.name: host for each in found["hypervisors"] if (host := _host(each, source, assumed)) is not None}
+    if not hosts:
+        value = f"{len(found['hypervisors'])} hypervisors, none with vcpus and memory_mb"
+        hint = "ask for a microversion below 2.88, with --long"
+        refuse(source, "hypervisors", value, "an answer to /os-hypervisors/detail", hint, "source-lacks")
+    flavors = {text(each.get(key)): each for each in found["flavors"] for key in ("name", "id")}
+    vms = [vm for each in found["servers"] if (vm := _vm(each, hosts, flavors, source)) is not None]
+    if any(host.clock_hz is None for host in hosts.values()):
+        gaps[Gap("nominal clock (Nova does not have it)", "clocks of hosts")] = None
+    gaps[Gap("CPU and memory used (Nova does not measure them)", "measured demand and usage")] = None
+    lost = len(found["servers"]) - len(vms)
+    of_all = [Assumption("all", f"{lost} servers are left out: their flavor is not in the files")] if lost else []
+    return Inventory(
+        source,
+        "openstack",
+        list(hosts.values()),
+        vms,
+        gaps=list(gaps),
+        assumptions=[*of_all, *grouped("host", assumed)],
+        unused=unused,
+    )
+
+
+def _host(entity: Fields, source: str, assumed: list[Assumption]) -> Host | None:
+    """A compute host; None for one whose processors or memory are not told, as of microversion 2.88."""
+    called, cpus, memory = (
+        name(entity, "hypervisor_hostname"),
+        whole(entity.get("vcpus")),
+        whole(entity.get("memory_mb")),
+    )
+    if not called or not cpus or not memory:
+        return None
+    if cpus > linux_host.MOST_CPUS:
+        allowed = f"at most {linux_host.MOST_CPUS}"
+        refuse(source, f"{called}/vcpus", str(cpus), allowed, HINT, "source-too-large")
+    info = entity.get("cpu_info")
+    if isinstance(info, str) and len(info) < 100_000 and info.lstrip().startswith("{"):  # before microversion 2.28
+        info = outside.parsed(info.encode("utf-8", "replace"), Path(source))
+    topology = below({"info": info}, "info", "topology")
+    cells, sockets, cores, threads = (whole(topology.get(key)) or 0 for key in ("cells", "sockets", "cores", "threads"))
+    nodes = None
+    if cells and cells * sockets * cores * threads == cpus:
+        nodes, sockets = cells, cells * sockets
+    elif not sockets or sockets * cores * threads != cpus:
+        threads = 2 if cpus % 2 == 0 else 1
+        sockets, cores = 1, cpus // threads
+        assumed.append(
+            Assumption(called, "one socket, and two threads a core if they are even: its topology is not told")
+        )
+    version = whole(entity.get("hypervisor_version"))
+    told = "" if version is None else f" {version // 10**6}.{version // 1000 % 1000}.{version % 1000}"
+    return Host(
+        called,
+        sockets,
+        cores,
+        threads,
+        memory * MIB,
+        hypervisor=f"{name(entity, 'hypervisor_type') or 'QEMU'}{told}",
+        numa_nodes=nodes,
+        cpu_model=outside.name(text(below({"info": info}, "info").get("model"))) or None,
+        in_maintenance=text(entity.get("status")).lower() == "disabled",
+    )
+
+
+def _vm(entity: Fields, hosts: Mapping[str, Host], flavors: Mapping[str, Fields], source: str) -> Vm | None:
+    """A server; None where its size is not told."""
+    told = entity.get("flavor")
+    keys = [
+        text(told),
+        *(text(entity.get(key)) for key in ("flavor_name", "flavor_id")),
+        text(below(entity, "flavor").get("id")),
+    ]
+    size = (
+        told
+        if isinstance(told, dict) and "vcpus" in told
+        else next((flavors[key] for key in keys if key in flavors), {})
+    )
+    vcpus, memory = whole(size.get("vcpus")), whole(size.get("ram"))
+    if not name(entity) or not vcpus or not memory:
+        return None
+    if vcpus > linux_host.MOST_CPUS:
+        allowed = f"at most {linux_host.MOST_CPUS} vCPUs"
+        refuse(source, f"{name(entity)}/flavor", str(vcpus), allowed, HINT, "source-too-large")
+    host = (
+        name(entity, "OS-EXT-SRV-ATTR:hypervisor_hostname")
+        or name(entity, "OS-EXT-SRV-ATTR:host")
+        or name(entity, "host")
+    )
+    return Vm(
+        name(entity),
+        vcpus,
+        memory * MIB,
+        host=host or None,
+        powered_on=text(entity.get("status")).lower() in ON,
+        shares=linux_host.shares(None, 2),
+    )

@@ -1,0 +1,163 @@
+"""OpenStack: answers of Nova, lists of the command, and broken ones."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hypertwin.errors import SourceError
+from hypertwin.ingest import sources
+from hypertwin.ingest.kvm import nova
+
+GIB = 2**30
+
+
+def answers() -> dict[str, Any]:
+    """Of the API, by file; both forms of a flavor."""
+    info = {"model": "Cascadelake-Server", "topology": {"cells": 2, "sockets": 1, "cores": 24, "threads": 2}}
+    host = {
+        **{"hypervisor_hostname": "cmp1.example.com", "hypervisor_type": "QEMU", "hypervisor_version": 6002000},
+        **{"vcpus": 96, "memory_mb": 524_288, "memory_mb_used": 262_144, "status": "enabled", "cpu_info": info},
+    }
+    second = {**host, "hypervisor_hostname": "cmp2.example.com", "status": "disabled", "cpu_info": json.dumps(info)}
+    server = {
+        **{"id": "s1", "name": "db", "status": "ACTIVE", "OS-EXT-STS:vm_state": "active"},
+        "OS-EXT-SRV-ATTR:hypervisor_hostname": "cmp1.example.com",
+        "flavor": {"vcpus": 8, "ram": 65_536, "disk": 100, "original_name": "db"},
+    }
+    return {
+        "hypervisors.json": {"hypervisors": [host, second]},
+        "servers.json": {
+            "servers": [
+                server,
+                {**server, "name": "web", "flavor": {"id": "2"}},
+                {**server, "name": "off", "status": "SHUTOFF"},
+            ]
+        },
+        "flavors.json": {"flavors": [{"id": "2", "name": "m1.small", "vcpus": 2, "ram": 4096}]},
+    }
+
+
+def lists() -> dict[str, Any]:
+    """Of the command, by file."""
+    return {
+        "hypervisors.json": [
+            {
+                **{
+                    "ID": "1",
+                    "Hypervisor Hostname": "cmp1",
+                    "Hypervisor Type": "QEMU",
+                    "Host IP": "10.0.0.1",
+                    "State": "up",
+                },
+                **{"vCPUs Used": 40, "vCPUs": 96, "Memory MB Used": 1, "Memory MB": 524_288},
+            }
+        ],
+        "servers.json": [
+            {"ID": "s1", "Name": "db", "Status": "ACTIVE", "Host": "cmp1", "Flavor": "m1.small", "Power State": 1},
+            {"ID": "s2", "Name": "lost", "Status": "ACTIVE", "Host": "cmp1", "Flavor": "gone"},
+        ],
+        "flavors.json": [{"ID": "2", "Name": "m1.small", "RAM": 4096, "Disk": 20, "VCPUs": 2, "Is Public": True}],
+    }
+
+
+@pytest.fixture
+def read(tmp_path: Path):
+    def inventory(found: dict[str, Any]):
+        folder = tmp_path / "cloud"
+        folder.mkdir(exist_ok=True)
+        for name, answer in found.items():
+            (folder / name).write_text(answer if isinstance(answer, str) else json.dumps(answer))
+        return sources.read([str(folder)])
+
+    return inventory
+
+
+def test_answers_of_nova(read):
+    found = read(answers())
+    first, second = found.hosts
+    assert (first.name, first.hypervisor, first.cpu_model) == ("cmp1.example.com", "QEMU 6.2.0", "Cascadelake-Server")
+    for host in found.hosts:
+        assert (host.sockets, host.cores_per_socket, host.threads_per_core, host.numa_nodes) == (2, 24, 2, 2)
+    assert first.memory_bytes == 512 * GIB
+    assert (first.in_maintenance, second.in_maintenance) == (False, True)
+    assert first.memory_usage_pct is None, "what servers were given is not measured"
+    db, web, off = found.vms
+    assert (db.vcpus, db.memory_bytes, db.host, db.powered_on) == (8, 64 * GIB, "cmp1.example.com", True)
+    assert (web.vcpus, web.memory_bytes) == (2, 4 * GIB)
+    assert off.powered_on is False
+    assert {gap.costs for gap in found.gaps} == {"clocks of hosts", "measured demand and usage"}
+
+
+def test_lists_of_the_command(read):
+    found = read(lists())
+    (host,) = found.hosts
+    assert (host.sockets, host.cores_per_socket, host.threads_per_core) == (1, 48, 2)
+    (db,) = found.vms
+    assert (db.vcpus, db.memory_bytes, db.host) == (2, 4 * GIB, "cmp1")
+    said = {each.text for each in found.assumptions}
+    assert "1 servers are left out: their flavor is not in the files" in said
+    assert any("topology is not told" in text for text in said)
+
+
+def test_import_and_simulate(tmp_path, cli):
+    for name, answer in answers().items():
+        (tmp_path / name).write_text(json.dumps(answer))
+    done = cli("import", *answers(), "-o", "cluster.yaml")
+    assert done.returncode == 0, done.stderr
+    done = cli("simulate", "cluster.yaml", "--duration", "1", "--warmup", "1", "--replications", "1")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"hypervisors.json": {"hypervisors": [{"hypervisor_hostname": "x", "state": "up"}]}}, "below 2.88"),
+        ({"hypervisors.json": '{"hypervisors": ['}, "no JSON"),
+        ({"hypervisors.json": [{"Hypervisor Hostname": "x", "vCPUs": 10**9, "Memory MB": 1}]}, "x/vcpus"),
+        ({"servers.json": {"servers": [{"name": "x", "flavor": {"vcpus": 10**9, "ram": 1}}]}}, "x/flavor"),
+    ],
+)
+def test_what_is_wrong_is_one_clear_error(read, changed, words):
+    with pytest.raises(SourceError) as caught:
+        read(answers() | changed)
+    assert words in str(caught.value)
+    assert "hint:" in str(caught.value)
+
+
+def test_too_much(read, monkeypatch):
+    for limit, value in (("MOST_FILES", 2), ("MOST_ALL_BYTES", 100), ("MOST_ENTITIES", 1)):
+        with monkeypatch.context() as patched, pytest.raises(SourceError, match="source-too-large"):
+            patched.setattr(nova, limit, value)
+            read(answers())
+
+
+values = st.sampled_from(["", "0", "-1", "{", "{}", "٣", "9" * 4000, "\x1b[31m", None, True, [], {}, [{}], 2**70, 0.5])
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_values_give_an_inventory_or_a_source_error(data, read):
+    found = copy.deepcopy(data.draw(st.sampled_from([answers(), lists()])))
+    for _ in range(data.draw(st.integers(1, 4))):
+        place: Any = found[data.draw(st.sampled_from(sorted(found)))]
+        while True:  # down to a random value, which is replaced
+            keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+            key = data.draw(st.sampled_from(keys))
+            inner = place[key]
+            if not isinstance(inner, (dict, list)) or not inner or data.draw(st.integers(0, 3)) == 0:
+                place[key] = copy.deepcopy(data.draw(values))
+                break
+            place = inner
+    try:
+        inventory = read(found)
+    except SourceError as error:
+        assert "hint:" in str(error)
+    else:
+        assert all(vm.vcpus >= 1 for vm in inventory.vms)
