@@ -9,6 +9,10 @@ import json
 import pytest
 from tests.python.ingest.vmware import rvtools_estate, rvtools_files
 
+import hypertwin
+from hypertwin.cli import output
+from hypertwin.report import capacity as shown
+
 CLUSTERS = """
 name: estate
 hosts:
@@ -61,7 +65,9 @@ def test_the_table_has_a_row_for_each_cluster_and_what_it_stands_on(cli, estate)
     assert "41.7 → 62.5" in text
     assert "prod: CPU: sum over VMs, one moment." in text
     assert "default: CPU demand is not known" in text
-    assert [row[1] for row in rows] == ["1", "3", "4", "-", "8", "8"]
+    assert [row[1] for row in rows] == ["1", "3", "4", "-", "memory", "-"]
+    assert [row[2] for row in rows[3:]] == ["-", "8", "8"]
+    assert "corrected" not in text
 
 
 def test_csv_has_a_line_for_each_cluster(cli, estate, tmp_path):
@@ -78,6 +84,7 @@ def test_mistakes_name_options_and_files(cli, estate, tmp_path):
     done = cli("capacity", estate, "--cpu", "80", "--vm", "4x")
     assert done.returncode == 2
     assert "--cpu 80: 80 [bad-quantity]" in done.stderr
+    assert "hint: write 80%" in done.stderr
     assert "--vm 4x: 4x [bad-quantity]" in done.stderr
     limits = tmp_path / "limits.yaml"
     limits.write_text("clusters:\n  prd: {cpu: 70%}\n")
@@ -128,3 +135,22 @@ def test_an_export_of_an_estate_answers_what_planners_ask(cli, tmp_path, known):
         found[shape.name]["vms_left"]["count"] > 0 for shape in rvtools_estate.CLUSTERS if shape.name != "Databases"
     )
     assert any("is a guess" in note for note in found["General"]["notes"]) is not known
+
+
+def test_a_narrow_terminal_goes_without_columns_and_says_so(estate):
+    found = hypertwin.capacity(estate, ratio=6)
+    wide, narrow = (output.render(shown.table(found, width)).splitlines() for width in (160, 80))
+    tables = [line for line in narrow if line.startswith("  ")]
+    assert max(map(len, tables)) <= 80
+    assert any("Left out for want of room: " in line for line in narrow)
+    assert not any("Left out" in line for line in wide)
+    rows = [line for line in narrow if line.startswith("  prod")]
+    assert "41.7 → 62.5" in rows[0]
+    assert rows[1].split()[:3] == ["prod", "memory", "8"]
+
+
+def test_a_faster_processor_has_a_column_of_its_own(cli, estate, tmp_path):
+    (tmp_path / "limits.yaml").write_text("clusters: {prod: {speed: 1.25}}")
+    text = cli("capacity", estate, "--limits", "limits.yaml").stdout
+    assert "corrected" in text
+    assert "1.33 → 2.00" in text  # 80 vCPUs on 48 and 32 cores, which count as 60 and 40

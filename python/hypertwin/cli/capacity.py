@@ -105,7 +105,8 @@ def command(
     elif form is Format.csv:
         content = shown.csv(found) if show is Show.capacity else shown.reclaimable_csv(found)
     else:
-        table = shown.table(found) if show is Show.capacity else shown.reclaimable_table(found)
+        view = shown.table if show is Show.capacity else shown.reclaimable_table
+        table = view(found, output.terminal_width() if out is None else output.PLAIN_WIDTH)
         if out is None:
             output.print_table(table)
             return

@@ -191,7 +191,8 @@ def _changed(base: Limits, given: Any, prefix: str, file: str) -> Limits:
                     raise ValueError("a finite number")
                 changes[key] = READ[key](value)
             except ValueError as error:
-                hint = f"leave it out for the default: {key}"
+                percentage = READ[key] is percent and isinstance(value, int | float | str) and str(value).isdigit()
+                hint = f"write {value}%" if percentage else "leave it out for the default"
                 mistakes.append(Mistake("bad-quantity", path, short(str(value)), str(error), hint, file))
     if mistakes:
         raise ScenarioError.of(mistakes)

@@ -10,7 +10,7 @@ from rich.text import Text
 from hypertwin.documents.capacity import Capacity, Cluster, Figures, ReclaimableVm, Restartable, Total, VmsLeft
 from hypertwin.report import files
 from hypertwin.report.page import Listing, Page
-from hypertwin.report.table import titled
+from hypertwin.report.table import Cells, fitted
 from hypertwin.report.words import number, some
 
 WORDS = {"cpu": "CPU", "memory": "memory", "memory_consumed": "consumed memory", "ratio": "vCPUs per core"}
@@ -19,8 +19,14 @@ WORDS = {"cpu": "CPU", "memory": "memory", "memory_consumed": "consumed memory",
 MOST_VMS = 20
 """VMs in a table of a terminal."""
 
-WORDY = ("cluster", "state", "binds", "judged by")
-"""Columns of words."""
+WORDY = ("VM", "cluster", "state", "binds", "judged by")
+"""Columns of words, which come first in a table."""
+
+FIRST_OUT = (
+    *("sockets", "active %", "memory GiB", "provisioned %", "by consumed", "storage GiB", "spare hosts now", "oldest"),
+    *("by ratio", "used %", "vCPUs", "by CPU", "by memory", "largest restart", "consumed %", "hosts"),
+)
+"""Columns that a narrow terminal goes without, the first of these first."""
 
 TOTAL = "all"
 UNKNOWN = "-"
@@ -56,13 +62,24 @@ def _clusters(found: Capacity) -> list[tuple[str, Cluster]]:
 
 def use(found: Capacity) -> tuple[list[str], list[list[str]]]:
     """Heads and cells of what clusters have and use: now, and after an arrow without their largest hosts."""
-    heads = ["cluster", "hosts", "sockets", "cores", "VMs", "vCPUs", "vCPUs per core", "CPU used %"]
+    heads = [
+        "cluster",
+        "hosts",
+        "sockets",
+        "cores",
+        "VMs",
+        "vCPUs",
+        "vCPUs per core",
+        "corrected per core",
+        "CPU used %",
+    ]
     heads += ["memory GiB", "configured %", "consumed %", "active %"]
     cells = [
         [
             name,
             *(number(each[key], 0) for key in ("hosts", "sockets", "cores", "vms", "vcpus")),
             _arrow(each["vcpu_per_core"], each["vcpu_per_core_degraded"], 2),
+            _corrected(each),
             _arrow(each["cpu_usage_pct"], each["cpu_usage_degraded_pct"], 1),
             number(each["memory_gib"], 0),
             _arrow(each["memory_configured_pct"], each["memory_configured_degraded_pct"], 1),
@@ -76,7 +93,7 @@ def use(found: Capacity) -> tuple[list[str], list[list[str]]]:
 
 def room(found: Capacity) -> tuple[list[str], list[list[str]]]:
     """Heads and cells of what clusters have left."""
-    heads = ["cluster", "VMs left", "binds", "by CPU", "by memory", "by consumed", "by ratio", "largest restart"]
+    heads = ["cluster", "binds", "VMs left", "by CPU", "by memory", "by consumed", "by ratio", "largest restart"]
     heads += ["storage GiB", "used %", "provisioned %", "licence cores"]
     cells = []
     largest = [each["largest_restartable"] for _, each in _clusters(found)]
@@ -85,8 +102,8 @@ def room(found: Capacity) -> tuple[list[str], list[list[str]]]:
         cells.append(
             [
                 name,
-                _left(left, "count"),
                 WORDS[left["binding"]] if left and left["binding"] else UNKNOWN,
+                _left(left, "count"),
                 *(_left(left, key) for key in ("cpu", "memory", "memory_consumed", "ratio")),
                 _restart(restart),
                 *(
@@ -181,27 +198,25 @@ def reclaimable_notes(found: Capacity) -> list[str]:
     ]
 
 
-def table(found: Capacity) -> RenderableType:
-    """What `hypertwin capacity --format json` prints, as two tables with notes."""
-    shown = [
-        _table(f"{found['scenario']}: what clusters have and use, now → without their largest hosts", *use(found)),
-        _table("What still fits without them", *room(found)),
-    ]
+def table(found: Capacity, width: int | None = None) -> RenderableType:
+    """What `hypertwin capacity --format json` prints, as two tables that fit a width, with notes."""
+    title = f"{found['scenario']}: what clusters have and use, now → without their largest hosts"
+    shown = _tables([(title, use(found)), ("What still fits without them", room(found))], width)
     return Group(*shown, *(Text(note, style="dim") for note in notes(found)))
 
 
-def reclaimable_table(found: Capacity) -> RenderableType:
+def reclaimable_table(found: Capacity, width: int | None = None) -> RenderableType:
     """The same document's `reclaimable`: clusters, and the VMs that have the most to take back."""
     more = len(found["reclaimable"]) - MOST_VMS
     notes = reclaimable_notes(found)
     if more > 0:
         notes.append(f"{more} more VMs: --format csv has all.")
-    return Group(
-        _table(f"{found['scenario']}: what VMs that are on do not use", *reclaimable(found)),
-        _table("What does not run, and the storage that it takes", *leftovers(found)),
-        _table("VMs, those with the most memory to take back first", *reclaimable_vms(found, MOST_VMS)),
-        *(Text(note, style="dim") for note in notes),
-    )
+    shown = [
+        (f"{found['scenario']}: what VMs that are on do not use", reclaimable(found)),
+        ("What does not run, and the storage that it takes", leftovers(found)),
+        ("VMs, those with the most memory to take back first", reclaimable_vms(found, MOST_VMS)),
+    ]
+    return Group(*_tables(shown, width), *(Text(note, style="dim") for note in notes))
 
 
 def reclaimable_csv(found: Capacity) -> str:
@@ -274,14 +289,23 @@ def _limits(found: Capacity) -> Iterator[str]:
         yield f"{', '.join(names)}: {text}." if len(told) > 1 else f"{text[0].upper()}{text[1:]}."
 
 
-def _table(title: str, heads: Sequence[str], cells: Sequence[Sequence[str]]) -> RenderableType:
-    shown = titled(title, "bold")
-    for index, head in enumerate(heads):
-        words = index == 0 or head in WORDY
-        shown.add_column(Text(head), justify="left" if words else "right", no_wrap=not index, overflow="fold")
-    for row in cells:
-        shown.add_row(*map(Text, row))
-    return shown
+def _tables(shown: Sequence[tuple[str, tuple[list[str], list[list[str]]]]], width: int | None) -> list[RenderableType]:
+    """Tables with the columns for which there is room, and which there was none for."""
+    tables: list[RenderableType] = []
+    left_out: list[str] = []
+    for title, (heads, cells) in shown:
+        made, dropped = fitted(title, Cells(heads, cells, 0, sum(head in WORDY for head in heads)), FIRST_OUT, width)
+        tables.append(made)
+        left_out += dropped
+    if left_out:
+        tables.append(Text(f"Left out for want of room: {', '.join(left_out)}; --format csv has them.", style="dim"))
+    return tables
+
+
+def _corrected(each: Figures) -> str:
+    """vCPUs per core with faster cores counted as several; empty where they are not."""
+    now = each["vcpu_per_core_corrected"]
+    return "" if now is None else _arrow(now, each["vcpu_per_core_corrected_degraded"], 2)
 
 
 def _arrow(now: float | None, degraded: float | None, digits: int) -> str:
