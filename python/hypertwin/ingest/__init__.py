@@ -19,7 +19,7 @@
 | `vmware/`, `kvm/`, `nutanix/`, `hyperv/`, `guests/`, `benchmarks/` | readers, by what is measured |
 | `outside.py` | bounded reading, safe numbers and names |
 | `text_log.py`, `json_stream.py` | what readers of text logs share; JSON that does not fit into memory |
-| `json_fields.py` | what readers of answers of APIs share |
+| `export_files.py`, `json_fields.py` | what readers of exports in several files share, and of answers of APIs |
 | `address.py` | addresses and passwords |
 
 Readers of a folder know only the files beside this one and those of their own folder.

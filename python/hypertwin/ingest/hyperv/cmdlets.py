@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hypertwin.ingest import outside
+from hypertwin.ingest import export_files, outside
 from hypertwin.ingest.appliances import is_storage_appliance
 from hypertwin.ingest.hyperv import powershell
 from hypertwin.ingest.hyperv.powershell import HINT, Row
@@ -41,8 +41,7 @@ from hypertwin.ingest.inventory import (
 from hypertwin.ingest.json_fields import below, name, number, objects, text, whole
 from hypertwin.ingest.outside import Gap, refuse
 
-MOST_FILES = 1_000
-MOST_ALL_BYTES = 64 * 2**20
+ENDINGS = (".csv", ".json")
 MOST_CPUS = 16_384
 HYPERVISOR = "Microsoft Hyper-V"
 
@@ -96,44 +95,22 @@ def recognises(head: bytes) -> bool:
 
 def files(folder: Path) -> Iterable[Path]:
     """The files of a folder that has hosts or machines."""
-    found = {path: kind(powershell.columns(outside.head(path))) for path in _exports(folder)}
+    found = {path: kind(powershell.columns(outside.head(path))) for path in export_files.below(folder, ENDINGS)}
     return found if {"hosts", "vms"} & set(found.values()) else ()
 
 
 def read(sources: Sequence[str]) -> Inventory:
     """The hosts and machines in these files, or in the .csv and .json files of these folders. Raises SourceError."""
-    paths: list[Path] = []
-    for source in map(Path, sources):
-        paths += _exports(source) if outside.is_folder(source) else [source]
-    if len(paths) > MOST_FILES:
-        refuse(
-            sources[0], "", f"{len(paths)} files", f"at most {MOST_FILES}", "one cluster at a time", "source-too-large"
-        )
-    found, left = Exported(), MOST_ALL_BYTES
-    for path in paths:
-        left -= path.stat().st_size if path.exists() else 0
-        if left < 0:
-            refuse(path, "", f"more than {MOST_ALL_BYTES} bytes in all", "fewer", HINT, "source-too-large")
-        listed = powershell.rows(path)
+    found = Exported()
+    for path, data in export_files.contents(sources, HINT, ENDINGS):
+        listed = powershell.rows(data, path)
         of_kind = kind(set().union(*listed[:100]))
         if of_kind is None:
             found.unused += [outside.name(path.name)] if listed else []
         else:
             getattr(found, of_kind).extend(listed)
             found.read.add(of_kind)
-    shown = ", ".join(outside.name(Path(each).name) or each for each in sources[:4])
-    return _HyperV(found, shown + (", ..." if len(sources) > 4 else "")).inventory()
-
-
-def _exports(folder: Path) -> list[Path]:
-    try:
-        return sorted(
-            path
-            for path in itertools.islice(folder.iterdir(), 10 * MOST_FILES)
-            if path.suffix.lower() in (".csv", ".json") and path.is_file() and not path.is_symlink()
-        )
-    except OSError:
-        return []
+    return _HyperV(found, export_files.shown(sources)).inventory()
 
 
 def _short(called: str) -> str:

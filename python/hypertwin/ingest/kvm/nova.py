@@ -9,21 +9,17 @@ python-openstackclient, compute/v2. Memory is in MiB. `memory_mb_used` is what w
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hypertwin.ingest import outside
+from hypertwin.ingest import export_files, outside
 from hypertwin.ingest.inventory import Assumption, Host, Inventory, Vm, grouped
 from hypertwin.ingest.json_fields import Fields, below, name, objects, text, whole
 from hypertwin.ingest.kvm import linux_host
 from hypertwin.ingest.outside import Gap, refuse
 
-MOST_BYTES = 16 * 2**20
-MOST_ALL_BYTES = 64 * 2**20
-MOST_FILES = 1_000
 MOST_ENTITIES = 20_000
 MIB = 2**20
 HINT = "save the answers as docs/guides/import.md says"
@@ -44,24 +40,14 @@ def recognises(head: bytes) -> bool:
 
 def files(folder: Path) -> Iterable[Path]:
     """The JSON files of a folder that has such an answer."""
-    found = _json_files(folder)
-    return found if any(recognises(outside.head(path)) for path in found) else ()
+    return export_files.recognised(folder, recognises)
 
 
 def read(sources: Sequence[str]) -> Inventory:
     """The hosts and servers in these files, or in the JSON files of these folders. Raises SourceError."""
-    paths: list[Path] = []
-    for source in map(Path, sources):
-        paths += _json_files(source) if outside.is_folder(source) else [source]
-    if len(paths) > MOST_FILES:
-        refuse(sources[0], "", f"{len(paths)} files", f"at most {MOST_FILES}", HINT, "source-too-large")
     found: dict[str, list[Fields]] = {kind: [] for kind in KINDS}
-    unused, left = [], MOST_ALL_BYTES
-    for path in paths:
-        data = outside.read_bytes(path, MOST_BYTES)
-        left -= len(data)
-        if left < 0:
-            refuse(path, "", f"more than {MOST_ALL_BYTES} bytes in all", "fewer", HINT, "source-too-large")
+    unused = []
+    for path, data in export_files.contents(sources, HINT):
         kind, entities = _answer(outside.parsed(data, path))
         if kind is None:
             unused.append(outside.name(path.name))
@@ -69,19 +55,7 @@ def read(sources: Sequence[str]) -> Inventory:
         found[kind] += entities
         if len(found[kind]) > MOST_ENTITIES:
             refuse(path, kind, f"more than {MOST_ENTITIES}", "fewer", HINT, "source-too-large")
-    shown = ", ".join(outside.name(Path(each).name) or each for each in sources[:4])
-    return _inventory(found, shown + (", ..." if len(sources) > 4 else ""), unused[:100])
-
-
-def _json_files(folder: Path) -> list[Path]:
-    try:
-        return sorted(
-            path
-            for path in itertools.islice(folder.iterdir(), 10 * MOST_FILES)
-            if path.suffix == ".json" and path.is_file() and not path.is_symlink()
-        )
-    except OSError:
-        return []
+    return _inventory(found, export_files.shown(sources), unused[:100])
 
 
 def _answer(answer: Any) -> tuple[str | None, list[Fields]]:

@@ -9,22 +9,18 @@ statistics, which come with `?follow=statistics`: Red Hat Virtualization 4.4, RE
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hypertwin.ingest import outside
+from hypertwin.ingest import export_files, outside
 from hypertwin.ingest.inventory import Assumption, Cluster, Datastore, Host, Inventory, Rule, Vm, grouped
 from hypertwin.ingest.json_fields import Fields, below, flag, name, number, objects, text, whole
 from hypertwin.ingest.kvm import linux_host
 from hypertwin.ingest.outside import Gap, refuse
 
-MOST_BYTES = 16 * 2**20
-MOST_ALL_BYTES = 64 * 2**20
-MOST_FILES = 1_000
 MOST_ENTITIES = 20_000
 HINT = "save the answers as docs/guides/import.md says"
 KINDS = ("host", "vm", "cluster", "data_center", "storage_domain")
@@ -50,24 +46,14 @@ def recognises(head: bytes) -> bool:
 
 def files(folder: Path) -> Iterable[Path]:
     """The JSON files of a folder that has such an answer."""
-    found = _json_files(folder)
-    return found if any(recognises(outside.head(path)) for path in found) else ()
+    return export_files.recognised(folder, recognises)
 
 
 def read(sources: Sequence[str]) -> Inventory:
     """The clusters in these files, or in the JSON files of these folders. Raises SourceError."""
-    paths: list[Path] = []
-    for source in map(Path, sources):
-        paths += _json_files(source) if outside.is_folder(source) else [source]
-    if len(paths) > MOST_FILES:
-        refuse(sources[0], "", f"{len(paths)} files", f"at most {MOST_FILES}", HINT, "source-too-large")
     found: dict[str, list[Fields]] = {kind: [] for kind in KINDS}
-    unused, left = [], MOST_ALL_BYTES
-    for path in paths:
-        data = outside.read_bytes(path, MOST_BYTES)
-        left -= len(data)
-        if left < 0:
-            refuse(path, "", f"more than {MOST_ALL_BYTES} bytes in all", "fewer", HINT, "source-too-large")
+    unused = []
+    for path, data in export_files.contents(sources, HINT):
         answer = outside.parsed(data, path)
         kinds = [kind for kind in KINDS if isinstance(answer, dict) and kind in answer]
         for kind in kinds:
@@ -75,19 +61,7 @@ def read(sources: Sequence[str]) -> Inventory:
             if len(found[kind]) > MOST_ENTITIES:
                 refuse(path, kind, f"more than {MOST_ENTITIES}", "fewer", HINT, "source-too-large")
         unused += [] if kinds else [outside.name(path.name)]
-    shown = ", ".join(outside.name(Path(each).name) or each for each in sources[:4])
-    return _inventory(found, shown + (", ..." if len(sources) > 4 else ""), unused[:100])
-
-
-def _json_files(folder: Path) -> list[Path]:
-    try:
-        return sorted(
-            path
-            for path in itertools.islice(folder.iterdir(), 10 * MOST_FILES)
-            if path.suffix == ".json" and path.is_file() and not path.is_symlink()
-        )
-    except OSError:
-        return []
+    return _inventory(found, export_files.shown(sources), unused[:100])
 
 
 def _inventory(found: Mapping[str, list[Fields]], source: str, unused: Sequence[str]) -> Inventory:

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hypertwin.ingest import outside
+from hypertwin.ingest import export_files, outside
 from hypertwin.ingest.inventory import Assumption, Datastore, Host, Inventory, Vm, grouped
 from hypertwin.ingest.kvm import libvirt_stats, libvirt_xml, linux_host, lscpu
 from hypertwin.ingest.kvm.libvirt_xml import DomainTold, NodeInfo
@@ -114,9 +114,8 @@ def read(sources: Sequence[str]) -> Inventory:
                 folder.path, "", f"more than {MOST_ALL_BYTES} bytes", "fewer", "read fewer hosts", "source-too-large"
             )
         sites.append(_site(folder, {site.host.name for site in sites}))
-    source = ", ".join(outside.name(Path(each).name) or each for each in sources[:4])
     unused = [outside.name(path.name) for each in folders for path in each.files.get("", ())][:MOST_UNUSED]
-    return _inventory(source + (", ..." if len(sources) > 4 else ""), sites, unused)
+    return _inventory(export_files.shown(sources), sites, unused)
 
 
 def _folders(sources: Sequence[Path]) -> list[Folder]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hypertwin.ingest import outside
+from hypertwin.ingest import export_files, outside
 from hypertwin.ingest.appliances import is_storage_appliance
 from hypertwin.ingest.inventory import (
     Assumption,
@@ -33,10 +33,6 @@ from hypertwin.ingest.inventory import (
 from hypertwin.ingest.json_fields import Fields, below, flag, name, number, objects, text, whole
 from hypertwin.ingest.outside import Gap, refuse
 
-MOST_BYTES = 16 * 2**20
-"""Size of one file; a page of 500 VMs has 3 MB."""
-MOST_ALL_BYTES = 64 * 2**20
-MOST_FILES = 1_000
 MOST_ENTITIES = 20_000
 MOST_VCPUS = 16_384
 MIB = 2**20
@@ -82,39 +78,15 @@ def recognises(head: bytes) -> bool:
 
 def files(folder: Path) -> Iterable[Path]:
     """The JSON files of a folder that has such an answer."""
-    found = _json_files(folder)
-    return found if any(recognises(outside.head(path)) for path in found) else ()
+    return export_files.recognised(folder, recognises)
 
 
 def read(sources: Sequence[str]) -> Inventory:
     """The clusters in these files, or in the JSON files of these folders. Raises SourceError."""
-    paths: list[Path] = []
-    for source in map(Path, sources):
-        paths += _json_files(source) if outside.is_folder(source) else [source]
-    if len(paths) > MOST_FILES:
-        refuse(
-            sources[0], "", f"{len(paths)} files", f"at most {MOST_FILES}", "one cluster at a time", "source-too-large"
-        )
-    answers, left = Answers(), MOST_ALL_BYTES
-    for path in paths:
-        data = outside.read_bytes(path, MOST_BYTES)
-        left -= len(data)
-        if left < 0:
-            refuse(path, "", f"more than {MOST_ALL_BYTES} bytes in all", "fewer", HINT, "source-too-large")
+    answers = Answers()
+    for path, data in export_files.contents(sources, HINT):
         _take(outside.parsed(data, path), path, answers)
-    shown = ", ".join(outside.name(Path(each).name) or each for each in sources[:4])
-    return _Prism(answers, shown + (", ..." if len(sources) > 4 else "")).inventory()
-
-
-def _json_files(folder: Path) -> list[Path]:
-    try:
-        return sorted(
-            path
-            for path in itertools.islice(folder.iterdir(), 10 * MOST_FILES)
-            if path.suffix == ".json" and path.is_file() and not path.is_symlink()
-        )
-    except OSError:
-        return []
+    return _Prism(answers, export_files.shown(sources)).inventory()
 
 
 def _take(answer: Any, path: Path, answers: Answers) -> None:

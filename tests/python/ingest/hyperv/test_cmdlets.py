@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hypertwin.errors import SourceError
-from hypertwin.ingest import sources
-from hypertwin.ingest.hyperv import cmdlets, powershell
+from hypertwin.ingest import export_files, sources
+from hypertwin.ingest.hyperv import powershell
 from hypertwin.ingest.inventory import Cluster, Snapshots
 
 GIB = 2**30
@@ -232,7 +232,7 @@ def test_broken_files_and_too_much(tmp_path, read, monkeypatch):
     (tmp_path / "b.csv").write_text("Name,Value\n1,2\n")
     with pytest.raises(SourceError, match="no reader recognises"):
         sources.read([str(tmp_path / "b.csv")])
-    for module, limit in ((cmdlets, "MOST_FILES"), (cmdlets, "MOST_ALL_BYTES"), (powershell, "MOST_ROWS")):
+    for module, limit in ((export_files, "MOST_FILES"), (export_files, "MOST_ALL_BYTES"), (powershell, "MOST_ROWS")):
         with monkeypatch.context() as patched, pytest.raises(SourceError, match="source-too-large"):
             patched.setattr(module, limit, 1)
             read(objects())

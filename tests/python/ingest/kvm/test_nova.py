@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hypertwin.errors import SourceError
-from hypertwin.ingest import sources
+from hypertwin.ingest import export_files, sources
 from hypertwin.ingest.kvm import nova
 
 GIB = 2**30
@@ -134,7 +134,7 @@ def test_what_is_wrong_is_one_clear_error(read, changed, words):
 def test_too_much(read, monkeypatch):
     for limit, value in (("MOST_FILES", 2), ("MOST_ALL_BYTES", 100), ("MOST_ENTITIES", 1)):
         with monkeypatch.context() as patched, pytest.raises(SourceError, match="source-too-large"):
-            patched.setattr(nova, limit, value)
+            patched.setattr(nova if limit == "MOST_ENTITIES" else export_files, limit, value)
             read(answers())
 
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hypertwin.errors import SourceError
-from hypertwin.ingest import sources
+from hypertwin.ingest import export_files, sources
 from hypertwin.ingest.inventory import Cluster, Rule
 from hypertwin.ingest.kvm import ovirt
 
@@ -158,7 +158,7 @@ def test_other_json_and_too_much(read, tmp_path, monkeypatch):
         sources.read([str(tmp_path / "a.json")])
     for limit, value in (("MOST_FILES", 2), ("MOST_ALL_BYTES", 100), ("MOST_ENTITIES", 1)):
         with monkeypatch.context() as patched, pytest.raises(SourceError, match="source-too-large"):
-            patched.setattr(ovirt, limit, value)
+            patched.setattr(ovirt if limit == "MOST_ENTITIES" else export_files, limit, value)
             read(dump())
 
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hypertwin.errors import SourceError
-from hypertwin.ingest import sources
+from hypertwin.ingest import export_files, sources
 from hypertwin.ingest.inventory import Cluster, Rule
 from hypertwin.ingest.nutanix import prism
 
@@ -296,7 +296,7 @@ def test_other_json_is_none_of_it(read):
 def test_too_much(read, monkeypatch):
     for limit, value in (("MOST_FILES", 2), ("MOST_ALL_BYTES", 1000), ("MOST_ENTITIES", 1)):
         with monkeypatch.context() as patched, pytest.raises(SourceError, match="source-too-large"):
-            patched.setattr(prism, limit, value)
+            patched.setattr(prism if limit == "MOST_ENTITIES" else export_files, limit, value)
             read(element())
 
 
