@@ -38,7 +38,7 @@ def _row(case: Case, name: str, hosts: Sequence[Host], vms: Sequence[Vm], findin
     cores = _sum(host.cores for host in hosts)
     memory = _sum(host.memory_bytes for host in hosts)
     vcpus = sum(vm.vcpus or 0 for vm in vms)
-    configured = sum(vm.memory_bytes or 0 for vm in vms) + sum(host.memory_own_bytes for host in hosts)
+    configured = sum(vm.memory_bytes or 0 for vm in vms)
     cpu = _figure(hosts, lambda host: _cpu(case, host))
     used = _figure(hosts, lambda host: _memory(case, host))
     counts: dict[Severity, int] = dict.fromkeys(SEVERITIES, 0)

@@ -147,7 +147,7 @@ class Row(TypedDict):
     """CPU used as measured, of the cores of its hosts that were measured."""
     memory_bytes: float | None
     memory_configured_pct: float | None
-    """What its VMs are configured with and its hypervisors occupy, over its memory."""
+    """What its VMs are configured with, over its memory."""
     memory_pct: float | None
     """Memory used as measured, of that of its hosts that were measured."""
     measured: str | None

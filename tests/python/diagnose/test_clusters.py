@@ -196,12 +196,23 @@ def test_failover_does_not_depend_on_guesses() -> None:
             "warning",
             "CPU is short: 107 % of N-1 is used now",
         ),
+        # appliances stay on their hosts
+        (
+            {
+                **{f"vms.production-{n}-vm1.storage_appliance": True for n in range(1, HOSTS + 1)},
+                **{f"vms.production-{n}-vm1.memory": "100 GiB" for n in range(1, HOSTS + 1)},
+                **{f"vms.production-{n}-vm2.memory": "60 GiB" for n in range(1, HOSTS + 1)},
+            },
+            "104 % of the memory of N-1, short by 28 GiB",
+            "warning",
+            "20 machines of Cluster production are configured with",
+        ),
         # what the hypervisor takes is not there for machines
         (
             {"hosts.production-*.memory_own": "130 GiB"},
-            "101 % of the memory of N-1, short by 6 GiB",
+            "50 % of the memory of N-1, short by 6 GiB beside their hypervisors",
             "warning",
-            "3 hosts have 768 GiB, of which hypervisors and appliances take 390 GiB: 101 % is needed",
+            "3 hosts have 768 GiB, of which their hypervisors take 390 GiB: 50 % is needed, 6 GiB too much.",
         ),
         # two failures
         (

@@ -41,6 +41,8 @@ class Left:
     hosts: Sequence[Host]
     rooms: Mapping[str, float]
     """Bytes that machines can have on every host, by name: without what its hypervisor and its appliances take."""
+    appliances: float
+    """Bytes of storage appliances on the hosts that are left."""
     vms: Sequence[Vm]
     """Those that have to be somewhere: all but storage appliances, which stay off with their host."""
 
@@ -71,27 +73,25 @@ class Left:
 
     @property
     def configured(self) -> float:
-        """Bytes that machines are configured with."""
-        return sum(vm.memory_bytes or 0 for vm in self.vms)
-
-    def pct(self, of_vms: float) -> float:
-        """Memory of machines, and what hypervisors and appliances take, in per cent of the hosts that are left."""
-        return 100 * (of_vms + self.memory - self.room) / self.memory
+        """Bytes that machines are configured with, appliances that are left included."""
+        return sum(vm.memory_bytes or 0 for vm in self.vms) + self.appliances
 
 
 def without(hosts: Sequence[Host], vms: Sequence[Vm], failures: int) -> Left:
     """A cluster without its largest hosts by memory."""
     appliances = [vm for vm in vms if vm.appliance]
     anywhere = sum(vm.memory_bytes or 0 for vm in appliances if vm.host is None) / len(hosts)
-    taken = {host.name: host.memory_own_bytes + anywhere for host in hosts}
+    taken = dict.fromkeys((host.name for host in hosts), anywhere)
     for vm in appliances:
         if vm.host and vm.host.name in taken:
             taken[vm.host.name] += vm.memory_bytes or 0
-    rooms = {host.name: max((host.memory_bytes or 0) - taken[host.name], 0) for host in hosts}
+    rooms = {host.name: max((host.memory_bytes or 0) - host.memory_own_bytes - taken[host.name], 0) for host in hosts}
     ordered = sorted(
         hosts, key=lambda host: (-(host.memory_bytes or 0), -rooms[host.name], -(host.cores or 0), host.name)
     )
-    return Left(ordered[:failures], ordered[failures:], rooms, [vm for vm in vms if not vm.appliance])
+    left = ordered[failures:]
+    served = sum(taken[host.name] for host in left)
+    return Left(ordered[:failures], left, rooms, served, [vm for vm in vms if not vm.appliance])
 
 
 def unplaced(vms: Sequence[Vm], hosts: Sequence[Host], widest: int, rooms: Mapping[str, float]) -> list[Vm]:
@@ -144,7 +144,7 @@ def cluster_without_failover_capacity(case: Case) -> Iterator[Finding]:
 
 def _short(case: Case, cluster: Cluster, left: Left) -> Finding | None:
     """The finding about a cluster whose machines do not fit the hosts that are left, however they are placed."""
-    configured = left.pct(left.configured)
+    configured = 100 * left.configured / left.memory
     consumed, whole = _consumed(left)
     used = _cpu(case, cluster, left)
     measures = [
@@ -159,18 +159,20 @@ def _short(case: Case, cluster: Cluster, left: Left) -> Finding | None:
     alone = _never(left)
     if not beyond and not left.unplaced:
         return None
-    short = left.configured - left.room
-    figure = f"{ready.percent(configured)} of the memory of {left.word}" + (
-        f", short by {size(short)}" if short > 0 else ""
-    )
+    beside = left.configured - left.appliances - left.room
+    short = left.configured - left.memory
+    lacks = f", short by {size(short)}" if short > 0 else ""
+    if short <= 0 < beside:
+        short, lacks = beside, f", short by {size(beside)} beside their hypervisors"
+    figure = f"{ready.percent(configured)} of the memory of {left.word}{lacks}"
     if used is not None and CPU.severity(used):
         figure += f"; {ready.percent(used)} of its CPU"
-    if not beyond:
+    if not beyond and not lacks:
         figure += f"; {left.unplaced[0].name} has no place"
     gone = some([host.name for host in left.gone], MOST_NAMES)
     hosts = f"{count(len(left.hosts), 'host')} {'have' if len(left.hosts) > 1 else 'has'}"
-    taken = left.memory - left.room
-    of = f", of which hypervisors and appliances take {size(taken)}" if taken else ""
+    own = left.memory - left.room - left.appliances
+    of = f", of which their hypervisors take {size(own)}" if own else ""
     critical = bool(alone) or any(measure.band is CONSUMED for measure in beyond)
     told = [
         f"{count(len(left.vms), 'machine')} of {cluster.name} are configured with {size(left.configured)}. Without "
@@ -208,17 +210,22 @@ def _binding(beyond: Sequence[Measure], left: Left, consumed: float | None, used
         parts.append(
             f"what machines occupy now, {ready.percent(consumed)} of {left.word}, would fit as long as they stay so"
         )
-    if not bands:
+    if not bands and left.configured - left.appliances <= left.room:
         parts.append("In all there is enough memory, but not in one place")
     told = "; ".join(parts)
     return f"{told[0].upper()}{told[1:]}." if told else ""
 
 
 def _consumed(left: Left) -> tuple[float | None, bool]:
-    """Per cent of the memory left that machines were measured to occupy, and whether all of them were measured."""
+    """Per cent of the memory left that machines were measured to occupy, with what hypervisors and appliances take.
+
+    And whether all of the machines were measured.
+    """
     found = [vm.facts.measured.memory_consumed_bytes for vm in left.vms if vm.facts]
     known = [each for each in found if each is not None]
-    return (left.pct(sum(known)), len(known) == len(left.vms)) if known else (None, False)
+    if not known:
+        return None, False
+    return 100 * (sum(known) + left.memory - left.room) / left.memory, len(known) == len(left.vms)
 
 
 def _cpu(case: Case, cluster: Cluster, left: Left) -> float | None:
@@ -246,7 +253,7 @@ def _more(left: Left, cluster: Cluster) -> str:
         hosts.append(replace(like, name=f"{like.name} again {more}", vms=[]))
         rooms[hosts[-1].name] = left.rooms[like.name]
         room = sum(rooms[host.name] for host in hosts)
-        if left.configured <= room and not unplaced(left.vms, hosts, left.widest, rooms):
+        if left.configured - left.appliances <= room and not unplaced(left.vms, hosts, left.widest, rooms):
             what = f"{'one host' if more == 1 else f'{more} hosts'} of {size(like.memory_bytes or 0)} like {like.name}"
             return f"Add {what} to {cluster.name}, or take machines away."
     return ""
