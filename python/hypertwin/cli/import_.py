@@ -22,7 +22,8 @@ def command(
         Input(options.inventory_files),
         typer.Argument(
             metavar="SOURCE...",
-            help="An export, or the address of a system; several of one kind make one scenario.",
+            help="An export, a folder of saved answers, or an address: RVTools, vCenter, libvirt, virsh, Proxmox VE, "
+            "oVirt, OpenStack, Nutanix, Hyper-V, lscpu. Several of one kind make one scenario.",
         ),
     ],
     out: Annotated[

@@ -252,6 +252,7 @@ def test_import_says_what_stands_in_for_ahv_and_simulates(tmp_path, cli):
     done = cli("import", *element(), "-o", "cluster.yaml")
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("Nutanix AHV is KVM, its kernel is not known") == 1
+    assert (tmp_path / "cluster.yaml").read_text().count("Nutanix AHV is KVM") == 1, "once, not for each host"
     done = cli(
         "simulate", "cluster.yaml", "--duration", "1", "--warmup", "1", "--replications", "1", "--format", "json"
     )
