@@ -134,12 +134,14 @@ def _listings(result: Simulation) -> Iterator[Listing]:
 
 def _used(result: Simulation) -> list[Metric]:
     """The figures of the catalogue that the result has."""
-    used = {
-        (kind, catalogue_key(key))
-        for point in result["points"][:1] + result["points"][-1:]
+    points = result["points"]
+    keys = {
+        (kind, key)
+        for point in points[:1] + points[1:][-1:]
         for kind, _, entity in frame.entities(point)
         for key in frame.flatten(entity)
     }
+    used = {(kind, catalogue_key(key)) for kind, key in keys}
     return [metric for metric in CATALOGUE if any((scope, metric.key) in used for scope in metric.scopes)]
 
 
