@@ -218,6 +218,29 @@ def test_an_appliance_is_in_use_but_falls_away_with_its_host():
     assert not found["largest_restartable"]["not_restarted"]
 
 
+def test_of_equal_hosts_those_go_with_which_the_least_falls_away():
+    cvm = {"cvm": vm(8, "200 GiB", host="esx-1", storage_appliance=True, measured={"cpu_mhz": 16000})}
+    found = counted({"esx": host(count=2)}, {**cvm, "web": vm(count=4, host="esx", measured={"cpu_mhz": 1000})})
+    assert found["without"] == {"cpu": ["esx-2"], "memory": ["esx-2"], "cores": ["esx-2"]}
+    assert found["cpu_usage_degraded_pct"] == pytest.approx(100 * 20 / 32)
+    # it does not restart elsewhere, where there is no room for it either
+    assert found["largest_restartable"]["not_restarted"] == []
+
+
+def test_of_limits_that_leave_nothing_the_one_that_is_exceeded_most_binds():
+    # 150 % of the memory, 200 % of the CPU of the host that is left; then the other way round
+    memory = {"web": vm(2, "96 GiB", count=4, host="esx", measured={"cpu_mhz": 16000})}
+    assert counted({"esx": host(count=2)}, memory)["vms_left"]["binding"] == "cpu"
+    cpu = {"web": vm(2, "128 GiB", count=4, host="esx", measured={"cpu_mhz": 12000})}
+    assert counted({"esx": host(count=2)}, cpu)["vms_left"]["binding"] == "memory"
+
+
+def test_a_vm_larger_than_the_limit_of_any_host_has_one_to_itself():
+    found = counted({"esx": host(count=3)}, {"big": vm(4, "240 GiB", host="esx-1")}, vm="4x16GiB")
+    # 240 of 256 GiB are more than 90 %: of the two hosts that are left one is full, the other holds 14
+    assert found["vms_left"]["memory"] == 14
+
+
 def test_what_hypervisors_occupy_vms_cannot_have():
     found = counted({"esx": host(count=2, memory_own="16 GiB")}, {"web": vm(count=4, cluster="a")})
     assert (found["memory_own_gib"], found["memory_configured_pct"]) == (32, 100 * 64 / 512)
@@ -604,6 +627,14 @@ def test_where_sizes_divide_one_another_no_packing_is_better(rooms, vms, new):
     while most < 12 and best(rooms, sorted([*vms, *[new] * (most + 1)], reverse=True)):
         most += 1
     assert min(found, 12) == most
+
+
+def test_where_one_rule_fails_the_other_may_place_all():
+    # the largest of 7 belongs on the small host, which only the rule that fills hosts finds
+    assert packing.pack(packing.load([(10.0,), (7.0,)], [(7.0,), (5.0,), (5.0,)]), (1.0,), 0) is not None
+    # of two resources evenly used up, which only the rule that leaves room finds
+    vms = [(1.0, 6.0), (4.0, 2.0), (7.0, 2.0), (6.0, 3.0)]
+    assert packing.pack(packing.load([(10.0, 10.0)] * 2, vms), (1.0, 1.0), 0) is not None
 
 
 def test_hosts_that_vms_can_do_without():
