@@ -43,7 +43,7 @@ KINDS = (
         "density",
         "density",
         frozenset({"vm", "slo", "answer", "points"}),
-        settings=(*_ONE, "vm", "min", "max"),
+        settings=(*_ONE, "vm", "min", "max", "memory_overcommit"),
         items={"points": ("count",)},
         left_out=frozenset({"slo", "exceptions"}),
         words=frozenset({"limiting", "limited_by", "meets", "sure", "steady"}),

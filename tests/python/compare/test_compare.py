@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import ROOT
 from tests.e2e import specimen
 
 from hypertwin import compare
@@ -253,3 +254,10 @@ def test_clusters_are_compared_by_name(tmp_path):
 
     (change,) = compared(tmp_path, with_cluster(50.0), with_cluster(60.0))["changes"]
     assert (change["of"], change["name"], change["figure"], change["beyond"]) == ("cluster", "prod", "usage_pct", True)
+
+
+def test_memory_overcommitment_of_a_density_is_a_setting(tmp_path):
+    found = json.loads((ROOT / "tests" / "data" / "documents" / "density.json").read_text())
+    more = compared(tmp_path, found, {**found, "memory_overcommit": 1.5})
+    assert [(each["what"], each["a"], each["b"]) for each in more["settings"]] == [("memory_overcommit", "1.0", "1.5")]
+    assert more["changes"] == []
