@@ -97,7 +97,7 @@ ESTATE: dict[str, Any] = {
         vm("NTNX-1234-A-CVM", 2),
         vm("twin", 0),
         vm("twin", 1),
-        vm("off", 1, Power="poweredOff"),
+        vm("off", 1, Power="poweredOff", Ballooned=7),
         vm("golden", -1, Power="poweredOff", Template=True),
         vm("lost", 1, Connection="inaccessible", NoConfig=True),
         vm("<script>alert(1)</script>\u202e\n=cmd|' /C calc'!A0", 1),

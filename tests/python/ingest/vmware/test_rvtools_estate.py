@@ -16,6 +16,7 @@ from tests.python.ingest.vmware.rvtools_files import HEADERS, Tabs, write_csv, w
 from hypertwin.ingest import sources
 from hypertwin.ingest.inventory import Cluster, Host, Inventory, Snapshots, Vm
 from hypertwin.ingest.vmware.rvtools import cells
+from hypertwin.ingest.vmware.rvtools.columns import column_name
 
 SAMPLE = ROOT / "tests" / "data" / "rvtools" / "rvtools_example1.xlsx"
 MIB = 2**20
@@ -121,14 +122,16 @@ def test_datastores(whole: tuple[Tabs, Inventory]) -> None:
         assert store.clusters == ()
 
 
-def test_a_full_datastore_and_one_that_names_its_cluster(tmp_path: Path) -> None:
+def test_a_full_datastore_and_those_that_name_a_cluster(tmp_path: Path) -> None:
     def change(tabs: Tabs) -> None:
         tabs["vDatastore"][0] |= {"Free MiB": 0, "Hosts": "", "Cluster name": "Edge"}
-        tabs["vDatastore"][1] |= {"Hosts": "a; b"}
+        tabs["vDatastore"][1] |= {"Hosts": "a; b", "Cluster name": "Edge"}
+        tabs["vDatastore"].append({"Name": "third", "Capacity MiB": 1, "Cluster name": "storage Edge"})
 
-    full, other = changed(tmp_path, change).datastores
+    full, other, third = changed(tmp_path, change).datastores
     assert (full.free_bytes, full.hosts, full.clusters) == (0, (), ("Edge",))
     assert (other.hosts, other.clusters) == (("a", "b"), ())
+    assert (third.hosts, third.clusters) == ((), ())  # a cluster of datastores
 
 
 def test_snapshots(whole: tuple[Tabs, Inventory]) -> None:
@@ -256,6 +259,23 @@ def test_power_policies(short: str, name: str, support: str, policy: str | None,
     assert changed(tmp_path, lambda tabs: tabs["vHost"][0].update(row)).hosts[0].power_policy == policy
 
 
+@pytest.mark.parametrize(
+    ("header", "tab", "name", "unit"),
+    [
+        ("Size MiB (total)", "vSnapshot", "sizetotal", 2**20),
+        ("vMemorySizeMiB", "vMemory", "size", 2**20),
+        ("vDiskCapacityGB", "vDisk", "capacity", 2**30),
+        ("CAPACITY (TB)", "vDatastore", "capacity", 2**40),
+        ("File Size in bytes", "vFileInfo", "filesize", 1),
+        ("# VMs", "vHost", "numvms", None),
+        ("vRAM", "vHost", "vram", None),
+        ("HBAs", "vHost", "hbas", None),
+    ],
+)
+def test_names_of_columns(header: str, tab: str, name: str, unit: int | None) -> None:
+    assert column_name(header, tab) == (name, unit)
+
+
 INTERNAL = {
     "vHost": {
         **{"Host": "vHostName", "Cluster": "vHostCluster", "Datacenter": "vHostDatacenter", "Speed": "vHostCpuMhz"},
@@ -310,7 +330,7 @@ def test_when_it_was_exported(written: str, moment: str | None, tmp_path: Path) 
     assert {host.at for host in found.hosts} == {moment}
 
 
-@pytest.mark.parametrize("written", [datetime(2026, 6, 1, 12), 46_174.5])
+@pytest.mark.parametrize("written", [datetime(2026, 6, 1, 12, 0, 0, 700), 46_174.5])
 def test_dates_of_workbooks(written: object, tmp_path: Path) -> None:
     tabs = estate([EDGE])
     tabs["vMetaData"][0]["xlsx creation datetime"] = written
@@ -397,6 +417,36 @@ def test_clusters_and_hosts_of_one_name_are_told_apart(tmp_path: Path) -> None:
     cluster_of = {host.name: host.cluster for host in found.hosts}
     assert all(cluster_of[vm.host or ""] == vm.cluster for vm in found.vms)
     assert all(vm.cluster == f"Edge ({vm.datacenter})" for vm in found.vms)
+
+
+def test_a_vm_that_does_not_say_its_datacenter_is_in_that_of_its_host(tmp_path: Path) -> None:
+    tabs = estate([replace(EDGE, datacenter=datacenter) for datacenter in ("Milan", "Rome")])
+    expected = [f"Edge ({row['Datacenter']})" for row in tabs["vInfo"]]
+    for tab in ("vInfo", "vCPU", "vMemory"):
+        for row in tabs[tab]:
+            row["Datacenter"] = ""
+    tabs["vInfo"][-1]["Host"] = tabs["vCPU"][-1]["Host"] = "nobody knows"
+    assert [vm.cluster for vm in read(tabs, tmp_path).vms] == [*expected[:-1], "Edge"]
+
+
+def test_a_vm_without_any_memory_was_not_measured(tmp_path: Path) -> None:
+    def change(tabs: Tabs) -> None:
+        tabs["vMemory"][0] |= {"Consumed": 0, "Active": 0}
+        tabs["vInfo"][0]["Active Memory"] = 0
+        tabs["vHost"][0]["HT Available"] = "-"
+
+    found = changed(tmp_path, change)
+    assert (found.vms[0].memory_consumed_bytes, found.vms[0].memory_active_bytes) == (None, None)
+    assert found.vms[0].ballooned_bytes == 0
+    assert [host.hyper_threading_available for host in found.hosts] == [None, True]
+
+
+def test_a_damaged_tab_that_is_not_read_does_no_harm(tmp_path: Path) -> None:
+    folder = write_csv(estate([EDGE]), tmp_path / "csv")
+    (folder / "RVTools_tabvNIC.csv").write_text('Host,Speed\n"' + "x" * 200_000)
+    found = sources.read([str(folder)])
+    assert len(found.hosts) == 2
+    assert "vNIC" in found.unused
 
 
 def test_figures_of_a_host_that_does_not_answer_are_none(tmp_path: Path) -> None:
@@ -569,6 +619,39 @@ def test_other_hosts_of_the_same_names_are_added(tmp_path: Path) -> None:
     assert len({host.name for host in found.hosts}) == 4
     cluster_of = {host.name: host.cluster for host in found.hosts}
     assert all(cluster_of[vm.host or ""] == vm.cluster for vm in found.vms)
+
+
+@pytest.mark.parametrize(("vcenter", "kept", "hosts"), [("vc1", 0, 2), ("vc2", 3, 4), ("vc2", 7, 2)])
+def test_what_makes_exports_a_series(vcenter: str, kept: int, hosts: int, tmp_path: Path) -> None:
+    """The same hosts in the same vCenter, or with at least half of the VMs: vCenter may have a new name."""
+    old, new = (estate([EDGE], at=f"2026/0{month}/01 08:00:00") for month in (1, 2))
+    for tabs, name in ((old, "vc1"), (new, vcenter)):
+        for tab, rows in tabs.items():
+            for number, row in enumerate(rows):
+                row |= {column: name for column in ("VI SDK Server", "VI SDK UUID") if column in HEADERS[tab]}
+                if tabs is new and tab != "vSnapshot" and "VM UUID" in row and number >= kept:
+                    row["VM UUID"] = f"other-{number}"
+    assert len(old["vInfo"]) == 13
+    assert len(_series(tmp_path, ("old", old), ("new", new)).hosts) == hosts
+
+
+def test_names_of_a_series_are_those_of_its_last_export(tmp_path: Path) -> None:
+    old = estate([EDGE], at="2026/01/01 08:00:00")
+    new = estate([EDGE, replace(EDGE, datacenter="Rome")], at="2026/02/01 08:00:00")
+    found = _series(tmp_path, ("old", old), ("new", new))
+    assert {host.cluster for host in found.hosts} == {"Edge (Milan)", "Edge (Rome)"}
+    assert [host.over_s for host in found.hosts] == [31 * 86_400] * 2 + [None] * 2
+
+
+def test_vms_of_one_name_without_uuid_have_no_series(tmp_path: Path) -> None:
+    exports = [estate([EDGE], at=f"2026/0{month}/01 08:00:00") for month in (1, 2)]
+    for tabs in exports:
+        for tab in ("vInfo", "vCPU", "vMemory"):
+            for row in tabs[tab]:
+                del row["VM UUID"]
+            tabs[tab][1]["VM"] = tabs[tab][0]["VM"]
+    found = _series(tmp_path, *((f"{number}", tabs) for number, tabs in enumerate(exports)))
+    assert [vm.demand.over_s for vm in found.vms[:3] if vm.demand] == [None, None, 31 * 86_400]
 
 
 def test_exports_without_a_time_are_no_series(tmp_path: Path) -> None:

@@ -48,9 +48,10 @@ class Names:
         homes = self._clusters.get(at.cluster, {})
         if len(homes) < 2 or not at.cluster:
             return at.cluster or None
-        fitting = [
-            home for home in homes if at.vcenter in ("", home[0]) and at.datacenter in ("", home[1])
-        ]  # a row that does not say where it is fits several
+        fitting = [home for home in homes if at.vcenter in ("", home[0]) and at.datacenter in ("", home[1])]
+        if len(fitting) != 1:  # the row does not say where it is: its host may
+            of_host = {(home.vcenter, home.datacenter) for home in self._hosts.get(at.host.casefold(), {})}
+            fitting = [home for home in fitting if home in of_host]
         if len(fitting) != 1:
             return at.cluster
         vcenter, datacenter = fitting[0]

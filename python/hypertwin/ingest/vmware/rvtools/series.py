@@ -7,7 +7,7 @@ The newest export of a series is the inventory. What the older ones add is how d
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -131,13 +131,14 @@ def _hosts_over_time(moments: Sequence[_Moment]) -> list[Host]:
 def _vms_over_time(moments: Sequence[_Moment]) -> list[tuple[str, Vm]]:
     demand: dict[str, dict[float, float]] = defaultdict(dict)
     for moment in moments:
+        often = Counter(key for key, _ in moment.vms)
         for key, vm in moment.vms:
-            if vm.demand is not None:
+            if vm.demand is not None and often[key] == 1:  # of one name without a UUID nobody knows which is which
                 demand[key][moment.seconds] = vm.demand.cpu_mhz
 
     def over_time(key: str, vm: Vm) -> Vm:
         over = demand[key]
-        if vm.demand is None or len(over) < 2:
+        if vm.demand is None or moments[-1].seconds not in over or len(over) < 2:
             return vm
         mean, p95, peak = _figures(list(over.values()))
         measured = replace(vm.demand, cpu_mhz=mean, cpu_p95_mhz=p95, cpu_peak_mhz=peak)

@@ -155,11 +155,11 @@ def _csv_rows(path: Path) -> Iterator[Sequence[str]]:
 
 
 def _has_rows(rows: Iterable[Sequence[Any]]) -> bool:
-    """Whether anything is below the header."""
+    """Whether anything is below the header of a tab that is not read; what cannot be read counts as something."""
     filled = (row for row in rows if any(value not in (None, "") for value in row))
     try:
         return len(list(itertools.islice(filled, 2))) == 2
-    except csv.Error:
+    except Exception:  # whatever is wrong with a tab that nobody needs, the others can be read
         return True
 
 
