@@ -219,7 +219,13 @@ def test_rules_and_datastores(inventory: Inventory) -> None:
     ("policy", "failures"), [("level", 2), ("auto percent", 2), ("percent", None), ("hosts", 2), ("", 2)]
 )
 def test_failures_that_ha_keeps_room_for(policy: str, failures: int | None, tmp_path: Path) -> None:
-    world = {"Hosts": [host("esx0"), host("esx1")], "Clusters": 2, "HA": {"Policy": policy, "Failures": 2}}
+    far = vm("far", 0, Connection="disconnected")
+    world = {
+        "Hosts": [host("esx0"), host("esx1")],
+        "Clusters": 2,
+        "HA": {"Policy": policy, "Failures": 2},
+        "VMs": [far],
+    }
     with served(tmp_path, world) as server:
         inventory = sources.read([server.address()])
         one = sources.read([server.address("/DC0/DC0_C1")])
@@ -228,6 +234,8 @@ def test_failures_that_ha_keeps_room_for(policy: str, failures: int | None, tmp_
         ("DC0_C1", False, False),
     ]
     assert {each.failures for each in inventory.clusters} == {failures}
+    (unreached,) = inventory.vms
+    assert (unreached.powered_on, unreached.demand, unreached.memory_active_bytes) == (True, None, None)
     assert [each.name for each in one.clusters] == ["DC0_C1"]
 
 
