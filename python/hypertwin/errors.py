@@ -231,7 +231,7 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
     SourceError: {
         "bad-source": "It is not what it should be: broken, cut off, or of another form than it says.",
         "unknown-source": "No reader recognises it.",
-        "unknown-cluster": "The inventory has no cluster of this name, or several.",
+        "no-such-cluster": "The inventory has no cluster of this name, or several.",
         "source-too-large": "It has more of something than any real one.",
         "source-lacks": "It lacks what cannot be assumed, such as any host.",
         "no-result": "It is no result of a command, and no page that holds one.",

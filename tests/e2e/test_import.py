@@ -219,7 +219,7 @@ def test_one_cluster_of_an_export(cli: Cli, exported: Path, tmp_path: Path) -> N
     assert (len(inventory.hosts), len(inventory.vms), {vm.cluster for vm in inventory.vms}) == (6, 96, {"General"})
     done = cli("import", str(exported), "-o", str(tmp_path / "none.yaml"), "--only-cluster", "Generals")
     assert done.returncode == 2
-    assert "--only-cluster: Generals: no cluster of this name [unknown-cluster]" in done.stderr
+    assert "--only-cluster: Generals: no cluster of this name [no-such-cluster]" in done.stderr
     assert "one of: Databases (Databases, Milan)" not in done.stderr
     assert "one of: Databases, Edge, General, Management" in done.stderr
     assert not (tmp_path / "none.yaml").exists()

@@ -45,13 +45,16 @@ def _clusters(data: dict[str, Any], section: str = "hosts") -> dict[str, str]:
 def test_hosts_and_machines_are_in_their_clusters() -> None:
     hosts = [*_hosts("esx1", "esx2"), *_hosts("esx3", cluster="Test")]
     vms = [replace(VM, host="esx1"), replace(VM, name="web", host="esx3", cluster=None)]
-    facts = [Cluster("Production 1", "Rome", True, False, 1, "intel-broadwell", cpu_mhz=900.0, over_s=3600.0)]
+    facts = [Cluster("Production 1", "Rome", True, False, 1, "intel-broadwell", cpu_mhz=900.0, over_s=30 * 86_400.0)]
     data, lines = _made(hosts, vms, clusters=facts)
     assert _clusters(data) == {"esx1": "Production-1", "esx2": "Production-1", "esx3": "Test"}
     assert _clusters(data, "vms") == {"db": "Production-1", "web": "Test"}
     assert data["clusters"]["Production-1"] == {
         **{"label": "Production 1", "datacenter": "Rome", "evc": "intel-broadwell"},
-        **{"ha": {"enabled": True, "admission": False, "failures": 1}, "measured": {"over": "3600 s", "cpu_mhz": 900}},
+        **{
+            "ha": {"enabled": True, "admission": False, "failures": 1},
+            "measured": {"over": "2592000 s", "cpu_mhz": 900},
+        },
     }
     assert data["clusters"]["Test"] == {"datacenter": "Rome"}
     assert lines[0].startswith("export.xlsx (rvtools): 2 clusters, 3 hosts")
@@ -140,7 +143,7 @@ def test_a_cluster_that_is_not_there_is_refused_with_those_that_are() -> None:
         SourceError, match=r"(?s)nope: no cluster.*Production-1 \(Production 1, Rome\), Test"
     ) as refused:
         _made(hosts, [VM], ["Test", "nope"])
-    assert refused.value.code == "unknown-cluster"
+    assert refused.value.code == "no-such-cluster"
     both, _ = _made(hosts, [replace(VM, host="esx1")], ["Test", "Production 1"])
     assert set(both["hosts"]) == {"esx1", "esx2"}
 

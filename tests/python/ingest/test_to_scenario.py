@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypertwin import run, scenario
 from hypertwin.errors import ScenarioError, SourceError
 from hypertwin.ingest import to_scenario
-from hypertwin.ingest.inventory import Demand, Host, Inventory, Rule, Vm
+from hypertwin.ingest.inventory import Cluster, Datastore, Demand, Host, Inventory, Rule, Snapshots, Vm
 from hypertwin.ingest.outside import Gap
 from hypertwin.ingest.to_scenario import hypervisor
 from hypertwin.ingest.to_scenario import vms as vms_part
@@ -352,6 +352,9 @@ NUMBERS = st.one_of(st.floats(), st.floats(0, 1e5), st.just(0.0))
 WHOLE = st.one_of(st.integers(-5, 50), st.integers(-(10**25), 10**25))
 BYTES = st.one_of(st.integers(2**20, 2**41), WHOLE)
 NAMES = st.one_of(st.sampled_from(["a", "b", "c.example", "", "=1+1", "<b>"]), st.text(max_size=300))
+MAYBE = st.one_of(st.none(), NUMBERS, st.floats(0, 120))
+TEXTS = st.one_of(st.none(), st.text(max_size=300), st.just("2026-03-01"))
+CLUSTERS = st.one_of(st.none(), st.sampled_from(["a", "A", "b.c", "default", ""]), st.text(max_size=300))
 ODD_VALUES = st.one_of(st.booleans(), WHOLE, st.text(max_size=5), st.lists(WHOLE, max_size=4))
 OPTIONS = ("prefer_ht", "follow_cores_per_socket", "vcpu_min", "cores_per_node", "sized_on", "cells", "nodes", "other")
 hosts = st.builds(
@@ -366,9 +369,30 @@ hosts = st.builds(
     numa_nodes=st.one_of(st.none(), WHOLE),
     cpu_model=st.one_of(st.none(), st.text(max_size=30), st.just("CPU @ 2.30GHz")),
     in_maintenance=st.booleans(),
+    cluster=CLUSTERS,
+    datacenter=CLUSTERS,
+    processors=st.one_of(st.none(), WHOLE),
+    hyper_threading_available=st.one_of(st.none(), st.booleans()),
+    power_policy=st.one_of(st.none(), st.sampled_from(["balanced", "odd"])),
+    evc=TEXTS,
+    evc_most=TEXTS,
+    usage_pct=MAYBE,
+    usage_p95_pct=MAYBE,
+    memory_usage_pct=MAYBE,
+    ballooned_bytes=st.one_of(st.none(), WHOLE),
+    at=TEXTS,
+    over_s=MAYBE,
+    counter=st.text(max_size=300),
 )
 sound_hosts = st.builds(
-    replace, st.sampled_from([HOST, KVM, replace(HOST, hypervisor="VMware ESXi 8.0.3")]), name=NAMES
+    replace,
+    st.sampled_from([HOST, KVM, replace(HOST, hypervisor="VMware ESXi 8.0.3"), replace(KVM, threads_per_core=2)]),
+    name=NAMES,
+    cluster=CLUSTERS,
+    datacenter=CLUSTERS,
+    usage_pct=MAYBE,
+    memory_usage_pct=MAYBE,
+    over_s=st.one_of(st.none(), st.just(60.0)),
 )
 vms = st.builds(
     Vm,
@@ -384,7 +408,20 @@ vms = st.builds(
     cpu_hot_add=st.one_of(st.none(), st.booleans()),
     affinity=st.one_of(st.none(), st.text("0123456789,-", max_size=12), st.text(max_size=5)),
     numa=st.dictionaries(st.sampled_from(OPTIONS), ODD_VALUES, max_size=3),
-    demand=st.one_of(st.none(), st.builds(Demand, NUMBERS, st.one_of(st.none(), NUMBERS), st.text(max_size=9))),
+    demand=st.one_of(
+        st.none(),
+        st.builds(
+            Demand, NUMBERS, st.one_of(st.none(), NUMBERS), st.text(max_size=9), MAYBE, MAYBE, MAYBE, st.text(), TEXTS
+        ),
+    ),
+    cluster=CLUSTERS,
+    datacenter=CLUSTERS,
+    is_template=st.sampled_from([False, False, True]),
+    ready_pct=MAYBE,
+    memory_consumed_bytes=st.one_of(st.none(), BYTES),
+    memory_active_bytes=st.one_of(st.none(), WHOLE),
+    storage_used_bytes=st.one_of(st.none(), WHOLE),
+    snapshots=st.one_of(st.none(), st.builds(Snapshots, WHOLE, st.one_of(st.none(), WHOLE), TEXTS)),
     storage_appliance=st.booleans(),
 )
 rules = st.builds(
@@ -394,6 +431,27 @@ rules = st.builds(
     vms=st.lists(NAMES, max_size=4).map(tuple),
     hosts=st.lists(NAMES, max_size=3).map(tuple),
     mandatory=st.booleans(),
+)
+
+stores = st.builds(
+    Datastore,
+    name=NAMES,
+    kind=st.text(max_size=100),
+    capacity_bytes=st.one_of(st.none(), BYTES),
+    free_bytes=st.one_of(st.none(), WHOLE),
+    hosts=st.lists(NAMES, max_size=3).map(tuple),
+    clusters=st.lists(NAMES, max_size=2).map(tuple),
+)
+facts = st.builds(
+    Cluster,
+    name=st.one_of(NAMES, CLUSTERS.map(lambda name: name or "")),
+    datacenter=CLUSTERS,
+    ha=st.one_of(st.none(), st.booleans()),
+    failures=st.one_of(st.none(), WHOLE),
+    evc=TEXTS,
+    cpu_mhz=MAYBE,
+    over_s=MAYBE,
+    at=TEXTS,
 )
 
 
@@ -406,6 +464,10 @@ rules = st.builds(
         hosts=st.lists(st.one_of(sound_hosts, hosts), max_size=4),
         vms=st.lists(vms, max_size=8),
         rules=st.lists(rules, max_size=3),
+        datastores=st.lists(stores, max_size=3),
+        clusters=st.lists(facts, max_size=3),
+        unused=st.lists(NAMES, max_size=3),
+        standalone_hosts=st.booleans(),
     )
 )
 def test_any_inventory_is_a_scenario_or_a_clear_error(inventory: Inventory) -> None:
@@ -416,6 +478,10 @@ def test_any_inventory_is_a_scenario_or_a_clear_error(inventory: Inventory) -> N
         return
     loaded = scenario.loads(to_scenario.to_yaml(made))
     assert len(loaded.data["vms"]) <= len(inventory.vms)
+    assert all(line.isprintable() for line in to_scenario.summary(inventory, made, assumptions))
+    for placed in loaded.inventory.vms:
+        assert placed.host_is_given
+        assert placed.cluster == loaded.inventory.host[placed.host].cluster
     assert all(len(each.subject) < 40_000 for each in assumptions)
     for vm in loaded.data["vms"].values():
         assert vm.get("label", "x").isprintable()

@@ -68,15 +68,16 @@ def to_scenario(inventory: Inventory, only: Sequence[str] = ()) -> tuple[dict[st
     vms.within_limits(on, inventory)
     on = [replace(each, key=key) for key, each in zip(names.keys([each.vm.name for each in on], "vm"), on, strict=True)]
     host_entries, vm_entries, workloads = vms.convert(on, kept, notes)
+    known = {host.cluster for host in kept}
     sections = {
-        "clusters": clusters.entries(
-            inventory.clusters, {host.cluster for host in kept}, {each.cluster for each in on}, wanted, notes
-        ),
+        "clusters": clusters.entries(inventory.clusters, known, {each.cluster for each in on}, wanted, notes),
         "hosts": host_entries,
         "vms": vm_entries,
         "workloads": workloads,
-        "powered_off": belongings.powered_off(off, notes),
-        "datastores": belongings.datastores(inventory.datastores, directory, clusters, wanted, notes),
+        "powered_off": belongings.powered_off(off, known, notes),
+        "datastores": belongings.datastores(
+            inventory.datastores, directory, clusters, known, wanted is not None, notes
+        ),
         "rules": rules.convert(inventory.rules, on, directory, host_entries, notes),
     }
     notes.load([each.vm for each in on])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from hypertwin.ingest import outside
@@ -22,8 +23,8 @@ MOST_KIND = 64
 """Characters of a datastore's kind."""
 
 
-def powered_off(placed: Sequence[Placed], notes: Notes) -> dict[str, Any]:
-    """The scenario's `powered_off`, of VMs that are off and templates."""
+def powered_off(placed: Sequence[Placed], known: Container[str], notes: Notes) -> dict[str, Any]:
+    """The scenario's `powered_off`, of VMs that are off and templates; `known` are its clusters."""
     most = limits()
     entries: dict[str, Any] = {}
     for key, each in zip(names.keys([each.vm.name for each in placed], "vm"), placed, strict=True):
@@ -36,7 +37,7 @@ def powered_off(placed: Sequence[Placed], notes: Notes) -> dict[str, Any]:
             continue
         label = outside.name(vm.name)
         entry: dict[str, Any] = {"label": Quoted(label)} if label and label != key else {}
-        if each.cluster is not None and each.cluster != DEFAULT:
+        if each.cluster is not None and each.cluster != DEFAULT and each.cluster in known:
             entry["cluster"] = each.cluster
         if vm.is_template:
             entry["template"] = True
@@ -45,9 +46,14 @@ def powered_off(placed: Sequence[Placed], notes: Notes) -> dict[str, Any]:
 
 
 def datastores(
-    listed: Iterable[Datastore], directory: Directory, clusters: Clusters, only: set[str] | None, notes: Notes
+    listed: Iterable[Datastore],
+    directory: Directory,
+    clusters: Clusters,
+    known: AbstractSet[str],
+    is_part: bool,
+    notes: Notes,
 ) -> dict[str, Any]:
-    """The scenario's `datastores`: those that clusters in `only` use, or all."""
+    """The scenario's `datastores`; where it `is_part` of the inventory, those that its clusters, `known`, use."""
     kept: list[tuple[Datastore, list[str]]] = []
     for store in sorted(
         set(listed), key=lambda store: (store.name, store.kind, store.capacity_bytes or 0, store.hosts)
@@ -55,14 +61,14 @@ def datastores(
         found = [directory.find(host, None)[0] for host in store.hosts]
         users = {host.cluster for host in found if host is not None}
         users |= {key for name in store.clusters if (key := clusters.called(name, None)) is not None}
-        if only is not None and not users & only:
+        if is_part and not users & known:
             continue
         if store.capacity_bytes is None or not 0 < store.capacity_bytes <= MOST_BYTES:
             notes.datastore(store.name, "left out: no plausible capacity")
         elif len(kept) == MOST_DATASTORES:
             notes.datastore(store.name, f"left out: more than {MOST_DATASTORES}")
         else:
-            kept.append((store, sorted(users if only is None else users & only)))
+            kept.append((store, sorted(users & known)))
     keys = names.keys([store.name for store, _ in kept], "datastore")
     return {key: _entry(key, store, users) for key, (store, users) in zip(keys, kept, strict=True)}
 
@@ -81,6 +87,7 @@ def _entry(key: str, store: Datastore, users: Sequence[str]) -> dict[str, Any]:
         ("free", store.free_bytes),
         ("provisioned", store.provisioned_bytes),
     ):
-        if size is not None and 0 <= size <= MOST_BYTES:
+        most = store.capacity_bytes or 0 if option == "free" else MOST_BYTES
+        if size is not None and 0 <= size <= most:
             entry[option] = memory_size(size)
     return entry

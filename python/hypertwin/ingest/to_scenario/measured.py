@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 from hypertwin.ingest import outside
@@ -11,12 +12,16 @@ from hypertwin.ingest.to_scenario.yaml_text import MOST_PCT, Quoted, memory_size
 
 MOST_BYTES = 1000 * 2**50
 MOST_MHZ = 1e12
+LEAST_SECONDS = 0.001
 MOST_SECONDS = 3650 * 86_400
 MOST_SNAPSHOTS = 100_000
 MOST_COUNTER = 200
 """Characters of the name of a counter."""
-MOST_TIME = 64
-"""Characters of a moment."""
+_ISO_8601 = re.compile(
+    r"[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01])"
+    r"([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?)?)?\Z"
+)
+"""A moment, as scenarios take it."""
 
 
 def of_host(host: Host) -> dict[str, Any]:
@@ -79,8 +84,8 @@ def _cpu(of: Demand | Cluster) -> dict[str, Any]:
 def _when(at: str | None, over_s: float | None, counter: str) -> dict[str, Any]:
     moment = _moment(at)
     when: dict[str, Any] = {"at": moment} if moment else {}
-    if over_s is not None and 0 < over_s <= MOST_SECONDS:
-        when["over"] = f"{over_s:.6g} s"
+    if over_s is not None and LEAST_SECONDS <= over_s <= MOST_SECONDS:
+        when["over"] = f"{round(over_s, 3):.12g} s"
     if outside.name(counter):
         when["counter"] = Quoted(outside.name(counter)[:MOST_COUNTER])
     return when
@@ -92,7 +97,7 @@ def _unless_only_when(measured: dict[str, Any]) -> dict[str, Any]:
 
 def _moment(text: str | None) -> Quoted | None:
     moment = outside.name(text or "")
-    return Quoted(moment) if 4 <= len(moment) <= MOST_TIME else None
+    return Quoted(moment) if _ISO_8601.match(moment) else None
 
 
 def _number(key: str, value: float | None, most: float) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hypertwin.ingest.to_scenario.hosts import MIB, ScenarioHost
 from hypertwin.ingest.to_scenario.notes import Notes
-from hypertwin.ingest.to_scenario.placement import Placed
+from hypertwin.ingest.to_scenario.placement import Placed, consumed_bytes
 from hypertwin.ingest.to_scenario.yaml_text import plausible_pct
 
 AGREES = 0.01
@@ -19,9 +19,7 @@ def touched(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) -> tuple
     A VM has touched what it was measured to consume; one that was not measured, its part by size of what the host was
     measured to have used. What is left of that is the hypervisor's own.
     """
-    known = [
-        min(consumed, each.vm.memory_bytes) if (consumed := each.vm.memory_consumed_bytes) else None for each in placed
-    ]
+    known = [consumed_bytes(each.vm) for each in placed]
     pct = plausible_pct(host.source.memory_usage_pct)
     if pct is None:
         for each, consumed in zip(placed, known, strict=True):

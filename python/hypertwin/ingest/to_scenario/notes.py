@@ -51,7 +51,7 @@ class Notes:
             return
         self._add("all", "bursts of 10 million cycles (4 ms at 2.5 GHz): a mean does not say how long they are")
         self._add("all", "I/O takes no time of its own: what is behind the datastores is not known")
-        measured = Counter(vm.demand.over for vm in vms if vm.demand is not None and vm.demand.over)
+        measured = Counter(outside.name(vm.demand.over) for vm in vms if vm.demand is not None and vm.demand.over)
         for over, count in measured.most_common(3):
             self._add("all", f"demand of {count} machines: {over}")
 

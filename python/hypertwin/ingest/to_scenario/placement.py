@@ -116,7 +116,7 @@ def _spread(
     configured = [float(vm.memory_bytes) for vm in every]
     memory = configured
     if filled:
-        touched = [float(vm.memory_consumed_bytes) if vm.memory_consumed_bytes else None for vm in every]
+        touched = [consumed_bytes(vm) for vm in every]
         memory = _estimated(touched, configured, sum(room.memory_bytes for room in rooms))
     needs = list(zip(cpu, memory, strict=True))
     by_key = {room.host.key: room for room in rooms}
@@ -139,6 +139,12 @@ def measured_hz(vm: Vm, clock_hz: int) -> float | None:
     if vm.demand is None or not math.isfinite(vm.demand.cpu_mhz) or vm.demand.cpu_mhz < 0:
         return None
     return float(min(plausible_hz(vm.demand.cpu_mhz), vm.vcpus * clock_hz))
+
+
+def consumed_bytes(vm: Vm) -> int | None:
+    """What a VM was measured to occupy, at most its memory; None where it was not, or nothing."""
+    consumed = vm.memory_consumed_bytes
+    return min(consumed, vm.memory_bytes) if consumed is not None and consumed > 0 else None
 
 
 def _used(measured: Sequence[float | None]) -> list[float]:

@@ -70,7 +70,7 @@ def _why_left_out(placed: Placed, hosts: Sequence[ScenarioHost], clusters: Clust
     candidates = [placed.host] if placed.host is not None else hosts
     if placed.host is None and placed.cluster is not None:
         candidates = [host for host in hosts if host.cluster == placed.cluster]
-    if placed.cluster is None and vm.cluster and not clusters.has(vm.cluster):
+    if not candidates or (placed.cluster is None and vm.cluster and not clusters.has(vm.cluster)):
         return "no host of its cluster is in the source"
     if all(vm.vcpus > each.logical_cpus for each in candidates):
         return "more vCPUs than its host has logical CPUs"
