@@ -163,5 +163,7 @@ def kind_of(document: Any) -> Kind | None:
         rows = [row for row in document if isinstance(row, dict) and row.keys() >= VALIDATION.keys]
         return VALIDATION if rows and len(rows) == len(document) else None
     if isinstance(document, dict):
-        return next((kind for kind in KINDS if document.keys() >= kind.keys), None)
+        # a density has points of a scenario, too: the most particular kind counts
+        fitting = [kind for kind in KINDS if document.keys() >= kind.keys]
+        return max(fitting, key=lambda kind: len(kind.keys), default=None)
     return None
