@@ -68,7 +68,7 @@ def cpu(scenario: Scenario, cluster: Cluster, hosts: Sequence[Host], vms: Sequen
     host_key = {"mean": "cpu_usage_pct", "p95": "cpu_p95_pct", "peak": "cpu_peak_pct"}
 
     def of_vms(kind: Kind) -> Found | None:
-        return _added(vms, lambda vm: _value(vm.measured, vm_key[kind]), lambda vm: float(vm.vcpus), kind, "vms")
+        return _added(vms, lambda vm: _value(vm.measured, vm_key[kind]), _vcpus, kind, "vms")
 
     def of_hosts(kind: Kind) -> Found | None:
         def used(host: Host) -> float | None:
@@ -79,9 +79,9 @@ def cpu(scenario: Scenario, cluster: Cluster, hosts: Sequence[Host], vms: Sequen
 
     for least in (NEARLY_ALL, HALF):
         for kind in FALLBACKS[asked]:
-            together = _value(cluster.measured, vm_key[kind])
-            if together is not None:
-                return Found(together, _basis(kind, "cluster", [cluster.measured], 1.0), "measured")
+            together = _together(cluster, _value(cluster.measured, vm_key[kind]), kind, vms, "cpu_mhz", _vcpus)
+            if together is not None and together.basis["known_pct"] >= 100 * least:
+                return together
             both = [each for each in (of_vms(kind), of_hosts(kind)) if each is not None]
             whole = next((each for each in both if each.basis["known_pct"] == 100), None)
             found = whole or next((each for each in both if each.basis["known_pct"] >= 100 * least), None)
@@ -94,11 +94,14 @@ def consumed(cluster: Cluster, hosts: Sequence[Host], vms: Sequence[Vm], asked: 
     """The memory that a cluster's VMs occupy, in bytes, hypervisors included only if hosts were measured."""
     if not vms:
         return NOTHING
-    together = cluster.measured
-    if asked != "mean" and together.memory_consumed_peak_bytes is not None:
-        return Found(together.memory_consumed_peak_bytes, _basis("peak", "cluster", [together], 1.0), "measured")
-    if together.memory_consumed_bytes is not None:
-        return Found(together.memory_consumed_bytes, _basis("mean", "cluster", [together], 1.0), "measured")
+    measured = cluster.measured
+    kinds: list[tuple[Kind, float | None]] = [("mean", measured.memory_consumed_bytes)]
+    if asked != "mean":
+        kinds.insert(0, ("peak", measured.memory_consumed_peak_bytes))
+    for kind, value in kinds:
+        together = _together(cluster, value, kind, vms, "memory_consumed_bytes", _memory)
+        if together is not None and together.basis["known_pct"] >= 100 * NEARLY_ALL:
+            return together
 
     def used(host: Host) -> float | None:
         usage = host.measured.memory_usage_pct
@@ -135,6 +138,23 @@ def usage_of_hosts(hosts: Sequence[Host], key: str, weight: Callable[[Host], flo
     if not known or len(known) < len(values) or not total:
         return None
     return sum(value * weight(host) for value, host in zip(known, hosts, strict=True)) / total
+
+
+def _together(
+    cluster: Cluster, value: float | None, kind: Kind, vms: Sequence[Vm], key: str, weight: Callable[[Vm], float]
+) -> Found | None:
+    """A sum of the same moments. It covers the VMs that were measured over time; others are taken to be like them."""
+    if value is None:
+        return None
+    covered = [vm for vm in vms if vm.measured.over_s is not None and _value(vm.measured, key) is not None]
+    part = sum(map(weight, covered)) / sum(map(weight, vms)) if covered else 1.0
+    return Found(
+        value / part, _basis(kind, "cluster", [cluster.measured], part), "measured" if part == 1 else "assumed"
+    )
+
+
+def _vcpus(vm: Vm) -> float:
+    return float(vm.vcpus)
 
 
 def _memory(vm: Vm) -> float:

@@ -299,6 +299,19 @@ def test_sums_of_the_same_moments_come_before_sums_over_vms():
     assert (mean["memory_consumed_gib"], mean["demand"]["cpu"]["of"]) == (64, "vms")
 
 
+def test_a_sum_over_most_vms_is_not_taken_for_one_over_all():
+    clusters = {"a": {"measured": {**SERIES, "cpu_p95_mhz": 15000, "memory_consumed_peak": "90 GiB"}}}
+    measured = {**SERIES, "cpu_mhz": 1000, "memory_consumed": "5 GiB"}
+    vms = {"web": vm(count=15, cluster="a", measured=measured), "new": vm(cluster="a", measured={"cpu_mhz": 9})}
+    found = counted({"esx": host(count=2)}, vms, more={"clusters": clusters})
+    assert (found["cpu_usage_pct"], found["memory_consumed_gib"]) == (25, pytest.approx(96))
+    assert found["sources"]["cpu_usage_pct"] == found["sources"]["memory_consumed_pct"] == "assumed"
+    assert found["demand"]["cpu"]["known_pct"] == 93.75
+    # over few of them it says nothing of the others
+    few = {"web": vm(count=6, cluster="a", measured=measured), "new": vm(count=10, cluster="a")}
+    assert counted({"esx": host(count=2)}, few, more={"clusters": clusters})["cpu_usage_pct"] is None
+
+
 def test_one_moment_stands_for_what_was_not_measured_and_is_called_so():
     measured = {"at": "2026-05-01T12:00:00Z", "cpu_mhz": 1000, "memory_active": "2 GiB"}
     found = counted({"esx": host(count=2)}, {"web": vm(count=16, cluster="a", measured=measured)}, demand="peak")
