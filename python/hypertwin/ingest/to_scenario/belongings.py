@@ -82,9 +82,12 @@ def _entry(key: str, store: Datastore, users: Sequence[str]) -> dict[str, Any]:
         entry["hosts"] = len(store.hosts)
     if kind:
         entry["kind"] = Quoted(kind[:MOST_KIND])
+    free = store.free_bytes
+    if free is not None and store.capacity_bytes is not None and free > store.capacity_bytes:
+        free = None  # a quota, or storage that is shared: no part of what it has
     for option, size in (
         ("capacity", store.capacity_bytes),
-        ("free", store.free_bytes),
+        ("free", free),
         ("provisioned", store.provisioned_bytes),
     ):
         most = store.capacity_bytes or 0 if option == "free" else MOST_BYTES

@@ -126,6 +126,17 @@ def test_a_host_is_told_by_any_of_three(tmp_path, files, shape, memory, clock):
     assert "kernel version: which scheduler the host has" in {gap.costs for gap in found.gaps}
 
 
+def test_a_pool_with_more_free_than_it_has(tmp_path, cli):
+    pool = POOL.replace("400", "4000")
+    folder = write(tmp_path / "kvm1", capabilities_xml=capabilities(1, 8, 2), pool_xml=pool, db_xml=domain())
+    assert sources.read([str(folder)]).datastores[0].free_bytes == 4000, "as libvirt says"
+    done = cli("import", "kvm1", "-o", "cluster.yaml")
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "cluster.yaml").read_text()
+    assert "capacity: 1000 B" in text
+    assert "free:" not in text
+
+
 def test_clusters_are_folders_of_hosts(tmp_path):
     moved = "11111111-2222-3333-4444-555555555555"
     for cluster, host, running in (("prod", "kvm1", ""), ("prod", "kvm2", " id='1'"), ("test", "kvm1", "")):
