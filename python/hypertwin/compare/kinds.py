@@ -16,7 +16,7 @@ class Kind:
     """The `kind` of its pages."""
     command: str
     keys: frozenset[str]
-    """Fields that only this kind has all of."""
+    """Fields by which it is known: a document is of the first kind that it has all fields of."""
     settings: tuple[str, ...] = ()
     """Fields that say what was asked for; all else that is a number is a figure."""
     items: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
@@ -30,15 +30,6 @@ class Kind:
 _ONE = ("scenario", "seed", "duration_s", "replications", "calibration", "set")
 
 KINDS = (
-    Kind(
-        "simulation",
-        "simulate",
-        frozenset({"scenario", "seed", "points"}),
-        settings=("scenario", "seed"),
-        items={"hosts": (), "vms": (), "groups": (), "storage": (), "pools": (), "clusters": (), "nodes": ()},
-        left_out=frozenset({"timeline", "incidents", "outcomes", "events", "simulated_s", "response_count"}),
-        words=frozenset({"steady", "station"}),
-    ),
     Kind(
         "density",
         "density",
@@ -144,6 +135,16 @@ KINDS = (
         items={"rows": ("scheme", "operation", "lost", "working_set"), "fits": ("operation", "working_set")},
         left_out=frozenset({"losses_rebuilt"}),
     ),
+    # last, since densities and calibrations have these fields, too
+    Kind(
+        "simulation",
+        "simulate",
+        frozenset({"scenario", "seed", "points"}),
+        settings=("scenario", "seed"),
+        items={"hosts": (), "vms": (), "groups": (), "storage": (), "pools": (), "clusters": (), "nodes": ()},
+        left_out=frozenset({"timeline", "incidents", "outcomes", "events", "simulated_s", "response_count"}),
+        words=frozenset({"steady", "station"}),
+    ),
 )
 
 VALIDATION = Kind(
@@ -163,7 +164,5 @@ def kind_of(document: Any) -> Kind | None:
         rows = [row for row in document if isinstance(row, dict) and row.keys() >= VALIDATION.keys]
         return VALIDATION if rows and len(rows) == len(document) else None
     if isinstance(document, dict):
-        # a density has points of a scenario, too: the most particular kind counts
-        fitting = [kind for kind in KINDS if document.keys() >= kind.keys]
-        return max(fitting, key=lambda kind: len(kind.keys), default=None)
+        return next((kind for kind in KINDS if document.keys() >= kind.keys), None)
     return None

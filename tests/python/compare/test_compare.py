@@ -261,3 +261,9 @@ def test_memory_overcommitment_of_a_density_is_a_setting(tmp_path):
     more = compared(tmp_path, found, {**found, "memory_overcommit": 1.5})
     assert [(each["what"], each["a"], each["b"]) for each in more["settings"]] == [("memory_overcommit", "1.0", "1.5")]
     assert more["changes"] == []
+
+
+@pytest.mark.parametrize("name", ["calibration", "density", "diagnosis", "durability", "guests", "size", "vnuma"])
+def test_a_document_is_known_by_its_shape(name):
+    document = json.loads((ROOT / "tests" / "data" / "documents" / f"{name}.json").read_text())
+    assert kinds.kind_of(document).name == name
