@@ -125,6 +125,11 @@ def active(vms: Sequence[Vm]) -> Found | None:
     return found if found is not None and found.basis["known_pct"] >= 100 * HALF else None
 
 
+def is_imported(scenario: Scenario) -> bool:
+    """Whether an import wrote the scenario: what it has beside what was set up and measured is derived."""
+    return str(scenario.data.get("description") or "").startswith(IMPORTED)
+
+
 def capacity_mhz(host: Host) -> float:
     """Cores x nominal clock."""
     return host.cores * host.clock_hz / 1e6
@@ -226,7 +231,7 @@ def span(seconds: float) -> str:
 
 def _configured(scenario: Scenario, hosts: Sequence[Host], vms: Sequence[Vm]) -> Found | None:
     """What open workloads ask for; None where a VM's does not follow from its keys, or anything was measured."""
-    if str(scenario.data.get("description") or "").startswith(IMPORTED) or _is_measured(hosts) or _is_measured(vms):
+    if is_imported(scenario) or _is_measured(hosts) or _is_measured(vms):
         return None
     of_host = {host.name: host for host in hosts}
     single = {vm.name: _open_mhz(scenario, vm, of_host[vm.host]) for vm in vms}

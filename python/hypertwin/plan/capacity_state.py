@@ -40,6 +40,8 @@ class State:
     cpu: Found | None
     consumed: Found | None
     active: Found | None
+    imported: bool
+    """Whether an import wrote the scenario."""
 
     @staticmethod
     def of(scenario: Scenario, cluster: Cluster, limits: Limits) -> State:
@@ -54,6 +56,7 @@ class State:
             demand.cpu(scenario, cluster, hosts, vms, limits.demand),
             demand.consumed(cluster, hosts, vms, limits.demand),
             demand.active(vms),
+            demand.is_imported(scenario),
         )
 
     @property
@@ -109,11 +112,12 @@ class State:
     def own(self) -> Mapping[str, float]:
         """Memory that hypervisors occupy, by host: what hosts were measured at beyond their VMs at that moment.
 
-        Where these were not measured alike it is `memory_own`.
+        Where these were not measured alike it is `memory_own`, but for that of an import, which derives it from figures
+        of different times.
         """
         usage = demand.usage_of_hosts(self.hosts, "memory_usage_pct", lambda host: float(host.memory_bytes))
         if usage is None or self.consumed is None or self.consumed.basis["kind"] != "moment":
-            return {host.name: float(host.memory_own_bytes) for host in self.hosts}
+            return {host.name: 0.0 if self.imported else float(host.memory_own_bytes) for host in self.hosts}
         memory = sum(host.memory_bytes for host in self.hosts)
         part = max(0.0, usage / 100 - sum(self.used["memory_consumed"].values()) / memory)
         return {host.name: part * host.memory_bytes for host in self.hosts}

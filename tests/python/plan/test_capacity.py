@@ -263,6 +263,13 @@ def test_what_hosts_consume_beyond_their_vms_at_that_moment_is_of_hypervisors():
     # of another time it says nothing
     found = counted(hosts, {"web": vm(count=4, cluster="a", measured={**SERIES, "memory_consumed": "8 GiB"})})
     assert found["memory_consumed_pct"] == 100 * (32 + 128) / 512
+    # and what an import derives from both it does not have
+    more = {"description": "Imported from estate.xlsx (rvtools): 2 hosts, 4 machines."}
+    found = counted(
+        hosts, {"web": vm(count=4, cluster="a", measured={**SERIES, "memory_consumed": "8 GiB"})}, more=more
+    )
+    assert (found["memory_consumed_pct"], found["memory_own_gib"]) == (100 * 32 / 512, 0)
+    assert any("in no figure of memory" in note for note in found["notes"])
 
 
 SERIES = {"at": "2026-05-01T00:00:00Z", "over": "7 d"}
