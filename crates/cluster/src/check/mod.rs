@@ -10,11 +10,12 @@
 //! |---|---|
 //! | `form`, `unit`, `keyword` | single values, by the schema; those with units; the schema keywords of these |
 //! | [`sections`] | nothing: what the checks see of a scenario |
-//! | [`host`], [`workload`], [`vm`], [`numa`], [`disks`], [`pool`], [`failure`], [`rule`] | the section or keys of that name |
+//! | [`host`], [`workload`], [`vm`], [`numa`], [`disks`], [`pool`], [`failure`], [`rule`], [`cluster`] | the section or keys of that name |
 //! | [`option`] | options that not every hypervisor has |
 //! | [`fit`], [`reservation`] | that hosts exist that have room for the VMs |
 //! | [`name`], [`size`] | the scenario as a whole |
 
+mod cluster;
 mod disks;
 mod failure;
 mod fit;
@@ -45,7 +46,7 @@ use crate::spec::scenario::Scenario;
 type Check = fn(&Sections, &mut Vec<Issue>);
 
 /// Every check. Of mistakes at one path, those of the first check are listed first.
-const CHECKS: [Check; 28] = [
+const CHECKS: [Check; 32] = [
     host::any,
     host::turbo,
     host::options,
@@ -62,6 +63,9 @@ const CHECKS: [Check; 28] = [
     numa::options,
     disks::place,
     disks::controllers,
+    cluster::names,
+    cluster::hosts,
+    cluster::parts,
     fit::hosts,
     pool::vms,
     pool::layers,
@@ -72,6 +76,7 @@ const CHECKS: [Check; 28] = [
     failure::components,
     rule::members,
     rule::hosts,
+    rule::clusters,
     name::unique,
     size::in_all,
 ];

@@ -1,8 +1,10 @@
-//! Placement rules: that what they are about exists, and that they name hosts if and only if they are about some.
+//! Placement rules: that what they are about exists and is in one cluster, and that they name hosts if and only if they are
+//! about some.
 
-use super::sections::Sections;
+use super::sections::{Sections, sound};
 use crate::mistake::Issue;
-use crate::spec::placement_rule::PlacementRule;
+use crate::placement::Place;
+use crate::spec::placement_rule::{PlacementRule, RuleKind};
 
 /// That the VMs and hosts of a rule exist.
 pub(super) fn members(sections: &Sections, found: &mut Vec<Issue>) {
@@ -39,6 +41,64 @@ pub(super) fn hosts(sections: &Sections, found: &mut Vec<Issue>) {
             ));
         }
     }
+}
+
+/// That machines which are to be together are in one cluster, and those that are to be on a host in one of its.
+///
+/// Machines and hosts of different clusters are apart by themselves: a rule that asks just that is no mistake.
+pub(super) fn clusters(sections: &Sections, found: &mut Vec<Issue>) {
+    for (index, rule) in readable(sections) {
+        let of_vms: Vec<(&str, &str)> = rule
+            .vms
+            .iter()
+            .filter_map(|name| Some((name.as_str(), cluster_of_vm(sections, name)?)))
+            .collect();
+        let of_hosts: Option<Vec<&str>> = rule.hosts.iter().map(|name| cluster_of_host(sections, name)).collect();
+        let (key, allowed, odd) = match (rule.kind, of_hosts) {
+            (RuleKind::KeepTogether, _) => {
+                let first = of_vms.first().map(|(_, cluster)| *cluster);
+                let odd = of_vms.iter().find(|(_, cluster)| Some(*cluster) != first);
+                let allowed =
+                    first.map_or_else(String::new, |first| format!("machines of one cluster, such as {first}"));
+                ("vms", allowed, odd)
+            }
+            (RuleKind::RunOn, Some(of_hosts)) if !of_hosts.is_empty() => {
+                let odd = of_vms.iter().find(|(_, cluster)| !of_hosts.contains(cluster));
+                let allowed = odd.map_or_else(String::new, |(_, cluster)| {
+                    format!("a host of cluster {cluster} among them")
+                });
+                ("hosts", allowed, odd)
+            }
+            _ => continue,
+        };
+        if let Some((vm, cluster)) = odd {
+            found.push(Issue::new(
+                ["rules", &index, key],
+                "rule-crosses-clusters",
+                format!("{vm} is in cluster {cluster}"),
+                allowed,
+                "machines stay in their cluster, so the rule cannot be kept: correct it, or remove it".to_owned(),
+            ));
+        }
+    }
+}
+
+/// The cluster of a VM; `None` where nothing says it.
+fn cluster_of_vm<'s>(sections: &'s Sections, name: &str) -> Option<&'s str> {
+    let vm = sections.vms.get(name)?.as_ref()?;
+    match sections.place_of(vm) {
+        Place::Hosts(group, _) => cluster_of_host(sections, group),
+        // one without hosts is told by itself
+        Place::Cluster(cluster) => sound(&sections.hosts)
+            .any(|(_, host)| host.cluster == cluster)
+            .then_some(cluster),
+        Place::Anywhere | Place::Unknown => None,
+    }
+}
+
+fn cluster_of_host<'s>(sections: &'s Sections, group: &str) -> Option<&'s str> {
+    let host = sections.hosts.get(group)?.as_ref()?;
+    sections.clean(&["hosts", group, "cluster"]).then_some(&host.cluster)
 }
 
 fn readable(sections: &Sections) -> impl Iterator<Item = (String, &PlacementRule)> {

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::mistake::{Issue, nearest, show_text};
 use crate::placement::Place;
 use crate::spec::array::StorageArray;
+use crate::spec::cluster::{Cluster, Datastore, PoweredOff};
 use crate::spec::failure::Failure;
 use crate::spec::host::HostGroup;
 use crate::spec::placement_rule::PlacementRule;
@@ -22,11 +23,14 @@ pub(super) type Groups<T> = BTreeMap<String, Option<T>>;
 /// The sections of a scenario, without the values that the schema found fault with.
 pub(super) struct Sections {
     pub run: Option<RunSettings>,
+    pub clusters: Groups<Cluster>,
     pub hosts: Groups<HostGroup>,
     pub vms: Groups<VmGroup>,
     pub workloads: Groups<Workload>,
     pub arrays: Groups<StorageArray>,
     pub storage: Groups<StoragePool>,
+    pub powered_off: Groups<PoweredOff>,
+    pub datastores: Groups<Datastore>,
     /// Those that could be read, and their positions.
     pub failures: Vec<(usize, Failure)>,
     pub rules: Vec<(usize, PlacementRule)>,
@@ -43,11 +47,14 @@ impl Sections {
         );
         Self {
             run,
+            clusters: groups(scenario, "clusters", &faulty),
             hosts: groups(scenario, "hosts", &faulty),
             vms: groups(scenario, "vms", &faulty),
             workloads: groups(scenario, "workloads", &faulty),
             arrays: groups(scenario, "arrays", &faulty),
             storage: groups(scenario, "storage", &faulty),
+            powered_off: groups(scenario, "powered_off", &faulty),
+            datastores: groups(scenario, "datastores", &faulty),
             failures: entries(scenario, "failures"),
             rules: entries(scenario, "rules"),
             faulty,

@@ -6,13 +6,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::quantity::{Bytes, Duration};
 
+/// A year, month or day, or a moment, in its own time zone if none is given.
+const ISO_8601: &str = concat!(
+    r"^[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01])",
+    r"([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?)?)?$"
+);
+
 /// Measured figures of one host. They do not change a simulation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MeasuredHost {
     /// When it was measured, as ISO 8601 writes dates and times; of a series, its end.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String", length(min = 4, max = 64), extend("examples" = ["2026-03-01T12:00:00Z"]))]
+    #[schemars(with = "String", regex(pattern = ISO_8601))]
+    #[schemars(extend("x-code" = "bad-time", "x-allowed" = "a date, or a date and a time, as ISO 8601 writes them", "examples" = ["2026-03-01T12:00:00Z"]))]
     pub at: Option<String>,
     /// Time that the CPU figures cover. Absent: one moment.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,7 +61,8 @@ pub struct MeasuredHost {
 pub struct MeasuredVm {
     /// When it was measured, as ISO 8601 writes dates and times; of a series, its end.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String", length(min = 4, max = 64), extend("examples" = ["2026-03-01T12:00:00Z"]))]
+    #[schemars(with = "String", regex(pattern = ISO_8601))]
+    #[schemars(extend("x-code" = "bad-time", "x-allowed" = "a date, or a date and a time, as ISO 8601 writes them", "examples" = ["2026-03-01T12:00:00Z"]))]
     pub at: Option<String>,
     /// Time that the CPU figures cover. Absent: one moment.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -114,7 +122,8 @@ pub struct MeasuredVm {
     pub snapshot_count: Option<u32>,
     /// When the oldest of its snapshots was made, as ISO 8601 writes dates and times.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String", length(min = 4, max = 64), extend("examples" = ["2026-03-01"]))]
+    #[schemars(with = "String", regex(pattern = ISO_8601))]
+    #[schemars(extend("x-code" = "bad-time", "x-allowed" = "a date, or a date and a time, as ISO 8601 writes them", "examples" = ["2026-03-01"]))]
     pub oldest_snapshot: Option<String>,
 }
 
@@ -125,7 +134,8 @@ pub struct MeasuredVm {
 pub struct MeasuredCluster {
     /// When it was measured, as ISO 8601 writes dates and times; of a series, its end.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String", length(min = 4, max = 64), extend("examples" = ["2026-03-01T12:00:00Z"]))]
+    #[schemars(with = "String", regex(pattern = ISO_8601))]
+    #[schemars(extend("x-code" = "bad-time", "x-allowed" = "a date, or a date and a time, as ISO 8601 writes them", "examples" = ["2026-03-01T12:00:00Z"]))]
     pub at: Option<String>,
     /// Time that the CPU figures cover. Absent: one moment.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::shape::plain_enum;
 
 /// A placement rule, as of vSphere DRS or Proxmox HA. It does not change a simulation; a machine whose `host` breaks it is no mistake.
+/// A rule that cannot be kept because its machines, or its hosts, are of different clusters is one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlacementRule {

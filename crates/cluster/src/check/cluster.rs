@@ -1,0 +1,154 @@
+//! Clusters: that those that are named have hosts, that a VM and its host agree, and that what is measured of memory and
+//! space is no more than there is.
+
+use std::collections::BTreeSet;
+
+use super::sections::{Sections, sound};
+use crate::mistake::{Issue, nearest, show_text};
+use crate::placement::Place;
+use crate::quantity::Bytes;
+
+/// That every cluster that something names has a host, which may be taken away (`count: 0`).
+pub(super) fn names(sections: &Sections, found: &mut Vec<Issue>) {
+    let Some(known) = known(sections) else { return };
+    let mut check = |path: &[&str], name: &str| {
+        if !known.contains(name) && sections.clean(path) {
+            found.push(unknown(path, name, &known));
+        }
+    };
+    for name in sections.clusters.keys() {
+        check(&["clusters", name], name);
+    }
+    for (name, vm) in sound(&sections.vms) {
+        if let Some(cluster) = &vm.cluster {
+            check(&["vms", name, "cluster"], cluster);
+        }
+    }
+    for (name, vm) in sound(&sections.powered_off) {
+        if let Some(cluster) = &vm.cluster {
+            check(&["powered_off", name, "cluster"], cluster);
+        }
+    }
+    for (name, store) in sound(&sections.datastores) {
+        for (position, cluster) in store.clusters.iter().enumerate() {
+            check(&["datastores", name, "clusters", &position.to_string()], cluster);
+        }
+    }
+}
+
+/// The clusters of all hosts; `None` where one may be hidden by a mistake.
+fn known(sections: &Sections) -> Option<BTreeSet<&str>> {
+    let names = sections.hosts.iter().map(|(name, host)| {
+        let cluster = host.as_ref()?.cluster.as_str();
+        sections.clean(&["hosts", name, "cluster"]).then_some(cluster)
+    });
+    names.collect::<Option<_>>().filter(|_| sections.readable("hosts"))
+}
+
+fn unknown(path: &[&str], name: &str, known: &BTreeSet<&str>) -> Issue {
+    let hint = match nearest(name, known.iter().copied()) {
+        Some(near) => format!("did you mean {near}?"),
+        None => "give a host this cluster, or name one that has hosts".to_owned(),
+    };
+    let listed: Vec<&str> = known.iter().copied().take(12).collect();
+    let more = known.len().saturating_sub(listed.len());
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    let allowed = format!("a cluster that a host is in: {}{more}", listed.join(", "));
+    Issue::new(
+        path.iter().copied(),
+        "cluster-without-hosts",
+        show_text(name),
+        allowed,
+        hint,
+    )
+}
+
+/// That a VM's host is in its cluster.
+pub(super) fn hosts(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, vm) in sound(&sections.vms) {
+        let (Some(cluster), Some(host)) = (&vm.cluster, &vm.host) else {
+            continue;
+        };
+        let Place::Hosts(group, _) = sections.place_of(vm) else {
+            continue;
+        };
+        let Some(own) = sections.hosts[group].as_ref().map(|group| &group.cluster) else {
+            continue;
+        };
+        let clean = sections.clean(&["hosts", group, "cluster"]) && sections.clean(&["vms", name, "cluster"]);
+        // a cluster without hosts is told by itself
+        if own != cluster && clean && sound(&sections.hosts).any(|(_, host)| host.cluster == *cluster) {
+            found.push(Issue::new(
+                ["vms", name, "host"],
+                "host-outside-cluster",
+                show_text(host),
+                format!("a host of cluster {cluster}, or none"),
+                format!("{host} is in cluster {own}: remove host, or set vms.{name}.cluster to {own}"),
+            ));
+        }
+    }
+}
+
+/// That no part of memory or space is more than the whole.
+pub(super) fn parts(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, vm) in sound(&sections.vms) {
+        if let Some(touched) = vm.memory_touched
+            && sections.clean(&["vms", name, "memory"])
+        {
+            let path = ["vms", name, "memory_touched"];
+            let whole = ("the machine's memory", vm.memory);
+            found.extend(more(
+                path,
+                "touched-over-memory",
+                touched,
+                whole,
+                "lower it too where memory was lowered",
+            ));
+        }
+    }
+    for (name, host) in sound(&sections.hosts) {
+        let sized = ["sockets", "memory_per_node"];
+        if sized.iter().all(|key| sections.clean(&["hosts", name, key])) {
+            let path = ["hosts", name, "memory_own"];
+            let whole = ("the host's memory", host.memory());
+            found.extend(more(
+                path,
+                "own-over-memory",
+                host.memory_own,
+                whole,
+                "lower it, or raise memory_per_node",
+            ));
+        }
+    }
+    for (name, store) in sound(&sections.datastores) {
+        if let Some(free) = store.free
+            && sections.clean(&["datastores", name, "capacity"])
+        {
+            let path = ["datastores", name, "free"];
+            let whole = ("the datastore's capacity", store.capacity);
+            found.extend(more(
+                path,
+                "free-over-capacity",
+                free,
+                whole,
+                "lower it, or raise capacity",
+            ));
+        }
+    }
+}
+
+fn more(path: [&str; 3], code: &str, part: Bytes, (what, whole): (&str, Bytes), hint: &str) -> Option<Issue> {
+    (part > whole).then(|| {
+        Issue::new(
+            path,
+            code,
+            part.to_string(),
+            format!("at most {what}, {whole}"),
+            hint.to_owned(),
+        )
+    })
+}
