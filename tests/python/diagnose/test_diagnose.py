@@ -295,6 +295,31 @@ def test_saturation_explains_ready_and_costop(look: Look) -> None:
         assert only(found, code).cause == ("hidden-host-saturation", HOST)
 
 
+def test_a_host_that_takes_memory_back_explains_what_its_machines_lack(look: Look) -> None:
+    """Figures of a published recording of a host with 7.9 GiB."""
+    gib = 2**30
+    table: dict[tuple[str, str], Value] = {
+        (HOST, "memory_bytes"): 7.9 * gib,
+        (HOST, "ballooned_bytes"): 5 * gib,
+        (HOST, "swapped_bytes"): 1.1 * gib,
+    }
+    for number in range(6):
+        vm = f"{HOST}/vm/vm-{number}"
+        table |= {(vm, "memory_bytes"): 3 * gib, (vm, "ballooned_bytes"): 0.8 * gib}
+    found = look(table)
+    finding = only(found, "host-memory-overcommitted-reclaiming")
+    assert (finding.severity, finding.subject.path) == ("warning", HOST)
+    assert finding.figure == "5 GiB ballooned and 1.1 GiB swapped out"
+    assert "6 machines of esx1 are configured with 228 % of its 7.9 GiB" in finding.text
+    lacking = [each for each in found.findings if each.code == "memory-reclaim"]
+    assert [each.cause for each in lacking] == [finding.key] * 6
+    # reads back from swap make it critical, and memory enough for all leaves it to the machines
+    reading = look({**table, (f"{HOST}/vm/vm-1", "swap_in_bytes_per_s"): 2**22})
+    assert only(reading, "host-memory-overcommitted-reclaiming").severity == "critical"
+    roomy = look({**table, (HOST, "memory_bytes"): 32 * gib})
+    assert codes(roomy) == {"memory-reclaim"}
+
+
 def test_findings_are_sorted_by_severity(look: Look) -> None:
     table = {**HEALTHY, (DB, "ready_sum_pct"): 30, (WEB, "ready_sum_pct"): 60, (DB, "numa_local_pct"): 40}
     found = look(table)
