@@ -349,6 +349,23 @@ def test_remote_memory_is_by_what_is_touched(touched: str | None, consumed: str 
         assert told == ([f"production-1-vm{place}"] if remote else [])
 
 
+def test_a_host_is_not_judged_by_the_machines_that_happen_to_be_known() -> None:
+    full = {"hosts.production-1.measured.cpu_usage_pct": 99, "vms.production-1-vm1.measured.ready_pct": 12}
+    whole = look(full, ONE)
+    assert {each.code for each in whole.findings} == {"hidden-host-saturation", "host-cpu-saturated", "cpu-ready"}
+    found = look({**full, "vms.production-2-vm1.host_is_guess": True}, ONE)
+    assert {each.code for each in found.findings} == {"host-cpu-saturated", "cpu-ready"}
+    assert " cores for " in only(whole, "cpu-ready").text
+    assert " cores for " not in only(found, "cpu-ready").text
+    row = found.to_dict()["clusters"][0]
+    assert (row["vms_by_guess"], row["hosts"][0]["vcpu_per_core"], row["vcpu_per_core"]) == (1, None, 0.75)
+
+
+def test_a_host_alone_needs_no_failover() -> None:
+    alone = {f"hosts.production-{n}": None for n in (2, 3, 4)} | {f"vms.production-{n}-vm*": None for n in (2, 3, 4)}
+    assert codes(look({**alone, "clusters.production.ha": {"enabled": False, "admission": False}}, ONE)) == []
+
+
 MONSTERS = {f"vms.management-1-vm{n}.vcpus": 20 for n in (1, 2)} | {
     "hosts.management-*.measured.cpu_usage_pct": 70,
     "hosts.management-1.measured.cpu_usage_pct": 97,
