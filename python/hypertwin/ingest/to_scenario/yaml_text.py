@@ -24,9 +24,21 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[mi
 _Dumper.add_representer(
     Quoted, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", str(text), style='"')
 )
+
+
+def _style(text: str) -> str | None:
+    """Names such as `1e-200` are numbers to whoever reads YAML 1.2, but not to PyYAML."""
+    if "\n" in text:
+        return "|"
+    try:
+        float(text)
+    except ValueError:
+        return None
+    return '"'
+
+
 _Dumper.add_representer(
-    str,
-    lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None),
+    str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style=_style(text))
 )
 _Dumper.add_representer(
     tuple, lambda dumper, items: dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=True)
