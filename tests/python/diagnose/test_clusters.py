@@ -361,6 +361,33 @@ def test_a_host_is_not_judged_by_the_machines_that_happen_to_be_known() -> None:
     assert (row["vms_by_guess"], row["hosts"][0]["vcpu_per_core"], row["vcpu_per_core"]) == (1, None, 0.75)
 
 
+def test_memory_of_a_machine_on_two_nodes_is_local() -> None:
+    wide = {"vms.production-1-vm1.vcpus": 20, "vms.production-1-vm1.cores_per_socket": 10}
+    wide |= {"vms.production-1-vm1.memory": "200 GiB", "vms.production-1-vm1.measured": None}
+    assert "remote-numa-memory" not in {each.code for each in look(wide, ONE).findings}
+
+
+def test_telemetry_of_a_machine_counts_before_its_export(tmp_path: Path) -> None:
+    begin = datetime.datetime(2026, 4, 1, tzinfo=datetime.UTC)
+    rows: list[tuple[object, str, str, float]] = [
+        (begin + datetime.timedelta(seconds=20 * place), "host/production-1/vm/production-1-vm1", "used_mhz", 8_200.0)
+        for place in range(10)
+    ]
+    telemetry_table.write([telemetry_table.frame(rows)], tmp_path / "t.parquet")
+    found = diagnose([tmp_path / "t.parquet"], cluster=load(clusters=ONE), simulate=False)
+    assert codes(found) == [("warning", "undersized-vm", "production-1-vm1")]
+
+
+def test_a_machine_whose_place_is_a_guess_is_not_moved() -> None:
+    change = {**MONSTERS, "vms.management-1*.load": 20, "vms.management-1-vm1.host_is_guess": True}
+    found = look(change, ("management",), simulate=True)
+    tried = [each for finding in found.findings if finding.what_if for each in finding.what_if["tried"]]
+    moved = {key for each in tried for key in each["set"] if key.endswith(".host")}
+    assert moved
+    assert "vms.management-1-vm1.host" not in moved
+    assert any("by guess" in finding.what_if["text"] for finding in found.findings if finding.what_if)
+
+
 def test_a_host_alone_needs_no_failover() -> None:
     alone = {f"hosts.production-{n}": None for n in (2, 3, 4)} | {f"vms.production-{n}-vm*": None for n in (2, 3, 4)}
     assert codes(look({**alone, "clusters.production.ha": {"enabled": False, "admission": False}}, ONE)) == []
