@@ -222,3 +222,11 @@ def test_hypertwin_is_installed_as_a_command(tiny):
         [command, "schema"], capture_output=True, text=True, check=True, timeout=60, env=dict(os.environ)
     )
     assert json.loads(done.stdout)["$schema"].startswith("https://json-schema.org/")
+
+
+def test_a_key_that_was_removed_is_shown_as_it_was_written(cli, tiny):
+    table = cli("simulate", tiny, "--set", "vms.*.host=null", "--sweep", "vms.db.limit=null,2 GHz").stdout
+    assert "vms.*.host=null" in table.splitlines()[0]
+    rows = [line.split()[0] for line in table.splitlines() if " db " in line]
+    assert rows == ["null", "2"]
+    assert "None" not in table

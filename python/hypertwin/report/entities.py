@@ -9,7 +9,7 @@ from typing import Any
 
 from hypertwin.documents.simulation import Point, Simulation
 from hypertwin.frame import numeric
-from hypertwin.report.points import groups, short_path, varying_paths
+from hypertwin.report.points import groups, setting, short_path, varying_paths
 from hypertwin.report.ready import resolved, summed
 from hypertwin.report.table import SPREAD, Cells
 from hypertwin.report.words import half_width, in_order, number
@@ -352,7 +352,7 @@ def cells(result: Simulation, kind: Kind, without: Collection[str] = ()) -> tupl
             found = sorted(found, key=kind.rank, reverse=True)[:most]
         else:
             found.sort(key=lambda entity: _order(kind, entity))
-        swept = [str(point["set"].get(path, "")) for path in paths]
+        swept = [setting(point["set"].get(path, "")) for path in paths]
         rows += [[*swept, *(text(entity) for text in texts.values())] for entity in found]
     note = (
         f"{kind.title or 'Groups'}: {kind.worst}; {left_out:,} more rows are in --format csv and json."

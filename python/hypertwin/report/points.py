@@ -20,6 +20,11 @@ def fixed_settings(points: Sequence[Point]) -> dict[str, Any]:
     return {path: value for point in points[:1] for path, value in point["set"].items() if path not in varying}
 
 
+def setting(value: object) -> str:
+    """A value that was set, as one writes it: `null` removed a key."""
+    return "null" if value is None else str(value)
+
+
 def short_path(path: str, others: Sequence[str]) -> str:
     """The last part of a path, with the entity's name in front where that is needed to tell paths apart."""
     parts = path.split(".")
@@ -29,7 +34,7 @@ def short_path(path: str, others: Sequence[str]) -> str:
 
 def where(point: Point, paths: Sequence[str]) -> str:
     """The values of a point at `paths`, in words: `load 2, vcpus 4`."""
-    return ", ".join(f"{short_path(path, paths)} {point['set'].get(path)}" for path in paths)
+    return ", ".join(f"{short_path(path, paths)} {setting(point['set'].get(path))}" for path in paths)
 
 
 def groups(point: Point) -> Mapping[str, Vm]:

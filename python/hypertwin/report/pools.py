@@ -10,7 +10,7 @@ from rich.text import Text
 
 from hypertwin import language
 from hypertwin.documents.simulation import Incident, Pool, Simulation
-from hypertwin.report.points import short_path, varying_paths, where
+from hypertwin.report.points import setting, short_path, varying_paths, where
 from hypertwin.report.table import Cells, fitted
 from hypertwin.report.words import number
 
@@ -79,7 +79,7 @@ def lines(result: Simulation) -> Cells:
     points = result["points"]
     paths = varying_paths(points)
     rows = [
-        [*(str(point["set"].get(path, "")) for path in paths), name, pool["redundancy"], *_figures(pool)]
+        [*(setting(point["set"].get(path, "")) for path in paths), name, pool["redundancy"], *_figures(pool)]
         for point in points
         for name, pool in point.get("pools", {}).items()
     ]

@@ -13,7 +13,16 @@ from hypertwin.documents.simulation import HostFailure, Point, Simulation
 from hypertwin.frame import numeric
 from hypertwin.report import entities, measured, pools
 from hypertwin.report.measured import Measured
-from hypertwin.report.points import fixed_settings, groups, has_clusters, is_touched_said, runs, varying_paths, where
+from hypertwin.report.points import (
+    fixed_settings,
+    groups,
+    has_clusters,
+    is_touched_said,
+    runs,
+    setting,
+    varying_paths,
+    where,
+)
 from hypertwin.report.ready import note as ready_note
 from hypertwin.report.table import fitted
 from hypertwin.report.words import calibration_note, count, number, some
@@ -208,7 +217,7 @@ def bottlenecks(points: Sequence[Point]) -> list[str]:
 def title(result: Simulation) -> str:
     """Scenario, length of the runs and seed, and what was set in every point."""
     points = result["points"]
-    settings = "".join(f", {path}={value}" for path, value in fixed_settings(points).items())
+    settings = "".join(f", {path}={setting(value)}" for path, value in fixed_settings(points).items())
     return f"{result['scenario']}: {runs(points)}, seed {result['seed']}{settings}"
 
 
