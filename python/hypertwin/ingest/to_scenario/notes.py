@@ -49,7 +49,7 @@ class Notes:
         """Note what holds for the load of all VMs."""
         if not vms:
             return
-        self._add("all", "bursts of 10 million cycles (4 ms at 2.5 GHz): a mean does not say how long they are")
+        self._add("all", "bursts of 20 million cycles (8 ms at 2.5 GHz): a mean does not say how long they are")
         self._add("all", "I/O takes no time of its own: what is behind the datastores is not known")
         measured = Counter(outside.name(vm.demand.over) for vm in vms if vm.demand is not None and vm.demand.over)
         for over, count in measured.most_common(3):
