@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from hypertwin.documents import capacity as documents
 from hypertwin.language import Host, Vm
-from hypertwin.plan import capacity_packing as packing
-from hypertwin.plan.capacity_state import SPARE_BY, Limited, Resource, State
+from hypertwin.plan.capacity import packing
+from hypertwin.plan.capacity.state import SPARE_BY, Limited, Resource, State
 
 GIB = 2**30
 LIMITED: tuple[Limited, ...] = ("cpu", "memory", "memory_consumed", "ratio")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hypertwin.documents.capacity import Cluster, Source
-from hypertwin.plan.capacity_demand import WORDS, Found
-from hypertwin.plan.capacity_room import LIMITED
-from hypertwin.plan.capacity_state import State
+from hypertwin.plan.capacity.demand import WORDS, Found
+from hypertwin.plan.capacity.room import LIMITED
+from hypertwin.plan.capacity.state import State
 from hypertwin.report.words import count, number, some
 
 APART_PCT = 5.0

@@ -17,9 +17,9 @@ from typing import Literal, cast
 
 from hypertwin.documents import capacity as documents
 from hypertwin.language import Inventory, PoweredOff, Vm
-from hypertwin.plan import capacity_room
-from hypertwin.plan.capacity_demand import span
-from hypertwin.plan.capacity_state import Resource, State
+from hypertwin.plan.capacity import room
+from hypertwin.plan.capacity.demand import span
+from hypertwin.plan.capacity.state import Resource, State
 from hypertwin.report.words import count
 
 GIB = 2**30
@@ -81,7 +81,7 @@ def reclaim(state: State, inventory: Inventory) -> Found:
     others = [need for need in needs if not need.proven]
     alone = len(inventory.clusters) == 1
     off = [each for each in inventory.powered_off if each.cluster == state.cluster.name or (alone and not each.cluster)]
-    now = capacity_room.hosts_to_spare(state)
+    now = room.hosts_to_spare(state)
     document: documents.Reclaimable = {
         "judged": len(proven),
         "proven": _unused(state, proven, now),
@@ -173,7 +173,7 @@ def _unused(state: State, needs: Sequence[Need], now: int | None) -> documents.U
     if not needs:
         return None
     spare = [need.spare_bytes for need in needs]
-    after = capacity_room.hosts_to_spare(state, _after(state, {need.vm.name: need for need in needs}))
+    after = room.hosts_to_spare(state, _after(state, {need.vm.name: need for need in needs}))
     return {
         "vms": sum(need.idle or need.is_oversized for need in needs),
         "vcpus": sum(need.spare_vcpus for need in needs),

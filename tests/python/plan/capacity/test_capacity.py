@@ -15,7 +15,7 @@ from tests.conftest import refused
 import hypertwin
 from hypertwin import scenario
 from hypertwin.errors import ScenarioError
-from hypertwin.plan import capacity_packing as packing
+from hypertwin.plan.capacity import packing
 
 GIB = 2**30
 

@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Literal
 
 from hypertwin.language import Cluster, Host, Vm
-from hypertwin.plan import capacity_demand as demand
-from hypertwin.plan.capacity_demand import Found, capacity_mhz
-from hypertwin.plan.capacity_limits import Limits
+from hypertwin.plan.capacity import demand
+from hypertwin.plan.capacity.demand import Found, capacity_mhz
+from hypertwin.plan.capacity.limits import Limits
 from hypertwin.scenario import Scenario
 
 Limited = Literal["cpu", "memory", "memory_consumed", "ratio"]

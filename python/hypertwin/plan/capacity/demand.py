@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 from hypertwin import _core
 from hypertwin.documents.capacity import Basis, Source
 from hypertwin.language import Cluster, Host, MeasuredCluster, MeasuredHost, MeasuredVm, Vm
-from hypertwin.plan.capacity_limits import Kind
+from hypertwin.plan.capacity.limits import Kind
 from hypertwin.scenario import Scenario
 
 IMPORTED = "Imported from "

@@ -1,6 +1,14 @@
 """How full clusters are, now and without their largest hosts, and what still fits: arithmetic, no simulation.
 
-`capacity_limits.py` has what must stay free, `capacity_demand.py` what is used, `capacity_packing.py` what fits.
+| file | what it has |
+|---|---|
+| `limits.py` | what must stay free: options, and a file of limits by cluster |
+| `demand.py` | which demand of CPU and memory stands for a cluster |
+| `state.py` | a cluster with its limits and its demand |
+| `packing.py` | VMs into hosts |
+| `room.py` | what still fits, and what fits after a failure |
+| `reclaim.py` | what could be taken back |
+| `notes.py` | where figures are from, and what a reader must know |
 
 A figure is *degraded* when the `failures` largest hosts of the cluster are gone: those with the most cores x clock for
 CPU, the most memory for memory, the most cores for vCPUs per core. VMs of a failed host run on the others; a storage
@@ -17,10 +25,10 @@ from hypertwin import _core, language, scenario
 from hypertwin.documents import capacity as documents
 from hypertwin.errors import fail
 from hypertwin.language import Host, Inventory
-from hypertwin.plan import capacity_limits, capacity_notes, capacity_reclaim, capacity_room
-from hypertwin.plan.capacity_demand import capacity_mhz, usage_of_hosts
-from hypertwin.plan.capacity_limits import Limits
-from hypertwin.plan.capacity_state import Resource, State
+from hypertwin.plan.capacity import notes, reclaim, room
+from hypertwin.plan.capacity.demand import capacity_mhz, usage_of_hosts
+from hypertwin.plan.capacity.limits import Limits, of_file, of_options
+from hypertwin.plan.capacity.state import Resource, State
 from hypertwin.report.words import some
 from hypertwin.scenario import Scenario
 
@@ -54,7 +62,7 @@ def capacity(
     loaded = scenario.load(path, overrides)
     inventory = loaded.inventory
     names = [each.name for each in inventory.clusters]
-    base = capacity_limits.of_options(
+    base = of_options(
         failures=failures,
         cpu=cpu,
         memory=memory,
@@ -63,7 +71,7 @@ def capacity(
         vm=vm,
         licence_minimum=licence_minimum,
     )
-    by_cluster = dict.fromkeys(names, base) if limits is None else capacity_limits.of_file(limits, base, names)
+    by_cluster = dict.fromkeys(names, base) if limits is None else of_file(limits, base, names)
     if cluster is not None and cluster not in names:
         fail("unknown-reference", "cluster", cluster, ", ".join(names), "name a cluster of the scenario")
     chosen = [each for each in inventory.clusters if cluster in (None, each.name)]
@@ -74,16 +82,16 @@ def capacity(
         if cluster is None or cluster in clusters_of(each, inventory)
         for used_by in [clusters_of(each, inventory)]
     ]
-    unused = {state.cluster.name: capacity_reclaim.reclaim(state, inventory) for state in states}
+    unused = {state.cluster.name: reclaim.reclaim(state, inventory) for state in states}
     clusters = {state.cluster.name: _cluster(state, inventory, unused[state.cluster.name]) for state in states}
-    everything = [*unused.values(), *([capacity_reclaim.of_no_cluster(inventory)] if cluster is None else [])]
+    everything = [*unused.values(), *([reclaim.of_no_cluster(inventory)] if cluster is None else [])]
     return {
         "version": _core.version(),
         "scenario": loaded.name,
         "clusters": clusters,
-        "total": _total(clusters, states, storage(stores), capacity_reclaim.together(everything)),
+        "total": _total(clusters, states, storage(stores), reclaim.together(everything)),
         "datastores": [_datastore(each, used_by) for each, used_by in stores],
-        "reclaimable": capacity_reclaim.listed(everything),
+        "reclaimable": reclaim.listed(everything),
     }
 
 
@@ -123,7 +131,7 @@ def licence_cores(hosts: Iterable[Host], minimum: int) -> int:
     return sum(host.processors * max(-(-host.cores // host.processors), minimum) for host in hosts)
 
 
-def _cluster(state: State, inventory: Inventory, unused: capacity_reclaim.Found) -> documents.Cluster:
+def _cluster(state: State, inventory: Inventory, unused: reclaim.Found) -> documents.Cluster:
     stores = [
         (each, used_by)
         for each in inventory.datastores
@@ -131,7 +139,7 @@ def _cluster(state: State, inventory: Inventory, unused: capacity_reclaim.Found)
     ]
     guessed = sum(vm.host_is_guess for vm in state.vms)
     found: documents.Cluster = {
-        **_figures([state], storage(stores), capacity_room.vms_left(state)),
+        **_figures([state], storage(stores), room.vms_left(state)),
         "label": state.cluster.label,
         "limits": _asked(state.limits),
         "without": None
@@ -143,7 +151,7 @@ def _cluster(state: State, inventory: Inventory, unused: capacity_reclaim.Found)
         },
         "host_cpu_usage_pct": usage_of_hosts(state.hosts, "cpu_usage_pct", capacity_mhz),
         "host_memory_usage_pct": usage_of_hosts(state.hosts, "memory_usage_pct", lambda host: float(host.memory_bytes)),
-        "largest_restartable": capacity_room.largest_restartable(state),
+        "largest_restartable": room.largest_restartable(state),
         "reclaimable": unused.document,
         "guessed": guessed,
         "demand": {
@@ -155,8 +163,8 @@ def _cluster(state: State, inventory: Inventory, unused: capacity_reclaim.Found)
         "sources": {},
         "notes": [],
     }
-    found["sources"] = capacity_notes.sources(state, found)
-    found["notes"] = capacity_notes.notes(state, found)
+    found["sources"] = notes.sources(state, found)
+    found["notes"] = notes.notes(state, found)
     return found
 
 
@@ -212,13 +220,13 @@ def _total(
     left = [each["vms_left"] for each in clusters.values()]
     counted = [each for each in left if each is not None]
     gone = [state.cluster.name for state in states if state.spare is None]
-    notes = []
+    told = []
     if gone:
-        notes.append(f"No host of {some(gone)} would be left: degraded figures and VMs left are without it.")
+        told.append(f"No host of {some(gone)} would be left: degraded figures and VMs left are without it.")
     if any(state.cpu is None for state in states):
         unknown = [state.cluster.name for state in states if state.cpu is None]
-        notes.append(f"CPU demand is not known of {some(unknown)}, so not in all.")
-    return {**_figures(states, stored, _sum_left(counted)), "reclaimable": unused, "notes": notes}
+        told.append(f"CPU demand is not known of {some(unknown)}, so not in all.")
+    return {**_figures(states, stored, _sum_left(counted)), "reclaimable": unused, "notes": told}
 
 
 def _sum_left(counted: Sequence[documents.VmsLeft]) -> documents.VmsLeft | None:
