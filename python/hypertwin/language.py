@@ -70,6 +70,8 @@ class MeasuredVm:
     """What its virtual disks may grow to."""
     storage_used_bytes: int | None
     """What it occupies on datastores."""
+    storage_in_guest_bytes: int | None
+    """What its guest believes to use of its file systems."""
     snapshots_bytes: int | None
     """What its snapshots occupy."""
     snapshot_count: int | None

@@ -168,6 +168,8 @@ pub struct MeasuredVmFacts {
     pub storage_provisioned_bytes: Option<u64>,
     /// What it occupies on datastores.
     pub storage_used_bytes: Option<u64>,
+    /// What its guest believes to use of its file systems.
+    pub storage_in_guest_bytes: Option<u64>,
     /// What its snapshots occupy.
     pub snapshots_bytes: Option<u64>,
     /// How many snapshots it has.
@@ -435,6 +437,7 @@ impl From<MeasuredVm> for MeasuredVmFacts {
             swapped_bytes: measured.swapped.map(Bytes::bytes),
             storage_provisioned_bytes: measured.storage_provisioned.map(Bytes::bytes),
             storage_used_bytes: measured.storage_used.map(Bytes::bytes),
+            storage_in_guest_bytes: measured.storage_in_guest.map(Bytes::bytes),
             snapshots_bytes: measured.snapshots.map(Bytes::bytes),
             snapshot_count: measured.snapshot_count,
             oldest_snapshot: measured.oldest_snapshot,

@@ -112,6 +112,10 @@ pub struct MeasuredVm {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1000 PiB"))]
     pub storage_used: Option<Bytes>,
+    /// Space that its guest believes to use, summed over its file systems.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1000 PiB"))]
+    pub storage_in_guest: Option<Bytes>,
     /// Space that its snapshots occupy.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1000 PiB"))]
