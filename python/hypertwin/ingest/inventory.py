@@ -151,6 +151,8 @@ class Vm:
     """What its virtual disks may grow to."""
     storage_used_bytes: int | None = None
     """What it occupies on datastores."""
+    storage_in_guest_bytes: int | None = None
+    """What its guest believes to use of its file systems."""
     snapshots: Snapshots | None = None
 
 

@@ -281,7 +281,7 @@ def test_what_was_measured_is_kept_and_nothing_else_is_called_so() -> None:
             "ballooned_bytes": GIB,
             "swapped_bytes": 0,
         },
-        **{"storage_provisioned_bytes": 99 * GIB, "storage_used_bytes": 9 * GIB},
+        **{"storage_provisioned_bytes": 99 * GIB, "storage_used_bytes": 9 * GIB, "storage_in_guest_bytes": 7 * GIB},
         **{"snapshots": Snapshots(2, GIB, "2026-01-01T00:00:00")},
     )
     data, _ = _made([host], [vm, replace(VM, name="silent", host=None, demand=None)])
@@ -295,7 +295,8 @@ def test_what_was_measured_is_kept_and_nothing_else_is_called_so() -> None:
         **{"at": "2026-03-01", "over": "3600 s", "counter": "used_mhz"},
         **{"cpu_mhz": 1234.5, "cpu_p95_mhz": 2000, "cpu_peak_mhz": 3000, "ready_pct": 1.5},
         **{"memory_consumed": "10 GiB", "memory_active": "2 GiB", "ballooned": "1 GiB", "swapped": "0 B"},
-        **{"storage_provisioned": "99 GiB", "storage_used": "9 GiB", "snapshots": "1 GiB", "snapshot_count": 2},
+        **{"storage_provisioned": "99 GiB", "storage_used": "9 GiB", "storage_in_guest": "7 GiB"},
+        **{"snapshots": "1 GiB", "snapshot_count": 2},
         "oldest_snapshot": "2026-01-01T00:00:00",
     }
     assert "measured" not in data["vms"]["silent"]

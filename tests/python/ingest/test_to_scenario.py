@@ -421,6 +421,7 @@ vms = st.builds(
     memory_consumed_bytes=st.one_of(st.none(), BYTES),
     memory_active_bytes=st.one_of(st.none(), WHOLE),
     storage_used_bytes=st.one_of(st.none(), WHOLE),
+    storage_in_guest_bytes=st.one_of(st.none(), WHOLE),
     snapshots=st.one_of(st.none(), st.builds(Snapshots, WHOLE, st.one_of(st.none(), WHOLE), TEXTS)),
     storage_appliance=st.booleans(),
 )

@@ -52,7 +52,8 @@ def of_vm(vm: Vm) -> dict[str, Any]:
         ("swapped", vm.swapped_bytes),
     ):
         measured |= _bytes(key, size)
-    return _unless_only_when(measured | storage_of(vm) | _snapshots(vm))
+    in_guest = _bytes("storage_in_guest", vm.storage_in_guest_bytes)
+    return _unless_only_when(measured | storage_of(vm) | in_guest | _snapshots(vm))
 
 
 def of_cluster(cluster: Cluster) -> dict[str, Any]:

@@ -64,11 +64,13 @@ def test_hosts_have_what_was_measured(whole: tuple[Tabs, Inventory]) -> None:
 
 def test_vms_have_what_was_measured(whole: tuple[Tabs, Inventory]) -> None:
     tabs, inventory = whole
+    in_guests = {row["VM"]: row["Consumed MiB"] for row in tabs["vPartition"]}
     on = 0
     for info, memory, cpu, vm in zip(tabs["vInfo"], tabs["vMemory"], tabs["vCPU"], inventory.vms, strict=True):
         assert (vm.cluster, vm.datacenter, vm.host) == (info["Cluster"], info["Datacenter"], info["Host"])
         assert vm.storage_provisioned_bytes == info["Provisioned MiB"] * MIB
         assert vm.storage_used_bytes == info["In Use MiB"] * MIB
+        assert vm.storage_in_guest_bytes == (in_guests[vm.name] * MIB if vm.powered_on else None)
         if not vm.powered_on:
             assert (vm.demand, vm.ready_pct, vm.memory_consumed_bytes, vm.ballooned_bytes) == (None,) * 4
             continue
@@ -141,6 +143,25 @@ def test_snapshots(whole: tuple[Tabs, Inventory]) -> None:
     assert {vm.snapshots for vm in with_some} == {Snapshots(2, (2_048 + 2_049) * MIB, "2026-04-20T10:30:00")}
 
 
+def test_file_systems_of_a_guest_add_up(tmp_path: Path) -> None:
+    def change(tabs: Tabs) -> None:
+        first, second = tabs["vPartition"][:2]
+        vm = {column: first[column] for column in ("VM", "VM UUID")}
+        first |= {"Consumed MiB": 1_000}
+        more = {**vm, "Disk": "/var", "Capacity MiB": 900, "Free MiB": 400}
+        tabs["vPartition"] = [first, more, {**vm, "Disk": "/proc"}, {**second, "Consumed MiB": 0}]
+
+    found = [vm.storage_in_guest_bytes for vm in changed(tmp_path, change).vms if vm.powered_on]
+    # one that says 0 has 0; what no row is about is not known
+    assert found == [1_500 * MIB, 0, *[None] * (len(found) - 2)]
+
+
+def test_without_file_systems_of_guests_that_is_said(tmp_path: Path) -> None:
+    found = read(estate([EDGE], without=("vPartition",)), tmp_path)
+    assert ("vPartition", "storage that guests use") in {(gap.what, gap.costs) for gap in found.gaps}
+    assert {vm.storage_in_guest_bytes for vm in found.vms} == {None}
+
+
 def test_the_published_export_has_figures_too() -> None:
     inventory = sources.read([str(SAMPLE)])
     host = inventory.hosts[0]
@@ -199,6 +220,7 @@ def test_the_header_says_the_unit(unit: str, size: int, tmp_path: Path) -> None:
         "vInfo": ("Provisioned MiB", "In Use MiB"),
         "vDisk": ("Capacity MiB",),
         "vMemory": ("Size MiB",),
+        "vPartition": ("Consumed MiB",),
     }.items():
         for row in tabs[tab]:
             row |= {column: 12 + place for place, column in enumerate(columns)}
@@ -207,6 +229,7 @@ def test_the_header_says_the_unit(unit: str, size: int, tmp_path: Path) -> None:
     store, vm = found.datastores[0], found.vms[0]
     assert (store.capacity_bytes, store.free_bytes, store.provisioned_bytes) == (12 * size, 13 * size, 14 * size)
     assert (vm.storage_provisioned_bytes, vm.storage_used_bytes) == (12 * size, 13 * size)
+    assert vm.storage_in_guest_bytes == 12 * size
     assert (vm.disks[0].capacity_bytes, vm.memory_bytes) == (12 * size, 12 * size)
     assert vm.snapshots == Snapshots(1, 7 * size)
 
@@ -364,7 +387,8 @@ def test_a_date_that_could_be_another_is_decided_by_its_column() -> None:
 
 def test_what_is_not_read_is_named(whole: tuple[Tabs, Inventory]) -> None:
     unused = list(whole[1].unused)
-    assert unused[:4] == ["vPartition", "vNIC", "vLicense", "vHealth"]
+    assert unused[:3] == ["vNIC", "vLicense", "vHealth"]
+    assert not {"vPartition", "vPartition/Consumed MiB"} & set(unused)
     assert {"vHost/# VMs", "vInfo/HA Restart Priority", "vMemory/Reservation", "vCluster/DRS enabled"} <= set(unused)
     # not what is read, what repeats vInfo, what is empty, or a tab without rows
     assert not {
@@ -453,6 +477,7 @@ def test_figures_of_a_host_that_does_not_answer_are_none(tmp_path: Path) -> None
     found = changed(tmp_path, lambda tabs: tabs["vInfo"][0].update({"Connection state": "disconnected"}))
     assert found.vms[0].powered_on
     assert (found.vms[0].demand, found.vms[0].ready_pct, found.vms[0].memory_active_bytes) == (None, None, None)
+    assert (found.vms[0].storage_in_guest_bytes, found.vms[0].storage_used_bytes is None) == (None, False)
     assert found.vms[1].demand is not None
 
 

@@ -85,6 +85,7 @@ TABS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "label": ("label",),
         "path": ("diskpath", "path"),
     },
+    "vPartition": {**_VM, "capacity": ("capacity",), "consumed": ("consumed",), "free": ("free",)},
     "vSnapshot": {
         **_VM,
         "taken": ("datetime", "date", "created"),
@@ -137,6 +138,7 @@ COSTS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     },
     "vMemory": {"consumed": ("Consumed", "memory that machines occupy"), "active": ("Active", "memory in use")},
     "vDisk": {"controller": ("Controller", "virtual storage controllers")},
+    "vPartition": {},
     "vDatastore": {},
     "vCluster": {},
 }
@@ -145,6 +147,7 @@ TAB_COSTS = {
     "vCPU": "measured demand, virtual sockets, shares, reservations, limits and hot-add",
     "vMemory": "memory sizes beside vInfo's, and memory that machines occupy and use",
     "vDisk": "virtual disks and their controllers",
+    "vPartition": "storage that guests use",
     "vDatastore": "what is stored where",
     "vCluster": "HA and admission control",
 }

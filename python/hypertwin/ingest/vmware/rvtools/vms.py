@@ -4,6 +4,7 @@ CPU is in MHz. All figures are those of a moment, from `VirtualMachineQuickStats
 `overallCpuUsage`, what the VM used; `vInfo/Overall Cpu Readiness` is `overallCpuReadiness`, the percentage of time that
 it was ready and not running, like the counter `cpu.readiness` a mean over its vCPUs, 0 to 100. `Active`, `Consumed`,
 `Ballooned` and `Swapped` are `guestMemoryUsage`, `hostMemoryUsage`, `balloonedMemory` and `swappedMemory`, in MB.
+vPartition has a row for each file system of a guest, as its tools report them (`GuestInfo.disk`).
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ def read(export: Export, names: Names) -> list[tuple[str, Vm]]:
     cpu_beside, memory_beside = _beside(export, "vCPU"), _beside(export, "vMemory")
     disks, disk_key = _disks(export), _key(export, "vDisk")
     snapshots, snapshot_key = _snapshots(export), _key(export, "vSnapshot")
+    in_guests, partition_key = _in_guests(export), _key(export, "vPartition")
     gone = unnamed = 0
     found = []
     for row in export.table("vInfo").rows:
@@ -49,6 +51,7 @@ def read(export: Export, names: Names) -> list[tuple[str, Vm]]:
             **_measured(export, row, cpu, memory) if is_on and _is_connected(row) else {},
             **_sizes(export, row, cpu, memory),
             disks=tuple(disks.get(disk_key(row), ())),
+            storage_in_guest_bytes=in_guests.get(partition_key(row)) if _is_connected(row) else None,
             snapshots=snapshots.get(snapshot_key(row)),
         )
         if vm.host is None or vm.cluster is None:
@@ -169,6 +172,19 @@ def _disks(export: Export) -> Mapping[str, list[VirtualDisk]]:
             )
         )
     return disks
+
+
+def _in_guests(export: Export) -> Mapping[str, int]:
+    """What guests use of their file systems together; `Consumed`, else what is not free."""
+    table, key = export.table("vPartition"), _key(export, "vPartition")
+    found: dict[str, int] = defaultdict(int)
+    for row in table.rows:
+        consumed, capacity, free = (table.size(row, column) for column in ("consumed", "capacity", "free"))
+        if consumed is None and capacity is not None and free is not None:
+            consumed = max(0, capacity - free)
+        if consumed is not None:
+            found[key(row)] += consumed
+    return found
 
 
 def _snapshots(export: Export) -> Mapping[str, Snapshots]:
