@@ -128,6 +128,15 @@ def test_an_export_of_an_estate_answers_what_planners_ask(cli, tmp_path, known):
         assert one["reclaimable"]["proven"] is None
         assert one["licence_cores"] == shape.hosts * shape.sockets * max(16, shape.cores_per_socket)
         assert one["storage"]["used_pct"] is not None
+        info = [row for row in tabs["vInfo"] if row["Cluster"] == shape.name]
+        mib = {
+            "vms_provisioned_gib": sum(row["Provisioned MiB"] for row in info),
+            "vms_used_gib": sum(row["In Use MiB"] for row in info),
+            "vms_in_guest_gib": sum(row["Consumed MiB"] for row in tabs["vPartition"] if row["Cluster"] == shape.name),
+            "swap_gib": sum(row["Memory"] for row in info if row["Powerstate"] == "poweredOn"),
+        }
+        assert {key: one["storage"][key] for key in mib} == {key: size / 1024 for key, size in mib.items()}
+        assert set(one["storage"]["vms_unknown"].values()) == {0}
     assert found["Databases"]["vms_left"]["count"] == 0
     assert found["Databases"]["vms_left"]["binding"] == "memory"
     assert found["Databases"]["largest_restartable"]["not_restarted"]

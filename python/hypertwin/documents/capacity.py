@@ -77,20 +77,39 @@ class VmsLeft(TypedDict):
     """Whether that is the mean of those there are."""
 
 
+class Unsaid(TypedDict):
+    """How many VMs do not say what they take of storage."""
+
+    provisioned: int
+    used: int
+    in_guest: int
+    """Of VMs that are on; the others are also of those that are off, and of templates."""
+
+
 class Storage(TypedDict):
-    """Datastores together. `used` and `free` are of those whose free space is known."""
+    """Datastores together, and VMs. `used` and `free` are of datastores whose free space is known."""
 
     datastores: int
     shared: int
     """How many of them other clusters use, too: they count in full in each."""
     unknown: int
     """How many do not say what is free."""
-    capacity_gib: float
+    capacity_gib: float | None
+    """None without datastores."""
     used_gib: float | None
     used_pct: float | None
     free_gib: float | None
     provisioned_gib: float | None
     provisioned_pct: float | None
+    vms_provisioned_gib: float | None
+    """What disks of VMs may grow to, with what belongs to them: VMs that are on or off, templates, if they say it."""
+    vms_used_gib: float | None
+    """What these occupy on datastores."""
+    vms_in_guest_gib: float | None
+    """What guests of VMs that are on believe to use of their file systems, of those that say it."""
+    vms_unknown: Unsaid
+    swap_gib: float | None
+    """Configured memory of VMs that are on, on ESXi: what their swap files take where no memory is reserved."""
 
 
 class Datastore(TypedDict):
@@ -254,7 +273,7 @@ class Cluster(Figures):
     """VMs whose host is a guess."""
     demand: Demand
     sources: dict[str, Source]
-    """Of every figure that is known, by its key; of those in `vms_left` with that in front."""
+    """Of every figure that is known, by its key; of those in `vms_left` and of VMs in `storage` with that in front."""
     notes: list[str]
 
 

@@ -28,6 +28,8 @@ FIRST_OUT = (
 )
 """Columns that a narrow terminal goes without, the first of these first."""
 
+STORED = "Storage that VMs take, in GiB"
+
 TOTAL = "all"
 UNKNOWN = "-"
 
@@ -41,8 +43,9 @@ _FLAT = (
 _LEFT = ("cpu", "memory", "memory_consumed", "ratio", "binding", "count")
 _STORAGE = (
     *("datastores", "shared", "unknown", "capacity_gib", "used_gib", "used_pct", "free_gib", "provisioned_gib"),
-    "provisioned_pct",
+    *("provisioned_pct", "vms_provisioned_gib", "vms_used_gib", "vms_in_guest_gib", "swap_gib"),
 )
+_UNSAID = ("provisioned", "used", "in_guest")
 
 
 def rows(found: Capacity) -> list[tuple[str, Figures]]:
@@ -114,6 +117,18 @@ def room(found: Capacity) -> tuple[list[str], list[list[str]]]:
             ]
         )
     return heads, cells
+
+
+def stored(found: Capacity) -> tuple[list[str], list[list[str]]]:
+    """Heads and cells of what VMs take of storage, in GiB; no cells where none says it."""
+    heads = ["cluster", "may grow to", "occupied", "in guests", "swap files"]
+    cells, is_known = [], False
+    for name, each in rows(found):
+        of = each["storage"]
+        sizes = [of["vms_provisioned_gib"], of["vms_used_gib"], of["vms_in_guest_gib"]] if of else [None] * 3
+        is_known = is_known or any(size is not None for size in sizes)
+        cells.append([name, *(_known(size, 0) for size in (*sizes, of["swap_gib"] if of else None))])
+    return heads, cells if is_known else []
 
 
 def reclaimable(found: Capacity) -> tuple[list[str], list[list[str]]]:
@@ -199,10 +214,12 @@ def reclaimable_notes(found: Capacity) -> list[str]:
 
 
 def table(found: Capacity, width: int | None = None) -> RenderableType:
-    """What `hypertwin capacity --format json` prints, as two tables that fit a width, with notes."""
+    """What `hypertwin capacity --format json` prints, as tables that fit a width, with notes."""
     title = f"{found['scenario']}: what clusters have and use, now → without their largest hosts"
-    shown = _tables([(title, use(found)), ("What still fits without them", room(found))], width)
-    return Group(*shown, *(Text(note, style="dim") for note in notes(found)))
+    shown = [(title, use(found)), ("What still fits without them", room(found))]
+    if stored(found)[1]:
+        shown.append((STORED, stored(found)))
+    return Group(*_tables(shown, width), *(Text(note, style="dim") for note in notes(found)))
 
 
 def reclaimable_table(found: Capacity, width: int | None = None) -> RenderableType:
@@ -236,6 +253,7 @@ def page(found: Capacity) -> Page:
         tables=[
             Listing("What clusters have and use, now → without their largest hosts", *use(found)),
             Listing("What still fits without them", *room(found)),
+            *([Listing(STORED, *stored(found))] if stored(found)[1] else []),
             Listing("What VMs that are on do not use", *reclaimable(found)),
             Listing("What does not run, and the storage that it takes", *leftovers(found)),
         ],
@@ -246,6 +264,7 @@ def csv(found: Capacity) -> str:
     """A line for each cluster and one for all, a column for each figure, and which of them are measured or assumed."""
     restart = ("vcpus", "memory_gib", "host")
     heads = ["cluster", *_FLAT, *(f"vms_left.{key}" for key in _LEFT), *(f"storage.{key}" for key in _STORAGE)]
+    heads += [f"storage.vms_unknown.{key}" for key in _UNSAID]
     heads += [*(f"largest_restartable.{key}" for key in restart), "demand.cpu", "demand.memory_consumed"]
     heads += ["demand.memory_active", "measured", "assumed"]
     lines: list[list[object]] = [list(heads)]
@@ -254,7 +273,7 @@ def csv(found: Capacity) -> str:
         (TOTAL, found["total"], None),
     ]
     for name, each, cluster in everything:
-        figures, left, stored = dict(each), dict(each["vms_left"] or {}), dict(each["storage"] or {})
+        figures, left, storage = dict(each), dict(each["vms_left"] or {}), each["storage"]
         largest = dict(cluster["largest_restartable"] or {}) if cluster else {}
         demand = cluster["demand"] if cluster else None
         bases = (demand["cpu"], demand["memory_consumed"], demand["memory_active"]) if demand else (None, None, None)
@@ -264,7 +283,8 @@ def csv(found: Capacity) -> str:
                 name,
                 *(figures[key] for key in _FLAT),
                 *(left.get(key) for key in _LEFT),
-                *(stored.get(key) for key in _STORAGE),
+                *(dict(storage)[key] if storage else None for key in _STORAGE),
+                *(dict(storage["vms_unknown"])[key] if storage else None for key in _UNSAID),
                 *(largest.get(key) for key in restart),
                 *(basis["text"] if basis else None for basis in bases),
                 *(" ".join(key for key, source in sources.items() if source == of) for of in ("measured", "assumed")),

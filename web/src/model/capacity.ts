@@ -22,9 +22,13 @@ interface Left {
 
 interface Stored {
   datastores: number;
-  capacity_gib: number;
+  capacity_gib: number | null;
   used_pct: number | null;
   provisioned_pct: number | null;
+  vms_provisioned_gib: number | null;
+  vms_used_gib: number | null;
+  vms_in_guest_gib: number | null;
+  swap_gib: number | null;
 }
 
 interface Unused {
@@ -356,10 +360,20 @@ const STORES: Column[] = [
   figures("provisioned_pct", "provisioned", "%", { text: "What virtual disks may grow to; above 100 % they can fill it." }),
 ];
 
+const OF_VMS: Column[] = [
+  words("cluster", "cluster"),
+  figures("vms_provisioned_gib", "may grow to", "GiB", { text: "VMs that are on or off, and templates." }),
+  figures("vms_used_gib", "occupied", "GiB", { text: "What these occupy on datastores." }),
+  figures("vms_in_guest_gib", "in guests", "GiB", { text: "What guests that are on believe to use." }),
+  figures("swap_gib", "swap files", "GiB", { text: "Configured memory of VMs that are on, on ESXi: their swap files, where no memory is reserved." }),
+];
+
 const full = (used: number): Tone => (used > FULL_PCT ? "bad" : used > NEARLY_FULL_PCT ? "warn" : "plain");
 
-function storage(found: Capacity): Section[] {
-  if (!found.datastores.length) return [];
+function storage(found: Capacity, rows: readonly { name: string; of: Figures }[]): Section[] {
+  const stored = rows.flatMap(({ name, of: { storage: each } }) => (each ? [{ cluster: name, ...each }] : []));
+  const ofVms = stored.some((each) => (each.vms_provisioned_gib ?? each.vms_used_gib ?? each.vms_in_guest_gib) !== null) ? stored : [];
+  if (!found.datastores.length && !ofVms.length) return [];
   const known = found.datastores.filter((each) => each.used_pct !== null).sort((one, other) => other.used_pct! - one.used_pct! || byName(one.name, other.name));
   const bars: BarChart = {
     type: "bars",
@@ -379,21 +393,28 @@ function storage(found: Capacity): Section[] {
       text: "A datastore that several clusters share counts in full in each of them, and once in all.",
       blocks: [
         ...(known.length ? [{ type: "charts" as const, charts: [bars] }] : []),
-        {
-          type: "table",
-          table: {
-            id: "datastores",
-            caption: "Datastores",
-            columns: STORES,
-            rows: found.datastores.map((each) => ({
-              ...each,
-              clusters: each.clusters.join(", "),
-              used_pct: each.used_pct === null ? null : { value: each.used_pct, tone: full(each.used_pct) },
-            })),
-            sorted: { column: "used_pct", descending: true },
-            filters: ["clusters", "kind"],
-          },
-        },
+        ...(ofVms.length
+          ? [{ type: "table" as const, table: { id: "stored", caption: "Storage that VMs take", columns: OF_VMS, rows: ofVms } }]
+          : []),
+        ...(found.datastores.length
+          ? [
+              {
+                type: "table" as const,
+                table: {
+                  id: "datastores",
+                  caption: "Datastores",
+                  columns: STORES,
+                  rows: found.datastores.map((each) => ({
+                    ...each,
+                    clusters: each.clusters.join(", "),
+                    used_pct: each.used_pct === null ? null : { value: each.used_pct, tone: full(each.used_pct) },
+                  })),
+                  sorted: { column: "used_pct", descending: true },
+                  filters: ["clusters", "kind"],
+                },
+              },
+            ]
+          : []),
       ],
     },
   ];
@@ -527,7 +548,7 @@ function view(page: PageDocument): View {
         ...(only?.binding ? { remark: `${BINDING[only.binding]} binds` } : {}),
         tone: left?.count === 0 ? "bad" : "plain",
       },
-      ...(total.storage && total.storage.used_pct !== null ? [{ name: "Storage used", value: `${number(total.storage.used_pct)} %`, remark: `of ${number(total.storage.capacity_gib / 1024)} TiB` }] : []),
+      ...(total.storage && total.storage.used_pct !== null ? [{ name: "Storage used", value: `${number(total.storage.used_pct)} %`, remark: `of ${number(total.storage.capacity_gib! / 1024)} TiB` }] : []),
       { name: "Licence cores", value: number(total.licence_cores) },
     ],
     sections: [
@@ -546,7 +567,7 @@ function view(page: PageDocument): View {
         heading: "What still fits",
         blocks: [{ type: "table", table: { id: "room", caption: "What still fits without the largest hosts", columns: ROOM, rows: rows.map(({ name, of }, place) => roomRow(name, of, all[place]?.of)) } }],
       },
-      ...storage(found),
+      ...storage(found, rows),
       reclaimable(found, rows),
       {
         id: "basis",

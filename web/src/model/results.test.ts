@@ -124,6 +124,22 @@ describe("capacity", () => {
     expect(column(table(shown, "basis").rows, "source")).toContainEqual({ tone: "note", text: "not known" });
   });
 
+  it("has what VMs take of storage where any says it, with or without datastores", () => {
+    const rows = table(shown, "stored").rows;
+    expect(rows.map((row) => [row["cluster"], row["vms_provisioned_gib"], row["vms_used_gib"], row["vms_in_guest_gib"], row["swap_gib"]])).toEqual([
+      ["database", 15200, 9000, 7100, 1200],
+      ["edge", null, null, null, 40],
+      ["general", 33684, 16620, 12020, 1872],
+      ["all", 48884, 25620, 19120, 3112],
+    ]);
+    const shownAs = (found: unknown) => view("capacity", found).sections.find((each) => each.id === "storage")?.blocks.map((each) => (each.type === "table" ? each.table.id : each.type));
+    const without = { ...copy(capacity), datastores: [] };
+    expect(shownAs(without)).toEqual(["stored"]);
+    expect(shownAs(of("edge"))).toContain("datastores");
+    for (const each of [without.total, ...Object.values(without.clusters)]) Object.assign(each, { storage: null });
+    expect(shownAs(without)).toBeUndefined();
+  });
+
   it("keeps what one moment shows apart from what is proven", () => {
     const found = copy(capacity);
     const unused = found.clusters.database.reclaimable as { proven: unknown; moment: unknown };

@@ -7,6 +7,7 @@
 | `state.py` | a cluster with its limits and its demand |
 | `packing.py` | VMs into hosts |
 | `room.py` | what still fits, and what fits after a failure |
+| `storage.py` | datastores, and what VMs take of them |
 | `reclaim.py` | what could be taken back |
 | `notes.py` | where figures are from, and what a reader must know |
 
@@ -25,7 +26,7 @@ from hypertwin import _core, language, scenario
 from hypertwin.documents import capacity as documents
 from hypertwin.errors import fail
 from hypertwin.language import Host, Inventory
-from hypertwin.plan.capacity import notes, reclaim, room
+from hypertwin.plan.capacity import notes, reclaim, room, storage
 from hypertwin.plan.capacity.demand import capacity_mhz, usage_of_hosts
 from hypertwin.plan.capacity.limits import Limits, of_file, of_options
 from hypertwin.plan.capacity.state import Resource, State
@@ -82,6 +83,7 @@ def capacity(
         if cluster is None or cluster in clusters_of(each, inventory)
         for used_by in [clusters_of(each, inventory)]
     ]
+    off = [each for each in inventory.powered_off if cluster is None or each in reclaim.off_of(inventory, cluster)]
     unused = {state.cluster.name: reclaim.reclaim(state, inventory) for state in states}
     clusters = {state.cluster.name: _cluster(state, inventory, unused[state.cluster.name]) for state in states}
     everything = [*unused.values(), *([reclaim.of_no_cluster(inventory)] if cluster is None else [])]
@@ -89,7 +91,7 @@ def capacity(
         "version": _core.version(),
         "scenario": loaded.name,
         "clusters": clusters,
-        "total": _total(clusters, states, storage(stores), reclaim.together(everything)),
+        "total": _total(clusters, states, storage.together(stores, states, off), reclaim.together(everything)),
         "datastores": [_datastore(each, used_by) for each, used_by in stores],
         "reclaimable": reclaim.listed(everything),
     }
@@ -100,30 +102,6 @@ def clusters_of(store: language.Datastore, inventory: Inventory) -> list[str]:
     if not store.clusters and len(inventory.clusters) == 1:
         return [inventory.clusters[0].name]
     return list(store.clusters)
-
-
-def storage(stores: Sequence[tuple[language.Datastore, Sequence[str]]]) -> documents.Storage | None:
-    """Datastores together, each once; None where there are none."""
-    if not stores:
-        return None
-    known = [(each, each.free_bytes) for each, _ in stores if each.free_bytes is not None]
-    size = sum(each.capacity_bytes for each, _ in stores)
-    measured = sum(each.capacity_bytes for each, _ in known)
-    free = sum(free for _, free in known)
-    provisioned = [each for each, _ in stores if each.provisioned_bytes is not None]
-    promised = sum(each.provisioned_bytes or 0 for each in provisioned)
-    behind = sum(each.capacity_bytes for each in provisioned)
-    return {
-        "datastores": len(stores),
-        "shared": sum(len(used_by) > 1 for _, used_by in stores),
-        "unknown": len(stores) - len(known),
-        "capacity_gib": size / GIB,
-        "used_gib": (measured - free) / GIB if known else None,
-        "used_pct": 100 * (measured - free) / measured if measured else None,
-        "free_gib": free / GIB if known else None,
-        "provisioned_gib": promised / GIB if provisioned else None,
-        "provisioned_pct": 100 * promised / behind if behind else None,
-    }
 
 
 def licence_cores(hosts: Iterable[Host], minimum: int) -> int:
@@ -137,9 +115,10 @@ def _cluster(state: State, inventory: Inventory, unused: reclaim.Found) -> docum
         for each in inventory.datastores
         if state.cluster.name in (used_by := clusters_of(each, inventory))
     ]
+    stored = storage.together(stores, [state], reclaim.off_of(inventory, state.cluster.name))
     guessed = sum(vm.host_is_guess for vm in state.vms)
     found: documents.Cluster = {
-        **_figures([state], storage(stores), room.vms_left(state)),
+        **_figures([state], stored, room.vms_left(state)),
         "label": state.cluster.label,
         "limits": _asked(state.limits),
         "without": None
@@ -226,6 +205,7 @@ def _total(
     if any(state.cpu is None for state in states):
         unknown = [state.cluster.name for state in states if state.cpu is None]
         told.append(f"CPU demand is not known of {some(unknown)}, so not in all.")
+    told += notes.unsaid_storage(clusters)
     return {**_figures(states, stored, _sum_left(counted)), "reclaimable": unused, "notes": told}
 
 

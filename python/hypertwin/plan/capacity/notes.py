@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from hypertwin.documents.capacity import Cluster, Source
 from hypertwin.plan.capacity.demand import WORDS, Found
@@ -22,6 +22,7 @@ CONFIGURED = (
     "largest_restartable",
 )
 ASSUMED = ("vcpu_per_core_corrected", "vcpu_per_core_corrected_degraded")
+OF_VMS_STORED = ("vms_provisioned_gib", "vms_used_gib", "vms_in_guest_gib")
 OF_DEMAND = {
     "cpu": ("cpu_demand_ghz", "cpu_usage_pct", "cpu_usage_degraded_pct"),
     "memory_consumed": ("memory_consumed_gib", "memory_consumed_pct", "memory_consumed_degraded_pct"),
@@ -47,6 +48,10 @@ def sources(state: State, found: Cluster) -> dict[str, Source]:
     told |= {key: "measured" for key in ("host_cpu_usage_pct", "host_memory_usage_pct") if values[key] is not None}
     if found["storage"] is not None:
         told["storage"] = "measured"
+        stored = dict(found["storage"])
+        told |= {f"storage.{key}": "measured" for key in OF_VMS_STORED if stored[key] is not None}
+        if stored["swap_gib"] is not None:
+            told["storage.swap_gib"] = "configured"
     left = found["vms_left"]
     if left is not None:
         counts = dict(left)
@@ -82,6 +87,17 @@ def notes(state: State, found: Cluster) -> list[str]:
         *_of_room(state, found),
         *_of_storage(found),
     ]
+
+
+def unsaid_storage(clusters: Mapping[str, Cluster]) -> Iterator[str]:
+    """Which clusters are in no sum of what VMs take of storage, where others are."""
+    says_nothing = [
+        name
+        for name, each in clusters.items()
+        if each["vms"] and all(dict(each["storage"] or {}).get(key) is None for key in OF_VMS_STORED)
+    ]
+    if says_nothing and any(each["vms"] for name, each in clusters.items() if name not in says_nothing):
+        yield f"No VM of {some(says_nothing)} says what storage it takes: they are not in all, but for swap files."
 
 
 def _of_failures(state: State, found: Cluster) -> Iterator[str]:
@@ -199,3 +215,12 @@ def _of_storage(found: Cluster) -> Iterator[str]:
         )
     if stored["unknown"]:
         yield f"{stored['unknown']} of {count(stored['datastores'], 'datastore')} do not say what is free."
+    off, templates = found["reclaimable"]["off"]["vms"], found["reclaimable"]["templates"]["vms"]
+    unsaid, vms = stored["vms_unknown"], found["vms"]
+    for missing, known, of, what in (
+        (unsaid["provisioned"], stored["vms_provisioned_gib"], vms + off + templates, "what their disks may grow to"),
+        (unsaid["used"], stored["vms_used_gib"], vms + off + templates, "what they occupy"),
+        (unsaid["in_guest"], stored["vms_in_guest_gib"], vms, "what their guests use of their file systems"),
+    ):
+        if missing and known is not None:
+            yield f"{missing} of {count(of, 'VM')} do not say {what}: the sum is of the others."

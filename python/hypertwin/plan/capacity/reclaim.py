@@ -79,8 +79,7 @@ def reclaim(state: State, inventory: Inventory) -> Found:
     needs = [need for vm in state.guests if (need := _need(vm, clock[vm.host], peak)) is not None]
     proven = [need for need in needs if need.proven]
     others = [need for need in needs if not need.proven]
-    alone = len(inventory.clusters) == 1
-    off = [each for each in inventory.powered_off if each.cluster == state.cluster.name or (alone and not each.cluster)]
+    off = off_of(inventory, state.cluster.name)
     now = room.hosts_to_spare(state)
     document: documents.Reclaimable = {
         "judged": len(proven),
@@ -95,6 +94,12 @@ def reclaim(state: State, inventory: Inventory) -> Found:
         "basis": _basis(needs),
     }
     return Found(document, [*_running(state, {need.vm.name: need for need in needs}), *map(_off, off)], needs)
+
+
+def off_of(inventory: Inventory, cluster: str) -> list[PoweredOff]:
+    """VMs of a cluster that are off, and its templates; of the only one also those without a cluster."""
+    alone = len(inventory.clusters) == 1
+    return [each for each in inventory.powered_off if each.cluster == cluster or (alone and not each.cluster)]
 
 
 def of_no_cluster(inventory: Inventory) -> Found:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections import Counter
 from typing import Any
@@ -16,6 +18,7 @@ import hypertwin
 from hypertwin import scenario
 from hypertwin.errors import ScenarioError
 from hypertwin.plan.capacity import packing
+from hypertwin.report import capacity as report
 
 GIB = 2**30
 
@@ -388,6 +391,79 @@ def test_shared_datastores_count_once_in_all():
     assert {each["name"]: each["used_pct"] for each in found["datastores"]} == {"own": 75, "shared": 25, "lost": None}
     notes = found["clusters"]["a"]["notes"]
     assert any("1 of 2 datastores are used by other clusters too" in note for note in notes)
+
+
+SAYS = {"storage_provisioned": "100 GiB", "storage_used": "40 GiB", "storage_in_guest": "30 GiB"}
+
+
+def test_what_vms_take_of_storage_adds_up():
+    hosts = {"esx": host(), "kvm": host("b", hypervisor="linux-6.12")}
+    vms = {
+        "web": vm(2, "8 GiB", count=3, host="esx", measured=SAYS),
+        "mute": vm(2, "4 GiB", host="esx"),
+        "old": vm(2, "8 GiB", host="kvm", measured={"storage_used": "7 GiB"}),
+    }
+    off = {
+        "off": {
+            "vcpus": 2,
+            "memory": "64 GiB",
+            "cluster": "a",
+            "storage_provisioned": "10 GiB",
+            "storage_used": "5 GiB",
+        },
+        "image": {"vcpus": 2, "memory": "64 GiB", "cluster": "a", "template": True, "storage_used": "1 GiB"},
+        "lost": {"vcpus": 2, "memory": "64 GiB", "storage_used": "500 GiB"},
+    }
+    found = hypertwin.capacity(made(hosts, vms, powered_off=off))
+    a, b, total = (each["storage"] for each in (found["clusters"]["a"], found["clusters"]["b"], found["total"]))
+    # no datastore: only what VMs say. 3 x 8 + 4 GiB of memory are on ESXi
+    assert (a["datastores"], a["capacity_gib"], a["used_gib"], a["provisioned_pct"]) == (0, None, None, None)
+    assert (a["vms_provisioned_gib"], a["vms_used_gib"], a["vms_in_guest_gib"]) == (310, 126, 90)
+    assert a["vms_unknown"] == {"provisioned": 2, "used": 1, "in_guest": 1}
+    assert a["swap_gib"] == 28
+    assert (b["vms_provisioned_gib"], b["vms_used_gib"], b["vms_in_guest_gib"], b["swap_gib"]) == (None, 7, None, None)
+    assert (total["vms_used_gib"], total["vms_in_guest_gib"], total["swap_gib"]) == (633, 90, 28)
+    assert total["vms_unknown"] == {"provisioned": 4, "used": 1, "in_guest": 2}
+    picked = hypertwin.capacity(made(hosts, vms, powered_off=off), cluster="a")
+    assert picked["total"]["storage"] == a
+    told = found["clusters"]["a"]["sources"]
+    assert [told[f"storage.{key}"] for key in ("vms_provisioned_gib", "vms_in_guest_gib", "swap_gib")] == [
+        *("measured", "measured", "configured")
+    ]
+    assert "1 of 6 VMs do not say what they occupy: the sum is of the others." in found["clusters"]["a"]["notes"]
+    assert (
+        "1 of 4 VMs do not say what their guests use of their file systems: the sum is of the others."
+        in (found["clusters"]["a"]["notes"])
+    )
+
+
+def test_storage_that_nobody_says_is_not_there():
+    found = hypertwin.capacity(made({"esx": host()}, {"web": vm(host="esx")}))
+    assert found["clusters"]["a"]["storage"] is found["total"]["storage"] is None
+    assert report.stored(found)[1] == []
+    # datastores alone: VMs are not known, and no note blames each of them
+    stores = {"san": {"clusters": ["a"], "capacity": "1 TiB", "free": "256 GiB"}}
+    found = hypertwin.capacity(made({"esx": host()}, {"web": vm(host="esx")}, datastores=stores))
+    stored = found["total"]["storage"]
+    assert (stored["used_gib"], stored["vms_used_gib"], stored["vms_unknown"]["used"]) == (768, None, 1)
+    assert not any("do not say" in note for note in found["clusters"]["a"]["notes"] + found["total"]["notes"])
+
+
+def test_what_vms_take_of_storage_is_shown():
+    hosts = {"esx": host(), "new": host("b")}
+    vms = {"web": vm(2, "8 GiB", count=3, host="esx", measured=SAYS), "mute": vm(2, "4 GiB", host="new")}
+    found = hypertwin.capacity(made(hosts, vms))
+    assert report.stored(found)[1] == [
+        ["a", "300", "120", "90", "24"],
+        ["b", "-", "-", "-", "-"],
+        ["all", "300", "120", "90", "28"],
+    ]
+    assert "No VM of b says what storage it takes: they are not in all, but for swap files." in found["total"]["notes"]
+    lines = list(csv.DictReader(io.StringIO(report.csv(found))))
+    assert [line["storage.vms_in_guest_gib"] for line in lines] == ["90.0", "", "90.0"]
+    assert [line["storage.vms_unknown.in_guest"] for line in lines] == ["0", "", "1"]
+    assert "storage.vms_used_gib" in lines[0]["measured"].split()
+    assert report.STORED in [each.caption for each in report.page(found).tables]
 
 
 def test_a_guessed_host_is_said_where_it_matters():
