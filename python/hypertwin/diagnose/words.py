@@ -13,8 +13,9 @@ def size(count: float) -> str:
     """Bytes as people read memory sizes."""
     for unit, bytes_ in (("TiB", 2**40), ("GiB", GIB), ("MiB", MIB), ("KiB", 1024)):
         if count >= bytes_:
-            return f"{count / bytes_:.3g} {unit}"
-    return f"{count:.0f} B"
+            value = count / bytes_
+            return f"{value:.3g} {unit}" if value < 999.5 else f"{value:,.0f} {unit}"
+    return f"{count:,.0f} B"
 
 
 def milliseconds(value: float) -> str:
