@@ -208,7 +208,7 @@ function answer(all: readonly Named[]): View["answer"] {
     : "No room for another VM without the largest hosts.";
   const text = bad.length
     ? several
-      ? `${bad.length} of ${all.length} clusters are over their limits without their largest hosts: ${some(bad.map((each) => each.name))}.`
+      ? `${bad.length} of ${all.length} clusters ${bad.length === 1 ? "is over its limits without its" : "are over their limits without their"} largest hosts: ${some(bad.map((each) => each.name))}.`
       : `Without ${failing(bad[0]!.of)} the cluster is over its limits: ${list(bad[0]!.over!)}.`
     : open.length === all.length
       ? "What is left after a failure is not known."

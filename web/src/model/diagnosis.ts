@@ -5,7 +5,7 @@ import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
 import type { Badge, Block, Column, LineChart, Row as Cells, Section, Tone, View } from "./view";
 import { number } from "./numbers";
-import { amount, byName, count, slug, some } from "./words";
+import { amount, count, slug, some } from "./words";
 
 type Severity = "critical" | "warning" | "info";
 
@@ -423,18 +423,16 @@ function view(page: PageDocument): View {
                     id: "findings",
                     caption: "Every finding, the worst first",
                     columns: ALL,
-                    rows: [...found.findings]
-                      .sort((one, other) => rank(one) - rank(other) || one.code.localeCompare(other.code) || byName(one.name, other.name))
-                      .map((each) => ({
-                        severity: badge(each.severity),
-                        code: each.code,
-                        name: each.name,
-                        kind: NOUNS[each.kind] ?? each.kind,
-                        cluster: each.cluster ?? "",
-                        host: each.host ?? "",
-                        figure: each.figure,
-                        advice: each.advice,
-                      })),
+                    rows: found.findings.map((each) => ({
+                      severity: badge(each.severity),
+                      code: each.code,
+                      name: each.name,
+                      kind: NOUNS[each.kind] ?? each.kind,
+                      cluster: each.cluster ?? "",
+                      host: each.host ?? "",
+                      figure: each.figure,
+                      advice: each.advice,
+                    })),
                     filters: ["severity", "code", "kind", "cluster", "host"],
                   },
                 },

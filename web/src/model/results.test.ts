@@ -91,6 +91,9 @@ describe("capacity", () => {
     expect(shown.answer.text).toBe("2 of 3 clusters are over their limits without their largest hosts: database, general. No room for another VM without the largest hosts.");
     expect(shown.answer.more![0]).toBe("database: CPU 101 %, memory configured 117 %, memory consumed 112 % and 2 VMs without room to restart");
     expect(shown.promises.map((each) => each.met)).toEqual([false, null, false]);
+    const fine = { ...copy(capacity.clusters.database!), cpu_usage_degraded_pct: 50, memory_configured_degraded_pct: 50, memory_consumed_degraded_pct: 40, largest_restartable: null };
+    const one = view("capacity", { ...capacity, clusters: { ...capacity.clusters, database: fine } });
+    expect(one.answer.text).toMatch(/^1 of 3 clusters is over its limits without its largest hosts: general\./);
   });
 
   it("is good where every cluster stays within its limits", () => {
