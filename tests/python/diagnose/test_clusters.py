@@ -144,7 +144,9 @@ def test_what_is_not_known_is_not_checked(code: str, change: dict[str, Any]) -> 
     assert not found.findings
 
 
-LOST: dict[str, Any] = {"vms.production-*.memory": "40 GiB"}
+UNUSED = {"hosts.production-*.measured.memory_usage_pct": None}
+"""Without it nobody knows what hypervisors take beside what is set up."""
+LOST: dict[str, Any] = {"vms.production-*.memory": "40 GiB", **UNUSED}
 """24 VMs of 40 GiB: 960 GiB on four hosts of 256, 125 % of three."""
 
 
@@ -167,6 +169,27 @@ def test_only_the_cluster_without_room_for_a_failure_is_told_and_by_how_much() -
     assert "Memory is short even for what machines occupy now, 122 % of N-1." in worse.text
 
 
+def test_what_costs_most_is_told_before_what_is_merely_old() -> None:
+    old = {"vms.management-1-vm1.measured.oldest_snapshot": "2025-03-01T10:00:00Z", "datastores.*.free": "1.9 TiB"}
+    settings = {"clusters.*.ha.enabled": False, "hosts.production-1.measured.cpu_usage_pct": 91}
+    found = look({**LOST, **old, **settings})
+    warnings = [each.code for each in found.findings if each.severity == "warning"]
+    assert list(dict.fromkeys(warnings)) == [
+        *("cluster-without-failover-capacity", "host-cpu-saturated", "datastore-nearly-full", "old-snapshot", "ha-off"),
+    ]
+
+
+def test_hosts_to_add_are_counted_by_whole_machines() -> None:
+    large = {f"vms.production-1-vm{n}.memory": "130 GiB" if n <= 3 else "1 GiB" for n in range(1, VMS + 1)}
+    rest = {f"vms.production-{n}-vm*.memory": "30 GiB" for n in (2, 3, 4)}
+    finding = only(look({**large, **rest, **UNUSED}, ONE), "cluster-without-failover-capacity")
+    # 933 of 768 GiB: one host more by sum; three machines of 130 GiB need one of 256 GiB each
+    assert finding.figure == "121 % of the memory of N-1, short by 165 GiB"
+    assert "When production-1.example.com fails, 3 machines find no place " in finding.text
+    assert finding.advice.startswith("Add 3 hosts of 256 GiB like production-")
+    assert finding.advice.endswith(" By the sum of memory one would do; whole machines need 3.")
+
+
 def test_failover_does_not_depend_on_guesses() -> None:
     sure = only(look(LOST), "cluster-without-failover-capacity")
     guessed = only(look({**LOST, "vms.*.host_is_guess": True}), "cluster-without-failover-capacity")
@@ -181,14 +204,15 @@ def test_failover_does_not_depend_on_guesses() -> None:
             {"hosts.production-1.memory_per_node": "256 GiB", "vms.production-1-vm1.memory": "300 GiB"},
             "87 % of the memory of N-1; production-1-vm1 has no place",
             "critical",
-            "production-1-vm1 finds no place; the largest, production-1-vm1, has 4 vCPUs and 300 GiB.",
+            "When production-1.example.com fails, 1 machine finds no place on the others beside what is there: "
+            "production-1-vm1; the largest, production-1-vm1, has 4 vCPUs and 300 GiB.",
         ),
         # one that only the widest host can run
         (
-            {"hosts.production-1.cores_per_socket": 32, "vms.production-1-vm1.vcpus": 64},
+            {"hosts.production-1.cores_per_socket": 32, "vms.production-1-vm1.vcpus": 128},
             "50 % of the memory of N-1; production-1-vm1 has no place",
             "critical",
-            "has 64 vCPUs and 16 GiB",
+            "has 128 vCPUs and 16 GiB",
         ),
         (
             {"hosts.production-*.measured.cpu_usage_pct": 80},
@@ -209,7 +233,7 @@ def test_failover_does_not_depend_on_guesses() -> None:
         ),
         # what the hypervisor takes is not there for machines
         (
-            {"hosts.production-*.memory_own": "130 GiB"},
+            {"hosts.production-*.memory_own": "130 GiB", **UNUSED},
             "50 % of the memory of N-1, short by 6 GiB beside their hypervisors",
             "warning",
             "3 hosts have 768 GiB, of which their hypervisors take 390 GiB: 50 % is needed, 6 GiB too much.",
@@ -226,6 +250,7 @@ def test_failover_does_not_depend_on_guesses() -> None:
             {
                 "vms.production-1-vm1.memory": "200 GiB",
                 **{f"vms.production-{n}-vm1.memory": "80 GiB" for n in (2, 3, 4)},
+                **UNUSED,
             },
             "1 machine with 200 GiB of memory without a place at once",
             "info",

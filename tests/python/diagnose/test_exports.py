@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.python.ingest.vmware import rvtools_estate, rvtools_files
 
+import hypertwin
 from hypertwin import scenario
 from hypertwin.diagnose import Diagnosis, diagnose
 from hypertwin.ingest import to_scenario
@@ -21,10 +22,14 @@ PLACE = {
 """Findings about where a VM is."""
 
 
-def look(folder: Path, tabs: rvtools_files.Tabs) -> Diagnosis:
+def imported(folder: Path, tabs: rvtools_files.Tabs) -> scenario.Scenario:
     inventory = rvtools.read([rvtools_files.write_xlsx(tabs, folder / "export.xlsx")])
     made, _ = to_scenario.to_scenario(inventory)
-    return diagnose(cluster=scenario.loads(to_scenario.to_yaml(made)), simulate=False)
+    return scenario.loads(to_scenario.to_yaml(made))
+
+
+def look(folder: Path, tabs: rvtools_files.Tabs) -> Diagnosis:
+    return diagnose(cluster=imported(folder, tabs), simulate=False)
 
 
 def told(found: Diagnosis, *codes: str) -> dict[str, list[str]]:
@@ -54,6 +59,20 @@ def test_what_is_wrong_in_an_estate_is_found_of_the_cluster_that_has_it(tmp_path
     assert 115 < lost.evidence[0].value < 122
     assert lost.advice.startswith("Add one host of 511 GiB like esx-databases-")
     assert [row["name"] for row in found.clusters] == ["Databases", "Edge", "General", "Management"]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_capacity_and_diagnosis_lose_the_same_machines(tmp_path: Path, seed: int) -> None:
+    tabs = rvtools_estate.estate([rvtools_estate.DATABASES, rvtools_estate.EDGE], seed=seed)
+    found = look(tmp_path, tabs)
+    (finding,) = [each for each in found.findings if each.code == "cluster-without-failover-capacity"]
+    restart = hypertwin.capacity(imported(tmp_path, tabs))["clusters"]["Databases"]["largest_restartable"]
+    assert restart
+    lost, (failed,) = restart["not_restarted"], restart["failed"]
+    assert lost
+    machines = f"{len(lost)} machine{'s find' if len(lost) > 1 else ' finds'}"
+    assert f"When {failed}.milan.example.com fails, {machines} no place on the others" in finding.text
+    assert f"the largest, {lost[0]}, has " in finding.text
 
 
 def test_a_host_that_lacks_memory_is_told_before_its_machines(tmp_path: Path) -> None:

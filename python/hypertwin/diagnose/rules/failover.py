@@ -1,21 +1,25 @@
 """Whether a cluster still has a place for all of its machines when a host fails.
 
-By totals of the cluster, so that it holds whatever machine is on which host, and by packing: machines are put on the
-hosts that are left, the largest first. Where the place of every machine is known, it is also tried without moving those
-whose host did not fail.
+By totals of the cluster, so that it holds whatever machine is on which host, and by packing, as `hypertwin capacity`
+does: where the place of every machine is known, those of each host that may fail go onto the others beside what is
+there, and the failure that loses the most memory counts; else all machines go onto the hosts that are left.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from hypertwin.diagnose.case import Case
 from hypertwin.diagnose.rule import OWN, Band, Finding, Measure, rule
 from hypertwin.diagnose.rules.shared import BY_CLUSTER, HA, LARGE_DATABASES
 from hypertwin.diagnose.subjects import Cluster, Host, Vm
 from hypertwin.diagnose.words import size
+from hypertwin.plan.capacity import restart
+from hypertwin.plan.capacity.limits import Limits
+from hypertwin.plan.capacity.restart import Failure, Guest, Standing
+from hypertwin.plan.capacity.state import State
 from hypertwin.report import ready
 from hypertwin.report.words import count, some
 
@@ -45,16 +49,12 @@ class Left:
     """Bytes of storage appliances on the hosts that are left."""
     vms: Sequence[Vm]
     """Those that have to be somewhere: all but storage appliances, which stay off with their host."""
-
-    @cached_property
-    def unplaced(self) -> list[Vm]:
-        """VMs that find no place."""
-        return unplaced(self.vms, self.hosts, self.widest, self.rooms)
-
-    @property
-    def widest(self) -> int:
-        """Most cores of a host, those included that are gone."""
-        return max(host.cores or 0 for host in (*self.gone, *self.hosts))
+    standing: Mapping[str, Standing]
+    """Every host, by name, as packing has it."""
+    failure: Failure
+    """The failure that loses the most; where the place of a machine is not known, all machines on the hosts left."""
+    is_placed: bool
+    """Whether the place of every machine is known."""
 
     @property
     def word(self) -> str:
@@ -77,43 +77,52 @@ class Left:
         return sum(vm.memory_bytes or 0 for vm in self.vms) + self.appliances
 
 
-def without(hosts: Sequence[Host], vms: Sequence[Vm], failures: int) -> Left:
+def without(case: Case, cluster: Cluster, hosts: Sequence[Host], failures: int) -> Left:
     """A cluster without its largest hosts by memory."""
-    appliances = [vm for vm in vms if vm.appliance]
+    appliances = [vm for vm in cluster.vms if vm.appliance]
+    vms = [vm for vm in cluster.vms if not vm.appliance]
     anywhere = sum(vm.memory_bytes or 0 for vm in appliances if vm.host is None) / len(hosts)
     taken = dict.fromkeys((host.name for host in hosts), anywhere)
     for vm in appliances:
         if vm.host and vm.host.name in taken:
             taken[vm.host.name] += vm.memory_bytes or 0
-    rooms = {host.name: max((host.memory_bytes or 0) - host.memory_own_bytes - taken[host.name], 0) for host in hosts}
+    own = _own(case, cluster)
+    rooms = {
+        host.name: max((host.memory_bytes or 0) - own.get(host.key or "", 0) - taken[host.name], 0) for host in hosts
+    }
     ordered = sorted(
         hosts, key=lambda host: (-(host.memory_bytes or 0), -rooms[host.name], -(host.cores or 0), host.name)
     )
     left = ordered[failures:]
+    is_placed = all(vm.host is not None for vm in vms)
+    standing = {host.name: _standing(host, rooms[host.name], vms if is_placed else ()) for host in hosts}
+    failure = _worst([standing[host.name] for host in hosts], failures, vms, is_placed=is_placed)
     served = sum(taken[host.name] for host in left)
-    return Left(ordered[:failures], left, rooms, served, [vm for vm in vms if not vm.appliance])
+    return Left(ordered[:failures], left, rooms, served, vms, standing, failure, is_placed)
 
 
-def unplaced(vms: Sequence[Vm], hosts: Sequence[Host], widest: int, rooms: Mapping[str, float]) -> list[Vm]:
-    """VMs that find no place: the largest first, each goes to the host with most memory free that is wide enough.
+def _own(case: Case, cluster: Cluster) -> Mapping[str, float]:
+    """Memory that hypervisors take, by host, as capacity counts it."""
+    if case.scenario is None or cluster.facts is None:
+        return {}
+    return State.of(case.scenario, cluster.facts, Limits()).own
 
-    A VM that has a core for each vCPU on the widest host keeps that. `rooms` is the memory that is free on each host.
-    """
-    free = dict(rooms)
-    left_over = []
-    for vm in sorted(vms, key=lambda vm: (-(vm.memory_bytes or 0), -(vm.vcpus or 0), vm.name)):
-        vcpus, memory = vm.vcpus or 0, vm.memory_bytes or 0
-        fits = [
-            host
-            for host in hosts
-            if memory <= free[host.name] and vcpus <= ((host.cores if vcpus <= widest else host.threads) or 0)
-        ]
-        if fits:
-            best = max(fits, key=lambda host: free[host.name])
-            free[best.name] -= memory
-        else:
-            left_over.append(vm)
-    return left_over
+
+def _standing(host: Host, room: float, vms: Sequence[Vm]) -> Standing:
+    guests = [_guest(vm) for vm in vms if vm.host is host]
+    return Standing(host.name, host.threads or host.cores or 0, host.memory_bytes or 0, room, guests)
+
+
+def _guest(vm: Vm) -> Guest:
+    return Guest(vm.name, vm.vcpus or 0, vm.memory_bytes or 0)
+
+
+def _worst(hosts: Sequence[Standing], failures: int, vms: Sequence[Vm], *, is_placed: bool) -> Failure:
+    """The failure that loses the most memory; without known places that of the largest hosts."""
+    if is_placed:
+        return max(restart.failures(hosts, failures), key=lambda failure: failure.lost)
+    ordered = sorted(hosts, key=lambda host: -host.memory)
+    return restart.after(ordered[:failures], ordered[failures:], map(_guest, vms))
 
 
 @rule(
@@ -136,7 +145,7 @@ def cluster_without_failover_capacity(case: Case) -> Iterator[Finding]:
         failures = max((cluster.facts and cluster.facts.failures) or 1, 1)
         if len(hosts) <= failures:
             continue
-        left = without(hosts, cluster.vms, failures)
+        left = without(case, cluster, hosts, failures)
         finding = (_short(case, cluster, left) or _stuck(cluster, left)) if left.vms else None
         if finding:
             yield finding
@@ -157,7 +166,7 @@ def _short(case: Case, cluster: Cluster, left: Left) -> Finding | None:
         measures.append(CPU.measure(f"CPU used in {cluster.name} over that of {left.word}", round(used, 1)))
     beyond = [measure for measure in measures if measure.band and measure.band.severity(measure.value)]
     alone = _never(left)
-    if not beyond and not left.unplaced:
+    if not beyond and not _is_stuck_anyhow(left):
         return None
     beside = left.configured - left.appliances - left.room
     short = left.configured - left.memory
@@ -168,7 +177,7 @@ def _short(case: Case, cluster: Cluster, left: Left) -> Finding | None:
     if used is not None and CPU.severity(used):
         figure += f"; {ready.percent(used)} of its CPU"
     if not beyond and not lacks:
-        figure += f"; {left.unplaced[0].name} has no place"
+        figure += f"; {left.failure.unplaced[0].name} has no place"
     gone = some([host.name for host in left.gone], MOST_NAMES)
     hosts = f"{count(len(left.hosts), 'host')} {'have' if len(left.hosts) > 1 else 'has'}"
     own = left.memory - left.room - left.appliances
@@ -180,13 +189,8 @@ def _short(case: Case, cluster: Cluster, left: Left) -> Finding | None:
         + (f", {size(short)} too much." if short > 0 else "."),
         _binding(beyond, left, consumed, used),
     ]
-    if left.unplaced:
-        first = left.unplaced[0]
-        told.append(
-            f"Packed largest first, {some([vm.name for vm in left.unplaced], MOST_NAMES)} "
-            f"{'find' if len(left.unplaced) > 1 else 'finds'} no place; the largest, {first.name}, has {first.vcpus} "
-            f"vCPUs and {size(first.memory_bytes or 0)}."
-        )
+    if left.failure.unplaced:
+        told.append(_unplaced(left))
     return cluster_without_failover_capacity.about(
         cluster.subject,
         severity="critical" if critical else "warning",
@@ -240,56 +244,78 @@ def _cpu(case: Case, cluster: Cluster, left: Left) -> float | None:
     return sum(known) / capacity if known and capacity else None
 
 
-def _never(left: Left) -> list[Vm]:
+def _unplaced(left: Left) -> str:
+    """Which machines find no place, in words."""
+    unplaced, failed = left.failure.unplaced, [host.name for host in left.failure.failed]
+    verb = "find" if len(unplaced) > 1 else "finds"
+    first = unplaced[0]
+    where = (
+        f"When {some(failed, MOST_NAMES)} {'fails' if len(failed) == 1 else 'fail'}, {count(len(unplaced), 'machine')} "
+        f"{verb} no place on the others beside what is there"
+        if left.is_placed
+        else f"Packed onto the hosts left, {count(len(unplaced), 'machine')} {verb} no place"
+    )
+    listed = some([vm.name for vm in unplaced], MOST_NAMES)
+    return f"{where}: {listed}; the largest, {first.name}, has {count(first.vcpus, 'vCPU')} and {size(first.memory)}."
+
+
+def _is_stuck_anyhow(left: Left) -> bool:
+    """Whether a machine finds no place even if all others may move."""
+    gone = [left.standing[host.name] for host in left.gone]
+    empty = [replace(left.standing[host.name], guests=()) for host in left.hosts]
+    return bool(left.failure.unplaced and restart.after(gone, empty, map(_guest, left.vms)).unplaced)
+
+
+def _never(left: Left) -> list[Guest]:
     """VMs that no host that is left could take if it were empty."""
-    return [vm for vm in left.unplaced if unplaced([vm], left.hosts, left.widest, left.rooms)]
+    gone = {host.name for host in left.failure.failed}
+    others = [host for name, host in left.standing.items() if name not in gone]
+    return [
+        guest
+        for guest in left.failure.unplaced
+        if not any(guest.vcpus <= host.threads and guest.memory <= host.room for host in others)
+    ]
 
 
 def _more(left: Left, cluster: Cluster) -> str:
-    """How many hosts more, each like the largest, make it fit."""
+    """How many hosts more, each like the largest, make it fit: by the sum of memory, and whole machines by packing."""
     like = left.gone[0]
-    hosts, rooms = list(left.hosts), dict(left.rooms)
-    for more in range(1, MOST_MORE + 1):
-        hosts.append(replace(like, name=f"{like.name} again {more}", vms=[]))
-        rooms[hosts[-1].name] = left.rooms[like.name]
-        room = sum(rooms[host.name] for host in hosts)
-        if left.configured - left.appliances <= room and not unplaced(left.vms, hosts, left.widest, rooms):
+    new = replace(left.standing[like.name], guests=())
+    short = left.configured - left.appliances - left.room
+    by_sum = max(1, math.ceil(short / new.room)) if new.room > 0 else MOST_MORE + 1
+    for more in range(by_sum, MOST_MORE + 1):
+        hosts = [*left.standing.values(), *(replace(new, name=f"{new.name} again {place}") for place in range(more))]
+        if not _worst(hosts, len(left.gone), left.vms, is_placed=left.is_placed).unplaced:
             what = f"{'one host' if more == 1 else f'{more} hosts'} of {size(like.memory_bytes or 0)} like {like.name}"
-            return f"Add {what} to {cluster.name}, or take machines away."
+            why = (
+                ""
+                if more == by_sum
+                else f" By the sum of memory {'one' if by_sum == 1 else by_sum} would do; whole machines need {more}."
+            )
+            return f"Add {what} to {cluster.name}, or take machines away.{why}"
     return ""
 
 
 def _stuck(cluster: Cluster, left: Left) -> Finding | None:
     """The finding about a cluster that has room in all, and not where it is when a host fails."""
-    if any(vm.host is None for vm in left.vms):
+    stuck, failed = left.failure.unplaced, some([host.name for host in left.failure.failed], MOST_NAMES)
+    if not stuck:
         return None
-    hosts = [*left.gone, *left.hosts]
-    on = {host.name: [vm for vm in host.vms if not vm.appliance] for host in hosts}
-    worst: tuple[float, str, Host, list[Vm]] | None = None
-    for failed in hosts:
-        others = [host for host in hosts if host is not failed]
-        free = {name: max(left.rooms[name] - sum(vm.memory_bytes or 0 for vm in vms), 0) for name, vms in on.items()}
-        stuck = unplaced(on[failed.name], others, failed.cores or 0, free)
-        lost = sum(vm.memory_bytes or 0 for vm in stuck)
-        if stuck and (worst is None or (lost, failed.name) > worst[:2]):
-            worst = lost, failed.name, failed, stuck
-    if worst is None:
-        return None
-    lost, _, failed, stuck = worst
+    lost = left.failure.lost
     listed = some([vm.name for vm in stuck], MOST_NAMES)
     verb = "have" if len(stuck) > 1 else "has"
     return cluster_without_failover_capacity.about(
         cluster.subject,
         severity="info",
-        title=f"{cluster.name} can lose {failed.name} only when others make room: {listed} {verb} no place at once",
+        title=f"{cluster.name} can lose {failed} only when others make room: {listed} {verb} no place at once",
         figure=f"{count(len(stuck), 'machine')} with {size(lost)} of memory without a place at once",
         text=(
-            f"{cluster.name} has enough memory in all, but when {failed.name} fails, {listed} ({size(lost)} of "
-            f"memory) {verb} no place on the other {count(len(hosts) - 1, 'host')} as they are now, by configured "
-            "memory. Others have to move first."
+            f"{cluster.name} has enough memory in all, but when {failed} fails, {listed} ({size(lost)} of "
+            f"memory) {verb} no place on the other {count(len(left.failure.free), 'host')} as they are now, by "
+            "configured memory. Others have to move first."
         ),
         advice="Spread free memory less evenly: keep one host with as much free as the largest machine has.",
-        evidence=[Measure("memory_bytes", f"memory without a place at once when {failed.name} fails", lost, "B")],
+        evidence=[Measure("memory_bytes", f"memory without a place at once when {failed} fails", lost, "B")],
     )
 
 

@@ -5,7 +5,8 @@
 | `limits.py` | what must stay free: options, and a file of limits by cluster |
 | `demand.py` | which demand of CPU and memory stands for a cluster |
 | `state.py` | a cluster with its limits and its demand |
-| `packing.py` | VMs into hosts |
+| `packing.py` | all VMs into hosts |
+| `restart.py` | the VMs of failed hosts onto the others; diagnosis uses it too |
 | `room.py` | what still fits, and what fits after a failure |
 | `storage.py` | datastores, and what VMs take of them |
 | `reclaim.py` | what could be taken back |

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hypertwin.documents import capacity as documents
 from hypertwin.language import Host, Vm
-from hypertwin.plan.capacity import packing
+from hypertwin.plan.capacity import packing, restart
 from hypertwin.plan.capacity.state import SPARE_BY, Limited, Resource, State
 
 GIB = 2**30
@@ -134,65 +133,54 @@ def hosts_to_spare(state: State, used: Mapping[Resource, Mapping[str, float]] | 
     return min(found)
 
 
+def standing(state: State) -> list[restart.Standing]:
+    """The hosts of a cluster, with what may restart elsewhere; appliances stay with their host."""
+    own: dict[str, list[Vm]] = {host.name: [] for host in state.hosts}
+    for vm in state.vms:
+        own[vm.host].append(vm)
+    return [
+        restart.Standing(
+            host.name,
+            host.threads,
+            host.memory_bytes,
+            host.memory_bytes - state.own[host.name] - sum(vm.memory_bytes for vm in vms if vm.storage_appliance),
+            [restart.Guest(vm.name, vm.vcpus, vm.memory_bytes) for vm in vms if not vm.storage_appliance],
+        )
+        for host in state.hosts
+        for vms in [own[host.name]]
+    ]
+
+
 def largest_restartable(state: State) -> documents.Restartable | None:
     """The largest VM for which some host has room after the VMs of failed hosts were restarted on the others.
 
-    Memory is not overcommitted: a VM takes what it is configured with. The VMs of the failed hosts are placed largest
-    first, each where it leaves the least room, so that large holes stay. Every host fails, together with the largest
-    others if several do; the failure that restarts the least counts, of those the one that leaves the smallest hole.
+    The failure that restarts the least counts, of those the one that leaves the smallest hole.
     """
     if state.spare is None or not state.limits.failures:
         return None
-    by_host: dict[str, list[Vm]] = {host.name: [] for host in state.hosts}
-    for vm in state.vms:
-        by_host[vm.host].append(vm)
-    largest = sorted(state.hosts, key=lambda host: -host.memory_bytes)
-    found: tuple[tuple[int, float], documents.Restartable] | None = None
-    for host in state.hosts:
-        others = [each for each in largest if each is not host]
-        failed = [host, *others[: state.limits.failures - 1]]
-        rest, lost = _after(state, failed, by_host)
-        key = (-lost, rest["memory_gib"])
-        if found is None or key < found[0]:
-            found = key, rest
-    return None if found is None else found[1]
+    found = [(each, _hole(state, each)) for each in restart.failures(standing(state), state.limits.failures)]
+    return min(found, key=lambda one: (-one[0].lost, one[1]["memory_gib"]))[1]
 
 
-def _after(
-    state: State, failed: Sequence[Host], by_host: Mapping[str, Sequence[Vm]]
-) -> tuple[documents.Restartable, int]:
-    """What a failure leaves, and the memory of VMs that are not restarted."""
-    gone = {host.name for host in failed}
-    left = [host for host in state.hosts if host.name not in gone]
-    vcpus = {host.name: sum(vm.vcpus for vm in by_host[host.name]) for host in left}
-    free = sorted(
-        (host.memory_bytes - state.own[host.name] - sum(vm.memory_bytes for vm in by_host[host.name]), place)
-        for place, host in enumerate(left)
-    )
-    homeless = [vm for host in failed for vm in by_host[host.name] if not vm.storage_appliance]
-    not_restarted: list[Vm] = []
-    for vm in sorted(homeless, key=lambda vm: -vm.memory_bytes):
-        first = bisect_left(free, (vm.memory_bytes, -1))
-        at = next((at for at in range(first, len(free)) if left[free[at][1]].threads >= vm.vcpus), None)
-        if at is None:
-            not_restarted.append(vm)
-            continue
-        room, place = free.pop(at)
-        insort(free, (room - vm.memory_bytes, place))
-        vcpus[left[place].name] += vm.vcpus
+def _hole(state: State, failure: restart.Failure) -> documents.Restartable:
+    """The largest VM that still restarts after a failure."""
     best: documents.Restartable = {
         "vcpus": 0,
         "memory_gib": 0.0,
         "host": None,
-        "failed": [host.name for host in failed],
-        "not_restarted": [vm.name for vm in not_restarted],
+        "failed": [host.name for host in failure.failed],
+        "not_restarted": [guest.name for guest in failure.unplaced],
     }
-    for room, place in reversed(free):
-        host = left[place]
+    of_host = {host.name: host for host in state.hosts}
+    vcpus = dict.fromkeys(of_host, 0)
+    for vm in state.vms:
+        vcpus[vm.host] += vm.vcpus
+    for guest, host in failure.restarted:
+        vcpus[host.name] += guest.vcpus
+    for room, host in reversed(failure.free):
         wide = host.threads
         if state.limits.ratio is not None:
-            wide = min(wide, int(state.room(host, "ratio") - vcpus[host.name] + packing.SLACK))
+            wide = min(wide, int(state.room(of_host[host.name], "ratio") - vcpus[host.name] + packing.SLACK))
         if room > 0 and wide > 0:
-            best |= {"vcpus": wide, "memory_gib": room / GIB, "host": host.name}
-            break
-    return best, sum(vm.memory_bytes for vm in not_restarted)
+            return best | {"vcpus": wide, "memory_gib": room / GIB, "host": host.name}
+    return best

@@ -1,0 +1,83 @@
+"""Where VMs restart when hosts fail: on the others, beside what is there, with all the memory they are configured with.
+
+The largest goes first, to the host that it leaves the least room on, so that large holes stay. Nothing that runs is
+moved to make room. A host takes no VM with more vCPUs than it has hardware threads.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Guest(NamedTuple):
+    """A VM that has to be somewhere."""
+
+    name: str
+    vcpus: int
+    memory: float
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A host, and the VMs on it that restart elsewhere when it fails."""
+
+    name: str
+    threads: int
+    memory: float
+    """What it has."""
+    room: float
+    """What VMs can have of it: without what its hypervisor takes, and VMs that stay with it."""
+    guests: Sequence[Guest] = ()
+
+    @property
+    def free(self) -> float:
+        """Memory for more VMs; negative where there are too many."""
+        return self.room - sum(guest.memory for guest in self.guests)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What is left when hosts have failed."""
+
+    failed: Sequence[Standing]
+    free: Sequence[tuple[float, Standing]]
+    """The other hosts, by the memory that they then have left, the least first."""
+    restarted: Sequence[tuple[Guest, Standing]]
+    unplaced: Sequence[Guest]
+    """VMs that find no place, the largest first."""
+
+    @property
+    def lost(self) -> float:
+        """Memory of VMs that find no place."""
+        return sum(guest.memory for guest in self.unplaced)
+
+
+def after(failed: Sequence[Standing], left: Sequence[Standing], guests: Iterable[Guest] | None = None) -> Failure:
+    """Put the VMs of the failed hosts, or others in place of them, on those that are left."""
+    free = sorted((host.free, place) for place, host in enumerate(left))
+    waiting = [guest for host in failed for guest in host.guests] if guests is None else list(guests)
+    restarted, unplaced = [], []
+    for guest in sorted(waiting, key=lambda guest: (-guest.memory, -guest.vcpus)):
+        first = bisect_left(free, (guest.memory, -1))
+        at = next((at for at in range(first, len(free)) if left[free[at][1]].threads >= guest.vcpus), None)
+        if at is None:
+            unplaced.append(guest)
+            continue
+        room, place = free.pop(at)
+        insort(free, (room - guest.memory, place))
+        restarted.append((guest, left[place]))
+    return Failure(failed, [(room, left[place]) for room, place in free], restarted, unplaced)
+
+
+def failures(hosts: Sequence[Standing], many: int) -> list[Failure]:
+    """The failure of each host, together with the largest others if `many` fail."""
+    largest = sorted(hosts, key=lambda host: -host.memory)
+    found = []
+    for host in hosts:
+        failed = [host, *[each for each in largest if each is not host][: many - 1]]
+        gone = {each.name for each in failed}
+        found.append(after(failed, [each for each in hosts if each.name not in gone]))
+    return found
