@@ -11,6 +11,9 @@ from hypertwin.ingest.to_scenario.yaml_text import plausible_pct
 
 AGREES = 0.01
 """Part of a host's memory by which its VMs may occupy more than was measured, without a word."""
+OWN_AT_MOST = 0.15
+"""Part of its memory that a hypervisor with its services (vSAN's, say) has itself, without a word [an assumption of
+this project]."""
 
 
 def touched(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) -> tuple[list[int | None], int]:
@@ -41,6 +44,10 @@ def touched(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) -> tuple
             )
         made.append(_whole_mib(each.vm.memory_bytes * part if consumed is None else consumed * factor))
     own = _whole_mib(used - sum(size for size in made if size is not None)) or 0
+    if own > OWN_AT_MOST * host.memory_bytes:
+        notes.host(
+            host.name, "machines occupy much less memory than it was measured to use: the rest is taken for its own"
+        )
     return made, max(min(own, host.memory_bytes - MIB), 0)
 
 
