@@ -66,7 +66,7 @@ def test_results_are_of_their_documented_types(file, overrides):
 
 def test_the_frame_has_one_row_per_point_and_entity(tiny):
     frame = hypertwin.simulate(tiny, sweep={"vms.db.load": [1, 2]}, overrides={"vms.web.count": 1}).to_frame()
-    assert frame.height == 2 * (1 + 2 + 2)
+    assert frame.height == 2 * (1 + 1 + 2 + 2)  # a cluster, a host, VMs and their groups
     assert frame.schema["response_ms_p99"] == polars.Float64
     assert frame["vms.web.count"].unique().to_list() == [1]
 
