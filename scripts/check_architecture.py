@@ -43,29 +43,31 @@ MODULES: dict[str, set[str]] = {
     "language": {"_core"},
     "scenario": {"language", "yaml_file", "errors", "ingest", "_core"},
     "docs": {"_core"},
-    "run": {"documents", "scenario", "frame", "errors", "_core"},
+    "execution": {"errors", "extras", "scenario", "writing", "_core"},
+    "run": {"documents", "execution", "scenario", "frame", "errors", "_core"},
     "library": {"yaml_file", "scenario", "language", "errors"},
-    "studies": {"library", "documents", "scenario", "run", "plan", "yaml_file", "errors"},
+    "studies": {"execution", "library", "documents", "scenario", "run", "plan", "yaml_file", "errors"},
     "vnuma": {"documents", "scenario", "errors", "_core"},
     "report": {"documents", "frame", "errors", "scenario", "language"},
     "ingest": {"documents", "yaml_file", "writing", "errors", "extras", "language", "_core"},
     "diagnose": {
         *("documents", "scenario", "language", "_core", "run", "vnuma", "report", "ingest", "errors", "extras"),
-        "frame",
+        *("execution", "frame"),
         "plan",  # where machines restart is counted in one place
     },
     "calibration": {
-        *("extras", "documents", "scenario", "language", "run", "report", "yaml_file", "errors", "frame", "_core"),
+        *("extras", "documents", "execution", "scenario", "language", "run"),
+        *("report", "yaml_file", "errors", "frame", "_core"),
     },
     "compare": {"documents", "report", "ingest"},
     "plan": {
-        *("documents", "scenario", "language", "run", "vnuma", "report", "errors", "frame", "_core"),
+        *("documents", "execution", "scenario", "language", "run", "vnuma", "report", "errors", "frame", "_core"),
         "yaml_file",  # limits of clusters are a file
     },
     "lab": {"documents", "scenario", "run", "report", "ingest", "yaml_file", "writing", "errors", "frame", "_core"},
     "cli": {
         *("documents", "scenario", "run", "vnuma", "frame", "errors", "extras", "writing", "studies", "report"),
-        *("_core", "ingest", "diagnose", "calibration", "plan", "lab", "library", "language", "compare"),
+        *("_core", "execution", "ingest", "diagnose", "calibration", "plan", "lab", "library", "language", "compare"),
     },
     "": {"scenario", "run", "calibration", "plan", "errors"},  # hypertwin/__init__.py: the public API
 }
@@ -80,7 +82,7 @@ FLOORS: dict[str, list[str]] = {
         "measure",
         "simulation",
         "build",
-        "sampled_run lib",
+        "islands sampled_run lib",
     ],
     "python/hypertwin/diagnose": [
         "words evidence",

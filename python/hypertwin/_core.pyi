@@ -1,6 +1,7 @@
 from typing import final
 
 __all__ = [
+    "Islands",
     "LabFailed",
     "Replication",
     "RunFailed",
@@ -8,6 +9,7 @@ __all__ = [
     "ScenarioMistakes",
     "aggregate",
     "bandwidth_bytes_per_s",
+    "build",
     "durability",
     "duration_s",
     "frequency_hz",
@@ -45,6 +47,20 @@ class LabFailed(RuntimeError):  # noqa: N818
 class Replication:
     """The measurements of one run, opaque: `aggregate` turns several into a report."""
 
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(data: bytes) -> Replication: ...
+
+@final
+class Islands:
+    """A scenario cut into islands: hosts that share nothing in a run, each simulated by itself."""
+
+    def __init__(self, scenario_json: str) -> None: ...
+    def keys(self) -> list[bytes]: ...
+    def weights(self) -> list[int]: ...
+    def run(self, islands: list[int], seed: int) -> list[Replication]: ...
+    def merge(self, islands: list[Replication]) -> Replication: ...
+
 @final
 class SampledRun:
     """A run that goes on from sample to sample of the timeline: an iterator of JSON texts, one for each interval."""
@@ -54,6 +70,7 @@ class SampledRun:
     def __next__(self) -> str: ...
 
 def version() -> str: ...
+def build() -> str: ...
 def schema_json() -> str: ...
 def validate(json: str) -> str: ...
 def inventory(scenario_json: str) -> str: ...

@@ -13,18 +13,14 @@ use crate::storage::{Site, SiteVm, Storage, nodes_of, service_threads};
 use hypertwin_cluster::{Component, Failure, HostGroup, Scenario};
 use hypertwin_models::hypervisor;
 
-/// With more VMs than this only groups keep a distribution of response times: it takes about 100 KiB.
-const MOST_DISTRIBUTIONS: usize = 256;
-
 /// Builds the initial state of `scenario` with the random streams of `seed`.
 pub fn build(scenario: &Scenario, seed: u64) -> Result<Simulation, RunError> {
     let placement = scenario.placement().ok_or(RunError::NoPlacement)?;
     let (hosts, vms) = (scenario.host_names(), scenario.vm_names());
-    let keep_distributions = vms.len() <= MOST_DISTRIBUTIONS;
     let warmup_ns = scenario.run.warmup.nanos();
     let mut clock = Clock::new(warmup_ns + scenario.run.duration.nanos());
     let mut cpu = Processors::new(&hosts);
-    let mut guests = Guests::new(scenario.vms.len());
+    let mut guests = Guests::new();
     let mut faults = Faults::new(hosts.len());
     let mut site_vms = Vec::with_capacity(vms.len());
     let mut controllers = 0;
@@ -44,7 +40,6 @@ pub fn build(scenario: &Scenario, seed: u64) -> Result<Simulation, RunError> {
             numa: hypervisor::model(host_spec.hypervisor).virtual_numa(host_spec, spec),
             first_controller: ControllerId::new(controllers),
             seed,
-            keep_distribution: keep_distributions,
         };
         let worlds = cpu.add_vm(&plan);
         let first_process = guests.add_vm(&plan, worlds.helpers, &mut clock);
@@ -66,7 +61,6 @@ pub fn build(scenario: &Scenario, seed: u64) -> Result<Simulation, RunError> {
         hosts: &hosts,
         vms: &site_vms,
         services: &services,
-        keep_distributions,
     });
     schedule_failures(&mut faults, scenario, &hosts, &storage, &mut clock);
     storage.start(&mut clock);

@@ -13,6 +13,7 @@
 //! | `measure/` | from what they count to results and reports |
 //! | `build.rs` | from a scenario to the initial state |
 //! | `clock.rs`, `ids.rs`, `vcpu.rs`, `plan.rs`, `responses.rs`, `error.rs` | what they share: time, events and signals; numbers; the border between guests and processors; what a VM is made from |
+//! | `islands.rs` | hosts that share nothing, each simulated by itself |
 //! | `sampled_run.rs` | a run that is handed out sample by sample |
 //!
 //! **Boundary.** A component sees what is shared, never another component; `scripts/check_architecture.py` keeps files free of
@@ -25,6 +26,7 @@ mod error;
 mod faults;
 mod guest;
 mod ids;
+mod islands;
 mod measure;
 mod plan;
 mod responses;
@@ -39,11 +41,12 @@ pub use hypertwin_models::accounting::{Account, State};
 pub use hypertwin_models::layout::layouts;
 pub use hypertwin_models::storage::durability;
 pub use hypertwin_models::topology::{Domain, Topology};
+pub use islands::Islands;
 pub use measure::{
-    Allocation, BottleneckReport, ClusterReport, Curve, DeviceSample, DiskSample, FailureReport, HostReport,
-    HostResult, HostSample, HostTimeline, IoReport, IoResult, IoSums, LatencyReport, NodeReport, NodeResult,
-    PointReport, Replication, ResponseReport, Sample, ServiceSample, StationReport, Timeline, TimelineReport, View,
-    VmReport, VmResult, VmSample, VmTimeline, WorldSamples, WorldView, aggregate,
+    Allocation, BUILD, BottleneckReport, BytesError, ClusterReport, Curve, DeviceSample, DiskSample, FailureReport,
+    HostReport, HostResult, HostSample, HostTimeline, IoReport, IoResult, IoSums, LatencyReport, NodeReport,
+    NodeResult, PointReport, Replication, ResponseReport, Sample, ServiceSample, StationReport, Timeline,
+    TimelineReport, View, VmReport, VmResult, VmSample, VmTimeline, WorldSamples, WorldView, aggregate,
 };
 pub use sampled_run::SampledRun;
 pub use storage::{Counters, IncidentReport, MemberView, PoolReport, PoolResult, PoolTimeline, StationResult};

@@ -20,8 +20,6 @@ pub struct VmPlan<'s> {
     pub first_controller: ControllerId,
     /// Of the random streams.
     pub seed: u64,
-    /// Whether it keeps a distribution of its response times.
-    pub keep_distribution: bool,
 }
 
 impl VmPlan<'_> {

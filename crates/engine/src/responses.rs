@@ -1,18 +1,22 @@
 //! Sums of response times and latencies.
 
-use hypertwin_kernel::{Histogram, Nanos};
+use bitcode::{Decode, Encode};
+use hypertwin_kernel::Histogram;
 
 /// Sum and number of response times.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Encode, Decode)]
 pub struct Responses {
     pub sum_ns: u128,
     pub count: u64,
 }
 
 impl Responses {
-    pub fn add(&mut self, ns: Nanos) {
-        self.sum_ns += u128::from(ns);
-        self.count += 1;
+    /// Those of a distribution.
+    pub fn of(distribution: &Histogram) -> Self {
+        Self {
+            sum_ns: distribution.sum_ns(),
+            count: distribution.count(),
+        }
     }
 
     /// These and `other` together.
@@ -45,14 +49,3 @@ impl Responses {
         (self.count > 0).then(|| self.mean_ms())
     }
 }
-
-/// Distributions, handed out at the end of a run: of response times, or of the latencies of reads and of writes.
-pub struct Distributions<D> {
-    /// Per group: that of the VMs that keep none of their own.
-    pub groups: Vec<D>,
-    /// Per VM: its own.
-    pub vms: Vec<Option<D>>,
-}
-
-pub type ResponseDistributions = Distributions<Histogram>;
-pub type LatencyDistributions = Distributions<[Histogram; 2]>;

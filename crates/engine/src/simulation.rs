@@ -34,11 +34,8 @@ impl Simulation {
         }
         self.clock.now = self.clock.end;
         self.cpu.close_all(self.clock.now);
-        let (responses, latencies) = (self.guests.take_distributions(), self.storage.take_distributions());
         let observed = Observed::new(&self.clock, &self.cpu, &self.guests, &self.storage, &self.faults);
-        Ok(self
-            .recorder
-            .finish(observed, responses, latencies, self.clock.events()))
+        Ok(self.recorder.finish(observed, self.clock.events()))
     }
 
     /// All components, for reading.

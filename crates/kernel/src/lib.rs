@@ -43,7 +43,7 @@ mod stream;
 
 pub use calendar::{Calendar, EventId};
 pub use draw::Draw;
-pub use histogram::{Histogram, HistogramSnapshot};
+pub use histogram::Histogram;
 pub use output_analysis::{batch_means, half_width_95, mser5, student_t_975};
 pub use statistics::{Tally, TimeAverage};
 pub use stream::{Stream, replication_seed};

@@ -13,6 +13,7 @@ use hypertwin_lab as lab;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 create_exception!(
     hypertwin._core,
@@ -38,10 +39,69 @@ create_exception!(
 #[pyclass(frozen, module = "hypertwin._core")]
 struct Replication(hypertwin_engine::Replication);
 
+#[pymethods]
+impl Replication {
+    /// This replication as bytes, which the same build reads on any machine.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &py.detach(|| self.0.to_bytes()))
+    }
+
+    /// The replication that `data` was made of; ValueError says why there is none.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        let read = py.detach(|| hypertwin_engine::Replication::from_bytes(data));
+        read.map(Self).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+}
+
+/// A scenario cut into islands: hosts that share nothing in a run, each simulated by itself.
+#[pyclass(frozen, module = "hypertwin._core")]
+struct Islands(hypertwin_engine::Islands);
+
+#[pymethods]
+impl Islands {
+    #[new]
+    fn new(scenario_json: &str) -> PyResult<Self> {
+        hypertwin_engine::Islands::of(parse(scenario_json)?)
+            .map(Self)
+            .map_err(run_failed)
+    }
+
+    /// Per island: SHA-256 of all that its result depends on, the seed apart.
+    fn keys<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyBytes>> {
+        let keys = py.detach(|| self.0.keys());
+        keys.iter().map(|key| PyBytes::new(py, key)).collect()
+    }
+
+    /// Per island: its vCPUs, which say how much there is to simulate.
+    fn weights(&self) -> Vec<u64> {
+        self.0.weights()
+    }
+
+    /// Simulate some islands, by their numbers, one after another; other Python threads run meanwhile.
+    fn run(&self, py: Python<'_>, islands: Vec<usize>, seed: u64) -> PyResult<Vec<Replication>> {
+        let run = |island| self.0.run(island, seed).map(Replication);
+        py.detach(|| islands.into_iter().map(run).collect::<Result<_, _>>())
+            .map_err(run_failed)
+    }
+
+    /// The replication of the whole scenario, from those of all its islands in order.
+    fn merge(&self, py: Python<'_>, islands: Vec<Py<Replication>>) -> Replication {
+        let parts: Vec<_> = islands.iter().map(|island| &island.get().0).collect();
+        Replication(py.detach(|| self.0.merge(&parts)))
+    }
+}
+
 /// Version of hypertwin, the same for the core and the Python package.
 #[pyfunction]
 fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
+}
+
+/// Version and hash of the core's sources: the same build, scenario and seed give the same bytes.
+#[pyfunction]
+fn build() -> &'static str {
+    hypertwin_engine::BUILD
 }
 
 /// JSON Schema of the scenario file.
@@ -281,8 +341,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RunFailed", module.py().get_type::<RunFailed>())?;
     module.add("LabFailed", module.py().get_type::<LabFailed>())?;
     module.add_class::<Replication>()?;
+    module.add_class::<Islands>()?;
     module.add_class::<SampledRun>()?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(build, module)?)?;
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;
     module.add_function(wrap_pyfunction!(inventory, module)?)?;

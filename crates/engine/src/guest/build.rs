@@ -1,6 +1,6 @@
 //! From a scenario to guests and their processes.
 
-use super::guests::{Arrivals, Counters, Guests, Helpers, Measured, Process, Streams, Vm};
+use super::guests::{Arrivals, Guests, Helpers, Measured, Process, Streams, Vm};
 use super::load::{next_gap_ns, sessions};
 use super::parallel::Parallel;
 use crate::clock::{Clock, Event};
@@ -16,12 +16,11 @@ fn nanos(service: &Service) -> f64 {
 }
 
 impl Guests {
-    /// No VMs yet, of so many groups.
-    pub fn new(groups: usize) -> Self {
+    /// No VMs yet.
+    pub fn new() -> Self {
         Self {
             vms: Table::new(),
             processes: Table::new(),
-            distributions: vec![Histogram::new(); groups],
         }
     }
 
@@ -136,8 +135,8 @@ fn vm(plan: &VmPlan, arrivals: Arrivals, sessions: u32, helpers: Span<WorldId>) 
         work_begun_ns: 0.0,
         measured: Measured {
             runnable: TimeAverage::new(),
-            distribution: plan.keep_distribution.then(Histogram::new),
-            count: Counters::default(),
+            responses: Histogram::new(),
+            ios: 0.0,
         },
     }
 }

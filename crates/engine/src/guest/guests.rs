@@ -2,7 +2,6 @@
 
 use super::parallel::Parallel;
 use crate::ids::{HostId, ProcessId, Span, Table, VmId, WorldId};
-use crate::responses::{ResponseDistributions, Responses};
 use crate::vcpu::{Next, Vcpu};
 use hypertwin_kernel::{Draw, Histogram, Nanos, Stream, TimeAverage};
 use hypertwin_models::guest_system::GuestSystem;
@@ -12,8 +11,6 @@ use std::collections::VecDeque;
 pub struct Guests {
     pub(super) vms: Table<VmId, Vm>,
     pub(super) processes: Table<ProcessId, Process>,
-    /// Per group: response times of VMs that keep no distribution of their own.
-    pub(super) distributions: Vec<Histogram>,
 }
 
 /// A VM.
@@ -88,15 +85,7 @@ pub(super) struct Request {
 /// What is measured of one VM.
 pub struct Measured {
     pub runnable: TimeAverage,
-    /// Distribution of response times; `None` in scenarios of very many VMs, where only groups keep one.
-    pub distribution: Option<Histogram>,
-    pub count: Counters,
-}
-
-/// What is counted of one VM since measuring began.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Counters {
-    pub responses: Responses,
+    pub responses: Histogram,
     /// I/Os of a VM without virtual disks.
     pub ios: f64,
 }
@@ -145,12 +134,7 @@ impl Guests {
 
     /// A transaction of a VM took `response_ns`.
     pub fn record_response(&mut self, vm: VmId, response_ns: Nanos) {
-        let vm = &mut self.vms[vm];
-        match &mut vm.measured.distribution {
-            Some(distribution) => distribution.record(response_ns),
-            None => self.distributions[vm.group].record(response_ns),
-        }
-        vm.measured.count.responses.add(response_ns);
+        self.vms[vm].measured.responses.record(response_ns);
     }
 
     /// CPU work of a VM, in nanoseconds alone on a core at the reference clock: begun so far, and of that not done yet.
@@ -170,27 +154,12 @@ impl Guests {
         (self.vms[vm].work_begun_ns, left.sum())
     }
 
-    /// Hands out the distributions of response times.
-    pub fn take_distributions(&mut self) -> ResponseDistributions {
-        let vms = self.vms.iter_mut();
-        ResponseDistributions {
-            vms: vms.map(|vm| vm.measured.distribution.take()).collect(),
-            groups: std::mem::take(&mut self.distributions),
-        }
-    }
-
     /// Measures from now.
     pub fn reset(&mut self, now: Nanos) {
-        self.distributions.iter_mut().for_each(Histogram::reset);
         for vm in self.vms.iter_mut() {
-            let Measured {
-                runnable,
-                distribution,
-                count,
-            } = &mut vm.measured;
-            runnable.reset(now);
-            distribution.iter_mut().for_each(Histogram::reset);
-            *count = Counters::default();
+            vm.measured.runnable.reset(now);
+            vm.measured.responses.reset();
+            vm.measured.ios = 0.0;
         }
     }
 }

@@ -105,7 +105,7 @@ impl Guests {
     pub fn begin_ios(&mut self, process: ProcessId) -> VmId {
         let id = self.processes[process].vm;
         let vm = &mut self.vms[id];
-        vm.measured.count.ios += vm.ios_per_burst;
+        vm.measured.ios += vm.ios_per_burst;
         id
     }
 

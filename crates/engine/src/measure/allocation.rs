@@ -1,10 +1,11 @@
 //! What is allocated on hosts. It follows from the scenario alone, and does not change during a run: VMs of a host that is
 //! down are still its own.
 
+use bitcode::{Decode, Encode};
 use hypertwin_cluster::{HostGroup, VmGroup};
 
 /// What is allocated on a host, and what it has.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Encode, Decode)]
 pub struct Allocation {
     /// Name of its cluster.
     pub cluster: String,

@@ -15,11 +15,13 @@
 //! | `allocation.rs` | what is allocated on hosts |
 //! | `clusters.rs` | clusters of hosts, over replications |
 //! | `means.rs` | means, and how sure they are |
+//! | `bytes.rs` | a replication as bytes |
 //! | `report.rs` | from replications to what is reported |
 //! | `samples.rs` | a run sample by sample, as its hosts' own instruments would show it |
 //! | `view.rs` | what a checker of invariants may see |
 
 mod allocation;
+mod bytes;
 mod clusters;
 mod means;
 mod recorder;
@@ -31,6 +33,7 @@ mod view;
 mod vm_metrics;
 
 pub use allocation::Allocation;
+pub use bytes::{BUILD, BytesError};
 pub use clusters::ClusterReport;
 pub use recorder::Recorder;
 pub use report::{HostReport, NodeReport, PointReport, TimelineReport, aggregate};

@@ -1,17 +1,19 @@
 //! Measuring: totals of a window, the timeline, and the series that output analysis looks at.
 
 use super::allocation::Allocation;
-use super::results::{FailureReport, HostResult, HostTimeline, NodeResult, Replication, Timeline, VmTimeline};
+use super::results::{
+    FailureReport, HostResult, HostTimeline, NodeResult, Observation, Replication, Timeline, VmTimeline,
+};
 use super::vm_metrics::{Figures, IoResult, IoSums, VmParts, VmResult};
 use super::{Observed, stations};
 use crate::clock::{Clock, Event};
 use crate::cpu::{Host, NodeLoad};
 use crate::faults::HostIncident;
 use crate::ids::{HostId, Id, Table, VmId};
-use crate::responses::{LatencyDistributions, ResponseDistributions, Responses};
+use crate::responses::Responses;
 use crate::storage::{Pool, PoolTimeline, VmIo};
 use hypertwin_cluster::Scenario;
-use hypertwin_kernel::{Histogram, Nanos};
+use hypertwin_kernel::Nanos;
 use hypertwin_models::accounting::{Account, ProcessorTime};
 
 /// Observations per sample of the timeline.
@@ -50,8 +52,8 @@ pub struct Recorder {
     vms_at_observation: Table<VmId, VmTotals>,
     /// Per VM: the highest guest CPU of any observation, in per cent.
     peaks: Table<VmId, f64>,
-    /// Per group and observation: guest CPU, throughput, mean response time.
-    observations: Vec<[Vec<f64>; 3]>,
+    /// Per group.
+    observations: Vec<Vec<Observation>>,
 }
 
 impl Recorder {
@@ -82,10 +84,14 @@ impl Recorder {
     }
 }
 
-/// What the guest takes for its CPU usage, as a fraction: time in which its vCPU was not idle, as far as it can tell.
+/// Time in which its vCPU was not idle, as far as the guest can tell.
+fn busy_ns(account: &Account) -> u64 {
+    account.run_ns + account.ready_ns + account.costop_ns - account.wakeup_ns
+}
+
+/// What the guest takes for its CPU usage, as a fraction.
 pub fn guest_cpu(account: &Account) -> f64 {
-    let busy = (account.run_ns + account.ready_ns + account.costop_ns - account.wakeup_ns) as f64;
-    busy / (account.total_ns() as f64).max(1.0)
+    busy_ns(account) as f64 / (account.total_ns() as f64).max(1.0)
 }
 
 fn add(sum: &mut Account, other: &Account) {
@@ -122,7 +128,7 @@ fn vm_totals(observed: &Observed, id: VmId) -> VmTotals {
     VmTotals {
         account,
         runnable_ns: vm.measured.runnable.integral(observed.now),
-        responses: vm.measured.count.responses,
+        responses: Responses::of(&vm.measured.responses),
         ios: observed.storage.path().vm(id).map(VmIo::latencies).unwrap_or_default(),
     }
 }
@@ -193,29 +199,20 @@ impl Recorder {
     }
 
     fn observe(&mut self, observed: &Observed) {
-        let interval_s = self.observe_ns as f64 / 1e9;
-        let mut sums = vec![(0.0, 0usize, Responses::default()); self.groups.len()];
+        self.observations
+            .iter_mut()
+            .for_each(|all| all.push(Observation::default()));
         for id in observed.guests.vms().ids() {
             let totals = vm_totals(observed, id);
             let before = std::mem::replace(&mut self.vms_at_observation[id], totals);
-            let cpu = 100.0 * guest_cpu(&difference(&totals.account, &before.account));
+            let account = difference(&totals.account, &before.account);
             let peak = &mut self.peaks[id];
-            *peak = peak.max(cpu);
-            let responses = totals.responses.since(&before.responses);
-            let sum = &mut sums[observed.guests.vms()[id].group];
-            sum.0 += cpu;
-            sum.1 += 1;
-            sum.2.sum_ns += responses.sum_ns;
-            sum.2.count += responses.count;
-        }
-        for (series, (cpu, count, responses)) in self.observations.iter_mut().zip(sums) {
-            if count > 0 {
-                series[0].push(cpu / count as f64);
-                series[1].push(responses.count as f64 / interval_s);
-                if responses.count > 0 {
-                    series[2].push(responses.mean_ms());
-                }
-            }
+            *peak = peak.max(100.0 * guest_cpu(&account));
+            let group = observed.guests.vms()[id].group;
+            let sum = self.observations[group].last_mut().expect("its group has VMs");
+            sum.busy_ns += busy_ns(&account);
+            sum.total_ns += account.total_ns();
+            sum.responses = sum.responses.and(&totals.responses.since(&before.responses));
         }
     }
 
@@ -262,43 +259,18 @@ impl Recorder {
     }
 
     /// The results, at the end of the run.
-    pub fn finish(
-        self,
-        observed: Observed,
-        responses: ResponseDistributions,
-        latencies: LatencyDistributions,
-        events: u64,
-    ) -> Replication {
+    pub fn finish(self, observed: Observed, events: u64) -> Replication {
         let since = self.measuring_since.expect("a run lasts longer than its warm-up");
         let duration_ns = (observed.now - since).max(1) as f64;
-        let vms: Vec<VmResult> = observed
-            .guests
-            .vms()
-            .ids()
-            .zip(responses.vms.into_iter().zip(latencies.vms))
-            .map(|(id, distributions)| self.vm(&observed, id, distributions, duration_ns))
-            .collect();
-        let (mut group_responses, mut group_io) = (responses.groups, latencies.groups);
-        for vm in &vms {
-            if let Some(response) = &vm.response {
-                group_responses[vm.group].merge(response);
-            }
-            if let Some(latencies) = vm.io.as_ref().and_then(|io| io.latencies.as_ref()) {
-                for (all, own) in group_io[vm.group].iter_mut().zip(latencies) {
-                    all.merge(own);
-                }
-            }
-        }
+        let vms = observed.guests.vms().ids();
         Replication {
             hosts: hosts(&observed, &self.allocations, duration_ns),
-            vms,
+            vms: vms.map(|vm| self.vm(&observed, vm, duration_ns)).collect(),
             failures: failures(&observed),
             stations: stations::results(&observed, &self.groups, duration_ns),
             pools: observed.storage.pool_results(observed.now, duration_ns),
             groups: self.groups,
             units: self.units.into_iter().map(|(unit, _)| unit).collect(),
-            group_responses,
-            group_io,
             observations: self.observations,
             observation_s: self.observe_ns as f64 / 1e9,
             timeline: self.timeline,
@@ -309,14 +281,8 @@ impl Recorder {
         }
     }
 
-    /// The results of a VM, with its distributions of response times and I/O latencies.
-    fn vm(
-        &self,
-        observed: &Observed,
-        id: VmId,
-        (response, latencies): (Option<Histogram>, Option<[Histogram; 2]>),
-        duration_ns: f64,
-    ) -> VmResult {
+    /// The results of a VM.
+    fn vm(&self, observed: &Observed, id: VmId, duration_ns: f64) -> VmResult {
         let (group, vm) = (&observed.cpu.groups()[id], &observed.guests.vms()[id]);
         let host = &observed.cpu.hosts()[group.host];
         let (totals, io) = (vm_totals(observed, id), observed.storage.path().vm(id));
@@ -333,7 +299,7 @@ impl Recorder {
             runnable_ns: totals.runnable_ns,
             responses: totals.responses.count,
             units_per_transaction: self.units[vm.group].1,
-            ios: vm.measured.count.ios + totals.ios.count as f64,
+            ios: vm.measured.ios + totals.ios.count as f64,
             memory_mb: group.memory.total_bytes() as f64 / (1 << 20) as f64,
             local: group.local.mean(observed.now),
             traffic: group.count.traffic,
@@ -350,11 +316,14 @@ impl Recorder {
             cluster: self.allocations[group.host].cluster.clone(),
             response_mean_ms: totals.responses.mean_ms(),
             virtual_nodes: group.memory.virtual_nodes(),
-            response,
+            response: vm.measured.responses.compact(),
             io: io.map(|io| IoResult {
                 all: sums(totals.ios, io.measured.iter().map(|way| way.bytes).sum()),
-                ways: io.measured.each_ref().map(|way| sums(way.latencies, way.bytes)),
-                latencies,
+                ways: io
+                    .measured
+                    .each_ref()
+                    .map(|way| sums(Responses::of(&way.latencies), way.bytes)),
+                latencies: io.measured.each_ref().map(|way| way.latencies.compact()),
                 cpu_cycles: (figures.used_ns() + observed.cpu.used_ns(group.helpers)) / 1e9 * host.nominal_mhz * 1e6,
             }),
         };

@@ -2,7 +2,7 @@
 
 use super::clusters::{ClusterReport, clusters};
 use super::means::{confidence, mean};
-use super::results::{FailureReport, HostResult, HostTimeline, NodeResult, Replication, VmTimeline};
+use super::results::{FailureReport, HostResult, HostTimeline, NodeResult, Observation, Replication, VmTimeline};
 use super::stations::{self, BottleneckReport, StationReport};
 use super::vm_metrics::{
     Curve, IoReport, IoResult, IoSums, LatencyReport, OutcomeReport, ResponseReport, Together, VmReport, VmResult,
@@ -177,20 +177,16 @@ fn hosts(replications: &[&Replication]) -> BTreeMap<String, HostReport> {
 
 fn vms(replications: &[&Replication]) -> BTreeMap<String, VmReport> {
     let first = replications[0];
-    let is_alone = |group: usize| first.vms.iter().filter(|vm| vm.group == group).count() == 1;
+    let mut count = vec![0; first.groups.len()];
+    first.vms.iter().for_each(|vm| count[vm.group] += 1);
     let report = |(index, vm): (usize, &VmResult)| {
-        let responses = replications.iter().filter_map(|one| one.vms[index].response.as_ref());
-        let latencies = |way: usize| {
-            let ios = replications.iter().filter_map(|one| one.vms[index].io.as_ref());
-            merge(ios.filter_map(|io| Some(&io.latencies.as_ref()?[way])))
-        };
         let members = Members {
             replications,
             vms: &[index],
-            series: is_alone(vm.group).then(|| &first.observations[vm.group]),
+            series: (count[vm.group] == 1).then(|| first.series(vm.group)),
             with_curves: false,
         };
-        let mut report = members.report(merge(responses), [0, 1].map(latencies), &first.units[vm.group]);
+        let mut report = members.report(&first.units[vm.group]);
         report.host = Some(vm.host.clone());
         report.cluster = Some(vm.cluster.clone());
         (vm.name.clone(), report)
@@ -200,27 +196,22 @@ fn vms(replications: &[&Replication]) -> BTreeMap<String, VmReport> {
 
 fn groups(replications: &[&Replication]) -> BTreeMap<String, VmReport> {
     let first = replications[0];
+    let mut members: Vec<Vec<usize>> = vec![Vec::new(); first.groups.len()];
+    for (index, vm) in first.vms.iter().enumerate() {
+        members[vm.group].push(index);
+    }
     let report = |(group, name): (usize, &String)| {
-        let is_member = |vm: &usize| first.vms[*vm].group == group;
-        let vms: Vec<usize> = (0..first.vms.len()).filter(is_member).collect();
+        let vms = &members[group];
         if vms.is_empty() {
             return None;
         }
-        let responses = replications.iter().map(|one| &one.group_responses[group]);
-        let latencies = |way: usize| {
-            merge(
-                replications
-                    .iter()
-                    .filter_map(|one| Some(&one.group_io.get(group)?[way])),
-            )
-        };
         let members = Members {
             replications,
-            vms: &vms,
-            series: Some(&first.observations[group]),
+            vms,
+            series: Some(first.series(group)),
             with_curves: true,
         };
-        let mut report = members.report(merge(responses), [0, 1].map(latencies), &first.units[group]);
+        let mut report = members.report(&first.units[group]);
         report.count = Some(vms.len());
         let used: BTreeSet<&String> = vms.iter().map(|&vm| &first.vms[vm].host).collect();
         let hosts = first.hosts.iter().map(|host| &host.name);
@@ -247,6 +238,19 @@ fn timeline(first: &Replication) -> TimelineReport {
 }
 
 impl Replication {
+    /// Series of guest CPU (%), throughput (1/s) and mean response time (ms) of a group, empty without VMs; intervals without responses are
+    /// left out of the last.
+    fn series(&self, group: usize) -> [Vec<f64>; 3] {
+        let all: Vec<&Observation> = self.observations[group].iter().filter(|one| one.total_ns > 0).collect();
+        let busy = |one: &&Observation| 100.0 * one.busy_ns as f64 / (one.total_ns as f64).max(1.0);
+        let throughput = |one: &&Observation| one.responses.count as f64 / self.observation_s;
+        [
+            all.iter().map(busy).collect(),
+            all.iter().map(throughput).collect(),
+            all.iter().filter_map(|one| one.responses.mean_ms_or_none()).collect(),
+        ]
+    }
+
     /// Whether its figures are of one state: its series settle, and no VM stopped or came back while they were measured.
     fn is_steady(&self) -> bool {
         let changed = |failure: &FailureReport| failure.time_s > self.warmup_s && !failure.vms.is_empty();
@@ -257,21 +261,11 @@ impl Replication {
     /// of guest CPU, throughput and response time, each over its own mean. Where the rule finds no point in the first
     /// half: 0 if the halves' means differ by less than [`IMMATERIAL`], else `None`: the run does not settle.
     pub fn transient_s(&self) -> Option<f64> {
-        let length = self
-            .observations
-            .iter()
-            .flatten()
-            .map(Vec::len)
-            .max()
-            .filter(|&length| length > 1)?;
+        let all: Vec<Vec<f64>> = (0..self.groups.len()).flat_map(|group| self.series(group)).collect();
+        let length = all.iter().map(Vec::len).max().filter(|&length| length > 1)?;
         let mut joint = vec![0.0; length];
         // A series with gaps (no response in some interval) cannot be aligned with the others.
-        for series in self
-            .observations
-            .iter()
-            .flatten()
-            .filter(|series| series.len() == length)
-        {
+        for series in all.iter().filter(|series| series.len() == length) {
             let level = mean(series.iter().copied());
             if level > 0.0 {
                 joint
@@ -290,20 +284,13 @@ impl Replication {
     }
 }
 
-/// All of some distributions; `None` if there are none.
-fn merge<'h>(mut histograms: impl Iterator<Item = &'h Histogram>) -> Option<Histogram> {
-    let mut merged = histograms.next()?.clone();
-    histograms.for_each(|histogram| merged.merge(histogram));
-    Some(merged)
-}
-
 /// Some VMs in all replications.
 struct Members<'r> {
     replications: &'r [&'r Replication],
     /// Indices of the VMs.
     vms: &'r [usize],
-    /// The series of their group, where they are all of it: see [`Replication::observations`].
-    series: Option<&'r [Vec<f64>; 3]>,
+    /// The series of their group, where they are all of it: see [`Replication::series`].
+    series: Option<[Vec<f64>; 3]>,
     /// Whether distributions are reported as curves, too.
     with_curves: bool,
 }
@@ -340,10 +327,10 @@ impl Members<'_> {
     }
 
     fn series(&self, number: usize) -> Option<&[f64]> {
-        self.series.map(|series| series[number].as_slice())
+        self.series.as_ref().map(|series| series[number].as_slice())
     }
 
-    fn responses(&self, distribution: Option<Histogram>) -> ResponseReport {
+    fn responses(&self) -> ResponseReport {
         // of each replication, over all responses
         let mean_of = |replication: &&Replication| {
             let count: u64 = self.of(replication).map(|vm| vm.response_count).sum();
@@ -354,36 +341,36 @@ impl Members<'_> {
             (count > 0).then(|| self.of(replication).map(weighted).sum::<f64>() / count as f64)
         };
         let means: Vec<f64> = self.replications.iter().filter_map(mean_of).collect();
-        let distribution = distribution.filter(|histogram| !histogram.is_empty());
-        let quantile = |q: f64| {
-            distribution
-                .as_ref()
-                .map(|histogram| histogram.quantile(q) as f64 / 1e6)
-        };
+        let all = self.replications.iter().flat_map(|one| self.of(one));
+        let distribution = Histogram::merged(all.map(|vm| &vm.response));
+        let quantile = |q: f64| (!distribution.is_empty()).then(|| distribution.quantile(q) as f64 / 1e6);
         ResponseReport {
             mean: (!means.is_empty()).then(|| mean(means.iter().copied())),
             p50: quantile(0.50),
             p95: quantile(0.95),
             p99: quantile(0.99),
-            max: distribution.as_ref().map(|histogram| histogram.max() as f64 / 1e6),
+            max: (!distribution.is_empty()).then(|| distribution.max() as f64 / 1e6),
             ci95: confidence(means, self.series(2)),
-            curve: self.curve(distribution.as_ref()),
+            curve: self.curve(&distribution),
         }
     }
 
-    /// Adds what is reported of their I/Os, if they have virtual disks; `latencies` are those of reads and of writes.
-    fn report_io(&self, report: &mut VmReport, latencies: [Option<Histogram>; 2]) {
+    /// Adds what is reported of their I/Os, if they have virtual disks.
+    fn report_io(&self, report: &mut VmReport) {
         if self.of(self.replications[0]).all(|vm| vm.io.is_none()) {
             return;
         }
-        let together = merge(latencies.iter().flatten());
-        let all = self.io(|io| &io.all, together.as_ref());
+        let latencies = [0, 1].map(|way: usize| {
+            let all = self.replications.iter().flat_map(|one| self.of(one));
+            Histogram::merged(all.filter_map(|vm| Some(&vm.io.as_ref()?.latencies[way])))
+        });
+        let all = self.io(|io| &io.all, &Histogram::merged(latencies.iter()));
         let ios = self.io_total(|io| &io.all, |_, sums| sums.count as f64);
         report.io_latency_ms = Some(all.latency_ms);
         report.io_mb_per_s = Some(all.mb_per_s);
         report.io_cpu_cycles_per_io = (ios > 0.0).then(|| self.io_total(|io| &io.all, |io, _| io.cpu_cycles) / ios);
-        report.read = Some(self.io(|io| &io.ways[0], latencies[0].as_ref()));
-        report.write = Some(self.io(|io| &io.ways[1], latencies[1].as_ref()));
+        report.read = Some(self.io(|io| &io.ways[0], &latencies[0]));
+        report.write = Some(self.io(|io| &io.ways[1], &latencies[1]));
     }
 
     /// Sum over all replications of a figure of some of their I/Os.
@@ -397,11 +384,10 @@ impl Members<'_> {
     }
 
     /// What is reported of some of their I/Os.
-    fn io(&self, some: fn(&IoResult) -> &IoSums, latency: Option<&Histogram>) -> IoReport {
+    fn io(&self, some: fn(&IoResult) -> &IoSums, latency: &Histogram) -> IoReport {
         let ios = self.io_total(some, |_, sums| sums.count as f64);
         let replications = self.replications.len() as f64;
-        let latency = latency.filter(|histogram| !histogram.is_empty());
-        let quantile = |q: f64| latency.map(|histogram| histogram.quantile(q) as f64 / 1e6);
+        let quantile = |q: f64| (!latency.is_empty()).then(|| latency.quantile(q) as f64 / 1e6);
         IoReport {
             iops: ios / replications / self.replications[0].duration_s,
             mb_per_s: self.io_total(some, |_, sums| sums.mb_per_s) / replications,
@@ -418,8 +404,10 @@ impl Members<'_> {
 
     /// The curve of a distribution that is not empty. Between the least and the largest of its n values it has those
     /// percentiles that they resolve: at most 1 - 1/n.
-    fn curve(&self, distribution: Option<&Histogram>) -> Option<Curve> {
-        let distribution = distribution.filter(|_| self.with_curves)?;
+    fn curve(&self, distribution: &Histogram) -> Option<Curve> {
+        if !self.with_curves || distribution.is_empty() {
+            return None;
+        }
         let is_resolved =
             |&percentile: &u32| percentile == 10_000 || u64::from(10_000 - percentile) * distribution.count() >= 10_000;
         let value = |percentile: u32| match percentile {
@@ -431,13 +419,13 @@ impl Members<'_> {
     }
 
     /// The report; `unit` is that of their work.
-    fn report(&self, response: Option<Histogram>, latencies: [Option<Histogram>; 2], unit: &str) -> VmReport {
+    fn report(&self, unit: &str) -> VmReport {
         let first = || self.of(self.replications[0]);
         let all = self.replications.iter().flat_map(|replication| self.of(replication));
         let mut report = VmReport {
             vcpus: first().map(|vm| vm.vcpus).sum(),
             unit: unit.to_owned(),
-            response_ms: self.responses(response),
+            response_ms: self.responses(),
             response_count: all.map(|vm| vm.response_count).sum(),
             virtual_nodes: first().map(|vm| vm.virtual_nodes).sum(),
             outcomes: outcomes(self.sums(|vm| vm.throughput_units_per_s)),
@@ -446,7 +434,7 @@ impl Members<'_> {
                 |together, get, series| self.ci95(together, get, series),
             )
         };
-        self.report_io(&mut report, latencies);
+        self.report_io(&mut report);
         report
     }
 }

@@ -2,12 +2,13 @@
 
 use super::allocation::Allocation;
 use super::vm_metrics::VmResult;
+use crate::responses::Responses;
 use crate::storage::{PoolResult, PoolTimeline, StationResult};
-use hypertwin_kernel::Histogram;
+use bitcode::{Decode, Encode};
 use serde::Serialize;
 
 /// One run of a scenario with one seed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Encode, Decode)]
 pub struct Replication {
     /// Per host, in the scenario's order.
     pub hosts: Vec<HostResult>,
@@ -17,18 +18,14 @@ pub struct Replication {
     pub groups: Vec<String>,
     /// Per group: name of the unit of work.
     pub units: Vec<String>,
-    /// Per group: response times of all its VMs.
-    pub group_responses: Vec<Histogram>,
-    /// Per group: latencies of the reads and of the writes of all its VMs; empty without virtual disks.
-    pub group_io: Vec<[Histogram; 2]>,
     /// Hosts that stopped or came back.
     pub failures: Vec<FailureReport>,
     /// Stations of the I/O path.
     pub stations: Vec<StationResult>,
     /// Pools of distributed storage.
     pub pools: Vec<PoolResult>,
-    /// Per group: series of guest CPU (%), throughput (1/s) and mean response time (ms) for output analysis.
-    pub observations: Vec<[Vec<f64>; 3]>,
+    /// Per group: what output analysis looks at, interval after interval.
+    pub observations: Vec<Vec<Observation>>,
     /// Interval of `observations`, in seconds.
     pub observation_s: f64,
     /// Samples over time.
@@ -43,8 +40,19 @@ pub struct Replication {
     pub events: u64,
 }
 
+/// What was counted of the VMs of a group in one interval. Whole numbers, so that sums do not depend on their order.
+#[derive(Clone, Copy, Debug, Default, Encode, Decode)]
+pub struct Observation {
+    /// Time in which their guests took vCPUs for busy, of all their time.
+    pub busy_ns: u64,
+    /// See `busy_ns`.
+    pub total_ns: u64,
+    /// Response times.
+    pub responses: Responses,
+}
+
 /// What a replication measured of a host. Percentages are of its capacity.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Encode, Decode)]
 pub struct HostResult {
     /// Name of the host.
     pub name: String,
@@ -69,7 +77,7 @@ pub struct HostResult {
 }
 
 /// What a replication measured of a NUMA node of a host.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Encode, Decode)]
 pub struct NodeResult {
     /// Charged time of its logical CPUs over its cores at nominal clock, at most 100.
     pub usage_pct: f64,
@@ -84,7 +92,7 @@ pub struct NodeResult {
 }
 
 /// Hosts that stopped or came back together, and the VMs on them; time since the start of the run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Encode, Decode)]
 #[allow(missing_docs, reason = "as in `HostResult`")]
 pub struct FailureReport {
     pub time_s: f64,
@@ -95,7 +103,7 @@ pub struct FailureReport {
 }
 
 /// Samples over the measured time; times are ends of intervals.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Encode, Decode)]
 pub struct Timeline {
     /// Length of an interval, in seconds.
     pub interval_s: f64,
@@ -110,7 +118,7 @@ pub struct Timeline {
 }
 
 /// Timeline of a host.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Encode, Decode)]
 #[allow(missing_docs, reason = "as in `HostResult`")]
 pub struct HostTimeline {
     pub usage_pct: Vec<f64>,
@@ -118,7 +126,7 @@ pub struct HostTimeline {
 }
 
 /// Timeline of a VM.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Encode, Decode)]
 #[allow(missing_docs, reason = "as in `VmResult`")]
 pub struct VmTimeline {
     pub guest_cpu_pct: Vec<f64>,

@@ -460,7 +460,7 @@ impl Totals {
             let io = storage.path().vm(id);
             VmTotals {
                 system_ns: group.count.system_ns,
-                ios: guests.vms()[id].measured.count.ios + io.map_or(0.0, |io| io.latencies().count as f64),
+                ios: guests.vms()[id].measured.ios + io.map_or(0.0, |io| io.latencies().count as f64),
                 local: group.local.integral(now),
             }
         };

@@ -4,6 +4,7 @@
 //! of the confidence interval where there is one (with the number of its series, for runs of one replication), and says
 //! how the metric follows from [`Figures`].
 
+use bitcode::{Decode, Encode};
 use hypertwin_kernel::Histogram;
 use hypertwin_models::accounting::Account;
 use serde::Serialize;
@@ -78,7 +79,7 @@ macro_rules! vm_metrics {
         memory { $($memory:ident: $memory_as:ident => $of_memory:expr;)+ }
     ) => {
         /// What a replication measured of a VM. Percentages are per vCPU.
-        #[derive(Clone, Debug)]
+        #[derive(Clone, Debug, Encode, Decode)]
         #[allow(missing_docs, reason = "the metrics are defined once, in the catalogue that docs/metrics.md is made from")]
         pub struct VmResult {
             pub name: String,
@@ -92,7 +93,7 @@ macro_rules! vm_metrics {
             $(pub $io: f64,)+
             $(pub $memory: f64,)+
             pub virtual_nodes: u32,
-            pub response: Option<Histogram>,
+            pub response: Histogram,
             pub io: Option<IoResult>,
         }
 
@@ -104,7 +105,7 @@ macro_rules! vm_metrics {
             pub cluster: String,
             pub response_mean_ms: f64,
             pub virtual_nodes: u32,
-            pub response: Option<Histogram>,
+            pub response: Histogram,
             pub io: Option<IoResult>,
         }
 
@@ -220,20 +221,20 @@ vm_metrics! {
 }
 
 /// What a replication measured of the I/Os of a VM that has virtual disks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Encode, Decode)]
 pub struct IoResult {
     /// Of all.
     pub all: IoSums,
     /// Of reads, and of writes.
     pub ways: [IoSums; 2],
-    /// Latencies of reads, and of writes; `None` in scenarios of very many VMs.
-    pub latencies: Option<[Histogram; 2]>,
+    /// Latencies of reads, and of writes.
+    pub latencies: [Histogram; 2],
     /// Cycles that the VM and what the hypervisor did for it took.
     pub cpu_cycles: f64,
 }
 
 /// Some I/Os of a VM that came back.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Encode, Decode)]
 pub struct IoSums {
     /// Mean latency, from the guest's driver to the interrupt; NaN without I/Os.
     pub latency_mean_ms: f64,

@@ -54,7 +54,6 @@ pub use stations::{Station, StationResult, Sums};
 
 use crate::clock::Clock;
 use crate::ids::{ControllerId, DiskId, HostId, IoId, PoolId, ProcessId, Table, VmId, WorldId};
-use crate::responses::LatencyDistributions;
 use array::{Array, build_arrays};
 use disk::{DiskOwner, Disks};
 use fabric::Fabric;
@@ -369,11 +368,6 @@ impl Storage {
     pub fn pool_results(&self, now: Nanos, duration_ns: f64) -> Vec<PoolResult> {
         let pools = self.pools.iter();
         pools.map(|pool| pool.result(&self.shared, now, duration_ns)).collect()
-    }
-
-    /// Hands out the distributions of latencies; those of groups are empty without arrays and pools.
-    pub fn take_distributions(&mut self) -> LatencyDistributions {
-        self.path.take_distributions()
     }
 
     /// What was measured in `duration_ns` of the ports of a host to arrays.

@@ -14,8 +14,6 @@ pub struct Site<'s> {
     pub vms: &'s [SiteVm<'s>],
     /// Per pool: the worlds of its services' threads, node after node.
     pub services: &'s [Vec<WorldId>],
-    /// Whether each VM keeps a distribution of its latencies.
-    pub keep_distributions: bool,
 }
 
 /// A VM.

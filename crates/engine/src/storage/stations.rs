@@ -4,6 +4,7 @@ use super::disk::DiskState;
 use super::port::Port;
 use super::queue::Waits;
 use crate::ids::HostId;
+use bitcode::{Decode, Encode};
 use hypertwin_kernel::Nanos;
 
 /// A kind of queue depth of one group of VMs or one host, whose members are summed.
@@ -17,7 +18,7 @@ pub enum Station {
 }
 
 /// What a replication measured of a station, over all of its members.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Encode, Decode)]
 pub struct StationResult {
     /// Its name: that of a VM group, host, array or pool, and which part of it.
     pub name: String,

@@ -3,7 +3,7 @@
 
 use hypertwin_cluster::{Arrivals, Scenario};
 use hypertwin_engine::{PointReport, Replication, aggregate, replication_seed, run};
-use hypertwin_kernel::{Histogram, Stream};
+use hypertwin_kernel::Stream;
 use serde_json::{Value, json};
 
 /// A host without hypervisor overhead.
@@ -56,8 +56,6 @@ pub fn check_ios(seed: u64, scenario: &Scenario, result: &Replication) {
         let Some(io) = &vm.io else { continue };
         let workload = &scenario.workloads[&spec.workload];
         let counts = io.ways.map(|way| way.count);
-        let distributions = io.latencies.as_ref().map(|ways| ways.each_ref().map(Histogram::count));
-        assert_eq!(distributions, Some(counts), "seed {seed}: {name}");
         let [reads, writes] = counts;
         assert!(workload.read_pct > 0.0 || reads == 0, "seed {seed}: {name} reads");
         assert!(workload.read_pct < 100.0 || writes == 0, "seed {seed}: {name} writes");

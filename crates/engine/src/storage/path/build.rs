@@ -15,7 +15,7 @@ use crate::storage::site::{Site, SiteVm};
 use crate::storage::stations::Station;
 use crate::storage::work::DriverWork;
 use hypertwin_cluster::{Arrivals, VmGroup, Workload};
-use hypertwin_kernel::{Histogram, Stream};
+use hypertwin_kernel::Stream;
 use hypertwin_models::storage::virtual_controller::virtual_controller;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,8 +66,6 @@ impl<'s> PathBuilder<'s> {
                 users.entry((spec.host, *lun)).or_default().insert(vm);
             }
         }
-        let scenario = site.scenario;
-        let has_disks = !scenario.arrays.is_empty() || !scenario.storage.is_empty();
         Self {
             site,
             arrays,
@@ -77,13 +75,7 @@ impl<'s> PathBuilder<'s> {
             users,
             lun_queues: BTreeMap::new(),
             shared_limits: BTreeMap::new(),
-            path: Path {
-                distributions: vec![
-                    [Histogram::new(), Histogram::new()];
-                    if has_disks { scenario.vms.len() } else { 0 }
-                ],
-                ..Path::empty()
-            },
+            path: Path::empty(),
         }
     }
 
@@ -155,7 +147,7 @@ impl<'s> PathBuilder<'s> {
             carry: 0.0,
             next_vdisk: 0,
             stream: Stream::named(self.site.seed, &format!("vm/{}/io", vm.name)),
-            measured: [(); 2].map(|()| IoMeasured::new(self.site.keep_distributions)),
+            measured: [(); 2].map(|()| IoMeasured::new()),
         }
     }
 

@@ -34,9 +34,8 @@ use super::shared::{Reply, Shared};
 use super::stations::{Station, StationResult, Sums};
 use crate::clock::Clock;
 use crate::ids::{ControllerId, DepthId, HostId, Id, IoId, ProcessId, Span, Table, VdiskId, VmId, WorkerId, WorldId};
-use crate::responses::LatencyDistributions;
 use controller::Controller;
-use hypertwin_kernel::{Histogram, Nanos};
+use hypertwin_kernel::Nanos;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use vdisk::Stage;
@@ -54,9 +53,6 @@ pub struct Path {
     adapters: BTreeMap<HostId, Adapters>,
     /// Per process: I/Os of its burst that are not back.
     outstanding: Vec<u32>,
-    /// Per group: latencies of reads and of writes of VMs that keep no distributions of their own; empty without virtual
-    /// disks.
-    distributions: Vec<[Histogram; 2]>,
     /// Stations of the report, with their positions in [`QueueDepth::station`].
     stations: BTreeMap<Station, usize>,
     /// Where somebody looks at a run sample by sample.
@@ -80,7 +76,6 @@ impl Path {
             workers: Table::new(),
             adapters: BTreeMap::new(),
             outstanding: Vec::new(),
-            distributions: Vec::new(),
             stations: BTreeMap::new(),
             meter: None,
         }
@@ -385,11 +380,7 @@ impl Path {
         let way = usize::from(io.write);
         let measured = &mut vm.measured[way];
         measured.bytes += f64::from(io.bytes);
-        measured.latencies.add(latency_ns);
-        match &mut measured.distribution {
-            Some(distribution) => distribution.record(latency_ns),
-            None => self.distributions[vm.group][way].record(latency_ns),
-        }
+        measured.latencies.record(latency_ns);
         match io.issuer {
             Issuer::Worker(worker) => {
                 shared.replies.push_back(Reply::Responded { vm: vm_id, latency_ns });
@@ -448,14 +439,6 @@ impl Path {
         self.adapters.get(&host)
     }
 
-    /// Hands out the distributions of latencies.
-    pub fn take_distributions(&mut self) -> LatencyDistributions {
-        LatencyDistributions {
-            vms: self.vms.take_distributions(),
-            groups: std::mem::take(&mut self.distributions),
-        }
-    }
-
     /// Measures from now.
     pub fn reset(&mut self, now: Nanos) {
         self.depths.iter_mut().for_each(|depth| depth.reset(now));
@@ -463,7 +446,6 @@ impl Path {
         controllers.for_each(|controller| controller.queue.reset(now));
         let measured = self.vms.iter_mut().flat_map(|vm| &mut vm.measured);
         measured.for_each(IoMeasured::reset);
-        self.distributions.iter_mut().flatten().for_each(Histogram::reset);
     }
 
     /// The controllers of some VMs as one station; `run` is the fraction of time that a world ran.

@@ -44,10 +44,7 @@ pub struct VmIo {
 
 /// What is measured of the reads or the writes of one VM.
 pub struct IoMeasured {
-    /// Distribution of latencies; `None` in scenarios of very many VMs, where only groups keep one.
-    pub distribution: Option<Histogram>,
-    /// All latencies.
-    pub latencies: Responses,
+    pub latencies: Histogram,
     pub bytes: f64,
 }
 
@@ -73,7 +70,7 @@ impl VmIo {
     /// Latencies of reads and writes together.
     pub fn latencies(&self) -> Responses {
         let [reads, writes] = &self.measured;
-        reads.latencies.and(&writes.latencies)
+        Responses::of(&reads.latencies).and(&Responses::of(&writes.latencies))
     }
 
     /// When the next I/O may go, at the earliest `now`.
@@ -104,20 +101,16 @@ impl VmIo {
 
 impl IoMeasured {
     /// Nothing yet.
-    pub fn new(keep_distribution: bool) -> Self {
+    pub fn new() -> Self {
         Self {
-            distribution: keep_distribution.then(Histogram::new),
-            latencies: Responses::default(),
+            latencies: Histogram::new(),
             bytes: 0.0,
         }
     }
 
     /// Measures from now.
     pub fn reset(&mut self) {
-        if let Some(distribution) = &mut self.distribution {
-            distribution.reset();
-        }
-        self.latencies = Responses::default();
+        self.latencies.reset();
         self.bytes = 0.0;
     }
 }
@@ -149,15 +142,6 @@ impl Vms {
 
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut VmIo> {
         self.0.iter_mut().flatten()
-    }
-
-    /// Hands out the distributions of the latencies of reads and of writes.
-    pub fn take_distributions(&mut self) -> Vec<Option<[Histogram; 2]>> {
-        let of = |vm: &mut Option<VmIo>| {
-            let [reads, writes] = &mut vm.as_mut()?.measured;
-            Some([reads.distribution.take()?, writes.distribution.take()?])
-        };
-        self.0.iter_mut().map(of).collect()
     }
 }
 

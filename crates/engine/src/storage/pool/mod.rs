@@ -45,6 +45,7 @@ use super::queue::Fifo;
 use super::request::PerIo;
 use super::work::DriverWork;
 use crate::ids::{DiskId, HostId, Id, IoId, PoolId, WorldId};
+use bitcode::{Decode, Encode};
 use data_placement::DataPlacement;
 use device::Devices;
 use history::History;
@@ -163,7 +164,7 @@ struct Piece {
 }
 
 /// What has passed: I/O since measuring began, the rest since the start of the run. In bytes, or I/Os.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Encode, Decode)]
 pub struct Counters {
     /// Bytes that clients read, and had written: acknowledged.
     pub client: [u64; 2],

@@ -6,6 +6,7 @@ use crate::ids::{HostId, Id, WorldId};
 use crate::storage::port::Port;
 use crate::storage::shared::Shared;
 use crate::storage::stations::{StationResult, Sums};
+use bitcode::{Decode, Encode};
 use hypertwin_kernel::Nanos;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -13,7 +14,7 @@ use std::collections::BTreeMap;
 const GIB: f64 = (1_u64 << 30) as f64;
 
 /// What a replication measured of a pool.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Encode, Decode)]
 pub struct PoolResult {
     /// Its name.
     pub name: String,
@@ -24,7 +25,7 @@ pub struct PoolResult {
 }
 
 /// A failure or return.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Encode, Decode)]
 #[allow(missing_docs, reason = "as in `PointReport`")]
 pub struct IncidentReport {
     pub time_s: f64,
@@ -38,7 +39,7 @@ pub struct IncidentReport {
 }
 
 /// Timeline of a pool.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Encode, Decode)]
 #[allow(missing_docs, reason = "as in `PoolReport`")]
 pub struct PoolTimeline {
     pub degraded_pct: Vec<f64>,
@@ -48,7 +49,7 @@ pub struct PoolTimeline {
 }
 
 /// A pool in a report.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Encode, Decode)]
 #[allow(missing_docs, reason = "as in `PointReport`")]
 pub struct PoolReport {
     pub redundancy: String,
