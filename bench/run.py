@@ -147,7 +147,7 @@ def peer_jobs(
             missing.append({"tool": peer.name, "source": peer.source, "reason": str(reason)})
             continue
         sizes = peer.smoke if given.smoke else peer.sizes
-        customers = FULL.mm1_customers if given.full else sizes.mm1_customers
+        customers = max(sizes.mm1_customers, FULL.mm1_customers if given.full else 0)
         if "mm1" in given.groups:
             options = ["mm1", "--customers", str(customers)]
             jobs.append(Job("mm1", peer.name, peer.source, f"{customers:,} customers", [*command, *options], False))

@@ -120,12 +120,15 @@ def _simgrid(build: Path) -> list[str]:
     return [str(program)]
 
 
-def _nexosim(build: Path) -> list[str]:
-    cargo = _program("cargo", "https://rustup.rs")
-    manifest = str(HERE / "nexosim" / "Cargo.toml")
-    target = ["--target-dir", str(build)]
-    _checked([cargo, "build", "--release", "--locked", "--quiet", "--manifest-path", manifest, *target], "cargo build")
-    return [str(build / "release" / "nexosim-bench")]
+def _rust_peer(name: str) -> Callable[[Path], list[str]]:
+    def prepare(build: Path) -> list[str]:
+        cargo = _program("cargo", "https://rustup.rs")
+        manifest = str(HERE / name / "Cargo.toml")
+        command = [cargo, "build", "--release", "--locked", "--quiet", "--manifest-path", manifest]
+        _checked([*command, "--target-dir", str(build)], f"cargo build of {name}")
+        return [str(build / "release" / f"{name}-bench")]
+
+    return prepare
 
 
 def _cloudsimplus(build: Path) -> list[str]:
@@ -148,7 +151,9 @@ PEERS = [
         debian=("g++", "libsimgrid-dev"),
     ),
     Peer("cimba", "Cimba 0.9.5 (PyPI)", _python_peer("cimba"), Sizes(1_000_000, 20_000), Sizes(2_000, 20)),
-    Peer("nexosim", "nexosim 1.0.0 (crates.io)", _nexosim, Sizes(1_000_000, 10_000), Sizes(2_000, 20)),
+    Peer("nexosim", "nexosim 1.0.0 (crates.io)", _rust_peer("nexosim"), Sizes(1_000_000, 10_000), Sizes(2_000, 20)),
+    Peer("desru", "desru 0.1.13 (crates.io)", _rust_peer("desru"), Sizes(5_000_000, 50_000), Sizes(2_000, 20)),
+    Peer("simrs", "simrs 0.2.0 (crates.io)", _rust_peer("simrs"), Sizes(5_000_000, 50_000), Sizes(2_000, 20)),
     Peer(
         "cloudsimplus",
         "CloudSim Plus 8.5.7 (Maven Central)",

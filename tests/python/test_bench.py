@@ -103,7 +103,7 @@ def test_every_peer_has_its_folder_and_every_folder_its_peer(modules: tuple[Modu
     assert {peer.name for peer in modules[1].PEERS} == folders
 
 
-@pytest.mark.parametrize("name", ["simgrid", "nexosim", "cloudsimplus"])
+@pytest.mark.parametrize("name", ["simgrid", "nexosim", "desru", "simrs", "cloudsimplus"])
 def test_a_peer_that_cannot_be_had_says_why_and_stays_in_the_table(
     name: str, modules: tuple[ModuleType, ModuleType], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

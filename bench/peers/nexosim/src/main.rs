@@ -7,25 +7,28 @@
 // A benchmark is what the clock is for.
 #![allow(clippy::disallowed_methods)]
 
+#[path = "../../line.rs"]
+mod line;
+
 use std::collections::VecDeque;
 use std::error::Error;
 use std::time::{Duration, Instant};
 
+use line::{ARRIVAL_RATE, Options, Outcome, stream};
 use nexosim::model::{Context, Model, schedulable};
 use nexosim::ports::{EventSinkReader, EventSource, Output, SinkState, event_slot};
 use nexosim::simulation::{Mailbox, SimInit};
 use nexosim::time::MonotonicTime;
-use rand::{Rng, SeedableRng};
-use rand_distr::Exp1;
+use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
-const ARRIVAL_RATE: f64 = 0.8;
+const DOES: &str = "a model per station, message ports, self-scheduled completions, arrival time per customer, mean \
+    response";
 
 fn exponential(random: &mut Xoshiro256PlusPlus, mean_s: f64) -> Duration {
-    let unit: f64 = random.sample(Exp1);
     // nexosim refuses to schedule at the current instant, so a draw below half a nanosecond becomes one.
-    Duration::from_nanos(((unit * mean_s * 1e9).round() as u64).max(1))
+    Duration::from_nanos(((line::exponential(random, mean_s) * 1e9).round() as u64).max(1))
 }
 
 /// What a station has seen.
@@ -39,7 +42,7 @@ struct Seen {
 #[derive(Serialize, Deserialize)]
 struct Source {
     random: Xoshiro256PlusPlus,
-    left: u64,
+    left: usize,
     customers: Output<()>,
 }
 
@@ -123,18 +126,14 @@ fn since_start(context: &Context<Station>) -> Duration {
     context.time().duration_since(MonotonicTime::EPOCH)
 }
 
-fn stream(seed: u64, number: u64) -> Xoshiro256PlusPlus {
-    Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(number))
-}
-
-fn mm1(customers: u64, seed: u64) -> Result<(), Box<dyn Error>> {
+fn mm1(options: &Options) -> Result<Outcome, Box<dyn Error>> {
     let (source_box, station_box) = (Mailbox::new(), Mailbox::new());
     let mut source = Source {
-        random: stream(seed, 0),
-        left: customers,
+        random: stream(options.seed, 0),
+        left: options.customers,
         customers: Output::default(),
     };
-    let mut station = Station::new(stream(seed, 1));
+    let mut station = Station::new(stream(options.seed, 1));
     source.customers.connect(Station::arrive, &station_box);
     let (sink, mut report) = event_slot(SinkState::Enabled);
     station.report.connect_sink(sink);
@@ -155,18 +154,15 @@ fn mm1(customers: u64, seed: u64) -> Result<(), Box<dyn Error>> {
     let seconds = clock.elapsed().as_secs_f64();
     simulation.process_event(&tell, ())?;
     let seen: Seen = report.try_read().ok_or("no report")?;
-    let response = seen.response_sum_s / seen.completions as f64;
-    print_line(
-        "mm1",
-        2 * seen.completions,
+    Ok(Outcome {
+        events: 2 * seen.completions,
         seconds,
-        "mean_response_s",
-        response,
-        1.0 / (1.0 - ARRIVAL_RATE),
-    )
+        value: seen.response_sum_s / seen.completions as f64,
+    })
 }
 
-fn network(stations: usize, customers: usize, horizon_s: f64, seed: u64) -> Result<(), Box<dyn Error>> {
+fn network(options: &Options) -> Result<Outcome, Box<dyn Error>> {
+    let stations = options.stations;
     let boxes: Vec<Mailbox<Station>> = (0..stations).map(|_| Mailbox::with_capacity(stations + 1)).collect();
     let mut bench = SimInit::with_num_threads(1);
     let mut enter = Vec::new();
@@ -174,7 +170,7 @@ fn network(stations: usize, customers: usize, horizon_s: f64, seed: u64) -> Resu
     let mut models = Vec::new();
     let mut reports = Vec::new();
     for (number, mailbox) in boxes.iter().enumerate() {
-        let mut station = Station::new(stream(seed, number as u64));
+        let mut station = Station::new(stream(options.seed, number as u64));
         for target in &boxes {
             let mut output = Output::default();
             output.connect(Station::arrive, target);
@@ -195,66 +191,24 @@ fn network(stations: usize, customers: usize, horizon_s: f64, seed: u64) -> Resu
         bench = bench.add_model(station, mailbox, &format!("station-{number}"));
     }
     let mut simulation = bench.init(MonotonicTime::EPOCH)?;
-    for customer in 0..customers {
+    for customer in 0..options.customers {
         simulation.process_event(&enter[customer % stations], ())?;
     }
     let clock = Instant::now();
-    simulation.step_until(Duration::from_secs_f64(horizon_s))?;
+    simulation.step_until(Duration::from_secs_f64(options.seconds))?;
     let seconds = clock.elapsed().as_secs_f64();
     let mut completions = 0;
     for (source, report) in tell.iter().zip(&mut reports) {
         simulation.process_event(source, ())?;
         completions += report.try_read().ok_or("no report")?.completions;
     }
-    let exact = (customers * stations) as f64 / (customers + stations - 1) as f64;
-    print_line(
-        "network",
-        completions,
+    Ok(Outcome {
+        events: completions,
         seconds,
-        "throughput_per_s",
-        completions as f64 / horizon_s,
-        exact,
-    )
-}
-
-fn peak_rss_mib() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib = peak.and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<f64>().ok());
-    kib.unwrap_or(0.0) / 1024.0
-}
-
-fn print_line(case: &str, events: u64, seconds: f64, what: &str, value: f64, exact: f64) -> Result<(), Box<dyn Error>> {
-    println!(
-        "{{\"case\": \"{case}\", \"tool\": \"nexosim\", \"version\": \"1.0.0\", \"events\": {events}, \"seconds\": {seconds:?}, \
-         \"events_per_s\": {:?}, \"peak_rss_mib\": {:.1}, \"check\": {{\"what\": \"{what}\", \"value\": {value:?}, \
-         \"exact\": {exact:?}}}, \"does\": \"a model per station, message ports, self-scheduled completions, arrival time \
-         per customer, mean response\"}}",
-        events as f64 / seconds,
-        peak_rss_mib(),
-    );
-    Ok(())
-}
-
-fn option<T: std::str::FromStr>(arguments: &[String], name: &str, default: T) -> T {
-    let position = arguments.iter().position(|argument| argument == name);
-    position
-        .and_then(|at| arguments.get(at + 1))
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(default)
+        value: completions as f64 / options.seconds,
+    })
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let seed = option(&arguments, "--seed", 1);
-    match arguments.first().map(String::as_str) {
-        Some("mm1") => mm1(option(&arguments, "--customers", 1_000_000), seed),
-        Some("network") => network(
-            option(&arguments, "--stations", 100),
-            option(&arguments, "--customers", 10_000),
-            option(&arguments, "--seconds", 10_000.0),
-            seed,
-        ),
-        _ => Err("usage: nexosim-bench mm1|network [--customers N] [--stations K] [--seconds T] [--seed S]".into()),
-    }
+    line::main("nexosim", "1.0.0", DOES, mm1, network)
 }
