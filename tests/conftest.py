@@ -17,7 +17,9 @@ from typing import NoReturn
 import pytest
 from hypothesis import settings
 
+from hypertwin import _core
 from hypertwin.errors import ScenarioError
+from hypertwin.execution import runner, task
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -66,6 +68,38 @@ def cli(tmp_path: Path) -> Cli:
         return subprocess.run(command, cwd=at, capture_output=True, text=True, check=False, timeout=120, **options)  # type: ignore[call-overload, no-any-return]
 
     return run
+
+
+BeforeRun = Callable[[str, list[int], int], object]
+"""Gets the scenario's JSON, the numbers of islands and the seed."""
+
+
+@pytest.fixture
+def watch_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[BeforeRun], None]]:
+    """Call something before the core runs islands in this process; what it raises is what the run raises."""
+    true_islands = _core.Islands
+
+    def forget() -> None:
+        for cache in (runner.cut, task.islands_of):
+            cache.cache_clear()
+
+    def watch(before: BeforeRun) -> None:
+        class Watched:
+            def __init__(self, scenario: str) -> None:
+                self.scenario, self.islands = scenario, true_islands(scenario)
+
+            def __getattr__(self, name: str) -> object:
+                return getattr(self.islands, name)
+
+            def run(self, numbers: list[int], seed: int) -> list[_core.Replication]:
+                before(self.scenario, numbers, seed)
+                return self.islands.run(numbers, seed)
+
+        monkeypatch.setattr(_core, "Islands", Watched)
+        forget()
+
+    yield watch
+    forget()
 
 
 @contextmanager

@@ -95,6 +95,12 @@ class SourceError(ScenarioError):
     """Something of another system's (an export, a log, an answer) has mistakes."""
 
 
+class RunError(HypertwinError):
+    """A valid scenario could not be simulated. The message names the point and the seed that reproduce it."""
+
+    code = "run-failed"
+
+
 class UnreachableError(HypertwinError):
     """A system does not answer, or refuses. The message never has a password."""
 

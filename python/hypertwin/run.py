@@ -1,24 +1,22 @@
-"""Run a scenario: every sweep point, every replication, side by side on the machine's cores.
+"""Run a scenario: every sweep point, every replication.
 
-One run is one thread inside the compiled core, which releases the interpreter lock; parallelism is across points and
-replications only. Which thread finishes first never shows: results are collected in the order of the points, and
-replication k of a point always gets the seed that the core derives from (seed, k).
+Who runs them (`hypertwin.execution`) never shows: results are collected in the order of the points, and replication k
+of a point always gets the seed that the core derives from (seed, k).
 """
 
 from __future__ import annotations
 
 import itertools
 import json
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hypertwin import _core, frame
 from hypertwin.documents import simulation as documents
-from hypertwin.errors import HypertwinError
+from hypertwin.errors import RunError
+from hypertwin.execution.runner import Run, running
 from hypertwin.scenario import Scenario, load
 
 if TYPE_CHECKING:
@@ -31,12 +29,6 @@ LabelledProgress = Callable[[str, int, int], None]
 
 AUTO = "auto"
 """A warm-up that is found for each point: the transient that MSER-5 finds in a pilot run."""
-
-
-class RunError(HypertwinError):
-    """A valid scenario could not be simulated. The message names the point and the seed that reproduce it."""
-
-    code = "run-failed"
 
 
 @dataclass(frozen=True)
@@ -77,6 +69,8 @@ def simulate(
     duration: float | str | None = None,
     warmup: float | str | None = None,
     jobs: int | None = None,
+    store: str | Path | None = None,
+    on: str | None = None,
     progress: Progress | None = None,
 ) -> Result:
     """Simulate a scenario, or every point of a sweep over it.
@@ -84,17 +78,20 @@ def simulate(
     `sweep` maps paths into the scenario (`vms.db.vcpus`) to lists of values; several paths give their product, the last
     one varying fastest. `overrides` sets paths to one value each and is recorded in every point's `set` too. `seed`,
     `replications`, `duration` and `warmup` (seconds, or text with a unit) replace the scenario's own; a `warmup` of
-    `auto` is found for each point by the MSER-5 rule in a pilot run. `jobs` is the number of threads (default: the
-    cores this process may use) and never changes the result.
+    `auto` is found for each point by the MSER-5 rule in a pilot run. Where runs take place never changes the result:
+    `jobs` is the number of threads (default: the cores this process may use), `on` a cluster of machines in their place
+    (`dask://HOST:PORT`), and `store` the folder where results are kept for the next time, or `off` (default: the folder
+    that `hypertwin store path` prints).
 
     Raises ScenarioError for a scenario with mistakes (before anything runs) and RunError when a run fails.
     """
     changed = run_settings(seed=seed, replications=replications, duration=duration, warmup=warmup)
     fixed = dict(overrides or {})
     points = points_of(scenario, sweep or {}, fixed, changed)
-    if warmup == AUTO:
-        points = with_found_warmup(points, jobs, progress)
-    return run_points(points, jobs=jobs, progress=progress)
+    with running(jobs=jobs, store=store, on=on):
+        if warmup == AUTO:
+            points = with_found_warmup(points, progress)
+        return run_points(points, progress=progress)
 
 
 def run_settings(
@@ -134,7 +131,7 @@ def product(sweep: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(sweep, values, strict=True)) for values in itertools.product(*sweep.values())]
 
 
-def run_points(points: Sequence[Point], *, jobs: int | None = None, progress: Progress | None = None) -> Result:
+def run_points(points: Sequence[Point], *, progress: Progress | None = None) -> Result:
     """Run all replications of all points and return their reports in the order of the points."""
     replications = [range(int(point.scenario.data["run"]["replications"])) for point in points]
     tasks = [(index, k) for index, ks in enumerate(replications) for k in ks]
@@ -148,7 +145,7 @@ def run_points(points: Sequence[Point], *, jobs: int | None = None, progress: Pr
             reports[index] = {**report, "set": dict(points[index].changes)}
             finished[index].clear()
 
-    run_replications(points, tasks, done, jobs=jobs, progress=progress)
+    run_replications(points, tasks, done, progress=progress)
     first = points[0].scenario
     return Result(
         version=_core.version(),
@@ -176,7 +173,7 @@ def samples(
     changed = run_settings(seed=seed, duration=duration, warmup=warmup)
     points = points_of(scenario, {}, dict(overrides or {}), changed)
     if warmup == AUTO:
-        points = with_found_warmup(points, None, None)
+        points = with_found_warmup(points, None)
     return _samples(points[0].scenario, progress)
 
 
@@ -194,14 +191,14 @@ def _samples(scenario: Scenario, progress: Progress | None) -> Iterator[dict[str
         raise RunError(f"the run of {scenario.name} failed (seed {settings['seed']}): {error}") from error
 
 
-def with_found_warmup(points: Sequence[Point], jobs: int | None, progress: Progress | None) -> list[Point]:
+def with_found_warmup(points: Sequence[Point], progress: Progress | None) -> list[Point]:
     """The points with the warm-up that a pilot run of each asks for; half the duration where it does not settle."""
     found: dict[int, float | None] = {}
 
     def done(index: int, _k: int, pilot: _core.Replication) -> None:
         found[index] = _core.transient_s(pilot)
 
-    run_replications(points, [(index, 0) for index in range(len(points))], done, jobs=jobs, progress=progress)
+    run_replications(points, [(index, 0) for index in range(len(points))], done, progress=progress)
     warmed = []
     for index, point in enumerate(points):
         transient = found[index]
@@ -211,63 +208,57 @@ def with_found_warmup(points: Sequence[Point], jobs: int | None, progress: Progr
     return warmed
 
 
-def available_cores() -> int:
-    """Cores this process may use, which a container or `taskset` may have narrowed."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def run_replications(
     points: Sequence[Point],
-    tasks: Iterable[tuple[int, int]],
+    tasks: Sequence[tuple[int, int]],
     done: Callable[[int, int, _core.Replication], None],
     *,
-    jobs: int | None = None,
     progress: Progress | None = None,
     failed: Callable[[int, RunError], None] | None = None,
 ) -> None:
     """Run the tasks, each a position in `points` and the number of a replication of that point.
 
     `done` gets position, number and result of each run, from the calling thread and in no fixed order. A run that fails
-    ends everything with its RunError; where `failed` is given, that gets the position and the error instead.
+    ends everything with its RunError; where `failed` is given, that gets the position and the error instead, unless it
+    is a defect of the program.
     """
-    pool = ThreadPoolExecutor(max_workers=jobs or available_cores(), thread_name_prefix="hypertwin")
-    waiting: dict[Future[_core.Replication], tuple[int, int]] = {}
-    try:
+    finished = 0
+
+    def runs() -> Iterator[Run]:
         for index, k in tasks:
-            waiting[pool.submit(_run_one, points[index], k)] = (index, k)
-        total = len(waiting)
+            scenario = points[index].scenario
+            yield Run(scenario, _core.replication_seed(int(scenario.data["run"]["seed"]), k))
+
+    def count() -> None:
+        nonlocal finished
+        finished += 1
         if progress:
-            progress(0, total)
-        for count, future in enumerate(as_completed(list(waiting)), start=1):
-            index, k = waiting.pop(future)
-            try:
-                replication = future.result()
-            except RunError as error:
-                if failed is None:
-                    raise
-                failed(index, error)
-            else:
-                done(index, k, replication)
-            if progress:
-                progress(count, total)
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        raise
-    pool.shutdown()
+            progress(finished, len(tasks))
+
+    def succeed(number: int, replication: _core.Replication) -> None:
+        done(*tasks[number], replication)
+        count()
+
+    def fail(number: int, why: str, *, is_defect: bool) -> None:
+        index, k = tasks[number]
+        error = _error(points[index], k, why)
+        if failed is None or is_defect:
+            raise error
+        failed(index, error)
+        count()
+
+    if progress:
+        progress(0, len(tasks))
+    with running() as runner:
+        runner.run(runs(), succeed, fail)
 
 
-def _run_one(point: Point, k: int) -> _core.Replication:
-    seed = _core.replication_seed(int(point.scenario.data["run"]["seed"]), k)
-    try:
-        return _core.run(point.scenario.json, seed)
-    except BaseException as error:  # a panic of the core is no Exception: it must still name what reproduces it
-        if isinstance(error, HypertwinError | KeyboardInterrupt | SystemExit | MemoryError):
-            raise
-        where = ", ".join(f"{path}={value}" for path, value in point.changes.items())
-        raise RunError(
-            f"the run of {point.scenario.name}{f' with {where}' if where else ''} failed (replication {k}, seed "
-            f"{point.scenario.data['run']['seed']}): {error}"
-        ) from error
+def _error(point: Point, k: int, why: str) -> RunError:
+    where = ", ".join(f"{path}={value}" for path, value in point.changes.items())
+    return RunError(
+        f"the run of {point.scenario.name}{f' with {where}' if where else ''} failed (replication {k}, seed "
+        f"{point.scenario.data['run']['seed']}): {why}"
+    )
 
 
 def _seconds(value: float | str | None) -> str | None:

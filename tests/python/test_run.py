@@ -12,8 +12,9 @@ import polars
 import pytest
 
 import hypertwin
-from hypertwin import _core, run
+from hypertwin import _core
 from hypertwin.documents.simulation import Simulation
+from hypertwin.errors import RunError
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
@@ -82,19 +83,19 @@ def test_progress_counts_every_run_from_the_calling_thread(tiny):
     assert seen == [(done, 6, True) for done in range(7)]
 
 
-def test_a_mistake_in_any_point_is_found_before_anything_runs(tiny, monkeypatch):
-    monkeypatch.setattr(_core, "run", lambda *_: pytest.fail("a run started"))
+def test_a_mistake_in_any_point_is_found_before_anything_runs(tiny, watch_runs):
+    watch_runs(lambda *_: pytest.fail("a run started"))
     with pytest.raises(hypertwin.ScenarioError):
         hypertwin.simulate(tiny, sweep={"vms.db.vcpus": [1, 0]})
 
 
 @pytest.mark.parametrize("error", [_core.RunFailed("too much"), type("PanicException", (BaseException,), {})("boom")])
-def test_a_failed_run_names_the_point_and_the_seed(tiny, monkeypatch, error):
+def test_a_failed_run_names_the_point_and_the_seed(tiny, watch_runs, error):
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(_core, "run", fail)
-    with pytest.raises(run.RunError, match=rf"vms\.db\.load=2.*seed 7.*{error}") as caught:
+    watch_runs(fail)
+    with pytest.raises(RunError, match=rf"vms\.db\.load=2.*seed 7.*{error}") as caught:
         hypertwin.simulate(tiny, overrides={"vms.db.load": 2})
     assert caught.value.exit_code == 1
 

@@ -21,7 +21,8 @@ from hypertwin.calibration import measurements, parameters
 from hypertwin.calibration.measurements import Cell, Row
 from hypertwin.calibration.parameters import Parameter
 from hypertwin.documents import calibration as documents
-from hypertwin.errors import Mistake, ScenarioError, fail
+from hypertwin.errors import Mistake, RunError, ScenarioError, fail
+from hypertwin.execution.runner import running
 from hypertwin.extras import needs
 from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Scenario, load
@@ -309,6 +310,8 @@ def calibrate(
     duration: float | str | None = None,
     warmup: float | str | None = None,
     jobs: int | None = None,
+    store: str | Path | None = None,
+    on: str | None = None,
     progress: LabelledProgress | None = None,
 ) -> Calibration:
     """Fit the parameters `free` of a scenario to the points in the CSV file `measured`.
@@ -339,23 +342,25 @@ def calibrate(
         base = load(base, {"run.replications": LEAST_REPLICATIONS})
 
     bases = _bases([cell for row in read.rows for cell in row.cells])
-    twin = _Twin(base, used, free_parameters, jobs, progress, find_warmup=warmup == run.AUTO)
     cells = [cell for row in used for cell in row.cells]
     data = _data(used, bases, relative)
     low, high = (np.array([getattr(each, end) for each in free_parameters]) for end in ("low", "high"))
     start = np.array([each.start for each in free_parameters])
-    try:
-        fit = least_squares.fit(twin, start, least_squares.Box(low, high), data, most_evaluations=evaluations)
-    except least_squares.NoValueError:
-        twin.explain()
-    fitted = _fitted(free_parameters, fit)
+    with running(jobs=jobs, store=store, on=on):
+        twin = _Twin(base, used, free_parameters, progress, find_warmup=warmup == run.AUTO)
+        try:
+            fit = least_squares.fit(twin, start, least_squares.Box(low, high), data, most_evaluations=evaluations)
+        except least_squares.NoValueError:
+            twin.explain()
+        fitted = _fitted(free_parameters, fit)
+        held_twin = _Twin(base, held, free_parameters, progress, twin.find_warmup)
+        held_out = dict(_held_out(held_twin, held, fitted)) if held else {}
 
     places = {id(cell): index for index, cell in enumerate(cells)}
     predicted: dict[int, tuple[float, float | None]] = {
         id(cell): (float(fit.predicted[index]), _finite(fit.noise[index])) for index, cell in enumerate(cells)
     }
-    if held:
-        predicted.update(_held_out(_Twin(base, held, free_parameters, jobs, progress, twin.find_warmup), held, fitted))
+    predicted.update(held_out)
     compared = [
         Compared(
             row=row,
@@ -440,11 +445,10 @@ class _Twin:
         base: Scenario,
         rows: Sequence[Row],
         free: Sequence[Parameter],
-        jobs: int | None,
         progress: LabelledProgress | None,
         find_warmup: bool = False,
     ) -> None:
-        self.rows, self.free, self.jobs, self.progress, self.find_warmup = rows, free, jobs, progress, find_warmup
+        self.rows, self.free, self.progress, self.find_warmup = rows, free, progress, find_warmup
         self.replications = int(base.data["run"]["replications"])
         self.evaluations = self.runs = 0
         self.failure: Exception | None = None
@@ -453,7 +457,7 @@ class _Twin:
         self.scenarios = [self._of_row(base, row, seed) for row in rows]
         if find_warmup:
             points = [run.Point(row.settings, scenario) for row, scenario in zip(rows, self.scenarios, strict=True)]
-            self.scenarios = [point.scenario for point in run.with_found_warmup(points, jobs, None)]
+            self.scenarios = [point.scenario for point in run.with_found_warmup(points, None)]
 
     def _of_row(self, base: Scenario, row: Row, seed: int) -> Scenario:
         # rows share no random numbers: a value that is high by chance in one should not be high in all
@@ -483,9 +487,7 @@ class _Twin:
             report = json.loads(_core.aggregate([replication]))
             measured[index, k] = [cell.metric.read(report) for cell in self.rows[index % len(self.rows)].cells]
 
-        def overloaded(index: int, error: run.RunError) -> None:
-            if not isinstance(error.__cause__, _core.RunFailed):
-                raise error
+        def overloaded(index: int, error: RunError) -> None:
             self.failure = error
             failed.add(index)
 
@@ -493,7 +495,7 @@ class _Twin:
         self.evaluations += len(places)
         self.runs += len(tasks)
         if tasks:
-            run.run_replications(points, tasks, done, jobs=self.jobs, progress=self._progress(), failed=overloaded)
+            run.run_replications(points, tasks, done, progress=self._progress(), failed=overloaded)
         return [None if start is None else self._values(start, measured, failed) for start in starts]
 
     def _points(self, values: Array) -> list[run.Point]:

@@ -3,4 +3,6 @@
 | file | |
 |---|---|
 | `task.py` | a task, its outcome, and what can run tasks: the interface that every engine has |
+| `threads.py` | the engine of this machine |
+| `runner.py` | replications as tasks for an engine, and `running`: which runner a block of code has |
 """

@@ -5,9 +5,12 @@ A task is text and numbers and its result is bytes, so that either can go to ano
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
+
+from hypertwin import _core
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,7 @@ class Task:
     """Which, by their numbers in `hypertwin._core.Islands`."""
     seed: int
     """Of the replication's random streams."""
-    weight: int
+    weight: float
     """About how much there is to do, to be compared with that of other tasks: vCPUs times simulated seconds."""
 
 
@@ -34,15 +37,41 @@ class Outcome:
     """Each island's replication, as `hypertwin._core.Replication.to_bytes` writes it; None if the run failed."""
     failure: str | None = None
     """Why the run failed; the simulation itself said so, and would again."""
+    is_defect: bool = False
+    """Whether it failed by a defect of the program, and not because of what the scenario asks for."""
 
 
 class Engine(Protocol):
     """Runs tasks somewhere."""
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[Outcome]:
+    def run(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
         """Run all tasks and yield what becomes of each, in any order.
 
-        Closing the iterator gives up what has not begun. A task that cannot be run at all (its workers die, the cluster
-        is gone) raises `hypertwin.run.RunError`.
+        Tasks are made as they are asked for, so an engine asks for no more than keep it busy, from the thread that
+        reads the outcomes. Closing the iterator gives up what has not begun. A task that cannot be run at all (its
+        workers die, the cluster is gone) raises `hypertwin.errors.RunError`.
         """
         ...
+
+
+@lru_cache(maxsize=16)
+def islands_of(scenario: str) -> _core.Islands:
+    """The islands of a scenario in its canonical JSON; tasks that follow one another are often of the same one."""
+    return _core.Islands(scenario)
+
+
+def perform(number: int, task: Task) -> Outcome:
+    """Run a task here and now, the one with this position."""
+    try:
+        results = islands_of(task.scenario).run(list(task.islands), task.seed)
+        return Outcome(number, tuple(result.to_bytes() for result in results))
+    except BaseException as error:
+        return Outcome(number, None, *explain(error))
+
+
+def explain(error: BaseException) -> tuple[str, bool]:
+    """Why a run failed, and whether by a defect of the program; what is no failure of the run is raised again."""
+    # a panic of the core is no Exception: it must still name what reproduces it
+    if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
+        raise error
+    return str(error), not isinstance(error, _core.RunFailed)

@@ -25,7 +25,8 @@ from typing import Any, Protocol, TypeVar
 
 from hypertwin import _core, run
 from hypertwin.documents import plan as documents
-from hypertwin.errors import ScenarioError, fail
+from hypertwin.errors import RunError, ScenarioError, fail
+from hypertwin.execution.runner import running
 from hypertwin.plan import memory, objective
 from hypertwin.plan.memory import HostMemory
 from hypertwin.plan.objective import Objective
@@ -388,6 +389,8 @@ def density(
     warmup: float | str | None = None,
     memory_overcommit: float = 1.0,
     jobs: int | None = None,
+    store: str | Path | None = None,
+    on: str | None = None,
     progress: LabelledProgress | None = None,
 ) -> Density:
     """The largest count of VMs of the group `vm`, from `minimum` to `maximum`, that meets all objectives `slo`.
@@ -430,10 +433,10 @@ def density(
         memory_overcommit=memory_overcommit,
         replications=asked if replications is not None else max(asked, LEAST_REPLICATIONS),
         find_warmup=warmup == run.AUTO,
-        jobs=jobs,
         progress=progress,
     )
-    points = search(measure, minimum, maximum)
+    with running(jobs=jobs, store=store, on=on):
+        points = search(measure, minimum, maximum)
     measured = next((point.report for point in points.values() if point.report), {})
     return Density(
         version=_core.version(),
@@ -514,14 +517,13 @@ class Measure:
         memory_overcommit: float,
         replications: int,
         find_warmup: bool = False,
-        jobs: int | None = None,
         progress: LabelledProgress | None = None,
     ) -> None:
         """Counts of the group `vm` of a scenario; `without` any of them hosts have this memory configured."""
         self.base, self.vm, self.objectives = base, vm, objectives
         self.without, self.memory_overcommit = without, memory_overcommit
         self.replications, self.find_warmup = replications, find_warmup
-        self.jobs, self.progress = jobs, progress
+        self.progress = progress
 
     def __call__(self, counts: Sequence[int]) -> Iterator[tuple[int, Point]]:
         """Each count with its results. Raises RunError where a run fails for another reason than overload."""
@@ -547,7 +549,7 @@ class Measure:
                 self.progress(words, done, total)
 
         if self.find_warmup:
-            points = run.with_found_warmup(points, self.jobs, progress)
+            points = run.with_found_warmup(points, progress)
         yield from self._decide(points, progress)
 
     def _decide(self, points: Sequence[run.Point], progress: run.Progress) -> Iterator[tuple[int, Point]]:
@@ -561,15 +563,13 @@ class Measure:
             report = json.loads(_core.aggregate([replication]))
             values[index][k] = [each.read(report) for each in self.objectives]
 
-        def failed(index: int, error: run.RunError) -> None:
-            if not isinstance(error.__cause__, _core.RunFailed):
-                raise error
+        def failed(index: int, error: RunError) -> None:
             overloaded[index] = str(error)
 
         first, last, undecided = 0, self.replications, list(range(len(points)))
         while undecided:
             tasks = [(index, k) for index in undecided for k in range(first, last)]
-            run.run_replications(points, tasks, done, jobs=self.jobs, progress=progress, failed=failed)
+            run.run_replications(points, tasks, done, progress=progress, failed=failed)
             still = []
             for index in undecided:
                 count = int(points[index].changes[f"vms.{self.vm}.count"])

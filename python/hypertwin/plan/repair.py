@@ -15,6 +15,7 @@ from typing import Any, NoReturn, cast
 from hypertwin import run
 from hypertwin.documents import plan as documents
 from hypertwin.errors import fail
+from hypertwin.execution.runner import running
 from hypertwin.plan import durability
 from hypertwin.scenario import Scenario, load
 
@@ -91,6 +92,8 @@ def measure(
     duration: float | str | None = None,
     warmup: float | str | None = None,
     jobs: int | None = None,
+    store: str | Path | None = None,
+    on: str | None = None,
     progress: run.Progress | None = None,
 ) -> Measured:
     """Simulate the failure of a disk of the pool `storage` (the only one if None), as the module says.
@@ -105,18 +108,19 @@ def measure(
     spec = base.data["storage"][pool]
     waited = detection if detection is not None else str(spec["rebuild"]["delay"])
     detection_s = durability.detection_time(waited)
-    if warmup == run.AUTO:
-        (point,) = run.with_found_warmup([run.Point({}, base)], jobs, progress)
-        base = point.scenario
-    failed = _disk(base, pool)
-    failing = load(
-        base,
-        {
-            "failures": [{"at": base.data["run"]["warmup"], "fails": [failed]}],
-            f"storage.{pool}.rebuild.delay": "0 s",
-        },
-    )
-    (report,) = run.run_points([run.Point({}, failing)], jobs=jobs, progress=progress).points
+    with running(jobs=jobs, store=store, on=on):
+        if warmup == run.AUTO:
+            (point,) = run.with_found_warmup([run.Point({}, base)], progress)
+            base = point.scenario
+        failed = _disk(base, pool)
+        failing = load(
+            base,
+            {
+                "failures": [{"at": base.data["run"]["warmup"], "fails": [failed]}],
+                f"storage.{pool}.rebuild.delay": "0 s",
+            },
+        )
+        (report,) = run.run_points([run.Point({}, failing)], progress=progress).points
     found = report["pools"][pool]
     if found["time_to_whole_s"] is None:
         _never_whole(pool, failed, found, report)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from hypertwin.documents import validation as documents
+from hypertwin.execution.runner import running
 from hypertwin.run import Point, Progress, run_points
 from hypertwin.scenario import load
 from hypertwin.studies.expression import evaluate, likelihood
@@ -14,7 +16,12 @@ from hypertwin.studies.study import Study
 
 
 def validate(
-    studies: Sequence[Study], *, jobs: int | None = None, progress: Progress | None = None
+    studies: Sequence[Study],
+    *,
+    jobs: int | None = None,
+    store: str | Path | None = None,
+    on: str | None = None,
+    progress: Progress | None = None,
 ) -> list[documents.Row]:
     """Run every case of the studies and judge every figure: one dictionary per row, in the form of the JSON contract.
 
@@ -27,11 +34,13 @@ def validate(
     asked = [(study, case) for study in studies for case in study.cases if case in study.questions]
     cases = [(study, case) for study in studies for case in study.cases if case not in study.questions]
     points = [Point(study.cases[case], load(study.scenario_of(case), study.cases[case])) for study, case in cases]
-    result = run_points(points, jobs=jobs, progress=progress) if points else None
+    with running(jobs=jobs, store=store, on=on):
+        result = run_points(points, progress=progress) if points else None
+        answers = {(study.name, case): study.questions[case].answer(progress) for study, case in asked}
     reports: dict[tuple[str, str], Mapping[str, Any]] = {
         (study.name, case): report for (study, case), report in zip(cases, result.points if result else (), strict=True)
     }
-    reports |= {(study.name, case): study.questions[case].answer(jobs, progress) for study, case in asked}
+    reports |= answers
     return [
         judge(study.name, row, {case: reports[study.name, case] for case in study.cases})
         for study in studies

@@ -22,12 +22,12 @@ class Question:
     changes: Mapping[str, Any]
     """What the case sets in the scenario."""
 
-    def answer(self, jobs: int | None, progress: Progress | None) -> Mapping[str, Any]:
+    def answer(self, progress: Progress | None) -> Mapping[str, Any]:
         """What the command of this name prints as JSON."""
-        return QUESTIONS[self.name].answer(self, jobs, progress)
+        return QUESTIONS[self.name].answer(self, progress)
 
 
-def _density(asked: Question, jobs: int | None, progress: Progress | None) -> Mapping[str, Any]:
+def _density(asked: Question, progress: Progress | None) -> Mapping[str, Any]:
     """What `hypertwin density --format json` says of the case's scenario."""
 
     def done(_counts: str, done: int, total: int) -> None:
@@ -37,13 +37,12 @@ def _density(asked: Question, jobs: int | None, progress: Progress | None) -> Ma
     return density.density(
         asked.scenario,
         overrides=asked.changes,
-        jobs=jobs,
         progress=done,
         **asked.arguments,
     ).to_dict()
 
 
-def _durability(asked: Question, _jobs: int | None, _progress: Progress | None) -> Mapping[str, Any]:
+def _durability(asked: Question, _progress: Progress | None) -> Mapping[str, Any]:
     """What `hypertwin durability --format json` says, with the schemes by name."""
     arguments = asked.arguments
     found = durability.assess(
@@ -59,7 +58,7 @@ class QuestionKind:
     """A kind of question: the arguments that it needs, all of them, and what answers it."""
 
     arguments: tuple[str, ...]
-    answer: Callable[[Question, int | None, Progress | None], Mapping[str, Any]]
+    answer: Callable[[Question, Progress | None], Mapping[str, Any]]
 
 
 QUESTIONS: Mapping[str, QuestionKind] = {

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hypertwin
-from hypertwin import _core, run
+from hypertwin import _core
+from hypertwin.errors import RunError
 from hypertwin.plan import density, objective
 from hypertwin.plan.density import Density, Point, curve, largest, search
 from hypertwin.report import density as shown
@@ -315,10 +316,9 @@ def test_a_curve_that_is_not_monotone_is_said(scenario):
     assert any("not monotone" in note and "3 would" in note for note in found.notes)
 
 
-def test_an_undecided_count_gets_more_replications_and_none_is_run_twice(tiny, monkeypatch):
+def test_an_undecided_count_gets_more_replications_and_none_is_run_twice(tiny, watch_runs):
     runs = []
-    true_run = _core.run
-    monkeypatch.setattr(_core, "run", lambda text, seed: runs.append((text, seed)) or true_run(text, seed))
+    watch_runs(lambda text, _islands, seed: runs.append((text, seed)))
     # below the mean of three vCPUs' response on two cores, and above it: the third count is near the limit
     mean = hypertwin.simulate(tiny, overrides={"vms.web.count": 3}, replications=8).points[0]["groups"]["web"]
     runs.clear()
@@ -330,24 +330,21 @@ def test_an_undecided_count_gets_more_replications_and_none_is_run_twice(tiny, m
     assert set(replications.values()) <= {2, 4, 8}
 
 
-def test_an_overloaded_count_is_not_met_and_another_failure_is_an_error(tiny, monkeypatch):
-    true_run = _core.run
-
+def test_an_overloaded_count_is_not_met_and_another_failure_is_an_error(tiny, watch_runs):
     def fail(error):
-        def run_or_fail(text, seed):
+        def run_or_fail(text, _islands, _seed):
             if '"count":3' in text:
                 raise error
-            return true_run(text, seed)
 
         return run_or_fail
 
-    monkeypatch.setattr(_core, "run", fail(_core.RunFailed("too many transactions in progress")))
+    watch_runs(fail(_core.RunFailed("too many transactions in progress")))
     found = hypertwin.density(tiny, vm="web", slo="ready_pct<=100", maximum=4)
     assert (found.count, found.limiting) == (2, None)
     assert "too many transactions" in found.limited_by
     assert found.exceptions == (4,)
-    monkeypatch.setattr(_core, "run", fail(ValueError("a defect")))
-    with pytest.raises(run.RunError, match="a defect"):
+    watch_runs(fail(ValueError("a defect")))
+    with pytest.raises(RunError, match="a defect"):
         hypertwin.density(tiny, vm="web", slo="ready_pct<=100", maximum=4)
 
 

@@ -1,0 +1,253 @@
+"""Runs replications: what the store has is not simulated again, the rest goes to an engine in pieces.
+
+A scenario falls into islands, hosts that share nothing in a run. Each island of each replication is looked up in the
+store, simulated if it is not there, and kept as soon as it is done: a command that was killed goes on where it was.
+Who ran which island when, and what came from the store, never shows in a result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from hypertwin import _core
+from hypertwin.errors import fail
+from hypertwin.execution.task import Engine, Task, explain, islands_of
+from hypertwin.execution.threads import Threads
+from hypertwin.scenario import Scenario
+
+GRAIN = 2_000.0
+"""Least weight of a task, where its replication has more islands to fill it: some hundredths of a second of CPU."""
+
+
+class Run(NamedTuple):
+    """A replication to be simulated."""
+
+    scenario: Scenario
+    seed: int
+    """Of its random streams."""
+
+
+Done = Callable[[int, _core.Replication], None]
+"""Gets the position of a run and its result."""
+
+
+class Failed(Protocol):
+    """Gets the position of a run that failed."""
+
+    def __call__(self, number: int, why: str, *, is_defect: bool) -> None:
+        """Of several islands that fail, the same one is told on any number of threads."""
+
+
+class Store(Protocol):
+    """Keeps the results of islands."""
+
+    def get(self, key: bytes) -> bytes | None:
+        """What was put there, or None."""
+
+    def put(self, key: bytes, result: bytes) -> None:
+        """Keep a result."""
+
+    def close(self) -> None:
+        """Wait until all is kept."""
+
+
+class Runner:
+    """Runs replications on one engine, beside one store."""
+
+    def __init__(self, engine: Engine, store: Store | None = None) -> None:
+        """Without a store everything is simulated, and nothing is kept."""
+        self.engine, self.store = engine, store
+
+    def run(self, runs: Iterable[Run], done: Done, failed: Failed) -> None:
+        """Call `done` or `failed` for each run, from this thread and in no fixed order.
+
+        Runs are asked for as they can begin, so that no more are in memory than keep the engine busy.
+        """
+        numbered: Iterable[tuple[int, Run]] = enumerate(runs)
+        while numbered:
+            numbered = _Pass(self, done, failed).run(numbered)
+
+
+class Cut(NamedTuple):
+    """A scenario in islands."""
+
+    islands: _core.Islands
+    keys: Sequence[bytes]
+    weights: Sequence[float]
+
+
+@lru_cache(maxsize=4)
+def cut(scenario: Scenario) -> Cut:
+    """The islands of a scenario; runs that follow one another are often of the same one."""
+    islands, settings = islands_of(scenario.json), scenario.data["run"]
+    seconds = _core.duration_s(settings["warmup"]) + _core.duration_s(settings["duration"])
+    return Cut(islands, islands.keys(), [vcpus * seconds for vcpus in islands.weights()])
+
+
+@dataclass
+class _Begun:
+    """A run under way."""
+
+    number: int
+    run: Run
+    cut: Cut
+    results: dict[int, _core.Replication] = field(default_factory=dict)
+    """What there is of its islands."""
+    own_tasks: int = 0
+    """Tasks made for this run that are under way."""
+    shares: bool = False
+    """Whether some of its islands are in tasks that were made for other runs."""
+    failures: dict[int, tuple[str, bool]] = field(default_factory=dict)
+    """Tasks made for this run that failed: why, and whether by a defect."""
+
+    def key(self, island: int) -> bytes:
+        """Names the result of an island of this run."""
+        return hashlib.sha256(self.cut.keys[island] + self.run.seed.to_bytes(8)).digest()
+
+    @property
+    def is_whole(self) -> bool:
+        return len(self.results) == len(self.cut.keys)
+
+    def merged(self) -> _core.Replication:
+        return self.cut.islands.merge([self.results[island] for island in range(len(self.cut.keys))])
+
+
+class _Pass:
+    """Some runs, each until it is done, or has failed, or waited in vain for a task of a run that failed.
+
+    Runs that share an island, such as the points of a sweep that changes one host, simulate it once. A task that fails
+    does not say which of its islands did: who else waited for one of them is run again, in another pass.
+    """
+
+    def __init__(self, runner: Runner, done: Done, failed: Failed) -> None:
+        self.engine, self.store, self.done, self.failed = runner.engine, runner.store, done, failed
+        self.under_way: dict[int, tuple[_Begun, Task]] = {}
+        """Tasks by position, each with the run that it was made for."""
+        self.awaited: dict[bytes, list[tuple[_Begun, int]]] = {}
+        """Islands under way by key: each run that needs it, and its number there."""
+        self.again: dict[int, Run] = {}
+
+    def run(self, numbered: Iterable[tuple[int, Run]]) -> list[tuple[int, Run]]:
+        """The runs that must be run again."""
+        for outcome in self.engine.run(self._tasks(numbered)):
+            begun, task = self.under_way.pop(outcome.task)
+            begun.own_tasks -= 1
+            if outcome.results is None:
+                begun.failures[outcome.task] = (outcome.failure or "no reason was given", outcome.is_defect)
+                self._give_up(begun, task)
+            else:
+                self._deliver(begun, task, outcome.results)
+            if begun.failures and not begun.own_tasks:
+                self._fail(begun)
+        return list(self.again.items())
+
+    def _tasks(self, numbered: Iterable[tuple[int, Run]]) -> Iterator[Task]:
+        position = 0
+        for number, run in numbered:
+            try:
+                begun = _Begun(number, run, cut(run.scenario))
+            except BaseException as error:
+                why, is_defect = explain(error)
+                self.failed(number, why, is_defect=is_defect)
+                continue
+            tasks = list(_pieces(begun, self._missing(begun)))
+            begun.own_tasks = len(tasks)
+            self.under_way.update(enumerate(((begun, task) for task in tasks), position))
+            position += len(tasks)
+            if begun.is_whole:
+                self.done(number, begun.merged())
+            yield from tasks
+
+    def _missing(self, begun: _Begun) -> Iterator[int]:
+        """The islands that no task under way has, and that were not kept."""
+        for island in range(len(begun.cut.keys)):
+            key = begun.key(island)
+            if key in self.awaited:
+                begun.shares = True
+            elif (kept := self._kept(key)) is not None:
+                begun.results[island] = kept
+                continue
+            else:
+                yield island
+            self.awaited.setdefault(key, []).append((begun, island))
+
+    def _kept(self, key: bytes) -> _core.Replication | None:
+        result = self.store.get(key) if self.store else None
+        try:
+            return None if result is None else _core.Replication.from_bytes(result)
+        except ValueError:  # it is simulated, and kept, again
+            return None
+
+    def _deliver(self, begun: _Begun, task: Task, results: Sequence[bytes]) -> None:
+        for island, result in zip(task.islands, results, strict=True):
+            key, replication = begun.key(island), _core.Replication.from_bytes(result)
+            if self.store:
+                self.store.put(key, result)
+            for waiting, number in self.awaited.pop(key):
+                waiting.results[number] = replication
+                if waiting.is_whole:
+                    self.done(waiting.number, waiting.merged())
+
+    def _give_up(self, begun: _Begun, task: Task) -> None:
+        for island in task.islands:
+            for waiting, _ in self.awaited.pop(begun.key(island)):
+                if waiting is not begun:
+                    self.again[waiting.number] = waiting.run
+
+    def _fail(self, begun: _Begun) -> None:
+        if begun.shares:  # which failure is seen first is chance where islands are in tasks of other runs
+            self.again[begun.number] = begun.run
+        else:
+            why, is_defect = begun.failures[min(begun.failures)]
+            self.failed(begun.number, why, is_defect=is_defect)
+
+
+def _pieces(begun: _Begun, missing: Iterable[int]) -> Iterator[Task]:
+    """Tasks for the islands of a run: heavy ones first, light ones together."""
+    piece: list[int] = []
+    weight = 0.0
+    weights = begun.cut.weights
+    order = sorted(missing, key=lambda island: -weights[island])
+    for place, island in enumerate(order, 1):
+        piece.append(island)
+        weight += weights[island]
+        if weight >= GRAIN or place == len(order):
+            yield Task(begun.run.scenario.json, tuple(piece), begun.run.seed, weight)
+            piece, weight = [], 0.0
+
+
+_RUNNER: ContextVar[Runner | None] = ContextVar("who runs simulations", default=None)
+
+
+@contextmanager
+def running(*, jobs: int | None = None, store: str | Path | None = None, on: str | None = None) -> Iterator[Runner]:
+    """Who runs what is simulated in the block: the runner of the block around it, unless something is given.
+
+    `jobs` is the number of threads (default: the cores this process may use), `on` a cluster of machines in their place
+    (`dask://HOST:PORT`), `store` the folder where results are kept, or `off` (default: see `hypertwin store path`).
+    """
+    around = _RUNNER.get()
+    if around is not None and jobs is None and store is None and on is None:
+        yield around
+        return
+    runner = Runner(_engine(jobs, on))
+    token = _RUNNER.set(runner)
+    try:
+        yield runner
+    finally:
+        _RUNNER.reset(token)
+        if runner.store:
+            runner.store.close()
+
+
+def _engine(jobs: int | None, on: str | None) -> Engine:
+    if on is not None:
+        fail("bad-override", "", on, "nothing", "leave it out", "--on")
+    return Threads(jobs)

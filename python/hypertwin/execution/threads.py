@@ -1,0 +1,39 @@
+"""The engine of this machine: threads, while the compiled core runs without the interpreter's lock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import islice
+
+from hypertwin.execution.task import Outcome, Task, perform
+
+
+class Threads:
+    """Runs tasks side by side, one a thread."""
+
+    def __init__(self, jobs: int | None = None) -> None:
+        """With `jobs` threads; by default as many as there are cores that this process may use."""
+        self.jobs = jobs or available_cores()
+
+    def run(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
+        """See `Engine`. As many tasks wait as run, so that no thread waits for one to be made."""
+        numbered = enumerate(tasks)
+        waiting: set[Future[Outcome]] = set()
+        pool = ThreadPoolExecutor(self.jobs, thread_name_prefix="hypertwin")
+        try:
+            while True:
+                waiting |= {pool.submit(perform, *each) for each in islice(numbered, 2 * self.jobs - len(waiting))}
+                if not waiting:
+                    return
+                finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    yield future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def available_cores() -> int:
+    """Cores this process may use, which a container or `taskset` may have narrowed."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
