@@ -2,7 +2,7 @@
 
 Everything runs side by side in one go: repetition 1 of every tool, then repetition 2 of every tool and so on, each run
 a process of its own, so that a slow minute of the machine hits all of them alike. What counts are the ratios. Prints
-tables and writes kernel.json, twin.json and machine.json (default: below out/bench).
+tables and writes kernel.json, twin.json, vms.json and machine.json (default: below out/bench).
 """
 
 # ruff: noqa: T201  printing is what this program does
@@ -10,70 +10,48 @@ tables and writes kernel.json, twin.json and machine.json (default: below out/be
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import platform
 import shutil
-import statistics
 import subprocess
 import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(HERE / "peers"))
-from catalogue import PEERS, Unavailable, install_debian  # noqa: E402
+from catalogue import PEERS, Peer, Unavailable, install_debian  # noqa: E402
+from results import (  # noqa: E402
+    HEAP,
+    KERNEL_SERVICE_S,
+    POPULATION,
+    SIMGRID,
+    STATIONS,
+    TWIN,
+    Job,
+    Row,
+    disagreements,
+    result_hash,
+    summarise,
+)
+from tables import kernel_table, notes, twin_table, vms_table  # noqa: E402
 
-RUN_TIMEOUT_S = 600
-STATIONS, POPULATION = 100, 10_000
-"""The closed network: exponential first-come-first-served stations, uniform routing, this many customers."""
-LOAD = 0.8
-"""Utilisation of the M/M/1 queue."""
-KERNEL_SERVICE_S = 0.01
-"""Mean service time of the network in `hypertwin-bench`; the peers' is 1 s."""
 PENDING = (1, 1_000, 100_000)
-HOSTS = (1, 10, 100, 1_000)
-GROUPS = ("mm1", "network", "hold", "twin", "scale")
-TWIN, HEAP, SIMPY = "hypertwin", "binary heap", "simpy"
+HOSTS = (1, 10, 34, 100, 1_000)
+VMS_PER_HOST = (8, 16)
+"""VMs of two vCPUs on a host of 16 cores: one vCPU a core, and two."""
+VMS_LIMIT_S = 300
+"""After which a simulator of VMs is given up."""
+KERNEL_GROUPS = ("mm1", "network", "hold")
+GROUPS = (*KERNEL_GROUPS, "twin", "scale", "vms")
 IO_PER_SECOND_OF_OTHERS = 100
 """Simulated time of the other twin cases over that of `io`, whose seconds are full of events."""
-VOLATILE = {
-    "seconds",
-    "events_per_s",
-    "peak_rss_mib",
-    "ns_per_event",
-    "simulated_s_per_s",
-    "setup_s",
-    "seconds_per_million_ios",
-}
-"""Keys of a line that differ from run to run; the rest is a function of program, size and seed."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """One tool on one case."""
-
-    case: str
-    tool: str
-    source: str
-    size: str
-    command: list[str]
-    own: bool
-
-
-@dataclass
-class Row:
-    """What the repetitions of a job gave."""
-
-    job: Job
-    lines: list[dict[str, Any]] = field(default_factory=list)
-    failure: str | None = None
 
 
 @dataclass(frozen=True)
@@ -88,10 +66,13 @@ class Scale:
     hosts: tuple[int, ...]
     pool_seconds: float
     pool_nodes: tuple[int, ...]
+    vms_hosts: int
+    threads: int
 
 
-FULL = Scale(1_000_000, 20_000, 5_000_000, 200, 400, HOSTS, 60, (4, 100))
-SMOKE = Scale(2_000, 20, 20_000, 2, 1, (1, 3), 0.1, (2,))
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+FULL = Scale(1_000_000, 20_000, 5_000_000, 200, 400, HOSTS, 60, (4, 100), 100, CORES)
+SMOKE = Scale(2_000, 20, 20_000, 2, 1, (1, 3), 0.1, (2, 3), 2, 2)
 
 
 def kernel_binary() -> Path:
@@ -129,20 +110,23 @@ def kernel_jobs(groups: Sequence[str], scale: Scale, binary: Path) -> list[Job]:
     return jobs
 
 
-def peer_jobs(
-    given: argparse.Namespace, folder: Path, say: Callable[[str], None]
-) -> tuple[list[Job], list[dict[str, str]]]:
-    """The other simulators, built below `folder`; and those that could not be had, each with the reason."""
+def prepared(peer: Peer, given: argparse.Namespace, say: Callable[[str], None]) -> list[str]:
+    """Build a peer, after installing what it needs if that is wanted, and return its command."""
+    say(f"preparing {peer.source}")
+    if given.install and peer.debian:
+        install_debian(peer.debian)
+    return peer.prepare(ROOT / "out" / "bench" / "peers" / peer.name)
+
+
+def peer_jobs(given: argparse.Namespace, say: Callable[[str], None]) -> tuple[list[Job], list[dict[str, str]]]:
+    """The other simulators; and those that could not be had, each with the reason."""
     jobs: list[Job] = []
     missing: list[dict[str, str]] = []
     if not {"mm1", "network"} & set(given.groups):
         return jobs, missing
     for peer in PEERS:
-        say(f"preparing {peer.source}")
         try:
-            if given.install and peer.debian:
-                install_debian(peer.debian)
-            command = peer.prepare(folder / peer.name)
+            command = prepared(peer, given, say)
         except Unavailable as reason:
             missing.append({"tool": peer.name, "source": peer.source, "reason": str(reason)})
             continue
@@ -159,27 +143,55 @@ def peer_jobs(
     return jobs, missing
 
 
+def twin_job(case: str, size: str, options: list[str], threads: int = 1) -> Job:
+    """A run of `twin.py`."""
+    command = [sys.executable, str(HERE / "twin.py"), *options, "--threads", str(threads)]
+    return Job(case, TWIN, "full twin", size, command, True, threads)
+
+
 def twin_jobs(groups: Sequence[str], scale: Scale) -> list[Job]:
-    """The whole twin: the monster-VM host, and one scenario on more and more hosts."""
-    command = [sys.executable, str(HERE / "twin.py")]
+    """The whole twin: the monster-VM host, and one scenario on more and more hosts, on one core and on all."""
     jobs = []
     if "twin" in groups:
-        for case in ("solo", "pair"):
-            options = [case, "--seconds", str(scale.twin_seconds)]
-            jobs.append(Job(case, TWIN, "full twin", f"{scale.twin_seconds:g} s", [*command, *options], True))
-        seconds = scale.twin_seconds / IO_PER_SECOND_OF_OTHERS
-        jobs.append(Job("io", TWIN, "full twin", f"{seconds:g} s", [*command, "io", "--seconds", f"{seconds:g}"], True))
+        seconds = f"{scale.twin_seconds:g}"
+        jobs += [twin_job(case, f"{seconds} s", [case, "--seconds", seconds]) for case in ("solo", "pair")]
+        seconds = f"{scale.twin_seconds / IO_PER_SECOND_OF_OTHERS:g}"
+        jobs.append(twin_job("io", f"{seconds} s", ["io", "--seconds", seconds]))
         for nodes in scale.pool_nodes:
             options = ["pool", "--hosts", str(nodes), "--seconds", f"{scale.pool_seconds:g}"]
-            jobs.append(
-                Job(f"pool-{nodes}", TWIN, "full twin", f"{scale.pool_seconds:g} s", [*command, *options], True)
-            )
+            jobs.append(twin_job(f"pool-{nodes}", f"{scale.pool_seconds:g} s", options))
     if "scale" in groups:
         for hosts in scale.hosts:
-            seconds = max(0.02, scale.host_seconds / hosts)
-            options = ["scale", "--hosts", str(hosts), "--seconds", f"{seconds:g}"]
-            jobs.append(Job(f"scale-{hosts}", TWIN, "full twin", f"{seconds:g} s", [*command, *options], True))
+            seconds = f"{max(0.02, scale.host_seconds / hosts):g}"
+            options = ["scale", "--hosts", str(hosts), "--seconds", seconds]
+            both = sorted({1, min(hosts, scale.threads)})
+            jobs += [twin_job(f"scale-{hosts}", f"{seconds} s", options, threads) for threads in both]
     return jobs
+
+
+def vms_jobs(
+    given: argparse.Namespace, scale: Scale, say: Callable[[str], None]
+) -> tuple[list[Job], list[dict[str, str]]]:
+    """Hosts full of VMs with load steps, in SimGrid and in the twin."""
+    jobs: list[Job] = []
+    missing: list[dict[str, str]] = []
+    if "vms" not in given.groups:
+        return jobs, missing
+    simgrid: list[str] | None = None
+    if given.peers:
+        peer = next(peer for peer in PEERS if peer.name == SIMGRID)
+        try:
+            simgrid = prepared(peer, given, say)
+        except Unavailable as reason:
+            missing.append({"tool": peer.name, "source": peer.source, "reason": str(reason)})
+    for vms in VMS_PER_HOST:
+        case = f"vms-{scale.vms_hosts * vms}"
+        size = f"{scale.vms_hosts} hosts, {vms} VMs each"
+        options = ["vms", "--hosts", str(scale.vms_hosts), "--vms", str(vms)]
+        if simgrid:
+            jobs.append(Job(case, SIMGRID, peer.source, size, [*simgrid, *options], False, limit_s=VMS_LIMIT_S))
+        jobs += [twin_job(case, size, options, threads) for threads in sorted({1, scale.threads})]
+    return jobs, missing
 
 
 def measure(jobs: Iterable[Job], repeat: int, say: Callable[[str], None]) -> list[Row]:
@@ -198,10 +210,10 @@ def run_once(row: Row, seed: int) -> None:
     command = [*row.job.command, "--seed", str(seed)]
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=RUN_TIMEOUT_S, check=False, stdin=subprocess.DEVNULL
+            command, capture_output=True, text=True, timeout=row.job.limit_s, check=False, stdin=subprocess.DEVNULL
         )
     except subprocess.TimeoutExpired:
-        row.failure = f"did not end within {RUN_TIMEOUT_S} s"
+        row.failure = f"did not end within {row.job.limit_s} s"
         return
     lines = done.stdout.strip().splitlines()
     try:
@@ -211,98 +223,6 @@ def run_once(row: Row, seed: int) -> None:
     except (ValueError, IndexError):
         why = (done.stderr.strip().splitlines() or ["no output"])[-1]
         row.failure = f"exit {done.returncode}: {why[:300]}"
-
-
-def judge(row: Row) -> dict[str, Any] | None:
-    """Compare what the repetitions measured with the exact value; None for the twin, which has none.
-
-    M/M/1: mean response over mean service, 1 / (1 - rho). Network: completions per mean service time,
-    N K / (N + K - 1) (Gordon and Newell 1967). Hold: time per event over mean delay, 1 / pending.
-
-    The tolerance is four standard errors. M/M/1: the asymptotic variance of the mean wait over n customers,
-    rho (2 + 5 rho - 4 rho^2 + rho^3) / (1 - rho)^4 / n in units of the squared service time (Daley 1968, "The serial
-    correlation coefficients of waiting times in a stationary single server queue"). Otherwise that of a Poisson count;
-    the network gets 1.5 % more, because its customers start evenly spread and every station busy.
-    """
-    case = row.job.case.split("-")[0]
-    events = sum(int(line["events"]) for line in row.lines)
-    poisson_pct = 400 / max(1, events) ** 0.5
-    if case == "mm1":
-        exact = 1 / (1 - LOAD)
-        relative_variance = LOAD * (2 + 5 * LOAD - 4 * LOAD**2 + LOAD**3) / (1 - LOAD) ** 4 / (events / 2) / exact**2
-        what, tolerance_pct = "mean response / mean service", 400 * relative_variance**0.5
-    elif case == "network":
-        exact = POPULATION * STATIONS / (POPULATION + STATIONS - 1)
-        what, tolerance_pct = "completions per mean service time", 1.5 + poisson_pct
-    elif case == "hold":
-        exact = 1 / int(row.job.case.split("-")[1])
-        what, tolerance_pct = "time per event / mean delay", poisson_pct
-    else:
-        return None
-    value = statistics.fmean(observed(case, row.job, line) for line in row.lines)
-    error_pct = 100 * (value / exact - 1)
-    return {
-        "what": what,
-        "value": value,
-        "exact": exact,
-        "error_pct": error_pct,
-        "tolerance_pct": tolerance_pct,
-        "ok": abs(error_pct) <= tolerance_pct,
-    }
-
-
-def observed(case: str, job: Job, line: dict[str, Any]) -> float:
-    """The quantity of `judge` from one line. `hypertwin-bench` gives nanoseconds, at 1 ms a service and 1 s a delay."""
-    if not job.own:
-        return float(line["check"]["value"])
-    if case == "network":
-        return int(line["events"]) * KERNEL_SERVICE_S / float(line["options"]["seconds"])
-    return float(line["check"]) / {"mm1": 1e6, "hold": 1e9}[case]
-
-
-def summarise(rows: list[Row]) -> list[dict[str, Any]]:
-    """One record per job: medians over the repetitions, and ratios within the case."""
-    records = []
-    for row in rows:
-        job = row.job
-        record: dict[str, Any] = {"case": job.case, "tool": job.tool, "source": job.source, "size": job.size}
-        if row.failure is not None or not row.lines:
-            records.append({**record, "failure": row.failure})
-            continue
-        rates = [float(line["events_per_s"]) for line in row.lines]
-        record |= {
-            "version": row.lines[0].get("version"),
-            "repetitions": len(rates),
-            "events": int(row.lines[0]["events"]),
-            "events_per_s": statistics.median(rates),
-            "events_per_s_min": min(rates),
-            "events_per_s_max": max(rates),
-            "peak_rss_mib": max(float(line["peak_rss_mib"]) for line in row.lines),
-            "check": judge(row),
-            "does": row.lines[0].get("does"),
-        }
-        for key in ("simulated_s_per_s", "ns_per_event", "setup_s", "seconds_per_million_ios"):
-            if key in row.lines[0]:
-                record[key] = statistics.median(float(line[key]) for line in row.lines)
-        record["runs"] = row.lines
-        records.append(record)
-    for record in records:
-        for other, key in ((HEAP, "ratio_to_heap"), (SIMPY, "ratio_to_simpy")):
-            base = next((r for r in records if r["case"] == record["case"] and r["tool"] == other), {})
-            both = "events_per_s" in record and "events_per_s" in base
-            record[key] = record["events_per_s"] / base["events_per_s"] if both else None
-    return records
-
-
-def result_hash(rows: list[Row]) -> str:
-    """SHA-256 over what is deterministic in our own lines: same sizes, seeds and version, same hash."""
-    kept = [
-        {"job": [row.job.case, row.job.tool], "line": {k: v for k, v in line.items() if k not in VOLATILE}}
-        for row in rows
-        if row.job.own
-        for line in row.lines
-    ]
-    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
 
 
 def machine() -> dict[str, Any]:
@@ -324,7 +244,7 @@ def machine() -> dict[str, Any]:
 
     return {
         "cpu": field_of("/proc/cpuinfo", "model name") or platform.processor(),
-        "cpus": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cpus": CORES,
         "memory": field_of("/proc/meminfo", "MemTotal"),
         "system": platform.platform(),
         "python": platform.python_version(),
@@ -334,132 +254,21 @@ def machine() -> dict[str, Any]:
     }
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns as wide as they must be, the first two to the left."""
-    widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
-
-    def line(row: Sequence[str]) -> str:
-        cells = [
-            text.ljust(width) if column < 2 else text.rjust(width)
-            for column, (text, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        return "  ".join(cells).rstrip()
-
-    return "\n".join([line(header), line(["-" * width for width in widths]), *map(line, rows)])
-
-
-def rate(value: float) -> str:
-    """Events per second with three digits: 12.3 M, 456 k."""
-    for limit, unit in ((1e6, " M"), (1e3, " k")):
-        if value >= limit:
-            scaled = value / limit
-            return f"{scaled:.0f}{unit}" if scaled >= 100 else f"{scaled:.3g}{unit}"
-    return f"{value:.3g}"
-
-
-def times(ratio: float | None) -> str:
-    """A ratio, or nothing: 41x, 0.615x, 1/195."""
-    if ratio is None:
-        return ""
-    if ratio < 0.1:
-        return f"1/{1 / ratio:,.0f}"
-    return f"{ratio:,.0f}x" if ratio >= 100 else f"{ratio:.3g}x"
-
-
-def kernel_table(records: list[dict[str, Any]], missing: list[dict[str, str]]) -> str:
-    """The kernel beside the bare loop and the peers."""
-    header = ("case", "tool", "events", "events/s", "spread", "/ heap", "/ SimPy", "peak RSS", "vs exact", "allowed")
-    rows = []
-    for record in records:
-        if "failure" in record:
-            rows.append((record["case"], record["tool"], "", "failed", *[""] * 6))
-            continue
-        spread = 100 * (record["events_per_s_max"] - record["events_per_s_min"]) / record["events_per_s"]
-        check = record["check"]
-        rows.append(
-            (
-                record["case"],
-                record["tool"],
-                rate(record["events"]),
-                rate(record["events_per_s"]),
-                f"{spread:.0f} %" if record["repetitions"] > 1 else "",
-                times(record["ratio_to_heap"]),
-                times(record["ratio_to_simpy"]),
-                f"{record['peak_rss_mib']:,.0f} MiB",
-                f"{check['error_pct']:+.2f} %" + ("" if check["ok"] else " WRONG") if check else "",
-                f"{check['tolerance_pct']:.2f} %" if check else "",
-            )
-        )
-    rows += [("-", entry["tool"], "", "not measured", *[""] * 6) for entry in missing]
-    return table(header, rows)
-
-
-def twin_table(records: list[dict[str, Any]]) -> str:
-    """The full twin."""
-    header = (
-        *(
-            "case",
-            "tool",
-            "simulated",
-            "times real time",
-            "events/s",
-            "set-up",
-            "ns/event",
-            "vs 1 host",
-            "s/million I/Os",
-        ),
-        "peak RSS",
-    )
-    single = next((r.get("ns_per_event") for r in records if r["case"] == "scale-1"), None)
-    rows = []
-    for record in records:
-        if "failure" in record:
-            rows.append((record["case"], record["tool"], record["size"], "failed", *[""] * 6))
-            continue
-        ios = record.get("seconds_per_million_ios")
-        ratio = record["ns_per_event"] / single if single and record["case"].startswith("scale-") else None
-        rows.append(
-            (
-                record["case"],
-                record["tool"],
-                record["size"],
-                times(record["simulated_s_per_s"]),
-                rate(record["events_per_s"]),
-                f"{1000 * record['setup_s']:,.1f} ms",
-                f"{record['ns_per_event']:,.0f}",
-                times(ratio),
-                f"{ios:.2f}" if ios else "",
-                f"{record['peak_rss_mib']:,.0f} MiB",
-            )
-        )
-    return table(header, rows)
-
-
-def notes(records: list[dict[str, Any]], missing: list[dict[str, str]]) -> list[str]:
-    """What each tool keeps per customer, what failed, and what could not be had."""
-    said: dict[tuple[str, str], list[str]] = {}
-    for record in records:
-        if record.get("does"):
-            said.setdefault((f"{record['tool']} [{record['source']}]", record["does"]), []).append(record["case"])
-    found = [f"{tool} ({', '.join(cases)}): {does}" for (tool, does), cases in said.items()]
-    found += [f"FAILED {r['case']}, {r['tool']}: {r['failure']}" for r in records if "failure" in r]
-    found += [f"NOT MEASURED {entry['tool']} [{entry['source']}]: {entry['reason']}" for entry in missing]
-    return found
-
-
 def parse() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
     parser.add_argument("--smoke", action="store_true", help="tiny sizes, one repetition: does everything run?")
     parser.add_argument("--full", action="store_true", help="1,000,000 customers for slow peers too (minutes)")
-    parser.add_argument("--only", metavar="CASE[,CASE]", help=f"some of {', '.join(GROUPS)}, kernel (the first three)")
+    parser.add_argument(
+        "--only", metavar="CASE[,CASE]", help=f"some of {', '.join(GROUPS)}, kernel (the first {len(KERNEL_GROUPS)})"
+    )
     parser.add_argument("--repeat", type=int, metavar="N", help="repetitions, interleaved (default 3; 1 with --smoke)")
     parser.add_argument("--peers", action=argparse.BooleanOptionalAction, default=True, help="measure other simulators")
     parser.add_argument("--install", action="store_true", help="let apt-get install what a peer needs (as root)")
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "bench", metavar="FOLDER", help="where JSON goes")
     given = parser.parse_args()
     names = (given.only or ",".join(GROUPS)).split(",")
-    given.groups = [group for name in names for group in (GROUPS[:3] if name == "kernel" else (name,))]
+    given.groups = [group for name in names for group in (KERNEL_GROUPS if name == "kernel" else (name,))]
     unknown = [name for name in given.groups if name not in GROUPS]
     if unknown:
         parser.error(f"--only: no case {', '.join(unknown)}; there are {', '.join(GROUPS)} and kernel")
@@ -484,39 +293,47 @@ def main() -> int:
     ours: list[Job] = []
     peers: list[Job] = []
     missing: list[dict[str, str]] = []
-    if {"mm1", "network", "hold"} & set(given.groups):
+    if set(KERNEL_GROUPS) & set(given.groups):
         say("building the kernel's benchmark")
         ours = kernel_jobs(given.groups, scale, kernel_binary())
         if given.peers:
-            peers, missing = peer_jobs(given, ROOT / "out" / "bench" / "peers", say)
+            peers, missing = peer_jobs(given, say)
+    vms, no_vms = vms_jobs(given, scale, say)
     order = {case: number for number, case in enumerate(dict.fromkeys(job.case for job in ours))}
     kernel_rows = measure(sorted([*ours, *peers], key=lambda job: order[job.case]), given.repeat, say)
     twin_rows = measure(twin_jobs(given.groups, scale), given.repeat, say)
+    vms_rows = measure(vms, given.repeat, say)
     say("")
 
     facts["load_average_after"] = os.getloadavg()
     facts["finished"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    digest = result_hash([*kernel_rows, *twin_rows])
-    kernel, twin = summarise(kernel_rows), summarise(twin_rows)
+    every = [*kernel_rows, *twin_rows, *vms_rows]
+    digest = result_hash(every)
+    kernel, twin, vms = summarise(kernel_rows), summarise(twin_rows), summarise(vms_rows)
     common = {"smoke": given.smoke, "repetitions": given.repeat, "result_sha256": digest, "machine": facts}
     (out / "machine.json").write_text(json.dumps(facts, indent=2) + "\n")
-    if kernel_rows:
-        written = {**common, "rows": kernel, "not_measured": missing}
-        (out / "kernel.json").write_text(json.dumps(written, indent=2) + "\n")
-        print(f"\nKernel, side by side, {given.repeat} repetitions, median\n\n{kernel_table(kernel, missing)}\n")
-    if twin_rows:
-        (out / "twin.json").write_text(json.dumps({**common, "rows": twin}, indent=2) + "\n")
-        print(f"\nFull twin, one thread, {given.repeat} repetitions, median\n\n{twin_table(twin)}\n")
-    for note in notes([*kernel, *twin], missing):
+    for name, title, rows, not_measured, text in (
+        ("kernel", "Kernel, side by side", kernel, missing, kernel_table(kernel, missing)),
+        ("twin", "Full twin", twin, [], twin_table(twin)),
+        ("vms", "VMs with load steps, beside SimGrid's model of VMs", vms, no_vms, vms_table(vms, no_vms)),
+    ):
+        if rows:
+            written = {**common, "rows": rows, "not_measured": not_measured}
+            (out / f"{name}.json").write_text(json.dumps(written, indent=2) + "\n")
+            print(f"\n{title}, {given.repeat} repetitions, median\n\n{text}\n")
+    for note in notes([*kernel, *twin, *vms], [*missing, *no_vms]):
         print(textwrap.fill(note, 120, subsequent_indent="    "))
+    others = disagreements(every)
+    for other in others:
+        print(f"WRONG {other}")
     print(
         f"\n{facts['cpu']}, {facts['cpus']} CPUs, load average {facts['load_average_before'][0]:.1f} before, ", end=""
     )
     print(f"{facts['load_average_after'][0]:.1f} after. Written to {out}")
     print(f"result {digest}")
-    own = [record for record in [*kernel, *twin] if record["tool"] in (TWIN, HEAP)]
+    own = [record for record in [*kernel, *twin, *vms] if record["tool"] in (TWIN, HEAP)]
     bad = [r for r in own if "failure" in r or (r["check"] is not None and not r["check"]["ok"])]
-    return 1 if bad else 0
+    return 1 if bad or others else 0
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -35,13 +35,14 @@ def result_of(done: subprocess.CompletedProcess[str]) -> str:
 
 @pytest.fixture(scope="module")
 def modules() -> Any:
-    """`bench/run.py` and the peers' catalogue as modules."""
+    """The modules of `bench/`, by name."""
+    names = ("results", "tables", "catalogue")
     sys.path[:0] = [str(BENCH), str(BENCH / "peers")]
     try:
-        yield importlib.import_module("run"), importlib.import_module("catalogue")
+        yield SimpleNamespace(**{name: importlib.import_module(name) for name in names})
     finally:
         del sys.path[:2]
-        for name in ("run", "catalogue"):
+        for name in names:
             sys.modules.pop(name, None)
 
 
@@ -79,16 +80,43 @@ def test_a_second_run_has_the_same_results(kernel: tuple[Path, str], tmp_path: P
     assert result_of(bench("--only", "kernel", out=tmp_path)) == kernel[1]
 
 
-def test_the_twin_cases_give_one_row_each(tmp_path: Path) -> None:
-    digest = result_of(bench("--only", "twin,scale", out=tmp_path))
-    written = json.loads((tmp_path / "twin.json").read_text())
-    assert written["result_sha256"] == digest
-    assert [row["case"] for row in written["rows"]] == ["solo", "pair", "io", "pool-2", "scale-1", "scale-3"]
-    for row in written["rows"]:
+@pytest.fixture(scope="module")
+def twin(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    out = tmp_path_factory.mktemp("bench")
+    return out, result_of(bench("--only", "twin,scale,vms", out=out))
+
+
+def test_the_twin_cases_give_one_row_each(twin: tuple[Path, str]) -> None:
+    written = json.loads((twin[0] / "twin.json").read_text())
+    assert written["result_sha256"] == twin[1]
+    rows = written["rows"]
+    assert [(row["case"], row["threads"]) for row in rows] == [
+        *[(case, 1) for case in ("solo", "pair", "io", "pool-2", "pool-3", "scale-1", "scale-3")],
+        ("scale-3", 2),
+    ]
+    for row in rows:
         assert row["events"] > 0
         assert row["simulated_s_per_s"] > 0
         assert row["check"] is None
-    assert not (tmp_path / "kernel.json").exists()
+        assert (row["ratio_to_fewest_hosts"] is not None) == (row["threads"] == 1 and row["case"][-1].isdigit())
+        assert (row["speedup"] is not None) == (row["threads"] > 1)
+    assert not (twin[0] / "kernel.json").exists()
+
+
+def test_the_vms_are_as_busy_as_their_load_steps_ask(twin: tuple[Path, str]) -> None:
+    rows = json.loads((twin[0] / "vms.json").read_text())["rows"]
+    assert [(row["case"], row["threads"]) for row in rows] == [
+        ("vms-16", 1),
+        ("vms-16", 2),
+        ("vms-32", 1),
+        ("vms-32", 2),
+    ]
+    assert [row["check"]["exact"] for row in rows] == pytest.approx([6.4, 6.4, 12.8, 12.8])
+    assert all(row["check"]["ok"] for row in rows)
+
+
+def test_a_second_run_of_the_twin_has_the_same_results(twin: tuple[Path, str], tmp_path: Path) -> None:
+    assert result_of(bench("--only", "twin,scale,vms", out=tmp_path)) == twin[1]
 
 
 def test_an_unknown_case_is_a_usage_error(tmp_path: Path) -> None:
@@ -98,32 +126,68 @@ def test_an_unknown_case_is_a_usage_error(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_every_peer_has_its_folder_and_every_folder_its_peer(modules: tuple[ModuleType, ModuleType]) -> None:
+def test_every_peer_has_its_folder_and_every_folder_its_peer(modules: SimpleNamespace) -> None:
     folders = {path.name for path in (BENCH / "peers").iterdir() if path.is_dir() and path.name != "__pycache__"}
-    assert {peer.name for peer in modules[1].PEERS} == folders
+    assert {peer.name for peer in modules.catalogue.PEERS} == folders
 
 
 @pytest.mark.parametrize("name", ["simgrid", "nexosim", "desru", "simrs", "cloudsimplus"])
 def test_a_peer_that_cannot_be_had_says_why_and_stays_in_the_table(
-    name: str, modules: tuple[ModuleType, ModuleType], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    name: str, modules: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    run, catalogue = modules
+    catalogue, tables = modules.catalogue, modules.tables
     monkeypatch.setenv("PATH", str(tmp_path))
     peer = next(peer for peer in catalogue.PEERS if peer.name == name)
     with pytest.raises(catalogue.Unavailable, match="is not on this machine") as reason:
         peer.prepare(tmp_path / name)
     missing = [{"tool": name, "source": peer.source, "reason": str(reason.value)}]
-    assert "not measured" in run.kernel_table([], missing)
-    assert str(reason.value) in run.notes([], missing)[0]
+    assert "not measured" in tables.kernel_table([], missing)
+    assert str(reason.value) in tables.notes([], missing)[0]
 
 
 @pytest.mark.parametrize(("value", "ok"), [(5.0, True), (6.9, True), (4.0, True), (12.0, False)])
-def test_a_result_far_from_theory_is_called_wrong(
-    value: float, ok: bool, modules: tuple[ModuleType, ModuleType]
-) -> None:
-    run = modules[0]
-    row = run.Row(run.Job("mm1", "some peer", "a registry", "5,000 customers", [], False))
+def test_a_result_far_from_theory_is_called_wrong(value: float, ok: bool, modules: SimpleNamespace) -> None:
+    results = modules.results
+    row = results.Row(results.Job("mm1", "some peer", "a registry", "5,000 customers", [], False))
     row.lines.append({"events": 10_000, "check": {"value": value}})
-    verdict = run.judge(row)
+    verdict = results.judge(row)
     assert verdict["ok"] is ok
     assert verdict["exact"] == pytest.approx(5.0)
+
+
+def test_another_report_on_two_threads_is_noticed(modules: SimpleNamespace) -> None:
+    results = modules.results
+    one = results.Row(results.Job("scale-3", "hypertwin", "full twin", "1 s", [], True))
+    two = results.Row(results.Job("scale-3", "hypertwin", "full twin", "1 s", [], True, threads=2))
+    one.lines += [{"report_sha256": "a"}, {"report_sha256": "b"}]
+    two.lines += [{"report_sha256": "a"}, {"report_sha256": "b"}]
+    assert results.disagreements([one, two]) == []
+    two.lines[1]["report_sha256"] = "c"
+    assert results.disagreements([one, two]) == ["scale-3, repetition 2: another report on 2 threads"]
+
+
+def test_ratios_compare_runs_of_the_same_repetition(modules: SimpleNamespace) -> None:
+    results = modules.results
+    rows = []
+    for threads, seconds in ((1, [1.0, 8.0, 1.0]), (2, [0.5, 2.0, 0.5])):
+        row = results.Row(results.Job("scale-3", "hypertwin", "full twin", "1 s", [], True, threads=threads))
+        row.lines = [
+            {"seconds": s, "events": 1, "events_per_s": 1 / s, "ns_per_event": s, "peak_rss_mib": 1} for s in seconds
+        ]
+        rows.append(row)
+    one, two = results.summarise(rows)
+    assert (one["speedup"], two["speedup"]) == (None, 2.0)
+
+
+def test_a_simulator_that_ran_out_of_time_bounds_the_ratio(modules: SimpleNamespace) -> None:
+    results = modules.results
+    late = results.Row(
+        results.Job("vms-800", "simgrid", "apt", "", [], False, limit_s=300), failure="did not end within 300 s"
+    )
+    ours = results.Row(results.Job("vms-800", "hypertwin", "full twin", "", [], True))
+    ours.lines = [
+        {"seconds": 3.0, "events": 1, "events_per_s": 1, "peak_rss_mib": 1, "check": {"value": 6.4, "exact": 6.4}}
+    ]
+    text = modules.tables.vms_table(results.summarise([late, ours]), [])
+    assert "> 100x" in text
+    assert "did not end within 300 s" in text
