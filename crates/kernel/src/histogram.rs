@@ -153,7 +153,7 @@ impl Histogram {
             merged.min_ns = merged.min_ns.min(part.min_ns);
             merged.max_ns = merged.max_ns.max(part.max_ns);
         }
-        merged.sorted.sort_unstable();
+        merged.sorted.sort(); // stable: finds that the parts are in order, and merges them
         merged.sorted.dedup_by(|(next, more), (bucket, count)| {
             let is_same = next == bucket;
             if is_same {
