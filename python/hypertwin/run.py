@@ -122,7 +122,7 @@ def points_of(
     for values in product(sweep):
         # every point sets the same paths, so the first one, read and checked, is the base of the others
         base = points[0].scenario if points else scenario
-        points.append(Point({**fixed, **values}, load(base, {**fixed, **values, **settings})))
+        points.append(Point({**fixed, **values}, load(base, {**fixed, **values, **settings}, swept=values)))
     return points
 
 

@@ -10,7 +10,7 @@ import difflib
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -29,6 +29,9 @@ MAX_SWEEP_VALUES = 10_000
 _RANGE = re.compile(r"(-?[0-9]{1,15})\.\.(-?[0-9]{1,15})\Z")
 _SECTIONS = ("hosts", "vms", "workloads", "arrays")
 
+_Odd = dict[str, tuple[str, str, str]]
+"""Values that JSON cannot express, by path: code of the mistake, value, hint."""
+
 
 @dataclass(frozen=True)
 class Scenario:
@@ -38,7 +41,8 @@ class Scenario:
     """The file it came from; None for a scenario that was given as text."""
     json: str
     """The scenario as JSON in its one canonical form, defaults written out: what the core takes."""
-    _source: _Source = field(repr=False, compare=False)
+    _file: _File = field(repr=False, compare=False)
+    _overrides: Mapping[str, object] = field(repr=False, compare=False)
 
     @cached_property
     def data(self) -> Mapping[str, Any]:
@@ -51,6 +55,11 @@ class Scenario:
         """Every host, VM and pool by name, with what follows from its keys."""
         return language.inventory(self.json)
 
+    @cached_property
+    def run(self) -> Mapping[str, Any]:
+        """The section `run` of `json`: for how long, how often and with which seed it is simulated."""
+        return MappingProxyType(json.loads(self.json)["run"])
+
     @property
     def name(self) -> str:
         """The scenario's name, as reports show it."""
@@ -58,37 +67,79 @@ class Scenario:
 
     def with_overrides(self, overrides: Mapping[str, object] | Sequence[str]) -> Scenario:
         """A copy with the values at some paths replaced; see `load`. Raises ScenarioError."""
-        changes = {**self._source.overrides, **_as_mapping(overrides)}
-        return _check(replace(self._source, overrides=changes))
+        return load(self, overrides)
 
 
 @dataclass(frozen=True)
-class _Source:
+class _File:
     """What a scenario was made from, to make it again with other overrides."""
 
     path: Path | None
-    file: str
+    name: str
     root: Node
     mistakes: tuple[Mistake, ...]
-    overrides: Mapping[str, object]
+
+    @cached_property
+    def plain(self) -> tuple[Any, _Odd]:
+        """Its data as JSON, which nobody changes, and what of them JSON cannot express."""
+        odd: _Odd = {}
+        return _plain(self.root.data(), "", odd), odd
+
+    @cached_property
+    def jobs(self) -> dict[str, dict[str, Any]]:
+        """Workloads of fio jobs by name, kept when they have been read: a sweep reads each once."""
+        return {}
+
+
+class _Draft:
+    """A file's data under change: it shares with the file all that stays."""
+
+    def __init__(self, file: _File) -> None:
+        self.file = file
+        self.data, odd = file.plain
+        self.odd = dict(odd)
+        self.origins: dict[str, str] = {}
+        """Which override the value at a path came from."""
+        self._own: dict[int, Any] = {}
+        self.data = self.own(self.data)
+
+    def own(self, value: Any) -> Any:
+        """The value, or a copy of a mapping or list that the file has too."""
+        if not isinstance(value, dict | list) or id(value) in self._own:
+            return value
+        copied = value.copy()
+        self._own[id(copied)] = copied
+        return copied
+
+    def set(self, here: Any, key: Any, value: object, place: str, location: str) -> None:
+        """Put a value under a key of something that is its `own`."""
+        for path in [path for path in self.odd if path == place or path.startswith(f"{place}.")]:
+            del self.odd[path]
+        here[key] = _plain(value, place, self.odd, place.count(".") + 1)
+        self.origins[place] = location
 
 
 def load(
-    path: Scenario | str | Path, overrides: Mapping[str, object] | Sequence[str] = MappingProxyType({})
+    path: Scenario | str | Path,
+    overrides: Mapping[str, object] | Sequence[str] = MappingProxyType({}),
+    *,
+    swept: Collection[str] = (),
 ) -> Scenario:
     """Read a scenario file, replace the values at some paths, and check the result.
 
     `overrides` maps paths (`vms.db.vcpus`) to values, or lists texts of the form `PATH=VALUE`. Sections that may be
     absent are made when an override needs them; None (`null`) removes a key. In a path `*` stands for any name that is
     there, or part of one: `vms.*.host`, `vms.web-*.load`. A scenario that is loaded already is overridden as it is.
+    `swept` names the paths whose values come from a sweep, for messages.
 
     Raises ScenarioError, which lists every mistake with file, line, path, value, what is allowed, and a hint.
     """
     if isinstance(path, Scenario):
-        return path.with_overrides(overrides) if overrides else path
+        changes = {**path._overrides, **_as_mapping(overrides)}
+        return _check(path._file, changes, swept) if overrides else path
     file = Path(path)
     document = yaml_file.parse(yaml_file.read_text(file), str(path))
-    return _check(_Source(file, str(path), document.root, document.mistakes, _as_mapping(overrides)))
+    return _check(_File(file, str(path), document.root, document.mistakes), _as_mapping(overrides), swept)
 
 
 def loads(
@@ -96,7 +147,7 @@ def loads(
 ) -> Scenario:
     """Read a scenario from YAML or JSON text; `file` is its name in messages. Otherwise like `load`."""
     document = yaml_file.parse(text, file)
-    return _check(_Source(None, file, document.root, document.mistakes, _as_mapping(overrides)))
+    return _check(_File(None, file, document.root, document.mistakes), _as_mapping(overrides))
 
 
 def named_files(path: str | Path, changes: Iterable[tuple[str, object]] = ()) -> list[Path]:
@@ -108,11 +159,14 @@ def named_files(path: str | Path, changes: Iterable[tuple[str, object]] = ()) ->
     try:
         if not file.is_file():  # a pipe can be read only once
             return []
-        data = yaml_file.parse(yaml_file.read_text(file), str(path)).root.data()
-        named += _job_names(data)
+        text, changes = yaml_file.read_text(file), list(changes)
+        if not any(sign in each for each in (text, repr(changes)) for sign in ("fio", "\\")):  # a key may be escaped
+            return []
+        draft = _Draft(_File(file, str(path), yaml_file.parse(text, str(path)).root, ()))
+        named += _job_names(draft.data)
         for place, value in changes:
-            _override(data, place, value, "", {})
-            named += _job_names(data)
+            _override(draft, place, value, "")
+            named += _job_names(draft.data)
     except (OSError, ScenarioError, ValueError):
         pass
     return [file.parent / name.partition("#")[0] for name in named]
@@ -210,50 +264,57 @@ def _as_mapping(overrides: Mapping[str, object] | Sequence[str]) -> dict[str, ob
     return parse_sets(overrides)
 
 
-def _check(source: _Source) -> Scenario:
-    """The checked scenario of a source. Raises ScenarioError with every mistake, in order of line."""
-    data = source.root.data()
-    mistakes = list(source.mistakes)
-    origins: dict[str, str] = {}
-    for path, value in source.overrides.items():
-        location = f"--set {short(f'{path}={_written(value)}')}"
+def _check(file: _File, overrides: Mapping[str, object], swept: Collection[str] = ()) -> Scenario:
+    """The checked scenario of a file and overrides. Raises ScenarioError with every mistake, in order of line."""
+    draft = _Draft(file)
+    mistakes = list(file.mistakes)
+    for path, value in overrides.items():
+        location = f"{'--sweep' if path in swept else '--set'} {short(f'{path}={_written(value)}')}"
         try:
-            _override(data, path, value, location, origins)
+            _override(draft, path, value, location)
         except ScenarioError as error:
             mistakes.extend(error.mistakes)
-    mistakes.extend(_read_jobs(data, source, origins))
-    odd: dict[str, tuple[str, str, str]] = {}
-    data = _plain(data, "", odd)
+    mistakes.extend(_read_jobs(draft))
     try:
-        text = _core.validate(json.dumps(data, allow_nan=False))
+        text = _core.validate(json.dumps(draft.data, allow_nan=False))
     except _core.ScenarioMistakes as error:
         listed = error.args[0]
         entries = json.loads(listed) if isinstance(listed, str) else listed
-        mistakes.extend(_located(Mistake(**entry), source, origins, odd) for entry in entries)
+        mistakes.extend(_located(Mistake(**entry), draft) for entry in entries)
     if mistakes:
         mistakes.sort(key=lambda mistake: (mistake.code == "more-mistakes", mistake.line or 0, mistake.path))
         raise ScenarioError.of(mistakes)
-    return Scenario(source.path, text, source)
+    return Scenario(file.path, text, file, overrides)
 
 
-def _read_jobs(data: Any, source: _Source, origins: Mapping[str, str]) -> list[Mistake]:
+def _read_jobs(draft: _Draft) -> list[Mistake]:
     """Replace each `workloads.NAME.fio` by the workload of its job; keys next to it win. Returns the mistakes."""
-    found = data.get("workloads") if isinstance(data, dict) else None
+    found = draft.data.get("workloads") if isinstance(draft.data, dict) else None
     workloads: dict[str, Any] = found if isinstance(found, dict) else {}
+    read: dict[str, Any] = {}
     mistakes: list[Mistake] = []
     for name, workload in workloads.items():
         if not (isinstance(workload, dict) and isinstance(workload.get("fio"), str)):
             continue
         job: dict[str, Any] = {"arrivals": {"io": {}}, "cpu": {"mean": fio.CPU_PER_IO}}
         try:
-            job = fio.workload(workload.pop("fio"), source.path.parent if source.path else Path())
+            job = _job(draft.file, workload["fio"])
         except FileError as error:
             here = f"workloads.{name}.fio"
-            mistakes.extend(_located(replace(each, path=here), source, origins, {}) for each in error.mistakes)
+            mistakes.extend(_located(replace(each, path=here), draft) for each in error.mistakes)
         except ScenarioError as error:
             mistakes.extend(error.mistakes)
-        workloads[name] = _merged(job, workload)
+        read[name] = _merged(job, {key: value for key, value in workload.items() if key != "fio"})
+    if read:
+        draft.data["workloads"] = {**workloads, **read}
     return mistakes
+
+
+def _job(file: _File, name: str) -> dict[str, Any]:
+    """The workload of the fio job that a scenario names."""
+    if name not in file.jobs:
+        file.jobs[name] = fio.workload(name, file.path.parent if file.path else Path())
+    return file.jobs[name]
 
 
 def _merged(under: Any, over: Any) -> Any:
@@ -262,17 +323,15 @@ def _merged(under: Any, over: Any) -> Any:
     return {**under, **{key: _merged(under.get(key), value) for key, value in over.items()}}
 
 
-def _located(
-    mistake: Mistake, source: _Source, origins: Mapping[str, str], odd: Mapping[str, tuple[str, str, str]]
-) -> Mistake:
-    if mistake.path in odd:
-        code, value, hint = odd[mistake.path]
+def _located(mistake: Mistake, draft: _Draft) -> Mistake:
+    if mistake.path in draft.odd:
+        code, value, hint = draft.odd[mistake.path]
         code, hint = (code, hint) if mistake.code == "wrong-type" else (mistake.code, mistake.hint)
         mistake = replace(mistake, code=code, value=value, hint=hint)
     for path in _prefixes(mistake.path):
-        if path in origins:
-            return replace(mistake, file=origins[path])
-    return replace(mistake, file=source.file, line=source.root.line_at(mistake.path))
+        if path in draft.origins:
+            return replace(mistake, file=draft.origins[path])
+    return replace(mistake, file=draft.file.name, line=draft.file.root.line_at(mistake.path))
 
 
 def _prefixes(path: str) -> Iterable[str]:
@@ -282,10 +341,10 @@ def _prefixes(path: str) -> Iterable[str]:
         path = path.rpartition(".")[0]
 
 
-def _override(data: Any, path: str, value: object, location: str, origins: dict[str, str]) -> None:
-    """Put `value` at every place that `path` fits, and remember in `origins` which override it came from."""
-    for place in _places(data, path, value, location) if "*" in path else [path]:
-        _put(data, place, value, location, origins)
+def _override(draft: _Draft, path: str, value: object, location: str) -> None:
+    """Put `value` at every place that `path` fits."""
+    for place in _places(draft.data, path, value, location) if "*" in path else [path]:
+        _put(draft, place, value, location)
 
 
 def _places(data: Any, path: str, value: object, location: str) -> list[str]:
@@ -309,10 +368,10 @@ def _places(data: Any, path: str, value: object, location: str) -> list[str]:
     return [place for place, _ in found]
 
 
-def _put(data: Any, path: str, value: object, location: str, origins: dict[str, str]) -> None:
+def _put(draft: _Draft, path: str, value: object, location: str) -> None:
     """Put `value` at `path`, adding missing sections; None removes what is there."""
     keys = path.split(".")
-    here = data
+    here = draft.data
     for depth, key in enumerate(keys):
         parent = ".".join(keys[:depth])
         place = f"{parent}.{key}" if parent else key
@@ -322,10 +381,9 @@ def _put(data: Any, path: str, value: object, location: str, origins: dict[str, 
                 fail("unknown-path", path, _written(value), allowed, f"{parent} is a list of {len(here)}", location)
             index = int(key)
             if depth == len(keys) - 1:
-                here[index] = value
-                origins[place] = location
+                draft.set(here, index, value, place, location)
             else:
-                here = here[index]
+                here[index] = here = draft.own(here[index])
             continue
         if not isinstance(here, dict):
             allowed = "a path that ends there" if parent else "a scenario that is a mapping"
@@ -349,20 +407,18 @@ def _put(data: Any, path: str, value: object, location: str, origins: dict[str, 
             hint = f"did you mean {parent}.{near[0]}?" if near else add
             fail("unknown-path", path, _written(value), f"a name in {parent}: {names or '(none)'}", hint, location)
         if is_last:
-            origins[place] = location
-            if value is not None or (key not in here and language.schema_node(place) is None):
-                here[key] = value  # a null under a key that the language lacks is told so
-            else:
-                here.pop(key, None)
+            is_removed = value is None and (key in here or language.schema_node(place) is not None)
+            draft.set(here, key, value, place, location)  # a null under a key that the language lacks is told so
+            if is_removed:
+                del here[key]
             return
         if is_absent:
-            here[key] = {}
-            origins[place] = location
-        here = here[key]
+            draft.set(here, key, {}, place, location)
+        here[key] = here = draft.own(here[key])
 
 
-def _plain(value: Any, path: str, odd: dict[str, tuple[str, str, str]], depth: int = 0) -> Any:
-    """`value` as JSON. What JSON cannot express becomes null and is noted in `odd`, as (code, value, hint)."""
+def _plain(value: Any, path: str, odd: _Odd, depth: int = 0) -> Any:
+    """`value` as JSON, nothing shared with it. What JSON cannot express becomes null and is noted in `odd`."""
     if isinstance(value, Mapping) and depth <= MAX_DEPTH:
         join = f"{path}." if path else ""
         items = {key if isinstance(key, str) else str(key): entry for key, entry in value.items()}
@@ -380,7 +436,7 @@ def _plain(value: Any, path: str, odd: dict[str, tuple[str, str, str]], depth: i
     return None
 
 
-def _plain_number(value: float, path: str, odd: dict[str, tuple[str, str, str]]) -> float | None:
+def _plain_number(value: float, path: str, odd: _Odd) -> float | None:
     if isinstance(value, int):
         if -(2**63) <= value < 2**64:
             return int(value)

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.conftest import ROOT, refused
 
 from hypertwin import _core, docs, errors, scenario, simulate, yaml_file
+from hypertwin.cli import commands
 from hypertwin.errors import Mistake, ScenarioError
 
 GOOD = ROOT / "tests" / "malformed" / "good.yaml"
@@ -86,6 +88,68 @@ def test_a_mistake_in_an_override_names_the_override() -> None:
     assert mistake.path == "vms.db.vcpus"
     assert "16 logical CPUs" in mistake.allowed
     assert str(caught.value).startswith("--set vms.db.vcpus=48: vms.db.vcpus: 48 [vm-wider-than-host]\n  allowed: ")
+
+
+def test_overrides_change_neither_the_scenario_nor_what_was_given() -> None:
+    loaded = scenario.load(GOOD)
+    step = {"at": "50 s", "factor": 3}
+    changes: dict[str, Any] = {
+        "vms.db.load_steps.1": step,
+        "vms.db.load_steps.1.factor": 2,
+        "vms.*.memory": "16 GiB",
+        "workloads.pages.arrivals.open.rate": "5 /s",
+        "vms.db.shares": None,
+    }
+    changed = loaded.with_overrides(changes)
+    assert changed.data["vms"]["db"]["load_steps"][1]["factor"] == 2
+    assert step == {"at": "50 s", "factor": 3}
+    again = loaded.with_overrides({"run.seed": 5})
+    assert again.json == scenario.load(GOOD, {"run.seed": 5}).json
+    assert loaded.with_overrides(changes).json == changed.json == scenario.load(GOOD, changes).json
+
+
+def test_an_override_hides_what_json_cannot_express() -> None:
+    assert scenario.load(GOOD, {"vms.db.load_steps": [float("nan")], "vms.db.load_steps.0": {"at": "0 s", "factor": 1}})
+    with refused("wrong-type") as caught:
+        scenario.load(GOOD, {"vms.db.load_steps": [float("nan")], "vms.db.load_steps.0": "soon"})
+    assert "soon" in caught.value.mistakes[0].value
+
+
+def test_a_mistake_in_a_value_of_a_sweep_names_the_sweep() -> None:
+    with refused("vm-wider-than-host") as caught:
+        simulate(GOOD, overrides={"vms.db.load": 1}, sweep={"vms.db.vcpus": [4, 48]})
+    assert caught.value.mistakes[0].file == "--sweep vms.db.vcpus=48"
+    with refused("out-of-range") as caught:
+        simulate(GOOD, overrides={"vms.db.load": -1}, sweep={"vms.db.vcpus": [4, 8]})
+    assert caught.value.mistakes[0].file == "--set vms.db.load=-1"
+
+
+def test_a_fio_job_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = scenario.load(ROOT / "scenarios" / "san-fio.yaml")
+    expected = [scenario.load(loaded.path, {"run.seed": seed}).json for seed in (1, 2)]  # type: ignore[arg-type]
+    monkeypatch.setattr(scenario.fio, "workload", lambda *_: pytest.fail("read again"))
+    assert [loaded.with_overrides({"run.seed": seed}).json for seed in (1, 2)] == expected
+
+
+@pytest.mark.parametrize("name", ["small-esxi", "san-fio"])
+def test_a_command_reads_its_scenario_once_to_find_its_files(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parsed: list[str] = []
+    parse = yaml_file.parse
+
+    def counted(text: str, file: str) -> yaml_file.Document:
+        parsed.append(file)
+        return parse(text, file)
+
+    monkeypatch.setattr(yaml_file, "parse", counted)
+    file, out, page = ROOT / "scenarios" / f"{name}.yaml", tmp_path / "result.json", tmp_path / "page.html"
+    out.write_text("before")
+    arguments = [file, "--duration", "1", "--replications", "1", "--out", out, "--report", page]
+    command = typer.main.get_command(commands.app("simulate", "hypertwin.cli.simulate"))
+    command([*map(str, arguments)], standalone_mode=False)
+    capsys.readouterr()
+    assert parsed.count(str(file)) == {"small-esxi": 1, "san-fio": 2}[name]
 
 
 @pytest.mark.parametrize(

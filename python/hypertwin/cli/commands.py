@@ -8,7 +8,7 @@ import functools
 import inspect
 import sys
 from collections import UserDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -86,9 +86,9 @@ def _protected(command: _Command) -> _Command:
 
     @functools.wraps(command)
     def protected(**arguments: Any) -> Any:
-        def named() -> Iterator[str | Path]:
-            for name, mark in marked.items():
-                yield from filter(None, mark.files(arguments[name], arguments))
+        @functools.cache  # scenarios are read to find them
+        def named() -> Sequence[str | Path]:
+            return [file for name, mark in marked.items() for file in mark.files(arguments[name], arguments) if file]
 
         provenance.confine(named, [value for name, value in arguments.items() if name in OUTPUTS])
         read: Iterable[str | Path] = ()

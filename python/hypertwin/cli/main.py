@@ -78,7 +78,8 @@ def _run() -> int:
         _say(str(error))
         return error.exit_code
     except typer.TyperException as error:
-        _say(f"{error.format_message()} (hypertwin --help, hypertwin COMMAND --help)")
+        message = error.format_message().replace(": Value error, ", ": ", 1)  # what Pydantic puts before any reason
+        _say(f"{message} (hypertwin --help, hypertwin COMMAND --help)")
         return 2
     except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED
