@@ -107,7 +107,7 @@ FLOORS: dict[str, list[str]] = {
 }
 """Files and folders of a room from the ground up. Each uses what lies below it, nothing beside or above."""
 
-OF_EXTRAS = ("ingest/", "calibration/least_squares.py")
+OF_EXTRAS = ("ingest/", "calibration/least_squares.py", "execution/dask.py")
 """Files of the package that may import the packages of extras as they are loaded, but for those of the base install."""
 
 BASE = ("ingest/sources.py", "ingest/to_scenario/__init__.py", "ingest/appliances.py", "ingest/kvm/linux_host.py")

@@ -274,6 +274,7 @@ _FAILED: Mapping[str, str] = {
     "output-failed": "An output could not be written after the run, for example because the disk is full.",
     "result-lost": "The result could not be written to stdout.",
     "unreachable": "A system does not answer, or refuses.",
+    "cluster-failed": "A cluster that simulations were given to lacks workers, or they have another hypertwin.",
     "machine-unknown": "The system does not tell what the lab needs to know.",
     "no-permission": "The system refuses something that a measurement needs.",
     "control-group": "A control group could not be made or set.",

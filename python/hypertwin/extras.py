@@ -19,6 +19,7 @@ PACKAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "vmware": ("pyVmomi",),
         "libvirt": ("libvirt",),
         "calibrate": ("numpy", "scipy"),
+        "dask": ("distributed",),
     }
 )
 """Modules that each extra brings, as they are imported; pyproject.toml has the packages."""

@@ -174,14 +174,23 @@ def labelled_progress_bar(unit: str = "runs") -> Iterator[run.LabelledProgress |
         TimeRemainingColumn,
     )
 
+    from hypertwin.execution import runner
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn(unit),
+        TextColumn("{task.fields[where]}"),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda label, done, total: bar.update(task, description=label, completed=done, total=total)
+        task = bar.add_task("", total=None, where="")
+
+        def update(label: str, done: int, total: int) -> None:
+            workers = runner.workers()
+            where = "" if workers is None else f"{workers} workers, {bar.tasks[task].speed or 0:,.0f} {unit}/s"
+            bar.update(task, description=label, completed=done, total=total, where=where)
+
+        yield update

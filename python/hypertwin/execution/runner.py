@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -18,8 +18,9 @@ from typing import NamedTuple, Protocol
 
 from hypertwin import _core
 from hypertwin.errors import fail
-from hypertwin.execution.task import Engine, Task, explain, islands_of
+from hypertwin.execution.task import Engine, Outcome, Task, explain, islands_of
 from hypertwin.execution.threads import Threads
+from hypertwin.extras import needs
 from hypertwin.scenario import Scenario
 
 GRAIN = 2_000.0
@@ -136,17 +137,21 @@ class _Pass:
 
     def run(self, numbered: Iterable[tuple[int, Run]]) -> list[tuple[int, Run]]:
         """The runs that must be run again."""
-        for outcome in self.engine.run(self._tasks(numbered)):
-            begun, task = self.under_way.pop(outcome.task)
-            begun.own_tasks -= 1
-            if outcome.results is None:
-                begun.failures[outcome.task] = (outcome.failure or "no reason was given", outcome.is_defect)
-                self._give_up(begun, task)
-            else:
-                self._deliver(begun, task, outcome.results)
-            if begun.failures and not begun.own_tasks:
-                self._fail(begun)
+        with closing(self.engine.run(self._tasks(numbered))) as outcomes:
+            for outcome in outcomes:
+                self._take(outcome)
         return list(self.again.items())
+
+    def _take(self, outcome: Outcome) -> None:
+        begun, task = self.under_way.pop(outcome.task)
+        begun.own_tasks -= 1
+        if outcome.results is None:
+            begun.failures[outcome.task] = (outcome.failure or "no reason was given", outcome.is_defect)
+            self._give_up(begun, task)
+        else:
+            self._deliver(begun, task, outcome.results)
+        if begun.failures and not begun.own_tasks:
+            self._fail(begun)
 
     def _tasks(self, numbered: Iterable[tuple[int, Run]]) -> Iterator[Task]:
         position = 0
@@ -237,17 +242,32 @@ def running(*, jobs: int | None = None, store: str | Path | None = None, on: str
     if around is not None and jobs is None and store is None and on is None:
         yield around
         return
-    runner = Runner(_engine(jobs, on))
-    token = _RUNNER.set(runner)
-    try:
-        yield runner
-    finally:
-        _RUNNER.reset(token)
-        if runner.store:
-            runner.store.close()
+    with _engine(jobs, on) as engine:
+        runner = Runner(engine)
+        token = _RUNNER.set(runner)
+        try:
+            yield runner
+        finally:
+            _RUNNER.reset(token)
+            if runner.store:
+                runner.store.close()
 
 
-def _engine(jobs: int | None, on: str | None) -> Engine:
-    if on is not None:
-        fail("bad-override", "", on, "nothing", "leave it out", "--on")
-    return Threads(jobs)
+def workers() -> int | None:
+    """The workers that run what is simulated here, as many as there are at this moment; None without a cluster."""
+    runner = _RUNNER.get()
+    return None if runner is None else runner.engine.workers
+
+
+@contextmanager
+def _engine(jobs: int | None, on: str | None) -> Iterator[Engine]:
+    if on is None:
+        yield Threads(jobs)
+        return
+    if jobs is not None:
+        fail("usage", "", str(jobs), "nothing beside --on", "the workers say how many threads they have", "--jobs")
+    needs("dask", "--on")
+    from hypertwin.execution.dask import Dask
+
+    with closing(Dask(on)) as engine:
+        yield engine

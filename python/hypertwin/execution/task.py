@@ -5,7 +5,7 @@ A task is text and numbers and its result is bytes, so that either can go to ano
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
@@ -36,7 +36,7 @@ class Outcome:
     results: tuple[bytes, ...] | None
     """Each island's replication, as `hypertwin._core.Replication.to_bytes` writes it; None if the run failed."""
     failure: str | None = None
-    """Why the run failed; the simulation itself said so, and would again."""
+    """Why the run failed, and would again: what the simulation itself said, or that it ends its workers."""
     is_defect: bool = False
     """Whether it failed by a defect of the program, and not because of what the scenario asks for."""
 
@@ -44,12 +44,17 @@ class Outcome:
 class Engine(Protocol):
     """Runs tasks somewhere."""
 
-    def run(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
+    @property
+    def workers(self) -> int | None:
+        """How many workers there are at this moment; None where there are none but this process."""
+        ...
+
+    def run(self, tasks: Iterable[Task]) -> Generator[Outcome]:
         """Run all tasks and yield what becomes of each, in any order.
 
         Tasks are made as they are asked for, so an engine asks for no more than keep it busy, from the thread that
-        reads the outcomes. Closing the iterator gives up what has not begun. A task that cannot be run at all (its
-        workers die, the cluster is gone) raises `hypertwin.errors.RunError`.
+        reads the outcomes. Closing the iterator gives up what has not begun. Raises HypertwinError when no task can be
+        run any more.
         """
         ...
 

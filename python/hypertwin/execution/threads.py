@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 
@@ -13,11 +13,13 @@ from hypertwin.execution.task import Outcome, Task, perform
 class Threads:
     """Runs tasks side by side, one a thread."""
 
+    workers = None
+
     def __init__(self, jobs: int | None = None) -> None:
         """With `jobs` threads; by default as many as there are cores that this process may use."""
         self.jobs = jobs or available_cores()
 
-    def run(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
+    def run(self, tasks: Iterable[Task]) -> Generator[Outcome]:
         """See `Engine`. As many tasks wait as run, so that no thread waits for one to be made."""
         numbered = enumerate(tasks)
         waiting: set[Future[Outcome]] = set()

@@ -1,0 +1,377 @@
+"""The engine of a cluster: the workers of a Dask scheduler, on any number of machines.
+
+A worker gets text and numbers: the name of `serve` below, the build of the core, and scenarios, islands and seeds as
+JSON. It gives back bytes. It must have the same build of hypertwin; the scheduler needs none.
+
+This side says which worker runs what, and keeps each busy with one piece more than it has threads, so that neither
+scheduler nor client holds more than is under way, and a worker that joins gets work within a second. A piece is about a
+second of CPU, by what the pieces before it took. What a lost worker had is run again elsewhere and has the same result.
+
+A task may be what kills the workers. One that was on a lost worker is sent again by itself; after the second time it
+waits until nothing else is left, and runs alone. If that worker is lost too, it was this task.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import operator
+import pkgutil
+import uuid
+import zlib
+from asyncio import CancelledError
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from time import monotonic, thread_time
+from typing import Any
+from urllib.parse import urlsplit
+
+from distributed import Client, Future, KilledWorker, get_worker
+
+from hypertwin import _core
+from hypertwin.errors import HypertwinError, UnreachableError, fail
+from hypertwin.execution.task import Outcome, Task, perform
+
+LOG = logging.getLogger(__name__)
+
+PROTOCOLS: Mapping[str, str] = {"dask": "tcp", "dask+tls": "tls"}
+"""Schemes of addresses, and what Dask calls them."""
+
+CONNECT_S = 10
+"""How long a scheduler may take to answer."""
+WORKERS_S = 300
+"""How long to wait for a worker where there is none (or none is left)."""
+LOOK_S = 1.0
+"""Time between looks at which workers there are."""
+FETCH_S = 10
+"""How long a result may take to come from its worker."""
+PIECE_S = 1.0
+"""CPU time of a piece of work, on few threads."""
+PIECES_PER_S = 100
+"""Pieces that this side hands out and takes back at most, so that they are larger for very many threads."""
+SPARE_BELOW_S = 5.0
+"""A worker has a piece waiting while pieces are shorter than this; a long one had better wait for whoever is free."""
+TRIES = 3
+"""A task that was on so many lost workers is what kills them."""
+
+
+class ClusterError(HypertwinError):
+    """A cluster does not do what is asked of it."""
+
+    code = "cluster-failed"
+
+
+class Dask:
+    """Runs tasks on the workers of a Dask scheduler."""
+
+    def __init__(self, address: str) -> None:
+        """The scheduler at `dask://HOST:PORT`, or `dask+tls://HOST:PORT` with the certificates of Dask's configuration.
+
+        Nothing is connected before there is a task. Raises ScenarioError for an address that is none.
+        """
+        self.address = address
+        self.threads: dict[str, int] = {}
+        """Those of each worker by its address, as they were when last looked at."""
+        self.pace = _Pace()
+        self._contact = contact(address)
+        self._client: Client | None = None
+
+    @property
+    def workers(self) -> int:
+        """How many there are."""
+        return len(self.threads)
+
+    def run(self, tasks: Iterable[Task]) -> Generator[Outcome]:
+        """See `Engine`. Raises UnreachableError without a scheduler, ClusterError when the cluster fails."""
+        source = _Source(tasks)
+        if source.is_empty:
+            return
+        pieces = _Pieces(self, self._connected(), source)
+        try:
+            yield from pieces.outcomes()
+        finally:
+            pieces.cancel()
+
+    def close(self) -> None:
+        """End the connection."""
+        if self._client is not None:
+            with suppress(OSError, TimeoutError):
+                self._client.close()
+            self._client = None
+
+    def _connected(self) -> Client:
+        if self._client is None:
+            try:
+                self._client = Client(self._contact, timeout=CONNECT_S, set_as_default=False, name="hypertwin")
+            except (OSError, TypeError, RuntimeError, ValueError) as error:  # the middle two: no certificates
+                raise UnreachableError(
+                    f"{self.address}: no Dask scheduler answers there: {error}\n"
+                    "  hint: start one with `dask scheduler`, and see docs/guides/cluster.md"
+                ) from error
+        return self._client
+
+
+def contact(address: str) -> str:
+    """The address of a scheduler as Dask writes it. Raises ScenarioError if it is none."""
+    try:
+        parts = urlsplit(address)
+        complete = parts.scheme in PROTOCOLS and parts.hostname and parts.port
+    except ValueError:  # a port that is no number
+        complete = None
+    if not complete or parts.path not in ("", "/") or parts.query or "@" in parts.netloc:
+        fail(
+            "bad-address", "", address, "dask://HOST:PORT, or dask+tls://HOST:PORT", "a scheduler says its own", "--on"
+        )
+    return f"{PROTOCOLS[parts.scheme]}://{parts.netloc}"
+
+
+def serve(build: str, order: bytes) -> tuple[str, float, list[tuple[Any, ...]]]:
+    """What a worker does with a piece of work: its own build, CPU seconds, and the fields of each task's outcome.
+
+    With another build than is asked for it does nothing. It stops between tasks when nobody wants them any more.
+    """
+    if build != _core.build():
+        return _core.build(), 0.0, []
+    scenarios, tasks = json.loads(zlib.decompress(order))
+    worker, begun = get_worker(), thread_time()
+    key = worker.get_current_task()
+    outcomes = []
+    for scenario, islands, seed in tasks:
+        state = worker.state.tasks.get(key)
+        if state is None or state.state != "executing":
+            break
+        outcome = perform(0, Task(scenarios[scenario], tuple(islands), seed, 0))
+        outcomes.append((outcome.results, outcome.failure, outcome.is_defect))
+    return build, thread_time() - begun, outcomes
+
+
+def _order(tasks: Iterable[Task]) -> bytes:
+    """Tasks as `serve` takes them, each scenario once."""
+    scenarios: dict[str, int] = {}
+    listed = [(scenarios.setdefault(task.scenario, len(scenarios)), task.islands, task.seed) for task in tasks]
+    return zlib.compress(json.dumps((list(scenarios), listed)).encode(), 1)
+
+
+class _Source:
+    """Tasks with their positions, and whether there are more."""
+
+    def __init__(self, tasks: Iterable[Task]) -> None:
+        self._tasks = enumerate(tasks)
+        self._next = next(self._tasks, None)
+
+    @property
+    def is_empty(self) -> bool:
+        return self._next is None
+
+    def take(self) -> tuple[int, Task]:
+        assert self._next is not None
+        taken, self._next = self._next, next(self._tasks, None)
+        return taken
+
+
+class _Pace:
+    """How much CPU a unit of weight takes, by the last pieces."""
+
+    def __init__(self) -> None:
+        self._seconds = self._weight = 0.0
+
+    def add(self, seconds: float, weight: float) -> None:
+        self._seconds = 0.9 * self._seconds + seconds
+        self._weight = 0.9 * self._weight + weight
+
+    def weight(self, seconds: float) -> float:
+        """What takes so long; none as long as nothing is known."""
+        return seconds * self._weight / self._seconds if self._seconds else 0.0
+
+
+@dataclass
+class _Piece:
+    """Tasks by position, that a worker has."""
+
+    key: str
+    """The name that Dask has for it."""
+    tasks: dict[int, Task]
+    worker: str
+    future: Future[Any]
+
+
+@dataclass
+class _Pieces:
+    """The work of one `Dask.run`."""
+
+    engine: Dask
+    client: Client
+    source: _Source
+    name: str = field(default_factory=lambda: f"hypertwin-{uuid.uuid4().hex}")
+    under_way: dict[str, _Piece] = field(default_factory=dict)
+    ended: SimpleQueue[Future[Any]] = field(default_factory=SimpleQueue)
+    free: deque[str] = field(default_factory=deque)
+    """Workers that can take a piece, once for each."""
+    spare: set[str] = field(default_factory=set)
+    """Workers with a piece more than they have threads."""
+    lost: dict[int, list[str]] = field(default_factory=dict)
+    """The workers that were lost with a task, by its position."""
+    again: deque[tuple[int, Task]] = field(default_factory=deque)
+    """Tasks of lost workers."""
+    alone: deque[tuple[int, Task]] = field(default_factory=deque)
+    """Tasks that have one try left."""
+    given_up: list[Outcome] = field(default_factory=list)
+    """What is told when all else is done."""
+    count: int = 0
+    look_at: float = 0.0
+    no_worker_since: float | None = None
+
+    def outcomes(self) -> Iterator[Outcome]:
+        """What becomes of each task."""
+        self.engine.threads = {}
+        while self.under_way or self.again or self.alone or not self.source.is_empty:
+            if monotonic() >= self.look_at:
+                self._look()
+                self.look_at = monotonic() + LOOK_S
+            while self.free and (tasks := self._next()):
+                self._send(self.free.popleft(), tasks)
+            for future in self._wait():
+                yield from self._end(future)
+        yield from self.given_up
+
+    def cancel(self) -> None:
+        """Give up what is under way."""
+        futures = [piece.future for piece in self.under_way.values()]
+        self.under_way.clear()
+        if futures:
+            with suppress(OSError, TimeoutError, CancelledError):  # the scheduler is gone
+                self.client.cancel(futures, force=True)
+
+    def _look(self) -> None:
+        """Notice workers that are new, and those that are gone."""
+        known = self.engine.threads
+        try:
+            self.engine.threads = threads = dict(self.client.nthreads())
+        except (OSError, TimeoutError, CancelledError) as error:
+            raise self._disconnected() from error
+        gone = known.keys() - threads.keys()
+        self.free = deque(worker for worker in self.free if worker not in gone)
+        self.spare -= gone
+        for piece in [piece for piece in self.under_way.values() if piece.worker in gone]:
+            self._lose(piece)
+        new = threads.keys() - known.keys()
+        for place in range(max((threads[worker] for worker in new), default=0)):
+            self.free.extend(sorted(worker for worker in new if place < threads[worker]))
+        self._await_workers()
+
+    def _await_workers(self) -> None:
+        if self.engine.threads:
+            self.no_worker_since = None
+        elif self.no_worker_since is None:
+            self.no_worker_since = monotonic()
+            LOG.warning("%s has no workers: waiting %d s for one", self.engine.address, WORKERS_S)
+        elif monotonic() - self.no_worker_since > WORKERS_S:
+            raise ClusterError(
+                f"{self.engine.address} has had no workers for {WORKERS_S} s\n"
+                "  hint: start some with `dask worker`, and see their logs if they ended"
+            )
+
+    def _next(self) -> dict[int, Task]:
+        """The next piece of work; nothing when there is none, or none yet."""
+        if not self.source.is_empty:
+            wanted = self.engine.pace.weight(max(PIECE_S, sum(self.engine.threads.values()) / PIECES_PER_S))
+            tasks: dict[int, Task] = {}
+            weight = 0.0
+            while not self.source.is_empty and (not tasks or weight < wanted):
+                position, task = self.source.take()
+                tasks[position] = task
+                weight += task.weight
+            return tasks
+        if self.again:
+            return dict([self.again.popleft()])
+        if self.alone and not self.under_way:
+            return dict([self.alone.popleft()])
+        return {}
+
+    def _send(self, worker: str, tasks: dict[int, Task]) -> None:
+        self.count += 1
+        key = f"{self.name}-{self.count}"
+        call = (operator.call, (pkgutil.resolve_name, f"{__name__}:serve"), _core.build(), _order(tasks.values()))
+        future = self.client.get({key: call}, key, workers=[worker], allow_other_workers=False, sync=False)
+        self.under_way[key] = _Piece(key, tasks, worker, future)
+        future.add_done_callback(self.ended.put)
+
+    def _wait(self) -> Iterator[Future[Any]]:
+        """What has ended, at the latest when it is time to look at the workers again."""
+        try:
+            yield self.ended.get(timeout=max(self.look_at - monotonic(), 0.0))
+            while True:
+                yield self.ended.get_nowait()
+        except Empty:
+            pass
+
+    def _end(self, future: Future[Any]) -> Iterator[Outcome]:
+        piece = self.under_way.get(str(future.key))
+        if piece is None:  # given up
+            return
+        try:
+            build, seconds, outcomes = future.result(timeout=FETCH_S)
+        except TimeoutError:  # its worker was lost with the result, perhaps
+            future.add_done_callback(self.ended.put)
+            return
+        except (KilledWorker, MemoryError):
+            self._free(piece.worker, SPARE_BELOW_S)
+            self._lose(piece)
+            return
+        except CancelledError as error:
+            raise self._disconnected() from error
+        except Exception as error:
+            raise ClusterError(
+                f"the worker {piece.worker} cannot run simulations: {type(error).__name__}: {error}\n"
+                f"  hint: it needs the same hypertwin as here, {_core.build()}"
+            ) from error
+        if build != _core.build():
+            raise ClusterError(
+                f"the worker {piece.worker} has hypertwin {build}, and here is {_core.build()}\n"
+                "  hint: install the same wheel on all workers and here"
+            )
+        del self.under_way[piece.key]
+        self.engine.pace.add(seconds, sum(task.weight for task in piece.tasks.values()))
+        self._free(piece.worker, seconds)
+        for position, outcome in zip(piece.tasks, outcomes, strict=True):
+            yield Outcome(position, *outcome)
+
+    def _free(self, worker: str, seconds: float) -> None:
+        """A worker can take another piece after one that took so long."""
+        if worker not in self.engine.threads:
+            return
+        if seconds < SPARE_BELOW_S and worker not in self.spare:
+            self.spare.add(worker)
+            self.free.append(worker)
+        elif seconds >= SPARE_BELOW_S and worker in self.spare:
+            self.spare.remove(worker)
+            return
+        self.free.append(worker)
+
+    def _lose(self, piece: _Piece) -> None:
+        """The worker of a piece was lost: its tasks run again, unless it was their last try."""
+        del self.under_way[piece.key]
+        with suppress(OSError, TimeoutError, CancelledError):
+            self.client.cancel([piece.future], force=True)
+        for position, task in piece.tasks.items():
+            lost = self.lost.setdefault(position, [])
+            lost.append(piece.worker)
+            if len(lost) < TRIES - 1:
+                self.again.append((position, task))
+            elif len(lost) < TRIES:
+                self.alone.append((position, task))
+            else:
+                why = (
+                    f"{len(lost)} workers were lost while they ran it ({', '.join(lost)}), the last with nothing else "
+                    "to do; their logs may say why, such as too little memory"
+                )
+                self.given_up.append(Outcome(position, None, why, is_defect=True))
+
+    def _disconnected(self) -> ClusterError:
+        return ClusterError(
+            f"the scheduler at {self.engine.address} is gone, or has dropped what it was to do\n"
+            "  hint: see its log; the same command again does what is left, if results are kept"
+        )

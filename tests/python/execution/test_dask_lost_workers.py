@@ -1,0 +1,74 @@
+"""The cluster engine with workers that are processes, and are killed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from distributed import Client, LocalCluster, WorkerPlugin
+from tests.conftest import TINY
+
+from hypertwin import run, scenario
+from hypertwin.execution.dask import Dask
+from hypertwin.execution.task import Task, perform
+
+
+@pytest.fixture(scope="module")
+def traps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder where a file `SEED` with a number N ends N workers that come upon this seed; `SEED.log` counts them."""
+    return tmp_path_factory.mktemp("traps")
+
+
+@pytest.fixture(scope="module")
+def address(traps: Path) -> Iterator[str]:
+    """A cluster of two processes, which are started again when they end."""
+
+    class Trap(WorkerPlugin):
+        def setup(self, worker: object) -> None:
+            import os
+
+            from hypertwin.execution import dask
+
+            real = dask.perform
+
+            def perform(number: int, task: Task) -> object:
+                trap, log = traps / f"{task.seed}", traps / f"{task.seed}.log"
+                if trap.exists() and (not log.exists() or log.stat().st_size < int(trap.read_text())):
+                    with log.open("a") as file:
+                        file.write("x")
+                    os._exit(1)
+                return real(number, task)
+
+            dask.perform = perform
+
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None, silence_logs=50
+    ) as cluster:
+        with Client(cluster, set_as_default=False) as client:
+            client.register_plugin(Trap())
+        yield cluster.scheduler_address.replace("tcp", "dask")
+
+
+def test_a_sweep_is_the_same_to_the_byte_when_a_worker_is_killed(tiny, traps, address):
+    sweep = {"vms.db.vcpus": [1, 2], "vms.web.load": [0.2, 0.4, 0.6]}
+    here = run.simulate(tiny, sweep=sweep, store="off").to_dict()
+    (traps / f"{run._core.replication_seed(7, 1)}").write_text("1")
+    there = run.simulate(tiny, sweep=sweep, store="off", on=address).to_dict()
+    assert there == here
+    assert (traps / f"{run._core.replication_seed(7, 1)}.log").read_text() == "x"
+
+
+def test_a_task_that_ends_three_workers_fails_and_the_others_do_not(traps, address):
+    tasks = [Task(scenario.loads(TINY).json, (0,), 1000 + number, 8.0) for number in range(9)]
+    (traps / "1002").write_text("1000")
+    with closing(Dask(address)) as engine:
+        outcomes = list(engine.run(tasks))
+    lost = outcomes.pop()
+    assert sorted(outcomes, key=lambda outcome: outcome.task) == [
+        perform(number, task) for number, task in enumerate(tasks) if number != 2
+    ]
+    assert (lost.task, lost.results, lost.is_defect) == (2, None, True)
+    assert lost.failure.startswith("3 workers were lost while they ran it (tcp://127.0.0.1:")
+    assert (traps / "1002.log").read_text() == "xxx"
