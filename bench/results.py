@@ -24,6 +24,7 @@ VOLATILE = {
     "ns_per_event",
     "simulated_s_per_s",
     "setup_s",
+    "cpu_s",
     "seconds_per_million_ios",
 }
 """Keys of a line that differ from run to run; the rest is a function of program, size and seed."""
@@ -40,6 +41,8 @@ class Job:
     command: list[str]
     own: bool
     threads: int = 1
+    how: str = ""
+    """What tells it from others of the same case and tool."""
     limit_s: int = RUN_TIMEOUT_S
 
 
@@ -110,7 +113,7 @@ def summarise(rows: list[Row]) -> list[dict[str, Any]]:
     for row in rows:
         job = row.job
         record: dict[str, Any] = {"case": job.case, "tool": job.tool, "source": job.source, "size": job.size}
-        record["threads"] = job.threads
+        record |= {"threads": job.threads, "how": job.how}
         if row.failure is not None or not row.lines:
             records.append({**record, "failure": row.failure, "limit_s": row.job.limit_s})
             continue
@@ -127,7 +130,7 @@ def summarise(rows: list[Row]) -> list[dict[str, Any]]:
             "check": judge(row),
             "does": row.lines[0].get("does"),
         }
-        for key in ("simulated_s_per_s", "ns_per_event", "setup_s", "seconds_per_million_ios"):
+        for key in ("simulated_s_per_s", "ns_per_event", "setup_s", "cpu_s", "seconds_per_million_ios"):
             if key in row.lines[0]:
                 record[key] = statistics.median(float(line[key]) for line in row.lines)
         record["runs"] = row.lines
@@ -155,6 +158,8 @@ def add_ratios(record: dict[str, Any], records: list[dict[str, Any]]) -> None:
         record["ratio_to_fewest_hosts"] = ratio("ns_per_event", fewest) if record["threads"] == 1 else None
         one = other(case=case, tool=TWIN, threads=1)
         record["speedup"] = paired(one, record) if record["threads"] > 1 else None
+    if record["how"]:
+        record["ratio_to_first"] = paired(other(case=case), record)
     if case.startswith("vms-"):
         record["ratio_to_simgrid"] = paired(other(case=case, tool=SIMGRID), record)
 
@@ -168,14 +173,15 @@ def paired(base: dict[str, Any], record: dict[str, Any]) -> float | None:
 
 
 def disagreements(rows: list[Row]) -> list[str]:
-    """Cases that gave another report on several threads than on one."""
+    """Cases whose result is not the same wherever and however it came about."""
     found = []
     first: dict[tuple[str, int], str] = {}
     for row in rows:
+        where = f"{row.job.threads} threads" + (f", {row.job.how}" if row.job.how else "")
         for repetition, line in enumerate(row.lines, 1):
             digest = line.get("report_sha256")
             if digest and first.setdefault((row.job.case, repetition), digest) != digest:
-                found.append(f"{row.job.case}, repetition {repetition}: another report on {row.job.threads} threads")
+                found.append(f"{row.job.case}, repetition {repetition}: another result with {where}")
     return found
 
 

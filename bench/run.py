@@ -2,7 +2,7 @@
 
 Everything runs side by side in one go: repetition 1 of every tool, then repetition 2 of every tool and so on, each run
 a process of its own, so that a slow minute of the machine hits all of them alike. What counts are the ratios. Prints
-tables and writes kernel.json, twin.json, vms.json and machine.json (default: below out/bench).
+tables and writes kernel.json, twin.json, vms.json, batch.json and machine.json (default: below out/bench).
 """
 
 # ruff: noqa: T201  printing is what this program does
@@ -10,6 +10,7 @@ tables and writes kernel.json, twin.json, vms.json and machine.json (default: be
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import platform
@@ -19,7 +20,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ from results import (  # noqa: E402
     result_hash,
     summarise,
 )
-from tables import kernel_table, notes, twin_table, vms_table  # noqa: E402
+from tables import batch_table, kernel_table, notes, twin_table, vms_table  # noqa: E402
 
 PENDING = (1, 1_000, 100_000)
 HOSTS = (1, 10, 34, 100, 1_000)
@@ -49,7 +50,11 @@ VMS_PER_HOST = (8, 16)
 VMS_LIMIT_S = 300
 """After which a simulator of VMs is given up."""
 KERNEL_GROUPS = ("mm1", "network", "hold")
-GROUPS = (*KERNEL_GROUPS, "twin", "scale", "vms")
+BATCH_GROUPS = ("sweep", "tasks", "hit", "esxtop")
+GROUPS = (*KERNEL_GROUPS, "twin", "scale", "vms", *BATCH_GROUPS)
+TOGETHER = {"kernel": KERNEL_GROUPS, "batch": BATCH_GROUPS}
+"""Names of several groups."""
+ESXTOP_COLUMNS = (17_000, 1_500)
 IO_PER_SECOND_OF_OTHERS = 100
 """Simulated time of the other twin cases over that of `io`, whose seconds are full of events."""
 
@@ -67,12 +72,32 @@ class Scale:
     pool_seconds: float
     pool_nodes: tuple[int, ...]
     vms_hosts: int
+    sweep_points: int
+    tasks: int
+    hit_hosts: int
+    esxtop_mb: int
     threads: int
 
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-FULL = Scale(1_000_000, 20_000, 5_000_000, 200, 400, HOSTS, 60, (4, 100), 100, CORES)
-SMOKE = Scale(2_000, 20, 20_000, 2, 1, (1, 3), 0.1, (2, 3), 2, 2)
+FULL = Scale(1_000_000, 20_000, 5_000_000, 200, 400, HOSTS, 60, (4, 100), 100, 1_000, 2_000, 34, 1_000, CORES)
+SMOKE = Scale(2_000, 20, 20_000, 2, 1, (1, 3), 0.1, (2, 3), 2, 50, 20, 2, 1, 2)
+
+
+Jobs = tuple[list[Job], list[dict[str, str]]]
+"""What to run; and what could not be had, each with the reason."""
+
+
+@dataclass
+class Section:
+    """A table of the report, and its JSON file."""
+
+    name: str
+    title: str
+    table: Callable[[list[dict[str, Any]], list[dict[str, str]]], str]
+    jobs: list[Job]
+    missing: list[dict[str, str]] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
 
 
 def kernel_binary() -> Path:
@@ -118,8 +143,19 @@ def prepared(peer: Peer, given: argparse.Namespace, say: Callable[[str], None]) 
     return peer.prepare(ROOT / "out" / "bench" / "peers" / peer.name)
 
 
-def peer_jobs(given: argparse.Namespace, say: Callable[[str], None]) -> tuple[list[Job], list[dict[str, str]]]:
-    """The other simulators; and those that could not be had, each with the reason."""
+def kernel_and_peers(given: argparse.Namespace, scale: Scale, say: Callable[[str], None]) -> Jobs:
+    """All kernel cases, those of the peers beside ours."""
+    if not set(KERNEL_GROUPS) & set(given.groups):
+        return [], []
+    say("building the kernel's benchmark")
+    ours = kernel_jobs(given.groups, scale, kernel_binary())
+    peers, missing = peer_jobs(given, say) if given.peers else ([], [])
+    order = {case: number for number, case in enumerate(dict.fromkeys(job.case for job in ours))}
+    return sorted([*ours, *peers], key=lambda job: order[job.case]), missing
+
+
+def peer_jobs(given: argparse.Namespace, say: Callable[[str], None]) -> Jobs:
+    """The other simulators."""
     jobs: list[Job] = []
     missing: list[dict[str, str]] = []
     if not {"mm1", "network"} & set(given.groups):
@@ -169,9 +205,7 @@ def twin_jobs(groups: Sequence[str], scale: Scale) -> list[Job]:
     return jobs
 
 
-def vms_jobs(
-    given: argparse.Namespace, scale: Scale, say: Callable[[str], None]
-) -> tuple[list[Job], list[dict[str, str]]]:
+def vms_jobs(given: argparse.Namespace, scale: Scale, say: Callable[[str], None]) -> Jobs:
     """Hosts full of VMs with load steps, in SimGrid and in the twin."""
     jobs: list[Job] = []
     missing: list[dict[str, str]] = []
@@ -191,6 +225,44 @@ def vms_jobs(
         if simgrid:
             jobs.append(Job(case, SIMGRID, peer.source, size, [*simgrid, *options], False, limit_s=VMS_LIMIT_S))
         jobs += [twin_job(case, size, options, threads) for threads in sorted({1, scale.threads})]
+    return jobs, missing
+
+
+def batch_job(case: str, size: str, how: str, options: list[str], jobs: int = 1) -> Job:
+    """A run of `batch.py`."""
+    command = [sys.executable, str(HERE / "batch.py"), *options, "--jobs", str(jobs)]
+    return Job(case, TWIN, "full twin", size, command, True, jobs, how)
+
+
+def batch_jobs(groups: Sequence[str], scale: Scale) -> Jobs:
+    """Sweeps, tasks, results from the store and esxtop."""
+    jobs: list[Job] = []
+    missing: list[dict[str, str]] = []
+    both = sorted({1, scale.threads})
+    if "sweep" in groups:
+        points = scale.sweep_points
+        case, size, options = f"sweep-{points}", f"{points:,} points", ["sweep", "--items", str(points)]
+        jobs += [batch_job(case, size, "simulated", options, threads) for threads in both]
+        for kept in (0, points * 9 // 10, points):
+            how = f"{kept:,} in the store" if kept else "into the store"
+            jobs.append(batch_job(case, size, how, [*options, "--kept", str(kept)]))
+    if "tasks" in groups:
+        case, size, options = f"tasks-{scale.tasks}", f"{scale.tasks:,} tasks", ["tasks", "--items", str(scale.tasks)]
+        for via, how in (("core", "loop over the core"), ("threads", "a thread"), ("dask", "a Dask worker")):
+            if via == "dask" and importlib.util.find_spec("distributed") is None:
+                missing.append({"tool": "dask", "source": "extra", "reason": "install hypertwin[dask]"})
+            else:
+                jobs.append(batch_job(case, size, how, [*options, "--via", via]))
+    if "hit" in groups:
+        hosts = scale.hit_hosts
+        case, size, options = f"hit-{hosts}", f"{hosts} hosts", ["hit", "--items", str(hosts)]
+        jobs.append(batch_job(case, size, "simulated", options))
+        jobs.append(batch_job(case, size, "from the store", [*options, "--kept", "1"]))
+    if "esxtop" in groups:
+        for columns in ESXTOP_COLUMNS:
+            options = ["esxtop", "--items", str(scale.esxtop_mb), "--columns", str(columns)]
+            size = f"{scale.esxtop_mb:,} MB"
+            jobs.append(batch_job(f"esxtop-{columns}", size, "to Parquet", options))
     return jobs, missing
 
 
@@ -268,10 +340,10 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "bench", metavar="FOLDER", help="where JSON goes")
     given = parser.parse_args()
     names = (given.only or ",".join(GROUPS)).split(",")
-    given.groups = [group for name in names for group in (KERNEL_GROUPS if name == "kernel" else (name,))]
+    given.groups = [group for name in names for group in TOGETHER.get(name, (name,))]
     unknown = [name for name in given.groups if name not in GROUPS]
     if unknown:
-        parser.error(f"--only: no case {', '.join(unknown)}; there are {', '.join(GROUPS)} and kernel")
+        parser.error(f"--only: no case {', '.join(unknown)}; there are {', '.join(GROUPS)}, kernel and batch")
     if given.repeat is not None and given.repeat < 1:
         parser.error("--repeat: at least 1")
     given.repeat = given.repeat or (1 if given.smoke else 3)
@@ -290,40 +362,39 @@ def main() -> int:
 
     facts = machine()
     scale = SMOKE if given.smoke else FULL
-    ours: list[Job] = []
-    peers: list[Job] = []
-    missing: list[dict[str, str]] = []
-    if set(KERNEL_GROUPS) & set(given.groups):
-        say("building the kernel's benchmark")
-        ours = kernel_jobs(given.groups, scale, kernel_binary())
-        if given.peers:
-            peers, missing = peer_jobs(given, say)
-    vms, no_vms = vms_jobs(given, scale, say)
-    order = {case: number for number, case in enumerate(dict.fromkeys(job.case for job in ours))}
-    kernel_rows = measure(sorted([*ours, *peers], key=lambda job: order[job.case]), given.repeat, say)
-    twin_rows = measure(twin_jobs(given.groups, scale), given.repeat, say)
-    vms_rows = measure(vms, given.repeat, say)
+    kernel, vms, batch = (
+        kernel_and_peers(given, scale, say),
+        vms_jobs(given, scale, say),
+        batch_jobs(given.groups, scale),
+    )
+    sections = [
+        Section("kernel", "Kernel, side by side", kernel_table, *kernel),
+        Section("twin", "Full twin", lambda records, _: twin_table(records), twin_jobs(given.groups, scale)),
+        Section("vms", "VMs with load steps, beside SimGrid's model of VMs", vms_table, *vms),
+        Section("batch", "Batches", batch_table, *batch),
+    ]
+    for section in sections:
+        section.rows = measure(section.jobs, given.repeat, say)
     say("")
 
     facts["load_average_after"] = os.getloadavg()
     facts["finished"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    every = [*kernel_rows, *twin_rows, *vms_rows]
-    digest = result_hash(every)
-    kernel, twin, vms = summarise(kernel_rows), summarise(twin_rows), summarise(vms_rows)
+    rows = [row for section in sections for row in section.rows]
+    digest = result_hash(rows)
     common = {"smoke": given.smoke, "repetitions": given.repeat, "result_sha256": digest, "machine": facts}
     (out / "machine.json").write_text(json.dumps(facts, indent=2) + "\n")
-    for name, title, rows, not_measured, text in (
-        ("kernel", "Kernel, side by side", kernel, missing, kernel_table(kernel, missing)),
-        ("twin", "Full twin", twin, [], twin_table(twin)),
-        ("vms", "VMs with load steps, beside SimGrid's model of VMs", vms, no_vms, vms_table(vms, no_vms)),
-    ):
-        if rows:
-            written = {**common, "rows": rows, "not_measured": not_measured}
-            (out / f"{name}.json").write_text(json.dumps(written, indent=2) + "\n")
-            print(f"\n{title}, {given.repeat} repetitions, median\n\n{text}\n")
-    for note in notes([*kernel, *twin, *vms], [*missing, *no_vms]):
+    every: list[dict[str, Any]] = []
+    for section in sections:
+        if section.rows:
+            records = summarise(section.rows)
+            every += records
+            written = {**common, "rows": records, "not_measured": section.missing}
+            (out / f"{section.name}.json").write_text(json.dumps(written, indent=2) + "\n")
+            text = section.table(records, section.missing)
+            print(f"\n{section.title}, {given.repeat} repetitions, median\n\n{text}\n")
+    for note in notes(every, [entry for section in sections for entry in section.missing]):
         print(textwrap.fill(note, 120, subsequent_indent="    "))
-    others = disagreements(every)
+    others = disagreements(rows)
     for other in others:
         print(f"WRONG {other}")
     print(
@@ -331,7 +402,7 @@ def main() -> int:
     )
     print(f"{facts['load_average_after'][0]:.1f} after. Written to {out}")
     print(f"result {digest}")
-    own = [record for record in [*kernel, *twin, *vms] if record["tool"] in (TWIN, HEAP)]
+    own = [record for record in every if record["tool"] in (TWIN, HEAP)]
     bad = [r for r in own if "failure" in r or (r["check"] is not None and not r["check"]["ok"])]
     return 1 if bad or others else 0
 

@@ -100,14 +100,14 @@ def twin_table(records: list[dict[str, Any]]) -> str:
 def vms_table(records: list[dict[str, Any]], missing: list[dict[str, str]]) -> str:
     """The twin beside SimGrid's VMs."""
     header = (
-        *("case", "tool", "threads", "seconds", "spread", "/ SimGrid", "busy cores/host", "vs load steps"),
+        *("case", "tool", "threads", "seconds", "spread", "CPU", "/ SimGrid", "busy cores/host", "vs load steps"),
         "peak RSS",
     )
     rows = []
     for record in records:
         start = (record["case"], record["tool"], str(record["threads"]))
         if "failure" in record:
-            rows.append((*start, record["failure"], *[""] * 5))
+            rows.append((*start, record["failure"], *[""] * 6))
             continue
         seconds = sorted(float(run["seconds"]) for run in record["runs"])
         median, check = record["seconds"], record["check"]
@@ -122,13 +122,46 @@ def vms_table(records: list[dict[str, Any]], missing: list[dict[str, str]]) -> s
                 *start,
                 f"{median:.2f} s",
                 f"{100 * (seconds[-1] - seconds[0]) / median:.0f} %" if len(seconds) > 1 else "",
+                f"{record['cpu_s']:.2f} s" if "cpu_s" in record else "",
                 ratio,
                 f"{check['value']:.2f}",
                 f"{check['error_pct']:+.2f} %" + ("" if check["ok"] else " WRONG"),
                 f"{record['peak_rss_mib']:,.0f} MiB",
             )
         )
-    rows += [("-", entry["tool"], "", "not measured", *[""] * 5) for entry in missing]
+    rows += [("-", entry["tool"], "", "not measured", *[""] * 6) for entry in missing]
+    return table(header, rows)
+
+
+def short(seconds: float) -> str:
+    """A time with three digits: 12.3 ms."""
+    factor, unit = next(((f, u) for f, u in ((1, "s"), (1e3, "ms")) if seconds * f >= 1), (1e6, "us"))
+    return f"{seconds * factor:.3g} {unit}"
+
+
+def batch_table(records: list[dict[str, Any]], missing: list[dict[str, str]]) -> str:
+    """Batches of simulations, and measurements."""
+    header = ("case", "how", "threads", "size", "seconds", "spread", "items/s", "per item", "vs first", "peak RSS")
+    rows = []
+    for record in records:
+        start = (record["case"], record["how"], str(record["threads"]), record["size"])
+        if "failure" in record:
+            rows.append((*start, "failed", *[""] * 5))
+            continue
+        seconds = sorted(float(run["seconds"]) for run in record["runs"])
+        median = record["seconds"]
+        rows.append(
+            (
+                *start,
+                f"{median:.3f} s",
+                f"{100 * (seconds[-1] - seconds[0]) / median:.0f} %" if len(seconds) > 1 else "",
+                rate(record["events_per_s"]),
+                short(median / record["events"]),
+                times(record["ratio_to_first"]),
+                f"{record['peak_rss_mib']:,.0f} MiB",
+            )
+        )
+    rows += [("-", entry["tool"], "", "", "not measured", *[""] * 5) for entry in missing]
     return table(header, rows)
 
 

@@ -119,6 +119,23 @@ def test_a_second_run_of_the_twin_has_the_same_results(twin: tuple[Path, str], t
     assert result_of(bench("--only", "twin,scale,vms", out=tmp_path)) == twin[1]
 
 
+def test_a_batch_has_the_same_results_on_threads_from_the_store_and_on_a_cluster(tmp_path: Path) -> None:
+    digest = result_of(bench("--only", "batch", out=tmp_path))
+    written = json.loads((tmp_path / "batch.json").read_text())
+    assert written["result_sha256"] == digest
+    assert written["not_measured"] == []
+    assert [(row["case"], row["how"]) for row in written["rows"]] == [
+        *[("sweep-50", how) for how in ("simulated", "simulated", "into the store")],
+        *[("sweep-50", how) for how in ("45 in the store", "50 in the store")],
+        *[("tasks-20", how) for how in ("loop over the core", "a thread", "a Dask worker")],
+        *[("hit-2", how) for how in ("simulated", "from the store")],
+        *[(case, "to Parquet") for case in ("esxtop-17000", "esxtop-1500")],
+    ]
+    # `disagreements` compares the reports of a case
+    assert all(row["runs"][0]["report_sha256"] for row in written["rows"] if not row["case"].startswith("esxtop"))
+    assert all(row["runs"][0]["rows"] > 0 for row in written["rows"] if row["case"].startswith("esxtop"))
+
+
 def test_an_unknown_case_is_a_usage_error(tmp_path: Path) -> None:
     done = bench("--only", "mm2", out=tmp_path)
     assert done.returncode == 2
@@ -163,7 +180,7 @@ def test_another_report_on_two_threads_is_noticed(modules: SimpleNamespace) -> N
     two.lines += [{"report_sha256": "a"}, {"report_sha256": "b"}]
     assert results.disagreements([one, two]) == []
     two.lines[1]["report_sha256"] = "c"
-    assert results.disagreements([one, two]) == ["scale-3, repetition 2: another report on 2 threads"]
+    assert results.disagreements([one, two]) == ["scale-3, repetition 2: another result with 2 threads"]
 
 
 def test_ratios_compare_runs_of_the_same_repetition(modules: SimpleNamespace) -> None:
