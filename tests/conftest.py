@@ -23,6 +23,8 @@ from hypertwin.execution import runner, task
 
 ROOT = Path(__file__).resolve().parents[1]
 
+os.environ["HYPERTWIN_STORE"] = "off"  # no test leans on what was simulated before, or leaves anything with the user
+
 if not os.access(ROOT, os.W_OK):  # Hypothesis keeps examples there
     settings.register_profile("read-only", database=None)
     settings.load_profile("read-only")

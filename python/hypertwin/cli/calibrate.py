@@ -46,6 +46,7 @@ def command(
     seed: options.Seed = None,
     replications: options.Replications = None,
     jobs: options.Jobs = None,
+    store: options.Store = None,
     form: Annotated[output.Format, typer.Option("--format", help="Form of the result.")] = output.Format.table,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.yaml", help="Write the calibration, for --calibration elsewhere.")
@@ -68,6 +69,7 @@ def command(
             duration=options.with_unit(duration),
             warmup=options.with_unit(warmup),
             jobs=jobs,
+            store=store,
             progress=progress,
         )
     result = found.to_dict()

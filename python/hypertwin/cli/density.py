@@ -42,6 +42,7 @@ def command(
     seed: options.Seed = None,
     replications: options.Replications = None,
     jobs: options.Jobs = None,
+    store: options.Store = None,
     form: Annotated[output.Format, typer.Option("--format", help="Form of the answer.")] = output.Format.table,
     report: options.Report = None,
 ) -> None:
@@ -61,6 +62,7 @@ def command(
             warmup=options.with_unit(warmup),
             memory_overcommit=memory_overcommit,
             jobs=jobs,
+            store=store,
             progress=progress,
         )
     output.show(registry.DENSITY, found.to_dict(), form, report)

@@ -31,6 +31,7 @@ def command(
         bool, typer.Option("--what-if/--no-what-if", help="Simulate what would help (needs --cluster).")
     ] = True,
     form: Annotated[output.Format, typer.Option("--format", help="Form of the findings.")] = output.Format.table,
+    store: options.Store = None,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the findings here instead of stdout.")
     ] = None,
@@ -46,7 +47,12 @@ def command(
 
     with output.labelled_progress_bar() as progress:
         found = diagnose.diagnose(
-            sources or [], cluster=cluster, charts=report is not None, simulate=what_if, progress=progress
+            sources or [],
+            cluster=cluster,
+            charts=report is not None,
+            simulate=what_if,
+            store=store,
+            progress=progress,
         )
     result: Document = {"version": _core.version(), **found.to_dict()}
     output.write_page(registry.DIAGNOSIS, result, report, series=[finding.charts for finding in found.findings])

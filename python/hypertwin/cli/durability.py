@@ -68,6 +68,7 @@ def command(
     seed: options.Seed = None,
     replications: options.Replications = None,
     jobs: options.Jobs = None,
+    store: options.Store = None,
     form: Annotated[output.Format, typer.Option("--format", help="Form of the figures.")] = output.Format.table,
     report: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Write a page with charts as well.")] = None,
 ) -> None:
@@ -98,6 +99,7 @@ def command(
                     duration=options.with_unit(duration),
                     warmup=options.with_unit(warmup),
                     jobs=jobs,
+                    store=store,
                     progress=progress,
                 )
             result = twin.assess(measured, annual_failure_rate=rate, serial_repair=serial_repair)
@@ -115,7 +117,7 @@ def command(
 OF_THE_SCENARIO = ("scheme", "repair", "disk", "rebuild", "groups", "usable")
 """Options that a scenario leaves nothing to say for."""
 
-OF_THE_TWIN = ("storage", "sets", "duration", "warmup", "seed", "replications", "jobs")
+OF_THE_TWIN = ("storage", "sets", "duration", "warmup", "seed", "replications", "jobs", "store")
 """Options that mean nothing without a scenario."""
 
 

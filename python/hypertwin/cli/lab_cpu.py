@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from hypertwin import writing
-from hypertwin.cli import output
+from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
+from hypertwin.execution.runner import running
 from hypertwin.lab import cpu, profile
 from hypertwin.report import registry
 
@@ -36,6 +37,7 @@ def command(
     ] = False,
     form: Annotated[output.Format, typer.Option("--format", help="Form of the comparison.")] = output.Format.table,
     report: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Also write a page.")] = None,
+    store: options.Store = None,
 ) -> None:
     """Predict contention experiments on this machine, write the predictions down, then measure and compare."""
     writing.check_writable(page=report, made=out)
@@ -45,7 +47,7 @@ def command(
         if machine
         else profile.profile(seconds=1.0, memory_bandwidth=False, disk=False, coding=False)
     )
-    with output.labelled_progress_bar() as progress:
+    with running(store=store), output.labelled_progress_bar() as progress:
         summary = cpu.experiments(known, chosen, out=out, seconds=seconds, repeat=repeat, progress=progress)
     output.show(registry.CONTENTION, summary, form, report)
     if check and not cpu.within_promise(summary):

@@ -13,6 +13,7 @@ from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
 from hypertwin.cli.vnuma import of_option
 from hypertwin.errors import ScenarioError
+from hypertwin.execution.runner import running
 from hypertwin.lab import vm
 from hypertwin.report import registry
 
@@ -60,6 +61,7 @@ def command(
     ),
     form: Annotated[output.Format, typer.Option("--format", help="Form of the figures.")] = output.Format.table,
     report: options.Report = None,
+    store: options.Store = None,
 ) -> None:
     """Boot guests that overcommit host CPUs; show what guest and host say of them, and what the twin predicted."""
     writing.check_writable(page=report, made=out)
@@ -75,7 +77,7 @@ def command(
         kernel=kernel,
     )
     try:
-        with output.labelled_progress_bar() as progress:
+        with running(store=store), output.labelled_progress_bar() as progress:
             result = vm.measure(plan, out, progress)
     except ScenarioError as error:
         arguments = {"cpus": cpus, "vcpus": vcpus}

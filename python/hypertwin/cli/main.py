@@ -30,6 +30,7 @@ COMMANDS = {
     "durability": "hypertwin.cli.durability",
     "calibrate": "hypertwin.cli.calibrate",
     "compare": "hypertwin.cli.compare",
+    "store": "hypertwin.cli.store",
     "rerun": "hypertwin.cli.rerun",
     "lab": "hypertwin.cli.lab",
     "import": "hypertwin.cli.import_",

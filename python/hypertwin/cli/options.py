@@ -78,6 +78,13 @@ Jobs = Annotated[
     int | None,
     typer.Option(metavar="N", min=1, max=1024, help="Runs at a time (default: all cores); never changes the result."),
 ]
+Store = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR|off",
+        help="Where results are kept, to be used again (default: `hypertwin store path`); never changes the result.",
+    ),
+]
 Report = Annotated[Path | None, typer.Option(metavar="FILE.html", help="Write a report with charts as well.")]
 
 

@@ -17,13 +17,14 @@ from hypertwin.cli import options, provenance
 from hypertwin.cli.commands import Input
 from hypertwin.documents.page import Made
 from hypertwin.errors import short
+from hypertwin.execution.runner import running
 from hypertwin.ingest import outside, page
 
 AGAIN = ("simulate", "validate", "capacity", "density", "durability", "calibrate", "size", "vnuma", "compare")
 """Commands whose result follows from their arguments and files alone."""
 
-WRITES = ("--report", "--out", "-o", "--svg")
-"""Options that name an output; a re-run has its own."""
+OWN = ("--report", "--out", "-o", "--svg", "--jobs", "--store", "--on")
+"""Options that name what a command writes or where it runs; a re-run has its own."""
 
 DEEPEST = 16
 """Folders above its own that a page may name files in."""
@@ -36,6 +37,8 @@ def command(
         str | None, typer.Option("--format", metavar="FORM", help="Form of the result (default: as the first time).")
     ] = None,
     report: options.Report = None,
+    jobs: options.Jobs = None,
+    store: options.Store = None,
 ) -> object:
     """Run the command of a page again: same version, same figures."""
     writing.check_writable(page=report)
@@ -52,7 +55,7 @@ def command(
         folder = Path(temporary).resolve()
         here, moved = _unpacked(made_by, made, folder)
         bounds = provenance.Bounds([folder, library.studies().resolve()], [] if report is None else [report])
-        with contextlib.chdir(here), provenance.again(past, bounds):
+        with running(jobs=jobs, store=store), contextlib.chdir(here), provenance.again(past, bounds):
             return context.find_root().command.main([_at(each, moved) for each in arguments], standalone_mode=False)
 
 
@@ -69,13 +72,13 @@ def _check(source: Path, made: Made) -> None:
 
 
 def _without_outputs(command: list[str]) -> list[str]:
-    """The arguments without those that name an output."""
+    """The arguments without those that a re-run has its own of."""
     kept: list[str] = []
     arguments = iter(command)
     for argument in arguments:
-        if argument in WRITES:
+        if argument in OWN:
             next(arguments, None)
-        elif not argument.startswith(tuple(f"{option}=" for option in WRITES)):
+        elif not argument.startswith(tuple(f"{option}=" for option in OWN)):
             kept.append(argument)
     return kept
 

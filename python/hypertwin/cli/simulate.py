@@ -41,6 +41,7 @@ def command(
     seed: options.Seed = None,
     replications: options.Replications = None,
     jobs: options.Jobs = None,
+    store: options.Store = None,
     form: Annotated[
         Format | None, typer.Option("--format", help="Form of the result (default: by --out's ending, else table).")
     ] = None,
@@ -90,6 +91,7 @@ def command(
             duration=options.with_unit(duration),
             warmup=options.with_unit(warmup),
             jobs=jobs,
+            store=store,
             progress=progress,
         )
     result = simulated.to_dict()

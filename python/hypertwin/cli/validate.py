@@ -10,6 +10,7 @@ from hypertwin import writing
 from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
 from hypertwin.documents.validation import Row
+from hypertwin.execution.runner import running
 from hypertwin.report import comparison, registry
 from hypertwin.studies import judge
 from hypertwin.studies.study import chosen, files
@@ -26,14 +27,16 @@ def command(
     form: Annotated[output.Format, typer.Option("--format", help="Form of the comparison.")] = output.Format.table,
     report: options.Report = None,
     jobs: options.Jobs = None,
+    store: options.Store = None,
 ) -> int:
     """Compare the twin with published measurements; exits 1 when a promised figure is missed."""
     writing.check_writable(page=report)
     compared = chosen(studies or ())
     rows: list[Row] = []
-    for study in compared:
-        with output.steps(f"{study.name}: {len(study.cases)} cases, {len(study.rows)} figures") as progress:
-            rows += judge.validate([study], jobs=jobs, progress=progress)
+    with running(jobs=jobs, store=store):
+        for study in compared:
+            with output.steps(f"{study.name}: {len(study.cases)} cases, {len(study.rows)} figures") as progress:
+                rows += judge.validate([study], progress=progress)
     named = [comparison.Study(study.name, study.title, study.source) for study in compared]
     output.show(registry.VALIDATION, rows, form, report, studies=named)
     return 0 if judge.holds(rows) else 1

@@ -36,6 +36,7 @@ from hypertwin.diagnose.rule import Finding
 from hypertwin.diagnose.rules import RULES
 from hypertwin.documents import diagnosis as documents
 from hypertwin.documents.diagnosis import SEVERITIES
+from hypertwin.execution.runner import running
 from hypertwin.scenario import Scenario
 
 ALSO_READ = (
@@ -111,13 +112,17 @@ def diagnose(
     cluster: Scenario | str | Path | None = None,
     charts: bool = False,
     simulate: bool = True,
+    jobs: int | None = None,
+    store: str | Path | None = None,
+    on: str | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Diagnosis:
     """Say what is wrong with a cluster.
 
     `sources` are files or addresses of telemetry, of any format that `hypertwin telemetry` reads. `cluster` is a
     scenario: it gives the configuration, and what-ifs are simulated on it unless `simulate` is False. With `charts`
-    findings carry the series behind them. `progress` is called with a label, how much is done, and how much there is.
+    findings carry the series behind them. `jobs`, `store` and `on` are those of `hypertwin.simulate`. `progress` is
+    called with a label, how much is done, and how much there is.
 
     Raises SourceError or ScenarioError for what cannot be read.
     """
@@ -133,7 +138,8 @@ def diagnose(
     if case.guests and not case.vms:
         notes.append(INSIDE_ONLY)
     if simulate:
-        notes += what_if.add(case, findings, progress)
+        with running(jobs=jobs, store=store, on=on):
+            notes += what_if.add(case, findings, progress)
         _sort(findings)
     return Diagnosis(
         findings=tuple(findings),

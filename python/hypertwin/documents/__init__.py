@@ -17,5 +17,6 @@ not import its makers. Names end in their unit as in docs/metrics.md (`_s` secon
 | `vnuma` | `hypertwin vnuma` |
 | `compare` | `hypertwin compare` |
 | `lab` | `hypertwin lab profile`, `cpu`, `vm` and `erasure-coding` |
+| `store` | `hypertwin store list` |
 | `page` | none: what a page is made from |
 """

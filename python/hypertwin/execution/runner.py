@@ -18,6 +18,7 @@ from typing import NamedTuple, Protocol
 
 from hypertwin import _core
 from hypertwin.errors import fail
+from hypertwin.execution.store import Store, place
 from hypertwin.execution.task import Engine, Outcome, Task, explain, islands_of
 from hypertwin.execution.threads import Threads
 from hypertwin.extras import needs
@@ -44,19 +45,6 @@ class Failed(Protocol):
 
     def __call__(self, number: int, why: str, *, is_defect: bool) -> None:
         """Of several islands that fail, the same one is told on any number of threads."""
-
-
-class Store(Protocol):
-    """Keeps the results of islands."""
-
-    def get(self, key: bytes) -> bytes | None:
-        """What was put there, or None."""
-
-    def put(self, key: bytes, result: bytes) -> None:
-        """Keep a result."""
-
-    def close(self) -> None:
-        """Wait until all is kept."""
 
 
 class Runner:
@@ -220,10 +208,10 @@ def _pieces(begun: _Begun, missing: Iterable[int]) -> Iterator[Task]:
     weight = 0.0
     weights = begun.cut.weights
     order = sorted(missing, key=lambda island: -weights[island])
-    for place, island in enumerate(order, 1):
+    for count, island in enumerate(order, 1):
         piece.append(island)
         weight += weights[island]
-        if weight >= GRAIN or place == len(order):
+        if weight >= GRAIN or count == len(order):
             yield Task(begun.run.scenario.json, tuple(piece), begun.run.seed, weight)
             piece, weight = [], 0.0
 
@@ -233,24 +221,30 @@ _RUNNER: ContextVar[Runner | None] = ContextVar("who runs simulations", default=
 
 @contextmanager
 def running(*, jobs: int | None = None, store: str | Path | None = None, on: str | None = None) -> Iterator[Runner]:
-    """Who runs what is simulated in the block: the runner of the block around it, unless something is given.
+    """Who runs what is simulated in the block: as given, and for the rest as in the block around it.
 
     `jobs` is the number of threads (default: the cores this process may use), `on` a cluster of machines in their place
-    (`dask://HOST:PORT`), `store` the folder where results are kept, or `off` (default: see `hypertwin store path`).
+    (`dask://HOST:PORT`), `store` the folder where results are kept, or `off` (default: see `store.place`).
     """
     around = _RUNNER.get()
-    if around is not None and jobs is None and store is None and on is None:
-        yield around
-        return
-    with _engine(jobs, on) as engine:
-        runner = Runner(engine)
-        token = _RUNNER.set(runner)
+    with _engine(jobs, on, around) as engine, _store(store, around) as kept:
+        token = _RUNNER.set(runner := Runner(engine, kept))
         try:
             yield runner
         finally:
             _RUNNER.reset(token)
-            if runner.store:
-                runner.store.close()
+
+
+@contextmanager
+def _store(named: str | Path | None, around: Runner | None) -> Iterator[Store | None]:
+    folder = place(named)
+    if around and named is None:
+        yield around.store
+    elif folder is None:
+        yield None
+    else:
+        with closing(Store(folder)) as store:
+            yield store
 
 
 def workers() -> int | None:
@@ -260,7 +254,10 @@ def workers() -> int | None:
 
 
 @contextmanager
-def _engine(jobs: int | None, on: str | None) -> Iterator[Engine]:
+def _engine(jobs: int | None, on: str | None, around: Runner | None) -> Iterator[Engine]:
+    if around and jobs is None and on is None:
+        yield around.engine
+        return
     if on is None:
         yield Threads(jobs)
         return

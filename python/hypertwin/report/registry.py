@@ -20,6 +20,7 @@ from hypertwin.documents.capacity import Capacity
 from hypertwin.documents.compare import Comparison
 from hypertwin.documents.page import Made
 from hypertwin.documents.simulation import Simulation
+from hypertwin.documents.store import Store
 from hypertwin.documents.telemetry import Telemetry
 from hypertwin.documents.validation import Row
 from hypertwin.report import (
@@ -37,6 +38,7 @@ from hypertwin.report import (
     simulation,
     simulation_page,
     sizing,
+    store,
     telemetry,
 )
 
@@ -74,4 +76,5 @@ CONTENTION: Views[measured.Contention] = Views(lab.table, lab.page)
 GUESTS: Views[measured.Guests] = Views(guests.table, guests.page)
 PROFILE: Views[measured.Profile] = Views(lab.profile_table)
 CODING: Views[measured.Coding] = Views(coding.table)
+STORE: Views[Store] = Views(store.table)
 COMPARISON: Views[Comparison] = Views(compared.table, compared.page)

@@ -1,0 +1,47 @@
+"""`hypertwin store`: what is kept of earlier simulations, where, and how to make room."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from hypertwin import _core
+from hypertwin.cli import options, output
+from hypertwin.cli.commands import App
+from hypertwin.errors import fail
+from hypertwin.execution import store as stores
+from hypertwin.report import registry
+
+app = App(help="What is kept of earlier simulations: list it, make room, say where it is.")
+
+
+@app.command("list")
+def list_(
+    store: options.Store = None,
+    form: Annotated[output.Format, typer.Option("--format", help="Form of the list.")] = output.Format.table,
+) -> None:
+    """List what is kept, by the build of hypertwin that simulated it: only that build uses it."""
+    output.show(registry.STORE, stores.contents(stores.place(store)), form)
+
+
+@app.command()
+def gc(
+    store: options.Store = None,
+    size: Annotated[str, typer.Option(metavar="SIZE", help="What may be left.")] = f"{stores.LARGEST >> 30} GiB",
+) -> None:
+    """Remove results of other builds of hypertwin, and those not used for longest until the rest is small enough."""
+    try:
+        largest = _core.size_bytes(size)
+    except ValueError as error:
+        fail("bad-quantity", "", size, "a size, such as 500 MB", f"it {error}", "--size")
+    folder = stores.place(store)
+    freed = 0 if folder is None else stores.collect(folder, largest)
+    sys.stderr.write(f"freed {freed / 2**20:,.1f} MiB\n")
+
+
+@app.command()
+def path(store: options.Store = None) -> None:
+    """Print the folder of the store, or `off`."""
+    output.write(f"{stores.place(store) or stores.OFF}\n")

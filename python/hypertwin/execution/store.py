@@ -1,0 +1,354 @@
+"""The store: results of simulations, kept on this machine for the next time.
+
+One SQLite file in WAL mode, which several processes may use at once. What it cannot give is simulated, and what it
+cannot take is not kept: a store that is damaged, full or locked costs time and never a result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import sys
+import threading
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hypertwin import _core
+from hypertwin.documents import store as documents
+from hypertwin.errors import HypertwinError
+
+VARIABLE = "HYPERTWIN_STORE"
+"""Environment variable that names the folder, or is `off`."""
+
+OFF = "off"
+"""In place of a folder: nothing is kept, and nothing looked up."""
+
+FILE = "hypertwin-results.sqlite"
+"""The file in the folder; SQLite puts two more beside it while it is in use."""
+
+LARGEST = 1 << 30
+"""Bytes that results take at most, unless `hypertwin store gc` is told otherwise."""
+
+ROOM = 0.9
+"""Part of that which is left when it was exceeded."""
+
+LARGEST_RESULT = 256 << 20
+"""Bytes of a result beyond which it is not kept, and what is kept is not believed."""
+
+MOST_PENDING = 64 << 20
+"""Bytes that wait to be written; what comes while a disk is that slow is not kept."""
+
+COMMIT_S = 0.5
+"""Seconds until a result is kept."""
+
+PATIENCE_S = 2.0
+"""Seconds that a process waits for another one's writing."""
+
+TOUCH_S = 86_400
+"""Age of a result's last use from which another use is noted."""
+
+_SCHEMA = 1
+_TABLE = "CREATE TABLE results (key BLOB PRIMARY KEY, build TEXT NOT NULL, used INTEGER NOT NULL, value BLOB NOT NULL)"
+_CHECKSUM = 16
+"""Bytes of a checksum."""
+_OVERHEAD = 128
+"""Bytes of a row beside its value, and of its entry in the index."""
+
+
+class StoreError(HypertwinError):
+    """The store cannot be read or written."""
+
+    code = "store-unusable"
+
+
+class DamagedError(StoreError):
+    """Its file is broken."""
+
+
+def place(named: str | Path | None = None) -> Path | None:
+    """The folder of the store: the one that is named, or by HYPERTWIN_STORE, or the platform's; None for `off`."""
+    name = str(named) if named is not None else os.environ.get(VARIABLE, "")
+    if name == OFF:
+        return None
+    return Path(name).expanduser().absolute() if name else _caches() / "hypertwin"
+
+
+def _caches() -> Path:
+    """Where this platform keeps what can be made again."""
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    given = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return given if given.is_absolute() else Path.home() / ".cache"
+
+
+class Store:
+    """Results by key, for one thread; a thread of its own writes them."""
+
+    def __init__(self, folder: Path, *, largest: int = LARGEST, say: Callable[[str], object] | None = None) -> None:
+        """The store in a folder, which is made when it is needed; `say` gets its only complaint (default: stderr)."""
+        self.folder, self._largest = folder, largest
+        self._say = say or (lambda text: sys.stderr.write(f"{text}\n"))
+        self._complained = False
+        self._reads = self._writes = True
+        self._reader: sqlite3.Connection | None = None
+        self._writer: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._pending: dict[bytes, bytes] = {}
+        self._pending_bytes = 0
+        self._touched: set[bytes] = set()
+
+    def get(self, key: bytes) -> bytes | None:
+        """The result of this key; None where there is none that can be believed."""
+        with self._lock:
+            if (waiting := self._pending.get(key)) is not None:
+                return waiting
+        if not self._reads:
+            return None
+        try:
+            self._reader = self._reader or connect(self.folder)
+            # all rows, so that SQLite sees the end of the query and does not hold the file as it was
+            rows = self._reader.execute("SELECT value, used FROM results WHERE key = ?", (key,)).fetchall()
+        except (OSError, sqlite3.Error, StoreError) as error:
+            self._reads = False
+            self._complain(f"cannot be read ({error})")
+            return None
+        if not rows:
+            return None
+        result = unpack(key, rows[0][0])
+        if result is None:
+            self._complain("has damaged results, which are simulated again")
+        elif time.time() - rows[0][1] > TOUCH_S:
+            self._touch(key)
+        return result
+
+    def put(self, key: bytes, result: bytes) -> None:
+        """Keep a result, soon."""
+        if not self._writes or len(result) > LARGEST_RESULT:
+            return
+        with self._lock:
+            if self._pending_bytes + len(result) <= MOST_PENDING:
+                self._pending[key] = result
+                self._pending_bytes += len(result)
+        self._begin_writing()
+
+    def close(self) -> None:
+        """Wait until all is kept that can be."""
+        self._closing.set()
+        if self._writer:
+            self._writer.join()
+        if self._reader:
+            self._reader.close()
+
+    def _touch(self, key: bytes) -> None:
+        with self._lock:
+            self._touched.add(key)
+        self._begin_writing()
+
+    def _begin_writing(self) -> None:
+        if self._writer is None:
+            self._writer = threading.Thread(target=self._write, name="hypertwin-store", daemon=True)
+            self._writer.start()
+
+    def _write(self) -> None:
+        try:
+            with closing(connect(self.folder)) as connection:
+                while not self._closing.wait(COMMIT_S):
+                    self._write_pending(connection, last=False)
+                self._write_pending(connection, last=True)
+        except (OSError, sqlite3.Error, StoreError) as error:
+            self._writes = False
+            with self._lock:
+                self._pending.clear()
+            self._complain(f"cannot be written ({error})")
+
+    def _write_pending(self, connection: sqlite3.Connection, *, last: bool) -> None:
+        with self._lock:
+            batch, touched, now = dict(self._pending), sorted(self._touched), int(time.time())
+        if not batch and not touched:
+            return
+        build = _core.build()
+        rows = [(key, build, now, pack(key, result)) for key, result in batch.items()]
+        try:
+            with transaction(connection):
+                connection.executemany("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?)", rows)
+                connection.executemany("UPDATE results SET used = ? WHERE key = ?", [(now, key) for key in touched])
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_BUSY and not last:
+                return  # another process writes; the next time
+            raise
+        with self._lock:
+            for key, result in batch.items():
+                del self._pending[key]
+                self._pending_bytes -= len(result)
+            self._touched.difference_update(touched)
+        if size(connection) > self._largest:
+            shrink(connection, int(self._largest * ROOM))
+
+    def _complain(self, what: str) -> None:
+        with self._lock:
+            first, self._complained = not self._complained, True
+        if first:
+            self._say(f"note: the store of results in {self.folder} {what}; hypertwin store list tells more")
+
+
+def contents(folder: Path | None) -> documents.Store:
+    """What a store has. Raises StoreError."""
+    builds: list[documents.Build] = []
+    file = None if folder is None else folder / FILE
+    size_now = file.stat().st_size if file and file.exists() else 0
+    if folder and size_now:
+        with _opened(folder) as connection:
+            query = "SELECT build, count(*), sum(length(value)), min(used), max(used) FROM results GROUP BY build"
+            rows = sorted(connection.execute(query), key=lambda row: (-row[4], row[0]))
+        for build, results, size_of_build, first, last in rows:
+            builds.append(
+                {
+                    "build": build,
+                    "used": build == _core.build(),
+                    "results": results,
+                    "bytes": size_of_build,
+                    "first_used": _day(first),
+                    "last_used": _day(last),
+                }
+            )
+    return {
+        "folder": None if folder is None else str(folder),
+        "file_bytes": size_now,
+        "largest_bytes": LARGEST,
+        "builds": builds,
+    }
+
+
+def _day(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).date().isoformat()
+
+
+def collect(folder: Path, largest: int = LARGEST) -> int:
+    """Remove results of other builds, and those not used for longest until `largest` bytes are left.
+
+    Returns how many bytes that frees. A damaged file is removed as a whole. Raises StoreError.
+    """
+    file = folder / FILE
+    if not file.exists():
+        return 0
+    before = file.stat().st_size
+    try:
+        with _opened(folder) as connection:
+            connection.execute("DELETE FROM results WHERE build != ?", (_core.build(),))
+            shrink(connection, largest)
+            connection.executescript("PRAGMA incremental_vacuum")  # `execute` would stop after a page
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    except DamagedError:
+        for name in (FILE, f"{FILE}-wal", f"{FILE}-shm"):
+            (folder / name).unlink(missing_ok=True)
+        return before
+    return before - file.stat().st_size
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[sqlite3.Connection]:
+    """The store, for a user who asks about it."""
+    file = folder / FILE
+    try:
+        with closing(connect(folder)) as connection:
+            yield connection
+    except (OSError, sqlite3.OperationalError, StoreError) as error:
+        raise StoreError(f"cannot use {file}: {error}\n  hint: name another folder, or remove the file") from error
+    except sqlite3.DatabaseError as error:
+        raise DamagedError(f"{file} is damaged: {error}\n  hint: hypertwin store gc removes it") from error
+
+
+def connect(folder: Path) -> sqlite3.Connection:
+    """The store in a folder; both are made if they are not there. Raises StoreError for another program's file."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    connection = sqlite3.connect(
+        folder / FILE, timeout=PATIENCE_S, isolation_level=None, check_same_thread=False, cached_statements=8
+    )
+    try:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_RESULT)
+        # a commit survives the end of the process; one that the end of power takes is simulated again
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA trusted_schema = OFF")
+        if not _tables(connection):
+            for setting in ("auto_vacuum = INCREMENTAL", "journal_mode = WAL"):  # which stay with the file
+                connection.execute(f"PRAGMA {setting}").fetchall()
+            with transaction(connection):
+                if not _tables(connection):  # no other process was faster
+                    connection.execute(f"PRAGMA user_version = {_SCHEMA}")
+                    connection.execute(_TABLE)
+        version = connection.execute("PRAGMA user_version").fetchall()[0][0]
+        if version != _SCHEMA or _tables(connection) != [_TABLE]:
+            raise StoreError("it is of another version of hypertwin, or of another program")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _tables(connection: sqlite3.Connection) -> list[str]:
+    return [sql for (sql,) in connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")]
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All that the block writes, or nothing."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def pack(key: bytes, result: bytes) -> bytes:
+    """A result as it is kept: compressed, behind a checksum of that and its key."""
+    compressed = zlib.compress(result, level=1)
+    return _checksum(key, compressed) + compressed
+
+
+def unpack(key: bytes, value: object) -> bytes | None:
+    """The result that was packed; None for what is damaged."""
+    if not isinstance(value, bytes) or value[:_CHECKSUM] != _checksum(key, value[_CHECKSUM:]):
+        return None
+    stream = zlib.decompressobj()
+    try:
+        result = stream.decompress(value[_CHECKSUM:], LARGEST_RESULT)
+    except zlib.error:
+        return None
+    return result if stream.eof else None
+
+
+def _checksum(key: bytes, compressed: bytes) -> bytes:
+    return hashlib.sha256(key + compressed).digest()[:_CHECKSUM]
+
+
+def size(connection: sqlite3.Connection) -> int:
+    """Bytes that results take in the file."""
+    (pages,), (free,), (page,) = (
+        connection.execute(f"PRAGMA {name}").fetchall()[0] for name in ("page_count", "freelist_count", "page_size")
+    )
+    return int((pages - free) * page)
+
+
+def shrink(connection: sqlite3.Connection, largest: int) -> None:
+    """Remove results until they take about `largest` bytes: other builds' first, then those not used for longest."""
+    surplus = size(connection) - largest
+    with transaction(connection):
+        order = "SELECT rowid, length(value) FROM results ORDER BY build = ?, used, rowid"
+        doomed = []
+        for row, length in connection.execute(order, (_core.build(),)):
+            if surplus <= 0:
+                break
+            doomed.append((row,))
+            surplus -= length + _OVERHEAD
+        connection.executemany("DELETE FROM results WHERE rowid = ?", doomed)
