@@ -77,12 +77,13 @@ MODULES: dict[str, set[str]] = {
 FLOORS: dict[str, list[str]] = {
     "crates/engine/src": [
         "ids responses error",
-        "clock vcpu plan",
+        "clock vcpu island plan",
         "cpu guest storage faults",
         "measure",
         "simulation",
         "build",
-        "islands sampled_run lib",
+        "islands",
+        "sampled_run lib",
     ],
     "python/hypertwin/diagnose": [
         "words evidence",

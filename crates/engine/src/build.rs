@@ -1,43 +1,38 @@
-//! From a scenario to the initial state of a simulation: the order in which its components are made.
+//! From an island to the initial state of a simulation: the order in which its components are made.
 
 use crate::clock::{Clock, Event};
 use crate::cpu::Processors;
-use crate::error::RunError;
 use crate::faults::{Action, Faults, Part};
 use crate::guest::Guests;
 use crate::ids::{ControllerId, HostId, Id, PoolId, VmId, WorldId};
-use crate::measure::{Allocation, Recorder};
+use crate::island::Island;
+use crate::measure::Recorder;
 use crate::plan::VmPlan;
 use crate::simulation::Simulation;
-use crate::storage::{Site, SiteVm, Storage, nodes_of, service_threads};
-use hypertwin_cluster::{Component, Failure, HostGroup, Scenario};
+use crate::storage::{Site, SiteVm, Storage, service_threads};
+use hypertwin_cluster::{Component, Failure};
 use hypertwin_models::hypervisor;
 
-/// Builds the initial state of `scenario` with the random streams of `seed`.
-pub fn build(scenario: &Scenario, seed: u64) -> Result<Simulation, RunError> {
-    let placement = scenario.placement().ok_or(RunError::NoPlacement)?;
-    let (hosts, vms) = (scenario.host_names(), scenario.vm_names());
-    let warmup_ns = scenario.run.warmup.nanos();
-    let mut clock = Clock::new(warmup_ns + scenario.run.duration.nanos());
-    let mut cpu = Processors::new(&hosts);
+/// Builds the initial state of `island` with the random streams of `seed`.
+pub fn build(island: &Island, seed: u64) -> Simulation {
+    let warmup_ns = island.run.warmup.nanos();
+    let mut clock = Clock::new(warmup_ns + island.run.duration.nanos());
+    let mut cpu = Processors::new(&island.hosts);
     let mut guests = Guests::new();
-    let mut faults = Faults::new(hosts.len());
-    let mut site_vms = Vec::with_capacity(vms.len());
+    let mut faults = Faults::new(island.hosts.len());
+    let mut site_vms = Vec::with_capacity(island.vms.len());
     let mut controllers = 0;
-    for (position, (name, spec)) in vms.iter().enumerate() {
-        let host_spec = hosts[placement[position]].1;
-        let mut groups = scenario.vms.values();
+    for (position, vm) in island.vms.iter().enumerate() {
+        let (group, host_spec) = (&island.groups[vm.group], island.hosts[vm.host].spec);
         let plan = VmPlan {
             vm: VmId::new(position),
-            name,
-            group: groups
-                .position(|group| std::ptr::eq(group, *spec))
-                .expect("every VM is of a group of the scenario"),
-            spec,
-            workload: &scenario.workloads[&spec.workload],
-            host: HostId::new(placement[position]),
+            name: vm.name,
+            group: vm.group,
+            spec: group.spec,
+            workload: group.workload,
+            host: vm.host,
             host_spec,
-            numa: hypervisor::model(host_spec.hypervisor).virtual_numa(host_spec, spec),
+            numa: hypervisor::model(host_spec.hypervisor).virtual_numa(host_spec, group.spec),
             first_controller: ControllerId::new(controllers),
             seed,
         };
@@ -46,47 +41,47 @@ pub fn build(scenario: &Scenario, seed: u64) -> Result<Simulation, RunError> {
         cpu.start_limit(plan.vm, &mut clock);
         controllers += worlds.controllers.len();
         site_vms.push(SiteVm {
-            name,
-            spec,
-            group: plan.group,
-            host: plan.host,
+            name: vm.name,
+            spec: group.spec,
+            workload: group.workload,
+            group: vm.group,
+            host: vm.host,
             controllers: worlds.controllers.iter().collect(),
             first_process,
         });
     }
-    let services = add_services(&mut cpu, scenario, &hosts);
+    let services = add_services(&mut cpu, island);
     let mut storage = Storage::new(&Site {
-        scenario,
+        island,
         seed,
-        hosts: &hosts,
         vms: &site_vms,
         services: &services,
     });
-    schedule_failures(&mut faults, scenario, &hosts, &storage, &mut clock);
+    schedule_failures(&mut faults, island, &storage, &mut clock);
     storage.start(&mut clock);
     cpu.start_balancing(&mut clock);
     clock.measure_at(warmup_ns, Event::StartMeasuring);
-    Ok(Simulation {
+    Simulation {
         clock,
         cpu,
         guests,
         storage,
         faults,
-        recorder: Recorder::new(scenario, Allocation::of(&hosts, &vms, &placement)),
+        recorder: Recorder::new(island),
         failure: None,
-    })
+    }
 }
 
 /// The worlds of the services of all pools.
-fn add_services(cpu: &mut Processors, scenario: &Scenario, hosts: &[(String, &HostGroup)]) -> Vec<Vec<WorldId>> {
-    let pools = scenario.storage.values().enumerate();
+fn add_services(cpu: &mut Processors, island: &Island) -> Vec<Vec<WorldId>> {
+    let pools = island.pools.iter().enumerate();
     pools
-        .map(|(pool, spec)| {
-            let (queues, threads) = service_threads(spec);
+        .map(|(index, pool)| {
+            let (queues, threads) = service_threads(pool.spec);
             let mut worlds: Vec<WorldId> = Vec::new();
-            for host in nodes_of(spec, scenario, hosts) {
+            for &host in &pool.nodes {
                 let numbers = worlds.len()..worlds.len() + queues * threads;
-                let threads = cpu.add_service(host, PoolId::new(pool), numbers, spec.service.in_kernel);
+                let threads = cpu.add_service(host, PoolId::new(index), numbers, pool.spec.service.in_kernel);
                 worlds.extend(threads.iter());
             }
             worlds
@@ -94,17 +89,12 @@ fn add_services(cpu: &mut Processors, scenario: &Scenario, hosts: &[(String, &Ho
         .collect()
 }
 
-/// Turns the scenario's failures into events.
-fn schedule_failures(
-    faults: &mut Faults,
-    scenario: &Scenario,
-    hosts: &[(String, &HostGroup)],
-    storage: &Storage,
-    clock: &mut Clock,
-) {
-    for failure in &scenario.failures {
-        let parts = parts(failure, hosts, storage);
+/// Turns the island's failures into events.
+fn schedule_failures(faults: &mut Faults, island: &Island, storage: &Storage, clock: &mut Clock) {
+    for (entry, failure) in island.failures.iter().enumerate() {
+        let parts = parts(failure, island, storage);
         let action = |fails| Action {
+            entry,
             parts: parts.clone(),
             fails,
             is_forever: failure.returns.is_none(),
@@ -118,9 +108,9 @@ fn schedule_failures(
 }
 
 /// What fails, by numbers.
-fn parts(failure: &Failure, hosts: &[(String, &HostGroup)], storage: &Storage) -> Vec<Part> {
+fn parts(failure: &Failure, island: &Island, storage: &Storage) -> Vec<Part> {
     let pools = storage.pools();
-    let host_of = |name: &str| hosts.iter().position(|(host, _)| host == name).map(HostId::new);
+    let host_of = |name: &str| island.hosts.iter().position(|host| host.name == name).map(HostId::new);
     let pool_of = |name: &str| pools.ids().find(|&pool| pools[pool].name == name);
     let part = |text: &String| {
         Some(match Component::parse(text)? {

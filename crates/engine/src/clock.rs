@@ -56,6 +56,8 @@ pub struct Clock {
     pub now: Nanos,
     /// When the run ends.
     pub end: Nanos,
+    /// An event beyond the end was taken.
+    is_over: bool,
     /// Signals in two lanes: processes go before worlds.
     wakeups: VecDeque<ProcessId>,
     ready: VecDeque<(WorldId, f64)>,
@@ -67,6 +69,7 @@ impl Clock {
             calendar: Calendar::with_capacity(1024),
             now: 0,
             end,
+            is_over: false,
             wakeups: VecDeque::new(),
             ready: VecDeque::new(),
         }
@@ -75,7 +78,11 @@ impl Clock {
     /// Goes on to the next event; `None` at the end of the run.
     #[inline]
     pub fn next(&mut self) -> Option<Event> {
-        let (now, event) = self.calendar.pop().filter(|&(now, _)| now <= self.end)?;
+        let (now, event) = self.calendar.pop()?;
+        if now > self.end {
+            self.is_over = true;
+            return None;
+        }
         self.now = now;
         Some(event)
     }
@@ -104,7 +111,7 @@ impl Clock {
 
     /// Events that have happened.
     pub fn events(&self) -> u64 {
-        self.calendar.popped()
+        self.calendar.popped() - u64::from(self.is_over)
     }
 
     /// `process` becomes runnable in its guest.

@@ -23,6 +23,8 @@ pub enum Part {
 /// Parts that fail or return together.
 #[derive(Clone, Debug)]
 pub struct Action {
+    /// Position of its failure in the island.
+    pub entry: usize,
     pub parts: Vec<Part>,
     pub fails: bool,
     /// They never return.
@@ -97,6 +99,8 @@ impl HostFaults {
 /// Hosts that went down or came up together.
 pub struct HostIncident {
     pub at: Nanos,
+    /// Position of the failure in the island.
+    pub entry: usize,
     /// As the scenario names what failed or returned.
     pub what: String,
     pub fails: bool,
@@ -156,6 +160,7 @@ impl Faults {
             Some(last) => last.hosts.push(host),
             None => self.history.push(HostIncident {
                 at: now,
+                entry: action.entry,
                 what: action.what.clone(),
                 fails: action.fails,
                 hosts: vec![host],

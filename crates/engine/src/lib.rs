@@ -12,8 +12,8 @@
 //! | `simulation.rs` | the wire: the only file that sees all of them |
 //! | `measure/` | from what they count to results and reports |
 //! | `build.rs` | from a scenario to the initial state |
-//! | `clock.rs`, `ids.rs`, `vcpu.rs`, `plan.rs`, `responses.rs`, `error.rs` | what they share: time, events and signals; numbers; the border between guests and processors; what a VM is made from |
-//! | `islands.rs` | hosts that share nothing, each simulated by itself |
+//! | `clock.rs`, `ids.rs`, `vcpu.rs`, `island.rs`, `plan.rs`, `responses.rs`, `error.rs` | what they share: time, events and signals; numbers; the border between guests and processors; what an island and a VM are made from |
+//! | `islands/` | hosts that share nothing: cut apart, simulated, and put together again |
 //! | `sampled_run.rs` | a run that is handed out sample by sample |
 //!
 //! **Boundary.** A component sees what is shared, never another component; `scripts/check_architecture.py` keeps files free of
@@ -26,6 +26,7 @@ mod error;
 mod faults;
 mod guest;
 mod ids;
+mod island;
 mod islands;
 mod measure;
 mod plan;
@@ -61,13 +62,15 @@ use hypertwin_cluster::Scenario;
 /// # Panics
 /// If a workload, array or pool that the scenario names is missing, so that it was not validated.
 pub fn run(scenario: &Scenario, seed: u64) -> Result<Replication, RunError> {
-    watched_run(scenario, seed, |_| ())
+    Islands::of(scenario.clone())?.run_all(seed)
 }
 
-/// As [`run`], and calls `watch` after every event.
+/// As [`run`], with all hosts as one island, and calls `watch` after every event.
 ///
 /// # Errors
 /// As [`run`].
 pub fn watched_run(scenario: &Scenario, seed: u64, mut watch: impl FnMut(&View<'_>)) -> Result<Replication, RunError> {
-    build::build(scenario, seed)?.run(|observed| watch(&View::new(observed)))
+    let whole = Islands::undivided(scenario.clone())?;
+    let part = whole.watched_run(0, seed, |observed| watch(&View::new(observed)))?;
+    Ok(whole.merge(&[&part]))
 }

@@ -5,7 +5,7 @@ use hypertwin_cluster::{HostGroup, VmGroup, Workload};
 use hypertwin_kernel::Stream;
 use hypertwin_models::vnuma;
 
-/// A VM of a scenario, and where it is.
+/// A VM of an island, and where it is.
 pub struct VmPlan<'s> {
     pub vm: VmId,
     pub name: &'s str,

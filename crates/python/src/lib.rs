@@ -216,7 +216,7 @@ fn replication_seed(seed: u64, replication: u64) -> u64 {
 #[pyfunction]
 fn run(py: Python<'_>, scenario_json: &str, seed: u64) -> PyResult<Replication> {
     let scenario = parse(scenario_json)?;
-    py.detach(|| hypertwin_engine::run(&scenario, seed))
+    py.detach(|| hypertwin_engine::Islands::of(scenario)?.run_all(seed))
         .map(Replication)
         .map_err(run_failed)
 }

@@ -6,6 +6,7 @@ use super::processors::{
 };
 use crate::clock::{Clock, Event};
 use crate::ids::{ControllerId, HostId, Id, PoolId, Span, Table, VmId, WorldId};
+use crate::island::IslandHost;
 use crate::plan::VmPlan;
 use crate::vcpu::Vcpu;
 use hypertwin_cluster::HostGroup;
@@ -105,9 +106,9 @@ impl Host {
 }
 
 impl Processors {
-    /// The hosts of a cluster, without VMs.
-    pub fn new(hosts: &[(String, &HostGroup)]) -> Self {
-        let hosts = hosts.iter().map(|(name, spec)| Host::new(name.clone(), spec));
+    /// Hosts without VMs.
+    pub fn new(hosts: &[IslandHost]) -> Self {
+        let hosts = hosts.iter().map(|host| Host::new(host.name.to_owned(), host.spec));
         Self {
             hosts: hosts.collect(),
             worlds: Table::new(),

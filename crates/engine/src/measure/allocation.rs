@@ -1,8 +1,9 @@
 //! What is allocated on hosts. It follows from the scenario alone, and does not change during a run: VMs of a host that is
 //! down are still its own.
 
+use crate::ids::{HostId, Table};
+use crate::island::{Island, IslandHost};
 use bitcode::{Decode, Encode};
-use hypertwin_cluster::{HostGroup, VmGroup};
 
 /// What is allocated on a host, and what it has.
 #[derive(Clone, Debug, Encode, Decode)]
@@ -26,9 +27,9 @@ pub struct Allocation {
 }
 
 impl Allocation {
-    /// On each of `hosts`, where `placement` has the position of each VM's host.
-    pub fn of(hosts: &[(String, &HostGroup)], vms: &[(String, &VmGroup)], placement: &[usize]) -> Vec<Self> {
-        let empty = |(_, host): &(String, &HostGroup)| Self {
+    /// On each host of an island.
+    pub fn of(island: &Island) -> Table<HostId, Self> {
+        let empty = |IslandHost { spec: host, .. }: &IslandHost| Self {
             cluster: host.cluster.clone(),
             cores: host.cores(),
             capacity_hz: host.capacity().whole_hz(),
@@ -38,9 +39,9 @@ impl Allocation {
             configured: host.memory_own.bytes().into(),
             touched: host.memory_own.bytes().into(),
         };
-        let mut allocations: Vec<Self> = hosts.iter().map(empty).collect();
-        for ((_, vm), &host) in vms.iter().zip(placement) {
-            let host = &mut allocations[host];
+        let mut allocations: Table<HostId, Self> = island.hosts.iter().map(empty).collect();
+        for vm in &island.vms {
+            let (host, vm) = (&mut allocations[vm.host], island.groups[vm.group].spec);
             host.vms += 1;
             host.vcpus += vm.vcpus;
             host.configured += u128::from(vm.memory.bytes());

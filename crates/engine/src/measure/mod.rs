@@ -37,7 +37,9 @@ pub use bytes::{BUILD, BytesError};
 pub use clusters::ClusterReport;
 pub use recorder::Recorder;
 pub use report::{HostReport, NodeReport, PointReport, TimelineReport, aggregate};
-pub use results::{FailureReport, HostResult, HostTimeline, NodeResult, Replication, Timeline, VmTimeline};
+pub use results::{
+    FailureReport, HostResult, HostTimeline, NodeResult, Observation, Replication, Timeline, VmTimeline,
+};
 pub use samples::{DeviceSample, DiskSample, HostSample, Sample, Sampler, ServiceSample, VmSample, WorldSamples};
 pub use stations::{BottleneckReport, StationReport};
 pub use view::{View, WorldView};

@@ -10,9 +10,9 @@ use crate::clock::{Clock, Event};
 use crate::cpu::{Host, NodeLoad};
 use crate::faults::HostIncident;
 use crate::ids::{HostId, Id, Table, VmId};
+use crate::island::{Island, IslandGroup};
 use crate::responses::Responses;
 use crate::storage::{Pool, PoolTimeline, VmIo};
-use hypertwin_cluster::Scenario;
 use hypertwin_kernel::Nanos;
 use hypertwin_models::accounting::{Account, ProcessorTime};
 
@@ -41,8 +41,9 @@ struct HostTotals {
 pub struct Recorder {
     groups: Vec<String>,
     units: Vec<(String, f64)>,
-    calibrated_on: Option<String>,
     allocations: Table<HostId, Allocation>,
+    /// Events that were for it.
+    measurements: u64,
     sample_ns: Nanos,
     observe_ns: Nanos,
     measuring_since: Option<Nanos>,
@@ -57,20 +58,15 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    pub fn new(scenario: &Scenario, allocations: Vec<Allocation>) -> Self {
-        let sample_ns = scenario.run.sample_interval.min(scenario.run.duration).nanos().max(1);
+    pub fn new(island: &Island) -> Self {
+        let sample_ns = island.run.sample_interval.min(island.run.duration).nanos().max(1);
+        let groups = island.groups.iter();
+        let unit = |group: &IslandGroup| (group.workload.unit.clone(), group.workload.units_per_transaction);
         Self {
-            groups: scenario.vms.keys().cloned().collect(),
-            units: scenario
-                .vms
-                .values()
-                .map(|vm| {
-                    let workload = &scenario.workloads[&vm.workload];
-                    (workload.unit.clone(), workload.units_per_transaction)
-                })
-                .collect(),
-            calibrated_on: scenario.calibrated_on.clone(),
-            allocations: allocations.into(),
+            groups: groups.clone().map(|group| group.name.to_owned()).collect(),
+            units: groups.map(unit).collect(),
+            allocations: Allocation::of(island),
+            measurements: 0,
             sample_ns,
             observe_ns: (sample_ns / OBSERVATIONS_PER_SAMPLE).max(1),
             measuring_since: None,
@@ -158,6 +154,7 @@ fn host_totals(observed: &Observed) -> Table<HostId, HostTotals> {
 impl Recorder {
     /// Begins to measure, or adds a sample or an observation.
     pub fn on(&mut self, event: Event, observed: Observed, clock: &mut Clock) {
+        self.measurements += 1;
         let interval_ns = match event {
             Event::StartMeasuring => {
                 self.start(&observed);
@@ -276,7 +273,8 @@ impl Recorder {
             timeline: self.timeline,
             warmup_s: since as f64 / 1e9,
             duration_s: duration_ns / 1e9,
-            calibrated_on: self.calibrated_on,
+            calibrated_on: None,
+            measurements: self.measurements,
             events,
         }
     }
@@ -396,6 +394,7 @@ fn failures(observed: &Observed) -> Vec<FailureReport> {
         FailureReport {
             time_s: incident.at as f64 / 1e9,
             what: incident.what.clone(),
+            entry: incident.entry,
             fails: incident.fails,
             hosts: incident
                 .hosts

@@ -14,7 +14,7 @@ pub struct Replication {
     pub hosts: Vec<HostResult>,
     /// Per VM, in the scenario's order.
     pub vms: Vec<VmResult>,
-    /// Names of the VM groups, those without machines included.
+    /// Names of the VM groups that have VMs.
     pub groups: Vec<String>,
     /// Per group: name of the unit of work.
     pub units: Vec<String>,
@@ -38,6 +38,8 @@ pub struct Replication {
     pub calibrated_on: Option<String>,
     /// Events handled, warm-up included.
     pub events: u64,
+    /// The part of them that was for measuring.
+    pub measurements: u64,
 }
 
 /// What was counted of the VMs of a group in one interval. Whole numbers, so that sums do not depend on their order.
@@ -97,6 +99,9 @@ pub struct NodeResult {
 pub struct FailureReport {
     pub time_s: f64,
     pub what: String,
+    /// Position of the failure in the scenario.
+    #[serde(skip)]
+    pub entry: usize,
     pub fails: bool,
     pub hosts: Vec<String>,
     pub vms: Vec<String>,

@@ -8,8 +8,8 @@ use super::Observed;
 use super::recorder::difference;
 use super::results::Timeline;
 use crate::ids::{DepthId, DiskId, HostId, Id, Span, Table, VdiskId, VmId, WorldId};
+use crate::island::{Island, IslandHost};
 use crate::storage::{Passages, Pool, Target};
-use hypertwin_cluster::{HostGroup, Scenario};
 use hypertwin_models::accounting::{Account, ProcessorTime};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -193,24 +193,25 @@ struct DiskTotals {
 }
 
 impl Sampler {
-    /// Makes samples of a run of `scenario`.
-    pub fn new(scenario: &Scenario, observed: Observed) -> Self {
+    /// Makes samples of a run of `island`.
+    pub fn new(island: &Island, observed: Observed) -> Self {
         let path = observed.storage.path();
         let mut luns: Table<HostId, BTreeMap<Lun, Vec<VdiskId>>> =
             observed.cpu.hosts().iter().map(|_| BTreeMap::new()).collect();
-        for (index, (_, spec)) in scenario.vm_names().iter().enumerate() {
+        for (index, vm) in island.vms.iter().enumerate() {
+            let shared_luns = island.groups[vm.group].spec.shared_luns;
             let Some(vm) = path.vm(VmId::new(index)) else { continue };
             for vdisk in vm.vdisks.iter() {
                 if let Target::Array { array, lun, .. } = path.vdisk(vdisk).target {
-                    let vdisks = luns[vm.host].entry((array, spec.shared_luns, lun.number));
+                    let vdisks = luns[vm.host].entry((array, shared_luns, lun.number));
                     vdisks.or_default().push(vdisk);
                 }
             }
         }
-        let memory = |(_, host): &(String, &HostGroup)| (host.memory().bytes(), host.memory_per_node.bytes());
+        let memory = |host: &IslandHost| (host.spec.memory().bytes(), host.spec.memory_per_node.bytes());
         Self {
             before: Totals::default(),
-            memory: scenario.host_names().iter().map(memory).collect(),
+            memory: island.hosts.iter().map(memory).collect(),
             luns,
         }
     }

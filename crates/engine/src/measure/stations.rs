@@ -1,7 +1,7 @@
 //! The stations of a report: the part of the VMs, and which station limits.
 
 use super::Observed;
-use crate::ids::WorldId;
+use crate::ids::{HostId, Id, WorldId};
 use crate::storage::{Station, StationResult, Sums, Waits};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -17,22 +17,26 @@ pub fn results(observed: &Observed, groups: &[String], duration_ns: f64) -> Vec<
         let vcpus = members.iter().flat_map(|&vm| cpu.groups()[vm].vcpus.iter());
         let mut sums = Sums::of(vcpus.map(|world| (run(world), 0.0, Waits::default())));
         sums.waits.passed = ios.map(|io| io.latencies().count).sum();
-        results.push(sums.result(format!("{}-vcpus", groups[group]), false, duration_ns));
+        let of = Station::Workers { group };
+        results.push(sums.result(of, format!("{}-vcpus", groups[group]), false, duration_ns));
         let sums = path.controllers_station(&members, &run, now);
-        results.push(sums.result(format!("{}-controllers", groups[group]), false, duration_ns));
+        results.push(sums.result(of, format!("{}-controllers", groups[group]), false, duration_ns));
     }
     let name = |station| match station {
         Station::VdiskDepth { group } => format!("{}-vdisk-depth", groups[group]),
         Station::Ring { group } => format!("{}-ring", groups[group]),
         Station::Dsnro { group } => format!("{}-dsnro", groups[group]),
-        Station::LunDepth { host } => format!("{}-lun-depth", cpu.hosts()[host].name),
-        Station::PortDepth { host } => format!("{}-port-depth", cpu.hosts()[host].name),
+        Station::LunDepth { host } => format!("{}-lun-depth", cpu.hosts()[HostId::new(host)].name),
+        Station::PortDepth { host } => format!("{}-port-depth", cpu.hosts()[HostId::new(host)].name),
+        _ => unreachable!("these have no depths"),
     };
     results.extend(path.depth_stations(name, now, duration_ns));
     for id in cpu.hosts().ids() {
         let ports = storage.ports_station(id, now, duration_ns);
-        let name = || format!("{}-ports", cpu.hosts()[id].name);
-        results.extend(ports.map(|sums| sums.result(name(), false, duration_ns)));
+        let (of, name) = (Station::Ports { host: id.index() }, || {
+            format!("{}-ports", cpu.hosts()[id].name)
+        });
+        results.extend(ports.map(|sums| sums.result(of, name(), false, duration_ns)));
     }
     results.extend(storage.target_stations(&run, now, duration_ns));
     results

@@ -49,7 +49,7 @@ pub use path::{Path, Target, VmIo};
 pub use pool::{Counters, IncidentReport, MemberView, Pool, PoolReport, PoolResult, PoolTimeline, What, summarise};
 pub use queue::Waits;
 pub use shared::Reply;
-pub use site::{Site, SiteVm, nodes_of, service_threads};
+pub use site::{Site, SiteVm, service_threads};
 pub use stations::{Station, StationResult, Sums};
 
 use crate::clock::Clock;
@@ -79,7 +79,7 @@ pub struct Storage {
 impl Storage {
     /// The storage of a scenario; [`Self::start`] sets it going.
     pub fn new(site: &Site) -> Self {
-        let mut storage = Self::empty(site.hosts.len());
+        let mut storage = Self::empty(site.island.hosts.len());
         let shared = &mut storage.shared;
         storage.pools = build_pools(site, shared);
         storage.arrays = build_arrays(site, shared);
@@ -384,8 +384,11 @@ impl Storage {
         now: Nanos,
         duration_ns: f64,
     ) -> impl Iterator<Item = StationResult> {
-        let arrays = self.arrays.iter();
-        let arrays = arrays.flat_map(move |array| array.stations(&self.shared, now, duration_ns));
+        let arrays = self.arrays.iter().enumerate();
+        let arrays = arrays.flat_map(move |(index, array)| {
+            let of = Station::Array { array: index };
+            array.stations(of, &self.shared, now, duration_ns)
+        });
         let pools = self.pools.iter();
         arrays.chain(pools.flat_map(move |pool| pool.stations(&self.shared, run, now, duration_ns)))
     }

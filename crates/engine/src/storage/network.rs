@@ -1,7 +1,7 @@
 //! The network that pools use: the ports of hosts, and which hosts can be reached.
 
 use super::port::Port;
-use crate::ids::{HostId, Id, Table};
+use crate::ids::{HostId, Table};
 use hypertwin_kernel::Nanos;
 
 /// What works of a host at present.
@@ -25,6 +25,8 @@ impl HostState {
 /// A host as the network sees it.
 pub struct NetworkHost {
     pub state: HostState,
+    /// Its number among the nodes and clients of its first pool, which says by which of a peer's ports it is reached.
+    pub number: usize,
     /// Its ports; none where no pool is used or carried.
     pub ports: Vec<Port>,
     /// Time of a message without its transfer.
@@ -40,14 +42,15 @@ impl NetworkHost {
                 is_linked: true,
                 is_gone: false,
             },
+            number: 0,
             ports: Vec::new(),
             message_ns: 0,
         }
     }
 
     #[inline]
-    fn port_for(&mut self, peer: HostId) -> &mut Port {
-        let number = peer.index() % self.ports.len();
+    fn port_for(&mut self, peer: usize) -> &mut Port {
+        let number = peer % self.ports.len();
         &mut self.ports[number]
     }
 }
@@ -76,10 +79,11 @@ impl Network {
         if from == to {
             return now;
         }
-        let out = self.hosts[from].port_for(to);
+        let numbers = [from, to].map(|host| self.hosts[host].number);
+        let out = self.hosts[from].port_for(numbers[1]);
         out.bytes[0] += u64::from(bytes);
         let left = out.send_up(now, bytes);
-        let into = self.hosts[to].port_for(from);
+        let into = self.hosts[to].port_for(numbers[0]);
         into.bytes[1] += u64::from(bytes);
         left.max(into.send_down(now, bytes))
     }

@@ -1,15 +1,14 @@
 //! What storage is built from.
 
 use crate::ids::{HostId, Id, ProcessId, VmId, WorldId};
-use hypertwin_cluster::{HostGroup, Scenario, StoragePool, VmGroup, Workload};
+use crate::island::Island;
+use hypertwin_cluster::{HostGroup, StoragePool, VmGroup, Workload};
 
-/// A scenario with the worlds and processes that others have made for storage.
+/// An island with the worlds and processes that others have made for storage.
 pub struct Site<'s> {
-    pub scenario: &'s Scenario,
+    pub island: &'s Island<'s>,
     /// Of the random streams.
     pub seed: u64,
-    /// Names and groups of all hosts.
-    pub hosts: &'s [(String, &'s HostGroup)],
     /// All VMs.
     pub vms: &'s [SiteVm<'s>],
     /// Per pool: the worlds of its services' threads, node after node.
@@ -20,6 +19,7 @@ pub struct Site<'s> {
 pub struct SiteVm<'s> {
     pub name: &'s str,
     pub spec: &'s VmGroup,
+    pub workload: &'s Workload,
     pub group: usize,
     pub host: HostId,
     /// Worlds of its controllers.
@@ -29,14 +29,9 @@ pub struct SiteVm<'s> {
 }
 
 impl<'s> Site<'s> {
-    /// Workload of a VM group.
-    pub fn workload(&self, spec: &VmGroup) -> &'s Workload {
-        &self.scenario.workloads[&spec.workload]
-    }
-
     /// Host that a VM is on.
     pub fn host(&self, host: HostId) -> &'s HostGroup {
-        self.hosts[host.index()].1
+        self.island.hosts[host].spec
     }
 
     /// All VMs with their numbers.
@@ -49,7 +44,7 @@ impl<'s> Site<'s> {
         let users = self.vms.iter().filter(|vm| uses(vm));
         users
             .map(|vm| {
-                let each = self.workload(vm.spec).working_set.bytes();
+                let each = vm.workload.working_set.bytes();
                 each.saturating_mul(u64::from(vm.spec.all_vdisks()))
             })
             .fold(0, u64::saturating_add)
@@ -62,11 +57,4 @@ pub fn service_threads(spec: &StoragePool) -> (usize, usize) {
         Some(threads) => (1, threads as usize),
         None => (spec.devices.per_node as usize, 1),
     }
-}
-
-/// Hosts that are the nodes of a pool.
-pub fn nodes_of<'s>(spec: &'s StoragePool, scenario: &'s Scenario, hosts: &'s [(String, &HostGroup)]) -> Vec<HostId> {
-    let group = &scenario.hosts[&spec.nodes];
-    let nodes = (0..hosts.len()).filter(|&host| std::ptr::eq(hosts[host].1, group));
-    nodes.map(HostId::new).collect()
 }

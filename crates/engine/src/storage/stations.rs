@@ -3,23 +3,29 @@
 use super::disk::DiskState;
 use super::port::Port;
 use super::queue::Waits;
-use crate::ids::HostId;
 use bitcode::{Decode, Encode};
 use hypertwin_kernel::Nanos;
 
-/// A kind of queue depth of one group of VMs or one host, whose members are summed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// What has stations: the members of one kind of a VM group, host, array or pool, by its position. In the order of reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
+#[allow(missing_docs, reason = "the words say it")]
 pub enum Station {
+    Workers { group: usize },
     VdiskDepth { group: usize },
     Ring { group: usize },
     Dsnro { group: usize },
-    LunDepth { host: HostId },
-    PortDepth { host: HostId },
+    LunDepth { host: usize },
+    PortDepth { host: usize },
+    Ports { host: usize },
+    Array { array: usize },
+    Pool { pool: usize },
 }
 
 /// What a replication measured of a station, over all of its members.
 #[derive(Clone, Debug, Encode, Decode)]
 pub struct StationResult {
+    /// What has it.
+    pub of: Station,
     /// Its name: that of a VM group, host, array or pool, and which part of it.
     pub name: String,
     /// Whether it limits I/Os rather than works on them.
@@ -95,9 +101,10 @@ impl Sums {
     }
 
     /// The station `name` with these members.
-    pub fn result(self, name: String, is_depth: bool, duration_ns: f64) -> StationResult {
+    pub fn result(self, of: Station, name: String, is_depth: bool, duration_ns: f64) -> StationResult {
         let passed = (self.waits.passed as f64).max(1.0);
         StationResult {
+            of,
             name,
             is_depth,
             members: self.members,

@@ -13,9 +13,9 @@ use hypertwin_models::storage::disk::Disk;
 
 /// The arrays of a scenario, with their disks and ports.
 pub fn build_arrays(site: &Site, shared: &mut Shared) -> Vec<Array> {
-    let specs = site.scenario.arrays.iter().enumerate();
+    let specs = site.island.arrays.iter().enumerate();
     specs
-        .map(|(index, (name, spec))| array(index, name, spec, site, shared))
+        .map(|(index, &(name, spec))| array(index, name, spec, site, shared))
         .collect()
 }
 

@@ -15,7 +15,7 @@ pub use build::build_arrays;
 use super::queue::Queue;
 use super::request::{NONE, Requests, Role, Step};
 use super::shared::Shared;
-use super::stations::{StationResult, Sums};
+use super::stations::{Station, StationResult, Sums};
 use crate::clock::Clock;
 use crate::ids::{DiskId, IoId, Span};
 use hypertwin_cluster::Raid;
@@ -165,16 +165,16 @@ impl Array {
     }
 
     /// Its ports, its cache and its disks.
-    pub fn stations(&self, shared: &Shared, now: Nanos, duration_ns: f64) -> [StationResult; 3] {
+    pub fn stations(&self, of: Station, shared: &Shared, now: Nanos, duration_ns: f64) -> [StationResult; 3] {
         let named = |what: &str| format!("{}-{what}", self.name);
         let ports = shared.fabric.array_ports[self.ports.clone()].iter();
-        let ports = Sums::of_ports(ports, now, duration_ns).result(named("front-end"), false, duration_ns);
+        let ports = Sums::of_ports(ports, now, duration_ns).result(of, named("front-end"), false, duration_ns);
         let filled = self.pending_bytes as f64 / self.most_pending_bytes.max(1) as f64;
         let cache = Sums::of([(filled, self.queue.length.mean(now), self.queue.waits)]);
-        let mut cache = cache.result(named("cache"), true, duration_ns);
+        let mut cache = cache.result(of, named("cache"), true, duration_ns);
         cache.hit_pct = (self.reads > 0).then(|| 100.0 * self.hits as f64 / self.reads as f64);
         let disks = Sums::of_disks(shared.disks.span(self.disks), now, duration_ns);
-        [ports, cache, disks.result(named("disks"), false, duration_ns)]
+        [ports, cache, disks.result(of, named("disks"), false, duration_ns)]
     }
 }
 

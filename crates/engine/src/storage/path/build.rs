@@ -117,7 +117,7 @@ impl<'s> PathBuilder<'s> {
         for number in 0..spec.all_vdisks() as usize {
             self.add_vdisk(id, vm, number, &common, &mut keys);
         }
-        let workload = self.site.workload(spec);
+        let workload = vm.workload;
         let reference_hz = workload.reference_clock.unwrap_or(host.clock).hz();
         let (workers, outstanding) = self.add_workers(vm, workload);
         VmIo {
@@ -210,7 +210,7 @@ impl<'s> PathBuilder<'s> {
     }
 
     fn lun_queue(&mut self, host: HostId, lun: Lun, slots: u32) -> DepthId {
-        let station = self.station(Station::LunDepth { host });
+        let station = self.station(Station::LunDepth { host: host.index() });
         let add = || self.path.depths.push(QueueDepth::new(slots, station));
         *self.lun_queues.entry((host, lun)).or_insert_with(add)
     }
@@ -218,7 +218,7 @@ impl<'s> PathBuilder<'s> {
     /// The ports of a host to arrays, each with its depth.
     fn add_adapters(&mut self, host: HostId) {
         let spec = &self.site.host(host).adapters;
-        let station = self.station(Station::PortDepth { host });
+        let station = self.station(Station::PortDepth { host: host.index() });
         let (first, first_depth) = (self.fabric.host_ports.len(), self.path.depths.next_id());
         for _ in 0..spec.ports {
             let port = Port::new(spec.bandwidth.bytes_per_s(), spec.command.nanos());
@@ -272,7 +272,7 @@ fn deal_luns(site: &Site, arrays: &[Array]) -> Vec<Vec<Lun>> {
         };
         let array = arrays.iter().position(|array| array.name == *name);
         let array = array.expect("a validated scenario has the array of each of its VMs");
-        let array_spec = &site.scenario.arrays[name];
+        let array_spec = site.island.arrays[array].1;
         let count = array_spec.luns.unwrap_or(array_spec.front_end_ports);
         let next = dealt.entry((array, spec.shared_luns)).or_default();
         let mut deal = || {

@@ -472,7 +472,7 @@ impl Path {
         }
         let stations = self.stations.iter().filter(|(_, index)| sums[**index].members > 0);
         stations
-            .map(|(&station, &index)| sums[index].result(name(station), true, duration_ns))
+            .map(|(&station, &index)| sums[index].result(station, name(station), true, duration_ns))
             .collect()
     }
 }

@@ -8,12 +8,13 @@ use super::rebuild_queue::RebuildQueue;
 use super::service::Services;
 use super::{Counters, Node, Pool};
 use crate::ids::{DiskId, HostId, Id, PoolId, Span, Table};
+use crate::island::IslandPool;
 use crate::storage::disk::{DiskOwner, DiskSet};
 use crate::storage::port::Port;
 use crate::storage::queue::Fifo;
 use crate::storage::request::PerIo;
 use crate::storage::shared::Shared;
-use crate::storage::site::{Site, nodes_of, service_threads};
+use crate::storage::site::{Site, service_threads};
 use crate::storage::work::{Cost, DriverWork};
 use hypertwin_cluster::{Bandwidth, DiskKind, FailureDomain, HostGroup, Redundancy, StoragePool};
 use hypertwin_kernel::Stream;
@@ -29,25 +30,28 @@ const MOST_GROUPS: usize = 200_000;
 /// The pools of a scenario, with their disks, and the network of all hosts that take part.
 pub fn build_pools(site: &Site, shared: &mut Shared) -> Table<PoolId, Pool> {
     let mut pools = Table::new();
-    for (name, spec) in &site.scenario.storage {
+    for spec in &site.island.pools {
         let id = pools.next_id();
-        pools.push(pool(id, name, spec, site, shared));
+        pools.push(pool(id, spec, site, shared));
     }
-    let clients = site.vms.iter().filter(|vm| vm.spec.storage.is_some()).map(|vm| vm.host);
-    let taking_part: BTreeSet<HostId> = pools.iter().flat_map(Pool::hosts).chain(clients).collect();
-    for host in taking_part {
-        let spec = &site.host(host).network;
-        let state = &mut shared.network.hosts[host];
-        let port = || Port::new(spec.bandwidth.bytes_per_s(), 0);
-        state.ports = (0..spec.ports).map(|_| port()).collect();
-        state.message_ns = spec.latency.nanos();
+    for pool in pools.iter() {
+        for (number, host) in pool.hosts().chain(pool.clients.iter().copied()).enumerate() {
+            let spec = &site.host(host).network;
+            let host = &mut shared.network.hosts[host];
+            if host.ports.is_empty() {
+                let port = || Port::new(spec.bandwidth.bytes_per_s(), 0);
+                host.ports = (0..spec.ports).map(|_| port()).collect();
+                host.message_ns = spec.latency.nanos();
+                host.number = number;
+            }
+        }
     }
     pools
 }
 
-fn pool(id: PoolId, name: &str, spec: &StoragePool, site: &Site, shared: &mut Shared) -> Pool {
-    let group = &site.scenario.hosts[&spec.nodes];
-    let hosts = nodes_of(spec, site.scenario, site.hosts);
+fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool {
+    let (name, spec, hosts) = (pool.name, pool.spec, &pool.nodes);
+    let group = pool.nodes_spec;
     let mut stream = Stream::named(site.seed, &format!("storage/{name}"));
     let disks = DiskSets { id, name, site, shared };
     let (mut devices, flash) = disks.add(spec, hosts.len());
@@ -61,10 +65,15 @@ fn pool(id: PoolId, name: &str, spec: &StoragePool, site: &Site, shared: &mut Sh
     for member in &data.members {
         devices.states[member.device as usize].groups += 1;
     }
-    let mut node_of = vec![None; site.hosts.len()];
+    let mut node_of = vec![None; site.island.hosts.len()];
     for (node, host) in hosts.iter().enumerate() {
         node_of[host.index()] = Some(node as u32);
     }
+    let users = site.vms.iter().filter(|vm| vm.spec.storage.as_deref() == Some(name));
+    let clients: BTreeSet<HostId> = users
+        .map(|vm| vm.host)
+        .filter(|host| node_of[host.index()].is_none())
+        .collect();
     let ns_per_byte = 1e9 / spec.service.core_bandwidth.bytes_per_s();
     let cost = |io_ns: u64| Cost {
         io_ns: io_ns as f64,
@@ -72,7 +81,7 @@ fn pool(id: PoolId, name: &str, spec: &StoragePool, site: &Site, shared: &mut Sh
     };
     let coding = Coding::of(spec, group);
     let mut services = Services::new(cost(spec.service.cpu_per_io.nanos()), coding.rebuild_ns_per_byte);
-    let nodes = nodes(id, spec, &hosts, site, &mut services);
+    let nodes = nodes(id, spec, hosts, site, &mut services);
     Pool {
         name: name.to_owned(),
         id,
@@ -83,6 +92,7 @@ fn pool(id: PoolId, name: &str, spec: &StoragePool, site: &Site, shared: &mut Sh
         span,
         nodes,
         node_of,
+        clients: clients.into_iter().collect(),
         devices,
         data,
         flash,

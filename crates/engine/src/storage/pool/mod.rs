@@ -71,6 +71,8 @@ pub struct Pool {
     nodes: Vec<Node>,
     /// Per host: the node that it is.
     node_of: Vec<Option<u32>>,
+    /// Other hosts with VMs on it.
+    clients: Vec<HostId>,
     devices: Devices,
     data: DataPlacement,
     flash: Option<Flash>,

@@ -5,7 +5,7 @@ use super::{Counters, Pool};
 use crate::ids::{HostId, Id, WorldId};
 use crate::storage::port::Port;
 use crate::storage::shared::Shared;
-use crate::storage::stations::{StationResult, Sums};
+use crate::storage::stations::{Station, StationResult, Sums};
 use bitcode::{Decode, Encode};
 use hypertwin_kernel::Nanos;
 use serde::Serialize;
@@ -172,7 +172,8 @@ impl Pool {
         now: Nanos,
         duration_ns: f64,
     ) -> Vec<StationResult> {
-        let result = |sums: Sums, what: &str| sums.result(format!("{}-{what}", self.name), false, duration_ns);
+        let of = Station::Pool { pool: self.id.index() };
+        let result = |sums: Sums, what: &str| sums.result(of, format!("{}-{what}", self.name), false, duration_ns);
         let disks = |disks| Sums::of_disks(shared.disks.span(disks), now, duration_ns);
         let services = Sums::of(self.services.measured(run, now));
         let mut stations = vec![
@@ -180,22 +181,17 @@ impl Pool {
             result(disks(self.devices.disks), "devices"),
         ];
         stations.extend(self.flash.as_ref().map(|flash| result(disks(flash.disks), "flash")));
-        for (are_nodes, what) in [(true, "network"), (false, "client-network")] {
-            let ports = self.ports(shared, are_nodes);
+        let nodes: Vec<HostId> = self.hosts().collect();
+        for (hosts, what) in [(&nodes, "network"), (&self.clients, "client-network")] {
+            let ports: Vec<&Port> = hosts
+                .iter()
+                .flat_map(|&host| &shared.network.hosts[host].ports)
+                .collect();
             if !ports.is_empty() {
                 stations.push(result(Sums::of_ports(ports.into_iter(), now, duration_ns), what));
             }
         }
         stations
-    }
-
-    /// Network ports of its nodes, or of the other hosts that use or carry pools.
-    fn ports<'s>(&self, shared: &'s Shared, are_nodes: bool) -> Vec<&'s Port> {
-        let hosts = shared.network.hosts.iter().enumerate();
-        hosts
-            .filter(|(host, _)| self.has_node(HostId::new(*host)) == are_nodes)
-            .flat_map(|(_, host)| &host.ports)
-            .collect()
     }
 }
 

@@ -1,0 +1,49 @@
+//! An island: hosts that share nothing with others during a run, with all that is on them. A simulation is built from one.
+
+use crate::ids::{HostId, Table};
+use hypertwin_cluster::{Failure, HostGroup, RunSettings, StorageArray, StoragePool, VmGroup, Workload};
+
+/// A part of a scenario that is simulated by itself. Everything is in the scenario's order.
+pub struct Island<'s> {
+    pub run: &'s RunSettings,
+    pub hosts: Table<HostId, IslandHost<'s>>,
+    /// Groups that have VMs here.
+    pub groups: Vec<IslandGroup<'s>>,
+    pub vms: Vec<IslandVm<'s>>,
+    pub arrays: Vec<(&'s str, &'s StorageArray)>,
+    pub pools: Vec<IslandPool<'s>>,
+    pub failures: Vec<&'s Failure>,
+}
+
+/// A host of an island.
+#[derive(Clone, Copy)]
+pub struct IslandHost<'s> {
+    pub name: &'s str,
+    pub spec: &'s HostGroup,
+}
+
+/// A group of VMs.
+#[derive(Clone, Copy)]
+pub struct IslandGroup<'s> {
+    pub name: &'s str,
+    pub spec: &'s VmGroup,
+    pub workload: &'s Workload,
+}
+
+/// A VM of an island.
+#[derive(Clone, Copy)]
+pub struct IslandVm<'s> {
+    pub name: &'s str,
+    /// Position of its group.
+    pub group: usize,
+    pub host: HostId,
+}
+
+/// A pool of an island.
+pub struct IslandPool<'s> {
+    pub name: &'s str,
+    pub spec: &'s StoragePool,
+    /// The hosts that are its nodes, and what they are.
+    pub nodes_spec: &'s HostGroup,
+    pub nodes: Vec<HostId>,
+}
