@@ -64,6 +64,42 @@ def test_what_is_kept_is_not_simulated_again_and_gives_the_same_bytes(tiny, tmp_
     assert capfd.readouterr().err == ""
 
 
+def test_more_replications_add_to_those_that_are_kept(tiny, tmp_path, runs):
+    simulated(tiny, tmp_path, sweep={}, replications=3)
+    assert len(runs) == 3
+    runs.clear()
+    ten = simulated(tiny, tmp_path, sweep={}, replications=10)
+    assert len(runs) == 7
+    assert ten == simulated(tiny, "off", sweep={}, replications=10)
+
+
+ESTATE = """
+name: estate
+run: {duration: 4 s, warmup: 1 s, sample_interval: 1 s, seed: 7, replications: 2}
+hosts:
+  esx: {count: 5, sockets: 1, cores_per_socket: 2, clock: 2.5 GHz, memory_per_node: 64 GiB, hypervisor: esxi-8.0}
+  odd: {sockets: 1, cores_per_socket: 4, clock: 2.5 GHz, memory_per_node: 64 GiB, hypervisor: esxi-8.0}
+vms:
+  web: {count: 5, vcpus: 1, memory: 2 GiB, workload: oltp, host: esx}
+  db: {vcpus: 2, memory: 4 GiB, workload: oltp, host: odd}
+workloads:
+  oltp: {arrivals: {closed: {population: 8, think: {mean: 40 ms}}}, cpu: {mean: 4 ms}, delay: {mean: 5 ms}}
+"""
+
+
+def test_where_one_host_changes_only_it_is_simulated_again(tmp_path, runs):
+    file = tmp_path / "estate.yaml"
+    file.write_text(ESTATE)
+    simulated(file, tmp_path / "kept", sweep={})
+    islands = len(_core.Islands(hypertwin.load(file).json).keys())
+    assert len(runs) == 2 * islands == 12
+    runs.clear()
+    changed = {"overrides": {"hosts.odd.cores_per_socket": 1}, "sweep": {}}
+    after = simulated(file, tmp_path / "kept", **changed)
+    assert len(runs) == 2
+    assert after == simulated(file, "off", **changed)
+
+
 KILLED = """
 import os, signal, sys, time
 from hypertwin import run
