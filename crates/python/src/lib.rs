@@ -1,4 +1,10 @@
 //! The seam between Rust and Python, `hypertwin._core`: it converts values and errors, and never computes.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `indent.rs` | JSON as Python writes it |
+
+mod indent;
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -272,6 +278,12 @@ fn aggregate(replications: Vec<Py<Replication>>) -> PyResult<String> {
     json(&hypertwin_engine::aggregate(&all))
 }
 
+/// JSON without white space as Python's `json.dumps` indents it by 2, at some depth of a document.
+#[pyfunction]
+fn indented(json: &str, depth: usize) -> String {
+    indent::indented(json, depth)
+}
+
 /// Speed of the spin kernel on each of `cpus`, all busy at once, as JSON.
 #[pyfunction]
 fn lab_spin(py: Python<'_>, cpus: Vec<usize>, samples: usize) -> PyResult<String> {
@@ -362,6 +374,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(transient_s, module)?)?;
     module.add_function(wrap_pyfunction!(half_width_95, module)?)?;
+    module.add_function(wrap_pyfunction!(indented, module)?)?;
     module.add_function(wrap_pyfunction!(lab_spin, module)?)?;
     module.add_function(wrap_pyfunction!(lab_bandwidth, module)?)?;
     module.add_function(wrap_pyfunction!(lab_timers, module)?)?;
