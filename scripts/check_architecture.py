@@ -36,7 +36,8 @@ PREFIX = "hypertwin-"
 MODULES: dict[str, set[str]] = {
     "errors": {"_core"},
     "extras": {"errors"},
-    "frame": {"documents", "extras"},
+    "reports": {"documents", "_core"},
+    "frame": {"documents", "extras", "reports"},
     "documents": set(),
     "writing": {"errors"},
     "yaml_file": {"errors"},
@@ -44,11 +45,11 @@ MODULES: dict[str, set[str]] = {
     "scenario": {"language", "yaml_file", "errors", "ingest", "_core"},
     "docs": {"_core"},
     "execution": {"documents", "errors", "extras", "scenario", "writing", "_core"},
-    "run": {"documents", "execution", "scenario", "frame", "errors", "_core"},
+    "run": {"documents", "execution", "scenario", "frame", "reports", "errors", "_core"},
     "library": {"yaml_file", "scenario", "language", "errors"},
     "studies": {"execution", "library", "documents", "scenario", "run", "plan", "yaml_file", "errors"},
     "vnuma": {"documents", "scenario", "errors", "_core"},
-    "report": {"documents", "frame", "errors", "scenario", "language"},
+    "report": {"documents", "frame", "reports", "errors", "scenario", "language"},
     "ingest": {"documents", "yaml_file", "writing", "errors", "extras", "language", "_core"},
     "diagnose": {
         *("documents", "scenario", "language", "_core", "run", "vnuma", "report", "ingest", "errors", "extras"),

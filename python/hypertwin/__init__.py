@@ -7,7 +7,8 @@
 | file | what it holds |
 |---|---|
 | `scenario.py`, `yaml_file.py`, `language.py` | loading and overriding; YAML with lines; what a scenario means |
-| `run.py`, `frame.py`, `vnuma.py` | sweeps and replications over threads; a result as one table; virtual NUMA |
+| `run.py`, `reports.py`, `frame.py` | sweeps and replications; the reports of points; a result as one table |
+| `vnuma.py` | virtual NUMA |
 | `execution/` | who runs simulations, and where results are kept |
 | `errors.py`, `extras.py` | what can go wrong, by code; what only an extra brings |
 | `writing.py` | files that appear whole or not at all |

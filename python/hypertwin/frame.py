@@ -8,11 +8,13 @@ metric. A metric that is a small object in the JSON form becomes one column per 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from hypertwin.documents.simulation import Point, Simulation
 from hypertwin.extras import needs
+from hypertwin.reports import settings
 
 if TYPE_CHECKING:
     import polars
@@ -22,6 +24,9 @@ KINDS = {"hosts": "host", "vms": "vm", "groups": "group", "storage": "storage", 
 
 RESERVED = ("scenario", "version", "seed", "point", "replications", "steady", "kind", "name")
 """Columns that are not metrics."""
+
+BATCH = 10_000
+"""Rows that are made at a time, before they are columns of a data frame."""
 
 
 def flatten(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -55,30 +60,40 @@ def entities(point: Point) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
                 yield kind, name, metrics
 
 
-def rows(result: Simulation) -> list[dict[str, Any]]:
-    """Flat rows of a result in its JSON form, one per point and entity, all with the same keys in the same order."""
-    paths = list(dict.fromkeys(path for point in result["points"] for path in point["set"]))
-    plain: list[dict[str, Any]] = []
-    metric_names: dict[str, None] = {}
+def rows(result: Simulation) -> Iterator[dict[str, Any]]:
+    """Flat rows of a result in its JSON form, one per point and entity, each with the metrics that its entity has."""
+    paths = list(dict.fromkeys(path for each in settings(result["points"]) for path in each))
     for index, point in enumerate(result["points"]):
+        common = {
+            "scenario": result["scenario"],
+            "version": result["version"],
+            "seed": result["seed"],
+            "point": index,
+            **{set_column(path): point["set"].get(path) for path in paths},
+            "replications": point["replications"],
+            "steady": point["steady"],
+        }
         for kind, name, metrics in entities(point):
-            flat = flatten(metrics)
-            metric_names.update(dict.fromkeys(flat))
-            plain.append(
-                {
-                    "scenario": result["scenario"],
-                    "version": result["version"],
-                    "seed": result["seed"],
-                    "point": index,
-                    **{set_column(path): point["set"].get(path) for path in paths},
-                    "replications": point["replications"],
-                    "steady": point["steady"],
-                    "kind": kind,
-                    "name": name,
-                    **flat,
-                }
-            )
-    return [{**row, **{name: row.get(name) for name in metric_names}} for row in plain]
+            yield {**common, "kind": kind, "name": name, **flatten(metrics)}
+
+
+def columns(result: Simulation) -> dict[str, Callable[[Any], Any]]:
+    """Every column in its order, and what makes its values of one type."""
+    kinds: dict[str, set[type]] = {}
+    for row in rows(result):
+        for name, value in row.items():
+            kinds.setdefault(name, set()).add(type(value))
+    return {name: alike(found) for name, found in kinds.items()}
+
+
+def alike(kinds: set[type]) -> Callable[[Any], Any]:
+    """Makes values of one type: numbers and booleans stay when all agree, anything else becomes text; None stays."""
+    kinds = kinds - {type(None)}
+    if kinds == {int, float}:
+        return lambda value: None if value is None else float(value)
+    if len(kinds) > 1 or kinds & {list, dict}:
+        return lambda value: None if value is None else str(value)
+    return lambda value: value
 
 
 def to_frame(result: Simulation) -> polars.DataFrame:
@@ -86,20 +101,8 @@ def to_frame(result: Simulation) -> polars.DataFrame:
     needs("telemetry", "a data frame")
     import polars
 
-    return polars.DataFrame(columns(result))
-
-
-def columns(result: Simulation) -> dict[str, list[Any]]:
-    """The flat rows of a result column by column, each of one type."""
-    table = rows(result)
-    return {name: column([row[name] for row in table]) for name in table[0]} if table else {}
-
-
-def column(values: list[Any]) -> list[Any]:
-    """Make one column's values of one type: numbers and booleans stay when all agree, anything else becomes text."""
-    kinds = {type(value) for value in values if value is not None}
-    if kinds <= {int, float} and len(kinds) > 1:
-        return [None if value is None else float(value) for value in values]
-    if len(kinds) > 1 or kinds & {list, dict}:
-        return [None if value is None else str(value) for value in values]
-    return values
+    found, flat = columns(result), rows(result)
+    parts = []
+    while batch := list(islice(flat, BATCH)):
+        parts.append(polars.DataFrame({name: [of(row.get(name)) for row in batch] for name, of in found.items()}))
+    return polars.concat(parts, how="vertical_relaxed", rechunk=True) if parts else polars.DataFrame()

@@ -11,12 +11,13 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from hypertwin import _core, frame
 from hypertwin.documents import simulation as documents
 from hypertwin.errors import RunError
 from hypertwin.execution.runner import Run, running
+from hypertwin.reports import Packed, Reports
 from hypertwin.scenario import Scenario, load
 
 if TYPE_CHECKING:
@@ -38,17 +39,23 @@ class Result:
     version: str
     scenario: str
     seed: int
-    points: tuple[documents.Point, ...]
+    points: Sequence[documents.Point]
+    """The points in their order, decoded when they are read; not to be changed."""
     first_scenario: Scenario = field(repr=False, compare=False)
     """The scenario of the first point as it ran, with what was set and swept."""
 
+    @property
+    def document(self) -> documents.Simulation:
+        """As `to_dict`, with the points as they are: for thousands of points, of which one at a time is decoded."""
+        return {"version": self.version, "scenario": self.scenario, "seed": self.seed, "points": self.points}
+
     def to_dict(self) -> documents.Simulation:
         """Return {"version", "scenario", "seed", "points": [...]}, ready for `json.dumps`."""
-        return {"version": self.version, "scenario": self.scenario, "seed": self.seed, "points": list(self.points)}
+        return {**self.document, "points": list(self.points)}
 
     def to_frame(self) -> polars.DataFrame:
         """One row per point and entity with flat columns such as `response_ms_p99`; see `hypertwin.frame`."""
-        return frame.to_frame(self.to_dict())
+        return frame.to_frame(self.document)
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,40 @@ class Point:
 
     changes: Mapping[str, Any]
     scenario: Scenario
+
+
+KEPT = 4 << 20
+"""Letters of scenarios that stay made, those of the first points; the others are made again for each use."""
+
+
+class Points(Sequence[Point]):
+    """Points that are made when they are asked for: 10,000 scenarios need not be in memory together."""
+
+    def __init__(self, count: int, make: Callable[[int], Point]) -> None:
+        """`make` gets a position. It is called for all of them at once, and raises what is wrong with any."""
+        self._count, self._make = count, make
+        self._kept: list[Point] = []
+        letters = 0
+        for index in range(count):
+            point = make(index)
+            letters += len(point.scenario.json)
+            if letters <= KEPT:
+                self._kept.append(point)
+
+    def __len__(self) -> int:
+        """How many points there are."""
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> Point: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Point]: ...
+    def __getitem__(self, index: int | slice) -> Point | Sequence[Point]:
+        """A point, or some."""
+        if isinstance(index, slice):
+            return [self[each] for each in range(self._count)[index]]
+        place = range(self._count)[index]
+        return self._kept[place] if place < len(self._kept) else self._make(place)
 
 
 def simulate(
@@ -116,14 +157,20 @@ def points_of(
     sweep: Mapping[str, Sequence[Any]],
     fixed: Mapping[str, Any],
     settings: Mapping[str, Any],
-) -> list[Point]:
-    """Every point of a sweep. `fixed` is recorded in each point's `set`, `settings` (how long, how often) is not."""
-    points: list[Point] = []
-    for values in product(sweep):
-        # every point sets the same paths, so the first one, read and checked, is the base of the others
-        base = points[0].scenario if points else scenario
-        points.append(Point({**fixed, **values}, load(base, {**fixed, **values, **settings}, swept=values)))
-    return points
+) -> Sequence[Point]:
+    """Every point of a sweep. `fixed` is recorded in each point's `set`, `settings` (how long, how often) is not.
+
+    Raises ScenarioError for a mistake in any.
+    """
+    swept = product(sweep)
+    # every point sets the same paths, so the first one, read and checked, is the base of the others
+    base = load(scenario, {**fixed, **swept[0], **settings}, swept=sweep)
+
+    def point(index: int) -> Point:
+        values = swept[index]
+        return Point({**fixed, **values}, load(base, {**fixed, **values, **settings}, swept=sweep) if index else base)
+
+    return Points(len(swept), point)
 
 
 def product(sweep: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
@@ -133,16 +180,15 @@ def product(sweep: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
 
 def run_points(points: Sequence[Point], *, progress: Progress | None = None) -> Result:
     """Run all replications of all points and return their reports in the order of the points."""
-    replications = [range(int(point.scenario.data["run"]["replications"])) for point in points]
+    replications = [range(int(point.scenario.run["replications"])) for point in points]
     tasks = [(index, k) for index, ks in enumerate(replications) for k in ks]
     finished: list[dict[int, _core.Replication]] = [{} for _ in points]
-    reports: list[documents.Point | None] = [None] * len(points)
+    reports: dict[int, Packed] = {}
 
     def done(index: int, k: int, replication: _core.Replication) -> None:
         finished[index][k] = replication
         if len(finished[index]) == len(replications[index]):
-            report: documents.Point = json.loads(_core.aggregate([finished[index][k] for k in replications[index]]))
-            reports[index] = {**report, "set": dict(points[index].changes)}
+            reports[index] = Packed(_core.aggregate([finished[index][k] for k in replications[index]]))
             finished[index].clear()
 
     run_replications(points, tasks, done, progress=progress)
@@ -150,8 +196,8 @@ def run_points(points: Sequence[Point], *, progress: Progress | None = None) -> 
     return Result(
         version=_core.version(),
         scenario=first.name,
-        seed=int(first.data["run"]["seed"]),
-        points=tuple(report for report in reports if report is not None),
+        seed=int(first.run["seed"]),
+        points=Reports([point.changes for point in points], [reports[index] for index in range(len(points))]),
         first_scenario=first,
     )
 
@@ -178,7 +224,7 @@ def samples(
 
 
 def _samples(scenario: Scenario, progress: Progress | None) -> Iterator[dict[str, Any]]:
-    settings = scenario.data["run"]
+    settings = scenario.run
     interval_s, duration_s = (_core.duration_s(settings[key]) for key in ("sample_interval", "duration"))
     total = max(int(duration_s / interval_s), 1)
     try:
@@ -191,7 +237,7 @@ def _samples(scenario: Scenario, progress: Progress | None) -> Iterator[dict[str
         raise RunError(f"the run of {scenario.name} failed (seed {settings['seed']}): {error}") from error
 
 
-def with_found_warmup(points: Sequence[Point], progress: Progress | None) -> list[Point]:
+def with_found_warmup(points: Sequence[Point], progress: Progress | None) -> Sequence[Point]:
     """The points with the warm-up that a pilot run of each asks for; half the duration where it does not settle."""
     found: dict[int, float | None] = {}
 
@@ -199,13 +245,14 @@ def with_found_warmup(points: Sequence[Point], progress: Progress | None) -> lis
         found[index] = _core.transient_s(pilot)
 
     run_replications(points, [(index, 0) for index in range(len(points))], done, progress=progress)
-    warmed = []
-    for index, point in enumerate(points):
-        transient = found[index]
+
+    def warmed(index: int) -> Point:
+        point, transient = points[index], found[index]
         if transient is None:
-            transient = _core.duration_s(point.scenario.data["run"]["duration"]) / 2
-        warmed.append(Point(point.changes, load(point.scenario, {"run.warmup": f"{transient} s"})))
-    return warmed
+            transient = _core.duration_s(point.scenario.run["duration"]) / 2
+        return Point(point.changes, load(point.scenario, {"run.warmup": f"{transient} s"}))
+
+    return Points(len(points), warmed)
 
 
 def run_replications(
@@ -227,7 +274,7 @@ def run_replications(
     def runs() -> Iterator[Run]:
         for index, k in tasks:
             scenario = points[index].scenario
-            yield Run(scenario, _core.replication_seed(int(scenario.data["run"]["seed"]), k))
+            yield Run(scenario, _core.replication_seed(int(scenario.run["seed"]), k))
 
     def count() -> None:
         nonlocal finished

@@ -150,10 +150,11 @@ def _check_writable(path: Path, made: Path | None) -> None:
         raise OutputError(f"cannot write {path}: {_reason(error)}") from error
 
 
-def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write so that no reader ever sees half a file."""
-    with appearing(path) as temporary:
-        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+def write_atomically(path: Path, content: str | bytes | Iterable[str]) -> None:
+    """Write so that no reader ever sees half a file. Of content in parts, one part at a time is in memory."""
+    parts = [content] if isinstance(content, str | bytes) else content
+    with appearing(path) as temporary, temporary.open("wb") as stream:
+        stream.writelines(part.encode() if isinstance(part, str) else part for part in parts)
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NotRequired, get_args, get_origin, get_type_hints, is_typeddict
 
@@ -37,7 +37,7 @@ def misfits(value: Any, kind: Any, where: str) -> Iterator[str]:
     elif get_origin(kind) is dict:
         for key, each in value.items():
             yield from misfits(each, get_args(kind)[1], f"{where}.{key}")
-    elif get_origin(kind) in (list, tuple):
+    elif get_origin(kind) in (list, tuple, Sequence):
         kinds = get_args(kind) if get_origin(kind) is tuple else get_args(kind) * len(value)
         for each, of in zip(value, kinds, strict=True):
             yield from misfits(each, of, f"{where}[]")

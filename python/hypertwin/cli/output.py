@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,10 +72,10 @@ def terminal_width() -> int:
     return console().width if sys.stdout.isatty() else PLAIN_WIDTH
 
 
-def write(text: str) -> None:
+def write(content: str | Iterable[str]) -> None:
     """Write on stdout. A reader that has seen enough (`| head`) is no error; a full disk is."""
     try:
-        sys.stdout.write(text)
+        sys.stdout.writelines([content] if isinstance(content, str) else content)
         sys.stdout.flush()
     except OSError as error:
         # the interpreter flushes once more at exit, and must not fail again
@@ -112,7 +112,7 @@ def write_page(views: Views[D], document: D, report: Path | None, **shown: Any) 
         write_file(report, lambda: page(document, **shown).html(provenance.made(document)))
 
 
-def write_file(path: Path | None, content: Callable[[], str | bytes], note: str = "") -> None:
+def write_file(path: Path | None, content: Callable[[], str | bytes | Iterable[str]], note: str = "") -> None:
     """Write the file that an option named, if it did, and say so on stderr."""
     if path is not None:
         writing.write_atomically(path, content())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -94,18 +95,18 @@ def command(
             store=store,
             progress=progress,
         )
-    result = simulated.to_dict()
+    result = simulated.document
     if warned := simulation.memory_warnings(result["points"]):
         sys.stderr.write(f"warning: {' '.join(warned)}\n")
     hosts = measured.of_hosts(simulated.first_scenario.inventory)
     beside = _beside(simulated.first_scenario) if report is not None else {}
     output.write_page(registry.SIMULATION, result, report, **beside)
     if form is Format.parquet:
-        content: str | bytes = files.to_parquet(result)
+        content: str | bytes | Iterable[str] = files.to_parquet(result)
     elif form is Format.json:
-        content = files.to_json(result)
+        content = files.json_parts(result)
     elif form is Format.csv:
-        content = files.to_csv(result)
+        content = files.csv_parts(result)
     elif out is None:
         output.print_table(simulation.table(result, output.terminal_width(), shown, hosts))
         return
@@ -113,7 +114,7 @@ def command(
         content = output.render(simulation.table(result, output.PLAIN_WIDTH, shown, hosts))
     if out is not None:
         output.write_file(out, lambda: content)
-    elif isinstance(content, str):
+    elif not isinstance(content, bytes):
         output.write(content)
 
 

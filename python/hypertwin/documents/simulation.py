@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NotRequired, TypedDict
 
 
@@ -283,4 +284,4 @@ class Simulation(TypedDict):
     version: str
     scenario: str
     seed: int
-    points: list[Point]
+    points: Sequence[Point]

@@ -75,7 +75,7 @@ class Cut(NamedTuple):
 @lru_cache(maxsize=4)
 def cut(scenario: Scenario) -> Cut:
     """The islands of a scenario; runs that follow one another are often of the same one."""
-    islands, settings = islands_of(scenario.json), scenario.data["run"]
+    islands, settings = islands_of(scenario.json), scenario.run
     seconds = _core.duration_s(settings["warmup"]) + _core.duration_s(settings["duration"])
     return Cut(islands, islands.keys(), [vcpus * seconds for vcpus in islands.weights()])
 

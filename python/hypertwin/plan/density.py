@@ -527,7 +527,7 @@ class Measure:
 
     def __call__(self, counts: Sequence[int]) -> Iterator[tuple[int, Point]]:
         """Each count with its results. Raises RunError where a run fails for another reason than overload."""
-        points: list[run.Point] = []
+        fitting: list[run.Point] = []
         for count in counts:
             path = f"vms.{self.vm}.count"
             try:
@@ -541,16 +541,14 @@ class Measure:
             if lacking:
                 yield count, self._without_memory(count, scenario, lacking)
             else:
-                points.append(run.Point({path: count}, scenario))
-        words = ", ".join(str(point.changes[f"vms.{self.vm}.count"]) for point in points) + f" VMs of {self.vm}"
+                fitting.append(run.Point({path: count}, scenario))
+        words = ", ".join(str(point.changes[f"vms.{self.vm}.count"]) for point in fitting) + f" VMs of {self.vm}"
 
         def progress(done: int, total: int) -> None:
             if self.progress:
                 self.progress(words, done, total)
 
-        if self.find_warmup:
-            points = run.with_found_warmup(points, progress)
-        yield from self._decide(points, progress)
+        yield from self._decide(run.with_found_warmup(fitting, progress) if self.find_warmup else fitting, progress)
 
     def _decide(self, points: Sequence[run.Point], progress: run.Progress) -> Iterator[tuple[int, Point]]:
         """Run all points; those that stay undecided get twice the replications each time."""

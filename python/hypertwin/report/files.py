@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from hypertwin import frame
 from hypertwin.documents.simulation import Simulation
+from hypertwin.reports import Reports
 
 _FORMULA = re.compile(r"(?![-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?\Z)[=+\-@\t\r]")
 _QUOTED = re.compile(r'[,"\r\n]')
@@ -20,10 +21,31 @@ def to_json(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+def json_parts(result: Simulation) -> Iterator[str]:
+    """The same of a simulation point by point; reports are not decoded for it, which would take most of the time."""
+    points = result["points"]
+    if not isinstance(points, Reports):
+        yield to_json(result)
+        return
+    head, _, tail = to_json({**result, "points": [None]}).rpartition("null")  # its last value
+    yield head
+    for index in range(len(points)):
+        yield f"{',' + head[head.rindex('[') + 1 :] if index else ''}{points.indented(index, 2)}"
+    yield tail
+
+
 def to_csv(result: Simulation) -> str:
     """The flat rows of `hypertwin.frame` with a header line, in which no text is a formula to a spreadsheet."""
+    return "".join(csv_parts(result))
+
+
+def csv_parts(result: Simulation) -> Iterator[str]:
+    """The same line by line."""
     columns = frame.columns(result)
-    return csv_text([list(columns), *zip(*columns.values(), strict=True)])
+    if columns:
+        yield csv_text([columns])
+        for row in frame.rows(result):
+            yield csv_text([[of(row.get(name)) for name, of in columns.items()]])
 
 
 def csv_text(lines: Iterable[Iterable[object]]) -> str:

@@ -6,18 +6,30 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hypertwin.documents.simulation import Point, Vm
+from hypertwin.reports import settings
+
+
+def some_points(points: Sequence[Point], most: int) -> tuple[Sequence[Point], list[str]]:
+    """At most so many points, evenly among all; and a sentence that says so, if it is not all of them."""
+    step = -(-len(points) // most)
+    if step <= 1:
+        return points, []
+    shown = points[::step]
+    said = f"Shown are {len(shown):,} of {len(points):,} points, one of every {step}; --format csv and json have all."
+    return shown, [said]
 
 
 def varying_paths(points: Sequence[Point]) -> list[str]:
     """Paths whose value is not the same in every point, in the order they were given."""
-    paths = list(dict.fromkeys(path for point in points for path in point["set"]))
-    return [path for path in paths if len({repr(point["set"].get(path)) for point in points}) > 1]
+    given = settings(points)
+    paths = list(dict.fromkeys(path for each in given for path in each))
+    return [path for path in paths if len({repr(each.get(path)) for each in given}) > 1]
 
 
 def fixed_settings(points: Sequence[Point]) -> dict[str, Any]:
     """Paths that were set to the same value in every point, and that value."""
     varying = varying_paths(points)
-    return {path: value for point in points[:1] for path, value in point["set"].items() if path not in varying}
+    return {path: value for each in settings(points)[:1] for path, value in each.items() if path not in varying}
 
 
 def setting(value: object) -> str:

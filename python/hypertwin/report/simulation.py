@@ -20,12 +20,16 @@ from hypertwin.report.points import (
     is_touched_said,
     runs,
     setting,
+    some_points,
     varying_paths,
     where,
 )
 from hypertwin.report.ready import note as ready_note
 from hypertwin.report.table import fitted
 from hypertwin.report.words import calibration_note, count, number, some
+
+MOST_POINTS = 1_000
+"""Points of a sweep that a table or a page has; the other forms have all."""
 
 SHOWN_BOTTLENECKS = 12
 """Points whose bottleneck is named below the table."""
@@ -52,10 +56,13 @@ def table(
 ) -> RenderableType:
     """The result for a terminal: the tables named, else those that fit it; see `SHOW`.
 
-    Of a table wider than the terminal, some columns are left out. `measured_hosts` is shown beside the twin's figures.
+    Of a table wider than the terminal, some columns are left out; of a sweep of more than MOST_POINTS, some points.
+    `measured_hosts` is shown beside the twin's figures.
     """
+    points, few = some_points(result["points"], MOST_POINTS)
+    result = {**result, "points": points}
     named = list(show or usual(result))
-    said = [*notes(result), *measured.notes(result, measured_hosts or {})]
+    said = [*few, *notes(result), *measured.notes(result, measured_hosts or {})]
     result = measured.beside(result, measured_hosts or {})
     hidden = _hidden(result, named)
     tables: list[RenderableType] = [Text(title(result), "italic")]
@@ -123,7 +130,8 @@ def memory_warnings(points: Sequence[Point]) -> list[str]:
     Of a sweep, at the point where it is most. Where the scenario does not say what VMs have touched, it is all of it by
     default, and nothing is said of that.
     """
-    used, configured = _beyond_memory(points, "memory_usage_pct"), _beyond_memory(points, "memory_pct")
+    most = _most_memory(points)
+    used, configured = most["memory_usage_pct"], most["memory_pct"]
     said = []
     if used:
         said.append(
@@ -137,23 +145,27 @@ def memory_warnings(points: Sequence[Point]) -> list[str]:
     return said
 
 
-def _beyond_memory(points: Sequence[Point], key: str) -> dict[str, str]:
-    """Clusters of several hosts, and hosts, with more than 100 % of a figure, by name: with the most, in words."""
+def _most_memory(points: Sequence[Point]) -> dict[str, dict[str, str]]:
+    """Clusters of several hosts, and hosts, with more than 100 % of a figure, by figure and name: with the most."""
     paths = varying_paths(points)
-    most: dict[str, tuple[float, str]] = {}
+    most: dict[str, dict[str, tuple[float, str]]] = {"memory_usage_pct": {}, "memory_pct": {}}
     for point in points:
         place = where(point, paths)
         several: Mapping[str, Mapping[str, Any]] = {
             f"cluster {name}": cluster for name, cluster in point.get("clusters", {}).items() if cluster["hosts"] > 1
         }
         for name, figures in [*several.items(), *point["hosts"].items()]:
-            found = numeric(figures, key) or 0
-            if key == "memory_usage_pct" and not is_touched_said(figures):
-                continue
-            if found > max(100, most.get(name, (0, ""))[0]):
-                most[name] = (found, f" with {place}" if place else "")
-    worst = sorted(most, key=lambda name: (not name.startswith("cluster "), -most[name][0]))
-    return {name: f"{name} {number(most[name][0])} %{most[name][1]}" for name in worst}
+            for key, found in most.items():
+                value = numeric(figures, key) or 0
+                if value > max(100, found.get(name, (0, ""))[0]) and (key == "memory_pct" or is_touched_said(figures)):
+                    found[name] = (value, f" with {place}" if place else "")
+    return {
+        key: {
+            name: f"{name} {number(found[name][0])} %{found[name][1]}"
+            for name in sorted(found, key=lambda name: (not name.startswith("cluster "), -found[name][0]))
+        }
+        for key, found in most.items()
+    }
 
 
 def stops(points: Sequence[Point]) -> list[str]:

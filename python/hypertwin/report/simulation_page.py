@@ -16,7 +16,10 @@ from hypertwin.report.comparison import Study
 from hypertwin.report.measured import Measured, MeasuredVms
 from hypertwin.report.metrics import CATALOGUE, Metric, catalogue_key
 from hypertwin.report.page import Listing, Page
-from hypertwin.report.points import has_clusters
+from hypertwin.report.points import has_clusters, some_points
+
+MOST_VMS = 50_000
+"""VMs of all points of a page together; a sweep with more is shown with fewer points."""
 
 MOST_SAMPLES = 100_000
 """Samples of all VMs in a page; of more its timelines are means over longer intervals, so that 800 VMs stay small."""
@@ -50,6 +53,7 @@ def page(
     (`at_s` since the start of the run, `text`), for the charts over time. `measured_hosts` and `measured_vms` are shown
     beside the twin's figures.
     """
+    result, few = _fitting(result)
     drawings, note = topology_svg.drawings(layouts or {})
     beside = {
         "metrics": [_definition(metric) for metric in _used(result)],
@@ -76,9 +80,18 @@ def page(
         title=study.title if study else result["scenario"],
         document=thinned(result),
         beside={key: value for key, value in beside.items() if value},
-        notes=[*simulation.notes(result), *measured.notes(result, measured_hosts or {})],
+        notes=[*few, *simulation.notes(result), *measured.notes(result, measured_hosts or {})],
         tables=list(_listings(measured.beside(result, measured_hosts or {}))),
     )
+
+
+def _fitting(result: Simulation) -> tuple[Simulation, list[str]]:
+    """The result with as many points as a page holds; and a sentence that says so, if it is not all of them."""
+    points, _ = some_points(result["points"], simulation.MOST_POINTS)
+    vms = sum(len(point["vms"]) for point in points)
+    most = max(1, len(points) * MOST_VMS // vms) if vms > MOST_VMS else len(points)
+    points, few = some_points(result["points"], most)
+    return {**result, "points": list(points)}, few
 
 
 def thinned(result: Simulation) -> Simulation:
@@ -137,7 +150,7 @@ def _used(result: Simulation) -> list[Metric]:
     points = result["points"]
     keys = {
         (kind, key)
-        for point in points[:1] + points[1:][-1:]
+        for point in (*points[:1], *points[1:][-1:])
         for kind, _, entity in frame.entities(point)
         for key in frame.flatten(entity)
     }

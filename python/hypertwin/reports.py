@@ -1,0 +1,97 @@
+"""The reports of the points of a simulation, decoded when they are read.
+
+A sweep may have 10,000 points, and a report that is decoded takes several times the memory of its JSON, of which
+compression takes away two thirds.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast, overload
+
+from hypertwin import _core
+from hypertwin.documents import simulation as documents
+
+KEPT = 16 << 20
+"""Letters of JSON whose reports stay decoded, those of the first points: results that are not huge are decoded once."""
+
+
+NOTHING_SET = '"set":{}'
+"""What the core says of what was set, which it does not know; it says so first."""
+
+
+class Packed:
+    """One report, as compressed JSON."""
+
+    __slots__ = ("data", "letters")
+
+    def __init__(self, text: str) -> None:
+        """Of the JSON that the core makes of replications."""
+        self.data, self.letters = zlib.compress(text.encode(), 1), len(text)
+
+    @property
+    def text(self) -> str:
+        """The JSON."""
+        return zlib.decompress(self.data).decode()
+
+
+class Reports(Sequence[documents.Point]):
+    """The reports of points, in their order. Not to be changed: most of them are decoded anew when they are read."""
+
+    def __init__(self, changes: Sequence[Mapping[str, Any]], packed: Sequence[Packed]) -> None:
+        """Of each point what was set, and its report."""
+        self.changes, self._packed = changes, packed
+        letters, self._kept = 0, dict[int, documents.Point | None]()
+        for index, each in enumerate(packed):
+            letters += each.letters
+            if letters > KEPT and index:
+                break
+            self._kept[index] = None
+
+    def __len__(self) -> int:
+        """How many points there are."""
+        return len(self._packed)
+
+    @overload
+    def __getitem__(self, index: int) -> documents.Point: ...
+    @overload
+    def __getitem__(self, index: slice) -> Reports: ...
+    def __getitem__(self, index: int | slice) -> documents.Point | Reports:
+        """The report of a point, or those of some, which are not decoded for it."""
+        if isinstance(index, slice):
+            return Reports(self.changes[index], self._packed[index])
+        place = range(len(self))[index]
+        point = self._kept.get(place)
+        if point is None:
+            point = cast(documents.Point, {**json.loads(self._packed[place].text), "set": dict(self.changes[place])})
+            if place in self._kept:
+                self._kept[place] = point
+        return point
+
+    def indented(self, index: int, depth: int) -> str:
+        """The report of a point as JSON at some depth of a document; see `hypertwin.report.files.to_json`."""
+        changes = json.dumps(self.changes[index], ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return _core.indented(self._packed[index].text.replace(NOTHING_SET, f'"set":{changes}', 1), depth)
+
+    def __iter__(self) -> Iterator[documents.Point]:
+        """One report after another."""
+        return (self[index] for index in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the reports are those of another sequence."""
+        if not isinstance(other, Sequence) or isinstance(other, str):
+            return NotImplemented
+        return len(self) == len(other) and all(one == two for one, two in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """How many there are: together they may be far longer than anybody reads."""
+        return f"<{len(self)} points>"
+
+
+def settings(points: Sequence[documents.Point]) -> Sequence[Mapping[str, Any]]:
+    """What was set in each point; reports are not decoded for it."""
+    return points.changes if isinstance(points, Reports) else [point["set"] for point in points]
