@@ -71,17 +71,24 @@ class DamagedError(StoreError):
 
 
 def place(named: str | Path | None = None) -> Path | None:
-    """The folder of the store: the one that is named, or by HYPERTWIN_STORE, or the platform's; None for `off`."""
+    """The folder of the store: the one that is named, or by HYPERTWIN_STORE, or the platform's.
+
+    None for `off`, and where the platform has no folder for a user without a home.
+    """
     name = str(named) if named is not None else os.environ.get(VARIABLE, "")
     if name == OFF:
         return None
-    return Path(name).expanduser().absolute() if name else _caches() / "hypertwin"
+    try:
+        return Path(name).expanduser().absolute() if name else _caches() / "hypertwin"
+    except RuntimeError:  # no home
+        return Path(name).absolute() if name else None
 
 
 def _caches() -> Path:
     """Where this platform keeps what can be made again."""
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+        local = os.environ.get("LOCALAPPDATA")
+        return Path(local) if local else Path.home() / "AppData" / "Local"
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches"
     given = Path(os.environ.get("XDG_CACHE_HOME", ""))

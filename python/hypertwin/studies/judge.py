@@ -25,7 +25,8 @@ def validate(
 ) -> list[documents.Row]:
     """Run every case of the studies and judge every figure: one dictionary per row, in the form of the JSON contract.
 
-    All cases of all studies run side by side, and then each question. `error` is in the figure's unit and `error_pct`
+    All cases of all studies run side by side, and then each question; `jobs`, `store` and `on` are those of
+    `hypertwin.simulate`. `error` is in the figure's unit and `error_pct`
     relative to the published one; of a row that accepts a range (`<= 1.10`), `range` is true, `published` is the bound
     and both are 0 inside it. `pass` is None where physics cannot give the figure; `promised` is false there and where
     the study knows that the twin misses it, and `reason` says why. `likelihood_pct` is there where the twin's figure is

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -98,6 +99,22 @@ def test_where_one_host_changes_only_it_is_simulated_again(tmp_path, runs):
     after = simulated(file, tmp_path / "kept", **changed)
     assert len(runs) == 2
     assert after == simulated(file, "off", **changed)
+
+
+def test_undivided_on_threads_and_from_the_store_a_run_gives_the_same_bytes(tmp_path, runs):
+    file = tmp_path / "estate.yaml"
+    file.write_text(ESTATE)
+    scenario = hypertwin.load(file)
+    undivided = [_core.run(scenario.json, _core.replication_seed(7, k)) for k in range(2)]
+    whole = json.dumps({**json.loads(_core.aggregate(undivided)), "set": {}})
+    for arguments in ({"jobs": 1}, {"jobs": 2}, {"jobs": 7}, {"jobs": 2, "store": tmp_path / "kept"}):
+        runs.clear()
+        (point,) = hypertwin.simulate(file, **arguments).points
+        assert len(runs) == 12
+        assert json.dumps(point) == whole
+    runs.clear()
+    (point,) = hypertwin.simulate(file, store=tmp_path / "kept").points
+    assert (json.dumps(point), runs) == (whole, [])
 
 
 KILLED = """
@@ -374,3 +391,15 @@ def test_where_the_store_is(tmp_path, monkeypatch, platform, environment, expect
     assert stores.place() == (expected and Path(expected.replace("HOME", str(tmp_path))))
     assert stores.place("off") is None
     assert stores.place("here") == Path.cwd() / "here"
+
+
+def test_a_user_without_a_home_has_no_store_but_one_that_is_named(monkeypatch):
+    def homeless(*_: object) -> NoReturn:
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA", stores.VARIABLE):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
+    monkeypatch.setattr(Path, "expanduser", homeless)
+    assert stores.place() is None
+    assert stores.place("~/here") == Path.cwd() / "~" / "here"
