@@ -23,18 +23,19 @@ NOTHING_SET = '"set":{}'
 
 
 class Packed:
-    """One report, as compressed JSON."""
+    """One report as JSON, compressed if it is long."""
 
-    __slots__ = ("data", "letters")
+    __slots__ = ("_data", "letters")
 
-    def __init__(self, text: str) -> None:
-        """Of the JSON that the core makes of replications."""
-        self.data, self.letters = zlib.compress(text.encode(), 1), len(text)
+    def __init__(self, text: str, points: int) -> None:
+        """Of the JSON that the core makes of replications, one of so many points."""
+        self.letters = len(text)
+        self._data = text if self.letters * points <= KEPT else zlib.compress(text.encode(), 1)
 
     @property
     def text(self) -> str:
         """The JSON."""
-        return zlib.decompress(self.data).decode()
+        return self._data if isinstance(self._data, str) else zlib.decompress(self._data).decode()
 
 
 class Reports(Sequence[documents.Point]):

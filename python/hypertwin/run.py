@@ -180,18 +180,34 @@ def product(sweep: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
 
 def run_points(points: Sequence[Point], *, progress: Progress | None = None) -> Result:
     """Run all replications of all points and return their reports in the order of the points."""
-    replications = [range(int(point.scenario.run["replications"])) for point in points]
-    tasks = [(index, k) for index, ks in enumerate(replications) for k in ks]
-    finished: list[dict[int, _core.Replication]] = [{} for _ in points]
     reports: dict[int, Packed] = {}
+    replications: dict[int, range] = {}
+    finished: dict[int, dict[int, _core.Replication]] = {}
+    before = 0
+    with running() as runner:
+        for index, point in enumerate(points):
+            report = runner.kept_report(point.scenario)
+            if report is None:
+                replications[index] = range(int(point.scenario.run["replications"]))
+            else:
+                before += int(point.scenario.run["replications"]) if progress else 0
+                reports[index] = Packed(report, len(points))
 
-    def done(index: int, k: int, replication: _core.Replication) -> None:
-        finished[index][k] = replication
-        if len(finished[index]) == len(replications[index]):
-            reports[index] = Packed(_core.aggregate([finished[index][k] for k in replications[index]]))
-            finished[index].clear()
+        def done(index: int, k: int, replication: _core.Replication) -> None:
+            found = finished.setdefault(index, {})
+            found[k] = replication
+            if len(found) == len(replications[index]):
+                report = _core.aggregate([found[k] for k in replications[index]])
+                runner.keep_report(points[index].scenario, report)
+                reports[index] = Packed(report, len(points))
+                del finished[index]
 
-    run_replications(points, tasks, done, progress=progress)
+        def count(done: int, total: int) -> None:
+            if progress:
+                progress(before + done, before + total)
+
+        tasks = [(index, k) for index, ks in replications.items() for k in ks]
+        run_replications(points, tasks, done, progress=count)
     first = points[0].scenario
     return Result(
         version=_core.version(),

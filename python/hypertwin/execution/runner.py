@@ -63,6 +63,21 @@ class Runner:
         while numbered:
             numbered = _Pass(self, done, failed).run(numbered)
 
+    def kept_report(self, scenario: Scenario) -> str | None:
+        """The report of all replications of a scenario, as JSON, if it was kept; they need not be looked up then."""
+        kept = self.store.get(_report_key(scenario)) if self.store else None
+        return None if kept is None else kept.decode()
+
+    def keep_report(self, scenario: Scenario, report: str) -> None:
+        """Keep it for the next time."""
+        if self.store:
+            self.store.put(_report_key(scenario), report.encode())
+
+
+def _report_key(scenario: Scenario) -> bytes:
+    """Names a report, which follows from the build and the scenario, in which seed and replications are."""
+    return hashlib.sha256(f"report {_core.build()} {scenario.json}".encode()).digest()
+
 
 class Cut(NamedTuple):
     """A scenario in islands."""

@@ -65,6 +65,26 @@ def test_what_is_kept_is_not_simulated_again_and_gives_the_same_bytes(tiny, tmp_
     assert capfd.readouterr().err == ""
 
 
+def test_a_point_that_was_reported_is_not_even_cut_into_islands(tiny, tmp_path, monkeypatch):
+    first = simulated(tiny, tmp_path)
+    counts: list[tuple[int, int]] = []
+    monkeypatch.setattr(_core, "Islands", lambda _: pytest.fail("cut"))
+    monkeypatch.setattr(_core, "aggregate", lambda _: pytest.fail("reported again"))
+    again = simulated(tiny, tmp_path, progress=lambda done, total: counts.append((done, total)))
+    assert (again, counts) == (first, [(20, 20)])
+
+
+def test_a_point_that_is_new_is_run_beside_those_that_were_reported(tiny, tmp_path, runs):
+    simulated(tiny, tmp_path)
+    runs.clear()
+    counts: list[tuple[int, int]] = []
+    sweep = {"vms.db.load": [7, *SWEEP["vms.db.load"], 8]}
+    more = simulated(tiny, tmp_path, sweep=sweep, progress=lambda done, total: counts.append((done, total)))
+    assert len(runs) == 4
+    assert counts == [(20 + done, 24) for done in range(5)]
+    assert more == simulated(tiny, "off", sweep=sweep)
+
+
 def test_more_replications_add_to_those_that_are_kept(tiny, tmp_path, runs):
     simulated(tiny, tmp_path, sweep={}, replications=3)
     assert len(runs) == 3
@@ -144,12 +164,15 @@ def test_two_processes_use_a_store_at_once(tiny, tmp_path):
     (one, said), (other, also_said) = (each.communicate() for each in both)
     assert json.loads(one) == json.loads(simulated(tiny, "off"))
     assert (other, said, also_said) == (one, "", "")
-    assert len(rows(tmp_path / "kept")) == 20
+    assert len(rows(tmp_path / "kept")) == 20 + 10  # islands, and reports of points
 
 
 def test_damaged_results_are_simulated_again_and_replaced(tiny, tmp_path, runs, capfd):
     without = simulated(tiny, tmp_path)
-    kept = rows(tmp_path)
+    everything = rows(tmp_path)
+    reports = [row for row in everything if (stores.unpack(row[0], row[3]) or b"").startswith(b"{")]
+    kept = [row for row in everything if row not in reports]
+    assert (len(kept), len(reports)) == (20, 10)
     damages = [
         lambda value: b"",
         lambda value: value[:-1],
@@ -159,8 +182,8 @@ def test_damaged_results_are_simulated_again_and_replaced(tiny, tmp_path, runs, 
         lambda value: "text",
         lambda value: 7,
     ]
-    for (key, *_), damage in zip(kept[1:], damages, strict=False):
-        (value,) = (value for other, _, _, value in kept if other == key)
+    damaged = [*zip(kept[1:], damages, strict=False), *zip(reports, [*damages, *damages], strict=False)]
+    for (key, _, _, value), damage in damaged:
         change(tmp_path, "UPDATE results SET value = ? WHERE key = ?", damage(value), key)
     # whole, but what the core did not write; another build would not, either
     change(
@@ -171,7 +194,7 @@ def test_damaged_results_are_simulated_again_and_replaced(tiny, tmp_path, runs, 
     assert len(runs) == len(damages) + 1
     assert capfd.readouterr().err.count("damaged results") == 1
     values = "SELECT key, value FROM results ORDER BY key"
-    assert rows(tmp_path, values) == sorted((key, value) for key, _, _, value in kept)
+    assert rows(tmp_path, values) == sorted((key, value) for key, _, _, value in everything)
 
 
 def test_a_result_that_swells_when_unpacked_is_not_believed(monkeypatch):
@@ -302,6 +325,7 @@ def test_another_build_uses_none_of_the_results(tiny, tmp_path, runs, monkeypatc
         return [key[::-1] for key in watched.islands.keys()]  # noqa: SIM118
 
     monkeypatch.setattr(_core.Islands, "keys", keys, raising=False)
+    monkeypatch.setattr(_core, "build", lambda: "another")
     simulated(tiny, tmp_path, jobs=1)
     assert len(runs) == 20
 
