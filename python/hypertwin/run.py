@@ -288,9 +288,11 @@ def run_replications(
     finished = 0
 
     def runs() -> Iterator[Run]:
-        for index, k in tasks:
+        for index, ks in itertools.groupby(tasks, lambda task: task[0]):
             scenario = points[index].scenario
-            yield Run(scenario, _core.replication_seed(int(scenario.run["seed"]), k))
+            seed = int(scenario.run["seed"])
+            for _, k in ks:
+                yield Run(scenario, _core.replication_seed(seed, k))
 
     def count() -> None:
         nonlocal finished

@@ -141,7 +141,7 @@ class Store:
         if not self._writes or len(result) > LARGEST_RESULT:
             return
         with self._lock:
-            if self._pending_bytes + len(result) <= MOST_PENDING:
+            if key not in self._pending and self._pending_bytes + len(result) <= MOST_PENDING:
                 self._pending[key] = result
                 self._pending_bytes += len(result)
         self._begin_writing()
@@ -187,6 +187,8 @@ class Store:
             with transaction(connection):
                 connection.executemany("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?)", rows)
                 connection.executemany("UPDATE results SET used = ? WHERE key = ?", [(now, key) for key in touched])
+            if size(connection) > self._largest:
+                shrink(connection, int(self._largest * ROOM))
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_BUSY and not last:
                 return  # another process writes; the next time
@@ -196,8 +198,6 @@ class Store:
                 del self._pending[key]
                 self._pending_bytes -= len(result)
             self._touched.difference_update(touched)
-        if size(connection) > self._largest:
-            shrink(connection, int(self._largest * ROOM))
 
     def _complain(self, what: str) -> None:
         with self._lock:
