@@ -19,9 +19,9 @@ import operator
 import pkgutil
 import uuid
 import zlib
-from asyncio import CancelledError
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
@@ -104,6 +104,8 @@ class Dask:
 
     def _connected(self) -> Client:
         if self._client is None:
+            # it tells of a lost scheduler by exceptions as well
+            logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
             try:
                 self._client = Client(self._contact, timeout=CONNECT_S, set_as_default=False, name="hypertwin")
             except (OSError, TypeError, RuntimeError, ValueError) as error:  # the middle two: no certificates

@@ -12,7 +12,6 @@ from contextlib import closing
 import pytest
 import yaml
 from distributed import Client, LocalCluster
-from distributed.comm import CommClosedError
 from tests.conftest import TINY
 
 from hypertwin import _core, scenario
@@ -25,11 +24,20 @@ WAIT_S = 60
 """Longer than anything here takes on a machine that does other things besides."""
 
 
+def new_cluster(workers: int) -> LocalCluster:
+    return LocalCluster(
+        workers,
+        threads_per_worker=1,
+        processes=False,
+        protocol="tcp",
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
+    )
+
+
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[LocalCluster]:
-    with LocalCluster(
-        n_workers=0, threads_per_worker=1, processes=False, protocol="tcp", host="127.0.0.1", dashboard_address=None
-    ) as cluster:
+    with new_cluster(0) as cluster:
         yield cluster
 
 
@@ -190,17 +198,14 @@ def test_a_worker_of_another_build_is_named(engine, monkeypatch):
         list(engine.run(tasks(3)))
 
 
-def test_a_scheduler_that_goes_is_an_error(engine, monkeypatch):
-    monkeypatch.setattr(dask, "LOOK_S", 0.0)
-    outcomes = engine.run(tasks(50))
-    next(outcomes)
-
-    def gone() -> None:
-        raise CommClosedError
-
-    monkeypatch.setattr(engine._client, "nthreads", gone)
-    with pytest.raises(ClusterError, match="is gone"):
-        list(outcomes)
+def test_a_scheduler_that_goes_is_an_error(monkeypatch):
+    monkeypatch.setattr(dask, "CONNECT_S", 3)  # so long it is looked for
+    with new_cluster(1) as cluster, closing(Dask(cluster.scheduler_address.replace("tcp", "dask"))) as engine:
+        outcomes = engine.run(10_000 * tasks(1))
+        assert next(outcomes).results
+        cluster.close()
+        with pytest.raises(ClusterError, match=r"^the scheduler at dask://.* is gone"):
+            list(outcomes)
 
 
 def test_nobody_answers(monkeypatch):

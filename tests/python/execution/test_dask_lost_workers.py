@@ -44,7 +44,12 @@ def address(traps: Path) -> Iterator[str]:
             dask.perform = perform
 
     with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None, silence_logs=50
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
+        silence_logs=50,
     ) as cluster:
         with Client(cluster, set_as_default=False) as client:
             client.register_plugin(Trap())
