@@ -60,6 +60,7 @@ NEED = (
     ("telemetry", "simulate tiny.yaml --out new.parquet"),
     ("vmware", "import vcenter://u@localhost -o new.yaml"),
     ("libvirt", "import qemu:///system -o new.yaml"),
+    ("dask", "simulate tiny.yaml --on dask://localhost:8786 --out new.json"),
     ("calibrate", "calibrate tiny.yaml points.csv --free vms.web.load --out new.yaml --report new.html"),
 )
 """Extras, and commands that need them."""

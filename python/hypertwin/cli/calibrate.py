@@ -47,6 +47,7 @@ def command(
     replications: options.Replications = None,
     jobs: options.Jobs = None,
     store: options.Store = None,
+    on: options.On = None,
     form: Annotated[output.Format, typer.Option("--format", help="Form of the result.")] = output.Format.table,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.yaml", help="Write the calibration, for --calibration elsewhere.")
@@ -70,6 +71,7 @@ def command(
             warmup=options.with_unit(warmup),
             jobs=jobs,
             store=store,
+            on=on,
             progress=progress,
         )
     result = found.to_dict()

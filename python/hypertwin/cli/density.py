@@ -43,6 +43,7 @@ def command(
     replications: options.Replications = None,
     jobs: options.Jobs = None,
     store: options.Store = None,
+    on: options.On = None,
     form: Annotated[output.Format, typer.Option("--format", help="Form of the answer.")] = output.Format.table,
     report: options.Report = None,
 ) -> None:
@@ -63,6 +64,7 @@ def command(
             memory_overcommit=memory_overcommit,
             jobs=jobs,
             store=store,
+            on=on,
             progress=progress,
         )
     output.show(registry.DENSITY, found.to_dict(), form, report)

@@ -32,6 +32,7 @@ def command(
     ] = True,
     form: Annotated[output.Format, typer.Option("--format", help="Form of the findings.")] = output.Format.table,
     store: options.Store = None,
+    on: options.On = None,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the findings here instead of stdout.")
     ] = None,
@@ -52,6 +53,7 @@ def command(
             charts=report is not None,
             simulate=what_if,
             store=store,
+            on=on,
             progress=progress,
         )
     result: Document = {"version": _core.version(), **found.to_dict()}

@@ -69,6 +69,7 @@ def command(
     replications: options.Replications = None,
     jobs: options.Jobs = None,
     store: options.Store = None,
+    on: options.On = None,
     form: Annotated[output.Format, typer.Option("--format", help="Form of the figures.")] = output.Format.table,
     report: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Write a page with charts as well.")] = None,
 ) -> None:
@@ -100,6 +101,7 @@ def command(
                     warmup=options.with_unit(warmup),
                     jobs=jobs,
                     store=store,
+                    on=on,
                     progress=progress,
                 )
             result = twin.assess(measured, annual_failure_rate=rate, serial_repair=serial_repair)

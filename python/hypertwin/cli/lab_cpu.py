@@ -38,6 +38,7 @@ def command(
     form: Annotated[output.Format, typer.Option("--format", help="Form of the comparison.")] = output.Format.table,
     report: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Also write a page.")] = None,
     store: options.Store = None,
+    on: options.On = None,
 ) -> None:
     """Predict contention experiments on this machine, write the predictions down, then measure and compare."""
     writing.check_writable(page=report, made=out)
@@ -47,7 +48,7 @@ def command(
         if machine
         else profile.profile(seconds=1.0, memory_bandwidth=False, disk=False, coding=False)
     )
-    with running(store=store), output.labelled_progress_bar() as progress:
+    with running(store=store, on=on), output.labelled_progress_bar() as progress:
         summary = cpu.experiments(known, chosen, out=out, seconds=seconds, repeat=repeat, progress=progress)
     output.show(registry.CONTENTION, summary, form, report)
     if check and not cpu.within_promise(summary):

@@ -62,6 +62,7 @@ def command(
     form: Annotated[output.Format, typer.Option("--format", help="Form of the figures.")] = output.Format.table,
     report: options.Report = None,
     store: options.Store = None,
+    on: options.On = None,
 ) -> None:
     """Boot guests that overcommit host CPUs; show what guest and host say of them, and what the twin predicted."""
     writing.check_writable(page=report, made=out)
@@ -77,7 +78,7 @@ def command(
         kernel=kernel,
     )
     try:
-        with running(store=store), output.labelled_progress_bar() as progress:
+        with running(store=store, on=on), output.labelled_progress_bar() as progress:
             result = vm.measure(plan, out, progress)
     except ScenarioError as error:
         arguments = {"cpus": cpus, "vcpus": vcpus}

@@ -85,6 +85,13 @@ Store = Annotated[
         help="Where results are kept, to be used again (default: `hypertwin store path`); never changes the result.",
     ),
 ]
+On = Annotated[
+    str | None,
+    typer.Option(
+        metavar="dask://HOST:PORT",
+        help="Simulate on the workers of this Dask scheduler instead of here; never changes the result.",
+    ),
+]
 Report = Annotated[Path | None, typer.Option(metavar="FILE.html", help="Write a report with charts as well.")]
 
 

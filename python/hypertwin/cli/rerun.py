@@ -39,6 +39,7 @@ def command(
     report: options.Report = None,
     jobs: options.Jobs = None,
     store: options.Store = None,
+    on: options.On = None,
 ) -> object:
     """Run the command of a page again: same version, same figures."""
     writing.check_writable(page=report)
@@ -55,7 +56,7 @@ def command(
         folder = Path(temporary).resolve()
         here, moved = _unpacked(made_by, made, folder)
         bounds = provenance.Bounds([folder, library.studies().resolve()], [] if report is None else [report])
-        with running(jobs=jobs, store=store), contextlib.chdir(here), provenance.again(past, bounds):
+        with running(jobs=jobs, store=store, on=on), contextlib.chdir(here), provenance.again(past, bounds):
             return context.find_root().command.main([_at(each, moved) for each in arguments], standalone_mode=False)
 
 

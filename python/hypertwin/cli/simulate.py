@@ -43,6 +43,7 @@ def command(
     replications: options.Replications = None,
     jobs: options.Jobs = None,
     store: options.Store = None,
+    on: options.On = None,
     form: Annotated[
         Format | None, typer.Option("--format", help="Form of the result (default: by --out's ending, else table).")
     ] = None,
@@ -93,6 +94,7 @@ def command(
             warmup=options.with_unit(warmup),
             jobs=jobs,
             store=store,
+            on=on,
             progress=progress,
         )
     result = simulated.document

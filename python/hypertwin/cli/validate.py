@@ -28,12 +28,13 @@ def command(
     report: options.Report = None,
     jobs: options.Jobs = None,
     store: options.Store = None,
+    on: options.On = None,
 ) -> int:
     """Compare the twin with published measurements; exits 1 when a promised figure is missed."""
     writing.check_writable(page=report)
     compared = chosen(studies or ())
     rows: list[Row] = []
-    with running(jobs=jobs, store=store):
+    with running(jobs=jobs, store=store, on=on):
         for study in compared:
             with output.steps(f"{study.name}: {len(study.cases)} cases, {len(study.rows)} figures") as progress:
                 rows += judge.validate([study], progress=progress)

@@ -270,7 +270,7 @@ def workers() -> int | None:
 
 @contextmanager
 def _engine(jobs: int | None, on: str | None, around: Runner | None) -> Iterator[Engine]:
-    if around and jobs is None and on is None:
+    if around and on is None and (jobs is None or around.engine.workers is not None):
         yield around.engine
         return
     if on is None:
