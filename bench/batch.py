@@ -51,11 +51,11 @@ def digest(document: Any) -> str:
     return hashlib.sha256(json.dumps(document).encode()).hexdigest()
 
 
-def timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    """What it gives, and how many seconds it takes."""
-    start = time.perf_counter()
+def timed(work: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
+    """What it gives, how many seconds it takes, and how many of this process's CPU."""
+    start, cpu = time.perf_counter(), time.process_time()
     given = work()
-    return given, time.perf_counter() - start
+    return given, {"seconds": time.perf_counter() - start, "cpu_s": time.process_time() - cpu}
 
 
 def sweep(given: argparse.Namespace, store: str) -> dict[str, Any]:
@@ -68,8 +68,8 @@ def sweep(given: argparse.Namespace, store: str) -> dict[str, Any]:
 
     if given.kept:
         simulate(given.kept)
-    result, seconds = timed(lambda: simulate(given.items))
-    return {"items": len(result.points), "seconds": seconds, "report_sha256": digest(result.to_dict())}
+    result, took = timed(lambda: simulate(given.items))
+    return {"items": len(result.points), **took, "report_sha256": digest(result.to_dict())}
 
 
 def hit(given: argparse.Namespace, store: str) -> dict[str, Any]:
@@ -84,8 +84,8 @@ def hit(given: argparse.Namespace, store: str) -> dict[str, Any]:
 
     if given.kept:
         simulate()
-    result, seconds = timed(simulate)
-    return {"items": given.items, "seconds": seconds, "report_sha256": digest(result.to_dict())}
+    result, took = timed(simulate)
+    return {"items": given.items, **took, "report_sha256": digest(result.to_dict())}
 
 
 @contextmanager
@@ -106,7 +106,7 @@ def tasks(given: argparse.Namespace) -> dict[str, Any]:
     def failed(number: int, why: str, *, is_defect: bool) -> None:
         raise RuntimeError(f"run {number} failed{' by a defect' if is_defect else ''}: {why}")
 
-    def through(**where: Any) -> float:
+    def through(**where: Any) -> dict[str, float]:
         with running(store="off", **where) as runner:
             runner.run((Run(scenario, seed) for seed in range(2)), lambda *_: None, failed)  # connected, imported
             runs = [Run(scenario, seed) for seed in range(given.items)]
@@ -115,15 +115,15 @@ def tasks(given: argparse.Namespace) -> dict[str, Any]:
     if given.via == "core":
         islands = _core.Islands(scenario.json)
         every = list(range(len(islands.keys())))
-        results, seconds = timed(lambda: [islands.merge(islands.run(every, seed)) for seed in range(given.items)])
+        results, took = timed(lambda: [islands.merge(islands.run(every, seed)) for seed in range(given.items)])
         found.update(enumerate(results))
     elif given.via == "dask":
         with cluster(given.jobs) as address:
-            seconds = through(on=address)
+            took = through(on=address)
     else:
-        seconds = through(jobs=given.jobs)
+        took = through(jobs=given.jobs)
     report = _core.aggregate([found[number] for number in range(given.items)])
-    return {"items": given.items, "seconds": seconds, "report_sha256": digest(report)}
+    return {"items": given.items, **took, "report_sha256": digest(report)}
 
 
 def esxtop(given: argparse.Namespace, folder: Path) -> dict[str, Any]:

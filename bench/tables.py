@@ -141,12 +141,15 @@ def short(seconds: float) -> str:
 
 def batch_table(records: list[dict[str, Any]], missing: list[dict[str, str]]) -> str:
     """Batches of simulations, and measurements."""
-    header = ("case", "how", "threads", "size", "seconds", "spread", "items/s", "per item", "vs first", "peak RSS")
+    header = (
+        *("case", "how", "threads", "size", "seconds", "spread", "CPU", "items/s", "per item", "vs first"),
+        "peak RSS",
+    )
     rows = []
     for record in records:
         start = (record["case"], record["how"], str(record["threads"]), record["size"])
         if "failure" in record:
-            rows.append((*start, "failed", *[""] * 5))
+            rows.append((*start, "failed", *[""] * 6))
             continue
         seconds = sorted(float(run["seconds"]) for run in record["runs"])
         median = record["seconds"]
@@ -155,13 +158,14 @@ def batch_table(records: list[dict[str, Any]], missing: list[dict[str, str]]) ->
                 *start,
                 f"{median:.3f} s",
                 f"{100 * (seconds[-1] - seconds[0]) / median:.0f} %" if len(seconds) > 1 else "",
+                f"{record['cpu_s']:.3f} s" if "cpu_s" in record else "",
                 rate(record["events_per_s"]),
                 short(median / record["events"]),
                 times(record["ratio_to_first"]),
                 f"{record['peak_rss_mib']:,.0f} MiB",
             )
         )
-    rows += [("-", entry["tool"], "", "", "not measured", *[""] * 5) for entry in missing]
+    rows += [("-", entry["tool"], "", "", "not measured", *[""] * 6) for entry in missing]
     return table(header, rows)
 
 
