@@ -104,9 +104,7 @@ impl Islands {
         for (cut, part) in self.cuts.iter().zip(parts) {
             for (&group, series) in cut.groups.iter().zip(&part.observations) {
                 for (sum, more) in sums[group].iter_mut().zip(series) {
-                    sum.busy_ns += more.busy_ns;
-                    sum.total_ns += more.total_ns;
-                    sum.responses = sum.responses.and(&more.responses);
+                    *sum = sum.and(more);
                 }
             }
         }

@@ -50,7 +50,7 @@ pub struct Recorder {
     pub timeline: Timeline,
     vms_at_sample: Table<VmId, VmTotals>,
     hosts_at_sample: Table<HostId, HostTotals>,
-    vms_at_observation: Table<VmId, VmTotals>,
+    vms_at_observation: Table<VmId, Observation>,
     /// Per VM: the highest guest CPU of any observation, in per cent.
     peaks: Table<VmId, f64>,
     /// Per group.
@@ -129,6 +129,19 @@ fn vm_totals(observed: &Observed, id: VmId) -> VmTotals {
     }
 }
 
+/// What output analysis looks at of a VM, since measuring began.
+fn observation(observed: &Observed, id: VmId) -> Observation {
+    let mut all = Observation {
+        responses: Responses::of(&observed.guests.vms()[id].measured.responses),
+        ..Observation::default()
+    };
+    for world in &observed.cpu.worlds()[observed.cpu.groups()[id].vcpus] {
+        all.busy_ns += busy_ns(&world.account);
+        all.total_ns += world.account.total_ns();
+    }
+    all
+}
+
 /// The totals of all hosts.
 fn host_totals(observed: &Observed) -> Table<HostId, HostTotals> {
     let cpu = observed.cpu;
@@ -182,7 +195,7 @@ impl Recorder {
         let (hosts, vms) = (observed.cpu.hosts().len(), observed.guests.vms().len());
         self.measuring_since = Some(observed.now);
         self.vms_at_sample = vec![VmTotals::default(); vms].into();
-        self.vms_at_observation = vec![VmTotals::default(); vms].into();
+        self.vms_at_observation = vec![Observation::default(); vms].into();
         self.hosts_at_sample = vec![HostTotals::default(); hosts].into();
         self.peaks = vec![0.0; vms].into();
         self.observations = vec![Default::default(); self.groups.len()];
@@ -200,16 +213,14 @@ impl Recorder {
             .iter_mut()
             .for_each(|all| all.push(Observation::default()));
         for id in observed.guests.vms().ids() {
-            let totals = vm_totals(observed, id);
-            let before = std::mem::replace(&mut self.vms_at_observation[id], totals);
-            let account = difference(&totals.account, &before.account);
+            let now = observation(observed, id);
+            let before = std::mem::replace(&mut self.vms_at_observation[id], now);
+            let interval = now.since(&before);
             let peak = &mut self.peaks[id];
-            *peak = peak.max(100.0 * guest_cpu(&account));
+            *peak = peak.max(interval.busy_pct());
             let group = observed.guests.vms()[id].group;
             let sum = self.observations[group].last_mut().expect("its group has VMs");
-            sum.busy_ns += busy_ns(&account);
-            sum.total_ns += account.total_ns();
-            sum.responses = sum.responses.and(&totals.responses.since(&before.responses));
+            *sum = sum.and(&interval);
         }
     }
 

@@ -242,10 +242,9 @@ impl Replication {
     /// left out of the last.
     fn series(&self, group: usize) -> [Vec<f64>; 3] {
         let all: Vec<&Observation> = self.observations[group].iter().filter(|one| one.total_ns > 0).collect();
-        let busy = |one: &&Observation| 100.0 * one.busy_ns as f64 / (one.total_ns as f64).max(1.0);
         let throughput = |one: &&Observation| one.responses.count as f64 / self.observation_s;
         [
-            all.iter().map(busy).collect(),
+            all.iter().map(|one| one.busy_pct()).collect(),
             all.iter().map(throughput).collect(),
             all.iter().filter_map(|one| one.responses.mean_ms_or_none()).collect(),
         ]

@@ -53,6 +53,31 @@ pub struct Observation {
     pub responses: Responses,
 }
 
+impl Observation {
+    /// These and `other` together.
+    pub(crate) fn and(&self, other: &Self) -> Self {
+        Self {
+            busy_ns: self.busy_ns + other.busy_ns,
+            total_ns: self.total_ns + other.total_ns,
+            responses: self.responses.and(&other.responses),
+        }
+    }
+
+    /// Those since `before`.
+    pub(super) fn since(&self, before: &Self) -> Self {
+        Self {
+            busy_ns: self.busy_ns - before.busy_ns,
+            total_ns: self.total_ns - before.total_ns,
+            responses: self.responses.since(&before.responses),
+        }
+    }
+
+    /// What guests take for their CPU usage.
+    pub(super) fn busy_pct(&self) -> f64 {
+        100.0 * (self.busy_ns as f64 / (self.total_ns as f64).max(1.0))
+    }
+}
+
 /// What a replication measured of a host. Percentages are of its capacity.
 #[derive(Clone, Debug, Encode, Decode)]
 pub struct HostResult {
