@@ -354,7 +354,7 @@ class _Pieces:
         self.free.append(worker)
 
     def _lose(self, piece: _Piece) -> None:
-        """The worker of a piece was lost: its tasks run again, unless it was their last try."""
+        """The worker of a piece was lost, or out of memory: its tasks run again, unless it was their last try."""
         del self.under_way[piece.key]
         with suppress(OSError, TimeoutError, CancelledError):
             self.client.cancel([piece.future], force=True)
@@ -367,8 +367,8 @@ class _Pieces:
                 self.alone.append((position, task))
             else:
                 why = (
-                    f"{len(lost)} workers were lost while they ran it ({', '.join(lost)}), the last with nothing else "
-                    "to do; their logs may say why, such as too little memory"
+                    f"{len(lost)} workers were lost, or out of memory, while they ran it ({', '.join(lost)}), the last "
+                    "with nothing else to do; their logs may say why"
                 )
                 self.given_up.append(Outcome(position, None, why, is_defect=True))
 

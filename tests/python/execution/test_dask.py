@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import socket
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
@@ -93,11 +95,18 @@ def test_a_run_that_fails_is_an_outcome(engine):
     assert [bool(outcomes[number].results) for number in range(5)] == [True, True, False, True, True]
 
 
-def test_pieces_grow_to_a_second_of_cpu_and_few_are_under_way(engine, monkeypatch):
+@pytest.mark.parametrize(
+    ("cpu_s", "piece", "under_way"),
+    [
+        (0.125, 8, 4),  # a piece waits beside the one that each worker runs
+        (8.0, 1, 2),  # a long piece waits here, for whoever is free first
+    ],
+)
+def test_pieces_take_a_second_of_cpu_and_few_are_under_way(engine, monkeypatch, cpu_s, piece, under_way):
     clock = threading.local()
 
-    def perform(number: int, _task: Task) -> Outcome:  # 0.125 s of CPU
-        clock.s = getattr(clock, "s", 0.0) + 0.125
+    def perform(number: int, _task: Task) -> Outcome:
+        clock.s = getattr(clock, "s", 0.0) + cpu_s
         return Outcome(number, (b"",))
 
     sent: list[int] = []
@@ -115,8 +124,58 @@ def test_pieces_grow_to_a_second_of_cpu_and_few_are_under_way(engine, monkeypatc
 
     for done, _ in enumerate(engine.run(counted())):
         most = max(most, asked - done)
-    assert sent[:2] == [1, 1] and set(sent[4:-1]) == {8}
-    assert most <= 2 * 2 * 8 + 1, "a piece on each thread, another one waiting, and the task after them"
+    assert sent[:2] == [1, 1] and set(sent[4:-1]) == {piece}
+    assert most <= under_way * piece + 1, "what is under way, and the task after it"
+
+
+def test_a_scenario_is_sent_once_a_piece():
+    given = tasks(6)
+    texts, listed = json.loads(zlib.decompress(dask._order(given)))
+    assert texts == [given[0].scenario, given[1].scenario]
+    assert listed == [[seed % 2, [0], seed] for seed in range(6)]
+
+
+def test_islands_of_a_replication_run_apart(engine):
+    hosts = yaml.safe_load(TINY)
+    hosts["hosts"]["esx2"] = hosts["hosts"]["esx1"]
+    hosts["vms"]["db"]["host"], hosts["vms"]["web"]["host"] = "esx1", "esx2"
+    whole = scenario.loads(yaml.safe_dump(hosts)).json
+    islands = _core.Islands(whole)
+    assert len(islands.keys()) == 2
+    apart = sorted(engine.run([Task(whole, (island,), 7, 8.0) for island in (0, 1)]), key=lambda outcome: outcome.task)
+    parts = [_core.Replication.from_bytes(result) for outcome in apart for result in outcome.results]
+    assert islands.merge(parts).to_bytes() == _core.run(whole, 7).to_bytes()
+
+
+def test_what_ends_a_piece_is_found_and_runs_alone_at_last(engine, monkeypatch):
+    seen: list[tuple[int, int]] = []
+    running: set[int] = set()
+    real = dask.serve
+
+    def serve(build: str, order: bytes) -> object:
+        seeds = [seed for _, _, seed in json.loads(zlib.decompress(order))[1]]
+        running.add(threading.get_ident())
+        try:
+            if 5 in seeds:
+                seen.append((len(seeds), len(running)))
+                raise MemoryError
+            until = time.monotonic() + 0.2 * (1 + seeds[0] % 2)
+            while len(seen) == 2 and time.monotonic() < until:  # its last try could begin beside this piece
+                time.sleep(0.01)
+            return real(build, order)
+        finally:
+            running.remove(threading.get_ident())
+
+    monkeypatch.setattr(dask, "serve", serve)
+    engine.pace.add(1.0, 16.0)  # a piece is 8 tasks
+    given = tasks(40)
+    *others, last = engine.run(given)
+    assert [size for size, _ in seen] == [8, 1, 1] and seen[-1] == (1, 1)
+    assert sorted(others, key=lambda outcome: outcome.task) == [
+        perform(position, task) for position, task in enumerate(given) if position != 5
+    ]
+    assert (last.task, last.results, last.is_defect) == (5, None, True)
+    assert last.failure.startswith("3 workers were lost, or out of memory, while they ran it (tcp://127.0.0.1:")
 
 
 def test_a_new_worker_gets_work_and_having_none_is_said(cluster, engine, monkeypatch, caplog):

@@ -75,5 +75,5 @@ def test_a_task_that_ends_three_workers_fails_and_the_others_do_not(traps, addre
         perform(number, task) for number, task in enumerate(tasks) if number != 2
     ]
     assert (lost.task, lost.results, lost.is_defect) == (2, None, True)
-    assert lost.failure.startswith("3 workers were lost while they ran it (tcp://127.0.0.1:")
+    assert lost.failure.startswith("3 workers were lost, or out of memory, while they ran it (tcp://127.0.0.1:")
     assert (traps / "1002.log").read_text() == "xxx"
