@@ -66,7 +66,7 @@ class Point:
     scenario: Scenario
 
 
-KEPT = 4 << 20
+KEPT = 16 << 20
 """Letters of scenarios that stay made, those of the first points; the others are made again for each use."""
 
 
@@ -83,6 +83,7 @@ class Points(Sequence[Point]):
             letters += len(point.scenario.json)
             if letters <= KEPT:
                 self._kept.append(point)
+            self._last = index, point  # who asks for one often asks for it again
 
     def __len__(self) -> int:
         """How many points there are."""
@@ -97,7 +98,11 @@ class Points(Sequence[Point]):
         if isinstance(index, slice):
             return [self[each] for each in range(self._count)[index]]
         place = range(self._count)[index]
-        return self._kept[place] if place < len(self._kept) else self._make(place)
+        if place < len(self._kept):
+            return self._kept[place]
+        if place != self._last[0]:
+            self._last = place, self._make(place)
+        return self._last[1]
 
 
 def simulate(
@@ -180,12 +185,14 @@ def product(sweep: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
 
 def run_points(points: Sequence[Point], *, progress: Progress | None = None) -> Result:
     """Run all replications of all points and return their reports in the order of the points."""
+    changes: list[Mapping[str, Any]] = []
     reports: dict[int, Packed] = {}
     replications: dict[int, range] = {}
     finished: dict[int, dict[int, _core.Replication]] = {}
     before = 0
     with running() as runner:
         for index, point in enumerate(points):
+            changes.append(point.changes)
             report = runner.kept_report(point.scenario)
             if report is None:
                 replications[index] = range(int(point.scenario.run["replications"]))
@@ -213,7 +220,7 @@ def run_points(points: Sequence[Point], *, progress: Progress | None = None) -> 
         version=_core.version(),
         scenario=first.name,
         seed=int(first.run["seed"]),
-        points=Reports([point.changes for point in points], [reports[index] for index in range(len(points))]),
+        points=Reports(changes, [reports[index] for index in range(len(points))]),
         first_scenario=first,
     )
 

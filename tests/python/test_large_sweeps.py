@@ -25,6 +25,8 @@ from hypertwin.report import files, simulation, simulation_page
 MOST_BYTES = 300 << 20
 """What 10,000 points may take."""
 
+LETTERS_KEPT = (run.KEPT, reports.KEPT)
+
 SWEEP = {"vms.db.load": [1, 0.5, 1e-7, 2], "vms.web.count": [1, 2]}
 
 
@@ -185,7 +187,7 @@ def test_ten_thousand_points_fit_in_300_mib(tiny: Path, monkeypatch: pytest.Monk
     (few, _), (many, most) = memory_of(50, tiny), memory_of(250, tiny)
     each = (many - few) / 200
     assert each < 2_500
-    kept = 3 * (4 << 20) + 5 * (16 << 20)  # scenarios and reports that stay, as objects
+    kept = 3 * LETTERS_KEPT[0] + 5 * LETTERS_KEPT[1]  # scenarios and reports that stay, as objects
     assert (70 << 20) + most + kept + 10_000 * each < MOST_BYTES
 
 
