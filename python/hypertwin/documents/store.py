@@ -13,7 +13,7 @@ class Build(TypedDict):
     used: bool
     """Whether it is the build that prints this, which uses no other's results."""
     results: int
-    """Islands of replications."""
+    """Islands of replications, and reports of points."""
     bytes: int
     """Compressed, as they are kept."""
     first_used: str
