@@ -131,8 +131,7 @@ def esxtop(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
     source = folder / "esx1.csv"
     samples = write(source, given.columns, 1e6 * given.items)
     read = measured(READ, source, folder / "table.parquet")
-    facts = {"items": given.items, "columns": given.columns, "samples": samples, "rows": read["rows"]}
-    return {**facts, "seconds": read["seconds"], "peak_rss_mib": read["peak_rss_mib"]}
+    return {"items": given.items, "columns": given.columns, "samples": samples, **read}
 
 
 def main() -> None:

@@ -177,11 +177,11 @@ READ = """
 import json, resource, sys, time
 from pathlib import Path
 from hypertwin.ingest import formats, telemetry_table
-start = time.perf_counter()
+start, cpu = time.perf_counter(), time.process_time()
 rows = telemetry_table.write(formats.read(sys.argv[1]).frames, Path(sys.argv[2]))
-seconds = time.perf_counter() - start
+seconds, cpu_s = time.perf_counter() - start, time.process_time() - cpu
 peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
-print(json.dumps({"seconds": seconds, "rows": rows, "peak_rss_mib": peak / 1024}))
+print(json.dumps({"seconds": seconds, "cpu_s": cpu_s, "rows": rows, "peak_rss_mib": peak / 1024}))
 """
 
 
