@@ -36,6 +36,7 @@ def test_a_store_that_is_off_or_not_there_is_no_error(cli, tmp_path):
     assert "off" in cli("store", "list").stdout
     assert cli("store", "gc").stderr == "freed 0.0 MiB\n"
     assert json.loads(cli("store", "list", "--store", "none", "--format", "json").stdout)["builds"] == []
+    assert cli("store", "list", "--store", "none").stdout == f"{tmp_path / 'none'}: nothing is kept yet\n"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hypertwin.documents.store import Store
@@ -15,14 +15,16 @@ def table(found: Store) -> RenderableType:
     """A row for each build of hypertwin."""
     if found["folder"] is None:
         return Text("nothing is kept: the store is off")
+    if not found["builds"]:
+        return Text(f"{found['folder']}: nothing is kept yet")
     file, largest = (_mib(found[key]) for key in ("file_bytes", "largest_bytes"))
-    shown = titled(f"{found['folder']}: {file} MiB, at most {largest} for results")
+    shown = titled("")
     for index, head in enumerate(HEADS):
         shown.add_column(head, justify="right" if index in (1, 2) else "left", no_wrap=True)
     for each in found["builds"]:
         name = f"{each['build']} (this one)" if each["used"] else each["build"]
         shown.add_row(name, f"{each['results']:,}", _mib(each["bytes"]), each["last_used"], each["first_used"])
-    return shown
+    return Group(Text(f"{found['folder']}: {file} MiB, at most {largest} for results"), shown)
 
 
 def _mib(size: int) -> str:
