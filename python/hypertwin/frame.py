@@ -25,7 +25,7 @@ KINDS = {"hosts": "host", "vms": "vm", "groups": "group", "storage": "storage", 
 RESERVED = ("scenario", "version", "seed", "point", "replications", "steady", "kind", "name")
 """Columns that are not metrics."""
 
-BATCH = 10_000
+BATCH = 1_000
 """Rows that are made at a time, before they are columns of a data frame."""
 
 
@@ -105,4 +105,4 @@ def to_frame(result: Simulation) -> polars.DataFrame:
     parts = []
     while batch := list(islice(flat, BATCH)):
         parts.append(polars.DataFrame({name: [of(row.get(name)) for row in batch] for name, of in found.items()}))
-    return polars.concat(parts, how="vertical_relaxed", rechunk=True) if parts else polars.DataFrame()
+    return polars.concat(parts, how="vertical_relaxed") if parts else polars.DataFrame()

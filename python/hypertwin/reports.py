@@ -14,7 +14,7 @@ from typing import Any, cast, overload
 from hypertwin import _core
 from hypertwin.documents import simulation as documents
 
-KEPT = 16 << 20
+KEPT = 12 << 20
 """Letters of JSON whose reports stay decoded, those of the first points: results that are not huge are decoded once."""
 
 

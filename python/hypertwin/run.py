@@ -66,7 +66,7 @@ class Point:
     scenario: Scenario
 
 
-KEPT = 16 << 20
+KEPT = 8 << 20
 """Letters of scenarios that stay made, those of the first points; the others are made again for each use."""
 
 
