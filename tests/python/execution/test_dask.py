@@ -16,8 +16,8 @@ import yaml
 from distributed import Client, LocalCluster
 from tests.conftest import TINY
 
-from hypertwin import _core, scenario
-from hypertwin.errors import CODES, ScenarioError, UnreachableError
+from hypertwin import _core, run, scenario
+from hypertwin.errors import CODES, RunError, ScenarioError, UnreachableError
 from hypertwin.execution import dask
 from hypertwin.execution.dask import ClusterError, Dask
 from hypertwin.execution.task import Outcome, Task, perform
@@ -176,6 +176,24 @@ def test_what_ends_a_piece_is_found_and_runs_alone_at_last(engine, monkeypatch):
     ]
     assert (last.task, last.results, last.is_defect) == (5, None, True)
     assert last.failure.startswith("3 workers were lost, or out of memory, while they ran it (tcp://127.0.0.1:")
+
+
+def test_the_point_replication_and_seed_that_end_workers_are_named(engine, monkeypatch):
+    real = dask.serve
+
+    def serve(build: str, order: bytes) -> object:
+        texts, listed = json.loads(zlib.decompress(order))
+        vcpus = [json.loads(text)["vms"]["db"]["vcpus"] for text in texts]
+        if any(vcpus[text] == 1 and seed == _core.replication_seed(7, 1) for text, _, seed in listed):
+            raise MemoryError
+        return real(build, order)
+
+    monkeypatch.setattr(dask, "serve", serve)
+    named = (
+        r"^the run of tiny with vms.db.vcpus=1 failed \(replication 1, seed 7\): 3 workers were lost, or out of memory"
+    )
+    with pytest.raises(RunError, match=named):
+        run.simulate(scenario.loads(TINY), sweep={"vms.db.vcpus": [2, 1]}, store="off", on=engine.address)
 
 
 def test_a_new_worker_gets_work_and_having_none_is_said(cluster, engine, monkeypatch, caplog):
