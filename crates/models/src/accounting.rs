@@ -41,6 +41,7 @@ pub struct Account {
 
 impl Account {
     /// Adds `dt_ns` in `state`.
+    #[inline]
     pub fn add(&mut self, state: State, dt_ns: u64) {
         match state {
             State::Run => self.run_ns += dt_ns,
@@ -52,6 +53,7 @@ impl Account {
 
     /// Charges `run_ns` of execution, of which `overlap_ns` went to interrupts. `shared_charge` is the rate while the
     /// sibling is busy, `clock_ratio` the running clock over nominal. Returns what was charged.
+    #[inline]
     pub fn charge(
         &mut self,
         run_ns: u64,
@@ -84,6 +86,7 @@ pub struct ProcessorTime {
 
 impl ProcessorTime {
     /// Adds `run_ns` of one thread. Where both threads of a core are busy each brings half of the core's time.
+    #[inline]
     pub fn add(&mut self, run_ns: u64, sibling_busy: bool) {
         self.threads_ns += run_ns;
         self.core_halves_ns += if sibling_busy { run_ns } else { 2 * run_ns };

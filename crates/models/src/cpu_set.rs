@@ -22,21 +22,25 @@ impl CpuSet {
     }
 
     /// Adds `i`.
+    #[inline]
     pub fn insert(&mut self, i: usize) {
         self.words[i / 64] |= 1 << (i % 64);
     }
 
     /// Removes `i`.
+    #[inline]
     pub fn remove(&mut self, i: usize) {
         self.words[i / 64] &= !(1 << (i % 64));
     }
 
     /// Whether `i` is a member.
+    #[inline]
     pub fn contains(&self, i: usize) -> bool {
         self.words.get(i / 64).is_some_and(|word| word >> (i % 64) & 1 == 1)
     }
 
     /// Whether there is no member.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|&word| word == 0)
     }
@@ -47,6 +51,7 @@ impl CpuSet {
     }
 
     /// The smallest member of `from..to`.
+    #[inline]
     pub fn first_in(&self, from: usize, to: usize) -> Option<usize> {
         let mut index = from / 64;
         let mut mask = u64::MAX << (from % 64);

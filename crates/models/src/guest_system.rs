@@ -52,11 +52,13 @@ impl GuestSystem {
     }
 
     /// The process that `vcpu` executes.
+    #[inline]
     pub fn current(&self, vcpu: usize) -> Option<ProcessId> {
         self.current[vcpu]
     }
 
     /// Whether processes wait for `vcpu`.
+    #[inline]
     pub fn has_waiting(&self, vcpu: usize) -> bool {
         !self.waiting[vcpu].is_empty()
     }

@@ -8,6 +8,7 @@
 //! | `scheduler.rs` | `CpuScheduler`, the interface of a scheduling policy |
 //! | `coscheduling.rs`, `numa.rs` | relaxed co-scheduling; home nodes and their moves |
 //! | `topology.rs`, `cpu_set.rs` | logical CPUs, which of them are idle, where a world may run |
+//! | `rounding.rs` | from real to whole nanoseconds |
 //! | `smt.rs`, `accounting.rs` | speed of a hardware thread; time of worlds and processors |
 //! | `vnuma.rs`, `layout.rs`, `advice.rs` | a VM's virtual nodes; all VMs on their nodes; what that costs |
 //! | `memory.rs` | bandwidth of nodes and links, divided |
@@ -23,6 +24,7 @@ pub mod hypervisor;
 pub mod layout;
 pub mod memory;
 pub mod numa;
+pub mod rounding;
 pub mod scheduler;
 pub mod smt;
 pub mod storage;

@@ -56,36 +56,44 @@ impl Topology {
     }
 
     /// Number of logical CPUs.
+    #[inline]
     pub fn cpus(&self) -> usize {
         self.cores() * self.threads_per_core
     }
 
     /// Number of cores.
+    #[inline]
     pub fn cores(&self) -> usize {
         self.sockets * self.cores_per_socket
     }
 
     /// Core that logical CPU `cpu` is a thread of.
+    #[inline]
     pub fn core_of(&self, cpu: usize) -> usize {
-        cpu / self.threads_per_core
+        // a shift, because this is asked several times in every event
+        cpu >> (self.threads_per_core - 1)
     }
 
     /// NUMA node of logical CPU `cpu`.
+    #[inline]
     pub fn node_of(&self, cpu: usize) -> usize {
         self.core_of(cpu) / self.cores_per_socket
     }
 
     /// The other hardware thread of the same core.
+    #[inline]
     pub fn sibling(&self, cpu: usize) -> Option<usize> {
         (self.threads_per_core == 2).then_some(cpu ^ 1)
     }
 
     /// Logical CPUs of NUMA node `node`.
+    #[inline]
     pub fn node_cpus(&self, node: usize) -> Range<usize> {
         let size = self.cores_per_socket * self.threads_per_core;
         node * size..(node + 1) * size
     }
 
+    #[inline]
     fn node_cores(&self, node: usize) -> Range<usize> {
         node * self.cores_per_socket..(node + 1) * self.cores_per_socket
     }
@@ -117,11 +125,13 @@ impl Occupancy {
     }
 
     /// The world that runs on `cpu`.
+    #[inline]
     pub fn running(&self, cpu: usize) -> Option<WorldId> {
         self.running[cpu]
     }
 
     /// Whether the other thread of this core runs something.
+    #[inline]
     pub fn sibling_busy(&self, cpu: usize) -> bool {
         self.topology
             .sibling(cpu)
@@ -129,6 +139,7 @@ impl Occupancy {
     }
 
     /// Whether `cpu` is idle and may be given a world.
+    #[inline]
     pub fn is_free(&self, cpu: usize) -> bool {
         self.idle_threads.contains(cpu)
     }
@@ -137,36 +148,50 @@ impl Occupancy {
     pub fn occupy(&mut self, cpu: usize, world: WorldId) {
         debug_assert!(self.running[cpu].is_none(), "two worlds on one logical CPU");
         self.running[cpu] = Some(world);
-        self.refresh(cpu);
+        let core = self.topology.core_of(cpu);
+        self.idle_threads.remove(cpu);
+        self.idle_cores.remove(core);
+        if self.sibling_busy(cpu) {
+            self.shared_cores.insert(core);
+        }
     }
 
     /// Makes `cpu` idle; a whole-core claim of its world ends with it. Returns the sibling that the claim had withheld.
     pub fn vacate(&mut self, cpu: usize) -> Option<usize> {
+        debug_assert!(!self.withheld.contains(cpu), "what is withheld is empty");
         self.running[cpu] = None;
-        let freed = self
-            .topology
-            .sibling(cpu)
-            .filter(|&other| self.withheld.contains(other));
-        if let Some(other) = freed {
-            self.withheld.remove(other);
+        let core = self.topology.core_of(cpu);
+        self.idle_threads.insert(cpu);
+        self.shared_cores.remove(core);
+        let sibling = self.topology.sibling(cpu);
+        if sibling.is_none_or(|other| self.running[other].is_none()) {
+            self.idle_cores.insert(core);
         }
-        self.refresh(cpu);
+        let freed = sibling.filter(|&other| self.withheld.contains(other));
+        if let Some(other) = freed {
+            self.release(other);
+        }
         freed
     }
 
     /// Keeps the idle thread `cpu` empty, because its sibling has claimed the whole core.
     pub fn withhold(&mut self, cpu: usize) {
+        debug_assert!(
+            self.running[cpu].is_none() && self.sibling_busy(cpu),
+            "a claim is of an idle thread"
+        );
         self.withheld.insert(cpu);
-        self.refresh(cpu);
+        self.idle_threads.remove(cpu);
     }
 
     /// Ends the withholding of `cpu`.
     pub fn release(&mut self, cpu: usize) {
         self.withheld.remove(cpu);
-        self.refresh(cpu);
+        self.idle_threads.insert(cpu);
     }
 
     /// Whether `cpu` is kept empty for its sibling.
+    #[inline]
     pub fn is_withheld(&self, cpu: usize) -> bool {
         self.withheld.contains(cpu)
     }
@@ -174,10 +199,13 @@ impl Occupancy {
     /// A logical CPU whose core is shared by two worlds although a whole core of its node is idle, with that core's
     /// first thread: what the hyper-threading balancer moves.
     pub fn crowded(&self) -> Option<(usize, usize)> {
+        if self.shared_cores.is_empty() {
+            return None;
+        }
         (0..self.topology.sockets).find_map(|node| {
             let cores = self.topology.node_cores(node);
-            let idle = self.idle_cores.first_in(cores.start, cores.end)?;
             let shared = self.shared_cores.first_in(cores.start, cores.end)?;
+            let idle = self.idle_cores.first_in(cores.start, cores.end)?;
             let threads = self.topology.threads_per_core;
             Some((shared * threads + 1, idle * threads))
         })
@@ -186,6 +214,9 @@ impl Occupancy {
     /// An idle logical CPU of `domain` for a world that ran on `last`: a whole idle core before a thread whose sibling
     /// is busy, the last place before any other.
     pub fn find_idle(&self, domain: &Domain, last: usize) -> Option<usize> {
+        if self.idle_threads.is_empty() {
+            return None;
+        }
         match domain {
             Domain::Node(node) => self
                 .idle_core_in(*node, last)
@@ -231,31 +262,6 @@ impl Occupancy {
             return Some(last);
         }
         self.idle_threads.first_in(cpus.start, cpus.end)
-    }
-
-    fn refresh(&mut self, cpu: usize) {
-        let core = self.topology.core_of(cpu);
-        let first = core * self.topology.threads_per_core;
-        let (mut busy, mut withheld) = (0, false);
-        for thread in first..first + self.topology.threads_per_core {
-            busy += usize::from(self.running[thread].is_some());
-            withheld |= self.withheld.contains(thread);
-        }
-        let set = |set: &mut CpuSet, i, member| if member { set.insert(i) } else { set.remove(i) };
-        set(
-            &mut self.idle_threads,
-            cpu,
-            self.running[cpu].is_none() && !self.withheld.contains(cpu),
-        );
-        set(&mut self.idle_cores, core, busy == 0 && !withheld);
-        set(&mut self.shared_cores, core, busy == 2);
-        if let Some(other) = self.topology.sibling(cpu) {
-            set(
-                &mut self.idle_threads,
-                other,
-                self.running[other].is_none() && !self.withheld.contains(other),
-            );
-        }
     }
 }
 

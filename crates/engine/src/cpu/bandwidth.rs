@@ -53,7 +53,7 @@ impl Processors {
             }
             let shared = host.occupancy.sibling_busy(cpu);
             let node = host.occupancy.topology.node_of(cpu);
-            let speed = memory.speed(index, node);
+            let speed = memory.speed(index, cpu, &host.occupancy.topology);
             let key = (vm, memory.domain_of[index], node);
             let demand = keys.iter().position(|known| *known == key).unwrap_or_else(|| {
                 keys.push(key);

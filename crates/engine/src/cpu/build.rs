@@ -51,7 +51,7 @@ impl Host {
             slice_end: 0,
             interrupt_ns: 0,
             memory_speed: 1.0,
-            draws: false,
+            metered: false,
             event: None,
             time: ProcessorTime::default(),
         };

@@ -14,11 +14,11 @@ impl Processors {
         if let Some(known) = group.slowest_ns {
             return known;
         }
-        let slowest = group
-            .vcpus
+        let slowest = self.worlds[group.vcpus]
             .iter()
-            .filter(|&world| world != except && self.worlds[world].state != State::Wait)
-            .map(|world| self.worlds[world].lag_ns)
+            .zip(group.vcpus.iter())
+            .filter(|&(world, id)| world.state != State::Wait && id != except)
+            .map(|(world, _)| world.lag_ns)
             .max()
             .unwrap_or(0);
         group.slowest_ns = Some(slowest);

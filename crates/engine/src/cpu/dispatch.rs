@@ -6,21 +6,24 @@ use crate::ids::{HostId, WorldId};
 use crate::vcpu::{Guest, Reaction, Vcpu};
 use hypertwin_kernel::Nanos;
 use hypertwin_models::accounting::State;
+use hypertwin_models::rounding::round_up;
 use hypertwin_models::scheduler::{Placement, SliceEnd};
 
 impl Processors {
     /// Ends the interval since the last change of what runs on `cpu` and its sibling: accounts time, charges the world
     /// and advances its work.
+    #[inline]
     pub(super) fn settle(&mut self, host_id: HostId, cpu: usize, now: Nanos) {
-        let host = &mut self.hosts[host_id];
-        if host.occupancy.running(cpu).is_none() {
-            return;
+        let host = &self.hosts[host_id];
+        if host.cpus[cpu].since != now && host.occupancy.running(cpu).is_some() {
+            self.settle_running(host_id, cpu, now);
         }
+    }
+
+    fn settle_running(&mut self, host_id: HostId, cpu: usize, now: Nanos) {
+        let host = &mut self.hosts[host_id];
         let slot = &mut host.cpus[cpu];
         let dt = now - slot.since;
-        if dt == 0 {
-            return;
-        }
         slot.since = now;
         let overlap = dt.min(slot.interrupt_ns);
         slot.interrupt_ns -= overlap;
@@ -38,11 +41,14 @@ impl Processors {
         let work_ns = (dt - overlap) as f64 * world.speed[usize::from(shared)] * slot.memory_speed;
         world.work_ns -= work_ns;
         world.slice_ns = world.slice_ns.saturating_sub(dt);
+        if !slot.metered {
+            return;
+        }
         let Some(Vcpu { vm, index }) = world.vcpu() else {
             return;
         };
         let group = &mut self.groups[vm];
-        if slot.draws {
+        if group.memory.draws() {
             let node = host.occupancy.topology.node_of(cpu);
             let bytes = group.memory.bytes(work_ns, shared);
             let spread = group.memory.seen_by(index);
@@ -56,17 +62,16 @@ impl Processors {
     /// Schedules the next thing that happens on the busy `cpu`: its work, its guest's slice or its own slice ends.
     pub(super) fn arm(&mut self, host_id: HostId, cpu: usize, clock: &mut Clock) {
         let host = &mut self.hosts[host_id];
-        let slot = host.cpus[cpu];
         let shared = host.occupancy.sibling_busy(cpu);
+        let slot = &mut host.cpus[cpu];
         let world = &self.worlds[slot.world];
         let left_ns = world.work_ns.max(0.0) / (world.speed[usize::from(shared)] * slot.memory_speed);
         let start = slot.since + slot.interrupt_ns;
-        let mut next = slot.slice_end.min(start.saturating_add(left_ns.ceil() as u64));
+        let mut next = slot.slice_end.min(start.saturating_add(round_up(left_ns)));
         if world.contended {
             next = next.min(slot.since + world.slice_ns);
         }
         let next = next.max(clock.now);
-        let slot = &mut host.cpus[cpu];
         let due = Event::Cpu {
             host: host_id,
             cpu: cpu as u32,
@@ -192,11 +197,11 @@ impl Processors {
         world.waking = false;
         let host = &mut self.hosts[host_id];
         host.occupy(cpu, world.local);
-        let node = host.occupancy.topology.node_of(cpu);
         let slot = &mut host.cpus[cpu];
-        (slot.memory_speed, slot.draws) = world.vcpu().map_or((1.0, false), |Vcpu { vm, index }| {
-            let memory = &self.groups[vm].memory;
-            (memory.speed(index, node), memory.draws())
+        (slot.memory_speed, slot.metered) = world.vcpu().map_or((1.0, false), |Vcpu { vm, index }| {
+            let group = &self.groups[vm];
+            let speed = group.memory.speed(index, cpu, &host.occupancy.topology);
+            (speed, group.memory.draws() || group.limit.is_some())
         });
         slot.world = world_id;
         slot.since = clock.now;
@@ -256,7 +261,7 @@ impl Processors {
     pub(super) fn stop(&mut self, host_id: HostId, cpu: usize, state: State, now: Nanos) -> WorldId {
         self.settle(host_id, cpu, now);
         let world_id = self.hosts[host_id].cpus[cpu].world;
-        self.enter(world_id, state, now);
+        self.worlds[world_id].state = state;
         world_id
     }
 

@@ -2,6 +2,7 @@
 
 use hypertwin_cluster::{HostGroup, Workload};
 use hypertwin_models::memory::MemorySystem;
+use hypertwin_models::topology::Topology;
 use hypertwin_models::vnuma;
 
 /// Memory of a host.
@@ -152,12 +153,13 @@ impl VmMemory {
         &self.spread[self.domain_of[vcpu]]
     }
 
-    /// Speed of `vcpu` on a CPU of `node` as far as latency goes, over that with all memory local.
-    pub fn speed(&self, vcpu: usize, node: usize) -> f64 {
+    /// Speed of `vcpu` on a logical CPU as far as latency goes, over that with all memory local.
+    #[inline]
+    pub fn speed(&self, vcpu: usize, cpu: usize, topology: &Topology) -> f64 {
         if self.stalled == 0.0 {
             return 1.0;
         }
-        self.speed[self.domain_of[vcpu]][node]
+        self.speed[self.domain_of[vcpu]][topology.node_of(cpu)]
     }
 
     pub fn virtual_nodes(&self) -> u32 {

@@ -22,8 +22,8 @@ pub(super) struct Cpu {
     pub(super) interrupt_ns: u64,
     /// Speed that memory leaves its vCPU, over the speed with all memory local and enough of its bandwidth.
     pub(super) memory_speed: f64,
-    /// Whether memory bandwidth matters to its vCPU.
-    pub(super) draws: bool,
+    /// Whether its vCPU's memory bandwidth or its VM's CPU limit is kept account of.
+    pub(super) metered: bool,
     pub(super) event: Option<EventId>,
     /// Busy time since measuring began.
     pub(super) time: ProcessorTime,

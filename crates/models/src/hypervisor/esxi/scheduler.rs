@@ -24,6 +24,7 @@
 use super::vnuma::home_rules;
 use crate::cpu_set::CpuSet;
 use crate::numa;
+use crate::rounding::round;
 use crate::scheduler::{
     BalancePeriods, CoschedulingThresholds, CpuScheduler, GroupSpec, Placement, SliceEnd, WorldSpec,
 };
@@ -112,8 +113,18 @@ impl EsxiParameters {
 struct Group {
     spec: GroupSpec,
     awake: u32,
+    /// Shares of each of its awake worlds.
+    shares_each: f64,
     /// For each of its vCPUs that is still to come, the client that it belongs to.
     to_come: VecDeque<usize>,
+}
+
+impl Group {
+    /// So many of its worlds are awake from now on.
+    fn set_awake(&mut self, awake: u32) {
+        self.awake = awake;
+        self.shares_each = self.spec.shares / f64::from(awake.max(1));
+    }
 }
 
 /// A NUMA client.
@@ -153,6 +164,17 @@ struct ReadyQueue {
     /// that wakes joins here, less what it was owed when it went to sleep, which sleep uses up.
     clock_ns: u64,
     waiting: usize,
+}
+
+impl ReadyQueue {
+    /// One of its worlds does not wait any more; the entries of such worlds stay until they are found or all are.
+    fn leave(&mut self) {
+        self.waiting -= 1;
+        if self.waiting == 0 {
+            self.by_virtual_time.clear();
+            self.by_reservation.clear();
+        }
+    }
 }
 
 /// See the module's description.
@@ -209,8 +231,7 @@ impl EsxiScheduler {
 
     /// Shares of one awake world of the group.
     fn shares(&self, world: WorldId) -> f64 {
-        let group = &self.groups[self.worlds[world as usize].group];
-        group.spec.shares / f64::from(group.awake.max(1))
+        self.groups[self.worlds[world as usize].group].shares_each
     }
 
     fn enqueue(&mut self, world: WorldId) {
@@ -234,6 +255,9 @@ impl EsxiScheduler {
 
     /// Best waiting world for `cpu`: `(not reserved, key, sequence, world)`, least first.
     fn best(&mut self, cpu: usize, now_ns: u64) -> Option<(bool, u64, u64, WorldId)> {
+        if self.queues.iter().all(|queue| queue.waiting == 0) {
+            return None;
+        }
         let mut best = None;
         let mut queue = self.topology.node_of(cpu);
         let mut masks = 0;
@@ -284,7 +308,8 @@ impl EsxiScheduler {
         let owed = entry.owed_ns.saturating_sub(now_ns - entry.asleep_since_ns);
         entry.virtual_ns = entry.virtual_ns.max(queue.clock_ns.saturating_sub(owed));
         entry.reserved_from_ns = entry.reserved_from_ns.max(now_ns as f64);
-        self.groups[entry.group].awake += 1;
+        let group = &mut self.groups[entry.group];
+        group.set_awake(group.awake + 1);
     }
 
     /// Gives a world another domain, and keeps it as far from its new companions' virtual time as it was from its old ones'.
@@ -294,7 +319,7 @@ impl EsxiScheduler {
         let ahead = i128::from(entry.virtual_ns) - i128::from(self.queues[entry.queue].clock_ns);
         entry.virtual_ns = (i128::from(self.queues[queue].clock_ns) + ahead).max(0) as u64;
         if std::mem::take(&mut entry.queued) {
-            self.queues[entry.queue].waiting -= 1;
+            self.queues[entry.queue].leave();
         }
         entry.domain = domain;
         entry.queue = queue;
@@ -336,8 +361,9 @@ impl CpuScheduler for EsxiScheduler {
             });
         }
         self.groups.push(Group {
-            spec,
             awake: 0,
+            shares_each: spec.shares,
+            spec,
             to_come,
         });
     }
@@ -375,7 +401,8 @@ impl CpuScheduler for EsxiScheduler {
         self.withdraw(world);
         let entry = &mut self.worlds[world as usize];
         if std::mem::take(&mut entry.awake) {
-            self.groups[entry.group].awake -= 1;
+            let group = &mut self.groups[entry.group];
+            group.set_awake(group.awake - 1);
         }
         if let Some(client) = entry.client.take() {
             self.clients[client].vcpus -= 1;
@@ -425,7 +452,7 @@ impl CpuScheduler for EsxiScheduler {
         entry.last = cpu;
         self.expired.remove(cpu);
         let queue = &mut self.queues[entry.queue];
-        queue.waiting -= 1;
+        queue.leave();
         if by_shares {
             queue.clock_ns = queue.clock_ns.max(entry.virtual_ns);
         }
@@ -439,7 +466,7 @@ impl CpuScheduler for EsxiScheduler {
     fn withdraw(&mut self, world: WorldId) {
         let entry = &mut self.worlds[world as usize];
         if std::mem::take(&mut entry.queued) {
-            self.queues[entry.queue].waiting -= 1;
+            self.queues[entry.queue].leave();
         }
     }
 
@@ -450,17 +477,16 @@ impl CpuScheduler for EsxiScheduler {
     fn sleep(&mut self, world: WorldId, now_ns: u64) {
         let entry = &mut self.worlds[world as usize];
         entry.awake = false;
-        self.groups[entry.group].awake -= 1;
+        let group = &mut self.groups[entry.group];
+        group.set_awake(group.awake - 1);
         entry.asleep_since_ns = now_ns;
         entry.owed_ns = self.queues[entry.queue].clock_ns.saturating_sub(entry.virtual_ns);
     }
 
     fn charge(&mut self, world: WorldId, _cpu: usize, _run_ns: u64, used_ns: f64) {
-        let shares = self.shares(world);
         let entry = &mut self.worlds[world as usize];
-        let advance_ns = (used_ns * UNIT_SHARES / shares).round() as u64;
-        entry.virtual_ns += advance_ns;
         let group = &self.groups[entry.group];
+        entry.virtual_ns += round(used_ns * UNIT_SHARES / group.shares_each);
         if group.spec.reservation_cores > 0.0 {
             entry.reserved_from_ns += used_ns * f64::from(group.awake.max(1)) / group.spec.reservation_cores;
         }

@@ -80,6 +80,11 @@ impl RunQueue {
             self.idle_clock_ns
         }
     }
+
+    /// Up to which virtual run time a task is eligible: one nanosecond of tolerance for rounding in the mean.
+    fn latest_eligible_ns(&self) -> f64 {
+        self.clock_ns() + 1.0
+    }
 }
 
 /// See the module's description.
@@ -215,8 +220,7 @@ impl LinuxScheduler {
 
     fn eligible(&self, world: WorldId) -> bool {
         let task = &self.tasks[world as usize];
-        // One nanosecond of tolerance for rounding in the mean.
-        task.virtual_ns <= self.queues[task.cpu].clock_ns() + 1.0
+        task.virtual_ns <= self.queues[task.cpu].latest_eligible_ns()
     }
 
     /// Moves a waiting task to another queue, as far from its deadline as it was.
@@ -231,7 +235,11 @@ impl LinuxScheduler {
 
     /// EEVDF's choice among the waiting tasks of a CPU that `cpu` may run.
     fn pick(&self, queue: usize, cpu: usize) -> Option<WorldId> {
-        let key = |world: WorldId| (!self.eligible(world), self.tasks[world as usize].deadline_ns, world);
+        let latest = self.queues[queue].latest_eligible_ns();
+        let key = |world: WorldId| {
+            let task = &self.tasks[world as usize];
+            (task.virtual_ns > latest, task.deadline_ns, world)
+        };
         let allowed = |world: &WorldId| self.tasks[*world as usize].domain.allows(&self.topology, cpu);
         self.queues[queue]
             .waiting
