@@ -38,11 +38,15 @@ from twin import VMS_PER_HOST  # noqa: E402
 SMALL = HERE.parent / "scenarios" / "small-esxi.yaml"
 WEB_LOADS = 25
 """Values of the second path of the sweep; the first one has as many as there are points for."""
+GOLDEN = 0.618034
 
 
 def sweep_of(points: int) -> dict[str, list[float]]:
-    """About so many points of two paths, in multiples of the second one's values."""
-    loads = [round(0.2 + 0.04 * number, 2) for number in range(max(1, points // WEB_LOADS))]
+    """About so many points of two paths, in multiples of the second one's values.
+
+    The first path jumps to and fro, so that the last points cost no more than the first.
+    """
+    loads = [round(0.2 + 1.6 * (GOLDEN * number % 1), 4) for number in range(max(1, points // WEB_LOADS))]
     return {"vms.db.load": loads, "vms.web.load": [round(0.1 * number, 1) for number in range(1, WEB_LOADS + 1)]}
 
 
