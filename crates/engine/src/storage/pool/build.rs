@@ -62,8 +62,8 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         |stored| stored.bytes(),
     );
     let data = data_placement(spec, span, stored, devices.states.len(), &mut stream);
-    for member in &data.members {
-        devices.states[member.device as usize].groups += 1;
+    for member in 0..data.members.len() {
+        devices.states[data.device(member) as usize].groups += 1;
     }
     let mut node_of = vec![None; site.island.hosts.len()];
     for (node, host) in hosts.iter().enumerate() {

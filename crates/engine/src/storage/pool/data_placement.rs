@@ -24,14 +24,17 @@ pub struct DataPlacement {
     pub needed: usize,
     pub minimum: usize,
     pub groups: usize,
-    /// The members of all groups, one group after another.
+    /// The devices of the members of all groups, one group after another.
+    devices: Vec<u32>,
+    /// The members likewise. Apart from their devices, which every I/O looks up: while all groups are whole, nobody looks here.
     pub members: Vec<Member>,
     /// What a member has when it lacks nothing.
     pub member_bytes: u64,
     /// Groups some of whose members are not whole.
     pub degraded: usize,
-    /// Per group: whether its data are lost.
-    pub lost: Vec<bool>,
+    /// Per group: whether its data are lost; and how many are.
+    lost: Vec<bool>,
+    lost_groups: usize,
     /// Per device: its failure domain.
     pub domain_of: Vec<u32>,
 }
@@ -39,7 +42,6 @@ pub struct DataPlacement {
 /// A copy or fragment of a group.
 #[derive(Clone, Copy, Debug)]
 pub struct Member {
-    pub device: u32,
     /// Whether its device is available.
     pub is_up: bool,
     /// Bytes that it lacks.
@@ -59,20 +61,17 @@ impl DataPlacement {
     pub fn new(redundancy: Redundancy, dealt: Vec<u32>, stored: u64, domain_of: Vec<u32>) -> Self {
         let (width, needed) = (redundancy.width() as usize, redundancy.needed() as usize);
         let groups = dealt.len() / width;
-        let member = |device| Member {
-            device,
-            is_up: true,
-            due: 0,
-        };
         Self {
             width,
             needed,
             minimum: redundancy.minimum_available() as usize,
             groups,
-            members: dealt.into_iter().map(member).collect(),
+            members: vec![Member { is_up: true, due: 0 }; dealt.len()],
+            devices: dealt,
             member_bytes: stored.div_ceil((groups * needed) as u64),
             degraded: 0,
             lost: vec![false; groups],
+            lost_groups: 0,
             domain_of,
         }
     }
@@ -80,6 +79,52 @@ impl DataPlacement {
     /// The group of a member.
     pub fn group_of(&self, member: usize) -> usize {
         member / self.width
+    }
+
+    /// The device of a member.
+    #[inline]
+    pub fn device(&self, member: usize) -> u32 {
+        self.devices[member]
+    }
+
+    /// Moves a member to another device, where it lacks everything.
+    pub fn move_to(&mut self, member: usize, device: u32) {
+        self.devices[member] = device;
+        self.members[member] = Member {
+            is_up: true,
+            due: self.member_bytes,
+        };
+    }
+
+    /// Finds out which members are up.
+    pub fn find_up(&mut self, is_available: impl Fn(u32) -> bool) {
+        for (member, &device) in self.members.iter_mut().zip(&self.devices) {
+            member.is_up = is_available(device);
+        }
+    }
+
+    /// The device of the member of a group at `position`.
+    #[inline]
+    pub fn device_at(&self, group: usize, position: usize) -> u32 {
+        self.devices[group * self.width + position]
+    }
+
+    /// Whether the member of a group at `position` can be read.
+    #[inline]
+    pub fn is_readable(&self, group: usize, position: usize) -> bool {
+        self.degraded == 0 || self.of_group(group)[position].is_whole()
+    }
+
+    /// Whether the data of a group are lost.
+    #[inline]
+    pub fn is_lost(&self, group: usize) -> bool {
+        self.lost_groups > 0 && self.lost[group]
+    }
+
+    /// The data of a group are lost from now on.
+    pub fn lose(&mut self, group: usize) {
+        self.lost_groups += usize::from(!self.lost[group]);
+        self.lost[group] = true;
     }
 
     /// The members of a group.
@@ -91,6 +136,14 @@ impl DataPlacement {
     /// Members of a group that are whole.
     pub fn whole(&self, group: usize) -> usize {
         self.of_group(group).iter().filter(|member| member.is_whole()).count()
+    }
+
+    /// Members of a group that are up.
+    pub fn up(&self, group: usize) -> usize {
+        if self.degraded == 0 {
+            return self.width;
+        }
+        self.of_group(group).iter().filter(|member| member.is_up).count()
     }
 
     /// Whether too few members of a group are whole for writes.
@@ -107,8 +160,7 @@ impl DataPlacement {
 
     /// The first positions of whole members of a group, as many as needed.
     pub fn readable(&self, group: usize) -> Vec<usize> {
-        let members = self.of_group(group);
-        let whole = (0..members.len()).filter(|&position| members[position].is_whole());
+        let whole = (0..self.width).filter(|&position| self.is_readable(group, position));
         whole.take(self.needed).collect()
     }
 
@@ -126,6 +178,9 @@ impl DataPlacement {
     /// Bytes of a write that a member misses because its device is away; `None` if it gets them.
     #[inline]
     pub fn miss(&mut self, group: usize, position: usize, bytes: u64) -> Option<u64> {
+        if self.degraded == 0 {
+            return None;
+        }
         let member = &mut self.members[group * self.width + position];
         if member.is_up {
             return None;
@@ -168,7 +223,7 @@ impl DataPlacement {
     pub fn view(&self) -> impl Iterator<Item = MemberView> + use<'_> {
         self.members.iter().enumerate().map(|(index, member)| MemberView {
             group: self.group_of(index),
-            device: member.device as usize,
+            device: self.device(index) as usize,
             up: member.is_up,
             due: member.due,
             bytes: self.member_bytes,

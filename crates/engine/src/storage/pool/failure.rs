@@ -27,9 +27,7 @@ impl Pool {
     /// Finds out which devices are available, and what that means for the data.
     pub fn reassess(&mut self, shared: &mut Shared, clock: &mut Clock) -> Outcome {
         let went = self.find_available(&shared.network, clock.now);
-        for member in &mut self.data.members {
-            member.is_up = self.devices.is_available(member.device);
-        }
+        self.data.find_up(|device| self.devices.is_available(device));
         self.count_degraded(clock.now);
         self.find_losses(&shared.network);
         self.rebuild.queue_all(&self.data);
@@ -66,13 +64,14 @@ impl Pool {
     /// Finds groups of which too little is left or will come back.
     fn find_losses(&mut self, network: &Network) {
         for group in 0..self.data.groups {
-            let members = self.data.of_group(group).iter();
-            let left = members.filter(|member| {
-                let is_gone = self.devices.states[member.device as usize].gone > 0;
-                member.due == 0 && !is_gone && !network.state(self.host_of(member.device)).is_gone
+            let members = self.data.of_group(group).iter().enumerate();
+            let left = members.filter(|&(position, member)| {
+                let device = self.data.device_at(group, position);
+                let is_gone = self.devices.states[device as usize].gone > 0;
+                member.due == 0 && !is_gone && !network.state(self.host_of(device)).is_gone
             });
-            if left.count() < self.data.needed && !self.data.lost[group] {
-                self.data.lost[group] = true;
+            if left.count() < self.data.needed && !self.data.is_lost(group) {
+                self.data.lose(group);
                 self.count.lost += self.data.member_bytes * self.data.needed as u64;
             }
         }

@@ -48,7 +48,7 @@ impl Pool {
         let request = &mut self.requests[id];
         (request.has_failed, request.is_writing) = (false, false);
         let (group, first) = (request.group as usize, request.first);
-        if self.data.lost[group] {
+        if self.data.is_lost(group) {
             self.count.errors += 1;
             let at = clock.now + self.timeout_ns;
             shared.requests.at(id, Step::Host, at, clock);
@@ -62,8 +62,8 @@ impl Pool {
         }
         match (self.redundancy, io.write) {
             (Redundancy::Replicas { .. }, false) => {
-                let members = self.data.of_group(group);
-                let position = self.data.in_turn(first).find(|&position| members[position].is_whole());
+                let mut positions = self.data.in_turn(first);
+                let position = positions.find(|&position| self.data.is_readable(group, position));
                 let position = position.expect("enough members of the group are whole");
                 let bytes = io.bytes;
                 self.send_reads(id, &[position], bytes, shared, clock);
@@ -100,7 +100,7 @@ impl Pool {
         let io = &mut shared.requests[leg];
         (io.bytes, io.write) = (bytes, write);
         let request = &self.requests[id];
-        let device = self.data.of_group(request.group as usize)[position].device;
+        let device = self.data.device_at(request.group as usize, position);
         let task = Task {
             device,
             chain: NONE,
@@ -159,9 +159,8 @@ impl Pool {
     fn read_fragments(&mut self, id: IoId, data: usize, shared: &mut Shared, clock: &mut Clock) {
         let Touched { first, count, range } = self.touched(id, data, shared);
         let group = self.requests[id].group as usize;
-        let members = self.data.of_group(group);
         let wanted: Vec<usize> = (0..count).map(|n| (first + n) % data).collect();
-        let chosen = match wanted.iter().all(|&position| members[position].is_whole()) {
+        let chosen = match wanted.iter().all(|&position| self.data.is_readable(group, position)) {
             true => wanted,
             false => self.data.readable(group),
         };
@@ -193,9 +192,8 @@ impl Pool {
             _ => position < data && !is_touched(position),
         };
         let group = self.requests[id].group as usize;
-        let members = self.data.of_group(group);
-        let mut reads: Vec<usize> = (0..members.len()).filter(|&position| is_wanted(position)).collect();
-        if !reads.iter().all(|&position| members[position].is_whole()) {
+        let mut reads: Vec<usize> = (0..self.data.width).filter(|&position| is_wanted(position)).collect();
+        if !reads.iter().all(|&position| self.data.is_readable(group, position)) {
             reads = self.data.readable(group);
         }
         self.send_reads(id, &reads, range, shared, clock);
@@ -249,9 +247,7 @@ impl Pool {
                 self.send_data(leg, client, shared, clock);
             }
         }
-        let members = self.data.of_group(group as usize).iter();
-        let up = members.filter(|member| member.is_up).count();
-        self.count.below_minimum += u64::from(up < self.data.minimum);
+        self.count.below_minimum += u64::from(self.data.up(group as usize) < self.data.minimum);
         match shared.requests.part_done(id) {
             true => self.all_legs_done(id, shared, clock),
             false => Outcome::Pending,

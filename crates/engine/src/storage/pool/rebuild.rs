@@ -17,9 +17,9 @@ impl Pool {
         }
         let mut load: Vec<u32> = self.devices.states.iter().map(|state| state.groups).collect();
         for member in 0..self.data.members.len() {
-            let state = &self.devices.states[self.data.members[member].device as usize];
+            let state = &self.devices.states[self.data.device(member) as usize];
             let is_awaited = state.is_available || clock.now < state.away_since.saturating_add(self.rebuild.delay_ns);
-            if !is_awaited && !self.data.lost[self.data.group_of(member)] {
+            if !is_awaited && !self.data.is_lost(self.data.group_of(member)) {
                 self.replace(member, &mut load);
             }
         }
@@ -36,7 +36,7 @@ impl Pool {
         let first = data.group_of(member) * data.width;
         let others: Vec<u32> = (first..first + data.width)
             .filter(|&other| other != member)
-            .map(|other| data.members[other].device)
+            .map(|other| data.device(other))
             .collect();
         let states = &mut self.devices.states;
         let is_usable = |device: usize| states[device].is_available;
@@ -44,15 +44,14 @@ impl Pool {
         let Some(device) = replacement(&data.domain_of, &others, is_usable, load, |n| stream.below(n)) else {
             return;
         };
-        let old = data.members[member];
-        states[old.device as usize].groups -= 1;
+        let old = data.device(member);
+        states[old as usize].groups -= 1;
         states[device as usize].groups += 1;
-        load[old.device as usize] -= 1;
+        load[old as usize] -= 1;
         load[device as usize] += 1;
-        self.count.abandoned += old.due;
+        self.count.abandoned += data.members[member].due;
         self.count.due += data.member_bytes;
-        let state = &mut data.members[member];
-        (state.device, state.is_up, state.due) = (device, true, data.member_bytes);
+        data.move_to(member, device);
     }
 
     /// Schedules the next check for devices that have been away for the rebuild delay, no earlier than `from`.
@@ -84,8 +83,8 @@ impl Pool {
     /// The next piece of what a member lacks, when the throttles of its node and of those that it is read from allow.
     fn next_piece(&mut self, member: usize, shared: &mut Shared, clock: &mut Clock) {
         let id = shared.requests.allocate(Issuer::Pool, VdiskId::new(NONE as usize));
-        let state = self.data.members[member];
-        let bytes = state.due.min(self.rebuild.unit);
+        let device = self.data.device(member);
+        let bytes = self.data.members[member].due.min(self.rebuild.unit);
         let io = &mut shared.requests[id];
         (io.role, io.bytes, io.write) = (Role::Rebuild, bytes as u32, true);
         let piece = Piece {
@@ -93,16 +92,16 @@ impl Pool {
             has_failed: false,
         };
         let task = Task {
-            device: state.device,
+            device,
             chain: NONE,
             back_ns: 0,
         };
         self.pieces.set(id, piece);
         self.tasks.set(id, task);
-        let node = self.devices.node_of(state.device);
+        let node = self.devices.node_of(device);
         let mut turn = self.nodes[node].rebuild_write.pass(clock.now, bytes).1.max(clock.now);
         for source in self.data.sources(member) {
-            let node = self.devices.node_of(self.data.members[source].device);
+            let node = self.devices.node_of(self.data.device(source));
             turn = turn.max(self.nodes[node].rebuild_read.pass(clock.now, bytes).1);
         }
         // it starts when everything ahead of it has passed: its own bytes pass while it is read
@@ -115,14 +114,14 @@ impl Pool {
     pub(super) fn begin_rebuild(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
         let (member, task) = (self.pieces[id].member as usize, self.tasks[id]);
         let sources = self.data.sources(member);
-        let state = self.data.members[member];
-        if sources.len() < self.data.needed || !state.is_up || state.device != task.device {
+        let is_there = self.data.members[member].is_up && self.data.device(member) == task.device;
+        if sources.len() < self.data.needed || !is_there {
             self.stop_rebuilding(id, shared, clock);
             return;
         }
         shared.requests[id].parts = sources.len() as u32;
         for source in sources {
-            let device = self.data.members[source].device;
+            let device = self.data.device(source);
             let read = shared.requests.part_of(id, Role::RebuildRead);
             shared.requests[read].write = false;
             self.tasks.set(read, Task { device, ..task });
@@ -160,7 +159,7 @@ impl Pool {
     pub(super) fn rebuilt(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) -> Outcome {
         let bytes = u64::from(shared.requests[id].bytes);
         let member = self.pieces[id].member as usize;
-        if self.data.members[member].device != self.tasks[id].device {
+        if self.data.device(member) != self.tasks[id].device {
             self.stop_rebuilding(id, shared, clock);
             return Outcome::Pending;
         }

@@ -54,7 +54,7 @@ impl RebuildQueue {
     /// Queues a member if its device is available, it lacks something and is not rebuilt already.
     pub fn queue(&mut self, member: usize, data: &DataPlacement) {
         let (state, group) = (data.members[member], data.group_of(member));
-        if state.is_up && state.due > 0 && !data.lost[group] && !self.working.contains(&member) {
+        if state.is_up && state.due > 0 && !data.is_lost(group) && !self.working.contains(&member) {
             self.waiting.insert((data.whole(group), member));
         }
     }
