@@ -26,23 +26,57 @@ pub struct DiskSet {
 }
 
 /// One disk.
+// in this order: an operation that does not wait needs all but the last line of the cache
+#[repr(C, align(64))]
 pub struct DiskState {
-    set: usize,
+    set: u32,
     used: u32,
+    /// Flash: its channels, and the transfers beside them.
+    channels: Channels,
+    link: Link,
+    /// Operations at work.
+    pub busy: TimeAverage,
     queue: Fifo,
     /// Operations that nobody waits for: the others go first.
     background: Fifo,
-    /// Flash: its channels, and the transfers beside them.
-    channels: Vec<Link>,
-    link: Link,
     /// It has failed. Operations at work still end; its owner checks this then.
     pub has_failed: bool,
-    /// Operations at work, and in the queues.
-    pub busy: TimeAverage,
-    pub queued: TimeAverage,
-    pub waits: Waits,
     /// Read and written since measuring began.
     pub bytes: [u64; 2],
+    pub waits: Waits,
+    /// Operations in the queues.
+    pub queued: TimeAverage,
+}
+
+/// Channels of flash, each a [`Link`] that takes operations one after the other.
+struct Channels {
+    /// When each has done all that it was given.
+    free_at: Box<[Nanos]>,
+    /// Service that all gave together, unfinished work included.
+    busy_ns: u64,
+}
+
+impl Channels {
+    fn new(count: usize) -> Self {
+        Self {
+            free_at: vec![0; count].into(),
+            busy_ns: 0,
+        }
+    }
+
+    /// A channel gets work at `now`: when it is done.
+    #[inline]
+    fn occupy(&mut self, channel: usize, now: Nanos, work_ns: u64) -> Nanos {
+        let free_at = &mut self.free_at[channel];
+        *free_at = (*free_at).max(now) + work_ns;
+        self.busy_ns += work_ns;
+        *free_at
+    }
+
+    /// Work of all channels that is not done yet.
+    fn left_ns(&self, now: Nanos) -> u64 {
+        self.free_at.iter().map(|free_at| free_at.saturating_sub(now)).sum()
+    }
 }
 
 /// All disks.
@@ -65,17 +99,17 @@ impl Disks {
         let channels = set.disk.flash().map_or(0, |flash| flash.channels as usize);
         for _ in 0..count {
             self.disks.push(DiskState {
-                set: self.sets.len(),
+                set: self.sets.len() as u32,
                 used: 0,
+                channels: Channels::new(channels),
+                link,
+                busy: TimeAverage::new(),
                 queue: Fifo::default(),
                 background: Fifo::default(),
-                channels: vec![Link::new(f64::INFINITY, 0); channels],
-                link,
                 has_failed: false,
-                busy: TimeAverage::new(),
-                queued: TimeAverage::new(),
-                waits: Waits::default(),
                 bytes: [0; 2],
+                waits: Waits::default(),
+                queued: TimeAverage::new(),
             });
         }
         self.sets.push(set);
@@ -97,18 +131,18 @@ impl Disks {
     /// Who uses a disk.
     #[inline]
     pub fn owner(&self, disk: DiskId) -> DiskOwner {
-        self.sets[self.disks[disk].set].owner
+        self.sets[self.disks[disk].set as usize].owner
     }
 
     /// Random numbers of the set that a disk is in.
     #[inline]
     pub fn stream(&mut self, disk: DiskId) -> &mut Stream {
-        &mut self.sets[self.disks[disk].set].stream
+        &mut self.sets[self.disks[disk].set as usize].stream
     }
 
     /// Operations that a disk works on at a time.
     pub fn depth(&self, disk: DiskId) -> u32 {
-        self.sets[self.disks[disk].set].depth
+        self.sets[self.disks[disk].set as usize].depth
     }
 
     /// A disk fails or works again.
@@ -123,7 +157,7 @@ impl Disks {
         io.disk = disk;
         io.since = clock.now;
         let state = &mut self.disks[disk];
-        if state.used < self.sets[state.set].depth {
+        if state.used < self.sets[state.set as usize].depth {
             state.waits.add(0);
             self.start(id, requests, clock);
             return;
@@ -140,7 +174,7 @@ impl Disks {
     fn start(&mut self, id: IoId, requests: &mut Requests, clock: &mut Clock) {
         let io = &requests[id];
         let state = &mut self.disks[io.disk];
-        let set = &mut self.sets[state.set];
+        let set = &mut self.sets[state.set as usize];
         let operation = Operation {
             bytes: u64::from(io.bytes),
             write: io.write,
@@ -155,11 +189,11 @@ impl Disks {
             }
             Some(flash) => {
                 let (count, busy_ns) = flash.work(operation);
-                let first = set.stream.below(state.channels.len() as u64) as usize;
+                let first = set.stream.below(flash.channels.into()) as usize;
                 let mut busy_until = 0;
                 for number in 0..count as usize {
-                    let channel = (first + number) % state.channels.len();
-                    busy_until = busy_until.max(state.channels[channel].occupy(now, busy_ns).1);
+                    let channel = (first + number) % flash.channels as usize;
+                    busy_until = busy_until.max(state.channels.occupy(channel, now, busy_ns));
                 }
                 let transferred = state.link.pass(now, operation.bytes).1;
                 match operation.write {
@@ -221,7 +255,7 @@ impl Disks {
             disk.queued.reset(now);
             disk.waits = Waits::default();
             disk.bytes = [0; 2];
-            disk.channels.iter_mut().for_each(|channel| channel.reset(now));
+            disk.channels.busy_ns = disk.channels.left_ns(now);
         }
     }
 }
@@ -234,10 +268,10 @@ impl DiskState {
 
     /// The fraction of `duration_ns`, which ends now, in which it was busy.
     pub fn utilization(&self, now: Nanos, duration_ns: f64) -> f64 {
-        if self.channels.is_empty() {
+        let Channels { free_at, busy_ns } = &self.channels;
+        if free_at.is_empty() {
             return self.busy.mean(now);
         }
-        let busy_ns: u64 = self.channels.iter().map(|channel| channel.busy_ns(now)).sum();
-        busy_ns as f64 / self.channels.len() as f64 / duration_ns
+        (busy_ns - self.channels.left_ns(now)) as f64 / free_at.len() as f64 / duration_ns
     }
 }

@@ -59,7 +59,9 @@ pub enum Issuer {
 }
 
 /// One I/O.
+// one line of the cache
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub struct Io {
     pub issuer: Issuer,
     /// Its virtual disk; meaningless for the I/Os of a pool itself.

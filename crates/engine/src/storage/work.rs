@@ -3,7 +3,7 @@
 use super::request::Io;
 
 /// Work for an I/O and for each of its bytes.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
     pub io_ns: f64,
     pub ns_per_byte: f64,
@@ -17,7 +17,7 @@ impl Cost {
 }
 
 /// Work of the driver that a host uses a pool with; none for arrays.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DriverWork {
     pub cost: Cost,
     /// Work of erasure coding for a byte of a write: of whole stripes, and of less.

@@ -75,7 +75,7 @@ impl Array {
         } else if !self.write_back {
             self.write_disks(id, shared, clock);
         } else if self.queue.is_empty() && self.has_room(io.bytes) {
-            self.queue.waits.add(0);
+            self.queue.pass();
             self.accept(id, shared, clock);
         } else {
             self.queue.push(clock.now, &mut shared.requests, id);

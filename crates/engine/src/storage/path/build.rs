@@ -2,7 +2,7 @@
 
 use super::controller::Controller;
 use super::vdisk::{LunQueues, Route, Target, Vdisk};
-use super::vm::{IoMeasured, VmIo};
+use super::vm::{IoMeasured, IoProfile, VmIo};
 use super::worker::Worker;
 use super::{Adapters, Path};
 use crate::ids::{ControllerId, DepthId, HostId, Id, PoolId, Span, Table, VmId, WorkerId};
@@ -16,7 +16,7 @@ use crate::storage::stations::Station;
 use crate::storage::work::DriverWork;
 use hypertwin_cluster::{Arrivals, VmGroup, Workload};
 use hypertwin_kernel::Stream;
-use hypertwin_models::storage::virtual_controller::virtual_controller;
+use hypertwin_models::storage::virtual_controller::{VirtualController, virtual_controller};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A LUN of one array.
@@ -49,7 +49,7 @@ struct Common {
     first_controller: ControllerId,
     first_ring: DepthId,
     vdisk_depth: u32,
-    driver: DriverWork,
+    profile: u32,
 }
 
 impl<'s> PathBuilder<'s> {
@@ -96,12 +96,11 @@ impl<'s> PathBuilder<'s> {
         }
         let kind = spec.controller_kind(host.hypervisor.family());
         let costs = virtual_controller(kind);
-        let pool = self.pool_of(spec);
         let common = Common {
             first_controller: self.path.controllers.next_id(),
             first_ring: self.path.depths.next_id(),
             vdisk_depth: spec.vdisk_depth.unwrap_or(kind.vdisk_depth().0),
-            driver: pool.map_or_else(DriverWork::default, Pool::driver_work),
+            profile: self.profile(vm, &costs),
         };
         let station = self.station(Station::Ring { group: vm.group });
         for &world in &vm.controllers {
@@ -117,15 +116,29 @@ impl<'s> PathBuilder<'s> {
         for number in 0..spec.all_vdisks() as usize {
             self.add_vdisk(id, vm, number, &common, &mut keys);
         }
-        let workload = vm.workload;
-        let reference_hz = workload.reference_clock.unwrap_or(host.clock).hz();
-        let (workers, outstanding) = self.add_workers(vm, workload);
+        let (workers, outstanding) = self.add_workers(vm, vm.workload);
         VmIo {
             host: vm.host,
-            group: vm.group,
+            profile: common.profile,
             vdisks: Span::new(first_vdisk, spec.all_vdisks() as usize),
+            next_vdisk: 0,
+            carry: 0.0,
+            stream: Stream::named(self.site.seed, &format!("vm/{}/io", vm.name)),
+            next_issue_ns: 0.0,
+            group: vm.group,
             controllers: Span::new(common.first_controller, vm.controllers.len()),
             workers,
+            outstanding,
+            measured: [(); 2].map(|()| IoMeasured::new()),
+        }
+    }
+
+    /// The number of the profile of a VM. It shares that of the VM before it if theirs are the same.
+    fn profile(&mut self, vm: &SiteVm, costs: &VirtualController) -> u32 {
+        let (spec, pool) = (vm.spec, self.pool_of(vm.spec));
+        let workload = vm.workload;
+        let reference_hz = workload.reference_clock.unwrap_or(self.site.host(vm.host).clock).hz();
+        let profile = IoProfile {
             blocks: blocks(workload),
             largest: costs.largest_bytes.map_or(u32::MAX, |bytes| bytes as u32),
             read: workload.read_pct / 100.0,
@@ -137,18 +150,18 @@ impl<'s> PathBuilder<'s> {
             }),
             guest_ns: costs.guest_cycles * 1e9 / reference_hz,
             interrupt_ns: costs.interrupt_cycles * 1e9 / reference_hz,
+            driver: pool.map_or_else(DriverWork::default, Pool::driver_work),
             gap_ns: match &workload.arrivals {
                 Arrivals::Io { rate: Some(rate), .. } if spec.load > 0.0 => 1e9 / (rate.per_second() * spec.load),
                 _ => 0.0,
             },
-            next_issue_ns: 0.0,
-            outstanding,
             per_burst: workload.ios / f64::from(workload.bursts),
-            carry: 0.0,
-            next_vdisk: 0,
-            stream: Stream::named(self.site.seed, &format!("vm/{}/io", vm.name)),
-            measured: [(); 2].map(|()| IoMeasured::new()),
+        };
+        let profiles = &mut self.path.profiles;
+        if profiles.last() != Some(&profile) {
+            profiles.push(profile);
         }
+        profiles.len() as u32 - 1
     }
 
     fn add_vdisk(&mut self, id: VmId, vm: &SiteVm, number: usize, common: &Common, keys: &mut Stream) {
@@ -171,8 +184,8 @@ impl<'s> PathBuilder<'s> {
         self.path.vdisks.push(Vdisk {
             vm: id,
             controller: ControllerId::new(common.first_controller.index() + position),
+            profile: common.profile,
             route: Route::new([own, ring], host_depths),
-            driver: common.driver,
             target,
         });
     }

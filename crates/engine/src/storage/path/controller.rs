@@ -7,6 +7,8 @@ use hypertwin_kernel::Nanos;
 use hypertwin_models::storage::virtual_controller::Coalescing;
 
 /// A virtual controller and the world that works for it.
+// two lines of the cache
+#[repr(align(64))]
 pub struct Controller {
     pub world: WorldId,
     /// Its ring of requests.
@@ -16,7 +18,7 @@ pub struct Controller {
     /// What waits for the world.
     pub queue: Queue,
     current: IoId,
-    /// The world has no work and waits.
+    /// The world has no work and waits; while it goes from one request to the next, it does not.
     is_idle: bool,
     /// Complete I/Os that wait for an interrupt.
     completed: Fifo,
@@ -37,10 +39,17 @@ impl Controller {
         }
     }
 
-    /// Whether the world waits for something to do. While it goes from one request to the next, it does not.
+    /// A request comes; whether the world, which was idle, takes it at once. Else it waits.
     #[inline]
-    pub fn is_idle(&self) -> bool {
-        self.is_idle
+    pub fn take(&mut self, id: IoId, now: Nanos, requests: &mut Requests) -> bool {
+        if !self.is_idle {
+            self.queue.push(now, requests, id);
+            return false;
+        }
+        self.queue.pass();
+        self.is_idle = false;
+        self.current = id;
+        true
     }
 
     /// Gives the world its next request; without one it is idle from now on.

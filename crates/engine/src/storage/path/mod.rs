@@ -39,12 +39,13 @@ use hypertwin_kernel::Nanos;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use vdisk::Stage;
-use vm::{IoMeasured, Vms};
+use vm::{IoMeasured, IoProfile, Vms};
 use worker::Worker;
 
 /// The path of all VMs.
 pub struct Path {
     vms: Vms,
+    profiles: Vec<IoProfile>,
     vdisks: Table<VdiskId, Vdisk>,
     depths: Table<DepthId, QueueDepth>,
     controllers: Table<ControllerId, Controller>,
@@ -70,6 +71,7 @@ impl Path {
     pub fn empty() -> Self {
         Self {
             vms: Vms::new(),
+            profiles: Vec::new(),
             vdisks: Table::new(),
             depths: Table::new(),
             controllers: Table::new(),
@@ -85,10 +87,10 @@ impl Path {
 
     /// I/Os that a burst of a transaction of `process` begins with.
     pub fn begin_burst(&mut self, vm: VmId, process: ProcessId) -> u32 {
-        if self.vms.get(vm).is_none() {
+        let Some(vm) = self.vms.get_mut(vm) else {
             return 0;
-        }
-        let due = self.vms[vm].due();
+        };
+        let due = vm.due(self.profiles[vm.profile as usize].per_burst);
         if self.outstanding.len() <= process.index() {
             self.outstanding.resize(process.index() + 1, 0);
         }
@@ -106,21 +108,22 @@ impl Path {
     #[inline]
     pub fn begin(&mut self, id: IoId, now: Nanos, requests: &mut Requests) -> u32 {
         let io = &mut requests[id];
-        let vm = &mut self.vms[self.vdisks[io.vdisk].vm];
-        vm.draw(io);
+        let vdisk = &self.vdisks[io.vdisk];
+        let profile = &self.profiles[vdisk.profile as usize];
+        profile.draw(&mut self.vms[vdisk.vm].stream, io);
         io.issued = now;
         io.stage = 0;
-        if io.bytes <= vm.largest {
+        if io.bytes <= profile.largest {
             return 1;
         }
-        io.parts = io.bytes.div_ceil(vm.largest);
+        io.parts = io.bytes.div_ceil(profile.largest);
         io.parts
     }
 
     /// One part of an I/O that is split.
     pub fn split(&self, id: IoId, part: u32, requests: &mut Requests) -> IoId {
         let whole = &requests[id];
-        let (bytes, largest) = (whole.bytes, self.vms[self.vdisks[whole.vdisk].vm].largest);
+        let (bytes, largest) = (whole.bytes, self.profile_of(whole).largest);
         let child = requests.part_of(id, Role::Request);
         requests[child].bytes = largest.min(bytes - part * largest);
         child
@@ -137,7 +140,7 @@ impl Path {
     pub fn start_worker(&mut self, vm: VmId, session: u32, requests: &Requests) -> Option<f64> {
         let worker = self.worker(vm, session);
         worker.start()?;
-        Some(worker.take(requests) + self.vms[vm].guest_ns)
+        Some(worker.take(requests) + self.guest_ns(vm))
     }
 
     /// A worker has issued an I/O. If it goes on with another: its work for that, likewise.
@@ -145,7 +148,19 @@ impl Path {
     pub fn next_io(&mut self, vm: VmId, session: u32, requests: &Requests) -> Option<f64> {
         let worker = self.worker(vm, session);
         let interrupts_ns = worker.goes_on().then(|| worker.take(requests))?;
-        Some(interrupts_ns + self.vms[vm].guest_ns)
+        Some(interrupts_ns + self.guest_ns(vm))
+    }
+
+    /// Work of a VM's guest for an I/O.
+    #[inline]
+    fn guest_ns(&self, vm: VmId) -> f64 {
+        self.profiles[self.vms[vm].profile as usize].guest_ns
+    }
+
+    /// What the I/Os of the VM that an I/O is of are like.
+    #[inline]
+    fn profile_of(&self, io: &Io) -> &IoProfile {
+        &self.profiles[self.vdisks[io.vdisk].profile as usize]
     }
 
     /// An I/O of a generator goes to its worker now, or when the rate allows it.
@@ -159,7 +174,9 @@ impl Path {
     /// Whether the rate does not allow an I/O yet. It comes when it does.
     #[inline]
     fn is_throttled(&mut self, id: IoId, requests: &mut Requests, clock: &mut Clock) -> bool {
-        let time = self.vms[self.vdisks[requests[id].vdisk].vm].next_issue(clock.now);
+        let vdisk = &self.vdisks[requests[id].vdisk];
+        let gap_ns = self.profiles[vdisk.profile as usize].gap_ns;
+        let time = self.vms[vdisk.vm].next_issue(gap_ns, clock.now);
         let is_throttled = time > clock.now;
         if is_throttled {
             requests.at(id, Step::Issue, time, clock);
@@ -169,11 +186,11 @@ impl Path {
 
     #[inline]
     fn hand_to_worker(&mut self, id: IoId, worker: WorkerId, shared: &mut Shared) {
+        let guest_ns = self.profile_of(&shared.requests[id]).guest_ns;
         let worker = &mut self.workers[worker];
         worker.push(&mut shared.requests, id);
         if let Some(process) = worker.start() {
             // at once: an interrupt that comes later in this event is work for the next I/O
-            let guest_ns = self.vms[self.vdisks[shared.requests[id].vdisk].vm].guest_ns;
             let work_ns = worker.take(&shared.requests) + guest_ns;
             shared.replies.push_back(Reply::WorkerReady { process, work_ns });
         }
@@ -237,21 +254,24 @@ impl Path {
             meter.enter(id, now);
         }
         let controller = &mut self.controllers[index];
-        controller.queue.push(now, &mut shared.requests, id);
-        if controller.is_idle() {
+        if controller.take(id, now, &mut shared.requests) {
             let world = controller.world;
-            let work_ns = self.start_on_controller(index, now, &shared.requests);
-            let work_ns = work_ns.expect("the controller has something in its queue");
+            let work_ns = self.controller_work(index, &shared.requests[id]);
             shared.replies.push_back(Reply::Run { world, work_ns });
         }
+    }
+
+    /// Work of a controller's world for a request.
+    #[inline]
+    fn controller_work(&self, index: ControllerId, io: &Io) -> f64 {
+        self.controllers[index].work_ns + self.profile_of(io).driver.of(io)
     }
 
     /// Gives a controller's world its next request, and returns its work for it; `None` if there is none.
     #[inline]
     pub fn start_on_controller(&mut self, index: ControllerId, now: Nanos, requests: &Requests) -> Option<f64> {
-        let controller = &mut self.controllers[index];
-        let io = &requests[controller.start(now, requests)?];
-        Some(controller.work_ns + self.vdisks[io.vdisk].driver.of(io))
+        let id = self.controllers[index].start(now, requests)?;
+        Some(self.controller_work(index, &requests[id]))
     }
 
     /// The request that a controller's world is done with.
@@ -286,7 +306,10 @@ impl Path {
     /// Where in its pool the data of an I/O are.
     #[inline]
     pub fn address(&mut self, io: &Io) -> Address {
-        let Vdisk { vm, target, .. } = &mut self.vdisks[io.vdisk];
+        let Vdisk {
+            vm, profile, target, ..
+        } = &mut self.vdisks[io.vdisk];
+        let profile = &self.profiles[*profile as usize];
         let Target::Pool { offset, key, .. } = target else {
             unreachable!("only the I/Os of a pool have an address there");
         };
@@ -294,16 +317,16 @@ impl Path {
         let bytes = u64::from(io.bytes);
         let place = if io.sequential {
             let place = *offset;
-            *offset = (place + bytes) % vm.working_set;
+            *offset = (place + bytes) % profile.working_set;
             place
         } else {
-            vm.stream.below((vm.working_set / bytes).max(1)) * bytes
+            vm.stream.below((profile.working_set / bytes).max(1)) * bytes
         };
         Address {
             client: vm.host,
             key: *key,
             place,
-            is_cached: !io.write && !io.sequential && vm.cached > 0.0 && vm.stream.uniform() < vm.cached,
+            is_cached: !io.write && !io.sequential && profile.cached > 0.0 && vm.stream.uniform() < profile.cached,
         }
     }
 
@@ -355,7 +378,7 @@ impl Path {
     fn deliver(&mut self, id: IoId, is_first: bool, shared: &mut Shared, clock: &mut Clock) {
         let io = &shared.requests[id];
         if is_first && let Issuer::Worker(worker) = io.issuer {
-            self.workers[worker].interrupt_ns += self.vms[self.vdisks[io.vdisk].vm].interrupt_ns;
+            self.workers[worker].interrupt_ns += self.profile_of(io).interrupt_ns;
         }
         let parent = io.parent;
         if parent == NONE {

@@ -2,15 +2,16 @@
 
 use crate::ids::{ControllerId, DepthId, PoolId, VmId};
 use crate::storage::fabric::ArrayPath;
-use crate::storage::work::DriverWork;
 
 /// A virtual disk.
+// on a pool, one line of the cache
+#[repr(C, align(64))]
 pub struct Vdisk {
     pub vm: VmId,
     pub controller: ControllerId,
+    /// What its VM's I/Os cost and are like, by its number in the path.
+    pub profile: u32,
     pub route: Route,
-    /// Work of the host's driver for an I/O, beside the controller's.
-    pub driver: DriverWork,
     pub target: Target,
 }
 

@@ -3,16 +3,37 @@
 use crate::ids::{ControllerId, HostId, Span, Table, VdiskId, VmId, WorkerId};
 use crate::responses::Responses;
 use crate::storage::request::Io;
+use crate::storage::work::DriverWork;
 use hypertwin_kernel::{Histogram, Nanos, Stream};
 use std::ops::{Index, IndexMut};
 
 /// A VM's part of the path.
+// in this order: all that an I/O needs is in the first line of the cache
+#[repr(C, align(64))]
 pub struct VmIo {
     pub host: HostId,
-    pub group: usize,
+    /// What its I/Os are like, by its number in the path.
+    pub profile: u32,
     pub vdisks: Span<VdiskId>,
+    /// The virtual disk whose turn is next.
+    pub next_vdisk: u32,
+    /// I/Os of a burst that are left over for the next, as a fraction.
+    pub carry: f64,
+    pub stream: Stream,
+    /// When the rate allows the next I/O.
+    pub next_issue_ns: f64,
+    pub group: usize,
     pub controllers: Span<ControllerId>,
     pub workers: Span<WorkerId>,
+    /// I/Os that a generator keeps outstanding.
+    pub outstanding: usize,
+    /// Of reads, and of writes.
+    pub measured: [IoMeasured; 2],
+}
+
+/// What the I/Os of VMs are like and cost, which those of a group mostly have in common.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IoProfile {
     /// Sizes with the cumulative probability of each; the last one's is 1.
     pub blocks: Vec<(f64, u32)>,
     /// The largest I/O that is not split.
@@ -27,19 +48,12 @@ pub struct VmIo {
     /// Work of the guest for an I/O and for an interrupt, in nanoseconds alone on a core at the reference clock.
     pub guest_ns: f64,
     pub interrupt_ns: f64,
-    /// Time between I/Os that the rate allows, 0 for any rate; and when the next one may go.
+    /// Work of the host's driver for an I/O, beside the controller's.
+    pub driver: DriverWork,
+    /// Time between I/Os that the rate allows, 0 for any rate.
     pub gap_ns: f64,
-    pub next_issue_ns: f64,
-    /// I/Os that a generator keeps outstanding.
-    pub outstanding: usize,
-    /// I/Os of a burst of a transaction, and the fraction that is left over for the next.
+    /// I/Os of a burst of a transaction.
     pub per_burst: f64,
-    pub carry: f64,
-    /// The virtual disk whose turn is next.
-    pub next_vdisk: usize,
-    pub stream: Stream,
-    /// Of reads, and of writes.
-    pub measured: [IoMeasured; 2],
 }
 
 /// What is measured of the reads or the writes of one VM.
@@ -48,14 +62,14 @@ pub struct IoMeasured {
     pub bytes: f64,
 }
 
-impl VmIo {
+impl IoProfile {
     /// Draws what an I/O is: its size, its direction, and whether it follows the one before.
     #[inline]
-    pub fn draw(&mut self, io: &mut Io) {
+    pub fn draw(&self, stream: &mut Stream, io: &mut Io) {
         io.bytes = match self.blocks.as_slice() {
             [(_, bytes)] => *bytes,
             blocks => {
-                let drawn = self.stream.uniform();
+                let drawn = stream.uniform();
                 blocks
                     .iter()
                     .find(|(upto, _)| drawn < *upto)
@@ -63,38 +77,40 @@ impl VmIo {
                     .1
             }
         };
-        io.write = self.read < 1.0 && self.stream.uniform() >= self.read;
-        io.sequential = self.random < 1.0 && self.stream.uniform() >= self.random;
+        io.write = self.read < 1.0 && stream.uniform() >= self.read;
+        io.sequential = self.random < 1.0 && stream.uniform() >= self.random;
     }
+}
 
+impl VmIo {
     /// Latencies of reads and writes together.
     pub fn latencies(&self) -> Responses {
         let [reads, writes] = &self.measured;
         Responses::of(&reads.latencies).and(&Responses::of(&writes.latencies))
     }
 
-    /// When the next I/O may go, at the earliest `now`.
+    /// When the next I/O may go, at the earliest `now`; the one after it `gap_ns` later.
     #[inline]
-    pub fn next_issue(&mut self, now: Nanos) -> Nanos {
-        if self.gap_ns <= 0.0 {
+    pub fn next_issue(&mut self, gap_ns: f64, now: Nanos) -> Nanos {
+        if gap_ns <= 0.0 {
             return now;
         }
         let time = self.next_issue_ns.max(now as f64);
-        self.next_issue_ns = time + self.gap_ns;
+        self.next_issue_ns = time + gap_ns;
         time as Nanos
     }
 
     /// I/Os that the next burst of a transaction begins with.
-    pub fn due(&mut self) -> u32 {
-        let due = self.per_burst + self.carry;
+    pub fn due(&mut self, per_burst: f64) -> u32 {
+        let due = per_burst + self.carry;
         self.carry = due.fract();
         due as u32
     }
 
     /// The virtual disk of the next I/O: they take turns.
     pub fn next_vdisk(&mut self) -> VdiskId {
-        let vdisk = self.vdisks.at(self.next_vdisk);
-        self.next_vdisk = (self.next_vdisk + 1) % self.vdisks.len();
+        let vdisk = self.vdisks.at(self.next_vdisk as usize);
+        self.next_vdisk = (self.next_vdisk + 1) % self.vdisks.len() as u32;
         vdisk
     }
 }
@@ -130,6 +146,11 @@ impl Vms {
     /// A VM, if it has virtual disks.
     pub fn get(&self, vm: VmId) -> Option<&VmIo> {
         self.0[vm].as_ref()
+    }
+
+    /// Likewise, to change it.
+    pub fn get_mut(&mut self, vm: VmId) -> Option<&mut VmIo> {
+        self.0[vm].as_mut()
     }
 
     /// All with virtual disks.

@@ -2,7 +2,7 @@
 
 use crate::ids::{IoId, WorldId};
 use crate::storage::queue::{Queue, Waits};
-use crate::storage::request::{NONE, Requests, Role};
+use crate::storage::request::{Io, NONE, Requests, Role};
 use crate::storage::shared::{Reply, Shared};
 use crate::storage::work::Cost;
 use hypertwin_kernel::Nanos;
@@ -60,13 +60,24 @@ impl Services {
     #[inline]
     pub fn enqueue(&mut self, queue: usize, id: IoId, shared: &mut Shared, now: Nanos) {
         let service = &mut self.queues[queue];
-        service.queue.push(now, &mut shared.requests, id);
-        if let Some(thread) = service.idle.pop() {
-            let world = self.threads[thread].world;
-            let work_ns = self.next(thread, now, &shared.requests);
-            let work_ns = work_ns.expect("there is an operation in the queue");
-            shared.replies.push_back(Reply::Run { world, work_ns });
+        let Some(thread) = service.idle.pop() else {
+            service.queue.push(now, &mut shared.requests, id);
+            return;
+        };
+        service.queue.pass();
+        self.threads[thread].current = id;
+        let (world, work_ns) = (self.threads[thread].world, self.work(&shared.requests[id]));
+        shared.replies.push_back(Reply::Run { world, work_ns });
+    }
+
+    /// Work of a thread for an operation.
+    #[inline]
+    fn work(&self, io: &Io) -> f64 {
+        let mut work_ns = self.cost.of(io.bytes);
+        if io.role == Role::Rebuild {
+            work_ns += self.rebuild_ns_per_byte * f64::from(io.bytes);
         }
+        work_ns
     }
 
     /// Gives a thread its next operation, and returns its work for it; without one the thread is idle.
@@ -79,12 +90,7 @@ impl Services {
             return None;
         };
         state.current = id;
-        let io = &requests[id];
-        let mut work_ns = self.cost.of(io.bytes);
-        if io.role == Role::Rebuild {
-            work_ns += self.rebuild_ns_per_byte * f64::from(io.bytes);
-        }
-        Some(work_ns)
+        Some(self.work(&requests[id]))
     }
 
     /// The operation that a thread is done with; `None` if it was dropped meanwhile.
