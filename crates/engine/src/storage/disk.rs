@@ -7,6 +7,7 @@ use crate::ids::{DiskId, IoId, PoolId, Span, Table};
 use hypertwin_kernel::{Nanos, Stream, TimeAverage};
 use hypertwin_models::storage::disk::{Disk, Operation};
 use hypertwin_models::storage::link::Link;
+use std::mem::offset_of;
 
 /// Who uses a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +48,8 @@ pub struct DiskState {
     /// Operations in the queues.
     pub queued: TimeAverage,
 }
+
+const _: () = assert!(offset_of!(DiskState, waits.waited) <= 192);
 
 /// Channels of flash, each a [`Link`] that takes operations one after the other.
 struct Channels {

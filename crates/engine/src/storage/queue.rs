@@ -3,6 +3,7 @@
 use super::request::{NONE, Requests};
 use crate::ids::IoId;
 use hypertwin_kernel::{Nanos, TimeAverage};
+use std::mem::offset_of;
 
 /// I/Os in order of arrival, linked through [`super::request::Io::next`]: an I/O is in one queue at a time.
 #[derive(Clone, Copy, Debug)]
@@ -161,6 +162,8 @@ pub struct QueueDepth {
     /// Which station of the report it belongs to.
     pub station: usize,
 }
+
+const _: () = assert!(offset_of!(QueueDepth, queue.waits.waited) <= 64);
 
 impl QueueDepth {
     pub fn new(slots: u32, station: usize) -> Self {

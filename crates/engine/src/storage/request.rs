@@ -87,6 +87,8 @@ pub struct Io {
     pub parts: u32,
 }
 
+const _: () = assert!(size_of::<Io>() == 64);
+
 /// All records.
 #[derive(Default)]
 pub struct Requests {

@@ -42,12 +42,15 @@ impl<'s> Site<'s> {
     /// Working sets of all virtual disks of the VMs that `uses` chooses.
     pub fn working_sets(&self, uses: impl Fn(&SiteVm) -> bool) -> u64 {
         let users = self.vms.iter().filter(|vm| uses(vm));
-        users
-            .map(|vm| {
-                let each = vm.workload.working_set.bytes();
-                each.saturating_mul(u64::from(vm.spec.all_vdisks()))
-            })
-            .fold(0, u64::saturating_add)
+        users.map(SiteVm::working_set).fold(0, u64::saturating_add)
+    }
+}
+
+impl SiteVm<'_> {
+    /// Bytes that it reads and writes on all of its virtual disks.
+    pub fn working_set(&self) -> u64 {
+        let each = self.workload.working_set.bytes();
+        each.saturating_mul(u64::from(self.spec.all_vdisks()))
     }
 }
 

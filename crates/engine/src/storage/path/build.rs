@@ -41,6 +41,8 @@ pub struct PathBuilder<'s> {
     /// The queue of each LUN on each host, and the hypervisor's limit for each VM on a LUN that others use too.
     lun_queues: BTreeMap<(HostId, Lun), DepthId>,
     shared_limits: BTreeMap<(VmId, Lun), DepthId>,
+    /// Per host and pool: the working sets of the VMs there.
+    working_sets: BTreeMap<(HostId, &'s str), u64>,
     path: Path,
 }
 
@@ -66,6 +68,13 @@ impl<'s> PathBuilder<'s> {
                 users.entry((spec.host, *lun)).or_default().insert(vm);
             }
         }
+        let mut working_sets: BTreeMap<_, u64> = BTreeMap::new();
+        for vm in site.vms {
+            if let Some(pool) = &vm.spec.storage {
+                let sum = working_sets.entry((vm.host, pool.as_str())).or_default();
+                *sum = sum.saturating_add(vm.working_set());
+            }
+        }
         Self {
             site,
             arrays,
@@ -75,6 +84,7 @@ impl<'s> PathBuilder<'s> {
             users,
             lun_queues: BTreeMap::new(),
             shared_limits: BTreeMap::new(),
+            working_sets,
             path: Path::empty(),
         }
     }
@@ -145,8 +155,7 @@ impl<'s> PathBuilder<'s> {
             random: workload.random_pct / 100.0,
             working_set: workload.working_set.bytes(),
             cached: pool.map_or(0.0, |pool| {
-                let is_neighbour = |other: &SiteVm| other.host == vm.host && other.spec.storage == spec.storage;
-                pool.cached(vm.host, self.site.working_sets(is_neighbour))
+                pool.cached(vm.host, self.working_sets[&(vm.host, pool.name.as_str())])
             }),
             guest_ns: costs.guest_cycles * 1e9 / reference_hz,
             interrupt_ns: costs.interrupt_cycles * 1e9 / reference_hz,

@@ -5,6 +5,7 @@ use crate::responses::Responses;
 use crate::storage::request::Io;
 use crate::storage::work::DriverWork;
 use hypertwin_kernel::{Histogram, Nanos, Stream};
+use std::mem::offset_of;
 use std::ops::{Index, IndexMut};
 
 /// A VM's part of the path.
@@ -30,6 +31,8 @@ pub struct VmIo {
     /// Of reads, and of writes.
     pub measured: [IoMeasured; 2],
 }
+
+const _: () = assert!(offset_of!(VmIo, next_issue_ns) <= 64);
 
 /// What the I/Os of VMs are like and cost, which those of a group mostly have in common.
 #[derive(Clone, Debug, PartialEq)]
