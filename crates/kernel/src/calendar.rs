@@ -424,27 +424,28 @@ impl<E: Copy> Calendar<E> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn sort_in(&mut self, time: Nanos, order: u64, slot: u32) {
-        let mut place = self.near.len();
         self.near.push(Entry { time, order, slot });
+        let near = self.near.as_mut_slice();
+        let mut place = near.len() - 1;
         // Field by field, as in `schedule`.
-        while place > 0 {
+        while let Some(before) = place.checked_sub(1) {
             let Entry {
                 time: t,
                 order: o,
                 slot: s,
-            } = self.near[place - 1];
-            if (t, o) > (time, order) {
+            } = near[before];
+            if t > time || t == time && o > order {
                 break;
             }
-            let target = &mut self.near[place];
+            let target = &mut near[place];
             target.time = t;
             target.order = o;
             target.slot = s;
-            place -= 1;
+            place = before;
         }
-        let target = &mut self.near[place];
+        let target = &mut near[place];
         target.time = time;
         target.order = order;
         target.slot = slot;

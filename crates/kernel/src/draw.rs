@@ -107,6 +107,15 @@ impl Draw {
         match self.shape {
             Shape::Constant(ns) => ns,
             Shape::Exponential => whole(s.exponential(self.mean_ns)),
+            Shape::Erlang { .. } | Shape::Gamma { .. } | Shape::Hyperexponential { .. } => self.sample_composed(s),
+        }
+    }
+
+    /// A sample that takes more than one random number; apart, so that the others are a few instructions at the caller.
+    #[inline(never)]
+    fn sample_composed(&self, s: &mut Stream) -> Nanos {
+        match self.shape {
+            Shape::Constant(_) | Shape::Exponential => unreachable!("these take at most one random number"),
             Shape::Erlang { stages, stage_ns } => whole((0..stages).map(|_| s.exponential(stage_ns)).sum()),
             Shape::Gamma { d, c, scale_ns } => whole(scale_ns * standard_gamma(s, d, c)),
             Shape::Hyperexponential {
