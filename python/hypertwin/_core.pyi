@@ -15,6 +15,7 @@ __all__ = [
     "frequency_hz",
     "half_width_95",
     "hypervisors",
+    "indented",
     "inventory",
     "lab_bandwidth",
     "lab_context_switch",
@@ -55,7 +56,7 @@ class Replication:
 class Islands:
     """A scenario cut into islands: hosts that share nothing in a run, each simulated by itself."""
 
-    def __init__(self, scenario_json: str) -> None: ...
+    def __new__(cls, scenario_json: str) -> Islands: ...
     def keys(self) -> list[bytes]: ...
     def weights(self) -> list[int]: ...
     def run(self, islands: list[int], seed: int) -> list[Replication]: ...
