@@ -197,6 +197,7 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
         "bad-affinity": "Not a list of logical CPUs.",
         "affinity-outside-host": "Logical CPUs that the host does not have.",
         "odd-topology": "Virtual sockets of different sizes.",
+        "uneven-division": "NUMA nodes of a socket, or caches of a node, with different numbers of cores.",
         "cells-not-vcpus": "Cells of a guest that do not hold exactly its vCPUs.",
         "nodes-not-cells": "More or fewer nodes than cells to bind to them.",
         "node-outside-host": "A NUMA node that the host does not have.",

@@ -141,7 +141,7 @@ class Host:
     family: str
     """`esxi` or `linux`."""
     sockets: int
-    """Sockets, each one NUMA node."""
+    """Sockets."""
     cores_per_socket: int
     threads_per_core: int
     cores: int

@@ -193,7 +193,7 @@ pub struct HostMember {
     pub hypervisor: &'static str,
     /// `esxi` or `linux`.
     pub family: &'static str,
-    /// Sockets, each one NUMA node.
+    /// Sockets.
     pub sockets: u32,
     /// Physical cores of one socket.
     pub cores_per_socket: u32,

@@ -62,4 +62,4 @@ pub use spec::pool::{
 };
 pub use spec::scenario::{RunSettings, Scenario};
 pub use spec::vm::{GuestSystem, LoadStep, NumaOptions, Shares, SizedOn, VmGroup};
-pub use spec::workload::{Arrivals, BlockShare, Parts, Service, Workload};
+pub use spec::workload::{Arrivals, BlockShare, Parts, Scaling, Service, Workload};

@@ -7,8 +7,8 @@ use hypertwin_cluster::{
     DiskKind, Disks, Duration, Failure, FailureDomain, Family, Frequency, GuestSystem, HighAvailability, HostGroup,
     Hypervisor, HypervisorOverhead, LoadStep, MeasuredCluster, MeasuredHost, MeasuredVm, MemorySystem, Mistake,
     Network, NumaOptions, PlacementRule, PoolClient, PoolDevices, PoolFlash, PoolKind, PoolService, PowerPolicy,
-    PoweredOff, Raid, Rate, Rebuild, Redundancy, RuleKind, RunSettings, Scenario, SchedulerOptions, Service, Shares,
-    StorageArray, StoragePool, VmGroup, Workload, WritePath, schema_json,
+    PoweredOff, Raid, Rate, Rebuild, Redundancy, RuleKind, RunSettings, Scaling, Scenario, SchedulerOptions, Service,
+    Shares, StorageArray, StoragePool, VmGroup, Workload, WritePath, schema_json,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -555,6 +555,12 @@ fn workload() -> impl Strategy<Value = Workload> {
             read_pct: 70.0,
             random_pct: 62.5,
             working_set: Bytes::from_gib(3),
+            smt_yield: Some(1.5),
+            scaling: Some(Scaling {
+                contention: 0.25,
+                coherency: 0.125,
+            }),
+            wake_up: Some(Duration::from_nanos(12_000)),
             memory_intensity: 0.25,
             memory_traffic: Bandwidth::from_bytes_per_s(4_500_000_000),
             shared_core_traffic: 1.25,
@@ -714,6 +720,8 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             count,
             sockets,
             cores_per_socket,
+            nodes_per_socket: 1,
+            l3_per_node: 1,
             label: Some("h.example.com".to_owned()),
             threads_per_core: 2,
             clock: Frequency::from_mhz(mhz),

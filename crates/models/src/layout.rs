@@ -96,7 +96,7 @@ struct Room {
 
 impl Room {
     fn new(host: &HostGroup) -> Self {
-        let nodes = host.sockets as usize;
+        let nodes = host.nodes() as usize;
         Self {
             vcpus: vec![0.0; nodes],
             free_bytes: vec![usable_bytes(host); nodes],
@@ -124,7 +124,7 @@ fn layout(name: &str, host: &HostGroup, vm: &VmGroup, room: &mut Room) -> Layout
     let settled_homes = home_rules.as_ref().map_or_else(
         || homes.clone(),
         |rules| {
-            let (cores, nodes) = (host.cores_per_socket as usize, host.sockets as usize);
+            let (cores, nodes) = (host.cores_per_node() as usize, host.nodes() as usize);
             numa::settled(&topology.ppds, &homes, cores, nodes, rules)
         },
     );

@@ -1,7 +1,7 @@
 //! Sockets, cores and hardware threads of a host, and which of its logical CPUs are idle.
 //!
 //! Logical CPUs are numbered thread by thread: thread `t` of core `c` of socket `s` is `(s * cores + c) * threads + t`.
-//! One socket is one NUMA node.
+//! A NUMA node is a socket, or a part of one.
 
 use crate::cpu_set::CpuSet;
 use hypertwin_cluster::HostGroup;
@@ -37,10 +37,10 @@ impl Domain {
 /// Shape of a host's processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Topology {
-    /// Sockets, each one NUMA node.
-    pub sockets: usize,
-    /// Cores in each socket.
-    pub cores_per_socket: usize,
+    /// NUMA nodes.
+    pub nodes: usize,
+    /// Cores in each node.
+    pub cores_per_node: usize,
     /// Hardware threads in each core (1 or 2).
     pub threads_per_core: usize,
 }
@@ -49,8 +49,8 @@ impl Topology {
     /// The processors of `host`.
     pub fn of(host: &HostGroup) -> Self {
         Self {
-            sockets: host.sockets as usize,
-            cores_per_socket: host.cores_per_socket as usize,
+            nodes: host.nodes() as usize,
+            cores_per_node: host.cores_per_node() as usize,
             threads_per_core: host.threads_per_core as usize,
         }
     }
@@ -64,7 +64,7 @@ impl Topology {
     /// Number of cores.
     #[inline]
     pub fn cores(&self) -> usize {
-        self.sockets * self.cores_per_socket
+        self.nodes * self.cores_per_node
     }
 
     /// Core that logical CPU `cpu` is a thread of.
@@ -77,7 +77,7 @@ impl Topology {
     /// NUMA node of logical CPU `cpu`.
     #[inline]
     pub fn node_of(&self, cpu: usize) -> usize {
-        self.core_of(cpu) / self.cores_per_socket
+        self.core_of(cpu) / self.cores_per_node
     }
 
     /// The other hardware thread of the same core.
@@ -89,13 +89,13 @@ impl Topology {
     /// Logical CPUs of NUMA node `node`.
     #[inline]
     pub fn node_cpus(&self, node: usize) -> Range<usize> {
-        let size = self.cores_per_socket * self.threads_per_core;
+        let size = self.cores_per_node * self.threads_per_core;
         node * size..(node + 1) * size
     }
 
     #[inline]
     fn node_cores(&self, node: usize) -> Range<usize> {
-        node * self.cores_per_socket..(node + 1) * self.cores_per_socket
+        node * self.cores_per_node..(node + 1) * self.cores_per_node
     }
 }
 
@@ -202,7 +202,7 @@ impl Occupancy {
         if self.shared_cores.is_empty() {
             return None;
         }
-        (0..self.topology.sockets).find_map(|node| {
+        (0..self.topology.nodes).find_map(|node| {
             let cores = self.topology.node_cores(node);
             let shared = self.shared_cores.first_in(cores.start, cores.end)?;
             let idle = self.idle_cores.first_in(cores.start, cores.end)?;
@@ -222,8 +222,7 @@ impl Occupancy {
                 .idle_core_in(*node, last)
                 .or_else(|| self.idle_thread_in(*node, last)),
             Domain::Any | Domain::Roaming(_) => {
-                let nodes =
-                    |first| std::iter::once(first).chain((0..self.topology.sockets).filter(move |&n| n != first));
+                let nodes = |first| std::iter::once(first).chain((0..self.topology.nodes).filter(move |&n| n != first));
                 let first = match domain {
                     Domain::Roaming(home) => *home,
                     _ => self.topology.node_of(last),
@@ -270,8 +269,8 @@ mod tests {
     use super::*;
 
     const HOST: Topology = Topology {
-        sockets: 2,
-        cores_per_socket: 2,
+        nodes: 2,
+        cores_per_node: 2,
         threads_per_core: 2,
     };
 
@@ -302,8 +301,8 @@ mod tests {
     #[test]
     fn a_withheld_thread_is_not_idle_until_its_claim_ends() {
         let mut cpus = Occupancy::new(Topology {
-            sockets: 1,
-            cores_per_socket: 1,
+            nodes: 1,
+            cores_per_node: 1,
             threads_per_core: 2,
         });
         cpus.occupy(0, 1);

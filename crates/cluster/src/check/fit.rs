@@ -38,7 +38,13 @@ fn host_of(sections: &Sections, name: &str, vm: &VmGroup, found: &mut Vec<Issue>
     }
     // A size that stands in for a faulty one says nothing about what fits.
     let sized = |(name, _): &(&str, _)| {
-        let keys = ["sockets", "cores_per_socket", "threads_per_core", "memory_per_node"];
+        let keys = [
+            "sockets",
+            "cores_per_socket",
+            "nodes_per_socket",
+            "threads_per_core",
+            "memory_per_node",
+        ];
         keys.iter().all(|key| sections.clean(&["hosts", name, key]))
     };
     let known = sections.clean(&["vms", name, "vcpus"]) && sections.clean(&["vms", name, "memory"]);

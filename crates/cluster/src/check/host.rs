@@ -37,6 +37,35 @@ pub(super) fn turbo(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
+/// That NUMA nodes and last-level caches have the same number of cores each.
+pub(super) fn divisions(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, host) in sound(&sections.hosts) {
+        let clean = |key: &str| sections.clean(&["hosts", name, key]);
+        if !clean("cores_per_socket") || !clean("nodes_per_socket") {
+            continue;
+        }
+        let mut uneven = |key: &str, parts: u32, cores: u32, whole: &str| {
+            if !cores.is_multiple_of(parts) {
+                let divisors = (1..=cores).filter(|parts| cores.is_multiple_of(*parts));
+                let divisors: Vec<String> = divisors.map(|parts| parts.to_string()).collect();
+                found.push(Issue::new(
+                    ["hosts", name, key],
+                    "uneven-division",
+                    parts.to_string(),
+                    format!("a divisor of the {cores} cores of a {whole}: {}", divisors.join(", ")),
+                    format!("change {key}, or hosts.{name}.cores_per_socket"),
+                ));
+                return true;
+            }
+            false
+        };
+        let (nodes, cores) = (host.nodes_per_socket, host.cores_per_socket);
+        if !uneven("nodes_per_socket", nodes, cores, "socket") && clean("l3_per_node") {
+            uneven("l3_per_node", host.l3_per_node, cores / nodes, "NUMA node");
+        }
+    }
+}
+
 /// That its hypervisor has the options that are set.
 pub(super) fn options(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, host) in sound(&sections.hosts) {

@@ -46,9 +46,10 @@ use crate::spec::scenario::Scenario;
 type Check = fn(&Sections, &mut Vec<Issue>);
 
 /// Every check. Of mistakes at one path, those of the first check are listed first.
-const CHECKS: [Check; 32] = [
+const CHECKS: [Check; 33] = [
     host::any,
     host::turbo,
+    host::divisions,
     host::options,
     host::costart,
     workload::arrivals,

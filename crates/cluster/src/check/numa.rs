@@ -38,27 +38,27 @@ pub(super) fn nodes(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, vm) in sound(&sections.vms).filter(|(_, vm)| !vm.numa.nodes.is_empty()) {
         let path = ["vms", name, "numa"];
         let hosts = sections.hosts_of(vm).unwrap_or_default();
-        let known = hosts
-            .iter()
-            .all(|(name, _)| sections.clean(&["hosts", name, "sockets"]));
+        let known = hosts.iter().all(|(name, _)| {
+            sections.clean(&["hosts", name, "sockets"]) && sections.clean(&["hosts", name, "nodes_per_socket"])
+        });
         let binding = hosts
             .iter()
             .filter(|(_, host)| has_option(host.hypervisor, &path, "nodes"));
         // it may be on any of them, so the smallest counts
         let Some((host_name, host)) = binding
-            .min_by_key(|(_, host)| host.sockets)
+            .min_by_key(|(_, host)| host.nodes())
             .filter(|_| known && sections.clean(&["vms", name, "numa", "nodes"]))
         else {
             continue;
         };
         for (position, node) in vm.numa.nodes.iter().enumerate() {
-            if *node >= host.sockets {
+            if *node >= host.nodes() {
                 found.push(Issue::new(
                     ["vms", name, "numa", "nodes", &position.to_string()],
                     "node-outside-host",
                     node.to_string(),
-                    format!("a NUMA node of host {host_name}, 0 to {}", host.sockets - 1),
-                    "every socket of a host is one node, numbered from 0".to_owned(),
+                    format!("a NUMA node of host {host_name}, 0 to {}", host.nodes() - 1),
+                    "a host has sockets times nodes_per_socket NUMA nodes, numbered from 0".to_owned(),
                 ));
             }
         }

@@ -32,12 +32,22 @@ pub struct HostGroup {
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 10_000))]
     pub count: u32,
-    /// Processor sockets; each is one NUMA node.
+    /// Processor sockets; each is `nodes_per_socket` NUMA nodes.
     #[schemars(range(min = 1, max = 16), extend("examples" = [2]))]
     pub sockets: u32,
     /// Physical cores of one socket.
     #[schemars(range(min = 1, max = 256), extend("examples" = [12]))]
     pub cores_per_socket: u32,
+    /// NUMA nodes of one socket: 1, or more as the firmware divides it (AMD NPS, Intel sub-NUMA clustering). They divide
+    /// its cores evenly.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1, max = 16))]
+    pub nodes_per_socket: u32,
+    /// Last-level caches of one NUMA node: several where cores share them by groups (AMD core complexes). They divide its
+    /// cores evenly.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1, max = 64))]
+    pub l3_per_node: u32,
     /// Hardware threads of one core: 2 with hyper-threading (SMT) on, 1 with it off.
     #[serde(default = "two")]
     #[schemars(range(min = 1, max = 2))]
@@ -113,6 +123,16 @@ impl HostGroup {
         self.sockets * self.cores_per_socket
     }
 
+    /// NUMA nodes of one host.
+    pub fn nodes(&self) -> u32 {
+        self.sockets * self.nodes_per_socket
+    }
+
+    /// Physical cores of one NUMA node.
+    pub fn cores_per_node(&self) -> u32 {
+        self.cores_per_socket / self.nodes_per_socket
+    }
+
     /// Logical CPUs (hardware threads) of one host.
     pub fn logical_cpus(&self) -> u32 {
         self.cores() * self.threads_per_core
@@ -125,7 +145,7 @@ impl HostGroup {
 
     /// Memory of one host.
     pub fn memory(&self) -> Bytes {
-        Bytes::new(u64::from(self.sockets).saturating_mul(self.memory_per_node.bytes()))
+        Bytes::new(u64::from(self.nodes()).saturating_mul(self.memory_per_node.bytes()))
     }
 
     /// Clock of a busy core: `turbo`, or else `clock`.
@@ -176,6 +196,10 @@ fn default_cluster() -> String {
 
 fn is_default_cluster(name: &str) -> bool {
     name == DEFAULT_CLUSTER
+}
+
+fn is_one(number: &u32) -> bool {
+    *number == 1
 }
 
 fn is_nothing(bytes: &Bytes) -> bool {

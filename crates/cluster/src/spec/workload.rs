@@ -52,6 +52,19 @@ pub struct Workload {
     #[serde(default = "default_working_set")]
     #[schemars(extend("x-minimum" = "1 MiB", "x-maximum" = "1 PiB"))]
     pub working_set: Bytes,
+    /// Work that two busy threads of one core do for it, over the work of one thread alone. Default: the host's `smt_yield`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64", range(min = 1.0, max = 2.0))]
+    pub smt_yield: Option<f64>,
+    /// What more vCPUs lose inside one guest. Default: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Scaling")]
+    pub scaling: Option<Scaling>,
+    /// Time that an idle vCPU takes to begin a process of this workload that wakes, beside its work: leaving the idle state,
+    /// interrupt, exit from the hypervisor. Default: that of the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-minimum" = "0 s", "x-maximum" = "1 s"))]
+    pub wake_up: Option<Duration>,
     /// Part of CPU time that waits for memory, which a faster clock does not shorten.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
@@ -82,6 +95,28 @@ impl Workload {
             .iter()
             .map(|part| part.block)
             .fold(self.block, Bytes::max)
+    }
+}
+
+/// The universal scalability law: with N vCPUs busy the work of a transaction is 1 + contention (N - 1) +
+/// coherency N (N - 1) times that with one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Scaling {
+    /// Waiting for what only one can have at a time: locks, latches, queues.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub contention: f64,
+    /// Making what one wrote known to each other one: caches, versions.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub coherency: f64,
+}
+
+impl Default for Scaling {
+    fn default() -> Self {
+        Self {
+            contention: 0.0,
+            coherency: 0.0,
+        }
     }
 }
 

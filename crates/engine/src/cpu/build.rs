@@ -62,7 +62,7 @@ impl Host {
             cpus: vec![idle; topology.cpus()],
             worlds: Vec::new(),
             memory: HostMemory::new(spec),
-            committed: vec![0.0; topology.sockets],
+            committed: vec![0.0; topology.nodes],
             smt_yield: spec.smt_yield,
             clock_ratio: spec.busy_clock().hz() / spec.clock.hz(),
             nominal_mhz: spec.clock.mhz(),
@@ -88,7 +88,7 @@ impl Host {
     fn power_on(&mut self, plan: &VmPlan) -> Vec<usize> {
         let mut stream = plan.stream("home");
         let error_pct = plan.host_spec.scheduler.numa_load_error_pct.unwrap_or(0.0);
-        let error_cores = error_pct / 100.0 * f64::from(plan.host_spec.cores_per_socket);
+        let error_cores = error_pct / 100.0 * f64::from(plan.host_spec.cores_per_node());
         let committed = &mut self.committed;
         let homes = plan.numa.homes(plan.host_spec, plan.spec, |node| {
             let error = if error_cores > 0.0 {
@@ -275,7 +275,7 @@ impl Processors {
         for id in self.hosts.ids() {
             let host = &self.hosts[id];
             let periods = host.scheduler.periods();
-            let has_nodes = host.occupancy.topology.sockets > 1;
+            let has_nodes = host.occupancy.topology.nodes > 1;
             if !periods.only_while_queued && has_nodes && !host.worlds.is_empty() {
                 clock.at(periods.host_ns, Event::BalanceHost(id));
             }

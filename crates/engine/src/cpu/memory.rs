@@ -22,7 +22,7 @@ pub struct HostMemory {
 
 impl HostMemory {
     pub fn new(spec: &HostGroup) -> Self {
-        let nodes = spec.sockets as usize;
+        let nodes = spec.nodes() as usize;
         Self {
             system: MemorySystem {
                 nodes,

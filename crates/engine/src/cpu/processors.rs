@@ -296,7 +296,7 @@ impl Processors {
 
     /// What is on each NUMA node of each host.
     pub fn node_loads(&self) -> Table<HostId, Vec<NodeLoad>> {
-        let empty = |host: &Host| vec![NodeLoad::default(); host.occupancy.topology.sockets];
+        let empty = |host: &Host| vec![NodeLoad::default(); host.occupancy.topology.nodes];
         let mut loads: Table<HostId, Vec<NodeLoad>> = self.hosts.iter().map(empty).collect();
         for group in self.groups.iter() {
             let first_local = self.worlds[group.vcpus.at(0)].local;

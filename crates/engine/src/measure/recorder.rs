@@ -380,7 +380,7 @@ fn hosts(observed: &Observed, allocations: &Table<HostId, Allocation>, duration_
 fn nodes(host: &Host, loads: &[NodeLoad], duration_ns: f64) -> Vec<NodeResult> {
     let topology = host.occupancy.topology;
     let times: Vec<ProcessorTime> = host.cpu_times().collect();
-    let cores_ns = duration_ns * topology.cores_per_socket as f64;
+    let cores_ns = duration_ns * topology.cores_per_node as f64;
     let node = |(node, load): (usize, &NodeLoad)| {
         let charged_ns: f64 = times[topology.node_cpus(node)]
             .iter()

@@ -274,7 +274,7 @@ impl<'s> Interval<'s> {
             cpu_core_utilization_pct: (0..topology.cpus()).map(|cpu| percent(core(cpu))).collect(),
             interrupts_pct: percent(interrupts.1 - interrupts_before.1),
             memory_mb: memory as f64 / MB,
-            node_memory_mb: vec![node_memory as f64 / MB; topology.sockets],
+            node_memory_mb: vec![node_memory as f64 / MB; topology.nodes],
             node_free_mb: host.memory.free.iter().map(|&bytes| bytes as f64 / MB).collect(),
             vms: vms.map(|vm| self.vm(vm)).collect(),
             services: observed

@@ -207,7 +207,7 @@ impl EsxiScheduler {
             groups: Vec::new(),
             clients: Vec::new(),
             worlds: Vec::new(),
-            queues: (0..=topology.sockets).map(|_| ReadyQueue::default()).collect(),
+            queues: (0..=topology.nodes).map(|_| ReadyQueue::default()).collect(),
             masks: Vec::new(),
             expired: CpuSet::new(topology.cpus()),
             sequence: 0,
@@ -217,14 +217,14 @@ impl EsxiScheduler {
     fn queue_of(&mut self, domain: &Domain) -> usize {
         match domain {
             Domain::Node(node) => *node,
-            Domain::Any | Domain::Roaming(_) => self.topology.sockets,
+            Domain::Any | Domain::Roaming(_) => self.topology.nodes,
             Domain::Mask(_) => {
                 let known = self.masks.iter().position(|mask| mask == domain).unwrap_or_else(|| {
                     self.masks.push(domain.clone());
                     self.queues.push(ReadyQueue::default());
                     self.masks.len() - 1
                 });
-                self.topology.sockets + 1 + known
+                self.topology.nodes + 1 + known
             }
         }
     }
@@ -286,8 +286,8 @@ impl EsxiScheduler {
                     best = Some(candidate);
                 }
             }
-            if queue < self.topology.sockets {
-                queue = self.topology.sockets;
+            if queue < self.topology.nodes {
+                queue = self.topology.nodes;
                 continue;
             }
             while masks < self.masks.len() && !self.masks[masks].allows(&self.topology, cpu) {
@@ -296,7 +296,7 @@ impl EsxiScheduler {
             if masks == self.masks.len() {
                 return best;
             }
-            queue = self.topology.sockets + 1 + masks;
+            queue = self.topology.nodes + 1 + masks;
             masks += 1;
         }
     }
@@ -542,7 +542,7 @@ impl CpuScheduler for EsxiScheduler {
     }
 
     fn balance(&mut self, now_ns: u64, busy_ns: &[u64], moved: &mut Vec<WorldId>) {
-        let (nodes, cores) = (self.topology.sockets, self.topology.cores_per_socket);
+        let (nodes, cores) = (self.topology.nodes, self.topology.cores_per_node);
         let mut clients: Vec<numa::Client> = self
             .clients
             .iter()
@@ -638,10 +638,10 @@ mod tests {
         );
     }
 
-    fn scheduler(sockets: usize, cores_per_socket: usize) -> (EsxiScheduler, Occupancy) {
+    fn scheduler(nodes: usize, cores_per_node: usize) -> (EsxiScheduler, Occupancy) {
         let topology = Topology {
-            sockets,
-            cores_per_socket,
+            nodes,
+            cores_per_node,
             threads_per_core: 1,
         };
         (

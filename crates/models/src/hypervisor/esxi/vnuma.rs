@@ -116,8 +116,8 @@ pub fn topology(host: &HostGroup, vm: &VmGroup) -> Topology {
     let rules = rules(host.hypervisor);
     let threads = if vm.numa.prefer_ht { host.threads_per_core } else { 1 };
     let nodes = Nodes {
-        count: host.sockets,
-        room: host.cores_per_socket * threads,
+        count: host.nodes(),
+        room: host.cores_per_node() * threads,
     };
     let wide_enough = vm.vcpus >= vm.numa.vcpu_min();
     let hot_add_hides = vm.cpu_hot_add && (rules.fixed_at_first_power_on || !vm.numa.expose_on_cpu_hot_add);

@@ -485,8 +485,8 @@ mod tests {
 
     fn scheduler(cpus: usize) -> (LinuxScheduler, Occupancy) {
         let topology = Topology {
-            sockets: 1,
-            cores_per_socket: cpus,
+            nodes: 1,
+            cores_per_node: cpus,
             threads_per_core: 1,
         };
         (

@@ -10,8 +10,8 @@ use hypertwin_cluster::{HostGroup, VmGroup};
 /// The virtual NUMA of `vm` on `host`.
 pub fn topology(host: &HostGroup, vm: &VmGroup) -> Topology {
     let nodes = Nodes {
-        count: host.sockets,
-        room: host.cores_per_socket,
+        count: host.nodes(),
+        room: host.cores_per_node(),
     };
     let cells = &vm.numa.cells;
     let (exposed, vpds, ppds) = if cells.is_empty() {
