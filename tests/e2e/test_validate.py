@@ -18,6 +18,7 @@ from hypertwin.errors import ScenarioError
 from hypertwin.report import comparison
 from hypertwin.studies import judge
 from hypertwin.studies import study as studies
+from hypertwin.studies.classes import Class
 
 STUDY = """
 title: Tiny
@@ -116,7 +117,7 @@ def test_a_table_of_figures_without_its_columns_says_which(study, header, said):
         ("title: T\nsource: s\ncases: {}\n", "cases is missing or empty"),
         ("title: T\nsource: s\ncases: [one]\n", "study.yaml: cases: is"),
         ("title: T\nsource: s\ncases: {one: 3}\n", "study.yaml: cases.one: is 3"),
-        (f"{STUDY}chart: {{}}\n", "no key 'chart'; allowed: title, source, cases, charts"),
+        (f"{STUDY}chart: {{}}\n", "no key 'chart'; allowed: title, source, cases, parameters, charts"),
         (f"{STUDY}charts: {{sweeps: {{}}}}\n", "charts: there is no key 'sweeps'; allowed: sweep, settings"),
     ],
 )
@@ -136,6 +137,60 @@ def test_figures_that_are_no_text_are_refused(study):
     (folder / "published.csv").write_bytes(b"\xff\xfe")
     with refused("not-utf-8", "published.csv"):
         studies.find("tiny", folder.parent)
+
+
+WITH_CLASS = "case,metric,twin,published,unit,origin,kind,accept,expected_class,words,against\n"
+
+
+def test_the_class_that_a_source_names_is_read(study):
+    made = study(
+        "four,response,vms.db.response_ms.mean,5,ms,published,predicted,±1,host-cpu; rises,CPU has run out,one",
+        "one,vcpus,vms.db.vcpus,2,vCPUs,published,predicted,±0,,,",
+        text=f"{STUDY}parameters: {{workloads.tx.cpu.mean: the response of one}}\n",
+        header=WITH_CLASS,
+    )
+    row, plain = made.rows
+    assert (row.expected, row.words, row.against) == (Class("host-cpu", "rises"), "CPU has run out", "one")
+    assert str(row.expected) == "host-cpu; rises"
+    assert not plain.expected
+    assert made.parameters == {"workloads.tx.cpu.mean": "the response of one"}
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (
+            "host-cpus,,",
+            "line 2: expected_class: 'host-cpus' is no class; allowed: host-cpu, guest-cpu.*nothing, rises",
+        ),
+        ("host-cpu; memory,,", "expected_class: host-cpu and memory are two of a kind; allowed: one limit and one"),
+        ("rises; falls,,one", "expected_class: rises and falls are two of a kind"),
+        ("host-cpu; ,,", "expected_class: '' is no class"),
+        ("rises,,", "nothing says against what; allowed: a case under against, or a ratio"),
+        ("host-cpu,,one", "against is 'one', and expected_class has no direction"),
+        ("rises,,four", "against is the row's own case"),
+        ("rises,,two", "no case 'two' in study.yaml; cases: one, four"),
+        (",the CPU is full,", "words are given, and expected_class is empty"),
+    ],
+)
+def test_a_class_with_a_mistake_says_which(study, cells, said):
+    with pytest.raises(studies.StudyError, match=said):
+        study(f"four,m,vms.db.vcpus,2,,published,predicted,±3,{cells}", header=WITH_CLASS)
+
+
+@pytest.mark.parametrize(("twin", "unit"), [("vms.db.vcpus / one: vms.db.vcpus", "%"), ("vms.db.vcpus", "ratio")])
+def test_a_ratio_goes_a_way_against_1(study, twin, unit):
+    (row,) = study(f"four,m,{twin},2,{unit},published,predicted,±3,rises,,", header=WITH_CLASS).rows
+    assert row.is_ratio
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [("[a]", "study.yaml: parameters: is"), ("{a: 3}", "study.yaml: parameters.a: is 3; allowed: by which figure")],
+)
+def test_parameters_with_a_mistake_say_which(study, parameters, said):
+    with pytest.raises(studies.StudyError, match=said):
+        study(EXACT, text=f"{STUDY}parameters: {parameters}\n")
 
 
 WITH_MISSED = HEADER.replace("unreachable", "unreachable,missed")
@@ -222,10 +277,13 @@ cases:
     density: {vm: web, slo: response_ms.p95<0.001, minimum: 1, maximum: 2}
   schemes:
     durability: {schemes: [3, 17+3], annual_failure_rate: 0.405%, repair: 6.5d}
+  nodes:
+    vms.db.vcpus: 1
+    vnuma: {vm: db}
 """
 
 
-def test_a_case_may_ask_for_a_density_or_for_durability(study):
+def test_a_case_may_ask_for_a_density_for_durability_or_for_virtual_numa(study):
     rows = judge.validate(
         [
             study(
@@ -235,12 +293,15 @@ def test_a_case_may_ask_for_a_density_or_for_durability(study):
                 "schemes,loss,schemes.ec-17+3.backblaze.annual_loss,7.354e-12,1/year,published,predicted,±0.007 %,,",
                 "schemes,loss off,schemes.ec-17+3.backblaze.annual_loss,7.355e-12,,published,predicted,±0.007 %,,",
                 "one,vcpus,vms.db.vcpus,2,vCPUs,published,calibrated,±0,,",
+                "nodes,virtual nodes,virtual_nodes,1,nodes,published,predicted,±0,,",
+                "nodes,vCPUs of the first,vpds.0,1,nodes,published,predicted,±0,,",
                 text=QUESTIONS,
             )
         ]
     )
     assert [row["twin"] for row in rows[:3]] == [2, 0, 3]
-    assert [row["pass"] for row in rows] == [True, True, True, True, False, True]
+    assert [row["twin"] for row in rows[-2:]] == [1, 1]
+    assert [row["pass"] for row in rows] == [True, True, True, True, False, True, True, True]
     assert comparison.twin_text(rows[3]) == "7.354e-12 1/year"
 
 
@@ -260,6 +321,7 @@ def test_only_rows_of_simulated_cases_are_points_of_a_chart(study):
         ("density: {vn: web, slo: response_ms.p95<1, minimum: 1, maximum: 2}", "case one: density has vn"),
         ("density: all", "density has 'all'"),
         ("durability: {schemes: [3]}", "durability has schemes; needed: .*repair"),
+        ("vnuma: {guest: db}", "vnuma has guest; needed: vm"),
     ],
 )
 def test_a_question_with_a_mistake_says_which(study, question, said):
@@ -272,6 +334,12 @@ def test_a_question_that_the_planner_refuses_is_explained(study):
     text = QUESTIONS.replace("vm: web, slo: response_ms.p95<0.001", "vm: wab, slo: response_ms.p95<1")
     with pytest.raises(ScenarioError, match="wab"):
         judge.validate([study("none,m,answer.count,2,,published,predicted,±3,,", text=text)])
+
+
+def test_a_vm_that_is_not_there_has_no_virtual_numa(study):
+    text = QUESTIONS.replace("vnuma: {vm: db}", "vnuma: {vm: dp}")
+    with pytest.raises(studies.StudyError, match="there is no VM 'dp'; VMs: db"):
+        judge.validate([study("nodes,m,virtual_nodes,2,,published,predicted,±3,,", text=text)])
 
 
 def test_a_path_that_the_twin_does_not_report_is_named(study):

@@ -60,6 +60,8 @@ def _along(case: str, path: str, row: Row, reports: Mapping[str, Mapping[str, An
     for key in path.split("."):
         if isinstance(value, list) and value and key in OUTCOMES:
             value = OUTCOMES[key](value, row)
+        elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+            value = value[int(key)]
         elif isinstance(value, Mapping) and key in value:
             value = value[key]
         else:

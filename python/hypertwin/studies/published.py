@@ -10,11 +10,14 @@
 | origin | `published`, or `derived` from published figures by a calculation that the note explains |
 | kind | `calibrated` when the figure was used to set a parameter, else `predicted` |
 | accept | how close is close enough: `±3` in the figure's unit, `±30 %` of the published figure, `<= 1.10` or `>= 5` |
+| expected_class | what the source says limits the case, and which way the figure goes, see `classes`: `host-cpu; falls` |
+| words | the source's own words for that, short |
+| against | the case that the figure rises or falls against, or is flat against; a ratio is compared with 1 |
 | unreachable | reason why physics cannot give this figure; the row is shown and explained, but not judged |
 | missed | reason why the twin is known to miss this figure; the row is judged and counted, but not promised |
 | note | anything else worth saying |
 
-The last three may be left out. A figure without a reason under `unreachable` or `missed` is promised.
+The last six may be left out. A figure without a reason under `unreachable` or `missed` is promised.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -29,12 +32,16 @@ from pathlib import Path
 
 from hypertwin import yaml_file
 from hypertwin.errors import HypertwinError, printable, short
+from hypertwin.studies.classes import RATIO, Class, class_of
 
 COLUMNS = ("case", "metric", "twin", "published", "unit", "origin", "kind", "accept")
 """Columns that the file must have."""
 
 REASONS = ("unreachable", "missed", "note")
-"""Columns that it may have."""
+"""Columns of text that it may have."""
+
+EXPECTED = ("expected_class", "words", "against")
+"""Columns that it may have, of the class of a figure."""
 
 CHOICES: Mapping[str, tuple[str, ...]] = {"kind": ("calibrated", "predicted"), "origin": ("published", "derived")}
 """What a column of words may say."""
@@ -69,6 +76,15 @@ class Row:
     unreachable: str
     missed: str
     note: str
+    expected: Class
+    """What the source says limits the case, and which way the figure goes; nothing where it says neither."""
+    words: str
+    against: str
+
+    @property
+    def is_ratio(self) -> bool:
+        """Whether the figure is a ratio, which rises or falls against 1."""
+        return self.unit == RATIO or " / " in self.twin
 
 
 def rows(path: Path) -> list[Row]:
@@ -91,9 +107,9 @@ def _check_columns(heads: Iterable[str], where: str) -> None:
     lacking = [head for head in COLUMNS if head not in heads]
     if lacking:
         raise StudyError(f"{where}: lacks the column {', '.join(lacking)}; needed: {', '.join(COLUMNS)}")
-    unknown = [head for head in heads if head not in (*COLUMNS, *REASONS)]
+    unknown = [head for head in heads if head not in (*COLUMNS, *EXPECTED, *REASONS)]
     if unknown:
-        allowed = ", ".join((*COLUMNS, *REASONS))
+        allowed = ", ".join((*COLUMNS, *EXPECTED, *REASONS))
         raise StudyError(f"{where}: has a column {short(unknown[0])!r}; allowed: {allowed}")
 
 
@@ -103,7 +119,7 @@ def _row(record: Mapping[str | None, str | list[str] | None], where: str) -> Row
     cell = {str(name): str(value).strip() for name, value in record.items()}
     for column in COLUMNS:
         if not cell[column] and column != "unit":
-            raise StudyError(f"{where}: {column} is empty; only unit, {', '.join(REASONS)} may be")
+            raise StudyError(f"{where}: {column} is empty; only unit, {', '.join((*EXPECTED, *REASONS))} may be")
     for column, allowed in CHOICES.items():
         if cell[column] not in allowed:
             raise StudyError(f"{where}: {column} is {short(cell[column])!r}; allowed: {', '.join(allowed)}")
@@ -114,13 +130,38 @@ def _row(record: Mapping[str | None, str | list[str] | None], where: str) -> Row
         raise StudyError(f"{where}: published is {short(cell['published'])!r}; ± needs a number")
     if cell.get("unreachable") and cell.get("missed"):
         raise StudyError(f"{where}: has reasons under unreachable and missed; a figure is either judged or not")
-    return Row(
+    row = Row(
         **{column: cell[column] for column in COLUMNS if column != "accept"},
-        **{column: cell.get(column, "") for column in REASONS},
+        **{column: cell.get(column, "") for column in (*REASONS, "words", "against")},
+        expected=_expected(cell.get("expected_class", ""), where),
         sign=accept["sign"],
         tolerance=float(accept["number"]),
         relative=bool(accept["relative"]),
     )
+    _check_class(row, where)
+    return row
+
+
+def _expected(text: str, where: str) -> Class:
+    try:
+        return class_of(text)
+    except ValueError as error:
+        raise StudyError(f"{where}: expected_class: {error}") from None
+
+
+def _check_class(row: Row, where: str) -> None:
+    """Refuse a direction of which it is not said against what, words for no class, and a case for no direction."""
+    if row.expected.direction and not (row.against or row.is_ratio):
+        raise StudyError(
+            f"{where}: {row.metric} {row.expected.direction}, and nothing says against what;"
+            " allowed: a case under against, or a ratio, which is compared with 1"
+        )
+    if row.against and not row.expected.direction:
+        raise StudyError(f"{where}: against is {short(row.against)!r}, and expected_class has no direction")
+    if row.against == row.case:
+        raise StudyError(f"{where}: against is the row's own case; allowed: another one")
+    if row.words and not row.expected:
+        raise StudyError(f"{where}: words are given, and expected_class is empty")
 
 
 def _is_number(text: str) -> bool:

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hypertwin import vnuma
+from hypertwin.errors import short
 from hypertwin.plan import density, durability
 from hypertwin.run import Progress
+from hypertwin.scenario import load
 from hypertwin.studies.published import StudyError
 
 
@@ -53,6 +56,15 @@ def _durability(asked: Question, _progress: Progress | None) -> Mapping[str, Any
     return {"schemes": {entry["scheme"]: entry for entry in found}}
 
 
+def _vnuma(asked: Question, _progress: Progress | None) -> Mapping[str, Any]:
+    """What `hypertwin vnuma --format json` says of one VM of the case's scenario, and how many nodes its guest sees."""
+    layouts = vnuma.layouts(load(asked.scenario, asked.changes))
+    vm = str(asked.arguments["vm"])
+    if vm not in layouts:
+        raise StudyError(f"{asked.scenario}: there is no VM {short(vm)!r}; VMs: {short(', '.join(layouts), 200)}")
+    return {**layouts[vm], "virtual_nodes": len(layouts[vm]["vpds"])}
+
+
 @dataclass(frozen=True)
 class QuestionKind:
     """A kind of question: the arguments that it needs, all of them, and what answers it."""
@@ -64,6 +76,7 @@ class QuestionKind:
 QUESTIONS: Mapping[str, QuestionKind] = {
     "density": QuestionKind(("vm", "slo", "minimum", "maximum"), _density),
     "durability": QuestionKind(("schemes", "annual_failure_rate", "repair"), _durability),
+    "vnuma": QuestionKind(("vm",), _vnuma),
 }
 """What a case may ask by a key of this name; paths lead into the JSON that the command of this name prints."""
 

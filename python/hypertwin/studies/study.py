@@ -3,10 +3,11 @@
 A study is a folder, of the project or of a user with figures of their own, with
 
 - `scenario.yaml`: the system, with one set of parameters for all of its cases, and what these were calibrated on;
-- `study.yaml`: title, source, the cases (name -> paths to set), and the sweep to chart; a case with the key `scenario`
-  is of another file of the folder, which shares every parameter that the systems have in common; one with the key
-  `density` asks how many machines meet an objective, and one with the key `durability` what schemes of redundant
-  storage cost and promise, without a scenario: see QUESTIONS;
+- `study.yaml`: title, source, the cases (name -> paths to set), the free parameters (path into the scenario -> by which
+  figure of the source it was set), and the sweep to chart; a case with the key `scenario` is of another file of the
+  folder, which shares every parameter that the systems have in common; one with the key `density` asks how many machines
+  meet an objective, one with the key `vnuma` for the virtual NUMA of a VM, and one with the key `durability` what schemes
+  of redundant storage cost and promise, without a scenario: see QUESTIONS;
 - `published.csv`: the published figures, see `published`;
 - `README.md`: what was measured, by whom, and what the comparison shows.
 """
@@ -28,8 +29,8 @@ from hypertwin.studies.questions import QUESTIONS, Question, question
 FILE = "study.yaml"
 """The file that makes a folder a study."""
 
-KEYS = ("title", "source", "cases", "charts")
-"""Keys of that file; `charts` may be left out."""
+KEYS = ("title", "source", "cases", "parameters", "charts")
+"""Keys of that file; `parameters` and `charts` may be left out."""
 
 
 class UnknownStudyError(StudyError):
@@ -53,6 +54,8 @@ class Study:
     scenarios: Mapping[str, str] = field(default_factory=dict)
     questions: Mapping[str, Question] = field(default_factory=dict)
     """What is asked of a case instead of one report of its scenario."""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    """Free parameters: paths into the scenario, and the figure of the source by which each was set."""
 
     @property
     def scenario(self) -> Path:
@@ -149,9 +152,10 @@ def read(folder: Path) -> Study:
         sweep_settings=charts.get("settings", {}),
         scenarios=scenarios,
         questions=questions,
+        parameters=_parameters(text.get("parameters", {}), f"{file}: parameters"),
     )
     for row in study.rows:
-        for case, _ in terms(row):
+        for case in (*(case for case, _ in terms(row)), *([row.against] if row.against else [])):
             if case not in study.cases:
                 raise StudyError(
                     f"{folder / 'published.csv'}: {row.metric}: there is no case {short(case)!r} in {FILE};"
@@ -178,6 +182,15 @@ def _mapping(value: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise StudyError(f"{where}: is {short(repr(value))}; allowed: keys with values, such as `key: value`")
     return value
+
+
+def _parameters(value: Any, where: str) -> Mapping[str, str]:
+    for path, source in _mapping(value, where).items():
+        if not (isinstance(source, str) and source.strip()):
+            raise StudyError(
+                f"{where}.{path}: is {short(repr(source))}; allowed: by which figure of the source it was set"
+            )
+    return dict(value)
 
 
 def _file(folder: Path, scenarios: Mapping[str, str], case: str) -> Path:
