@@ -139,6 +139,32 @@ fn a_limit_caps_and_counts_as_limited_ready_time() {
     }
 }
 
+/// VMware's example: 4 vCPUs at 2.7 GHz with a limit of 4 GHz use 3.95 GHz, are 40.7 % ready, and want 6.6 GHz.
+#[test]
+fn waiting_at_a_limit_is_ready_and_no_demand() {
+    for hypervisor in ["esxi-6.0", "esxi-8.0", "linux-6.6"] {
+        let mut machine = host(hypervisor, 1, 8, 1);
+        machine["clock"] = json!("2.7 GHz");
+        // alone they would be busy for 10 of 16.4 ms: 6.59 GHz
+        let sessions =
+            json!({"arrivals": {"closed": {"population": 4, "think": {"mean": "6.4 ms"}}}, "cpu": {"mean": "10 ms"}});
+        let vms = json!({"v": vm(4, "w", json!({"limit": "4 GHz"}))});
+        let report = report(&scenario(machine, vms, json!({"w": sessions}), "60 s", "10 s"), 1);
+        let vm = &report.vms["v"];
+        assert!(
+            (vm.used_mhz / 3950.0 - 1.0).abs() < 0.02,
+            "{hypervisor}: {}",
+            vm.used_mhz
+        );
+        assert!((vm.ready_pct - 40.7).abs() < 2.0, "{hypervisor}: {}", vm.ready_pct);
+        assert!(
+            (vm.demand_mhz / 6600.0 - 1.0).abs() < 0.02,
+            "{hypervisor}: {}",
+            vm.demand_mhz
+        );
+    }
+}
+
 #[test]
 fn interrupts_are_system_time_of_the_vm_and_overlap_of_what_they_hit() {
     let mut machine = host("esxi-6.0", 1, 1, 1);

@@ -69,6 +69,16 @@ impl Account {
         used
     }
 
+    /// Run time as it would have been had nothing held it back: the part of the other time in which it ran, all the time.
+    /// What is ready or co-stopped throughout would run throughout.
+    pub fn demand_ns(&self) -> f64 {
+        let held_ns = self.ready_ns + self.costop_ns;
+        match self.run_ns + self.wait_ns {
+            0 => held_ns as f64,
+            free_ns => self.run_ns as f64 * (1.0 + held_ns as f64 / free_ns as f64),
+        }
+    }
+
     /// Run + Ready + CoStop + Wait.
     pub fn total_ns(&self) -> u64 {
         self.run_ns + self.ready_ns + self.costop_ns + self.wait_ns
@@ -138,6 +148,28 @@ mod tests {
         let (accounts, _) = replay(&[(0, 20)], &[(0, 20)]);
         assert_eq!(accounts[0].used_ns / 20e9, 0.625);
         assert_eq!((accounts[0].run_ns, accounts[0].ready_ns), (20_000_000_000, 0));
+    }
+
+    #[test]
+    fn demand_is_what_would_run_if_nothing_held_it_back() {
+        let demand = |run_ns, ready_ns, costop_ns, wait_ns| {
+            let account = Account {
+                run_ns,
+                ready_ns,
+                costop_ns,
+                wait_ns,
+                ..Account::default()
+            };
+            account.demand_ns()
+        };
+        assert_eq!(demand(40, 0, 0, 60), 40.0);
+        assert_eq!(
+            demand(30, 30, 10, 30),
+            50.0,
+            "it ran for half of the time in which it was not held back"
+        );
+        assert_eq!(demand(60, 20, 20, 0), 100.0);
+        assert_eq!((demand(0, 70, 30, 0), demand(0, 0, 0, 100)), (100.0, 0.0));
     }
 
     #[test]

@@ -297,6 +297,10 @@ impl Recorder {
         let (totals, io) = (vm_totals(observed, id), observed.storage.path().vm(id));
         let figures = Figures {
             account: totals.account,
+            demand_ns: observed.cpu.worlds()[group.vcpus]
+                .iter()
+                .map(|vcpu| vcpu.account.demand_ns())
+                .sum(),
             vcpus: vm.vcpus,
             duration_ns,
             down_ns: observed.faults.host(group.host).down_ns(observed.now) as f64,

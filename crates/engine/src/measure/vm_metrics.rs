@@ -13,6 +13,7 @@ use serde::Serialize;
 pub struct Figures {
     /// Sum over its vCPUs.
     pub account: Account,
+    pub demand_ns: f64,
     pub vcpus: usize,
     pub duration_ns: f64,
     /// The part of it in which its host was down.
@@ -50,10 +51,6 @@ impl Figures {
     /// Charged time.
     pub fn used_ns(&self) -> f64 {
         self.account.used_ns + self.system_ns
-    }
-
-    fn demand_ns(&self) -> f64 {
-        (self.account.run_ns + self.account.ready_ns + self.account.costop_ns) as f64
     }
 
     fn throughput_per_s(&self) -> f64 {
@@ -199,8 +196,8 @@ vm_metrics! {
         overlap_pct: Mean => |vm| vm.percent(vm.account.overlap_ns as f64);
         used_pct: Mean => |vm| vm.percent(vm.used_ns());
         used_mhz: Total => |vm| vm.mhz(vm.used_ns());
-        demand_pct: Mean => |vm| vm.percent(vm.demand_ns());
-        demand_mhz: Total => |vm| vm.mhz(vm.demand_ns() * vm.clock_ratio);
+        demand_pct: Mean => |vm| vm.percent(vm.demand_ns);
+        demand_mhz: Total => |vm| vm.mhz(vm.demand_ns * vm.clock_ratio);
         guest_cpu_pct: Mean, guest_cpu_pct_ci95 Some(0) => |vm| 100.0 * vm.guest_cpu;
         guest_cpu_peak_pct: Mean => |vm| vm.guest_cpu_peak_pct;
         run_queue: Mean => |vm| vm.runnable_ns / vm.duration_ns;
