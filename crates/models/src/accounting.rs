@@ -75,7 +75,7 @@ impl Account {
         let held_ns = self.ready_ns + self.costop_ns;
         match self.run_ns + self.wait_ns {
             0 => held_ns as f64,
-            free_ns => self.run_ns as f64 * (1.0 + held_ns as f64 / free_ns as f64),
+            free_ns => self.run_ns as f64 * self.total_ns() as f64 / free_ns as f64,
         }
     }
 

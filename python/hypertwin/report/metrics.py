@@ -298,7 +298,7 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Demand",
         "%",
-        "What the VM's vCPUs would use if nothing held them back: Run over the time without Ready and Co-stop, per vCPU.",
+        "What the VM's vCPUs would use if nothing held them back: Run over time less Ready and Co-stop.",
         vcenter="cpu.demandEntitlementRatio (related)",
     ),
     Metric(
