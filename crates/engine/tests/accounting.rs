@@ -65,6 +65,65 @@ fn smt_yield_is_what_two_siblings_do_together() {
 }
 
 #[test]
+fn each_vcpu_goes_by_the_yield_of_its_own_workload() {
+    let mut machine = host("esxi-6.0", 1, 1, 2);
+    machine["smt_yield"] = json!(1.2);
+    let work = json!({"arrivals": {"closed": {"population": 1}}, "cpu": {"mean": "10 ms", "cv": 0}});
+    let mut spinning = work.clone();
+    spinning["smt_yield"] = json!(1.0);
+    let vms = json!({"v": vm(1, "w", json!({})), "s": vm(1, "spinning", json!({}))});
+    let report = report(
+        &scenario(machine, vms, json!({"w": work, "spinning": spinning}), "20 s", "1 s"),
+        1,
+    );
+    for (name, per_s) in [("v", 60.0), ("s", 50.0)] {
+        let found = report.vms[name].throughput_per_s;
+        assert!((found - per_s).abs() < 0.1, "{name}: {found}");
+    }
+}
+
+#[test]
+fn a_guest_scales_by_the_universal_law_over_the_vcpus_that_are_busy() {
+    let (contention, coherency) = (0.05, 0.002);
+    let alone =
+        json!({"cpu": {"mean": "2 ms", "cv": 0}, "scaling": {"contention": contention, "coherency": coherency}});
+    let arrivals = |kind: &str, busy: u32| match kind {
+        "closed" => json!({"closed": {"population": busy}}),
+        _ => json!({"parallel": {"parts": "vcpu"}}),
+    };
+    // the last one: sessions queue in the guest, and no more than its 8 vCPUs are busy
+    for (kind, sessions, busy) in [
+        ("closed", 1, 1.0),
+        ("closed", 3, 3.0),
+        ("closed", 8, 8.0),
+        ("parallel", 8, 8.0),
+        ("closed", 20, 8.0),
+    ] {
+        let mut work = alone.clone();
+        work["arrivals"] = arrivals(kind, sessions);
+        if kind == "parallel" {
+            work["cpu"]["mean"] = json!("16 ms");
+        }
+        let scenario = scenario(
+            host("esxi-6.0", 1, 8, 1),
+            json!({"v": vm(8, "w", json!({}))}),
+            json!({"w": work}),
+            "5 s",
+            "1 s",
+        );
+        let report = report(&scenario, 1);
+        // capacity of `busy` vCPUs, as Gunther writes it
+        let capacity = busy / (1.0 + contention * (busy - 1.0) + coherency * busy * (busy - 1.0));
+        let per_burst = if kind == "parallel" { 8.0 } else { 1.0 };
+        let found = report.vms["v"].throughput_per_s * per_burst / 500.0;
+        assert!(
+            (found / capacity - 1.0).abs() < 0.005,
+            "{kind} {sessions}: {found} for {capacity}"
+        );
+    }
+}
+
+#[test]
 fn turbo_does_more_work_and_is_charged_for_it() {
     let mut machine = host("esxi-6.0", 1, 2, 1);
     machine["turbo"] = json!("3.6 GHz");

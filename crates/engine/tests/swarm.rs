@@ -62,6 +62,8 @@ fn random_scenario(seed: u64) -> Scenario {
         });
     }
     let (mut vms, mut workloads) = (Map::new(), Map::new());
+    // choices of their own, so that the others stay what they were before these keys came
+    let mut guest_dice = Dice::new(seed, "guest");
     for index in 0..dice.range(1, 4) {
         let vcpus = dice.range(1, cpus.min(8));
         let name = format!("w{index}");
@@ -80,6 +82,12 @@ fn random_scenario(seed: u64) -> Scenario {
         if dice.one_in(3) {
             workload["memory_traffic"] = json!(format!("{} MB/s", dice.range(1, 9_000)));
             workload["shared_core_traffic"] = json!(1.0 + dice.range(0, 5) as f64 / 10.0);
+        }
+        if guest_dice.one_in(3) {
+            workload["smt_yield"] = json!(1.0 + guest_dice.range(0, 20) as f64 / 20.0);
+            let pct = |pct: u64| pct as f64 / 100.0;
+            workload["scaling"] =
+                json!({"contention": pct(guest_dice.range(0, 20)), "coherency": pct(guest_dice.range(0, 3))});
         }
         let parallel = dice.one_in(6);
         if parallel {

@@ -3,14 +3,17 @@
 //! **Mechanism.** Each vCPU has a run queue. A process that becomes runnable goes to its last vCPU if that is idle, else
 //! to any idle vCPU, else to the shorter of its last vCPU's queue and the next one in turn. A vCPU that runs dry takes
 //! a waiting process from another queue. While others wait for its vCPU, a process runs for one time slice at most.
-//! The guest knows nothing of the host: a process on a vCPU that is not scheduled counts as running.
+//! The guest knows nothing of the host: a process on a vCPU that is not scheduled counts as running. What the vCPUs of one
+//! guest cost each other stretches the work of a CPU burst, by the universal scalability law.
 //!
 //! **Sources.** The wake-up and idle-balance paths of Linux's fair scheduler, reduced to their effect on queues;
-//! two-choice placement after Mitzenmacher (2001).
+//! two-choice placement after Mitzenmacher (2001); Gunther, "Guerrilla Capacity Planning" (2007), for scalability.
 //!
 //! **Valid** for compute and transaction workloads; no priorities inside the guest, no guest NUMA policy.
 
 use crate::cpu_set::CpuSet;
+use hypertwin_cluster::Scaling;
+use hypertwin_sharing::UniversalScalability;
 use std::collections::VecDeque;
 
 /// A process or session inside one simulation.
@@ -135,6 +138,18 @@ impl GuestSystem {
         self.idle.remove(vcpu);
         self.busy += 1;
     }
+}
+
+/// By what factor the work of a CPU burst grows in a guest with `vcpus`, by how many of them are busy when it begins, itself
+/// included: with one busy it is the first, 1. With n busy, and each burst so stretched, the guest has n over this of the
+/// capacity of one vCPU, which is the law.
+pub fn stretch(vcpus: usize, scaling: Scaling) -> Vec<f64> {
+    let law = UniversalScalability {
+        contention: scaling.contention,
+        coherency: scaling.coherency,
+    };
+    let busy = (1..=vcpus).map(|busy| busy as f64);
+    busy.map(|busy| busy / law.capacity(busy)).collect()
 }
 
 #[cfg(test)]

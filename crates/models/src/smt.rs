@@ -3,14 +3,14 @@
 //! **Mechanism.** A thread alone on its core works at full speed; two busy siblings together do `yield` times the work
 //! of one, so each runs at `yield / 2`. A faster clock shortens the part of the work that is not stalled on memory.
 //!
-//! **Sources.** Yield 1.17 to 1.28 is what the figures of the monster-VM study allow, and 1.25 what ESXi's charge of 62.5 %
-//! per sibling implies; the split into clock-bound and memory-bound time is the leading-loads model of Rountree et al. (2011).
+//! **Sources.** Yield 1.25 is what ESXi's charge of 62.5 % per sibling implies; published yields by kind of load are listed in
+//! `docs/models/smt.md`; the split into clock-bound and memory-bound time is the leading-loads model of Rountree et al. (2011).
 //!
-//! **Assumption.** One yield for all pairs of workloads.
+//! **Assumption.** A thread is as fast beside any sibling: its own workload's yield counts, not the other's.
 
 /// Work per time of one thread, relative to a thread alone at the clock at which the work was measured.
 ///
-/// `smt_yield` is that of the core (1 to 2), `clock_ratio` the running clock over the reference clock, and
+/// `smt_yield` is that of its workload (1 to 2), `clock_ratio` the running clock over the reference clock, and
 /// `memory_intensity` the part of the work's time (0 to 1) that is stalled on memory at the reference clock.
 pub fn speed(sibling_busy: bool, smt_yield: f64, clock_ratio: f64, memory_intensity: f64) -> f64 {
     let shared = if sibling_busy { smt_yield / 2.0 } else { 1.0 };

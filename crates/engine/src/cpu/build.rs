@@ -154,7 +154,8 @@ impl Processors {
         let first = self.worlds.next_id();
         let topology = self.hosts[plan.host].occupancy.topology;
         let (ratio, intensity) = (plan.clock_ratio(), plan.workload.memory_intensity);
-        let speed = [false, true].map(|shared| smt::speed(shared, plan.host_spec.smt_yield, ratio, intensity));
+        let smt_yield = plan.workload.smt_yield.unwrap_or(plan.host_spec.smt_yield);
+        let speed = [false, true].map(|shared| smt::speed(shared, smt_yield, ratio, intensity));
         let affinity = plan.spec.affinity_cpus();
         for (index, client) in (0..plan.vcpus()).zip(plan.numa.client_of()) {
             let domain = match &affinity {

@@ -8,7 +8,7 @@ use crate::ids::{ProcessId, Span, Table, VmId, WorldId};
 use crate::plan::VmPlan;
 use hypertwin_cluster::Service;
 use hypertwin_kernel::{Draw, Histogram, TimeAverage};
-use hypertwin_models::guest_system::GuestSystem;
+use hypertwin_models::guest_system::{self, GuestSystem};
 use std::collections::VecDeque;
 
 fn nanos(service: &Service) -> f64 {
@@ -117,6 +117,7 @@ fn vm(plan: &VmPlan, arrivals: Arrivals, sessions: u32, helpers: Span<WorldId>) 
         },
         bursts: workload.bursts,
         cpu_burst: Draw::new(nanos(&workload.cpu) / bursts / processes, workload.cpu.cv),
+        stretch: guest_system::stretch(plan.vcpus(), workload.scaling.unwrap_or_default()),
         delay: Draw::new(nanos(&workload.delay) / bursts, workload.delay.cv),
         ios_per_burst: plain_ios / bursts,
         helper_work_ns: io_work_ns * (1.0 - interrupt_share),

@@ -29,6 +29,8 @@ pub struct Vm {
     pub(super) streams: Streams,
     pub(super) bursts: u32,
     pub(super) cpu_burst: Draw,
+    /// By what factor the work of a burst grows, by the number of busy vCPUs: at 0 with one busy.
+    pub(super) stretch: Vec<f64>,
     pub(super) delay: Draw,
     /// I/Os of one burst, helper work for them, and interrupt time for them.
     pub(super) ios_per_burst: f64,
@@ -174,6 +176,11 @@ impl Vm {
     /// vCPUs that the guest sees busy.
     pub fn busy(&self) -> usize {
         self.system.busy()
+    }
+
+    /// vCPUs that are busy once one more process has become runnable.
+    pub(super) fn busy_with_another(&self) -> usize {
+        self.vcpus.min(self.busy() + 1)
     }
 }
 

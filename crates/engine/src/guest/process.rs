@@ -17,21 +17,29 @@ impl Guests {
 
     /// A worker of a generator has an I/O to handle, which costs `io_ns` beside the work of the workload itself.
     pub fn start_worker(&mut self, process: ProcessId, io_ns: f64, clock: &mut Clock) {
-        self.vms[self.processes[process].vm].in_progress += 1;
-        self.draw_burst(process, io_ns);
+        let vm = &mut self.vms[self.processes[process].vm];
+        vm.in_progress += 1;
+        let busy = vm.busy_with_another();
+        self.draw_burst(process, io_ns, busy);
         clock.wake(process);
     }
 
     pub(super) fn begin_burst(&mut self, process: ProcessId, clock: &mut Clock) {
-        self.draw_burst(process, 0.0);
+        let vm = &self.vms[self.processes[process].vm];
+        let busy = match vm.arrivals {
+            // all begin at the same instant
+            Arrivals::Parallel(_) => vm.in_progress,
+            Arrivals::Closed { .. } | Arrivals::Open { .. } | Arrivals::Io => vm.busy_with_another(),
+        };
+        self.draw_burst(process, 0.0, busy);
         clock.wake(process);
     }
 
-    /// The next CPU burst of `process` begins: how long it is.
-    fn draw_burst(&mut self, process: ProcessId, io_ns: f64) -> f64 {
+    /// The next CPU burst of `process` begins, on one of `busy` vCPUs of its VM that are busy then: how long it is.
+    fn draw_burst(&mut self, process: ProcessId, io_ns: f64, busy: usize) -> f64 {
         let process = &mut self.processes[process];
         let vm = &mut self.vms[process.vm];
-        let burst_ns = io_ns + vm.cpu_burst.sample(&mut vm.streams.cpu) as f64;
+        let burst_ns = io_ns + vm.cpu_burst.sample(&mut vm.streams.cpu) as f64 * vm.stretch[busy - 1];
         process.phase = Phase::Compute;
         process.burst_ns = burst_ns;
         process.remaining_ns = burst_ns;
@@ -42,7 +50,8 @@ impl Guests {
     /// The process of a vCPU goes on with another burst at once: how long it is.
     pub fn next_burst(&mut self, vcpu: Vcpu, io_ns: f64) -> f64 {
         let process = self.current(vcpu).expect("a vCPU that runs has a process");
-        self.draw_burst(process, io_ns)
+        let busy = self.vms[vcpu.vm].busy();
+        self.draw_burst(process, io_ns, busy)
     }
 
     /// The number of the worker that a vCPU executes, if its VM generates I/Os.
