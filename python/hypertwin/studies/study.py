@@ -5,9 +5,9 @@ A study is a folder, of the project or of a user with figures of their own, with
 - `scenario.yaml`: the system, with one set of parameters for all of its cases, and what these were calibrated on;
 - `study.yaml`: title, source, the cases (name -> paths to set), the free parameters (path into the scenario -> by which
   figure of the source it was set), and the sweep to chart; a case with the key `scenario` is of another file of the
-  folder, which shares every parameter that the systems have in common; one with the key `density` asks how many machines
-  meet an objective, one with the key `vnuma` for the virtual NUMA of a VM, and one with the key `durability` what schemes
-  of redundant storage cost and promise, without a scenario: see QUESTIONS;
+  folder, which shares every parameter that the systems have in common; one with a key of QUESTIONS asks the planner:
+  how many machines meet an objective (`density`), what schemes of redundant storage cost and promise (`durability`),
+  or which nodes a guest sees (`vnuma`);
 - `published.csv`: the published figures, see `published`;
 - `README.md`: what was measured, by whom, and what the comparison shows.
 """
