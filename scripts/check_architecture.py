@@ -47,7 +47,9 @@ MODULES: dict[str, set[str]] = {
     "execution": {"documents", "errors", "extras", "scenario", "writing", "_core"},
     "run": {"documents", "execution", "scenario", "frame", "reports", "errors", "_core"},
     "library": {"yaml_file", "scenario", "language", "errors"},
-    "studies": {"execution", "library", "documents", "scenario", "run", "vnuma", "plan", "yaml_file", "errors"},
+    "studies": {
+        *("execution", "library", "documents", "scenario", "run", "vnuma", "plan", "yaml_file", "errors", "_core"),
+    },
     "vnuma": {"documents", "scenario", "errors", "_core"},
     "report": {"documents", "frame", "reports", "errors", "scenario", "language"},
     "ingest": {"documents", "yaml_file", "writing", "errors", "extras", "language", "_core"},

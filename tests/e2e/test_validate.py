@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.conftest import ROOT, TINY, refused
@@ -18,7 +19,7 @@ from hypertwin.errors import ScenarioError
 from hypertwin.report import comparison
 from hypertwin.studies import judge
 from hypertwin.studies import study as studies
-from hypertwin.studies.classes import Class
+from hypertwin.studies.classes import LIMITS, Class
 
 STUDY = """
 title: Tiny
@@ -29,7 +30,7 @@ cases:
 """
 HEADER = "case,metric,twin,published,unit,origin,kind,accept,unreachable,note\n"
 COLUMNS = {"study", "case", "metric", "published", "twin", "unit", "error_pct", "kind", "tolerance_pct", "pass"} | {
-    *("promised", "reason", "note"),
+    *("promised", "reason", "note", "class", "expected_class", "class_right", "words", "against", "parameters"),
 }
 EXACT = "one,vcpus,vms.db.vcpus,2,vCPUs,published,calibrated,±0,,"
 OFF = "one,vcpus too far off,vms.db.vcpus,4,vCPUs,published,predicted,±1,,"
@@ -193,6 +194,66 @@ def test_parameters_with_a_mistake_say_which(study, parameters, said):
         study(EXACT, text=f"{STUDY}parameters: {parameters}\n")
 
 
+def test_rows_say_which_class_the_twin_shows_and_whether_it_is_right(study):
+    made = study(
+        "four,run queue,vms.db.run_queue,3,,published,predicted,±3,guest-cpu; rises,soars,one",
+        "four,run queue,vms.db.run_queue,3,,published,predicted,±3,falls,,one",
+        "four,vcpus,vms.db.vcpus,2,vCPUs,published,predicted,±0,host-cpu; flat,,one",
+        "four,over one,vms.db.vcpus / one: vms.db.vcpus,1,ratio,published,predicted,±0,flat,,",
+        "four,vcpus,vms.db.vcpus,2,vCPUs,published,predicted,±0,,,",
+        text=f"{STUDY}parameters: {{workloads.tx.cpu.mean: the response of one}}\n",
+        header=WITH_CLASS,
+    )
+    rows = judge.validate([made])
+    directions = [row["class"].partition("; ")[2] for row in rows]
+    assert directions == ["rises", "rises", "flat", "flat", ""]
+    assert rows[0]["class"].partition(";")[0] in LIMITS
+    assert [row["class_right"] for row in rows][1:] == [False, rows[2]["class"].startswith("host-cpu"), True, None]
+    assert (rows[0]["expected_class"], rows[0]["words"], rows[0]["against"]) == ("guest-cpu; rises", "soars", "one")
+    assert all(row["parameters"] == made.parameters for row in rows)
+
+
+def test_a_figure_that_is_not_judged_has_no_right_class(study):
+    header = WITH_CLASS.replace("against", "against,unreachable")
+    (row,) = judge.validate([study("four,m,vms.db.vcpus,9,,published,predicted,±3,flat,,one,why", header=header)])
+    assert (row["expected_class"], row["class"].partition("; ")[2], row["class_right"]) == ("flat", "flat", None)
+
+
+def judged(**of: Any) -> Any:
+    """A row as `judge` gives it."""
+    about = {"study": "a", "case": "one", "metric": "m", "kind": "predicted", "unit": "ms", "parameters": {}}
+    figures = {"published": 10.0, "twin": 10.0, "error": 0.0, "error_pct": 0.0, "tolerance": 1.0, "pass": True}
+    texts = {"published_text": "10 ms", "tolerance_text": "± 1 ms", "reason": "", "note": "", "promised": True}
+    classes = {"class": "memory", "expected_class": "memory", "class_right": True}
+    return about | figures | texts | classes | of
+
+
+def test_sums_count_every_figure_of_a_source():
+    free = {"parameters": {"a.b": "one", "a.c": "two"}}
+    rows = [
+        *(judged(error_pct=error, **free) for error in (10.0, -10.1, -15.0, 15.1, 25.0, -25.1)),
+        judged(**free, kind="calibrated", class_right=False),
+        judged(**free, class_right=None, error_pct=80.0, **{"pass": None}),
+        judged(study="b", parameters={"x": "one"}),
+    ]
+    first, second, both = comparison.sums(rows)
+    assert first == comparison.Sum("a", 8, 1, 6, 2, 4, 6, 1, 2)
+    assert second == comparison.Sum("b", 1, 0, 1, 1, 1, 1, 0, 1)
+    assert both == comparison.Sum("all", 9, 1, 7, 3, 5, 7, 1, 3)
+    assert [each.over for each in (first, second)] == [False, True]
+    said = render(comparison.table(rows))
+    assert re.search(r"b +1 +0 +1 +1 +1 +1 +0 +1 \(over a quarter\)\n", said)
+    assert "class right in 7 of 9" in said
+    assert "By source" not in render(comparison.table(rows[:-1]))
+
+
+def test_the_table_says_which_class_was_expected_where_it_is_wrong():
+    wrong = judged(expected_class="host-cpu", class_right=False)
+    said = render(comparison.table([wrong, judged()]))
+    assert said.count("memory, not host-cpu") == 1
+    assert "class" not in render(comparison.table([judged(expected_class="", class_right=None)]))
+
+
 WITH_MISSED = HEADER.replace("unreachable", "unreachable,missed")
 KNOWN = "one,off,vms.db.vcpus,4,vCPUs,published,predicted,±1,,the twin has two,a note"
 BETTER = "one,on,vms.db.vcpus,2,vCPUs,published,predicted,±1,,was three once,"
@@ -244,12 +305,25 @@ def test_a_folder_of_ones_own_may_be_given_by_any_path(study, cli, tmp_path):
         assert (done.returncode, len(json.loads(done.stdout))) == (0, 1)
 
 
+def test_a_folder_of_studies_is_all_of_them(study, cli):
+    folder = study(EXACT, OFF).folder
+    shutil.copytree(folder, folder.parent / "second")
+    (folder.parent / "notes").mkdir()
+    for named in ((folder.parent,), (folder, folder.parent), (folder.parent / "second", folder.parent, folder)):
+        done = cli("validate", *named, "--format", "json")
+        assert done.returncode == 1
+        rows = json.loads(done.stdout)
+        assert sorted(row["study"] for row in rows) == ["second", "second", "tiny", "tiny"]
+    assert rows[0]["study"] == "second"
+    assert {file.parent.name for file in studies.files([str(folder.parent)])} >= {"second", "tiny", "monster-vm"}
+
+
 def test_folders_that_are_no_studies_are_refused(study, cli, tmp_path):
     folder = study(EXACT).folder
-    done = cli("validate", folder.parent)
+    done = cli("validate", folder.parent.parent)
     assert (done.returncode, done.stdout) == (2, "")
     assert "there is no study" in done.stderr
-    assert "holds tiny: name one of these; studies of the project: chunk-store" in done.stderr
+    assert "a study is a folder with study.yaml; studies of the project: chunk-store" in done.stderr
     assert "there is no study 'xxx" in cli("validate", "x" * 10_000).stderr
     other = tmp_path / "tiny"
     shutil.copytree(folder, other)
@@ -378,7 +452,7 @@ def outcome_rows(study, likely: float = 900.0) -> list[dict]:
         {"throughput_units_per_s": 410.0, "likelihood_pct": 25.0},
     ]
     report = {"vms": {"db": {"vcpus": 2, "outcomes": outcomes}}}
-    return [judge.judge("tiny", row, {"one": report}) for row in made.rows]
+    return [judge.judge(made, row, {"one": judge.Answer(report)}) for row in made.rows]
 
 
 def test_a_figure_of_one_of_several_outcomes_says_how_likely_it_is(study):

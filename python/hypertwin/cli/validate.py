@@ -21,7 +21,8 @@ def command(
         list[str] | None,
         Input(lambda named, _: files(named or ())),
         typer.Argument(
-            metavar="[STUDY]...", help="Names, or folders with a study.yaml of your own. Default: every study."
+            metavar="[STUDY]...",
+            help="Names, folders with a study.yaml of your own, or folders of these. Default: every study.",
         ),
     ] = None,
     form: Annotated[output.Format, typer.Option("--format", help="Form of the comparison.")] = output.Format.table,

@@ -33,11 +33,20 @@ Row = TypedDict(
         "tolerance_text": str,
         "reason": str,
         "note": str,
+        "class": str,
+        "expected_class": str,
+        "class_right": bool | None,
+        "words": str,
+        "against": str,
+        "parameters": dict[str, str],
     },
 )
 """A published figure with the twin's; see `hypertwin.studies.judge.validate`.
 
 `published`, `twin`, `error` and `tolerance` are in `unit`; `kind` is `calibrated` or `predicted`; `pass` is None where
 physics cannot give the figure. `promised` is false there, and where the study knows that the twin misses the figure:
-then `reason` says why. It is empty for all others.
+then `reason` says why. It is empty for all others. `class` is what the twin shows to limit the case, and which way the
+figure goes against the case `against`; `expected_class` is what the source says in its `words`, `class_right` whether
+the twin shows that, None where the source says nothing or the figure is not judged. `parameters` are the free ones of
+the source: paths into the scenario, and by which figure each was set.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -26,7 +26,56 @@ class Study:
     source: str
 
 
-HEADS = ("study", "case", "metric", "kind", "published", "twin", "error", "tolerance", "")
+HEADS = ("study", "case", "metric", "kind", "published", "twin", "error", "tolerance", "class", "")
+
+WITHIN_PCT = (10, 15, 25)
+"""Errors within which the figures of a source are counted, in per cent."""
+
+MOST_FREE = 4
+"""Rows that a source has at least for each of its free parameters."""
+
+
+@dataclass(frozen=True)
+class Sum:
+    """What the figures of one source come to; all of them count, those that are not judged too."""
+
+    name: str
+    figures: int
+    calibrated: int
+    class_right: int
+    within_10: int
+    within_15: int
+    within_25: int
+    not_judged: int
+    parameters: int
+
+    @staticmethod
+    def of(name: str, rows: Sequence[Row]) -> Sum:
+        """The sums of some rows; free parameters are counted once for each source."""
+        within_10, within_15, within_25 = (sum(abs(row["error_pct"]) <= most for row in rows) for most in WITHIN_PCT)
+        free = {row["study"]: len(row["parameters"]) for row in rows}
+        return Sum(
+            name,
+            len(rows),
+            sum(row["kind"] == "calibrated" for row in rows),
+            sum(row["class_right"] is True for row in rows),
+            within_10,
+            within_15,
+            within_25,
+            sum(row["pass"] is None for row in rows),
+            sum(free.values()),
+        )
+
+    @property
+    def over(self) -> bool:
+        """Whether it has more free parameters than a quarter of its figures."""
+        return MOST_FREE * self.parameters > self.figures
+
+
+def sums(rows: Sequence[Row]) -> list[Sum]:
+    """The sums of each source, in their order, and of all of them."""
+    names = dict.fromkeys(row["study"] for row in rows)
+    return [*(Sum.of(name, [row for row in rows if row["study"] == name]) for name in names), Sum.of("all", rows)]
 
 
 def page(rows: Sequence[Row], *, studies: Sequence[Study]) -> Page:
@@ -35,7 +84,11 @@ def page(rows: Sequence[Row], *, studies: Sequence[Study]) -> Page:
         kind="validation",
         title=studies[0].title if len(studies) == 1 else "Published measurements against the twin",
         document=list(rows),
-        beside={"studies": [asdict(study) for study in studies], "summary": f"{verdicts(rows)}."},
+        beside={
+            "studies": [asdict(study) for study in studies],
+            "summary": f"{verdicts(rows)}.",
+            "sums": [{**asdict(each), "over": each.over} for each in sums(rows)],
+        },
         tables=[Listing(verdicts(rows), (*HEADS, "reason"), [[*_cells(row), row["reason"]] for row in rows])],
     )
 
@@ -43,17 +96,43 @@ def page(rows: Sequence[Row], *, studies: Sequence[Study]) -> Page:
 def table(rows: Sequence[Row]) -> RenderableType:
     """One line per published figure: what was published, what the twin says, and whether that is close enough.
 
-    Below it why figures are not judged or missed, and how many promised ones hold.
+    Below it why figures are not judged or missed, what each source comes to where there are several, and how many
+    promised ones hold. Classes are shown where a source names any.
     """
     shown = titled("Published against twin", "bold")
-    for head in HEADS:
+    heads = [head for head in HEADS if head != "class" or any(row["expected_class"] for row in rows)]
+    for head in heads:
         right = head in ("published", "twin", "error", "tolerance")
-        shown.add_column(head, justify="right" if right else "left", no_wrap=head != "metric")
+        shown.add_column(head, justify="right" if right else "left", no_wrap=head not in ("metric", "class"))
     for row in rows:
-        *cells, word = _cells(row)
-        shown.add_row(*map(Text, cells), Text(word, verdict(row)[1]))
+        cells = dict(zip(HEADS, _cells(row), strict=True))
+        colour = {"": verdict(row)[1], "class": "yellow" if row["class_right"] is False else ""}
+        shown.add_row(*(Text(cells[head], colour.get(head, "")) for head in heads))
     told = [Text(explanation(row), verdict(row)[1]) for row in rows if row["pass"] is not True or row["reason"]]
-    return Group(shown, *told, Text(verdicts(rows), style="bold"))
+    found = sums(rows)
+    several = [_sums_table(found)] if len(found) > 2 else []
+    return Group(shown, *told, *several, Text(verdicts(rows), style="bold"))
+
+
+def _sums_table(found: Sequence[Sum]) -> RenderableType:
+    shown = titled("By source", "bold")
+    for index, head in enumerate(SUM_HEADS):
+        shown.add_column(head, justify="right" if index else "left")
+    for each in found:
+        shown.add_row(*map(Text, sum_cells(each)))
+    return shown
+
+
+SUM_HEADS = (
+    *("source", "figures", "calibrated", "class right", "within 10 %", "15 %", "25 %", "not judged", "free parameters"),
+)
+"""Heads of a table of sums."""
+
+
+def sum_cells(each: Sum) -> list[str]:
+    """The sums of a source as text; free parameters beyond a quarter of its figures are marked."""
+    values = [str(getattr(each, field.name)) for field in fields(each)]
+    return [*values[:-1], f"{values[-1]} (over a quarter)" if each.over and each.name != "all" else values[-1]]
 
 
 def _cells(row: Row) -> list[str]:
@@ -66,8 +145,14 @@ def _cells(row: Row) -> list[str]:
         twin_text(row),
         f"{row['error_pct']:+.1f} %" if row["error_pct"] is not None else "",
         row["tolerance_text"],
+        class_text(row),
         verdict(row)[0],
     ]
+
+
+def class_text(row: Row) -> str:
+    """What the twin shows to limit the case, and what the source says where that is something else."""
+    return f"{row['class']}, not {row['expected_class']}" if row["class_right"] is False else row["class"]
 
 
 def verdict(row: Row) -> tuple[str, str]:
@@ -99,7 +184,9 @@ def verdicts(rows: Sequence[Row]) -> str:
     unjudged = f", {words.count('n/a')} not judged" if "n/a" in words else ""
     promised, failed = sum(row["promised"] for row in rows), words.count("FAIL")
     kept = f"{promised - failed} of {promised} promised figures hold" if promised else "no figure is promised"
-    return f"{words.count('pass')} of {len(rows)} figures within tolerance{known}{unjudged}; {kept}"
+    named = [row["class_right"] is True for row in rows if row["expected_class"]]
+    right = f"; class right in {sum(named)} of {len(named)}" if named else ""
+    return f"{words.count('pass')} of {len(rows)} figures within tolerance{known}{unjudged}{right}; {kept}"
 
 
 def twin_text(row: Row) -> str:

@@ -85,7 +85,7 @@ def names(folder: Path | None = None) -> list[str]:
 
 def files(named: Sequence[str] = ()) -> Iterator[Path]:
     """The files of all studies and of the folders named; what else is in them is not theirs: reports, drawings."""
-    for folder in (*map(library.studies().joinpath, names()), *map(Path, named)):
+    for folder in (*map(library.studies().joinpath, names()), *(Path(each) for one in named for each in _within(one))):
         with contextlib.suppress(OSError, ValueError):  # no folder, which `chosen` refuses
             yield from (file for file in folder.iterdir() if file.suffix in (".yaml", ".csv", ".md"))
 
@@ -93,10 +93,11 @@ def files(named: Sequence[str] = ()) -> Iterator[Path]:
 def chosen(named: Sequence[str]) -> list[Study]:
     """The studies of these names or folders, each once; every study of the project where nothing is named.
 
-    Raises StudyError where there are none, or two of one name.
+    Of a folder that is no study itself and holds some, all of them. Raises StudyError where there are none, or two of
+    one name.
     """
     found: dict[str, Study] = {}
-    for name in named or names():
+    for name in (each for one in named or names() for each in _within(one)):
         study = find(name)
         other = found.setdefault(study.name, study)
         if not other.folder.samefile(study.folder):
@@ -104,6 +105,14 @@ def chosen(named: Sequence[str]) -> list[Study]:
     if not found:
         raise StudyError(f"there are no studies in {library.studies()}; name a folder that has {FILE}")
     return list(found.values())
+
+
+def _within(name: str) -> list[str]:
+    """The studies of a folder that is none itself, or the name as it is."""
+    with contextlib.suppress(OSError, ValueError):  # no system has such a path
+        if name not in names() and not (Path(name) / FILE).is_file() and (held := names(Path(name))):
+            return [str(Path(name) / each) for each in held]
+    return [name]
 
 
 def find(name: str, folder: Path | None = None) -> Study:
@@ -115,13 +124,13 @@ def find(name: str, folder: Path | None = None) -> Study:
     if name in names(folder):
         return read(folder / name)
     try:
-        is_study, within = (Path(name) / FILE).is_file(), names(Path(name))
+        is_study = (Path(name) / FILE).is_file()
     except (OSError, ValueError):  # no system has such a path
-        is_study, within = False, []
+        is_study = False
     if is_study:
         return read(Path(name))
-    hint = f"{name} holds {', '.join(within[:5])}: name one of these" if within else f"a study is a folder with {FILE}"
     known = ", ".join(names(folder)) or "none here"
+    hint = f"a study is a folder with {FILE}"
     raise UnknownStudyError(f"there is no study {short(name)!r}; {hint}; studies of the project: {known}")
 
 
