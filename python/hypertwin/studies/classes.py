@@ -169,13 +169,18 @@ def _subject(report: Mapping[str, Any], scenario: Scenario, path: str) -> tuple[
         return vms.get(name, name), report[section][name]
     groups: Mapping[str, Mapping[str, Any]] = report["groups"]
     there = {key: each for key, each in groups.items() if section != "hosts" or name in _hosts(each)}
-    most = max(there or groups, key=lambda key: groups[key]["demand_pct"] * groups[key]["vcpus"])
+    most = max(there or groups, key=lambda key: _asked_pct(groups[key]) * groups[key]["vcpus"])
     return most, groups[most]
 
 
 def _hosts(vm: Mapping[str, Any]) -> Sequence[str]:
     """The hosts of a VM or group."""
     return vm.get("hosts") or [vm["host"]]
+
+
+def _asked_pct(vm: Mapping[str, Any]) -> float:
+    """Time per vCPU that it ran or wanted to, in per cent."""
+    return float(vm["run_pct"] + vm["ready_pct"] + vm["costop_pct"])
 
 
 def _of_station(name: str) -> str | None:
@@ -218,7 +223,7 @@ class _Case:
 
     def forced(self) -> str | None:
         """A limit on CPU, or memory that is full: vCPUs look busy or wait then, and that is not the cause."""
-        limited, waits = self.vm["limited_pct"], self.vm["ready_pct"] + self.vm["costop_pct"]
+        limited, waits = self.vm["limited_pct"], _asked_pct(self.vm) - self.vm["run_pct"]
         if limited >= LIMITED_PCT and limited >= waits / 2:
             return "cpu-limit"
         too_much = any(host["memory_usage_pct"] > 100 for host in self.hosts)
@@ -248,7 +253,7 @@ class _Case:
         """The CPU that is full, if one is, and how full."""
         usage = max(host["usage_pct"] for host in self.hosts)
         waits = self.vm["ready_pct"] - self.vm["limited_pct"] + self.vm["costop_pct"]
-        busy = max(self.vm["guest_cpu_pct"], self.vm["demand_pct"])
+        busy = max(self.vm["guest_cpu_pct"], _asked_pct(self.vm))
         if usage >= CPU_PCT or (busy >= CPU_PCT and waits >= WAIT_PCT):
             yield "client" if self.outside else "host-cpu", max(usage, busy)
         elif busy >= CPU_PCT:
@@ -274,7 +279,7 @@ class _Case:
         if generator:
             vcpus = self.vm["vcpus"] / self.vm.get("count", 1)
             workers = min(generator.get("workers") or vcpus, vcpus)
-            if self.vm["demand_pct"] * vcpus / workers >= CPU_PCT:
+            if _asked_pct(self.vm) * vcpus / workers >= CPU_PCT:
                 return "client"
         depth = (self.report.get("bottleneck") or {}).get("binding_depth")
         return _of_station(depth) if depth in dict(self._own_stations()) else None

@@ -36,7 +36,7 @@ storage:
 
 
 def vm(host: str = "esx-1", **figures: Any) -> dict[str, Any]:
-    quiet = dict.fromkeys(("limited_pct", "ready_pct", "costop_pct", "guest_cpu_pct", "demand_pct", "used_pct"), 0.0)
+    quiet = dict.fromkeys(("limited_pct", "ready_pct", "costop_pct", "guest_cpu_pct", "run_pct", "used_pct"), 0.0)
     more = {"host": host, "vcpus": 4, "iops": 0.0, "throughput_per_s": 10.0, "memory_gb_per_s": 0.0}
     return quiet | more | {"response_ms": {"mean": 10.0}} | figures
 
@@ -47,7 +47,7 @@ def report(usage: float = 10.0, storage: dict[str, float] | None = None, **of: A
     nodes = {str(node): {"memory_gb_per_s": of.pop("node_gb_per_s", 0.0)} for node in range(2)}
     busy = {"usage_pct": usage, "memory_usage_pct": memory, "nodes": nodes}
     full = {"usage_pct": 100.0, "memory_usage_pct": 50.0, "nodes": nodes}
-    vms = {"db": vm(**of), "client": vm(**of), "other-1": vm("esx-2", demand_pct=80), "other-2": vm("esx-2")}
+    vms = {"db": vm(**of), "client": vm(**of), "other-1": vm("esx-2", run_pct=80), "other-2": vm("esx-2")}
     return {
         "hosts": {"esx-1": busy, "esx-2": full, "node-1": full, "node-2": full, "node-3": full},
         "vms": vms,
@@ -69,13 +69,13 @@ def limit(made: dict[str, Any], workload: str = "loop", path: str = "vms.db.thro
         (report(usage=89.9, guest_cpu_pct=99.0), "guest-cpu"),
         (report(usage=90.0, guest_cpu_pct=99.0), "host-cpu"),
         (report(usage=90.0, guest_cpu_pct=50.0), "host-cpu"),
-        (report(demand_pct=99.0, ready_pct=6.0, costop_pct=4.0), "host-cpu"),
-        (report(demand_pct=99.0, ready_pct=6.0, costop_pct=3.9), "guest-cpu"),
-        (report(demand_pct=50.0, ready_pct=20.0), "latency"),
-        (report(demand_pct=99.0, ready_pct=20.0, limited_pct=10.0), "cpu-limit"),
-        (report(demand_pct=99.0, ready_pct=20.0, limited_pct=9.9), "host-cpu"),
-        (report(demand_pct=99.0, ready_pct=10.0, limited_pct=4.9), "guest-cpu"),
-        (report(usage=100.0, demand_pct=99.0, ready_pct=6.0, limited_pct=5.0), "cpu-limit"),
+        (report(run_pct=80.0, ready_pct=6.0, costop_pct=4.0), "host-cpu"),
+        (report(run_pct=99.0, ready_pct=6.0, costop_pct=3.9), "guest-cpu"),
+        (report(run_pct=50.0, ready_pct=20.0), "latency"),
+        (report(run_pct=79.0, ready_pct=20.0, limited_pct=10.0), "cpu-limit"),
+        (report(run_pct=79.0, ready_pct=20.0, limited_pct=9.9), "host-cpu"),
+        (report(run_pct=89.0, ready_pct=10.0, limited_pct=4.9), "guest-cpu"),
+        (report(usage=100.0, run_pct=93.0, ready_pct=6.0, limited_pct=5.0), "cpu-limit"),
         (report(usage=100.0, memory_usage_pct=100.1), "memory"),
         (report(usage=100.0, memory_usage_pct=100.0), "host-cpu"),
         (report(guest_cpu_pct=100.0, node_gb_per_s=61.8), "memory"),
@@ -146,9 +146,9 @@ def test_a_vm_that_does_nothing_is_limited_by_nothing():
 
 
 def test_one_worker_of_many_vcpus_that_never_rests_is_a_client():
-    assert limit(report(demand_pct=22.5), "one-worker") == "client"
-    assert limit(report(demand_pct=22.4), "one-worker") == "latency"
-    assert limit(report(demand_pct=22.5), "generator") == "latency"
+    assert limit(report(run_pct=22.5), "one-worker") == "client"
+    assert limit(report(run_pct=22.4), "one-worker") == "latency"
+    assert limit(report(run_pct=22.5), "generator") == "latency"
 
 
 def test_vcpus_that_move_less_memory_than_their_cpu_would_are_held_up_by_it():
@@ -171,7 +171,7 @@ def test_vcpus_that_move_less_memory_than_their_cpu_would_are_held_up_by_it():
 )
 def test_the_vm_or_host_of_a_figure_is_judged_or_the_group_that_asks_most(path, expected):
     made = report()
-    made["groups"]["db"] = vm(demand_pct=60.0) if path.startswith("hosts.") else vm(demand_pct=95.0)
+    made["groups"]["db"] = vm(run_pct=60.0) if path.startswith("hosts.") else vm(run_pct=95.0)
     assert limit(made, path=path) == expected
 
 
