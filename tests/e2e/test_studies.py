@@ -16,11 +16,6 @@ def test_each_figure_is_reached_or_known_to_be_missed(name):
     assert outside == {(row.case, row.metric) for row in studies.find(name).rows if row.missed}
 
 
-def test_two_figures_are_known_to_be_missed():
-    known = [(name, row.case, row.metric) for name in studies.names() for row in studies.find(name).rows if row.missed]
-    assert known == [("monster-vm", "pair", "guest CPU"), ("monster-vm", "pair", "run queue")]
-
-
 def test_calibrated_figures_are_of_the_solo_case_only():
     rows = studies.find("monster-vm").rows
     assert {row.case for row in rows if row.kind == "calibrated"} == {"solo-24-1x", "solo-24-3x"}

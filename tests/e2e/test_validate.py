@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 from pathlib import Path
@@ -323,7 +324,7 @@ def test_folders_that_are_no_studies_are_refused(study, cli, tmp_path):
     done = cli("validate", folder.parent.parent)
     assert (done.returncode, done.stdout) == (2, "")
     assert "there is no study" in done.stderr
-    assert "a study is a folder with study.yaml; studies of the project: chunk-store" in done.stderr
+    assert f"a study is a folder with study.yaml; studies of the project: {studies.names()[0]}" in done.stderr
     assert "there is no study 'xxx" in cli("validate", "x" * 10_000).stderr
     other = tmp_path / "tiny"
     shutil.copytree(folder, other)
@@ -434,7 +435,8 @@ def test_every_study_is_complete():
         study = studies.find(name)
         assert study.rows
         assert (study.folder / "README.md").is_file()
-        assert {row.kind for row in study.rows} == {"calibrated", "predicted"}
+        assert "predicted" in {row.kind for row in study.rows}
+        assert len(study.parameters) <= math.ceil(len(study.rows) / 4)
         assert all(row.unreachable or not row.unreachable.isspace() for row in study.rows)
 
 
