@@ -17,7 +17,7 @@ CORE_SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name Carg
 # what is forbidden to the core (clocks, threads, unordered maps, long functions), tests and benchmarks may have
 TESTS_MAY := -A clippy::disallowed-types -A clippy::disallowed-methods -A clippy::too-many-lines
 
-.PHONY: help demo test setup lint fmt wheel bench fuzz soak page docs bless clean
+.PHONY: help demo test setup lint fmt wheel bench fuzz soak page docs evidence bless clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -40,6 +40,7 @@ lint: $(STAMPS)/core ## style, types, stub, architecture, links: every check, no
 	@scripts/step "architecture" $(BIN)/python scripts/check_architecture.py
 	@scripts/step "links and promises" $(BIN)/python scripts/check_docs.py
 	@scripts/step "page" $(BIN)/python scripts/check_page.py
+	@scripts/step "evidence" $(BIN)/python scripts/evidence.py --check
 	@scripts/step "rust format" cargo fmt --all --check
 	@scripts/step "rust lints" cargo clippy --quiet --release --workspace --all-targets -- -D warnings $(TESTS_MAY)
 	@scripts/step "rules of the core" cargo clippy --quiet --release --workspace --lib -- -D warnings
@@ -73,6 +74,9 @@ page: $(STAMPS)/packages ## build the script and style of pages from web/, which
 
 docs: $(STAMPS)/core ## regenerate the generated pages under docs/
 	@$(BIN)/python scripts/generate_docs.py
+
+evidence: $(STAMPS)/core ## run every study, at most ten minutes of CPU, and write docs/evidence.md
+	@$(BIN)/python scripts/evidence.py
 
 bless: $(STAMPS)/core ## rewrite the snapshots of the golden runs, for review
 	@HYPERTWIN_BLESS=1 $(BIN)/pytest --quiet tests/golden
