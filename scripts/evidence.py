@@ -88,7 +88,7 @@ def page(rows: Sequence[Row], studies: Sequence[Study], core: str) -> str:
     """The page: sums by source, then the figures of each."""
     *each, everything = comparison.sums(rows)
     hashed = hashes(studies)
-    links = {study.name: f"[{study.name}](../studies/{study.name}/README.md)" for study in studies}
+    links = {study.name: f"[{study.name}](../studies/{study.name})" for study in studies}
     lines = [
         "# The evidence",
         "",
