@@ -52,7 +52,7 @@ pub use spec::cluster::{Cluster, Datastore, HighAvailability, PowerPolicy, Power
 pub use spec::controller::{ControllerKind, SPLIT_BYTES, VDISKS_PER_CONTROLLER};
 pub use spec::failure::{Component, Failure};
 pub use spec::host::{DEFAULT_CLUSTER, HostGroup, MemorySystem};
-pub use spec::hypervisor::{Family, FamilyFacts, Hypervisor, HypervisorOverhead, SchedulerOptions};
+pub use spec::hypervisor::{CoreScheduling, Family, FamilyFacts, Hypervisor, HypervisorOverhead, SchedulerOptions};
 pub use spec::measured::{MeasuredCluster, MeasuredHost, MeasuredVm};
 pub use spec::network::{Adapters, Network};
 pub use spec::placement_rule::{PlacementRule, RuleKind};

@@ -5,7 +5,7 @@
 
 mod support;
 
-use hypertwin_cluster::{Bandwidth, SPLIT_BYTES, Scenario};
+use hypertwin_cluster::{Bandwidth, CoreScheduling, SPLIT_BYTES, Scenario};
 use hypertwin_engine::{
     HostResult, Replication, State, StationResult, View, aggregate, replication_seed, run, watched_run,
 };
@@ -14,7 +14,7 @@ use hypertwin_models::storage::disk::{Disk, Operation};
 use hypertwin_sharing::{Claim, proportional_share};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
-use support::{Dice, seeds, usual_seeds};
+use support::{Dice, merge, seeds, usual_seeds};
 
 const SEEDS: u64 = 1000;
 /// Controllers split the I/Os of this one, so that its disks do more operations than its workloads ask for.
@@ -60,6 +60,17 @@ fn random_scenario(seed: u64) -> Scenario {
             "costart_threshold": format!("{} us", dice.range(0, 500)), "numa_rebalance_period": "50 ms",
             "ht_whole_core_threshold": format!("{} ms", dice.range(0, 50)), "numa_imbalance_threshold_pct": 1,
         });
+    }
+    if dice.one_in(3) {
+        let policies: &[&str] = match hypervisor {
+            "esxi-8.0" => &["sca-v1", "sca-v2"],
+            "linux-6.6" | "linux-6.12" => &["linux"],
+            _ => &["sca-v1"],
+        };
+        merge(
+            &mut host,
+            json!({"scheduler": {"core_scheduling": dice.pick(policies)}}),
+        );
     }
     let (mut vms, mut workloads) = (Map::new(), Map::new());
     // choices of their own, so that the others stay what they were before these keys came
@@ -279,6 +290,7 @@ fn check_nodes(seed: u64, host: &HostResult, result: &Replication) {
 /// What must hold after every event.
 struct Checker {
     seed: u64,
+    core_scheduling: CoreScheduling,
     events: u64,
     on_cpu: HashMap<(usize, usize), usize>,
 }
@@ -317,18 +329,24 @@ impl Checker {
                 "seed {seed}: limited time is ready time"
             );
         }
-        for world in view
+        for (index, world) in view
             .worlds()
-            .filter(|world| world.state == State::Ready && !world.limited)
+            .enumerate()
+            .filter(|(_, world)| world.state == State::Ready && !world.limited)
         {
             let topology = view.topology(world.host);
             for cpu in (0..topology.cpus()).filter(|&cpu| world.domain.allows(&topology, cpu)) {
                 let busy = self.on_cpu.contains_key(&(world.host, cpu)) || view.is_withheld(world.host, cpu);
+                let other = self.beside(view, world.host, cpu);
+                let barred = other.is_some_and(|other| !self.may_share(view, index, other));
                 assert!(
-                    busy,
+                    busy || barred,
                     "seed {seed} at {now}: logical CPU {cpu} idles while a world that may use it is ready"
                 );
             }
+        }
+        if self.core_scheduling != CoreScheduling::Off {
+            self.check_cores(view);
         }
         for (&vm, &vcpus) in &awake {
             assert_eq!(
@@ -341,6 +359,38 @@ impl Checker {
                 runnable <= in_progress,
                 "seed {seed} at {now}: more runnable processes than transactions"
             );
+        }
+    }
+
+    /// Whether two worlds may run on one core.
+    fn may_share(&self, view: &View<'_>, one: usize, other: usize) -> bool {
+        let vcpu_of = |world| view.worlds().nth(world).and_then(|world| world.vm);
+        match self.core_scheduling {
+            CoreScheduling::Off => true,
+            CoreScheduling::ScaV1 => false,
+            CoreScheduling::ScaV2 => vcpu_of(one).is_some() && vcpu_of(one) == vcpu_of(other),
+            CoreScheduling::Linux => view.owner(one) == view.owner(other),
+        }
+    }
+
+    /// The world that runs on the other thread of the core.
+    fn beside(&self, view: &View<'_>, host: usize, cpu: usize) -> Option<usize> {
+        let sibling = view.topology(host).sibling(cpu)?;
+        self.on_cpu.get(&(host, sibling)).copied()
+    }
+
+    /// That only worlds that may do so share a core.
+    fn check_cores(&self, view: &View<'_>) {
+        for (&(host, cpu), &one) in &self.on_cpu {
+            if let Some(other) = self.beside(view, host, cpu) {
+                assert!(
+                    self.may_share(view, one, other),
+                    "seed {} at {}: worlds {one} and {other} share a core under {:?}",
+                    self.seed,
+                    view.now(),
+                    self.core_scheduling
+                );
+            }
         }
     }
 
@@ -370,6 +420,7 @@ fn a_thousand_random_clusters_keep_the_laws() {
         let scenario = random_scenario(seed);
         let mut checker = Checker {
             seed,
+            core_scheduling: scenario.hosts["h"].scheduler.core_scheduling,
             events: 0,
             on_cpu: HashMap::new(),
         };
@@ -440,6 +491,7 @@ fn work_is_conserved() {
         let vms = scenario.vm_names().len();
         let mut checker = Checker {
             seed,
+            core_scheduling: scenario.hosts["h"].scheduler.core_scheduling,
             events: 0,
             on_cpu: HashMap::new(),
         };

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `hypervisor/` | one folder per family: scheduler, accounting, virtual-NUMA rules |
 //! | `scheduler.rs` | `CpuScheduler`, the interface of a scheduling policy |
-//! | `coscheduling.rs`, `numa.rs` | relaxed co-scheduling; home nodes and their moves |
+//! | `coscheduling.rs`, `core_scheduling.rs`, `numa.rs` | relaxed co-scheduling; who may share a core; home nodes and their moves |
 //! | `topology.rs`, `cpu_set.rs` | logical CPUs, which of them are idle, where a world may run |
 //! | `rounding.rs` | from real to whole nanoseconds |
 //! | `smt.rs`, `accounting.rs` | speed of a hardware thread; time of worlds and processors |
@@ -17,6 +17,7 @@
 
 pub mod accounting;
 pub mod advice;
+pub mod core_scheduling;
 pub mod coscheduling;
 pub mod cpu_set;
 pub mod guest_system;

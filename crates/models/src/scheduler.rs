@@ -42,7 +42,8 @@ pub struct WorldSpec {
 pub enum Placement {
     /// It runs at once on this idle logical CPU.
     Run(usize),
-    /// It runs at once on this logical CPU and displaces what runs there.
+    /// It runs at once on this logical CPU and displaces what runs there; and, under core scheduling, what runs on the
+    /// sibling and may not share the core with it.
     Preempt(usize),
     /// It waits in a ready queue.
     Queue,
@@ -61,6 +62,9 @@ pub enum SliceEnd {
     Yield,
     /// It goes on, and its hyper-threading sibling is stopped to give it the whole core.
     ClaimCore,
+    /// Under core scheduling: it gives way together with what runs on its sibling to a waiting world that may share the
+    /// core with neither. This logical CPU is filled first.
+    YieldCore(usize),
 }
 
 /// Thresholds of relaxed co-scheduling, in nanoseconds.
@@ -110,8 +114,9 @@ pub trait CpuScheduler: Send {
     }
     /// `world` became ready from waiting (`woken`), or is ready again after it was withdrawn.
     fn place(&mut self, world: WorldId, woken: bool, now_ns: u64, cpus: &Occupancy) -> Placement;
-    /// The next world for the free logical CPU `cpu`, taken out of the ready queue.
-    fn next(&mut self, cpu: usize, now_ns: u64) -> Option<WorldId>;
+    /// The next world for the free logical CPU `cpu`, taken out of the ready queue: one that may share the core with what
+    /// runs on the sibling ([`Occupancy::rival`]).
+    fn next(&mut self, cpu: usize, now_ns: u64, cpus: &Occupancy) -> Option<WorldId>;
     /// The world that runs on `cpu` gives way: it goes back to the ready queue.
     fn put_back(&mut self, world: WorldId, cpu: usize);
     /// A ready or running world is held back (displaced, co-stopped, limited, moved): it may not run until it is placed.

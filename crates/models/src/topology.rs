@@ -3,6 +3,7 @@
 //! Logical CPUs are numbered thread by thread: thread `t` of core `c` of socket `s` is `(s * cores + c) * threads + t`.
 //! A NUMA node is a socket, or a part of one.
 
+use crate::core_scheduling::{Cookie, CoreScheduler};
 use crate::cpu_set::CpuSet;
 use hypertwin_cluster::HostGroup;
 use std::ops::Range;
@@ -109,13 +110,16 @@ pub struct Occupancy {
     idle_cores: CpuSet,
     withheld: CpuSet,
     shared_cores: CpuSet,
+    /// Which worlds may share a core, where not all may.
+    core_scheduler: Option<Box<CoreScheduler>>,
 }
 
 impl Occupancy {
-    /// All logical CPUs idle.
+    /// All logical CPUs idle, and any two worlds may share a core.
     pub fn new(topology: Topology) -> Self {
         Self {
             topology,
+            core_scheduler: None,
             running: vec![None; topology.cpus()],
             idle_threads: CpuSet::full(topology.cpus()),
             idle_cores: CpuSet::full(topology.cores()),
@@ -138,10 +142,41 @@ impl Occupancy {
             .is_some_and(|other| self.running[other].is_some())
     }
 
-    /// Whether `cpu` is idle and may be given a world.
+    /// Whether `cpu` is idle and may be given a world: under core scheduling one that may share the core.
     #[inline]
     pub fn is_free(&self, cpu: usize) -> bool {
-        self.idle_threads.contains(cpu)
+        self.running[cpu].is_none() && !self.withheld.contains(cpu)
+    }
+
+    /// From now on only worlds with the same cookie may share a core: `cookie` is that of the next world, in the order of
+    /// their ids. Every world must be given one, or none.
+    pub fn add_cookie(&mut self, cookie: Cookie) {
+        let cpus = self.topology.cpus();
+        let scheduler = self
+            .core_scheduler
+            .get_or_insert_with(|| Box::new(CoreScheduler::new(cpus)));
+        scheduler.cookies.push(cookie);
+    }
+
+    /// Whether only some worlds may share a core.
+    #[inline]
+    pub fn has_core_scheduling(&self) -> bool {
+        self.core_scheduler.is_some()
+    }
+
+    /// The sibling of `cpu`, if a world runs there with which `world` may not share the core.
+    #[inline]
+    pub fn rival(&self, world: WorldId, cpu: usize) -> Option<usize> {
+        let scheduler = self.core_scheduler.as_ref()?;
+        let sibling = self.topology.sibling(cpu)?;
+        let other = self.running[sibling]?;
+        (!scheduler.may_share(world, other)).then_some(sibling)
+    }
+
+    /// Whether the core of `cpu` has room for any world, as far as core scheduling goes.
+    #[inline]
+    pub fn admits_all(&self, cpu: usize) -> bool {
+        self.core_scheduler.is_none() || !self.sibling_busy(cpu)
     }
 
     /// Puts `world` on the idle logical CPU `cpu`.
@@ -154,24 +189,47 @@ impl Occupancy {
         if self.sibling_busy(cpu) {
             self.shared_cores.insert(core);
         }
+        if let Some(scheduler) = &mut self.core_scheduler {
+            scheduler.half_idle.remove(cpu);
+            let sibling = self.topology.sibling(cpu);
+            if let Some(other) = sibling.filter(|&other| self.idle_threads.contains(other)) {
+                self.idle_threads.remove(other);
+                scheduler.half_idle.insert(other);
+            }
+        }
     }
 
-    /// Makes `cpu` idle; a whole-core claim of its world ends with it. Returns the sibling that the claim had withheld.
+    /// Makes `cpu` idle; a whole-core claim of its world ends with it. Returns the idle sibling that may now be given a
+    /// world that it was barred to: the claim had withheld it, or core scheduling had.
     pub fn vacate(&mut self, cpu: usize) -> Option<usize> {
         debug_assert!(!self.withheld.contains(cpu), "what is withheld is empty");
         self.running[cpu] = None;
         let core = self.topology.core_of(cpu);
-        self.idle_threads.insert(cpu);
+        self.make_idle(cpu);
         self.shared_cores.remove(core);
         let sibling = self.topology.sibling(cpu);
-        if sibling.is_none_or(|other| self.running[other].is_none()) {
+        let idle_sibling = sibling.filter(|&other| self.running[other].is_none());
+        if sibling == idle_sibling {
             self.idle_cores.insert(core);
         }
-        let freed = sibling.filter(|&other| self.withheld.contains(other));
+        let freed = idle_sibling.filter(|&other| self.has_core_scheduling() || self.withheld.contains(other));
         if let Some(other) = freed {
             self.release(other);
         }
         freed
+    }
+
+    /// Notes that the idle thread `cpu` may be given a world.
+    fn make_idle(&mut self, cpu: usize) {
+        let is_half = self.core_scheduler.is_some() && self.sibling_busy(cpu);
+        match &mut self.core_scheduler {
+            Some(scheduler) if is_half => scheduler.half_idle.insert(cpu),
+            Some(scheduler) => {
+                scheduler.half_idle.remove(cpu);
+                self.idle_threads.insert(cpu);
+            }
+            None => self.idle_threads.insert(cpu),
+        }
     }
 
     /// Keeps the idle thread `cpu` empty, because its sibling has claimed the whole core.
@@ -182,12 +240,15 @@ impl Occupancy {
         );
         self.withheld.insert(cpu);
         self.idle_threads.remove(cpu);
+        if let Some(scheduler) = &mut self.core_scheduler {
+            scheduler.half_idle.remove(cpu);
+        }
     }
 
     /// Ends the withholding of `cpu`.
     pub fn release(&mut self, cpu: usize) {
         self.withheld.remove(cpu);
-        self.idle_threads.insert(cpu);
+        self.make_idle(cpu);
     }
 
     /// Whether `cpu` is kept empty for its sibling.
@@ -211,9 +272,18 @@ impl Occupancy {
         })
     }
 
-    /// An idle logical CPU of `domain` for a world that ran on `last`: a whole idle core before a thread whose sibling
+    /// An idle logical CPU of `domain` for `world`, which ran on `last`: a whole idle core before a thread whose sibling
     /// is busy, the last place before any other.
-    pub fn find_idle(&self, domain: &Domain, last: usize) -> Option<usize> {
+    pub fn find_idle(&self, world: WorldId, domain: &Domain, last: usize) -> Option<usize> {
+        let found = self.find_open(domain, last);
+        if found.is_some() || self.core_scheduler.is_none() {
+            return found;
+        }
+        self.find_companion(world, domain, last)
+    }
+
+    /// An idle logical CPU that any world may have.
+    fn find_open(&self, domain: &Domain, last: usize) -> Option<usize> {
         if self.idle_threads.is_empty() {
             return None;
         }
@@ -221,16 +291,13 @@ impl Occupancy {
             Domain::Node(node) => self
                 .idle_core_in(*node, last)
                 .or_else(|| self.idle_thread_in(*node, last)),
-            Domain::Any | Domain::Roaming(_) => {
-                let nodes = |first| std::iter::once(first).chain((0..self.topology.nodes).filter(move |&n| n != first));
-                let first = match domain {
-                    Domain::Roaming(home) => *home,
-                    _ => self.topology.node_of(last),
-                };
-                nodes(first)
-                    .find_map(|node| self.idle_core_in(node, last))
-                    .or_else(|| nodes(first).find_map(|node| self.idle_thread_in(node, last)))
-            }
+            Domain::Any | Domain::Roaming(_) => self
+                .nodes_from(domain, last)
+                .find_map(|node| self.idle_core_in(node, last))
+                .or_else(|| {
+                    self.nodes_from(domain, last)
+                        .find_map(|node| self.idle_thread_in(node, last))
+                }),
             Domain::Mask(mask) => {
                 let free = |cpu: usize| self.idle_threads.contains(cpu);
                 let whole = |cpu: usize| free(cpu) && !self.sibling_busy(cpu);
@@ -242,6 +309,27 @@ impl Occupancy {
                 pick(&whole).or_else(|| pick(&free))
             }
         }
+    }
+
+    /// Under core scheduling, an idle thread beside a world that `world` may share a core with.
+    fn find_companion(&self, world: WorldId, domain: &Domain, last: usize) -> Option<usize> {
+        let half_idle = &self.core_scheduler.as_ref()?.half_idle;
+        let fits = |cpu: usize| {
+            half_idle.contains(cpu) && domain.allows(&self.topology, cpu) && self.rival(world, cpu).is_none()
+        };
+        let within = |node: usize| self.topology.node_cpus(node).find(|&cpu| fits(cpu));
+        Some(last)
+            .filter(|&cpu| fits(cpu))
+            .or_else(|| self.nodes_from(domain, last).find_map(within))
+    }
+
+    /// The nodes in the order in which a world of `domain` that ran on `last` looks for an idle CPU.
+    fn nodes_from(&self, domain: &Domain, last: usize) -> impl Iterator<Item = usize> + use<> {
+        let first = match domain {
+            Domain::Node(home) | Domain::Roaming(home) => *home,
+            Domain::Any | Domain::Mask(_) => self.topology.node_of(last),
+        };
+        std::iter::once(first).chain((0..self.topology.nodes).filter(move |&node| node != first))
     }
 
     fn idle_core_in(&self, node: usize, last: usize) -> Option<usize> {
@@ -279,23 +367,23 @@ mod tests {
         let mut cpus = Occupancy::new(HOST);
         cpus.occupy(0, 7);
         assert_eq!(
-            cpus.find_idle(&Domain::Node(0), 1),
+            cpus.find_idle(9, &Domain::Node(0), 1),
             Some(2),
             "core 1 is whole, thread 1 shares core 0"
         );
         cpus.occupy(2, 8);
         assert_eq!(
-            cpus.find_idle(&Domain::Node(0), 1),
+            cpus.find_idle(9, &Domain::Node(0), 1),
             Some(1),
             "only threads are left in the node"
         );
         assert_eq!(
-            cpus.find_idle(&Domain::Any, 1),
+            cpus.find_idle(9, &Domain::Any, 1),
             Some(4),
             "the other node still has a whole core"
         );
         let mask = Domain::Mask([1, 3].into_iter().collect());
-        assert_eq!(cpus.find_idle(&mask, 3), Some(3));
+        assert_eq!(cpus.find_idle(9, &mask, 3), Some(3));
     }
 
     #[test]
@@ -307,9 +395,54 @@ mod tests {
         });
         cpus.occupy(0, 1);
         cpus.withhold(1);
-        assert_eq!(cpus.find_idle(&Domain::Any, 1), None);
+        assert_eq!(cpus.find_idle(9, &Domain::Any, 1), None);
         assert_eq!(cpus.vacate(0), Some(1));
-        assert_eq!(cpus.find_idle(&Domain::Any, 1), Some(1));
+        assert_eq!(cpus.find_idle(9, &Domain::Any, 1), Some(1));
+    }
+
+    /// VM 1 has worlds 0 and 1, VM 2 world 2; world 3 is alone.
+    fn core_scheduled() -> Occupancy {
+        let mut cpus = Occupancy::new(Topology { nodes: 1, ..HOST });
+        for cookie in [Some(1), Some(1), Some(2), None] {
+            cpus.add_cookie(cookie);
+        }
+        cpus
+    }
+
+    #[test]
+    fn under_core_scheduling_only_companions_share_a_core() {
+        let mut cpus = core_scheduled();
+        cpus.occupy(0, 0);
+        assert_eq!(cpus.find_idle(1, &Domain::Any, 1), Some(2), "a whole core comes first");
+        cpus.occupy(2, 3);
+        assert_eq!(cpus.find_idle(1, &Domain::Any, 3), Some(1), "beside its companion");
+        assert_eq!(cpus.find_idle(2, &Domain::Any, 3), None, "every core is another's");
+        assert_eq!(
+            (cpus.rival(2, 1), cpus.rival(1, 1), cpus.rival(2, 3)),
+            (Some(0), None, Some(2))
+        );
+        assert_eq!(cpus.rival(3, 3), Some(2), "a world without a cookie shares with none");
+        let bound = Domain::Mask([3].into_iter().collect());
+        assert_eq!(cpus.find_idle(1, &bound, 3), None);
+        assert_eq!(cpus.vacate(2), Some(3), "an idle thread that was barred is offered");
+        assert_eq!(cpus.find_idle(2, &bound, 3), Some(3));
+        cpus.occupy(1, 1);
+        assert_eq!(cpus.vacate(0), None);
+        assert_eq!(cpus.find_idle(0, &Domain::Mask([0].into_iter().collect()), 0), Some(0));
+    }
+
+    #[test]
+    fn a_claim_withholds_a_thread_from_companions_too() {
+        let mut cpus = core_scheduled();
+        cpus.occupy(0, 0);
+        cpus.occupy(2, 3);
+        cpus.withhold(1);
+        assert_eq!(cpus.find_idle(1, &Domain::Any, 1), None);
+        cpus.release(1);
+        assert_eq!(cpus.find_idle(1, &Domain::Any, 1), Some(1));
+        cpus.withhold(1);
+        assert_eq!(cpus.vacate(0), Some(1));
+        assert_eq!(cpus.find_idle(2, &Domain::Any, 1), Some(1));
     }
 
     #[test]

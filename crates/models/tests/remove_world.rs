@@ -91,7 +91,7 @@ impl OneCpu {
     }
 
     fn run_next(&mut self) {
-        let next = self.scheduler.next(0, self.now_ns).expect("somebody waits");
+        let next = self.scheduler.next(0, self.now_ns, &self.cpus).expect("somebody waits");
         self.cpus.occupy(0, next);
     }
 

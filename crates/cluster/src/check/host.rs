@@ -4,6 +4,7 @@ use super::option::{changed, has_option, not_of};
 use super::sections::{Sections, sound};
 use crate::mistake::Issue;
 use crate::spec::host::HostGroup;
+use crate::spec::hypervisor::CoreScheduling;
 
 /// That a host is left.
 pub(super) fn any(sections: &Sections, found: &mut Vec<Issue>) {
@@ -75,6 +76,26 @@ pub(super) fn options(sections: &Sections, found: &mut Vec<Issue>) {
             for (key, value) in changed(&host.scheduler) {
                 found.extend(not_of(host.hypervisor, &path, &key, &value, &remedy));
             }
+        }
+    }
+}
+
+/// That its hypervisor has the kind of core scheduling that is set.
+pub(super) fn core_scheduling(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, host) in sound(&sections.hosts) {
+        let (hypervisor, policy) = (host.hypervisor, host.scheduler.core_scheduling);
+        if !policy.is_of(hypervisor) && sections.clean(&["hosts", name, "hypervisor"]) {
+            let own = CoreScheduling::ALL
+                .into_iter()
+                .filter(|policy| policy.is_of(hypervisor));
+            let own: Vec<&str> = own.map(CoreScheduling::as_str).collect();
+            found.push(Issue::new(
+                ["hosts", name, "scheduler", "core_scheduling"],
+                "wrong-hypervisor",
+                policy.as_str().to_owned(),
+                format!("for {hypervisor}: {}", own.join(", ")),
+                format!("choose one of these, or change hosts.{name}.hypervisor"),
+            ));
         }
     }
 }

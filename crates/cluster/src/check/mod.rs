@@ -46,11 +46,12 @@ use crate::spec::scenario::Scenario;
 type Check = fn(&Sections, &mut Vec<Issue>);
 
 /// Every check. Of mistakes at one path, those of the first check are listed first.
-const CHECKS: [Check; 33] = [
+const CHECKS: [Check; 34] = [
     host::any,
     host::turbo,
     host::divisions,
     host::options,
+    host::core_scheduling,
     host::costart,
     workload::arrivals,
     workload::block_mix,

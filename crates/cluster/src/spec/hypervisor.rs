@@ -190,6 +190,59 @@ pub struct SchedulerOptions {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-family" = "linux", "x-minimum" = "1 ms", "x-maximum" = "1 h"))]
     pub balance_interval: Option<Duration>,
+    /// Which worlds may run on the two hardware threads of a core at the same time: `off` any; `sca-v1` (ESXi 5.5 and
+    /// later) one world per core; `sca-v2` (ESXi 6.7 and later) vCPUs of one VM; `linux` (Linux) threads of one VM.
+    #[serde(skip_serializing_if = "is_off")]
+    pub core_scheduling: CoreScheduling,
+}
+
+fn is_off(policy: &CoreScheduling) -> bool {
+    *policy == CoreScheduling::Off
+}
+
+/// Which worlds may run on the two hardware threads of a core at the same time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = plain_enum)]
+pub enum CoreScheduling {
+    /// Any.
+    #[default]
+    #[serde(rename = "off")]
+    Off,
+    /// One world per core: the side-channel aware scheduler of ESXi.
+    #[serde(rename = "sca-v1")]
+    ScaV1,
+    /// vCPUs of one VM: the side-channel aware scheduler of ESXi, version 2.
+    #[serde(rename = "sca-v2")]
+    ScaV2,
+    /// Threads of one VM: core scheduling of Linux, one cookie for each VM.
+    #[serde(rename = "linux")]
+    Linux,
+}
+
+impl CoreScheduling {
+    /// Every policy.
+    pub const ALL: [Self; 4] = [Self::Off, Self::ScaV1, Self::ScaV2, Self::Linux];
+
+    /// As scenarios write it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::ScaV1 => "sca-v1",
+            Self::ScaV2 => "sca-v2",
+            Self::Linux => "linux",
+        }
+    }
+
+    /// Whether `hypervisor` has it. SCAv1 came with the patches against L1TF for ESXi 5.5 to 6.7 (VMware KB 55806), SCAv2
+    /// with ESXi 6.7 Update 2, core scheduling of Linux with 5.14.
+    pub fn is_of(self, hypervisor: Hypervisor) -> bool {
+        match self {
+            Self::Off => true,
+            Self::ScaV1 => hypervisor.family() == Family::Esxi && hypervisor >= Hypervisor::Esxi55,
+            Self::ScaV2 => hypervisor.family() == Family::Esxi && hypervisor >= Hypervisor::Esxi67,
+            Self::Linux => hypervisor.family() == Family::Linux,
+        }
+    }
 }
 
 impl SchedulerOptions {

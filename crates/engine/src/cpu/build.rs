@@ -12,6 +12,7 @@ use crate::vcpu::Vcpu;
 use hypertwin_cluster::HostGroup;
 use hypertwin_kernel::TimeAverage;
 use hypertwin_models::accounting::{Account, ProcessorTime, State};
+use hypertwin_models::core_scheduling;
 use hypertwin_models::coscheduling::Decisions;
 use hypertwin_models::cpu_set::CpuSet;
 use hypertwin_models::hypervisor;
@@ -37,6 +38,8 @@ struct WorldPlan {
     position: usize,
     /// Of the hypervisor itself.
     helper: bool,
+    /// The VM whose vCPU it is, or that it works for.
+    vm: Option<VmId>,
     /// Work per time: alone on a core, and with a busy sibling; `None` for work of the hypervisor.
     speed: Option<[f64; 2]>,
 }
@@ -63,6 +66,7 @@ impl Host {
             worlds: Vec::new(),
             memory: HostMemory::new(spec),
             committed: vec![0.0; topology.nodes],
+            core_scheduling: spec.scheduler.core_scheduling,
             smt_yield: spec.smt_yield,
             clock_ratio: spec.busy_clock().hz() / spec.clock.hz(),
             nominal_mhz: spec.clock.mhz(),
@@ -136,7 +140,7 @@ impl Processors {
         self.hosts[plan.host].add_group(shares, 0.0, Vec::new());
         let helpers = plan.host_spec.overhead.worlds_per_vm as usize;
         let vm = plan.vm;
-        let helpers = self.add_hypervisor_worlds(plan.host, helpers, |index| Kind::Helper { vm, index });
+        let helpers = self.add_hypervisor_worlds(plan, helpers, |index| Kind::Helper { vm, index });
         let controllers = if plan.spec.has_disks() {
             plan.spec.controllers
         } else {
@@ -144,7 +148,7 @@ impl Processors {
         };
         let first = plan.first_controller.index();
         let controller = |number| Kind::Controller(ControllerId::new(first + number));
-        let controllers = self.add_hypervisor_worlds(plan.host, controllers as usize, controller);
+        let controllers = self.add_hypervisor_worlds(plan, controllers as usize, controller);
         let all = Span::new(vcpus.end(), helpers.len() + controllers.len());
         self.add_group_of(plan, vcpus, all, &homes);
         VmWorlds { helpers, controllers }
@@ -168,6 +172,7 @@ impl Processors {
                 domain,
                 position: index,
                 helper: false,
+                vm: Some(plan.vm),
                 speed: Some(speed),
             };
             self.add_world(plan.host, world);
@@ -197,7 +202,7 @@ impl Processors {
         });
     }
 
-    fn add_hypervisor_worlds(&mut self, host: HostId, count: usize, kind: impl Fn(usize) -> Kind) -> Span<WorldId> {
+    fn add_hypervisor_worlds(&mut self, plan: &VmPlan, count: usize, kind: impl Fn(usize) -> Kind) -> Span<WorldId> {
         let first = self.worlds.next_id();
         for position in 0..count {
             let world = WorldPlan {
@@ -205,9 +210,10 @@ impl Processors {
                 domain: Domain::Any,
                 position,
                 helper: true,
+                vm: Some(plan.vm),
                 speed: None,
             };
-            self.add_world(host, world);
+            self.add_world(plan.host, world);
         }
         Span::new(first, count)
     }
@@ -222,6 +228,7 @@ impl Processors {
                 domain: Domain::Any,
                 position: thread,
                 helper: in_kernel,
+                vm: None,
                 speed: None,
             };
             self.add_world(host, world);
@@ -242,6 +249,11 @@ impl Processors {
         });
         let local = host.worlds.len() as u32;
         host.worlds.push(id);
+        let is_vcpu = matches!(plan.kind, Kind::Vcpu(_));
+        let cookie = core_scheduling::cookie(host.core_scheduling, plan.vm.map(|vm| vm.index() as u32), is_vcpu);
+        if let Some(cookie) = cookie {
+            host.occupancy.add_cookie(cookie);
+        }
         let own = || [false, true].map(|shared| smt::speed(shared, host.smt_yield, host.clock_ratio, 0.0));
         self.worlds.push(World {
             host: host_id,

@@ -146,16 +146,7 @@ impl Processors {
         let host = &mut self.hosts[host_id];
         match host.scheduler.place(local, woken, clock.now, &host.occupancy) {
             Placement::Run(cpu) => self.start(host_id, cpu, world_id, true, guest, clock),
-            Placement::Preempt(cpu) => {
-                let victim = self.stop(host_id, cpu, State::Ready, clock.now);
-                self.hosts[host_id].scheduler.withdraw(self.worlds[victim].local);
-                let freed = self.hosts[host_id].vacate(cpu);
-                self.start(host_id, cpu, world_id, false, guest, clock);
-                self.place(victim, guest, clock);
-                if let Some(other) = freed {
-                    self.fill(host_id, other, guest, clock);
-                }
-            }
+            Placement::Preempt(cpu) => self.preempt(host_id, cpu, world_id, guest, clock),
             queued @ (Placement::Queue | Placement::QueueAndReview(_)) => {
                 self.hosts[host_id].queued += 1;
                 self.watch_lag(world_id, clock);
@@ -165,6 +156,40 @@ impl Processors {
                     self.arm(host_id, cpu, clock);
                 }
             }
+        }
+    }
+
+    /// Starts `world` on `cpu` in place of what runs there, and of what runs on the sibling and may not share the core.
+    fn preempt(&mut self, host_id: HostId, cpu: usize, world_id: WorldId, guest: &mut impl Guest, clock: &mut Clock) {
+        let occupancy = &self.hosts[host_id].occupancy;
+        let rival = occupancy.rival(self.worlds[world_id].local, cpu);
+        let victim = occupancy.running(cpu).map(|_| self.displace(host_id, cpu, clock.now));
+        let evicted = rival.map(|sibling| {
+            let evicted = self.displace(host_id, sibling, clock.now);
+            self.disarm(host_id, sibling, clock);
+            evicted
+        });
+        self.start(host_id, cpu, world_id, false, guest, clock);
+        for (world, _) in victim.into_iter().chain(evicted) {
+            self.place(world, guest, clock);
+        }
+        if let Some(other) = rival.or(victim.and_then(|(_, freed)| freed)) {
+            self.fill(host_id, other, guest, clock);
+        }
+    }
+
+    /// Takes the world on `cpu` off it; it is ready, and to be placed again. Returns it and what `Occupancy::vacate` says.
+    fn displace(&mut self, host_id: HostId, cpu: usize, now: Nanos) -> (WorldId, Option<usize>) {
+        let world_id = self.stop(host_id, cpu, State::Ready, now);
+        let host = &mut self.hosts[host_id];
+        host.scheduler.withdraw(self.worlds[world_id].local);
+        (world_id, host.vacate(cpu))
+    }
+
+    /// Nothing is due on the idle `cpu` any more.
+    fn disarm(&mut self, host_id: HostId, cpu: usize, clock: &mut Clock) {
+        if let Some(event) = self.hosts[host_id].cpus[cpu].event.take() {
+            clock.cancel(event);
         }
     }
 
@@ -268,7 +293,7 @@ impl Processors {
     /// Gives `cpu`, whose world has stopped, to the next ready world, or leaves it idle.
     pub(super) fn refill(&mut self, host_id: HostId, cpu: usize, guest: &mut impl Guest, clock: &mut Clock) {
         let host = &mut self.hosts[host_id];
-        if let Some(local) = host.scheduler.next(cpu, clock.now) {
+        if let Some(local) = host.scheduler.next(cpu, clock.now, &host.occupancy) {
             host.queued -= 1;
             let world = host.worlds[local as usize];
             let freed = host.vacate(cpu);
@@ -286,11 +311,8 @@ impl Processors {
         if let Some(other) = sibling {
             self.settle(host_id, other, clock.now);
         }
-        let host = &mut self.hosts[host_id];
-        let freed = host.vacate(cpu);
-        if let Some(event) = host.cpus[cpu].event.take() {
-            clock.cancel(event);
-        }
+        let freed = self.hosts[host_id].vacate(cpu);
+        self.disarm(host_id, cpu, clock);
         if let Some(other) = sibling {
             self.arm(host_id, other, clock);
         } else {
@@ -305,7 +327,7 @@ impl Processors {
     pub(super) fn fill(&mut self, host_id: HostId, cpu: usize, guest: &mut impl Guest, clock: &mut Clock) {
         let host = &mut self.hosts[host_id];
         if host.occupancy.is_free(cpu)
-            && let Some(local) = host.scheduler.next(cpu, clock.now)
+            && let Some(local) = host.scheduler.next(cpu, clock.now, &host.occupancy)
         {
             host.queued -= 1;
             let world = host.worlds[local as usize];
@@ -359,10 +381,19 @@ impl Processors {
         }
         let host = &mut self.hosts[host_id];
         let verdict = host.scheduler.slice_end(local, cpu, clock.now, &host.occupancy);
+        if let (SliceEnd::YieldCore(first), Some(other)) = (verdict, sibling) {
+            let order = if first == cpu { [cpu, other] } else { [other, cpu] };
+            self.yield_core(host_id, order, guest, clock);
+            return;
+        }
         if verdict == SliceEnd::Yield {
             self.stop(host_id, cpu, State::Ready, clock.now);
             let host = &mut self.hosts[host_id];
-            if host.occupancy.find_idle(host.scheduler.domain(local), cpu).is_some() {
+            if host
+                .occupancy
+                .find_idle(local, host.scheduler.domain(local), cpu)
+                .is_some()
+            {
                 host.scheduler.withdraw(local);
                 self.refill(host_id, cpu, guest, clock);
                 self.place(world_id, guest, clock);
@@ -376,20 +407,32 @@ impl Processors {
         }
         host.cpus[cpu].slice_end = clock.now + host.scheduler.slice_ns(local, clock.now);
         if let (SliceEnd::ClaimCore, Some(other)) = (verdict, sibling) {
-            let rival = self.stop(host_id, other, State::Ready, clock.now);
-            let host = &mut self.hosts[host_id];
-            host.scheduler.withdraw(self.worlds[rival].local);
-            host.vacate(other);
-            host.occupancy.withhold(other);
-            if let Some(event) = host.cpus[other].event.take() {
-                clock.cancel(event);
-            }
+            let (rival, _) = self.displace(host_id, other, clock.now);
+            self.disarm(host_id, other, clock);
+            self.hosts[host_id].occupancy.withhold(other);
             self.place(rival, guest, clock);
         }
         self.arm(host_id, cpu, clock);
         if let (SliceEnd::ReleaseCore, Some(other)) = (verdict, sibling) {
             self.hosts[host_id].occupancy.release(other);
             self.fill(host_id, other, guest, clock);
+        }
+    }
+
+    /// What runs on the threads of a core gives way to waiting worlds; the threads are filled in this order.
+    fn yield_core(&mut self, host_id: HostId, threads: [usize; 2], guest: &mut impl Guest, clock: &mut Clock) {
+        let displaced = threads.map(|cpu| {
+            let is_busy = self.hosts[host_id].occupancy.running(cpu).is_some();
+            let displaced = is_busy.then(|| self.displace(host_id, cpu, clock.now).0);
+            self.disarm(host_id, cpu, clock);
+            displaced
+        });
+        for cpu in threads {
+            self.fill(host_id, cpu, guest, clock);
+        }
+        for world_id in displaced.into_iter().flatten() {
+            self.place(world_id, guest, clock);
+            self.watch_lag(world_id, clock);
         }
     }
 

@@ -3,6 +3,7 @@
 use super::memory::{HostMemory, VmMemory};
 use crate::ids::{ControllerId, HostId, PoolId, Span, Table, VmId, WorldId};
 use crate::vcpu::{Next, Vcpu, Work};
+use hypertwin_cluster::CoreScheduling;
 use hypertwin_kernel::{EventId, Nanos, TimeAverage};
 use hypertwin_models::accounting::{Account, ProcessorTime, State};
 use hypertwin_models::coscheduling::Decisions;
@@ -40,6 +41,7 @@ pub struct Host {
     pub memory: HostMemory,
     /// vCPUs at home on each node at power-on.
     pub(super) committed: Vec<f64>,
+    pub(super) core_scheduling: CoreScheduling,
     pub(super) smt_yield: f64,
     /// Running clock over nominal clock.
     pub clock_ratio: f64,

@@ -2,7 +2,7 @@
 //! Checkers of invariants are written against this.
 
 use super::Observed;
-use crate::ids::{HostId, Id, PoolId, VmId};
+use crate::ids::{HostId, Id, PoolId, Span, VmId, WorldId};
 use crate::storage::{Counters, MemberView, Pool};
 use crate::vcpu::Vcpu;
 use hypertwin_kernel::Nanos;
@@ -73,6 +73,13 @@ impl<'s> View<'s> {
             domain: cpu.hosts()[world.host].scheduler.domain(world.local),
             account: &world.account,
         })
+    }
+
+    /// The VM that world number `world` is a vCPU of or works for; `None` for a world of the host.
+    pub fn owner(&self, world: usize) -> Option<usize> {
+        let is_in = |span: Span<WorldId>| (0..span.len()).any(|position| span.at(position).index() == world);
+        let mut groups = self.observed.cpu.groups().iter();
+        groups.position(|group| is_in(group.vcpus) || is_in(group.helpers))
     }
 
     /// Processes of a VM: in progress by the count of its arrivals, and runnable by the guest's.

@@ -15,7 +15,8 @@
 //! **Assumptions.** Idle logical CPUs take ready worlds of their node at once, so the L2, L3 and package periods of
 //! ESXi have nothing to do here; virtual time is kept per node. A vCPU that becomes
 //! ready displaces what runs on its own last CPU, or what has used up its quantum elsewhere, if that has had more of its
-//! entitlement. Home nodes and their moves are in [`crate::numa`]; while a node's clients want more than its cores and
+//! entitlement. Under core scheduling ([`crate::core_scheduling`]) a waiting world takes the core of two others only if it
+//! would take the place of each. Home nodes and their moves are in [`crate::numa`]; while a node's clients want more than its cores and
 //! another node has room, their vCPUs run anywhere (VMware, "Architecting a vSphere Compute Platform": under contention
 //! vCPUs may move to other nodes), and their home, with their memory, stays.
 //!
@@ -156,10 +157,16 @@ struct World {
     reserved_from_ns: f64,
 }
 
+/// Waiting worlds by key and sequence, with the stamp that says whether the entry is still valid.
+type ReadyHeap = BinaryHeap<Reverse<(u64, u64, WorldId, u32)>>;
+
+/// A waiting world, the best least: `(not reserved, key, sequence, world)`.
+type Candidate = (bool, u64, u64, WorldId);
+
 #[derive(Default)]
 struct ReadyQueue {
-    by_virtual_time: BinaryHeap<Reverse<(u64, u64, WorldId, u32)>>,
-    by_reservation: BinaryHeap<Reverse<(u64, u64, WorldId, u32)>>,
+    by_virtual_time: ReadyHeap,
+    by_reservation: ReadyHeap,
     /// Virtual time of the queue (start-time fair queueing): that of the world that was last served by its shares. A world
     /// that wakes joins here, less what it was owed when it went to sleep, which sleep uses up.
     clock_ns: u64,
@@ -253,8 +260,8 @@ impl EsxiScheduler {
         queue.waiting += 1;
     }
 
-    /// Best waiting world for `cpu`: `(not reserved, key, sequence, world)`, least first.
-    fn best(&mut self, cpu: usize, now_ns: u64) -> Option<(bool, u64, u64, WorldId)> {
+    /// Best waiting world for `cpu`. `beside`: only one that may share the core with what runs on the sibling now.
+    fn best(&mut self, cpu: usize, now_ns: u64, beside: Option<&Occupancy>) -> Option<Candidate> {
         if self.queues.iter().all(|queue| queue.waiting == 0) {
             return None;
         }
@@ -274,12 +281,18 @@ impl EsxiScheduler {
             while ready.by_reservation.peek().is_some_and(|entry| !valid(entry)) {
                 ready.by_reservation.pop();
             }
-            let reserved = ready
-                .by_reservation
-                .peek()
+            let first = |ready: &ReadyHeap| match beside {
+                Some(cpus) if !cpus.admits_all(cpu) => ready
+                    .iter()
+                    .filter(|entry| valid(entry) && cpus.rival(entry.0.2, cpu).is_none())
+                    .max()
+                    .copied(),
+                _ => ready.peek().copied(),
+            };
+            let reserved = first(&ready.by_reservation)
                 .filter(|entry| entry.0.0 <= now_ns)
                 .map(|e| (false, e.0));
-            let shared = ready.by_virtual_time.peek().map(|entry| (true, entry.0));
+            let shared = first(&ready.by_virtual_time).map(|entry| (true, entry.0));
             for (by_shares, (key, sequence, world, _)) in [reserved, shared].into_iter().flatten() {
                 let candidate = (by_shares, key, sequence, world);
                 if best.is_none_or(|known| candidate < known) {
@@ -325,10 +338,20 @@ impl EsxiScheduler {
         entry.queue = queue;
     }
 
-    /// Whether `world`, for which no CPU is idle, takes `cpu` from what runs there: a helper world from a vCPU, and a
-    /// vCPU from one that has had more of its entitlement.
-    fn displaces(&self, world: WorldId, cpu: usize, now_ns: u64, cpus: &Occupancy) -> bool {
-        let Some(other) = cpus.running(cpu) else { return false };
+    /// Whether `world`, for which no CPU is idle, takes `cpu` from what runs there, and from what runs on the sibling and
+    /// may not share the core with it.
+    fn takes(&self, world: WorldId, cpu: usize, now_ns: u64, cpus: &Occupancy) -> bool {
+        let rival = cpus.rival(world, cpu).and_then(|sibling| cpus.running(sibling));
+        let displaces = |other| self.displaces(world, other, now_ns);
+        match cpus.running(cpu) {
+            Some(other) => displaces(other) && rival.is_none_or(displaces),
+            None => rival.is_some_and(displaces),
+        }
+    }
+
+    /// Whether `world` takes the place of the running `other`: a helper world that of a vCPU, and a vCPU that of one that
+    /// has had more of its entitlement.
+    fn displaces(&self, world: WorldId, other: WorldId, now_ns: u64) -> bool {
         let (mine, theirs) = (&self.worlds[world as usize], &self.worlds[other as usize]);
         let reserved = self.groups[theirs.group].spec.reservation_cores > 0.0;
         let behind = reserved && theirs.reserved_from_ns <= now_ns as f64;
@@ -425,17 +448,17 @@ impl CpuScheduler for EsxiScheduler {
         }
         let entry = &self.worlds[world as usize];
         let last = entry.last;
-        if let Some(cpu) = cpus.find_idle(&entry.domain, last) {
+        if let Some(cpu) = cpus.find_idle(world, &entry.domain, last) {
             self.worlds[world as usize].last = cpu;
             self.expired.remove(cpu);
             self.uncontended(world);
             return Placement::Run(cpu);
         }
         let domain = &entry.domain;
-        let displaces = |cpu: usize| domain.allows(&self.topology, cpu) && self.displaces(world, cpu, now_ns, cpus);
+        let takes = |cpu: usize| domain.allows(&self.topology, cpu) && self.takes(world, cpu, now_ns, cpus);
         let victim = Some(last)
-            .filter(|&cpu| displaces(cpu))
-            .or_else(|| self.expired.iter().find(|&cpu| displaces(cpu)));
+            .filter(|&cpu| takes(cpu))
+            .or_else(|| self.expired.iter().find(|&cpu| takes(cpu)));
         if let Some(cpu) = victim {
             self.expired.remove(cpu);
             self.worlds[world as usize].last = cpu;
@@ -445,8 +468,8 @@ impl CpuScheduler for EsxiScheduler {
         Placement::Queue
     }
 
-    fn next(&mut self, cpu: usize, now_ns: u64) -> Option<WorldId> {
-        let (by_shares, _, _, world) = self.best(cpu, now_ns)?;
+    fn next(&mut self, cpu: usize, now_ns: u64, cpus: &Occupancy) -> Option<WorldId> {
+        let (by_shares, _, _, world) = self.best(cpu, now_ns, Some(cpus))?;
         let entry = &mut self.worlds[world as usize];
         entry.queued = false;
         entry.last = cpu;
@@ -497,8 +520,11 @@ impl CpuScheduler for EsxiScheduler {
     }
 
     fn slice_end(&mut self, world: WorldId, cpu: usize, now_ns: u64, cpus: &Occupancy) -> SliceEnd {
+        if cpus.has_core_scheduling() && self.core_gives_way(world, cpu, now_ns, cpus) {
+            return SliceEnd::YieldCore(cpu);
+        }
         let claimed = self.topology.sibling(cpu).is_some_and(|other| cpus.is_withheld(other));
-        let Some((by_shares, key, _, _)) = self.best(cpu, now_ns) else {
+        let Some(best) = self.best(cpu, now_ns, Some(cpus)) else {
             self.uncontended(world);
             self.expired.insert(cpu);
             return if claimed {
@@ -507,15 +533,7 @@ impl CpuScheduler for EsxiScheduler {
                 self.claim(world, cpu, cpus)
             };
         };
-        let entry = &self.worlds[world as usize];
-        let reserved = self.groups[entry.group].spec.reservation_cores > 0.0;
-        let behind = reserved && entry.reserved_from_ns <= now_ns as f64;
-        let gives_way = match (by_shares, behind) {
-            (true, true) => false,
-            (true, false) => key < entry.virtual_ns,
-            (false, true) => (key as f64) < entry.reserved_from_ns,
-            (false, false) => true,
-        };
+        let gives_way = self.gives_way(world, best, now_ns);
         match (gives_way, claimed) {
             (true, true) => SliceEnd::ReleaseCore,
             (true, false) => SliceEnd::Yield,
@@ -595,6 +613,28 @@ impl CpuScheduler for EsxiScheduler {
 }
 
 impl EsxiScheduler {
+    /// Whether the running `world` gives way to a waiting one when its quantum is over.
+    fn gives_way(&self, world: WorldId, (by_shares, key, ..): Candidate, now_ns: u64) -> bool {
+        let entry = &self.worlds[world as usize];
+        let reserved = self.groups[entry.group].spec.reservation_cores > 0.0;
+        let behind = reserved && entry.reserved_from_ns <= now_ns as f64;
+        match (by_shares, behind) {
+            (true, true) => false,
+            (true, false) => key < entry.virtual_ns,
+            (false, true) => (key as f64) < entry.reserved_from_ns,
+            (false, false) => true,
+        }
+    }
+
+    /// Whether both worlds of a core give way to a waiting one that may not share it with the other of them.
+    fn core_gives_way(&mut self, world: WorldId, cpu: usize, now_ns: u64, cpus: &Occupancy) -> bool {
+        let Some(best) = self.best(cpu, now_ns, None) else {
+            return false;
+        };
+        let rival = cpus.rival(best.3, cpu).and_then(|sibling| cpus.running(sibling));
+        rival.is_some_and(|rival| self.gives_way(world, best, now_ns) && self.gives_way(rival, best, now_ns))
+    }
+
     /// Whether `world` has fallen so far behind the world on the sibling thread that it takes the whole core.
     fn claim(&mut self, world: WorldId, cpu: usize, cpus: &Occupancy) -> SliceEnd {
         let Some(rival) = self.topology.sibling(cpu).and_then(|other| cpus.running(other)) else {
@@ -720,7 +760,7 @@ mod tests {
         scheduler.put_back(0, 0);
         let order: Vec<_> = (0..4)
             .map(|_| {
-                let next = scheduler.next(0, 50 * MS).expect("worlds wait");
+                let next = scheduler.next(0, 50 * MS, &cpus).expect("worlds wait");
                 scheduler.charge(next, 0, 50 * MS, 50e6);
                 scheduler.put_back(next, 0);
                 next

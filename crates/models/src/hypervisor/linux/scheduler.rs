@@ -20,7 +20,10 @@
 //! keeps it there while others of its group wake and sleep. All tasks have the same slice. Ticks of all CPUs come at the
 //! same time. Waking tasks search all sockets, so no CPU stays idle while a task waits that may run there.
 //!
-//! **Valid** for fair-class tasks on 6.6 and later; no real-time class, no core scheduling.
+//! Under core scheduling ([`crate::core_scheduling`]) a task that waits for a core that others hold is considered when a
+//! slice ends there: it takes the core if it is owed more than both.
+//!
+//! **Valid** for fair-class tasks on 6.6 and later; no real-time class.
 
 use crate::cpu_set::CpuSet;
 use crate::scheduler::{
@@ -97,6 +100,9 @@ pub struct LinuxScheduler {
     tasks: Vec<Task>,
     queues: Vec<RunQueue>,
     crowded: CpuSet,
+    /// By core, under core scheduling: the virtual times of its two queues when one of its threads became forced idle
+    /// while tasks waited there (`se_fi_update`).
+    forced_idle: Vec<Option<[f64; 2]>>,
 }
 
 impl LinuxScheduler {
@@ -125,6 +131,7 @@ impl LinuxScheduler {
             tasks: Vec::new(),
             queues: vec![RunQueue::default(); topology.cpus()],
             crowded: CpuSet::new(topology.cpus()),
+            forced_idle: vec![None; topology.cores()],
         }
     }
 
@@ -233,14 +240,18 @@ impl LinuxScheduler {
         task.deadline_ns = task.virtual_ns + left;
     }
 
-    /// EEVDF's choice among the waiting tasks of a CPU that `cpu` may run.
-    fn pick(&self, queue: usize, cpu: usize) -> Option<WorldId> {
+    /// EEVDF's choice among the waiting tasks of a CPU that `cpu` may run. `beside`: only among those that may share the
+    /// core with what runs on the sibling of `cpu` now.
+    fn pick(&self, queue: usize, cpu: usize, beside: Option<&Occupancy>) -> Option<WorldId> {
         let latest = self.queues[queue].latest_eligible_ns();
         let key = |world: WorldId| {
             let task = &self.tasks[world as usize];
             (task.virtual_ns > latest, task.deadline_ns, world)
         };
-        let allowed = |world: &WorldId| self.tasks[*world as usize].domain.allows(&self.topology, cpu);
+        let allowed = |world: &WorldId| {
+            self.tasks[*world as usize].domain.allows(&self.topology, cpu)
+                && beside.is_none_or(|cpus| cpus.rival(*world, cpu).is_none())
+        };
         self.queues[queue]
             .waiting
             .iter()
@@ -253,7 +264,7 @@ impl LinuxScheduler {
     }
 
     /// A waiting task for `cpu` from another queue, its own socket first.
-    fn pull(&self, cpu: usize) -> Option<WorldId> {
+    fn pull(&self, cpu: usize, cpus: &Occupancy) -> Option<WorldId> {
         let near = self.topology.node_cpus(self.topology.node_of(cpu));
         let order = |from: usize, to: usize| {
             let mut next = from;
@@ -266,7 +277,7 @@ impl LinuxScheduler {
         order(near.start, near.end)
             .chain(order(0, near.start))
             .chain(order(near.end, self.topology.cpus()))
-            .find_map(|queue| self.pick(queue, cpu))
+            .find_map(|queue| self.pick(queue, cpu, Some(cpus)))
     }
 
     fn run(&mut self, world: WorldId, cpu: usize) {
@@ -276,6 +287,44 @@ impl LinuxScheduler {
         if task.virtual_ns >= task.deadline_ns {
             task.deadline_ns = task.virtual_ns + slice / task.weight;
         }
+    }
+}
+
+impl LinuxScheduler {
+    /// Whether a waiting task goes before the one that runs on its CPU.
+    fn precedes(&self, waiting: WorldId, running: WorldId) -> bool {
+        let deadline = |world: WorldId| self.tasks[world as usize].deadline_ns;
+        self.eligible(waiting) && (!self.eligible(running) || deadline(waiting) < deadline(running))
+    }
+
+    /// The logical CPU of this core whose waiting task takes the core from `world` on `cpu` and from what runs on the
+    /// sibling, as it may share it with neither: `pick_next_task` chooses for the core as a whole.
+    fn turn_of_core(&mut self, world: WorldId, cpu: usize, cpus: &Occupancy) -> Option<usize> {
+        let sibling = self.topology.sibling(cpu)?;
+        let Some(other) = cpus.running(sibling) else {
+            // The sibling is forced idle: its queue and this one take turns by how far each has come since.
+            let waiting = self.pick(sibling, sibling, None)?;
+            let (mine, theirs) = (self.virtual_ns(world), self.virtual_ns(waiting));
+            let core = self.topology.core_of(cpu);
+            let levels = self.forced_idle[core].get_or_insert_with(|| {
+                let ran_ns = self.slice_ns as f64 / self.tasks[world as usize].weight;
+                let mut levels = [mine - ran_ns; 2];
+                levels[usize::from(sibling > cpu)] = theirs;
+                levels
+            });
+            let come = |virtual_ns: f64, thread: usize| virtual_ns - levels[thread % 2];
+            return (come(theirs, sibling) < come(mine, cpu)).then_some(sibling);
+        };
+        let waiting = self.pick(cpu, cpu, None)?;
+        let lag = |task: WorldId, cpu: usize| self.queues[cpu].clock_ns() - self.virtual_ns(task);
+        let is_first = cpus.rival(waiting, cpu).is_some()
+            && self.precedes(waiting, world)
+            && lag(waiting, cpu) > lag(other, sibling);
+        is_first.then_some(cpu)
+    }
+
+    fn virtual_ns(&self, world: WorldId) -> f64 {
+        self.tasks[world as usize].virtual_ns
     }
 }
 
@@ -338,9 +387,10 @@ impl CpuScheduler for LinuxScheduler {
             self.groups[task.group].1 += 1;
         }
         let task = &self.tasks[world as usize];
-        if let Some(cpu) = cpus.find_idle(&task.domain, task.cpu) {
+        if let Some(cpu) = cpus.find_idle(world, &task.domain, task.cpu) {
             self.join(world, cpu);
             self.run(world, cpu);
+            self.forced_idle[self.topology.core_of(cpu)] = None;
             return Placement::Run(cpu);
         }
         let cpu = task.cpu;
@@ -351,19 +401,22 @@ impl CpuScheduler for LinuxScheduler {
         };
         let task = &self.tasks[running as usize];
         let over = task.virtual_ns >= task.deadline_ns;
-        if over || !self.eligible(running) && self.pick(cpu, cpu) == Some(world) {
+        if over || !self.eligible(running) && self.pick(cpu, cpu, None) == Some(world) {
             return Placement::QueueAndReview(cpu);
         }
         Placement::Queue
     }
 
-    fn next(&mut self, cpu: usize, _now_ns: u64) -> Option<WorldId> {
-        let world = self.pick(cpu, cpu).or_else(|| self.pull(cpu))?;
+    fn next(&mut self, cpu: usize, _now_ns: u64, cpus: &Occupancy) -> Option<WorldId> {
+        let world = self.pick(cpu, cpu, Some(cpus)).or_else(|| self.pull(cpu, cpus))?;
         self.stop_waiting(world);
         if self.tasks[world as usize].cpu != cpu {
             self.transfer(world, cpu);
         }
         self.run(world, cpu);
+        if cpus.has_core_scheduling() && cpus.sibling_busy(cpu) {
+            self.forced_idle[self.topology.core_of(cpu)] = None;
+        }
         Some(world)
     }
 
@@ -413,20 +466,20 @@ impl CpuScheduler for LinuxScheduler {
         (now_ns + left_ns).max(now_ns + 1).div_ceil(self.tick_ns) * self.tick_ns - now_ns
     }
 
-    fn slice_end(&mut self, world: WorldId, cpu: usize, _now_ns: u64, _cpus: &Occupancy) -> SliceEnd {
+    fn slice_end(&mut self, world: WorldId, cpu: usize, _now_ns: u64, cpus: &Occupancy) -> SliceEnd {
         let slice = self.slice_ns as f64;
         let task = &mut self.tasks[world as usize];
         if task.virtual_ns >= task.deadline_ns {
             task.deadline_ns = task.virtual_ns + slice / task.weight;
         }
-        let deadline = task.deadline_ns;
-        let Some(rival) = self.pick(cpu, cpu) else {
-            return SliceEnd::Continue;
-        };
-        if self.eligible(rival) && (!self.eligible(world) || self.tasks[rival as usize].deadline_ns < deadline) {
-            SliceEnd::Yield
-        } else {
-            SliceEnd::Continue
+        if cpus.has_core_scheduling()
+            && let Some(first) = self.turn_of_core(world, cpu, cpus)
+        {
+            return SliceEnd::YieldCore(first);
+        }
+        match self.pick(cpu, cpu, Some(cpus)) {
+            Some(rival) if self.precedes(rival, world) => SliceEnd::Yield,
+            _ => SliceEnd::Continue,
         }
     }
 
@@ -465,7 +518,7 @@ impl CpuScheduler for LinuxScheduler {
         if longest < shortest + 2 {
             return;
         }
-        if let Some(world) = self.pick(busiest, idlest) {
+        if let Some(world) = self.pick(busiest, idlest, None) {
             self.stop_waiting(world);
             self.transfer(world, idlest);
             self.start_waiting(world);
@@ -531,7 +584,7 @@ mod tests {
             scheduler.charge(running, 0, SLICE_NS, SLICE_NS as f64);
             if scheduler.slice_end(running, 0, 0, &cpus) == SliceEnd::Yield {
                 scheduler.put_back(running, 0);
-                running = scheduler.next(0, 0).expect("the other waits");
+                running = scheduler.next(0, 0, &cpus).expect("the other waits");
             }
         }
         assert_eq!(turns, [100, 300]);
@@ -592,7 +645,7 @@ mod tests {
             let (mut scheduler, mut cpus) = one_ahead();
             scheduler.sleep(0, 1_000_000);
             cpus.vacate(0);
-            assert_eq!(scheduler.next(0, 1_000_000), Some(1));
+            assert_eq!(scheduler.next(0, 1_000_000, &cpus), Some(1));
             cpus.occupy(0, 1);
             scheduler.charge(1, 0, other_ran_ns, other_ran_ns as f64);
             scheduler.place(0, true, 1_000_000 + other_ran_ns, &cpus);
@@ -602,7 +655,7 @@ mod tests {
         let (mut scheduler, mut cpus) = one_ahead();
         scheduler.sleep(0, 1_000_000);
         cpus.vacate(0);
-        assert_eq!(scheduler.next(0, 1_000_000), Some(1));
+        assert_eq!(scheduler.next(0, 1_000_000, &cpus), Some(1));
         scheduler.sleep(1, 1_000_000);
         assert_eq!(scheduler.place(0, true, 2_000_000, &cpus), Placement::Run(0));
         assert_eq!(scheduler.tasks[0].virtual_ns, scheduler.queues[0].clock_ns());
@@ -617,9 +670,9 @@ mod tests {
         assert_eq!(scheduler.place(0, true, 0, &cpus), Placement::Run(0));
         cpus.occupy(0, 0);
         assert_eq!(scheduler.place(1, true, 0, &cpus), Placement::Queue);
-        assert_eq!(scheduler.next(1, 0), None, "the waiting task is bound to CPU 0");
+        assert_eq!(scheduler.next(1, 0, &cpus), None, "the waiting task is bound to CPU 0");
         cpus.occupy(1, 99);
         assert_eq!(scheduler.place(2, true, 0, &cpus), Placement::Queue);
-        assert_eq!(scheduler.next(1, 0), Some(2));
+        assert_eq!(scheduler.next(1, 0, &cpus), Some(2));
     }
 }
