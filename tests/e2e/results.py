@@ -33,6 +33,18 @@ def _validation() -> Any:
     return _of(registry.VALIDATION, "validation", studies=[study])
 
 
+def _several_studies() -> Any:
+    """Two sources, the second with figures far off, not judged and near nothing."""
+    rows = document("validation")
+    other = [
+        {**row, "study": "other", "twin": row["twin"] * 30, "error_pct": 2900.0, "pass": False} for row in rows[:4]
+    ]
+    studies = [comparison.Study(name, name.title(), "a blog") for name in ("monster-vm", "other")]
+    page = registry.VALIDATION.page
+    assert page is not None
+    return page([*rows, *other, {**other[0], "twin": 0.0, "pass": None}], studies=studies)
+
+
 def _durability(name: str) -> Any:
     return _of(registry.DURABILITY, name, curves=plan.curves(document(name)))
 
@@ -70,6 +82,7 @@ def _compared() -> Any:
 
 PAGES: Mapping[str, Callable[[], Page]] = {
     "validation": _validation,
+    "validation of two sources": _several_studies,
     "density": lambda: _of(registry.DENSITY, "density"),
     "capacity": lambda: _of(registry.CAPACITY, "capacity"),
     "durability": lambda: _durability("durability"),

@@ -1,7 +1,6 @@
 /** Starts the page, or says why it cannot be shown. */
 
 import { render } from "preact";
-import "uplot/dist/uPlot.min.css";
 import { App } from "./app";
 import { InPage } from "./source";
 import "./style.css";

@@ -87,7 +87,7 @@ def page(rows: Sequence[Row], *, studies: Sequence[Study]) -> Page:
         beside={
             "studies": [asdict(study) for study in studies],
             "summary": f"{verdicts(rows)}.",
-            "sums": [{**asdict(each), "over": each.over} for each in sums(rows)],
+            "sums": [asdict(each) for each in sums(rows)],
         },
         tables=[Listing(verdicts(rows), (*HEADS, "reason"), [[*_cells(row), row["reason"]] for row in rows])],
     )

@@ -63,20 +63,23 @@ export function Scatter({ chart, hidden, width }: Props) {
   );
 }
 
-function Diagonal({ box, x, y, within, theme }: { box: Box; x: Along; y: Along; within: { within_pct?: number; within?: number }; theme: Theme }) {
+function Diagonal({ box, x, y, within, theme }: { box: Box; x: Along; y: Along; within: NonNullable<ScatterChart["diagonal"]>; theme: Theme }) {
   const steps = 40;
   const places = Array.from({ length: steps + 1 }, (_, index) => x.scale.value(x.ends[0] + ((x.ends[1] - x.ends[0]) * index) / steps));
-  const around = (value: number) => (within.within ?? 0) + (Math.abs(value) * (within.within_pct ?? 0)) / 100;
   const clamp = (at: number) => Math.min(Math.max(at, box.top), box.top + box.height);
   const at = (value: number, shifted: number) => {
     const lowest = y.axis.scale === "log" ? Math.max(shifted, Number.MIN_VALUE) : shifted;
     return `${atX(box, x, value).toFixed(1)},${clamp(atY(box, y, lowest)).toFixed(1)}`;
   };
-  const upper = places.map((value) => at(value, value + around(value)));
-  const lower = places.map((value) => at(value, value - around(value))).reverse();
+  const band = (share: number) => {
+    const edge = (sign: number) => places.map((value) => at(value, value + sign * ((within.within ?? 0) + (Math.abs(value) * share) / 100)));
+    return `M${[...edge(1), ...edge(-1).reverse()].join("L")}Z`;
+  };
   return (
     <g>
-      <path d={`M${[...upper, ...lower].join("L")}Z`} fill={theme.tone.good} fill-opacity="0.14" />
+      {(within.within_pct ?? [0]).map((share) => (
+        <path key={share} d={band(share)} fill={theme.tone.good} fill-opacity="0.14" />
+      ))}
       <path d={`M${places.map((value) => at(value, value)).join("L")}`} fill="none" stroke={theme.muted} stroke-dasharray="4 3" />
     </g>
   );

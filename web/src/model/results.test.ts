@@ -192,7 +192,7 @@ describe("validation", () => {
 
   it("draws numbers with their tolerance, calibrated ones hollow, ranges not at all", () => {
     const drawn = charts(view("validation", rows)).find((each) => each.type === "scatter") as ScatterChart;
-    expect(drawn.diagonal).toEqual({ within_pct: 5 });
+    expect(drawn.diagonal).toEqual({ within_pct: [5] });
     expect(drawn.marks[0]!.points.map((each) => [each.x, each.y, each.hollow])).toEqual([
       [100, 101, false],
       [100, 150, false],
@@ -201,6 +201,61 @@ describe("validation", () => {
     expect(drawn.x.scale).toBe("linear");
     const wide = charts(view("validation", [...rows, { ...rows[0], published: 9000, twin: 9000 }]))[0] as ScatterChart;
     expect(wide.x.scale).toBe("log");
+  });
+
+  it("says which class the twin shows, and what the source says where that is something else", () => {
+    const classes = [
+      { ...rows[0], class: "memory", expected_class: "memory", class_right: true, words: "it stalls", note: "by hand" },
+      { ...rows[0], class: "memory", expected_class: "host-cpu", class_right: false },
+      { ...rows[3], class: "memory", expected_class: "devices", class_right: null },
+      { ...rows[0], class: "latency", expected_class: "", class_right: null },
+    ];
+    const drawn = view("validation", classes);
+    const made = table(drawn, "figures").rows.map((each) => each["class"]);
+    expect(made).toEqual([
+      { tone: "good", text: "memory" },
+      { tone: "bad", text: "memory, not host-cpu" },
+      { tone: "plain", text: "latency" },
+      { tone: "plain", text: "memory" },
+    ]);
+    expect(table(drawn, "figures").rows[0]!["note"]).toBe("“it stalls” by hand");
+    expect(drawn.cards.find((each) => each.name === "Class right")!.value).toBe("1 of 3");
+    expect(view("validation", [classes[3]!]).cards.map((each) => each.name)).not.toContain("Class right");
+  });
+
+  it("draws the figures of all sources at once, with what those of each come to", () => {
+    const both = [...rows, { ...rows[0], study: "other", published: 9000, twin: 90, error_pct: -99, pass: false, promised: false, reason: "too slow" }, { ...rows[0], study: "other", published: 1e-12, twin: 1e-12 }];
+    const sum = (name: string, figures: number, parameters: number) => ({ name, figures, calibrated: 1, class_right: 2, within_10: 3, within_15: 3, within_25: 4, not_judged: 1, parameters });
+    const beside = { studies: [{ name: "other", title: "Another", source: "s" }], sums: [sum("monster-vm", 4, 1), sum("other", 2, 1), sum("all", 6, 2)] };
+    const drawn = view("validation", both, beside);
+    expect(drawn.sections.map((each) => each.id).slice(0, 2)).toEqual(["outside", "together"]);
+    const all = chart<ScatterChart>(drawn, "scatter-all");
+    expect([all.x.scale, all.diagonal]).toEqual(["log", { within_pct: [10, 25] }]);
+    expect(all.text).toContain("2 bounds and figures near 0");
+    expect(all.alternative).toBe("3 of 6 figures within 10 %, 4 within 25 %.");
+    expect(all.marks.map((each) => [each.name, each.points.length])).toEqual([
+      ["within tolerance", 1],
+      ["failed", 1],
+      ["known miss", 2],
+    ]);
+    expect(all.marks[2]!.points[1]).toMatchObject({ x: 9000, y: 90, text: expect.stringMatching(/^other, near, p95: .*: too slow$/) });
+    const errors = chart<RangeChart>(drawn, "errors");
+    expect(errors.rows.map((each) => [each.name, each.low, each.high, each.marks.length])).toEqual([
+      ["monster-vm", -10, 10, 4],
+      ["other", -10, 10, 2],
+    ]);
+    expect(errors.rows[1]!.marks[0]).toMatchObject({ value: -99, tone: "warn" });
+    expect(table(drawn, "sums").rows.map((each) => each["parameters"])).toEqual([1, { value: 1, tone: "warn", text: "1, over a quarter" }, 2]);
+    expect(view("validation", rows, { sums: [] }).sections.map((each) => each.id)).not.toContain("together");
+  });
+
+  it("lists free parameters, and closes studies where there are many", () => {
+    const many = Array.from({ length: 7 }, (_, place) => ({ ...rows[0]!, study: `study ${place}`, parameters: { "hosts.esx.smt_yield": "the pair" } }));
+    const drawn = view("validation", many);
+    expect(drawn.sections.filter((each) => each.closed).length).toBe(7);
+    const items = blocks(drawn).flatMap((each) => (each.type === "list" ? each.items : []));
+    expect(items[0]).toEqual({ text: "Set by the source: hosts.esx.smt_yield, by the pair" });
+    expect(view("validation", many.slice(1)).sections.some((each) => each.closed)).toBe(false);
   });
 
   it("draws a metric with many figures by case, the furthest off first", () => {

@@ -3,7 +3,7 @@
 import { badges, figures, words } from "./columns";
 import type { Kind } from "./kinds";
 import type { PageDocument } from "./page";
-import type { Badge, Block, Chart, Column, Marks, RangeChart, Row as Cells, Section, Table, Tone, View } from "./view";
+import type { Badge, Block, Chart, Column, Marks, RangeChart, Row as Cells, Section, Tone, View } from "./view";
 import { number } from "./numbers";
 import { change, count, list, median, slug, some } from "./words";
 
@@ -30,6 +30,21 @@ export interface Row {
   /** Why the figure is not judged, or missed. */
   reason: string;
   note: string;
+  /** What the twin shows to limit the case, and which way the figure goes; what the source says; whether that is right. */
+  class: string;
+  expected_class: string;
+  class_right: boolean | null;
+  /** The source's own words for the class. */
+  words: string;
+  /** Free parameters of the source: paths into the scenario, and by which figure each was set. */
+  parameters: Record<string, string>;
+}
+
+/** What the figures of a source come to; see `Sum` of report/comparison.py. */
+interface Sum extends Record<string, number | string> {
+  name: string;
+  figures: number;
+  parameters: number;
 }
 
 export interface Study {
@@ -47,6 +62,12 @@ const DRAWN = 40;
 /** Axes are logarithmic from this ratio of the largest to the smallest figure on. */
 const WIDE = 20;
 const TOLD = 6;
+/** Bands around the diagonal of all figures, in per cent. */
+const BANDS = [10, 25];
+/** Figures below this are not drawn among those of all sources, whose axes they would stretch. */
+const LEAST = 1e-3;
+/** Studies beyond which each is closed at first. */
+const OPENED = 6;
 
 const WITHIN: Badge = { tone: "good", text: "within tolerance" };
 const FAILED: Badge = { tone: "bad", text: "failed" };
@@ -79,6 +100,10 @@ function distance(row: Row): number {
 }
 
 const worstFirst = (rows: readonly Row[]): Row[] => [...rows].sort((one, other) => distance(other) - distance(one));
+
+/** A figure in a sentence, as a chart shows it under the pointer. */
+const told = (row: Row): string =>
+  `${row.case}, ${row.metric}: ${row.published_text} published, ${twin(row)} twin (${off(row)}${row.kind}, ${verdict(row).text})`;
 
 const off = (row: Row): string => (row.error_pct === null ? "" : `${change(row.error_pct)}, `);
 
@@ -121,6 +146,8 @@ function scatters(rows: readonly Row[], prefix: string): Chart[] {
   return panels.map(([unit, same]) => scatter(same, unit, `${prefix}-${slug(unit || "others")}`));
 }
 
+const point = (row: Row, colour: number, text: string) => ({ x: row.published, y: row.twin, colour, hollow: row.kind === "calibrated", text });
+
 function scatter(rows: readonly Row[], unit: string, id: string): Chart {
   const names = [...new Set(rows.map(metric))];
   const values = rows.flatMap((row) => [row.published, row.twin]);
@@ -134,15 +161,7 @@ function scatter(rows: readonly Row[], unit: string, id: string): Chart {
   const marks: Marks[] = names.map((name, colour) => ({
     name,
     symbol: "circle",
-    points: rows
-      .filter((row) => metric(row) === name)
-      .map((row) => ({
-        x: row.published,
-        y: row.twin,
-        colour,
-        hollow: row.kind === "calibrated",
-        text: `${row.case}, ${row.metric}: ${row.published_text} published, ${twin(row)} twin (${off(row)}${row.kind}, ${verdict(row).text})`,
-      })),
+    points: rows.filter((row) => metric(row) === name).map((row) => point(row, colour, told(row))),
   }));
   const { within, outside } = tally(rows);
   return {
@@ -154,7 +173,71 @@ function scatter(rows: readonly Row[], unit: string, id: string): Chart {
     x: axis("published"),
     y: axis("twin"),
     marks,
-    diagonal: share ? { within_pct: first.tolerance_pct } : alike ? { within: first.tolerance } : {},
+    diagonal: share ? { within_pct: [first.tolerance_pct] } : alike ? { within: first.tolerance } : {},
+  };
+}
+
+/** All sources at once: the twin's figures against the published ones, how far off those of each are, and what they come to. */
+function together(rows: readonly Row[], sums: readonly Sum[]): Section {
+  const drawn = rows.filter((row) => !row.range && Math.min(row.published, row.twin) >= LEAST);
+  const text = (row: Row) => `${row.study}, ${told(row)}` + (row.reason ? `: ${row.reason}` : "");
+  const axis = (name: string) => ({ name, scale: "log" }) as const;
+  const all = sums.find((each) => each.name === "all")!;
+  const alternative = `${all["within_10"]} of ${rows.length} figures within 10 %, ${all["within_25"]} within 25 %.`;
+  return {
+    id: "together",
+    heading: "All sources",
+    blocks: [
+      {
+        type: "charts",
+        wide: true,
+        charts: [
+          {
+            type: "scatter",
+            id: "scatter-all",
+            title: "Every figure, in its own unit",
+            text: `Around the diagonal, 10 and 25 %. Filled: predicted. Hollow: calibrated. ${rows.length - drawn.length} bounds and figures near 0 are only in the table.`,
+            alternative,
+            x: axis("published"),
+            y: axis("twin"),
+            marks: VERDICTS.map((each, place) => ({
+              name: each.text,
+              symbol: "circle" as const,
+              points: drawn.filter((row) => verdict(row) === each).map((row) => point(row, [2, 1, 3, 0][place]!, text(row))), // as their tones
+            })).filter((each) => each.points.length),
+            diagonal: { within_pct: BANDS },
+          },
+          {
+            type: "ranges",
+            id: "errors",
+            title: "Errors by source",
+            text: "Larger ones are drawn at 100 %.",
+            alternative,
+            value: { name: "error", unit: "%", from: -100, to: 100 },
+            rows: groupBy(rows, (row) => row.study).map(([name, own]) => ({
+              name,
+              low: -BANDS[0]!,
+              middle: 0,
+              high: BANDS[0]!,
+              marks: own.map((row) => ({ value: Math.max(-100, Math.min(100, row.error_pct ?? 0)), tone: verdict(row).tone, text: text(row) })),
+            })),
+            legend: { range: "within 10 %", marks: VERDICTS.map((each) => ({ tone: each.tone, text: each.text })) },
+          },
+        ],
+      },
+      {
+        type: "table",
+        table: {
+          id: "sums",
+          caption: "What the figures of each source come to; all count, those not judged too",
+          columns: SUMS,
+          rows: sums.map((each) => ({
+            ...each,
+            parameters: 4 * each.parameters > each.figures && each !== all ? { value: each.parameters, tone: "warn" as Tone, text: `${each.parameters}, over a quarter` } : each.parameters,
+          })),
+        },
+      },
+    ],
   };
 }
 
@@ -207,9 +290,26 @@ const COLUMNS: Column[] = [
   figures("error", "error", "%"),
   words("tolerance", "tolerance"),
   words("kind", "kind", { text: "Calibrated: the figure set a parameter.", secondary: true }),
+  badges("class", "class", { text: "What limits the case, and which way the figure goes, as the twin shows it." }),
   words("reason", "reason", { text: "Why it is missed, or not judged." }),
   words("note", "note", { secondary: true }),
 ];
+
+const SUMS: Column[] = [
+  words("name", "source"),
+  figures("figures", "figures"),
+  figures("calibrated", "calibrated"),
+  figures("class_right", "class right"),
+  ...[10, 15, 25].map((most) => figures(`within_${most}`, `within ${most} %`)),
+  figures("not_judged", "not judged"),
+  figures("parameters", "free parameters", "", { text: "Set by the source's figures. A source should have at least four figures for each." }),
+];
+
+/** The class that the twin shows, and what the source says where that is something else. */
+const shown = (row: Row): Badge =>
+  row.class_right === false
+    ? { tone: "bad", text: `${row.class}, not ${row.expected_class}` }
+    : { tone: row.class_right ? "good" : "plain", text: row.class };
 
 function cells(row: Row): Cells {
   return {
@@ -222,39 +322,29 @@ function cells(row: Row): Cells {
     error: row.error_pct,
     tolerance: row.tolerance_text,
     kind: row.kind,
+    class: shown(row),
     reason: row.reason,
-    note: row.note,
+    note: (row.words && `“${row.words}” `) + row.note,
   };
 }
 
-function table(rows: readonly Row[], withStudy: boolean): Table {
-  return {
-    id: "figures",
-    caption: "Every published figure, the furthest off first",
-    columns: COLUMNS.filter((column) => withStudy || column.key !== "study"),
-    rows: worstFirst(rows).map(cells),
-    filters: [...(withStudy ? ["study"] : []), "verdict", "kind"],
-  };
+/** Figures, the furthest off first, without some columns. */
+function table(id: string, caption: string, rows: readonly Row[], without: string[], filters: string[] = []): Section {
+  const columns = COLUMNS.filter((column) => !without.includes(column.key));
+  return { id, heading: caption, blocks: [{ type: "table", table: { id, caption, columns, rows: worstFirst(rows).map(cells), filters } }] };
 }
 
-/** What is missed, with room for the reasons. */
-function missedTable(rows: readonly Row[]): Table {
-  return {
-    id: "outside",
-    caption: "Figures outside their tolerance, the furthest first",
-    columns: COLUMNS.filter((column) => !["study", "kind", "note"].includes(column.key)),
-    rows: rows.map(cells),
-  };
-}
-
-function study(one: Study, rows: readonly Row[], alone: boolean): Section {
+function study(one: Study, rows: readonly Row[], of: number): Section {
   const { within, failed, outside, open } = tally(rows);
   const cases = intervals(rows, slug(one.name));
   const blocks: Block[] = [{ type: "charts", charts: scatters(rows, slug(one.name)) }];
   if (cases.length) blocks.push({ type: "charts", charts: cases, wide: true });
+  const free = Object.entries(rows[0]?.parameters ?? {});
+  if (free.length) blocks.push({ type: "list", items: free.map(([path, by]) => ({ text: `Set by the source: ${path}, by ${by}` })) });
   return {
     id: slug(one.name),
-    heading: alone ? "Published against twin" : one.title,
+    heading: of > 1 ? one.title : "Published against twin",
+    closed: of > OPENED,
     badge: failed
       ? { tone: "bad", text: `${failed} failed` }
       : { tone: !within || outside ? "warn" : "good", text: `${within} of ${rows.length}` },
@@ -266,25 +356,16 @@ function study(one: Study, rows: readonly Row[], alone: boolean): Section {
 }
 
 /** What is published, and how the twin meets it; also for a page of one study beside its simulation. */
-export function judged(rows: readonly Row[], studies: readonly Study[]): Section[] {
-  const outside = worstFirst(rows.filter((row) => row.pass === false));
+export function judged(rows: readonly Row[], studies: readonly Study[], sums: readonly Sum[] = []): Section[] {
+  const outside = rows.filter((row) => row.pass === false);
   const several = studies.length > 1;
+  const alone = several ? [] : ["study"];
   return [
-    ...(outside.length
-      ? [
-          {
-            id: "outside",
-            heading: "Outside the tolerance",
-            blocks: [{ type: "table", table: missedTable(outside) } as Block],
-          },
-        ]
-      : []),
-    ...studies.map((one) => study(one, rows.filter((row) => row.study === one.name), !several)).filter((each) => each.blocks.length),
-    {
-      id: "figures",
-      heading: "All figures",
-      blocks: [{ type: "table", table: table(rows, several) }],
-    },
+    // with room for the reasons
+    ...(outside.length ? [table("outside", "Outside the tolerance, the furthest first", outside, [...alone, "kind", "note"])] : []),
+    ...(several && sums.length ? [together(rows, sums)] : []),
+    ...studies.map((one) => study(one, rows.filter((row) => row.study === one.name), studies.length)).filter((each) => each.blocks.length),
+    table("figures", "All figures, the furthest off first", rows, alone, [...(several ? ["study"] : []), "verdict", "kind"]),
   ];
 }
 
@@ -304,6 +385,7 @@ function view(page: PageDocument): View {
   const predicted = rows.filter((row) => row.kind === "predicted" && row.pass !== null);
   const unlikely = rows.filter((row) => (row.likelihood_pct ?? 100) < 100);
   const error = errors(rows);
+  const named = rows.filter((row) => row.expected_class);
   return {
     title: studies.length === 1 ? studies[0]!.title : "Published measurements against the twin",
     answer: {
@@ -342,9 +424,10 @@ function view(page: PageDocument): View {
       { name: "Promised and failed", value: `${failed}`, tone: failed ? "bad" : "plain" },
       { name: "Known misses", value: `${outside - failed}`, remark: "each with its reason", tone: outside > failed ? "warn" : "plain" },
       { name: "Not judged", value: `${open}`, remark: open ? "each with its reason" : "" },
+      ...(named.length ? [{ name: "Class right", value: `${named.filter((row) => row.class_right).length} of ${named.length}`, remark: "what limits, and which way figures go" }] : []),
       { name: "Median error", value: predicted.length ? `${number(median(predicted.map((row) => Math.abs(row.error_pct ?? 0)))!)} %` : "none", remark: "of the predicted figures" },
     ],
-    sections: judged(rows, studies),
+    sections: judged(rows, studies, page.beside["sums"] as Sum[] | undefined),
     remarks: [
       "Calibrated figures set a parameter of the twin; every predicted one was left alone.",
       "Not judged: the model cannot give the figure, for the reason beside it. Known miss: the study says why the twin misses it, and does not promise it.",

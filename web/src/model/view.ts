@@ -146,8 +146,8 @@ export interface ScatterChart extends Titled {
   x: Axis;
   y: Axis;
   marks: Marks[];
-  /** The diagonal, with a tolerance around it: a share of x in per cent, or an amount in the unit of x. */
-  diagonal?: { within_pct?: number; within?: number };
+  /** The diagonal, with tolerances around it: shares of x in per cent, or an amount in the unit of x. */
+  diagonal?: { within_pct?: number[]; within?: number };
 }
 
 /** Intervals with marks in them, one a row: a published figure with its tolerance, and the twin's. */

@@ -15,88 +15,76 @@ interface Reading<T> {
   half?: (entity: T) => Figure;
 }
 
+/** Columns of figures that are at hand under their own keys, with the half-widths of those that have any. */
+const plain = <T extends object>(...keys: (keyof T & string)[]): Reading<T>[] =>
+  keys.map((key) => ({ key, value: (entity) => entity[key], half: (entity) => (entity as Record<string, Figure>)[`${key}_ci95`] ?? null }));
+const second = <T,>(readings: Reading<T>[]): Reading<T>[] => readings.map((each) => ({ ...each, secondary: true }));
+
 const OF_VM: Reading<Vm>[] = [
   { key: "response_ms_mean", name: "Response, mean", value: (vm) => vm.response_ms.mean, half: (vm) => vm.response_ms.ci95 },
   { key: "response_ms_p99", name: "Response, p99", value: (vm) => vm.response_ms.p99 },
-  { key: "throughput_per_s", value: (vm) => vm.throughput_per_s, half: (vm) => vm.throughput_per_s_ci95 },
-  { key: "ready_pct", value: (vm) => vm.ready_pct, half: (vm) => vm.ready_pct_ci95 },
-  { key: "costop_pct", value: (vm) => vm.costop_pct, half: (vm) => vm.costop_pct_ci95 },
-  { key: "guest_cpu_pct", value: (vm) => vm.guest_cpu_pct, half: (vm) => vm.guest_cpu_pct_ci95 },
-  { key: "down_s", value: (vm) => vm.down_s },
+  ...plain<Vm>("throughput_per_s", "ready_pct", "costop_pct", "guest_cpu_pct", "down_s"),
 ];
 
-const MORE_OF_VM: Reading<Vm>[] = [
-  { key: "vcpus", value: (vm) => vm.vcpus, secondary: true },
-  { key: "run_queue", value: (vm) => vm.run_queue, secondary: true },
-  { key: "run_pct", value: (vm) => vm.run_pct, secondary: true },
-  { key: "limited_pct", value: (vm) => vm.limited_pct, secondary: true },
-  { key: "response_ms_p95", name: "Response, p95", value: (vm) => vm.response_ms.p95, secondary: true },
-  { key: "numa_local_pct", value: (vm) => vm.numa_local_pct, secondary: true },
-];
+const MORE_OF_VM: Reading<Vm>[] = second([
+  ...plain<Vm>("vcpus", "run_queue", "run_pct", "limited_pct"),
+  { key: "response_ms_p95", name: "Response, p95", value: (vm) => vm.response_ms.p95 },
+  ...plain<Vm>("numa_local_pct"),
+]);
 
 /** A VM, and what was measured of it. */
 type ComparedVm = Vm & { measured?: MeasuredVm };
 
 const MEASURED_OF_VM: Reading<ComparedVm>[] = [
   { key: "measured_ready", name: "Measured ready", unit: "%", value: (vm) => vm.measured?.ready_pct },
-  { key: "used_mhz", value: (vm) => vm.used_mhz },
+  ...plain<Vm>("used_mhz"),
   { key: "measured_cpu", name: "Measured CPU", unit: "MHz", value: (vm) => vm.measured?.cpu_mhz },
 ];
 
 const OF_IO: Reading<Vm>[] = [
-  { key: "iops", value: (vm) => vm.iops },
+  ...plain<Vm>("iops"),
   { key: "read_iops", name: "Reads", unit: "1/s", value: (vm) => vm.read?.iops },
   { key: "write_iops", name: "Writes", unit: "1/s", value: (vm) => vm.write?.iops },
-  { key: "io_mb_per_s", value: (vm) => vm.io_mb_per_s },
+  ...plain<Vm>("io_mb_per_s"),
   { key: "io_latency_ms_mean", value: (vm) => vm.io_latency_ms?.mean },
   { key: "io_latency_ms_p99", value: (vm) => vm.io_latency_ms?.p99 },
   { key: "read_latency_ms_mean", name: "Read latency, mean", unit: "ms", value: (vm) => vm.read?.latency_ms?.mean },
   { key: "read_latency_ms_p99", name: "Read latency, p99", unit: "ms", value: (vm) => vm.read?.latency_ms?.p99 },
   { key: "write_latency_ms_mean", name: "Write latency, mean", unit: "ms", value: (vm) => vm.write?.latency_ms?.mean },
   { key: "write_latency_ms_p99", name: "Write latency, p99", unit: "ms", value: (vm) => vm.write?.latency_ms?.p99 },
-  { key: "io_cpu_cycles_per_io", value: (vm) => vm.io_cpu_cycles_per_io, secondary: true },
+  ...second(plain<Vm>("io_cpu_cycles_per_io")),
 ];
 
 const OF_CLUSTER: Reading<Cluster>[] = [
-  { key: "hosts", value: (cluster) => cluster.hosts },
-  { key: "vms", value: (cluster) => cluster.vms },
-  { key: "vcpus", value: (cluster) => cluster.vcpus, secondary: true },
-  { key: "vcpu_per_core", value: (cluster) => cluster.vcpu_per_core },
+  ...plain<Cluster>("hosts", "vms"),
+  ...second(plain<Cluster>("vcpus")),
+  ...plain<Cluster>("vcpu_per_core"),
   { key: "usage_pct", name: "CPU usage", value: (cluster) => cluster.usage_pct, half: (cluster) => cluster.usage_pct_ci95 },
-  { key: "fullest_host", value: (cluster) => cluster.fullest_host },
-  { key: "fullest_host_pct", value: (cluster) => cluster.fullest_host_pct },
-  { key: "ready_pct", value: (cluster) => cluster.ready_pct },
-  { key: "memory_pct", value: (cluster) => cluster.memory_pct },
-  { key: "memory_usage_pct", value: (cluster) => cluster.memory_usage_pct },
+  ...plain<Cluster>("fullest_host", "fullest_host_pct", "ready_pct", "memory_pct", "memory_usage_pct"),
 ];
 
 /** A host, and what was measured of it. */
 type Compared = Host & { measured?: { cpu_usage_pct: Figure; memory_usage_pct: Figure } };
 
 const OF_HOST: Reading<Compared>[] = [
-  { key: "usage_pct", value: (host) => host.usage_pct, half: (host) => host.usage_pct_ci95 },
+  ...plain<Host>("usage_pct"),
   { key: "measured_usage", name: "Measured usage", unit: "%", value: (host) => host.measured?.cpu_usage_pct },
-  { key: "memory_pct", value: (host) => host.memory_pct },
-  { key: "memory_usage_pct", value: (host) => host.memory_usage_pct },
+  ...plain<Host>("memory_pct", "memory_usage_pct"),
   { key: "measured_memory", name: "Measured memory", unit: "%", value: (host) => host.measured?.memory_usage_pct },
-  { key: "utilization_pct", value: (host) => host.utilization_pct },
-  { key: "core_utilization_pct", value: (host) => host.core_utilization_pct, secondary: true },
-  { key: "ready_pct", value: (host) => host.ready_pct },
-  { key: "costop_pct", value: (host) => host.costop_pct },
-  { key: "overhead_pct", value: (host) => host.overhead_pct },
-  { key: "memory_gb_per_s", value: (host) => host.memory_gb_per_s },
-  { key: "down_s", value: (host) => host.down_s },
+  ...plain<Host>("utilization_pct"),
+  ...second(plain<Host>("core_utilization_pct")),
+  ...plain<Host>("ready_pct", "costop_pct", "overhead_pct", "memory_gb_per_s", "down_s"),
 ];
 
 const STATION_KEYS = ["members", "utilization_pct", "utilization_max_pct", "queue", "wait_ms", "waited_pct", "throughput_per_s", "mb_per_s", "hit_pct"] as const;
-const OF_STATION: Reading<Station>[] = STATION_KEYS.map((key) => ({ key, value: (station) => station[key] }));
+const OF_STATION = plain<Station>(...STATION_KEYS);
 
 const POOL_KEYS = [
   "redundancy", "stored_gib", "usable_gib", "raw_gib", "read_mb_per_s", "write_mb_per_s", "cache_hit_pct", "device_read_mb_per_s",
   "device_write_mb_per_s", "amplification", "degraded_pct", "rebuilt_gib", "rebuild_mb_per_s", "time_to_whole_s", "lost_gib",
   "suspended_ios", "retries", "errors",
 ];
-const OF_POOL: Reading<Pool>[] = POOL_KEYS.map((key) => ({ key, value: (pool) => pool[key] }));
+const OF_POOL = plain<Pool>(...POOL_KEYS);
 /** Figures of pools that are told when they are none, too. */
 const ALWAYS = new Set(["lost_gib", "degraded_pct"]);
 
