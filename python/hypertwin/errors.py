@@ -184,6 +184,7 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
         "bad-host": "Not the description of a host.",
         "memory-exceeds-host": "A VM with more memory than its host.",
         "no-host-fits": "A VM that no host fits as a whole.",
+        "two-systems": "Two machines on a host without hypervisor.",
         "no-host-left": "A VM in a cluster that has no host for it.",
         "no-hosts": "A scenario in which no host is left.",
         "no-nodes": "A pool whose nodes were taken away.",

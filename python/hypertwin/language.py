@@ -318,9 +318,9 @@ class Hypervisor:
     name: str
     """As scenarios write it, such as `esxi-7.0u2`."""
     family: str
-    """`esxi` or `linux`."""
+    """`esxi`, `linux`, or `none` of a host without hypervisor."""
     family_title: str
-    """The family in messages: `ESXi` or `Linux`."""
+    """The family in messages: `ESXi`, `Linux` or `a host without hypervisor`."""
     version: tuple[int, int, int]
     """Major and minor version and update, to compare versions of one family by."""
     reservations: bool
@@ -398,7 +398,7 @@ def member_names(group: str, count: int) -> list[str]:
 
 @cache
 def hypervisors() -> Mapping[str, Hypervisor]:
-    """Every hypervisor that scenarios know, by name: ESXi first, each family from old to new."""
+    """Every hypervisor that scenarios know, by name: ESXi first, each family from old to new; `none` is the last."""
     return {
         entry["name"]: Hypervisor(
             name=entry["name"],

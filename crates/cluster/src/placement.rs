@@ -86,6 +86,7 @@ impl<'h> Place<'h> {
 /// Whether a machine of `vm` can be on a host of `host`: width, memory, affinity.
 pub(crate) fn fits(vm: &VmGroup, host: &HostGroup) -> bool {
     vm.vcpus <= host.logical_cpus()
+        && host.hypervisor.most_vcpus().is_none_or(|most| vm.vcpus <= most)
         && vm.memory <= host.memory()
         && vm
             .affinity_cpus()

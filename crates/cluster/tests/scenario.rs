@@ -232,6 +232,100 @@ fn a_machine_must_fit_one_host_as_a_whole() {
 }
 
 #[test]
+fn a_host_without_hypervisor_has_one_system_and_divides_nothing() {
+    let on_bare = |changes: &[(&str, Value)]| {
+        let bare = [
+            ("/hosts/kvm/hypervisor", json!("none")),
+            ("/arrays", json!({"san": {"disks": {"kind": "nvme", "count": 8}}})),
+        ];
+        let mut scenario = changed(&bare);
+        for (pointer, value) in changes {
+            let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
+            scenario.pointer_mut(parent).expect("a mapping")[key] = value.clone();
+        }
+        scenario
+    };
+    assert!(read(&on_bare(&[])).is_ok(), "web alone on kvm, whatever else is on esx");
+    for (key, value) in [
+        ("shares", json!("high")),
+        ("shares", json!(10)),
+        ("limit", json!("1 GHz")),
+        ("reservation", json!("1 GHz")),
+        ("affinity", json!("0")),
+        ("array", json!("san")),
+    ] {
+        let path = format!("/vms/web/{key}");
+        let wrong = (format!("vms.web.{key}"), "wrong-hypervisor".to_owned());
+        assert_eq!(codes(&on_bare(&[(&path, value.clone())])), [wrong.clone()]);
+        // the same where the machine might be elsewhere, and is not: it has the name of no host, and esx is too small
+        let small = [
+            ("/vms/web/host", Value::Null),
+            ("/vms/db/host", json!("esx")),
+            ("/vms/web/memory", json!("20 GiB")),
+            ("/hosts/esx/memory_per_node", json!("10 GiB")),
+            ("/hosts/esx/sockets", json!(1)),
+        ];
+        let mut elsewhere = on_bare(&small);
+        let web = elsewhere["vms"]["web"].as_object_mut().expect("a mapping");
+        web.remove("host");
+        web.insert(key.to_owned(), value);
+        assert_eq!(codes(&elsewhere), [wrong]);
+    }
+    let overhead = on_bare(&[("/hosts/kvm/overhead", json!({"cpu_per_io": "5 us"}))]);
+    assert_eq!(
+        codes(&overhead),
+        [(
+            "hosts.kvm.overhead.cpu_per_io".to_owned(),
+            "wrong-hypervisor".to_owned()
+        )]
+    );
+    let tick = on_bare(&[("/hosts/kvm/scheduler", json!({"tick": "1 ms"}))]);
+    assert_eq!(
+        codes(&tick),
+        [("hosts.kvm.scheduler.tick".to_owned(), "wrong-hypervisor".to_owned())]
+    );
+    let wide = on_bare(&[("/vms/web/vcpus", json!(9))]);
+    assert_eq!(
+        codes(&wide),
+        [("vms.web.vcpus".to_owned(), "vm-wider-than-host".to_owned())]
+    );
+    let twice = on_bare(&[("/vms/web/count", json!(2))]);
+    assert_eq!(codes(&twice), [("vms.web".to_owned(), "two-systems".to_owned())]);
+    let beside = on_bare(&[("/vms/db/host", json!("kvm")), ("/vms/db/count", json!(1))]);
+    let mistakes = read(&beside).expect_err("two systems");
+    assert_eq!(mistakes[0].code, "two-systems");
+    assert_eq!(
+        (mistakes[0].path.as_str(), mistakes[0].value.as_str()),
+        ("vms.web", "on host kvm beside db")
+    );
+    let hosts = on_bare(&[("/hosts/kvm/count", json!(2)), ("/vms/web/count", json!(2))]);
+    assert!(read(&hosts).is_ok(), "one on each");
+}
+
+#[test]
+fn vsphere_4_has_eight_vcpus_at_most() {
+    let on_4 = |vcpus: u32| {
+        changed(&[
+            ("/hosts/esx/hypervisor", json!("esxi-4.1")),
+            ("/vms/db/host", json!("esx")),
+            ("/vms/db/vcpus", json!(vcpus)),
+        ])
+    };
+    assert!(read(&on_4(8)).is_ok());
+    let mistakes = read(&on_4(9)).expect_err("too wide");
+    assert_eq!(
+        (mistakes[0].code.as_str(), mistakes[0].allowed.as_str()),
+        ("vm-wider-than-host", "at most 8, on esxi-4.1")
+    );
+    let mut numa = on_4(8);
+    numa["vms"]["db"]["numa"] = json!({"vcpu_min": 4});
+    assert_eq!(
+        codes(&numa),
+        [("vms.db.numa.vcpu_min".to_owned(), "wrong-hypervisor".to_owned())]
+    );
+}
+
+#[test]
 fn storage_must_be_possible() {
     let with = |changes: Value| {
         let mut scenario = good();
@@ -749,7 +843,13 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         },
     );
     let vms = prop::collection::btree_map("[a-z]{1,6}", vm(), 0..4);
-    (host, vms, workload()).prop_map(|(host, mut vms, workload)| {
+    (host, vms, workload()).prop_map(|(mut host, mut vms, workload)| {
+        if host.hypervisor.family() == Family::BareMetal {
+            host.hypervisor = Hypervisor::Linux6_6;
+        }
+        if host.hypervisor < Hypervisor::Esxi50 {
+            vms.values_mut().for_each(|vm| vm.numa = NumaOptions::default());
+        }
         if host.hypervisor.family() == Family::Linux {
             for vm in vms.values_mut() {
                 vm.reservation = Frequency::from_mhz(0);

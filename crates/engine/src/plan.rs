@@ -1,7 +1,7 @@
 //! What a VM is made from: each component takes what it needs of it.
 
 use crate::ids::{ControllerId, HostId, VmId};
-use hypertwin_cluster::{HostGroup, VmGroup, Workload};
+use hypertwin_cluster::{HostGroup, HypervisorOverhead, VmGroup, Workload};
 use hypertwin_kernel::Stream;
 use hypertwin_models::vnuma;
 
@@ -25,6 +25,12 @@ pub struct VmPlan<'s> {
 impl VmPlan<'_> {
     pub fn vcpus(&self) -> usize {
         self.spec.vcpus as usize
+    }
+
+    /// CPU of the host's hypervisor, if it has one.
+    pub fn overhead(&self) -> Option<&HypervisorOverhead> {
+        let has_one = self.host_spec.hypervisor.family().facts().virtualises;
+        has_one.then_some(&self.host_spec.overhead)
     }
 
     /// Running clock of the host over the reference clock of the workload.

@@ -124,6 +124,47 @@ fn a_guest_scales_by_the_universal_law_over_the_vcpus_that_are_busy() {
 }
 
 #[test]
+fn without_a_hypervisor_the_system_has_the_host_and_nothing_beside_it() {
+    let work =
+        json!({"arrivals": {"closed": {"population": 12}}, "cpu": {"mean": "10 ms", "cv": 0}, "bursts": 2, "ios": 100});
+    // overhead that a hypervisor has by default: each I/O costs it 25 us, of which the guest's CPUs lose 30 %
+    let bare = |hypervisor: &str, vcpus: u32, guest_work_pct: f64| {
+        let mut machine = host(hypervisor, 1, 4, 2);
+        let overhead = machine.as_object_mut().unwrap().remove("overhead").unwrap();
+        if hypervisor != "none" {
+            machine["overhead"] = overhead;
+            machine["overhead"]["guest_work_pct"] = json!(guest_work_pct);
+            machine["overhead"]["cpu_per_io"] = json!("25 us");
+            machine["overhead"]["interrupt_share_pct"] = json!(30);
+        }
+        let vms = json!({"v": vm(vcpus, "w", json!({}))});
+        report(&scenario(machine, vms, json!({"w": work}), "20 s", "1 s"), 1)
+    };
+    // four cores, eight threads of which two do 1.25 times one's work, and fewer cores, which come before threads
+    for (vcpus, per_s) in [(8, 500.0), (4, 400.0), (3, 300.0), (6, 450.0)] {
+        let found = bare("none", vcpus, 0.0);
+        let (system, host) = (&found.vms["v"], &found.hosts["h"]);
+        assert!(
+            (system.throughput_per_s - per_s).abs() < 0.005 * per_s,
+            "{vcpus}: {}",
+            system.throughput_per_s
+        );
+        assert!(system.ready_pct + system.costop_pct < 1e-9, "{vcpus}: {system:?}");
+        assert!(host.overhead_pct < 1e-9, "{vcpus}");
+    }
+    let virtual_ = bare("esxi-6.0", 3, 0.0).vms["v"].throughput_per_s;
+    assert!(
+        virtual_ < 300.0,
+        "{virtual_}: the hypervisor's interrupts cost the guest"
+    );
+    let slower = bare("esxi-6.0", 3, 10.0).vms["v"].throughput_per_s;
+    assert!(
+        (slower * 1.1 / virtual_ - 1.0).abs() < 0.02,
+        "{slower} of {virtual_}: work takes 10 % longer"
+    );
+}
+
+#[test]
 fn turbo_does_more_work_and_is_charged_for_it() {
     let mut machine = host("esxi-6.0", 1, 2, 1);
     machine["turbo"] = json!("3.6 GHz");

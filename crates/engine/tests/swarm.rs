@@ -128,12 +128,48 @@ fn random_scenario(seed: u64) -> Scenario {
         }
         vms.insert(format!("v{index}"), support::vm(vcpus as u32, &name, more));
     }
-    let arrays = random_storage(&mut dice, &mut host, &mut vms, &mut workloads);
+    let mut arrays = random_storage(&mut dice, &mut host, &mut vms, &mut workloads);
+    if guest_dice.one_in(10) {
+        arrays = json!({});
+        without_hypervisor(&mut host, &mut vms, &mut workloads);
+    }
     let text = json!({
         "name": "swarm", "run": {"duration": "300 ms", "warmup": "0 s", "sample_interval": "50 ms"},
         "hosts": {"h": host}, "vms": vms, "workloads": workloads, "arrays": arrays,
     });
     Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("seed {seed}: {mistakes:#?}"))
+}
+
+/// Leaves one system, alone on a host without hypervisor.
+fn without_hypervisor(host: &mut Value, vms: &mut Map<String, Value>, workloads: &mut Map<String, Value>) {
+    host["hypervisor"] = json!("none");
+    vms.retain(|name, _| name == "v0");
+    workloads.retain(|name, _| name == "w0");
+    for (map, keys) in [
+        (host, &["overhead", "scheduler"][..]),
+        (
+            &mut vms["v0"],
+            &[
+                "count",
+                "shares",
+                "limit",
+                "reservation",
+                "affinity",
+                "array",
+                "controller",
+                "controllers",
+                "vdisks",
+                "vdisk_depth",
+                "shared_luns",
+            ],
+        ),
+    ] {
+        keys.iter()
+            .for_each(|key| drop(map.as_object_mut().expect("a mapping").remove(*key)));
+    }
+    if workloads["w0"]["arrivals"].get("io").is_some() {
+        workloads["w0"]["arrivals"] = json!({"closed": {"population": 3}});
+    }
 }
 
 /// An array for some of the machines, of which some are turned into generators of I/O.

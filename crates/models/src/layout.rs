@@ -137,7 +137,7 @@ fn layout(name: &str, host: &HostGroup, vm: &VmGroup, room: &mut Room) -> Layout
         settled_homes: &settled_homes,
         homes_move: home_rules.is_some(),
         remote_bytes: clients.iter().map(|client| client.remote_bytes).sum(),
-        remedy_for_hidden_nodes: hypervisor.remedy_for_hidden_nodes(topology.exposed),
+        remedy_for_hidden_nodes: hypervisor.remedy_for_hidden_nodes(host, topology.exposed),
     };
     let (collapsed, warnings) = (placed.collapsed(), warnings(&placed));
     Layout {

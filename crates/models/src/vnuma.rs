@@ -17,8 +17,11 @@ use std::collections::BTreeSet;
 /// yet touched (F. Denneman, "vSphere 8 CPU Topology for Large Memory Footprint VMs", 2022), so between 226 and 229 of 256.
 const USABLE_MEMORY: f64 = 0.89;
 
-/// Memory of one node that VMs can have.
+/// Memory of one node that VMs can have, or the host's own system.
 pub fn usable_bytes(host: &HostGroup) -> u64 {
+    if !host.hypervisor.family().facts().virtualises {
+        return host.memory_per_node.bytes();
+    }
     (host.memory_per_node.bytes() as f64 * USABLE_MEMORY) as u64
 }
 

@@ -17,7 +17,7 @@ from hypertwin.library import starter
 def _hypervisor(name: str) -> str:
     found = starter.hypervisor(name)
     if found is None:
-        known = [*starter.NEWEST, *language.hypervisors()]
+        known = [*starter.NEWEST, *filter(starter.hypervisor, language.hypervisors())]
         near = difflib.get_close_matches(name, known, n=1)
         meant = f" Did you mean {near[0]}?" if near else " Linux with KVM, whatever manages it, is kvm."
         raise typer.BadParameter(f"{name!r} is not known.{meant} Known: {', '.join(known)}.")

@@ -28,8 +28,8 @@ NEWEST = {"esxi": "esxi", "kvm": "linux"}
 
 
 def hypervisor(name: str) -> str | None:
-    """The hypervisor that is meant by its name or by one of NEWEST; None if there is none."""
-    known = language.hypervisors()
+    """The hypervisor that is meant by its name or by one of NEWEST; None if there is none that VMs run on."""
+    known = {name: each for name, each in language.hypervisors().items() if each.family in NEWEST.values()}
     if name in NEWEST:
         return [each.name for each in known.values() if each.family == NEWEST[name]][-1]
     return name if name in known else None

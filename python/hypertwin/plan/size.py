@@ -259,13 +259,16 @@ def find_host(
     compact = _COMPACT.fullmatch(text)
     if compact:
         sockets, cores, threads, clock = compact.groups()
-        return Host(
-            hypervisor=hypervisor or DEFAULT_HYPERVISORS["esxi" if snippet is None else snippets.family(snippet)],
-            sockets=int(sockets),
-            cores_per_socket=int(cores),
-            threads_per_core=int(threads or 2),
-            node_memory=node_memory,
-            clock_hz=_frequency_hz("host", clock) if clock else None,
+        return _of_vms(
+            "hypervisor",
+            Host(
+                hypervisor=hypervisor or DEFAULT_HYPERVISORS["esxi" if snippet is None else snippets.family(snippet)],
+                sockets=int(sockets),
+                cores_per_socket=int(cores),
+                threads_per_core=int(threads or 2),
+                node_memory=node_memory,
+                clock_hz=_frequency_hz("host", clock) if clock else None,
+            ),
         )
     file, colon, group = text.rpartition(":")
     if not colon or not file:
@@ -290,7 +293,17 @@ def find_host(
         for host in members
     ]
     first = next(position for position, host in enumerate(hosts) if host.name == group)
-    return replace(hosts[first], others=(*hosts[:first], *hosts[first + 1 :]))
+    return _of_vms("host", replace(hosts[first], others=(*hosts[:first], *hosts[first + 1 :])))
+
+
+def _of_vms(path: str, host: Host) -> Host:
+    """The host, if VMs run on it."""
+    known = language.hypervisors()
+    if host.hypervisor in known and host.options.family not in snippets.TARGETS:
+        fail(
+            "wrong-hypervisor", path, host.hypervisor, "a hypervisor", "there are no VMs to size on a host without one"
+        )
+    return host
 
 
 def demand_in_cores(text: str, host: Host) -> float:

@@ -135,7 +135,7 @@ def facts(layout: Layout) -> str:
     host = layout["host_topology"]
     threads = host["threads_per_core"]
     parts = (
-        layout["hypervisor"].replace("esxi-", "ESXi ").replace("linux-", "Linux "),
+        layout["hypervisor"].replace("esxi-", "ESXi ").replace("linux-", "Linux ").replace("none", "no hypervisor"),
         f"{_count(host['sockets'], 'socket')} × {_count(host['cores_per_socket'], 'core')}"
         + (f" × {threads} threads" if threads > 1 else ""),
         f"{_size(host['memory_per_node_bytes'])} per node",

@@ -221,7 +221,8 @@ def test_too_many_machines_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 HYPERVISORS = [
     ("VMware ESXi 5.1.0 build-799733", "esxi-5.1", True),
-    ("VMware ESXi 4.1.0", "esxi-5.0", False),
+    ("VMware ESX 4.1.0", "esxi-4.1", True),
+    ("VMware ESX 3.5.0", "esxi-4.0", False),
     ("VMware ESXi 6.0.0 build-1", "esxi-6.0", True),
     ("VMware ESXi 6.7.0 build-17700523", "esxi-6.7", True),
     ("VMware ESXi 7.0.1 build-16850804", "esxi-7.0", True),

@@ -262,3 +262,8 @@ def test_a_name_with_spaces_stays_one_word():
     advice = size.advise(size.Host("esxi-8.0", 2, 12), memory="8 GiB", vcpus=4)
     assert shlex.split(advice.snippets("my db (1)", only="govc")["govc"])[3] == "my db (1)"
     assert shlex.split(advice.snippets("my db (1)", only="qemu")["qemu"])[1] == "my db (1)"
+
+
+def test_a_host_without_hypervisor_has_no_vms_to_size():
+    with pytest.raises(ScenarioError, match="no VMs to size"):
+        size.find_host("2x12", hypervisor="none")

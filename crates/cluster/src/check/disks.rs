@@ -66,12 +66,12 @@ pub(super) fn controllers(sections: &Sections, found: &mut Vec<Issue>) {
             ));
         }
         let family = family_of(sections, vm);
-        let kind = vm.controller.or(family.map(Family::default_controller));
+        let kind = vm.controller.or(family.and_then(Family::default_controller));
         let Some(kind) = kind.filter(|_| clean("controller")) else {
             continue;
         };
         let facts = family.map(Family::facts);
-        if let Some(facts) = facts.filter(|facts| !facts.controllers.contains(&kind)) {
+        if let Some(facts) = facts.filter(|facts| facts.virtualises && !facts.controllers.contains(&kind)) {
             let own: Vec<&str> = facts.controllers.iter().map(|kind| kind.as_str()).collect();
             found.push(Issue::new(
                 ["vms", name, "controller"],

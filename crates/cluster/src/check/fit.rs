@@ -31,7 +31,8 @@ fn host_of(sections: &Sections, name: &str, vm: &VmGroup, found: &mut Vec<Issue>
         return;
     }
     let reserves = |(name, host): &(&str, &HostGroup)| {
-        host.hypervisor.family().facts().reservations || !sections.clean(&["hosts", name, "hypervisor"])
+        let facts = host.hypervisor.family().facts();
+        facts.reservations || !facts.virtualises || !sections.clean(&["hosts", name, "hypervisor"])
     };
     if vm.reservation.whole_hz() > 0 && sections.clean(&["vms", name, "reservation"]) && !hosts.iter().any(reserves) {
         found.push(no_reservations(name, vm, hosts[0].0, hosts[0].1));
@@ -105,6 +106,21 @@ fn misfits(name: &str, vm: &VmGroup, hosts: &[(&str, &HostGroup)]) -> Vec<Issue>
                 "a virtual machine wider than its host's logical CPUs cannot power on; use {} or fewer vCPUs (one per physical core), or a wider host",
                 host.cores()
             ),
+        ));
+    }
+    let most = hosts.iter().map(|(_, host)| host.hypervisor.most_vcpus());
+    if let Some(most) = most
+        .min_by_key(|most| std::cmp::Reverse(most.unwrap_or(u32::MAX)))
+        .flatten()
+        && vm.vcpus > most
+        && vm.vcpus <= logical
+    {
+        found.push(Issue::new(
+            ["vms", name, "vcpus"],
+            "vm-wider-than-host",
+            vm.vcpus.to_string(),
+            format!("at most {most}, on {}", host.hypervisor),
+            "use fewer vCPUs, or a later hypervisor".to_owned(),
         ));
     }
     let last = vm.affinity_cpus().and_then(|cpus| cpus.last().copied());

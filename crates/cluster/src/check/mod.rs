@@ -12,9 +12,11 @@
 //! | [`sections`] | nothing: what the checks see of a scenario |
 //! | [`host`], [`workload`], [`vm`], [`numa`], [`disks`], [`pool`], [`failure`], [`rule`], [`cluster`] | the section or keys of that name |
 //! | [`option`] | options that not every hypervisor has |
+//! | [`bare_metal`] | hosts without a hypervisor |
 //! | [`fit`], [`reservation`] | that hosts exist that have room for the VMs |
 //! | [`name`], [`size`] | the scenario as a whole |
 
+mod bare_metal;
 mod cluster;
 mod disks;
 mod failure;
@@ -46,7 +48,7 @@ use crate::spec::scenario::Scenario;
 type Check = fn(&Sections, &mut Vec<Issue>);
 
 /// Every check. Of mistakes at one path, those of the first check are listed first.
-const CHECKS: [Check; 34] = [
+const CHECKS: [Check; 36] = [
     host::any,
     host::turbo,
     host::divisions,
@@ -68,6 +70,8 @@ const CHECKS: [Check; 34] = [
     cluster::names,
     cluster::hosts,
     cluster::parts,
+    bare_metal::overhead,
+    bare_metal::machines,
     fit::hosts,
     pool::vms,
     pool::layers,
@@ -135,6 +139,7 @@ fn disagreements(sections: &Sections) -> Vec<Issue> {
     }
     if found.is_empty() && sections.whole() {
         reservation::per_host(sections, &mut found);
+        bare_metal::per_host(sections, &mut found);
     }
     found
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::sections::{Groups, Sections, sound};
+use super::sections::{Sections, owned};
 use crate::mistake::Issue;
 use crate::names::members;
 use crate::placement::place;
@@ -12,11 +12,6 @@ use crate::spec::vm::VmGroup;
 
 /// That no host has more CPU reserved than it has, or any if it cannot reserve. Everything else is known to be right.
 pub(super) fn per_host(sections: &Sections, found: &mut Vec<Issue>) {
-    fn owned<T: Clone>(groups: &Groups<T>) -> BTreeMap<String, T> {
-        sound(groups)
-            .map(|(name, group)| (name.to_owned(), group.clone()))
-            .collect()
-    }
     let (hosts, vms) = (owned(&sections.hosts), owned(&sections.vms));
     let Some(placed) = place(&hosts, &vms, &owned(&sections.storage)) else {
         return;
@@ -35,6 +30,9 @@ pub(super) fn per_host(sections: &Sections, found: &mut Vec<Issue>) {
     let mut blamed = BTreeSet::new();
     for (position, reservations) in reserved {
         let (host_name, host) = &names[position];
+        if !host.hypervisor.family().facts().virtualises {
+            continue;
+        }
         if !host.hypervisor.family().facts().reservations {
             for (name, _) in reservations {
                 if blamed.insert(name) {

@@ -132,6 +132,13 @@ pub(super) fn sound<T>(groups: &Groups<T>) -> impl Iterator<Item = (&str, &T)> {
         .filter_map(|(name, group)| Some((name.as_str(), group.as_ref()?)))
 }
 
+/// The same, without the section.
+pub(super) fn owned<T: Clone>(groups: &Groups<T>) -> BTreeMap<String, T> {
+    sound(groups)
+        .map(|(name, group)| (name.to_owned(), group.clone()))
+        .collect()
+}
+
 /// A reference to a group that is not there.
 pub(super) fn unknown<T>(path: &[&str], value: &str, section: &str, known: &Groups<T>) -> Issue {
     let mut names: Vec<&str> = known.keys().map(String::as_str).collect();

@@ -11,9 +11,9 @@ use crate::spec::hypervisor::Hypervisor;
 pub struct HypervisorOptions {
     /// As scenarios write it, such as `esxi-7.0u2`.
     pub name: &'static str,
-    /// `esxi` or `linux`.
+    /// `esxi`, `linux`, or `none` of a host without hypervisor.
     pub family: &'static str,
-    /// The family in messages: `ESXi` or `Linux`.
+    /// The family in messages: `ESXi`, `Linux` or `a host without hypervisor`.
     pub family_title: &'static str,
     /// Major and minor version and update.
     pub version: [u32; 3],

@@ -17,18 +17,22 @@ pub enum Family {
     Esxi,
     /// Linux with KVM.
     Linux,
+    /// No hypervisor: one system on the processors themselves.
+    BareMetal,
 }
 
 /// What a scenario can have on the hosts of a family.
 #[derive(Debug)]
 pub struct FamilyFacts {
-    /// How the names of its versions begin: `esxi` or `linux`.
+    /// How the names of its versions begin: `esxi`, `linux` or `none`.
     pub key: &'static str,
     /// Its name in messages.
     pub title: &'static str,
+    /// Whether there is a hypervisor: VMs beside each other, that it divides the host among and works for.
+    pub virtualises: bool,
     /// Whether VMs can have CPU reserved.
     pub reservations: bool,
-    /// Kinds of virtual storage controller that VMs can have, the default first.
+    /// Kinds of virtual storage controller that VMs can have, the default first; none without a hypervisor.
     pub controllers: &'static [ControllerKind],
 }
 
@@ -39,12 +43,14 @@ impl Family {
             Self::Esxi => &FamilyFacts {
                 key: "esxi",
                 title: "ESXi",
+                virtualises: true,
                 reservations: true,
                 controllers: &[ControllerKind::Pvscsi, ControllerKind::LsiSas, ControllerKind::Nvme],
             },
             Self::Linux => &FamilyFacts {
                 key: "linux",
                 title: "Linux",
+                virtualises: true,
                 reservations: false,
                 controllers: &[
                     ControllerKind::VirtioScsi,
@@ -54,17 +60,24 @@ impl Family {
                     ControllerKind::Nvme,
                 ],
             },
+            Self::BareMetal => &FamilyFacts {
+                key: "none",
+                title: "a host without hypervisor",
+                virtualises: false,
+                reservations: false,
+                controllers: &[],
+            },
         }
     }
 
-    /// `esxi` or `linux`.
+    /// `esxi`, `linux` or `none`.
     pub const fn as_str(self) -> &'static str {
         self.facts().key
     }
 
-    /// The virtual storage controller that VMs have by default.
-    pub const fn default_controller(self) -> ControllerKind {
-        self.facts().controllers[0]
+    /// The virtual storage controller that VMs have by default, if they can have one.
+    pub const fn default_controller(self) -> Option<ControllerKind> {
+        self.facts().controllers.first().copied()
     }
 }
 
@@ -82,7 +95,7 @@ macro_rules! hypervisors {
         }
 
         impl Hypervisor {
-            /// Every known hypervisor, ESXi first, each family from old to new.
+            /// Every known hypervisor, ESXi first, each family from old to new; `none` is the last.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// The name as scenarios write it, such as `esxi-6.0`.
@@ -99,6 +112,8 @@ macro_rules! hypervisors {
 }
 
 hypervisors! {
+    Esxi40, Esxi, "esxi-4.0";
+    Esxi41, Esxi, "esxi-4.1";
     Esxi50, Esxi, "esxi-5.0";
     Esxi51, Esxi, "esxi-5.1";
     Esxi55, Esxi, "esxi-5.5";
@@ -111,6 +126,7 @@ hypervisors! {
     Esxi90, Esxi, "esxi-9.0";
     Linux6_6, Linux, "linux-6.6";
     Linux6_12, Linux, "linux-6.12";
+    BareMetal, BareMetal, "none";
 }
 
 impl Hypervisor {
@@ -122,6 +138,15 @@ impl Hypervisor {
             .trim_start_matches('-');
         let mut numbers = version.split(['.', 'u']).map(|number| number.parse().unwrap_or(0));
         std::array::from_fn(|_| numbers.next().unwrap_or(0))
+    }
+
+    /// vCPUs that one VM can have at most, where that is less than a host of its time has logical CPUs: 8 on vSphere 4
+    /// (VMware, "Configuration Maximums", 4.0 and 4.1).
+    pub fn most_vcpus(self) -> Option<u32> {
+        match self {
+            Self::Esxi40 | Self::Esxi41 => Some(8),
+            _ => None,
+        }
     }
 }
 
@@ -268,6 +293,10 @@ pub struct HypervisorOverhead {
     /// Hypervisor work for one I/O, at the nominal clock.
     #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "10 ms"))]
     pub cpu_per_io: Duration,
+    /// How much longer the work of a virtual machine takes on its vCPUs than on the same processor without a hypervisor, in
+    /// per cent: nested page tables, exits.
+    #[schemars(range(min = 0.0, max = 1_000.0))]
+    pub guest_work_pct: f64,
     /// CPU of the helper worlds, in per cent of the CPU of the virtual machine's vCPUs.
     #[schemars(range(min = 0.0, max = 1_000.0))]
     pub activity_pct: f64,
@@ -281,6 +310,7 @@ impl Default for HypervisorOverhead {
         Self {
             worlds_per_vm: 4,
             cpu_per_io: Duration::from_micros(25),
+            guest_work_pct: 0.0,
             activity_pct: 1.0,
             interrupt_share_pct: 30.0,
         }

@@ -159,7 +159,8 @@ impl VmGroup {
 
     /// Kind of its controllers on a host of this family.
     pub fn controller_kind(&self, family: Family) -> ControllerKind {
-        self.controller.unwrap_or(family.default_controller())
+        let kind = self.controller.or(family.default_controller());
+        kind.expect("a machine with disks is on a host whose machines can have controllers")
     }
 
     /// The highest factor that `load` and `load_steps` reach.
@@ -199,11 +200,11 @@ pub struct NumaOptions {
     pub follow_cores_per_socket: bool,
     /// ESXi `numa.vcpu.min`: vCPUs from which the guest may see several nodes; 9 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32", range(min = 1, max = 768), extend("x-family" = "esxi"))]
+    #[schemars(with = "u32", range(min = 1, max = 768), extend("x-family" = "esxi", "x-since" = "esxi-5.0"))]
     pub vcpu_min: Option<u32>,
     /// ESXi `numa.vcpu.maxPerVirtualNode`: the vCPUs are split evenly over the fewest nodes of at most this many.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32", range(min = 1, max = 768), extend("x-family" = "esxi"))]
+    #[schemars(with = "u32", range(min = 1, max = 768), extend("x-family" = "esxi", "x-since" = "esxi-5.0"))]
     pub max_per_virtual_node: Option<u32>,
     /// ESXi 8.0 and later, `coresPerNumaNode`: vCPUs of one virtual node, set by hand.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -138,7 +138,7 @@ impl Processors {
         host.add_group(shares, reservation_cores, clients.collect());
         let vcpus = self.add_vcpus(plan, &homes);
         self.hosts[plan.host].add_group(shares, 0.0, Vec::new());
-        let helpers = plan.host_spec.overhead.worlds_per_vm as usize;
+        let helpers = plan.overhead().map_or(0, |overhead| overhead.worlds_per_vm as usize);
         let vm = plan.vm;
         let helpers = self.add_hypervisor_worlds(plan, helpers, |index| Kind::Helper { vm, index });
         let controllers = if plan.spec.has_disks() {
@@ -159,12 +159,15 @@ impl Processors {
         let topology = self.hosts[plan.host].occupancy.topology;
         let (ratio, intensity) = (plan.clock_ratio(), plan.workload.memory_intensity);
         let smt_yield = plan.workload.smt_yield.unwrap_or(plan.host_spec.smt_yield);
-        let speed = [false, true].map(|shared| smt::speed(shared, smt_yield, ratio, intensity));
+        let stretch = plan
+            .overhead()
+            .map_or(1.0, |overhead| 1.0 + overhead.guest_work_pct / 100.0);
+        let speed = [false, true].map(|shared| smt::speed(shared, smt_yield, ratio, intensity) / stretch);
         let affinity = plan.spec.affinity_cpus();
         for (index, client) in (0..plan.vcpus()).zip(plan.numa.client_of()) {
             let domain = match &affinity {
                 Some(cpus) => Domain::Mask(cpus.iter().map(|&cpu| cpu as usize).collect::<CpuSet>()),
-                None if plan.spec.numa.nodes.is_empty() => Domain::Any,
+                None if plan.numa.bound_homes.is_none() => Domain::Any,
                 None => Domain::Mask(topology.node_cpus(homes[client]).collect::<CpuSet>()),
             };
             let world = WorldPlan {

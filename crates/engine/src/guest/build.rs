@@ -87,12 +87,15 @@ fn arrivals(plan: &VmPlan) -> (Arrivals, u32) {
 }
 
 fn vm(plan: &VmPlan, arrivals: Arrivals, sessions: u32, helpers: Span<WorldId>) -> Vm {
-    let (spec, workload, overhead) = (plan.spec, plan.workload, &plan.host_spec.overhead);
+    let (spec, workload) = (plan.spec, plan.workload);
     let bursts = f64::from(workload.bursts);
     // With an array or a pool the I/Os go down its path instead, and their work with them.
     let plain_ios = if spec.has_disks() { 0.0 } else { workload.ios };
-    let io_work_ns = plain_ios / bursts * overhead.cpu_per_io.nanos() as f64;
-    let interrupt_share = overhead.interrupt_share_pct / 100.0;
+    let [cpu_per_io_ns, interrupt_share, activity] = plan.overhead().map_or([0.0; 3], |overhead| {
+        let shares = [overhead.interrupt_share_pct, overhead.activity_pct].map(|pct| pct / 100.0);
+        [overhead.cpu_per_io.nanos() as f64, shares[0], shares[1]]
+    });
+    let io_work_ns = plain_ios / bursts * cpu_per_io_ns;
     // Of a parallel transaction each vCPU does its part.
     let processes = match arrivals {
         Arrivals::Parallel(_) => f64::from(spec.vcpus),
@@ -121,7 +124,7 @@ fn vm(plan: &VmPlan, arrivals: Arrivals, sessions: u32, helpers: Span<WorldId>) 
         delay: Draw::new(nanos(&workload.delay) / bursts, workload.delay.cv),
         ios_per_burst: plain_ios / bursts,
         helper_work_ns: io_work_ns * (1.0 - interrupt_share),
-        helper_activity: overhead.activity_pct / 100.0,
+        helper_activity: activity,
         interrupt_ns: io_work_ns * interrupt_share,
         helpers: Helpers {
             worlds: helpers,

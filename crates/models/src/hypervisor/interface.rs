@@ -20,5 +20,5 @@ pub trait HypervisorModel: Sync {
     fn virtual_numa(&self, host: &HostGroup, vm: &VmGroup) -> vnuma::Topology;
 
     /// The user's remedy for a guest that sees one node although its vCPUs take several. `exposed`: it may see several.
-    fn remedy_for_hidden_nodes(&self, exposed: bool) -> &'static str;
+    fn remedy_for_hidden_nodes(&self, host: &HostGroup, exposed: bool) -> &'static str;
 }

@@ -30,8 +30,10 @@ impl HypervisorModel for Esxi {
         vnuma::topology(host, vm)
     }
 
-    fn remedy_for_hidden_nodes(&self, exposed: bool) -> &'static str {
-        if exposed {
+    fn remedy_for_hidden_nodes(&self, host: &HostGroup, exposed: bool) -> &'static str {
+        if !vnuma::exposes_nodes(host.hypervisor) {
+            "give it no more vCPUs than a node has cores, or use ESXi 5.0 or later"
+        } else if exposed {
             "use virtual sockets, or virtual nodes, that fit a node"
         } else {
             "lower numa.vcpu.min"

@@ -59,7 +59,7 @@ const MS: u64 = 1_000_000;
 
 /// Defaults by the first version that has them: quantum, whole-core threshold. The others are the same in all versions.
 const BY_VERSION: [(Hypervisor, u64, u64); 2] = [
-    (Hypervisor::Esxi50, 50 * MS, 200 * MS),
+    (Hypervisor::Esxi40, 50 * MS, 200 * MS),
     (Hypervisor::Esxi65, 200 * MS, 800 * MS),
 ];
 
@@ -662,6 +662,7 @@ mod tests {
         let quantum = |version| EsxiParameters::of(version).quantum_ns / MS;
         let whole_core = |version| EsxiParameters::of(version).whole_core_ns / MS;
         for (version, expected) in [
+            (Hypervisor::Esxi40, (50, 200)),
             (Hypervisor::Esxi55, (50, 200)),
             (Hypervisor::Esxi60, (50, 200)),
             (Hypervisor::Esxi65, (200, 800)),

@@ -29,6 +29,8 @@ enum WholeSockets {
 struct Rules {
     /// The first version that goes by these rules.
     since: Hypervisor,
+    /// Guests can see several nodes.
+    exposes_nodes: bool,
     /// Every virtual socket of more than one core is a virtual node.
     socket_is_node: bool,
     /// There are at most as many virtual nodes as physical ones.
@@ -46,11 +48,25 @@ struct Rules {
 }
 
 /// The rules of ESXi, oldest first. Where two versions differ, the reason is at the later one.
-const RULES: [Rules; 4] = [
+const RULES: [Rules; 5] = [
+    // vSphere 4.1, "What's New": VMs wider than a node are cut into NUMA clients; virtual NUMA is new in 5.0. That 4.0 cuts
+    // them too is assumed.
+    Rules {
+        since: Hypervisor::Esxi40,
+        exposes_nodes: false,
+        socket_is_node: false,
+        capped_at_nodes: true,
+        whole_sockets: WholeSockets::No,
+        fixed_at_first_power_on: true,
+        chooses_sockets: false,
+        rebalances_only_overcommitted: false,
+        max_proximity_domains: 1,
+    },
     // vSphere 5.0 and 6.0 Resource Management: "the virtual NUMA node size matches the virtual socket size"; ESXi 6.0
     // advanced options: Numa.MaxProximityDomains 16
     Rules {
         since: Hypervisor::Esxi50,
+        exposes_nodes: true,
         socket_is_node: true,
         capped_at_nodes: false,
         whole_sockets: WholeSockets::No,
@@ -63,6 +79,7 @@ const RULES: [Rules; 4] = [
     // measured by the article of the esxi-vnuma study. That the limit of 16 domains still holds is assumed.
     Rules {
         since: Hypervisor::Esxi65,
+        exposes_nodes: true,
         socket_is_node: false,
         capped_at_nodes: true,
         whole_sockets: WholeSockets::Down,
@@ -74,6 +91,7 @@ const RULES: [Rules; 4] = [
     // Denneman (2021): 30 vCPUs in sockets of two, on 20 cores per node, are 16 + 14
     Rules {
         since: Hypervisor::Esxi70,
+        exposes_nodes: true,
         socket_is_node: false,
         capped_at_nodes: true,
         whole_sockets: WholeSockets::Up,
@@ -85,6 +103,7 @@ const RULES: [Rules; 4] = [
     // vSphere 8.0 Resource Management, "Virtual Topology", and API: all of it is assigned at power-on
     Rules {
         since: Hypervisor::Esxi80,
+        exposes_nodes: true,
         socket_is_node: false,
         capped_at_nodes: true,
         whole_sockets: WholeSockets::Up,
@@ -98,6 +117,11 @@ const RULES: [Rules; 4] = [
 fn rules(version: Hypervisor) -> &'static Rules {
     let known = RULES.iter().rev().find(|rules| rules.since <= version);
     known.unwrap_or(&RULES[0])
+}
+
+/// Whether guests can see several nodes in `version`.
+pub fn exposes_nodes(version: Hypervisor) -> bool {
+    rules(version).exposes_nodes
 }
 
 /// When NUMA clients move in `version`, with a host's overrides.
@@ -119,7 +143,7 @@ pub fn topology(host: &HostGroup, vm: &VmGroup) -> Topology {
         count: host.nodes(),
         room: host.cores_per_node() * threads,
     };
-    let wide_enough = vm.vcpus >= vm.numa.vcpu_min();
+    let wide_enough = rules.exposes_nodes && vm.vcpus >= vm.numa.vcpu_min();
     let hot_add_hides = vm.cpu_hot_add && (rules.fixed_at_first_power_on || !vm.numa.expose_on_cpu_hot_add);
     let exposed = wide_enough && !hot_add_hides;
     let present = split(rules, vm, nodes);

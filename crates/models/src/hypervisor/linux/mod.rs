@@ -31,7 +31,7 @@ impl HypervisorModel for Linux {
         vnuma::topology(host, vm)
     }
 
-    fn remedy_for_hidden_nodes(&self, _exposed: bool) -> &'static str {
+    fn remedy_for_hidden_nodes(&self, _host: &HostGroup, _exposed: bool) -> &'static str {
         "give it cells (libvirt <numa>) bound to nodes"
     }
 }

@@ -1,0 +1,120 @@
+//! Hosts without a hypervisor: one system on each, that has all of it and nothing of what a hypervisor gives a VM.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::option::changed;
+use super::sections::{Sections, owned, sound};
+use crate::mistake::{Issue, show};
+use crate::names::members;
+use crate::placement::place;
+use crate::spec::host::HostGroup;
+use crate::spec::vm::{Shares, VmGroup};
+
+fn is_bare(host: &HostGroup) -> bool {
+    !host.hypervisor.family().facts().virtualises
+}
+
+/// That no CPU of a hypervisor is set where there is none.
+pub(super) fn overhead(sections: &Sections, found: &mut Vec<Issue>) {
+    let bare = sound(&sections.hosts).filter(|(_, host)| is_bare(host));
+    for (name, host) in bare.filter(|(name, _)| sections.clean(&["hosts", name, "hypervisor"])) {
+        for (key, value) in changed(&host.overhead) {
+            found.push(Issue::new(
+                ["hosts", name, "overhead", &key],
+                "wrong-hypervisor",
+                show(&value),
+                "none: without a hypervisor there is no overhead".to_owned(),
+                format!("remove it, or set hosts.{name}.hypervisor to what runs there"),
+            ));
+        }
+    }
+}
+
+/// That a machine which can only be on such a host has nothing that a hypervisor gives.
+pub(super) fn machines(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, vm) in sound(&sections.vms) {
+        let hosts = sections.hosts_of(vm).unwrap_or_default();
+        let only_bare = hosts
+            .iter()
+            .all(|(host, group)| is_bare(group) && sections.clean(&["hosts", host, "hypervisor"]));
+        if let Some((host, _)) = hosts.first().filter(|_| only_bare) {
+            let own = virtual_keys(name, vm, host).into_iter();
+            found.extend(
+                own.filter(|(key, _)| sections.clean(&["vms", name, key]))
+                    .map(|(_, issue)| issue),
+            );
+        }
+    }
+}
+
+/// That each such host has one machine at most, and that one nothing that a hypervisor gives. Everything else is known to be
+/// right.
+pub(super) fn per_host(sections: &Sections, found: &mut Vec<Issue>) {
+    if !sound(&sections.hosts).any(|(_, host)| is_bare(host)) {
+        return;
+    }
+    let (hosts, vms) = (owned(&sections.hosts), owned(&sections.vms));
+    let Some(placed) = place(&hosts, &vms, &owned(&sections.storage)) else {
+        return;
+    };
+    let names = members(&hosts, |host| host.count);
+    let machines = vms
+        .iter()
+        .flat_map(|(name, vm)| std::iter::repeat_n((name, vm), vm.count as usize));
+    let mut systems: BTreeMap<usize, &String> = BTreeMap::new();
+    let (mut crowded, mut needy) = (BTreeSet::new(), BTreeSet::new());
+    for ((name, vm), host) in machines.zip(placed).filter(|(_, host)| is_bare(names[*host].1)) {
+        let host_name = &names[host].0;
+        if let Some(other) = systems.insert(host, name)
+            && crowded.insert(name)
+        {
+            let beside = if other == name { "another of them" } else { other };
+            found.push(Issue::new(
+                ["vms", name],
+                "two-systems",
+                format!("on host {host_name} beside {beside}"),
+                "one machine on a host without hypervisor: it is the system that runs there".to_owned(),
+                "move it, use more hosts or a smaller count, or give the host a hypervisor".to_owned(),
+            ));
+        }
+        if needy.insert(name) {
+            found.extend(virtual_keys(name, vm, host_name).into_iter().map(|(_, issue)| issue));
+        }
+    }
+}
+
+/// What a machine on such a host sets that takes a hypervisor, by key.
+fn virtual_keys(name: &str, vm: &VmGroup, host: &str) -> Vec<(&'static str, Issue)> {
+    let shares = (vm.shares != Shares::default()).then(|| match vm.shares {
+        Shares::Number(number) => number.to_string(),
+        Shares::Low => "low".to_owned(),
+        Shares::Normal => "normal".to_owned(),
+        Shares::High => "high".to_owned(),
+    });
+    let whole = "the system has the whole host; remove it";
+    let fewer = "remove it; fewer vcpus than the host has logical CPUs leave the last ones off";
+    let disks = "give its I/O time as the workload's delay, and its work as part of cpu";
+    let keys = [
+        ("shares", shares, whole),
+        ("limit", vm.limit.map(|limit| limit.to_string()), fewer),
+        (
+            "reservation",
+            (vm.reservation.whole_hz() > 0).then(|| vm.reservation.to_string()),
+            whole,
+        ),
+        ("affinity", vm.affinity.clone(), fewer),
+        ("array", vm.array.clone(), disks),
+        ("storage", vm.storage.clone(), disks),
+    ];
+    let set = keys
+        .into_iter()
+        .filter_map(|(key, value, hint)| Some((key, value?, hint)));
+    let issue = |(key, value, hint): (&'static str, String, &str)| {
+        let allowed = format!("none on host {host}, which has no hypervisor");
+        (
+            key,
+            Issue::new(["vms", name, key], "wrong-hypervisor", value, allowed, hint.to_owned()),
+        )
+    };
+    set.map(issue).collect()
+}
