@@ -16,9 +16,9 @@ def test_each_figure_is_reached_or_known_to_be_missed(name):
     assert outside == {(row.case, row.metric) for row in studies.find(name).rows if row.missed}
 
 
-def test_calibrated_figures_are_of_the_solo_case_only():
+def test_the_monster_vm_is_calibrated_alone_and_its_yield_on_two():
     rows = studies.find("monster-vm").rows
-    assert {row.case for row in rows if row.kind == "calibrated"} == {"solo-24-1x", "solo-24-3x"}
+    assert {row.case for row in rows if row.kind == "calibrated"} == {"solo-24-1x", "solo-24-3x", "pair-3x"}
 
 
 def test_no_virtual_node_and_nothing_of_esxi_6_0_was_calibrated_on():
