@@ -235,16 +235,16 @@ def test_sums_count_every_figure_of_a_source():
         *(judged(error_pct=error, **free) for error in (10.0, -10.1, -15.0, 15.1, 25.0, -25.1)),
         judged(**free, kind="calibrated", class_right=False),
         judged(**free, class_right=None, error_pct=80.0, **{"pass": None}),
-        judged(study="b", parameters={"x": "one"}),
+        judged(study="b", parameters={"x": "one"}, expected_class="", class_right=None),
     ]
     first, second, both = comparison.sums(rows)
-    assert first == comparison.Sum("a", 8, 1, 6, 2, 4, 6, 1, 2)
-    assert second == comparison.Sum("b", 1, 0, 1, 1, 1, 1, 0, 1)
-    assert both == comparison.Sum("all", 9, 1, 7, 3, 5, 7, 1, 3)
+    assert first == comparison.Sum("a", 8, 1, 6, 8, 2, 4, 6, 1, 2)
+    assert second == comparison.Sum("b", 1, 0, 0, 0, 1, 1, 1, 0, 1)
+    assert both == comparison.Sum("all", 9, 1, 6, 8, 3, 5, 7, 1, 3)
     assert [each.over for each in (first, second)] == [False, True]
     said = render(comparison.table(rows))
-    assert re.search(r"b +1 +0 +1 +1 +1 +1 +0 +1 \(over a quarter\)\n", said)
-    assert "class right in 7 of 9" in said
+    assert re.search(r"b +1 +0 +0 of 0 +1 +1 +1 +0 +1 \(over a quarter\)\n", said)
+    assert "class right in 6 of 8" in said
     assert "By source" not in render(comparison.table(rows[:-1]))
 
 

@@ -43,6 +43,8 @@ class Sum:
     figures: int
     calibrated: int
     class_right: int
+    class_named: int
+    """Figures of which the source says a class."""
     within_10: int
     within_15: int
     within_25: int
@@ -59,6 +61,7 @@ class Sum:
             len(rows),
             sum(row["kind"] == "calibrated" for row in rows),
             sum(row["class_right"] is True for row in rows),
+            sum(bool(row["expected_class"]) for row in rows),
             within_10,
             within_15,
             within_25,
@@ -131,8 +134,11 @@ SUM_HEADS = (
 
 def sum_cells(each: Sum) -> list[str]:
     """The sums of a source as text; free parameters beyond a quarter of its figures are marked."""
-    values = [str(getattr(each, field.name)) for field in fields(each)]
-    return [*values[:-1], f"{values[-1]} (over a quarter)" if each.over and each.name != "all" else values[-1]]
+    found = {field.name: str(getattr(each, field.name)) for field in fields(each)}
+    found["class_right"] += f" of {found.pop('class_named')}"
+    if each.over and each.name != "all":
+        found["parameters"] += " (over a quarter)"
+    return list(found.values())
 
 
 def _cells(row: Row) -> list[str]:

@@ -42,7 +42,9 @@ def study(tmp_path: Path) -> studies.Study:
 def test_the_page_has_every_figure_and_why_it_is_missed(study):
     text = evidence.page(judge.validate([study]), [study], "0.1.0+abc")
     assert "Core `0.1.0+abc`" in text
-    assert f"| [tiny](../studies/tiny) | 3 | 1 | 1 | 1 | 1 | 1 | 1 | 1 (over a quarter) | `{_hash(study)}` |" in text
+    assert (
+        f"| [tiny](../studies/tiny) | 3 | 1 | 1 of 1 | 1 | 1 | 1 | 1 | 1 (over a quarter) | `{_hash(study)}` |" in text
+    )
     assert "- `workloads.tx.cpu.mean`: the first figure\n" in text
     assert "| one | vcpus | calibrated | 2 vCPUs | 2 vCPUs | +0.0 % |" in text
     assert "| four | a \\| b | predicted | 4 vCPUs | 2 vCPUs | -50.0 % |" in text

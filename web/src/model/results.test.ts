@@ -225,7 +225,7 @@ describe("validation", () => {
 
   it("draws the figures of all sources at once, with what those of each come to", () => {
     const both = [...rows, { ...rows[0], study: "other", published: 9000, twin: 90, error_pct: -99, pass: false, promised: false, reason: "too slow" }, { ...rows[0], study: "other", published: 1e-12, twin: 1e-12 }];
-    const sum = (name: string, figures: number, parameters: number) => ({ name, figures, calibrated: 1, class_right: 2, within_10: 3, within_15: 3, within_25: 4, not_judged: 1, parameters });
+    const sum = (name: string, figures: number, parameters: number) => ({ name, figures, calibrated: 1, class_right: 2, class_named: 3, within_10: 3, within_15: 3, within_25: 4, not_judged: 1, parameters });
     const beside = { studies: [{ name: "other", title: "Another", source: "s" }], sums: [sum("monster-vm", 4, 1), sum("other", 2, 1), sum("all", 6, 2)] };
     const drawn = view("validation", both, beside);
     expect(drawn.sections.map((each) => each.id).slice(0, 2)).toEqual(["outside", "together"]);
@@ -246,6 +246,7 @@ describe("validation", () => {
     ]);
     expect(errors.rows[1]!.marks[0]).toMatchObject({ value: -99, tone: "warn" });
     expect(table(drawn, "sums").rows.map((each) => each["parameters"])).toEqual([1, { value: 1, tone: "warn", text: "1, over a quarter" }, 2]);
+    expect(table(drawn, "sums").rows[0]!["class_right"]).toEqual({ value: 2, text: "2 of 3" });
     expect(view("validation", rows, { sums: [] }).sections.map((each) => each.id)).not.toContain("together");
   });
 

@@ -44,6 +44,7 @@ export interface Row {
 interface Sum extends Record<string, number | string> {
   name: string;
   figures: number;
+  class_right: number;
   parameters: number;
 }
 
@@ -233,6 +234,7 @@ function together(rows: readonly Row[], sums: readonly Sum[]): Section {
           columns: SUMS,
           rows: sums.map((each) => ({
             ...each,
+            class_right: { value: each.class_right, text: `${each.class_right} of ${each["class_named"]}` },
             parameters: 4 * each.parameters > each.figures && each !== all ? { value: each.parameters, tone: "warn" as Tone, text: `${each.parameters}, over a quarter` } : each.parameters,
           })),
         },
