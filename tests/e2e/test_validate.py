@@ -119,7 +119,8 @@ def test_a_table_of_figures_without_its_columns_says_which(study, header, said):
         ("title: T\nsource: s\ncases: {}\n", "cases is missing or empty"),
         ("title: T\nsource: s\ncases: [one]\n", "study.yaml: cases: is"),
         ("title: T\nsource: s\ncases: {one: 3}\n", "study.yaml: cases.one: is 3"),
-        (f"{STUDY}chart: {{}}\n", "no key 'chart'; allowed: title, source, cases, parameters, charts"),
+        (f"{STUDY}chart: {{}}\n", "no key 'chart'; allowed: title, source, cases, parameters, charts, slow"),
+        (f"{STUDY}slow: 3\n", "study.yaml: slow is 3; allowed: true, or leave it out"),
         (f"{STUDY}charts: {{sweeps: {{}}}}\n", "charts: there is no key 'sweeps'; allowed: sweep, settings"),
     ],
 )

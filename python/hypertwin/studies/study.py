@@ -29,8 +29,8 @@ from hypertwin.studies.questions import QUESTIONS, Question, question
 FILE = "study.yaml"
 """The file that makes a folder a study."""
 
-KEYS = ("title", "source", "cases", "parameters", "charts")
-"""Keys of that file; `parameters` and `charts` may be left out."""
+KEYS = ("title", "source", "cases", "parameters", "charts", "slow")
+"""Keys of that file; the last three may be left out."""
 
 
 class UnknownStudyError(StudyError):
@@ -56,6 +56,8 @@ class Study:
     """What is asked of a case instead of one report of its scenario."""
     parameters: Mapping[str, str] = field(default_factory=dict)
     """Free parameters: paths into the scenario, and the figure of the source by which each was set."""
+    slow: bool = False
+    """Whether its runs take so long that the project's tests leave them to `make evidence`."""
 
     @property
     def scenario(self) -> Path:
@@ -141,6 +143,8 @@ def read(folder: Path) -> Study:
     if document.mistakes:
         raise ScenarioError.of(document.mistakes)
     text = _keys(document.root.data(), KEYS, ("title", "source", "cases"), str(file))
+    if text.get("slow", True) is not True:
+        raise StudyError(f"{file}: slow is {short(repr(text['slow']))}; allowed: true, or leave it out")
     charts = _keys(text.get("charts", {}), ("sweep", "settings"), (), f"{file}: charts")
     cases = {case: dict(_mapping(changes, f"{file}: cases.{case}")) for case, changes in text["cases"].items()}
     scenarios = {case: str(changes.pop("scenario")) for case, changes in cases.items() if "scenario" in changes}
@@ -162,6 +166,7 @@ def read(folder: Path) -> Study:
         scenarios=scenarios,
         questions=questions,
         parameters=_parameters(text.get("parameters", {}), f"{file}: parameters"),
+        slow=text.get("slow") is True,
     )
     for row in study.rows:
         for case in (*(case for case, _ in terms(row)), *([row.against] if row.against else [])):

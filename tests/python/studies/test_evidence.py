@@ -98,7 +98,7 @@ def test_a_stale_page_is_noted_or_with_strict_an_error(monkeypatch, capsys, tmp_
 def test_the_page_is_written_once_every_study_has_run(monkeypatch, capsys, tmp_path, study):
     page = tmp_path / "evidence.md"
     monkeypatch.setattr(evidence, "PAGE", page)
-    monkeypatch.setattr(evidence, "chosen", lambda _named: [study])
+    monkeypatch.setattr(evidence, "chosen", lambda _named: [studies.read(study.folder)])
     monkeypatch.setattr(sys, "argv", ["evidence.py"])
     assert evidence.main() == 0
     assert "1 of 3 figures within tolerance" in capsys.readouterr().out
@@ -106,10 +106,13 @@ def test_the_page_is_written_once_every_study_has_run(monkeypatch, capsys, tmp_p
     monkeypatch.setattr(sys, "argv", ["evidence.py", "--strict"])
     assert (evidence.main(), capsys.readouterr().out) == (0, "")
     (study.folder / "published.csv").write_text(FIGURES.replace("only two", ""))
-    monkeypatch.setattr(evidence, "chosen", lambda _named: [studies.read(study.folder)])
     monkeypatch.setattr(sys, "argv", ["evidence.py"])
     assert evidence.main() == 1, "a promised figure is missed"
+    assert "tiny: FAIL: four a | b: 2 vCPUs where 4" in capsys.readouterr().out
     assert page.read_text() != first
+    (study.folder / "published.csv").write_text(FIGURES.replace("±1,,only two", "±2,,only two"))
+    assert evidence.main() == 1, "a known miss is reached, and the study does not say so"
+    assert "tiny: pass: four a | b: 2 vCPUs where 4 vCPUs is published, though" in capsys.readouterr().out
 
 
 def test_another_option_is_refused():
