@@ -9,7 +9,7 @@ from hypertwin.scenario import load
 from hypertwin.studies import judge
 from hypertwin.studies import study as studies
 
-OVER_A_QUARTER = {"cpu-limit-example", "oracle-vmc-aws", "pgbench-azure"}
+OVER_A_QUARTER = {"cpu-limit-example", "pgbench-azure"}
 """Sources with fewer than four figures for each parameter that they had to set."""
 
 OF_THE_MODEL = {"density.slo", "cycles of pvscsi", "cycles of lsi-sas"}
