@@ -27,7 +27,7 @@ HEADS = ("case", "figure", "kind", "published", "twin", "error", "class", "")
 
 
 def main() -> int:
-    """Write the page, or check it; 1 when a study expects something else, or with `--strict` a page of other sources."""
+    """Write the page, or check it; 1 when a study expects something else, or `--strict` finds it stale."""
     if sys.argv[1:] not in ([], ["--check"], ["--strict"]):
         print("usage: evidence.py [--check | --strict]", file=sys.stderr)
         return 2

@@ -9,7 +9,7 @@ from hypertwin.scenario import load
 from hypertwin.studies import judge
 from hypertwin.studies import study as studies
 
-OVER_A_QUARTER = {"cpu-limit-example", "pgbench-azure"}
+OVER_A_QUARTER = {"cpu-limit-example", "kvm-cern", "oracle-vsphere4", "pgbench-azure"}
 """Sources with fewer than four figures for each parameter that they had to set."""
 
 OF_THE_MODEL = {"density.slo", "cycles of pvscsi", "cycles of lsi-sas"}
@@ -22,6 +22,7 @@ UNNAMED = {
     "million-iops": 5,
     "monster-vm": 5,
     "scaled-sysbench": 3,
+    "sql-server-2008-vsphere4": 2,
     "vsan6-hybrid": 1,
 }
 """Figures of which the source neither says what limits nor which way they go: no new one without a look."""
