@@ -267,3 +267,15 @@ def test_a_name_with_spaces_stays_one_word():
 def test_a_host_without_hypervisor_has_no_vms_to_size():
     with pytest.raises(ScenarioError, match="no VMs to size"):
         size.find_host("2x12", hypervisor="none")
+
+
+def test_a_guest_on_vsphere_4_sees_one_node_and_a_system_without_hypervisor_all():
+    shape = {"sockets": 2, "cores": 4, "threads": 1, "vcpus": 8, "node_memory": "16 GiB"}
+    old = vnuma.layout(hypervisor="esxi-4.1", memory="8 GiB", **shape)
+    assert (old["vnuma"], old["vpds"], old["ppds"]) == (False, [8], [4, 4])
+    hidden = [warning["text"] for warning in old["warnings"] if warning["code"] == "hidden-numa"]
+    assert len(hidden) == 1
+    assert "use ESXi 5.0 or later" in hidden[0]
+    bare = vnuma.layout(hypervisor="none", memory="32 GiB", **shape)
+    assert (bare["vnuma"], bare["vpds"], bare["homes"]) == (True, [4, 4], [0, 1])
+    assert [client["remote_bytes"] for client in bare["clients"]] == [0, 0], "all memory of the host is its own"
