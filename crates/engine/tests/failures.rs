@@ -13,6 +13,7 @@ fn report(failures: Value) -> PointReport {
     host["count"] = json!(3);
     let workload = json!({
         "arrivals": {"closed": {"population": 1}}, "cpu": {"mean": "1 ms", "cv": 0}, "delay": {"mean": "1 ms", "cv": 0},
+        "wake_up": "0 s",
     });
     let text = json!({
         "name": "failures",

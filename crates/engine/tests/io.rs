@@ -35,10 +35,11 @@ fn generator(outstanding: u32, more: Value) -> Value {
     workload
 }
 
-/// One VM of 4 vCPUs with one vdisk; `more` is merged over the VM.
-fn build(host: Value, array: Value, workload: Value, more: Value, duration: &str, warmup: &str) -> Scenario {
+/// One VM of 4 vCPUs, which begin at once when they are woken, with one vdisk; `more` is merged over the VM.
+fn build(host: Value, array: Value, mut workload: Value, more: Value, duration: &str, warmup: &str) -> Scenario {
     let mut machine = vm(4, "w", json!({"array": "san", "vdisks": 1}));
     merge(&mut machine, more);
+    workload["wake_up"] = json!("0 s");
     let text = json!({
         "name": "io", "run": {"duration": duration, "warmup": warmup, "sample_interval": "100 ms"},
         "hosts": {"h": host}, "vms": {"v": machine}, "workloads": {"w": workload}, "arrays": {"san": array},

@@ -31,6 +31,8 @@ const HYPERVISORS: [&str; 6] = [
 /// Any cluster that the schema allows, of a size that is quick to simulate.
 fn random_scenario(seed: u64) -> Scenario {
     let mut dice = Dice::new(seed, "swarm");
+    // choices of their own, so that the others stay what they were before these keys came
+    let (mut guest_dice, mut wake_dice) = (Dice::new(seed, "guest"), Dice::new(seed, "wake-up"));
     let (sockets, cores, threads) = (dice.range(1, 3), dice.range(1, 5), dice.range(1, 2));
     let cpus = sockets * cores * threads;
     let hypervisor = dice.pick(&HYPERVISORS);
@@ -39,6 +41,7 @@ fn random_scenario(seed: u64) -> Scenario {
         "count": dice.range(1, 2),
         "sockets": sockets, "cores_per_socket": cores, "threads_per_core": threads, "clock": "2 GHz",
         "memory_per_node": "1 TiB", "hypervisor": hypervisor, "smt_yield": 1.0 + dice.range(0, 10) as f64 / 20.0,
+        "power_policy": wake_dice.pick(&["high-performance", "balanced"]),
         "overhead": {
             "worlds_per_vm": dice.range(1, 4), "cpu_per_io": format!("{} us", dice.range(0, 400)),
             "activity_pct": dice.range(0, 10), "interrupt_share_pct": dice.range(0, 100),
@@ -73,8 +76,6 @@ fn random_scenario(seed: u64) -> Scenario {
         );
     }
     let (mut vms, mut workloads) = (Map::new(), Map::new());
-    // choices of their own, so that the others stay what they were before these keys came
-    let mut guest_dice = Dice::new(seed, "guest");
     for index in 0..dice.range(1, 4) {
         let vcpus = dice.range(1, cpus.min(8));
         let name = format!("w{index}");
@@ -99,6 +100,9 @@ fn random_scenario(seed: u64) -> Scenario {
             let pct = |pct: u64| pct as f64 / 100.0;
             workload["scaling"] =
                 json!({"contention": pct(guest_dice.range(0, 20)), "coherency": pct(guest_dice.range(0, 3))});
+        }
+        if wake_dice.one_in(3) {
+            workload["wake_up"] = json!(format!("{} us", wake_dice.range(0, 3_000)));
         }
         let parallel = dice.one_in(6);
         if parallel {

@@ -12,6 +12,7 @@
 //! | `smt.rs`, `accounting.rs` | speed of a hardware thread; time of worlds and processors |
 //! | `vnuma.rs`, `layout.rs`, `advice.rs` | a VM's virtual nodes; all VMs on their nodes; what that costs |
 //! | `memory.rs` | bandwidth of nodes and links, divided |
+//! | `wake_up.rs` | how long an idle vCPU takes to begin |
 //! | `guest_system.rs` | processes on vCPUs, as the guest's system places them |
 //! | `storage/` | what takes how long on the I/O path, and durability |
 
@@ -31,3 +32,4 @@ pub mod smt;
 pub mod storage;
 pub mod topology;
 pub mod vnuma;
+pub mod wake_up;

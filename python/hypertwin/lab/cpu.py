@@ -270,9 +270,10 @@ def scenario_of(experiment: Experiment, machine: Mapping[str, Any]) -> str:
         workloads[group.name] = {
             "arrivals": {"closed": closed},
             "cpu": {"mean": _ms(group.burst_s), "cv": group.burst_cv},
+            "wake_up": "0 s",
         }
         if group.think_s > 0:
-            # waking costs the CPU a switch, and the thread begins late
+            # waking costs the CPU a switch, and the thread begins late: measured here, in place of the model's wake-up
             workloads[group.name]["cpu"]["mean"] = _ms(group.burst_s + switch_s)
             workloads[group.name]["delay"] = {"mean": _ms(late_s), "cv": 0}
     host: dict[str, Any] = {

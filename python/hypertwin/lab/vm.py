@@ -309,6 +309,7 @@ def describe(plan: Plan, cpus: Sequence[int], accelerator: str, alone: Calibrati
                     }
                 },
                 "cpu": {"mean": f"{alone.burst_ms:.4f} ms", "cv": round(alone.burst_cv, 4)},
+                "wake_up": "0 s",  # it is in the calibrated latency
                 **latency,
             }
         },

@@ -99,7 +99,8 @@ pub struct HostGroup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub hyper_threading_available: Option<bool>,
-    /// Power management. It does not change a simulation: `clock` and `turbo` do.
+    /// Power management: `high-performance` and `not-managed` keep idle CPUs from sleeping deeply, so that they wake sooner.
+    /// Default: that of the hypervisor, `balanced`. The clock is up to `clock` and `turbo`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "PowerPolicy")]
     pub power_policy: Option<PowerPolicy>,

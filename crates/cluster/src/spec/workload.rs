@@ -60,8 +60,9 @@ pub struct Workload {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Scaling")]
     pub scaling: Option<Scaling>,
-    /// Time that an idle vCPU takes to begin a process of this workload that wakes, beside its work: leaving the idle state,
-    /// interrupt, exit from the hypervisor. Default: that of the host.
+    /// Time from an event that wakes an idle vCPU until it computes, where a logical CPU is idle, too: leaving its idle
+    /// state, interrupt, switch to vCPU and process. It is ready time, and no CPU work. Default: 7 to 46 us, by the host's
+    /// `power_policy` and by how long its core was idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 s", "x-maximum" = "1 s"))]
     pub wake_up: Option<Duration>,

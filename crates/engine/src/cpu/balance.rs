@@ -44,6 +44,7 @@ impl Processors {
             clock.cancel(event);
         }
         slot.event = None;
+        host.cpus[from].wake_ns = 0;
         slot.time = host.cpus[to].time;
         host.cpus[to] = slot;
         self.worlds[world_id].cpu = to;

@@ -42,6 +42,8 @@ struct WorldPlan {
     vm: Option<VmId>,
     /// Work per time: alone on a core, and with a busy sibling; `None` for work of the hypervisor.
     speed: Option<[f64; 2]>,
+    /// How long it takes to begin when it is woken; `None` where the host says it.
+    wake_up_ns: Option<u64>,
 }
 
 impl Host {
@@ -52,6 +54,7 @@ impl Host {
             world: WorldId::new(0),
             since: 0,
             slice_end: 0,
+            wake_ns: 0,
             interrupt_ns: 0,
             memory_speed: 1.0,
             metered: false,
@@ -68,6 +71,7 @@ impl Host {
             committed: vec![0.0; topology.nodes],
             core_scheduling: spec.scheduler.core_scheduling,
             smt_yield: spec.smt_yield,
+            wake_up: hypervisor.wake_up(spec),
             clock_ratio: spec.busy_clock().hz() / spec.clock.hz(),
             nominal_mhz: spec.clock.mhz(),
             shared_charge: hypervisor.shared_core_charge(),
@@ -177,6 +181,7 @@ impl Processors {
                 helper: false,
                 vm: Some(plan.vm),
                 speed: Some(speed),
+                wake_up_ns: plan.workload.wake_up.map(|time| time.nanos()),
             };
             self.add_world(plan.host, world);
         }
@@ -215,6 +220,7 @@ impl Processors {
                 helper: true,
                 vm: Some(plan.vm),
                 speed: None,
+                wake_up_ns: Some(0),
             };
             self.add_world(plan.host, world);
         }
@@ -233,6 +239,7 @@ impl Processors {
                 helper: in_kernel,
                 vm: None,
                 speed: None,
+                wake_up_ns: Some(0),
             };
             self.add_world(host, world);
         }
@@ -269,6 +276,7 @@ impl Processors {
             cpu: first_cpu,
             limited: false,
             asleep: false,
+            wake_up_ns: plan.wake_up_ns,
             waking: false,
             lag_ns: 0,
             work_ns: 0.0,

@@ -23,14 +23,22 @@ impl Processors {
     fn settle_running(&mut self, host_id: HostId, cpu: usize, now: Nanos) {
         let host = &mut self.hosts[host_id];
         let slot = &mut host.cpus[cpu];
-        let dt = now - slot.since;
+        let passed = now - slot.since;
         slot.since = now;
+        let waking = passed.min(slot.wake_ns);
+        slot.wake_ns -= waking;
+        let dt = passed - waking;
         let overlap = dt.min(slot.interrupt_ns);
         slot.interrupt_ns -= overlap;
         let shared = host.occupancy.sibling_busy(cpu);
         slot.time.add(dt, shared);
         let world = &mut self.worlds[slot.world];
         world.account.add(State::Run, dt);
+        if waking > 0 {
+            // To its guest it is still idle, so it falls behind none of its siblings.
+            world.account.add(State::Ready, waking);
+            world.account.wakeup_ns += waking;
+        }
         world.since = now;
         let used = world
             .account
@@ -66,10 +74,11 @@ impl Processors {
         let slot = &mut host.cpus[cpu];
         let world = &self.worlds[slot.world];
         let left_ns = world.work_ns.max(0.0) / (world.speed[usize::from(shared)] * slot.memory_speed);
-        let start = slot.since + slot.interrupt_ns;
+        let awake = slot.since + slot.wake_ns;
+        let start = awake + slot.interrupt_ns;
         let mut next = slot.slice_end.min(start.saturating_add(round_up(left_ns)));
         if world.contended {
-            next = next.min(slot.since + world.slice_ns);
+            next = next.min(awake + world.slice_ns);
         }
         let next = next.max(clock.now);
         let due = Event::Cpu {
@@ -145,7 +154,13 @@ impl Processors {
         }
         let host = &mut self.hosts[host_id];
         match host.scheduler.place(local, woken, clock.now, &host.occupancy) {
-            Placement::Run(cpu) => self.start(host_id, cpu, world_id, true, guest, clock),
+            Placement::Run(cpu) => {
+                if woken {
+                    let host_ns = || host.wake_up.ns(host.core_idle_ns(cpu, clock.now));
+                    host.cpus[cpu].wake_ns = self.worlds[world_id].wake_up_ns.unwrap_or_else(host_ns);
+                }
+                self.start(host_id, cpu, world_id, true, guest, clock);
+            }
             Placement::Preempt(cpu) => self.preempt(host_id, cpu, world_id, guest, clock),
             queued @ (Placement::Queue | Placement::QueueAndReview(_)) => {
                 self.hosts[host_id].queued += 1;
@@ -200,7 +215,8 @@ impl Processors {
         host.queued -= 1;
     }
 
-    /// Starts `world` on the idle `cpu`. `sibling_changes`: the sibling saw an idle thread before and runs slower now.
+    /// Starts `world` on the idle `cpu`, where its wake-up, if it needs one, is noted already. `sibling_changes`: the sibling
+    /// saw an idle thread before and runs slower now.
     fn start(
         &mut self,
         host_id: HostId,
@@ -285,7 +301,9 @@ impl Processors {
     /// The world on `cpu` stops and enters `state`; the occupancy still shows it. Returns the world.
     pub(super) fn stop(&mut self, host_id: HostId, cpu: usize, state: State, now: Nanos) -> WorldId {
         self.settle(host_id, cpu, now);
-        let world_id = self.hosts[host_id].cpus[cpu].world;
+        let slot = &mut self.hosts[host_id].cpus[cpu];
+        slot.wake_ns = 0;
+        let world_id = slot.world;
         self.worlds[world_id].state = state;
         world_id
     }
@@ -342,7 +360,7 @@ impl Processors {
         let slot = &self.hosts[host_id].cpus[cpu];
         let world = &self.worlds[slot.world];
         let due = match world.vcpu() {
-            _ if world.work_ns <= 0.5 && slot.interrupt_ns == 0 => Due::Work,
+            _ if world.work_ns <= 0.5 && slot.wake_ns == 0 && slot.interrupt_ns == 0 => Due::Work,
             Some(vcpu) if world.contended && world.slice_ns == 0 => Due::GuestSlice(vcpu),
             _ => Due::Slice,
         };

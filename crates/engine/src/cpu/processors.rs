@@ -9,16 +9,19 @@ use hypertwin_models::accounting::{Account, ProcessorTime, State};
 use hypertwin_models::coscheduling::Decisions;
 use hypertwin_models::scheduler::{CoschedulingThresholds, CpuScheduler};
 use hypertwin_models::topology::{self, Occupancy};
+use hypertwin_models::wake_up::WakeUp;
 
 /// One logical CPU.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cpu {
     /// The running world; only meaningful while the occupancy says that one runs.
     pub(super) world: WorldId,
-    /// Until when its time is accounted.
+    /// Until when its time is accounted; of an idle one, since when it is idle.
     pub(super) since: Nanos,
     /// When the world's slice ends.
     pub(super) slice_end: Nanos,
+    /// Time that still passes until its world begins: it has been woken for it.
+    pub(super) wake_ns: u64,
     /// Interrupt time that still has to be served before the world goes on.
     pub(super) interrupt_ns: u64,
     /// Speed that memory leaves its vCPU, over the speed with all memory local and enough of its bandwidth.
@@ -43,6 +46,7 @@ pub struct Host {
     pub(super) committed: Vec<f64>,
     pub(super) core_scheduling: CoreScheduling,
     pub(super) smt_yield: f64,
+    pub(super) wake_up: WakeUp,
     /// Running clock over nominal clock.
     pub clock_ratio: f64,
     pub nominal_mhz: f64,
@@ -135,6 +139,8 @@ pub struct World {
     pub limited: bool,
     /// The scheduler has not been told yet that it woke.
     pub(super) asleep: bool,
+    /// How long it takes to begin on an idle logical CPU when it has been woken, where that is not up to its host.
+    pub(super) wake_up_ns: Option<u64>,
     /// Ready because it just woke from idle.
     pub(super) waking: bool,
     /// Ready and co-stop time before `since`, for co-scheduling.
@@ -227,6 +233,16 @@ impl Host {
             sum.core_halves_ns += cpu.time.core_halves_ns;
             sum
         })
+    }
+
+    /// How long a core has been idle, of which `cpu` is an idle thread.
+    pub(super) fn core_idle_ns(&self, cpu: usize, now: Nanos) -> u64 {
+        let of = |cpu: usize| now - self.cpus[cpu].since;
+        match self.occupancy.topology.sibling(cpu) {
+            Some(other) if self.occupancy.running(other).is_some() => 0,
+            Some(other) => of(cpu).min(of(other)),
+            None => of(cpu),
+        }
     }
 
     /// Charged time of logical CPUs that were busy for so long, with the interrupts that they served meanwhile.

@@ -27,8 +27,11 @@ pub fn hungry(processes: u32) -> Value {
     json!({"arrivals": {"closed": {"population": processes}}, "cpu": {"mean": "1 h", "cv": 0}})
 }
 
-/// A scenario of one host group `h`.
-pub fn scenario(host: Value, vms: Value, workloads: Value, duration: &str, warmup: &str) -> Scenario {
+/// A scenario of one host group `h`, whose vCPUs begin at once when they are woken.
+pub fn scenario(host: Value, vms: Value, mut workloads: Value, duration: &str, warmup: &str) -> Scenario {
+    for workload in workloads.as_object_mut().into_iter().flat_map(|all| all.values_mut()) {
+        workload["wake_up"] = json!("0 s");
+    }
     let text = json!({
         "name": "test",
         "run": {"duration": duration, "warmup": warmup, "sample_interval": "100 ms"},

@@ -3,6 +3,7 @@
 use crate::numa;
 use crate::scheduler::CpuScheduler;
 use crate::vnuma;
+use crate::wake_up::WakeUp;
 use hypertwin_cluster::{HostGroup, VmGroup};
 
 /// What a family of hypervisors decides. Where its versions differ it looks at `host.hypervisor`.
@@ -12,6 +13,9 @@ pub trait HypervisorModel: Sync {
 
     /// The part of its run time (0 to 1) that a world is charged while the sibling thread of its core is busy.
     fn shared_core_charge(&self) -> f64;
+
+    /// How long an idle vCPU of `host` takes to begin when it is woken.
+    fn wake_up(&self, host: &HostGroup) -> WakeUp;
 
     /// When NUMA clients move to another home node; `None` where the hypervisor manages no home nodes.
     fn home_rules(&self, host: &HostGroup) -> Option<numa::Rules>;

@@ -12,7 +12,8 @@ use super::linux::scheduler::LinuxScheduler;
 use crate::numa;
 use crate::scheduler::CpuScheduler;
 use crate::vnuma::{Nodes, Topology};
-use hypertwin_cluster::{HostGroup, VmGroup};
+use crate::wake_up::WakeUp;
+use hypertwin_cluster::{HostGroup, PowerPolicy, VmGroup};
 
 /// A host without hypervisor.
 pub struct BareMetal;
@@ -25,6 +26,18 @@ impl HypervisorModel for BareMetal {
     /// Systems account the time on a CPU as it is.
     fn shared_core_charge(&self) -> f64 {
         1.0
+    }
+
+    /// An interrupt between processors takes less than a microsecond (QNX, "Guest IPIs"), the rest is the switch to the
+    /// process. Systems use all idle states unless told otherwise, as Linux does.
+    fn wake_up(&self, host: &HostGroup) -> WakeUp {
+        WakeUp {
+            path_ns: 2_000,
+            sleeps_deeply: !matches!(
+                host.power_policy,
+                Some(PowerPolicy::HighPerformance | PowerPolicy::NotManaged)
+            ),
+        }
     }
 
     fn home_rules(&self, _host: &HostGroup) -> Option<numa::Rules> {
