@@ -18,6 +18,7 @@ from typing import Any
 from hypertwin.errors import fail
 from hypertwin.report import metric_path
 from hypertwin.report.metric_path import MetricPath
+from hypertwin.report.metrics import CATALOGUE
 from hypertwin.scenario import Scenario
 
 OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
@@ -27,19 +28,7 @@ OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
 }
 
-SUMS = frozenset(
-    {
-        *("vcpus", "throughput_per_s", "throughput_units_per_s", "response_count", "iops", "io_mb_per_s", "used_mhz"),
-        *(
-            "demand_mhz",
-            "numa_local_mb",
-            "numa_remote_mb",
-            "memory_gb_per_s",
-            "memory_remote_gb_per_s",
-            "virtual_nodes",
-        ),
-    }
-)
+SUMS = frozenset(metric.key for metric in CATALOGUE if metric.summed)
 """Figures of a group that are sums over its VMs; the others are means or distributions."""
 
 PER_VM = "per_vm."
@@ -116,7 +105,7 @@ def _parse(text: str, scenario: Scenario, group: str) -> Objective:
     metric, sign, limit = form.groups()
     per_vm = metric.startswith(PER_VM)
     path = metric_path.parse(metric.removeprefix(PER_VM), scenario, _of(text), group)
-    if per_vm and (path.section != "groups" or path.key not in SUMS):
+    if per_vm and (path.section != "groups" or not path.metric.summed):
         allowed = f"per_vm. before a sum over a group's machines: {', '.join(sorted(SUMS))}"
         hint = f"leave per_vm. out: {metric.removeprefix(PER_VM)} is not a sum over machines"
         fail("unknown-metric", "", metric, allowed, hint, _of(text))

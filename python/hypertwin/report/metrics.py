@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import KW_ONLY, dataclass
 
+from hypertwin.report.words import RESOLVED_PCT
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -26,6 +28,17 @@ class Metric:
     vcenter: str = ""
     linux: str = ""
     storage_software: str = ""
+    summed: bool = False
+    """Whether a group has the sum over its VMs, not their mean."""
+    resolution: float | None = None
+    """What the model tells from none, in its unit; tables and pages show less as below it."""
+
+    @property
+    def text(self) -> str:
+        """The definition, with how a group has it and how fine it is."""
+        of_group = " Of a group the sum over its VMs." if self.summed else ""
+        fine = f" Below {self.resolution:g} {self.unit} it is not resolved." if self.resolution else ""
+        return f"{self.definition}{of_group}{fine}"
 
 
 HOST = ("host",)
@@ -90,6 +103,7 @@ CATALOGUE: tuple[Metric, ...] = (
         esxtop="%RDY ÷ vCPUs",
         vcenter="cpu.ready.summation ÷ (interval × 1000 × vCPUs)",
         linux="run-queue wait in /proc/PID/task/TID/schedstat; the guest sees it as steal",
+        resolution=RESOLVED_PCT,
     ),
     Metric(
         "costop_pct",
@@ -101,6 +115,7 @@ CATALOGUE: tuple[Metric, ...] = (
         esxtop="%CSTP ÷ vCPUs",
         vcenter="cpu.costop.summation ÷ (interval × 1000 × vCPUs)",
         linux="none: Linux does not co-schedule",
+        resolution=RESOLVED_PCT,
     ),
     Metric(
         "memory_pct",
@@ -131,6 +146,7 @@ CATALOGUE: tuple[Metric, ...] = (
             "of a host: uncore_imc/cas_count_read/ + cas_count_write/ of perf stat -a, 64 bytes each; of a VM: "
             "mbm_total_bytes of resctrl"
         ),
+        summed=True,
     ),
     Metric(
         "nodes_N_usage_pct",
@@ -177,10 +193,11 @@ CATALOGUE: tuple[Metric, ...] = (
         (*VM, *CLUSTER),
         "vCPUs",
         "",
-        "Virtual CPUs of the VM; of a group or cluster of all its VMs.",
+        "Virtual CPUs of the VM; of a cluster of all its VMs.",
         esxtop="NWLD of type vCPU",
         vcenter="summary.config.numCpu",
         linux="nproc (guest)",
+        summed=True,
     ),
     Metric("host", ("vm",), "Host", "", "The host that the VM runs on.", vcenter="runtime.host"),
     Metric(
@@ -308,6 +325,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "MHz",
         "Demand in MHz of the nominal clock, whole VM.",
         vcenter="cpu.demand.average",
+        summed=True,
     ),
     Metric(
         "used_mhz",
@@ -316,6 +334,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "MHz",
         "Used in MHz of the nominal clock, whole VM.",
         vcenter="cpu.usagemhz.average",
+        summed=True,
     ),
     Metric(
         "guest_cpu_pct",
@@ -341,14 +360,18 @@ CATALOGUE: tuple[Metric, ...] = (
         "processes",
         "Mean number of guest processes that run or are ready to run, whole VM.",
         linux="r of vmstat (guest)",
+        summed=True,
     ),
-    Metric("throughput_per_s", VM, "Throughput", "1/s", "Transactions completed per second of measured time."),
+    Metric(
+        "throughput_per_s", VM, "Throughput", "1/s", "Transactions completed per second of measured time.", summed=True
+    ),
     Metric(
         "throughput_units_per_s",
         VM,
         "Throughput in the application's unit",
         "units/s",
         "Throughput times the workload's units per transaction.",
+        summed=True,
     ),
     Metric("unit", VM, "Unit", "", "Name of one unit of application work."),
     Metric(
@@ -387,14 +410,15 @@ CATALOGUE: tuple[Metric, ...] = (
         "ms",
         "Half-width of the 95 % confidence interval of the mean over replications (Student t).",
     ),
-    Metric("response_count", VM, "Transactions", "", "Transactions measured in all replications."),
+    Metric("response_count", VM, "Transactions", "", "Transactions measured in all replications.", summed=True),
     Metric(
         "virtual_nodes",
         VM,
         "Virtual NUMA nodes",
         "",
-        "NUMA nodes that the guest sees. Of a group the sum over its VMs.",
+        "NUMA nodes that the guest sees.",
         linux="NUMA node(s) of lscpu (guest)",
+        summed=True,
     ),
     Metric(
         "numa_local_pct",
@@ -413,6 +437,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "Memory on the home nodes, in mebibytes as esxtop counts.",
         esxtop="NLMEM",
         linux="numastat -p of the QEMU process",
+        summed=True,
     ),
     Metric(
         "numa_remote_mb",
@@ -422,6 +447,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "Memory on other nodes than the home nodes, in mebibytes as esxtop counts.",
         esxtop="NRMEM",
         linux="numastat -p of the QEMU process",
+        summed=True,
     ),
     Metric(
         "memory_remote_gb_per_s",
@@ -431,6 +457,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "Part of the memory bandwidth that crosses the link between nodes: from where a vCPU runs, which is not "
         "always its home node.",
         linux="mbm_total_bytes − mbm_local_bytes of resctrl; node-load-misses of perf stat",
+        summed=True,
     ),
     Metric(
         "iops",
@@ -441,6 +468,7 @@ CATALOGUE: tuple[Metric, ...] = (
         esxtop="CMDS/s",
         vcenter="virtualDisk.numberReadAveraged + numberWriteAveraged",
         linux="r/s + w/s of iostat",
+        summed=True,
     ),
     Metric(
         "io_latency_ms_mean",
@@ -467,6 +495,7 @@ CATALOGUE: tuple[Metric, ...] = (
         esxtop="MBREAD/s + MBWRTN/s",
         vcenter="virtualDisk.read.average + write.average",
         linux="rkB/s + wkB/s of iostat",
+        summed=True,
     ),
     Metric(
         "io_cpu_cycles_per_io",
@@ -485,6 +514,7 @@ CATALOGUE: tuple[Metric, ...] = (
         esxtop="READS/s",
         vcenter="virtualDisk.numberReadAveraged.average",
         linux="r/s of iostat",
+        summed=True,
     ),
     Metric(
         "read_mb_per_s",
@@ -495,6 +525,7 @@ CATALOGUE: tuple[Metric, ...] = (
         esxtop="MBREAD/s",
         vcenter="virtualDisk.read.average",
         linux="rkB/s of iostat",
+        summed=True,
     ),
     Metric(
         "read_latency_ms_mean",
@@ -518,6 +549,7 @@ CATALOGUE: tuple[Metric, ...] = (
         esxtop="WRITES/s",
         vcenter="virtualDisk.numberWriteAveraged.average",
         linux="w/s of iostat",
+        summed=True,
     ),
     Metric(
         "write_mb_per_s",
@@ -528,6 +560,7 @@ CATALOGUE: tuple[Metric, ...] = (
         esxtop="MBWRTN/s",
         vcenter="virtualDisk.write.average",
         linux="wkB/s of iostat",
+        summed=True,
     ),
     Metric(
         "write_latency_ms_mean",
@@ -855,7 +888,7 @@ def to_markdown() -> str:
         "<!-- Generated from python/hypertwin/report/metrics.py by `make docs`. -->",
         "",
         "Every figure of a report, what it means, and how other tools call it. Percentages of a VM are per "
-        "vCPU (0 to 100).",
+        "vCPU (0 to 100). Of a group figures are means of its VMs, unless it is said that they are sums.",
         "Nested keys of the JSON form are joined with `_` here and in CSV: `response_ms.p99` is `response_ms_p99`.",
         "",
         "| key | of | unit | definition | esxtop | vCenter | Linux |",
@@ -885,5 +918,5 @@ def to_markdown() -> str:
 
 def _row(metric: Metric, scopes: str | None, *tools: str, star: str = "") -> str:
     of = () if scopes is None else (scopes,)
-    cells = (f"`{metric.key}`{star}", *of, metric.unit, f"{metric.name}. {metric.definition}", *tools)
+    cells = (f"`{metric.key}`{star}", *of, metric.unit, f"{metric.name}. {metric.text}", *tools)
     return "| " + " | ".join(cells) + " |"

@@ -9,14 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hypertwin.frame import numeric
-from hypertwin.report.words import half_width
-
-RESOLVED_PCT = 0.1
-"""Ready and co-stop that the model tells from none.
-
-A real hypervisor's own worlds, interrupts and timers keep vCPUs waiting for some tenths of a per cent at any load, and
-the model has only the part of them that VMs cause.
-"""
+from hypertwin.report.words import RESOLVED_PCT, half_width
 
 BELOW = f"<{RESOLVED_PCT:g}"
 """What a table shows for less."""
@@ -45,7 +38,11 @@ def note(duration_s: float | None) -> str:
     """The note below a table that shows both forms; shares are of `duration_s` measured seconds."""
     measured = f", of the {duration_s:g} s measured" if duration_s is not None else ""
     example = _milliseconds(10, VCENTER_INTERVAL_S, " per vCPU")
-    return f"Ready is per vCPU, ready sum over a VM's vCPUs (esxtop){measured}; 10 % per vCPU is {example} (vCenter)."
+    return (
+        f"Ready is per vCPU, ready sum over a VM's vCPUs (esxtop){measured}; 10 % per vCPU is {example} (vCenter). "
+        f"Below {RESOLVED_PCT:g} % ready and co-stop are not resolved: timers of idle guests and the hypervisor's own "
+        "work, which are not modelled, cause as much."
+    )
 
 
 def resolved(share_pct: float | None, ci95: float | None) -> str:

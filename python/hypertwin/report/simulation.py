@@ -114,7 +114,7 @@ def notes(result: Simulation) -> list[str]:
     said = ["± is the half-width of the 95 % confidence interval over replications.", ready_note(duration_s)]
     if any(group.get("count", 1) > 1 for point in result["points"] for group in groups(point).values()):
         said.append(
-            "Of a group, vCPUs, throughput, IOPS and MB/s are sums over its VMs, run queue and the rest means of a VM."
+            "Of a group, vCPUs, run queue, throughput, IOPS and MB/s are sums over its VMs, the rest means of a VM."
         )
     if not all(point["steady"] for point in result["points"]):
         said.append(

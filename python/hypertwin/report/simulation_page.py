@@ -171,7 +171,7 @@ def _definition(metric: Metric) -> dict[str, Any]:
         "of": list(metric.scopes),
         "name": metric.name,
         "unit": metric.unit,
-        "text": metric.definition,
+        "text": metric.text,
         "called": {tool: name for tool, name in tools.items() if name},
     }
 

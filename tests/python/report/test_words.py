@@ -44,7 +44,7 @@ def test_a_half_width_has_the_decimals_of_its_value_and_is_not_made_0(value, ci9
 
 @pytest.mark.parametrize(
     ("share", "ci95", "text"),
-    [(0.0, 0.0, "<0.1"), (0.099, 0.01, "<0.1"), (0.1, None, "0.10"), (25.44, 1.0, "25.4 ±1.0"), (None, None, "")],
+    [(0.0, 0.0, "<0.5"), (0.499, 0.01, "<0.5"), (0.5, None, "0.50"), (25.44, 1.0, "25.4 ±1.0"), (None, None, "")],
 )
 def test_ready_below_what_the_model_resolves_is_not_0(share, ci95, text):
     assert ready.resolved(share, ci95) == text

@@ -200,7 +200,7 @@ vm_metrics! {
         demand_mhz: Total => |vm| vm.mhz(vm.demand_ns * vm.clock_ratio);
         guest_cpu_pct: Mean, guest_cpu_pct_ci95 Some(0) => |vm| 100.0 * vm.guest_cpu;
         guest_cpu_peak_pct: Mean => |vm| vm.guest_cpu_peak_pct;
-        run_queue: Mean => |vm| vm.runnable_ns / vm.duration_ns;
+        run_queue: Total => |vm| vm.runnable_ns / vm.duration_ns;
         throughput_per_s: Total, throughput_per_s_ci95 Some(1) => |vm| vm.throughput_per_s();
         throughput_units_per_s: Total => |vm| vm.throughput_per_s() * vm.units_per_transaction;
         down_s: Mean => |vm| vm.down_ns / 1e9;

@@ -77,14 +77,14 @@ describe("the answer of a single point", () => {
   it("says that nothing suffers, with the figures that show it", () => {
     expect(pointAnswer(point({ db: vm({ ready_pct: 0.3 }) }))).toEqual({
       tone: "good",
-      text: "No VM suffers: ready is at most 0.3 % and co-stop below 0.1 % per vCPU, and esx is at 40 %.",
+      text: "No VM suffers: ready is below 0.5 % and co-stop below 0.5 % per vCPU, and esx is at 40 %.",
       more: ["db completes 100 transactions a second in 10 ms on average; 99 % take at most 50 ms."],
     });
   });
 
   it("does not call hosts relaxed that are full", () => {
     const { tone, text } = pointAnswer(point({ db: vm() }, { hosts: { a: host(100), b: host(60) } }));
-    expect([tone, text]).toEqual(["warn", "No VM waits yet, but 1 of 2 hosts is full, and the fullest host, a, is at 100 %; ready is below 0.1 % and co-stop below 0.1 % per vCPU."]);
+    expect([tone, text]).toEqual(["warn", "No VM waits yet, but 1 of 2 hosts is full, and the fullest host, a, is at 100 %; ready is below 0.5 % and co-stop below 0.5 % per vCPU."]);
   });
 
   it("tells how much a failure of storage cost", () => {

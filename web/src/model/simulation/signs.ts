@@ -19,7 +19,7 @@ export const LIMITS = {
 } as const;
 
 /** Ready and co-stop in per cent that the model tells from none, as in the tables of a terminal. */
-const RESOLVED = 0.1;
+export const RESOLVED = 0.5;
 
 /** A share of ready or co-stop: below what the model resolves it is not a figure. */
 export function waiting(share: number): string {
@@ -57,7 +57,7 @@ export function signs(vm: Vm): Sign[] {
   if (vm.down_s) found.push({ tone: "bad", text: `stood still for ${number(vm.down_s)} s${(vm.count ?? 1) > 1 ? " on average" : ""}`, weight: 1000 + vm.down_s });
   share("ready", vm.ready_pct, LIMITS.ready);
   share("co-stop", vm.costop_pct, LIMITS.costop);
-  const queue = vm.run_queue / vm.vcpus * (vm.count ?? 1);
+  const queue = vm.run_queue / vm.vcpus;
   if (vm.guest_cpu_pct >= LIMITS.guest && queue > 2)
     found.push({ tone: "bad", text: `guest CPU ${number(vm.guest_cpu_pct)} % with ${number(queue)} processes for each vCPU`, weight: queue / 2 });
   const { p50, p99 } = vm.response_ms;

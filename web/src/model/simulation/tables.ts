@@ -3,7 +3,7 @@
 import type { Cell, Column, Row, Section, Table } from "../view";
 import { type Beside, type Cluster, type Figure, type Host, type MeasuredVm, metric, type Metric, type Point, type Pool, type Station, type Vm } from "./document";
 import { clusterNames, clusters, groupOf, groups, hasIo, known, shortPath, valueText, varyingPaths, worstFirst } from "./points";
-import { severity, signs, waiting } from "./signs";
+import { RESOLVED, severity, signs, waiting } from "./signs";
 
 /** A column and how to read it of an entity. */
 interface Reading<T> {
@@ -135,7 +135,7 @@ function cell<T>(reading: Reading<T>, entity: T): Cell {
   const value = reading.value(entity);
   if (typeof value === "string") return value;
   if (MEMORY.has(reading.key) && typeof value === "number" && value > 100) return { value, tone: "warn" };
-  if (WAITING.has(reading.key) && typeof value === "number" && waiting(value).startsWith("<")) return { value, text: "<0.1" };
+  if (WAITING.has(reading.key) && typeof value === "number" && waiting(value).startsWith("<")) return { value, text: `<${RESOLVED}` };
   const half = reading.half?.(entity);
   return typeof half === "number" ? { value: known(value), half_width: half } : known(value);
 }
