@@ -179,7 +179,7 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
         "duplicate-name": "Two hosts or VMs of one name.",
         "one-of": "None, or several, of keys of which there must be exactly one.",
         "unknown-reference": "A workload, host or array that is not in the scenario.",
-        "vm-wider-than-host": "A VM with more vCPUs than its host has logical CPUs.",
+        "vm-wider-than-host": "A VM with more vCPUs than its ESXi host has logical CPUs.",
         "more-vcpus-than-cores": "A VM to be sized with more vCPUs than its host has physical cores.",
         "bad-host": "Not the description of a host.",
         "memory-exceeds-host": "A VM with more memory than its host.",

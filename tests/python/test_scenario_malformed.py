@@ -253,7 +253,7 @@ def test_every_mistake_is_listed_in_order_of_line(tmp_path: Path) -> None:
         "hosts.esx.hypervisor": ("esxi-6.1", "unknown-value"),
         "hosts.kvm.clock": ("3 ghz", "bad-unit"),
         "vms.db.workload": ("oltpp", "unknown-reference"),
-        "vms.web.vcpus": ("9", "vm-wider-than-host"),
+        "vms.web.vcpus": ("769", "out-of-range"),
         "workloads.pages.cpu.mean": ("-1 s", "out-of-range"),
     }
     for path, (raw, _) in changes.items():

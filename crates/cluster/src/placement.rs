@@ -83,9 +83,9 @@ impl<'h> Place<'h> {
     }
 }
 
-/// Whether a machine of `vm` can be on a host of `host`: width, memory, affinity.
+/// Whether a machine of `vm` can be on a host of `host`: width (where the hypervisor minds), memory, affinity.
 pub(crate) fn fits(vm: &VmGroup, host: &HostGroup) -> bool {
-    vm.vcpus <= host.logical_cpus()
+    (vm.vcpus <= host.logical_cpus() || host.hypervisor.family().facts().wider_than_host)
         && host.hypervisor.most_vcpus().is_none_or(|most| vm.vcpus <= most)
         && vm.memory <= host.memory()
         && vm
@@ -112,14 +112,15 @@ impl Room {
         }
     }
 
-    /// The lower, the better this host is for a machine: first hosts with memory for it, by vCPUs per logical CPU; then the
-    /// others, by memory. In units of 2^-32, so that equal ratios compare equal on every machine.
-    fn rank(&self, vm: &VmGroup) -> (bool, u128) {
+    /// The lower, the better this host is for a machine: first hosts with as many logical CPUs as it has vCPUs; of these
+    /// first those with memory for it, by vCPUs per logical CPU; then the others, by memory. In units of 2^-32, so that equal ratios compare equal on every machine.
+    fn rank(&self, vm: &VmGroup) -> (bool, bool, u128) {
+        let is_wider = u64::from(vm.vcpus) > self.logical_cpus;
         let taken = self.taken + u128::from(vm.memory.bytes());
         if taken <= self.memory {
-            (false, u128::from((self.vcpus << 32) / self.logical_cpus))
+            (is_wider, false, u128::from((self.vcpus << 32) / self.logical_cpus))
         } else {
-            (true, (taken << 32) / self.memory)
+            (is_wider, true, (taken << 32) / self.memory)
         }
     }
 
@@ -182,11 +183,11 @@ impl Scenario {
     ///
     /// Groups whose `host` exists are placed first, then the others, both in order of name. A machine may be on the hosts
     /// that its `host` names, or without one (or where `count: 0` took it away) on those of its cluster that the deployment
-    /// of its storage allows; and on those only that it fits (vCPUs, memory, affinity). Of these it goes to one that has
-    /// memory for it beside what is configured there already and what the hypervisor itself occupies: to that with the
-    /// fewest vCPUs per logical CPU so far. Where none has, it goes where memory is least overcommitted with it. Of equals,
-    /// the first. A scenario that passed validation always has a placement; one that was changed since may not, and gets
-    /// `None`.
+    /// of its storage allows; and on those only that it fits (vCPUs, memory, affinity), rather on one that is not narrower
+    /// than it. Of these it goes to one that has memory for it beside what is configured there already and what the
+    /// hypervisor itself occupies: to that with the fewest vCPUs per logical CPU so far. Where none has, it goes where
+    /// memory is least overcommitted with it. Of equals, the first. A scenario that passed validation always has a
+    /// placement; one that was changed since may not, and gets `None`.
     pub fn placement(&self) -> Option<Vec<usize>> {
         place(&self.hosts, &self.vms, &self.storage)
     }

@@ -87,14 +87,30 @@ fn machines_spread_by_vcpus_per_logical_cpu() {
     assert_eq!(read(&good()).unwrap().placement(), Some(vec![0, 1, 0, 2]));
     let on_one = changed(&[("/vms/db/host", json!("esx-2"))]);
     assert_eq!(read(&on_one).unwrap().placement(), Some(vec![1, 1, 1, 2]));
-    // A machine too wide for kvm goes where it fits.
+    // A machine wider than kvm goes where it is not.
     let wide = changed(&[("/vms/db/vcpus", json!(12))]);
     assert_eq!(read(&wide).unwrap().placement(), Some(vec![0, 1, 0, 2]));
     let none = changed(&[("/vms/db/count", json!(0))]);
     assert_eq!(read(&none).unwrap().placement(), Some(vec![2]));
+    // Wider than every host, it is KVM's: ESXi would not power it on.
+    let wider = changed(&[("/vms/db/vcpus", json!(17))]);
+    assert_eq!(read(&wider).unwrap().placement(), Some(vec![2, 2, 2, 2]));
     let mut too_wide = read(&good()).unwrap();
     too_wide.vms.get_mut("db").unwrap().vcpus = 17;
+    too_wide.vms.get_mut("db").unwrap().host = Some("esx".to_owned());
     assert_eq!(too_wide.placement(), None);
+}
+
+#[test]
+fn only_kvm_runs_a_machine_wider_than_its_host() {
+    let wide = |host: &str| changed(&[("/vms/web/vcpus", json!(17)), ("/vms/web/host", json!(host))]);
+    assert!(read(&wide("kvm")).is_ok());
+    let refused = Scenario::from_json(&wide("esx").to_string()).unwrap_err();
+    let text = format!("{refused:?}");
+    assert!(
+        text.contains("vm-wider-than-host") && text.contains("ESXi does not power on") && text.contains("KVM does"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -132,7 +148,10 @@ fn every_mistake_is_listed() {
         ("/hosts/kvm/scheduler", json!({"quantum": "50 ms"})),
         ("/vms/db/vcpu", json!(2)),
         ("/vms/db/cores_per_socket", json!(3)),
-        ("/vms/web/vcpus", json!(9)),
+        (
+            "/vms/wide",
+            json!({"vcpus": 17, "memory": "8 GiB", "workload": "oltp", "host": "esx"}),
+        ),
         ("/vms/web/memory", json!("33 GiB")),
         ("/vms/web/affinity", json!("8")),
         ("/vms/web/workload", json!("olpt")),
@@ -152,8 +171,8 @@ fn every_mistake_is_listed() {
         ("vms.db.vcpu", "unknown-key"),
         ("vms.web.affinity", "affinity-outside-host"),
         ("vms.web.memory", "memory-exceeds-host"),
-        ("vms.web.vcpus", "vm-wider-than-host"),
         ("vms.web.workload", "unknown-reference"),
+        ("vms.wide.vcpus", "vm-wider-than-host"),
         ("workloads.idle", "zero-cycle"),
     ];
     let expected: Vec<(String, String)> = expected.map(|(path, code)| (path.to_owned(), code.to_owned())).to_vec();

@@ -223,6 +223,50 @@ fn high_and_low_shares_divide_80_to_20() {
 }
 
 #[test]
+fn on_kvm_shares_hold_for_any_width_with_helpers_and_pauses() {
+    for vcpus in [1, 2, 4, 8] {
+        let mut machine = host("linux-6.12", 1, vcpus, 1);
+        machine.as_object_mut().unwrap().remove("overhead");
+        let closed = |population: u32, think: &str, mean: &str| json!({"arrivals": {"closed": {"population": population, "think": {"mean": think}}}, "cpu": {"mean": mean}});
+        for work in [closed(vcpus, "0 ms", "100 ms"), closed(8 * vcpus, "20 ms", "20 ms")] {
+            let vms = json!({
+                "high": vm(vcpus, "w", json!({"shares": "high"})),
+                "low": vm(vcpus, "w", json!({"shares": "low"})),
+            });
+            let text = work.to_string();
+            let report = report(&scenario(machine.clone(), vms, json!({"w": work}), "40 s", "5 s"), 1);
+            let (high, low) = (report.vms["high"].run_pct, report.vms["low"].run_pct);
+            let part = high / (high + low);
+            assert!((part - 0.8).abs() < 0.02, "{vcpus} vCPUs, {text}: {part}");
+        }
+    }
+}
+
+/// What `run` and `ready` of busy guests in QEMU on two CPUs were, in per cent of a vCPU.
+#[test]
+fn busy_guests_on_two_cpus_run_and_wait_as_in_qemu() {
+    for (count, vcpus, run_pct, ready_pct) in [
+        (1, 1, 99.8, 0.0),
+        (1, 2, 97.7, 1.3),
+        (2, 2, 49.2, 50.8),
+        (2, 4, 24.6, 75.4),
+    ] {
+        let mut machine = host("linux-6.12", 1, 2, 1);
+        machine.as_object_mut().unwrap().remove("overhead");
+        let vms = json!({"busy": vm(vcpus, "w", json!({"count": count}))});
+        let work = json!({"arrivals": {"closed": {"population": vcpus}}, "cpu": {"mean": "1 s", "cv": 0}});
+        let report = report(&scenario(machine, vms, json!({"w": work}), "20 s", "5 s"), 1);
+        let busy = &report.groups["busy"];
+        assert!(
+            (busy.run_pct - run_pct).abs() < 2.0 && (busy.ready_pct - ready_pct).abs() < 2.0,
+            "{count} x {vcpus}: {} / {}",
+            busy.run_pct,
+            busy.ready_pct
+        );
+    }
+}
+
+#[test]
 fn a_limit_caps_and_counts_as_limited_ready_time() {
     for hypervisor in ["esxi-6.0", "linux-6.6"] {
         let vms = json!({"v": vm(2, "w", json!({"limit": "1500 MHz"}))});

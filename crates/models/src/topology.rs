@@ -179,6 +179,19 @@ impl Occupancy {
         self.core_scheduler.is_none() || !self.sibling_busy(cpu)
     }
 
+    /// Whether one of these logical CPUs may be idle: a quick no.
+    #[inline]
+    pub fn may_be_free(&self, cpus: Range<usize>) -> bool {
+        self.has_core_scheduling() || self.idle_threads.first_in(cpus.start, cpus.end).is_some()
+    }
+
+    /// Whether a core of these logical CPUs is idle.
+    #[inline]
+    pub fn any_idle_core(&self, cpus: Range<usize>) -> bool {
+        let (first, last) = (self.topology.core_of(cpus.start), self.topology.core_of(cpus.end - 1));
+        self.idle_cores.first_in(first, last + 1).is_some()
+    }
+
     /// Puts `world` on the idle logical CPU `cpu`.
     pub fn occupy(&mut self, cpu: usize, world: WorldId) {
         debug_assert!(self.running[cpu].is_none(), "two worlds on one logical CPU");

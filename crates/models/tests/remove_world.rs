@@ -37,11 +37,6 @@ impl OneCpu {
         };
         one.add_vm(2);
         one.add_vm(1);
-        // Linux weighs a world when it joins its queue. World 0 joined alone, so it joins again.
-        one.cpus.vacate(0);
-        one.scheduler.sleep(0, 0);
-        one.run_next();
-        one.wake(0);
         one
     }
 

@@ -45,6 +45,7 @@ fn host_of(sections: &Sections, name: &str, vm: &VmGroup, found: &mut Vec<Issue>
             "nodes_per_socket",
             "threads_per_core",
             "memory_per_node",
+            "hypervisor",
         ];
         keys.iter().all(|key| sections.clean(&["hosts", name, key]))
     };
@@ -96,14 +97,16 @@ fn misfits(name: &str, vm: &VmGroup, hosts: &[(&str, &HostGroup)]) -> Vec<Issue>
         "{logical} logical CPUs of host {widest} (sockets x cores x threads: {} x {} x {})",
         host.sockets, host.cores_per_socket, host.threads_per_core
     );
-    if vm.vcpus > logical {
+    let takes_wide = |(_, host): &(&str, &HostGroup)| host.hypervisor.family().facts().wider_than_host;
+    if vm.vcpus > logical && !hosts.iter().any(takes_wide) {
         found.push(Issue::new(
             ["vms", name, "vcpus"],
             "vm-wider-than-host",
             vm.vcpus.to_string(),
             format!("at most the {shape}"),
             format!(
-                "a virtual machine wider than its host's logical CPUs cannot power on; use {} or fewer vCPUs (one per physical core), or a wider host",
+                "{} does not power on a machine wider than its host's logical CPUs, KVM does; use {} or fewer vCPUs (one per physical core), or a wider host",
+                host.hypervisor.family().facts().title,
                 host.cores()
             ),
         ));

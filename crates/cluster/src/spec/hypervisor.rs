@@ -32,6 +32,8 @@ pub struct FamilyFacts {
     pub virtualises: bool,
     /// Whether VMs can have CPU reserved.
     pub reservations: bool,
+    /// Whether a VM can have more vCPUs than its host has logical CPUs.
+    pub wider_than_host: bool,
     /// Kinds of virtual storage controller that VMs can have, the default first; none without a hypervisor.
     pub controllers: &'static [ControllerKind],
 }
@@ -45,6 +47,7 @@ impl Family {
                 title: "ESXi",
                 virtualises: true,
                 reservations: true,
+                wider_than_host: false,
                 controllers: &[ControllerKind::Pvscsi, ControllerKind::LsiSas, ControllerKind::Nvme],
             },
             Self::Linux => &FamilyFacts {
@@ -52,6 +55,7 @@ impl Family {
                 title: "Linux",
                 virtualises: true,
                 reservations: false,
+                wider_than_host: true,
                 controllers: &[
                     ControllerKind::VirtioScsi,
                     ControllerKind::VirtioBlk,
@@ -65,6 +69,7 @@ impl Family {
                 title: "a host without hypervisor",
                 virtualises: false,
                 reservations: false,
+                wider_than_host: false,
                 controllers: &[],
             },
         }
@@ -211,7 +216,8 @@ pub struct SchedulerOptions {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-family" = "linux", "x-minimum" = "100 us", "x-maximum" = "1 s"))]
     pub tick: Option<Duration>,
-    /// Linux: period of load balancing between run queues.
+    /// Linux: least interval of load balancing between run queues; a busy CPU balances after sixteen. By default 1 ms for
+    /// each logical CPU of a domain (core, last-level cache, host), at least a tick.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-family" = "linux", "x-minimum" = "1 ms", "x-maximum" = "1 h"))]
     pub balance_interval: Option<Duration>,

@@ -62,7 +62,7 @@ impl Processors {
         let periods = host.scheduler.periods();
         if periods.only_while_queued && !host.balancing_host {
             host.balancing_host = true;
-            let next = clock.now + periods.host_ns;
+            let next = (clock.now / periods.host_ns + 1) * periods.host_ns;
             clock.at(next, Event::BalanceHost(host_id));
         }
     }

@@ -34,8 +34,8 @@ pub struct VmWorlds {
 struct WorldPlan {
     kind: Kind,
     domain: Domain,
-    /// Its number among its like, which decides where it begins.
-    position: usize,
+    /// The logical CPU where it begins.
+    first_cpu: usize,
     /// Of the hypervisor itself.
     helper: bool,
     /// The VM whose vCPU it is, or that it works for.
@@ -69,6 +69,7 @@ impl Host {
             worlds: Vec::new(),
             memory: HostMemory::new(spec),
             committed: vec![0.0; topology.nodes],
+            begun: vec![0; topology.nodes],
             core_scheduling: spec.scheduler.core_scheduling,
             smt_yield: spec.smt_yield,
             wake_up: hypervisor.wake_up(spec),
@@ -90,6 +91,15 @@ impl Host {
             clients,
         });
         self.groups += 1;
+    }
+
+    /// Where the next vCPU begins whose memory is on `node`: on a core of its own there, as long as there is one.
+    fn first_cpu(&mut self, node: usize) -> usize {
+        let topology = self.occupancy.topology;
+        let (cores, threads) = (topology.cores_per_node, topology.threads_per_core);
+        let before = self.begun[node];
+        self.begun[node] += 1;
+        topology.node_cpus(node).start + before % cores * threads + before / cores % threads
     }
 
     /// Home nodes of a VM's NUMA clients at power-on, where each node's load is remembered with an error.
@@ -140,11 +150,20 @@ impl Processors {
         });
         let reservation_cores = plan.spec.reservation.hz() / plan.host_spec.clock.hz();
         host.add_group(shares, reservation_cores, clients.collect());
-        let vcpus = self.add_vcpus(plan, &homes);
-        self.hosts[plan.host].add_group(shares, 0.0, Vec::new());
+        // threads that have no home begin where their memory is; for others that is where they go
+        let is_free = hypervisor.home_rules(plan.host_spec).is_none();
+        let vcpus = self.add_vcpus(plan, &homes, is_free);
+        let first_cpu = if is_free {
+            self.hosts[plan.host].occupancy.topology.node_cpus(homes[0]).start
+        } else {
+            0
+        };
+        if hypervisor.helpers_have_own_group() {
+            self.hosts[plan.host].add_group(shares, 0.0, Vec::new());
+        }
         let helpers = plan.overhead().map_or(0, |overhead| overhead.worlds_per_vm as usize);
         let vm = plan.vm;
-        let helpers = self.add_hypervisor_worlds(plan, helpers, |index| Kind::Helper { vm, index });
+        let helpers = self.add_hypervisor_worlds(plan, helpers, first_cpu, |index| Kind::Helper { vm, index });
         let controllers = if plan.spec.has_disks() {
             plan.spec.controllers
         } else {
@@ -152,13 +171,13 @@ impl Processors {
         };
         let first = plan.first_controller.index();
         let controller = |number| Kind::Controller(ControllerId::new(first + number));
-        let controllers = self.add_hypervisor_worlds(plan, controllers as usize, controller);
+        let controllers = self.add_hypervisor_worlds(plan, controllers as usize, first_cpu, controller);
         let all = Span::new(vcpus.end(), helpers.len() + controllers.len());
         self.add_group_of(plan, vcpus, all, &homes);
         VmWorlds { helpers, controllers }
     }
 
-    fn add_vcpus(&mut self, plan: &VmPlan, homes: &[usize]) -> Span<WorldId> {
+    fn add_vcpus(&mut self, plan: &VmPlan, homes: &[usize], is_free: bool) -> Span<WorldId> {
         let first = self.worlds.next_id();
         let topology = self.hosts[plan.host].occupancy.topology;
         let (ratio, intensity) = (plan.clock_ratio(), plan.workload.memory_intensity);
@@ -174,10 +193,15 @@ impl Processors {
                 None if plan.numa.bound_homes.is_none() => Domain::Any,
                 None => Domain::Mask(topology.node_cpus(homes[client]).collect::<CpuSet>()),
             };
+            let first_cpu = if is_free {
+                self.hosts[plan.host].first_cpu(homes[client])
+            } else {
+                index * topology.threads_per_core % topology.cpus()
+            };
             let world = WorldPlan {
                 kind: Kind::Vcpu(Vcpu { vm: plan.vm, index }),
                 domain,
-                position: index,
+                first_cpu,
                 helper: false,
                 vm: Some(plan.vm),
                 speed: Some(speed),
@@ -210,13 +234,20 @@ impl Processors {
         });
     }
 
-    fn add_hypervisor_worlds(&mut self, plan: &VmPlan, count: usize, kind: impl Fn(usize) -> Kind) -> Span<WorldId> {
+    fn add_hypervisor_worlds(
+        &mut self,
+        plan: &VmPlan,
+        count: usize,
+        first_cpu: usize,
+        kind: impl Fn(usize) -> Kind,
+    ) -> Span<WorldId> {
         let first = self.worlds.next_id();
+        let topology = self.hosts[plan.host].occupancy.topology;
         for position in 0..count {
             let world = WorldPlan {
                 kind: kind(position),
                 domain: Domain::Any,
-                position,
+                first_cpu: (first_cpu + position * topology.threads_per_core) % topology.cpus(),
                 helper: true,
                 vm: Some(plan.vm),
                 speed: None,
@@ -231,11 +262,12 @@ impl Processors {
     pub fn add_service(&mut self, host: HostId, pool: PoolId, threads: Range<usize>, in_kernel: bool) -> Span<WorldId> {
         let first = self.worlds.next_id();
         self.hosts[host].add_group(SHARES_PER_THREAD * threads.len() as f64, 0.0, Vec::new());
+        let topology = self.hosts[host].occupancy.topology;
         for thread in threads.clone() {
             let world = WorldPlan {
                 kind: Kind::Service { pool, thread },
                 domain: Domain::Any,
-                position: thread,
+                first_cpu: thread * topology.threads_per_core % topology.cpus(),
                 helper: in_kernel,
                 vm: None,
                 speed: None,
@@ -249,8 +281,7 @@ impl Processors {
     fn add_world(&mut self, host_id: HostId, plan: WorldPlan) {
         let id = self.worlds.next_id();
         let host = &mut self.hosts[host_id];
-        let topology = host.occupancy.topology;
-        let first_cpu = plan.position * topology.threads_per_core % topology.cpus();
+        let first_cpu = plan.first_cpu;
         host.scheduler.add_world(WorldSpec {
             group: host.groups - 1,
             domain: plan.domain,

@@ -44,6 +44,8 @@ pub struct Host {
     pub memory: HostMemory,
     /// vCPUs at home on each node at power-on.
     pub(super) committed: Vec<f64>,
+    /// vCPUs that began on each node, where threads have no home.
+    pub(super) begun: Vec<usize>,
     pub(super) core_scheduling: CoreScheduling,
     pub(super) smt_yield: f64,
     pub(super) wake_up: WakeUp,

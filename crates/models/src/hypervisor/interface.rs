@@ -20,6 +20,9 @@ pub trait HypervisorModel: Sync {
     /// When NUMA clients move to another home node; `None` where the hypervisor manages no home nodes.
     fn home_rules(&self, host: &HostGroup) -> Option<numa::Rules>;
 
+    /// Whether helper worlds have shares of their own, as many as their VM's vCPUs, or are in one group with these.
+    fn helpers_have_own_group(&self) -> bool;
+
     /// The virtual NUMA of `vm` when it is powered on, or moved to, a host of `host`.
     fn virtual_numa(&self, host: &HostGroup, vm: &VmGroup) -> vnuma::Topology;
 

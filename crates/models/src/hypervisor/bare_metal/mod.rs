@@ -44,6 +44,10 @@ impl HypervisorModel for BareMetal {
         None
     }
 
+    fn helpers_have_own_group(&self) -> bool {
+        true
+    }
+
     fn virtual_numa(&self, host: &HostGroup, vm: &VmGroup) -> Topology {
         let (nodes, cores) = (host.nodes(), host.cores_per_node());
         let mut cpus = vec![0; nodes as usize];

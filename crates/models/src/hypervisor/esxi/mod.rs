@@ -43,6 +43,10 @@ impl HypervisorModel for Esxi {
         Some(vnuma::home_rules(host.hypervisor, &host.scheduler))
     }
 
+    fn helpers_have_own_group(&self) -> bool {
+        true
+    }
+
     fn virtual_numa(&self, host: &HostGroup, vm: &VmGroup) -> Topology {
         vnuma::topology(host, vm)
     }

@@ -1,5 +1,9 @@
-//! Linux with KVM: `scheduler.rs` its CPU scheduler, `vnuma.rs` its virtual NUMA.
+//! Linux with KVM: `scheduler.rs` its CPU scheduler, with `balance.rs` (where tasks go), `domains.rs` and
+//! `load_average.rs`; `vnuma.rs` its virtual NUMA.
 
+mod balance;
+mod domains;
+mod load_average;
 pub mod scheduler;
 pub mod vnuma;
 
@@ -40,6 +44,11 @@ impl HypervisorModel for Linux {
     /// Threads move freely.
     fn home_rules(&self, _host: &HostGroup) -> Option<numa::Rules> {
         None
+    }
+
+    /// The threads of QEMU and vhost are in their VM's cgroup.
+    fn helpers_have_own_group(&self) -> bool {
+        false
     }
 
     fn virtual_numa(&self, host: &HostGroup, vm: &VmGroup) -> Topology {

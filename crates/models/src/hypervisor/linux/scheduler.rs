@@ -6,25 +6,25 @@
 //! The kernel notices the end at a tick, or when a task wakes on that CPU. A task that wakes and would be the choice
 //! takes the CPU of one that has had more than its share so far, before the end of the slice.
 //! A task that is owed service keeps its lag when it sleeps; one that is ahead stays in its queue's time until the queue
-//! has caught up with it. A task that wakes looks for an idle core, then an idle thread, first in the
-//! last-level cache of its last CPU (the socket), then elsewhere; else it queues on its last CPU. A CPU that becomes
-//! idle pulls a waiting task, from its own socket first; a periodic balancer evens out queue lengths. A VM's weight is
-//! divided among those of its vCPU threads that are not idle, as a CPU cgroup does.
+//! has caught up with it. A VM's weight is divided among its threads by how much they were runnable lately, as a CPU
+//! cgroup divides it over CPUs. Where a task that wakes goes, and how queues are evened out: `balance.rs`.
 //!
 //! **Sources.** Stoica and Abdel-Wahab, "Earliest Eligible Virtual Deadline First" (1995); Linux `kernel/sched/fair.c`
-//! 6.12 and later (`pick_eevdf`, `update_deadline`, `check_preempt_wakeup_fair`, `place_entity`, `update_entity_lag`, the
-//! features RUN_TO_PARITY, PLACE_LAG, PLACE_REL_DEADLINE, DELAY_DEQUEUE and DELAY_ZERO); base slice 0.70 ms x (1 +
-//! ilog2(min(CPUs, 8))).
+//! 6.12 and later (`pick_eevdf`, `update_deadline`, `check_preempt_wakeup_fair`, `place_entity`, `update_entity_lag`,
+//! `calc_group_shares`, the features RUN_TO_PARITY, PLACE_LAG, PLACE_REL_DEADLINE, DELAY_DEQUEUE and DELAY_ZERO); base
+//! slice 0.70 ms x (1 + ilog2(min(CPUs, 8))).
 //!
-//! **Assumptions.** Group scheduling is flattened to per-thread weights; a task gets its weight when it joins a queue, and
-//! keeps it there while others of its group wake and sleep. All tasks have the same slice. Ticks of all CPUs come at the
-//! same time. Waking tasks search all sockets, so no CPU stays idle while a task waits that may run there.
+//! **Assumptions.** Group scheduling is flattened to per-thread weights; a task is weighed anew when it joins a queue,
+//! when it starts to run, and at the ticks that end its slices. All tasks have the same slice. Ticks of all CPUs come at
+//! the same time.
 //!
 //! Under core scheduling ([`crate::core_scheduling`]) a task that waits for a core that others hold is considered when a
 //! slice ends there: it takes the core if it is owed more than both.
 //!
 //! **Valid** for fair-class tasks on 6.6 and later; no real-time class.
 
+use super::domains::{Balancer, MIGRATION_COST_NS};
+use super::load_average::LoadAverage;
 use crate::cpu_set::CpuSet;
 use crate::scheduler::{
     BalancePeriods, CoschedulingThresholds, CpuScheduler, GroupSpec, Placement, SliceEnd, WorldSpec,
@@ -34,8 +34,6 @@ use hypertwin_cluster::HostGroup;
 
 /// Tick of a 250 Hz kernel (`CONFIG_HZ`, the default of the kernel and of Debian).
 const TICK_NS: u64 = 4_000_000;
-/// One tick, the least interval of balancing.
-const BALANCE_NS: u64 = 4_000_000;
 /// Weight of a task of nice 0, here the weight that a VM with normal shares gives each vCPU.
 const UNIT_SHARES: f64 = 1000.0;
 
@@ -45,15 +43,13 @@ fn default_slice_ns(cpus: usize) -> u64 {
 }
 
 #[derive(Clone, Debug)]
-struct Task {
+pub(super) struct Task {
     group: usize,
-    domain: Domain,
-    cpu: usize,
-    /// It is not asleep.
-    awake: bool,
+    pub(super) domain: Domain,
+    pub(super) cpu: usize,
     queued: bool,
-    /// Weight at which it entered its queue.
-    weight: f64,
+    /// Weight in its queue.
+    pub(super) weight: f64,
     virtual_ns: f64,
     deadline_ns: f64,
     /// Service owed when it left its queue, in virtual nanoseconds.
@@ -61,21 +57,68 @@ struct Task {
     /// Set when it goes to sleep ahead of its queue: how often the queue has been empty so far. It stays ahead until the
     /// queue's clock passes its virtual run time, or the queue is empty again.
     ahead_since: Option<u64>,
+    /// Until when it ran; 0 since it was moved to another CPU's cache.
+    pub(super) ran_until_ns: u64,
+    /// How much of the time it was awake lately.
+    pub(super) runnable: LoadAverage,
+    /// How much of the time it ran lately.
+    pub(super) running: LoadAverage,
+    /// Its utilization as the kernel expects it of the next wake-up (`util_est`).
+    pub(super) expected: f64,
+}
+
+impl Task {
+    /// It goes to sleep: what is expected of it next time rises at once, and falls by a quarter of the difference
+    /// (`util_est_update`) unless it had to wait for what it got.
+    fn expect(&mut self, now_ns: u64) {
+        const MARGIN: f64 = 0.01;
+        let now = self.running.at(now_ns);
+        if now >= self.expected {
+            self.expected = now;
+        } else if self.expected - now >= MARGIN && now + MARGIN >= self.runnable.at(now_ns) {
+            self.expected -= (self.expected - now) / 4.0;
+        }
+    }
+}
+
+/// The threads of a VM: a CPU cgroup.
+#[derive(Clone, Debug)]
+struct Group {
+    shares: f64,
+    /// How many of its threads were awake lately.
+    runnable: LoadAverage,
 }
 
 /// One CPU's queue: the tasks that wait, and the one that runs. The sums include both.
-#[derive(Clone, Debug, Default)]
-struct RunQueue {
-    waiting: Vec<WorldId>,
-    running: Option<WorldId>,
-    weight: f64,
+#[derive(Clone, Debug)]
+pub(super) struct RunQueue {
+    pub(super) waiting: Vec<WorldId>,
+    pub(super) running: Option<WorldId>,
+    pub(super) weight: f64,
     weighted_virtual: f64,
     idle_clock_ns: f64,
     /// Times that it became empty.
     emptied: u64,
+    /// Since when its CPU idles.
+    pub(super) idle_since_ns: Option<u64>,
+    /// How long its CPU idles from becoming idle to a wake-up, on average.
+    pub(super) mean_idle_ns: u64,
 }
 
 impl RunQueue {
+    fn new() -> Self {
+        Self {
+            waiting: Vec::new(),
+            running: None,
+            weight: 0.0,
+            weighted_virtual: 0.0,
+            idle_clock_ns: 0.0,
+            emptied: 0,
+            idle_since_ns: None,
+            mean_idle_ns: 2 * MIGRATION_COST_NS,
+        }
+    }
+
     fn clock_ns(&self) -> f64 {
         if self.weight > 0.0 {
             self.weighted_virtual / self.weight
@@ -88,18 +131,30 @@ impl RunQueue {
     fn latest_eligible_ns(&self) -> f64 {
         self.clock_ns() + 1.0
     }
+
+    /// A task woke on its CPU, which has idled until `now_ns`: `update_avg`, and at most twice the cost of a migration.
+    fn end_idling(&mut self, now_ns: u64) {
+        if let Some(since_ns) = self.idle_since_ns.take() {
+            let longer_ns = (now_ns - since_ns) as i64 - self.mean_idle_ns as i64;
+            self.mean_idle_ns = self
+                .mean_idle_ns
+                .saturating_add_signed(longer_ns / 8)
+                .min(2 * MIGRATION_COST_NS);
+        }
+    }
 }
 
 /// See the module's description.
 pub struct LinuxScheduler {
-    topology: Topology,
+    pub(super) topology: Topology,
     slice_ns: u64,
-    tick_ns: u64,
-    balance_ns: u64,
-    groups: Vec<(GroupSpec, u32)>,
-    tasks: Vec<Task>,
-    queues: Vec<RunQueue>,
-    crowded: CpuSet,
+    pub(super) tick_ns: u64,
+    groups: Vec<Group>,
+    pub(super) tasks: Vec<Task>,
+    pub(super) queues: Vec<RunQueue>,
+    /// CPUs on whose queues tasks wait.
+    pub(super) crowded: CpuSet,
+    pub(super) balancer: Balancer,
     /// By core, under core scheduling: the virtual times of its two queues when one of its threads became forced idle
     /// while tasks waited there (`se_fi_update`).
     forced_idle: Vec<Option<[f64; 2]>>,
@@ -109,36 +164,36 @@ impl LinuxScheduler {
     /// A scheduler for `host`, with no task.
     pub fn new(host: &HostGroup) -> Self {
         let topology = Topology::of(host);
-        let slice_ns = host
-            .scheduler
+        let options = &host.scheduler;
+        let slice_ns = options
             .base_slice
             .map_or_else(|| default_slice_ns(topology.cpus()), |slice| slice.nanos());
-        let balance_ns = host
-            .scheduler
-            .balance_interval
-            .map_or(BALANCE_NS, |interval| interval.nanos());
-        let tick_ns = host.scheduler.tick.map_or(TICK_NS, |tick| tick.nanos());
-        Self::with(topology, slice_ns, tick_ns, balance_ns)
+        let tick_ns = options.tick.map_or(TICK_NS, |tick| tick.nanos());
+        let interval_ns = options.balance_interval.map(|interval| interval.nanos());
+        Self::with(topology, slice_ns, tick_ns, interval_ns)
     }
 
-    fn with(topology: Topology, slice_ns: u64, tick_ns: u64, balance_ns: u64) -> Self {
+    fn with(topology: Topology, slice_ns: u64, tick_ns: u64, interval_ns: Option<u64>) -> Self {
         Self {
             topology,
             slice_ns,
             tick_ns,
-            balance_ns,
             groups: Vec::new(),
             tasks: Vec::new(),
-            queues: vec![RunQueue::default(); topology.cpus()],
+            queues: vec![RunQueue::new(); topology.cpus()],
             crowded: CpuSet::new(topology.cpus()),
             forced_idle: vec![None; topology.cores()],
+            balancer: Balancer::new(topology, tick_ns, interval_ns),
         }
     }
 
-    /// The weight of each awake task of a group.
-    fn weight(&self, group: usize) -> f64 {
-        let (spec, awake) = &self.groups[group];
-        spec.shares / f64::from((*awake).max(1)) / UNIT_SHARES
+    /// The weight of an awake task at `now_ns`: its part of its group's, by how much the others were awake lately
+    /// (`calc_group_shares`: the own CPU's load is taken as it is, that of the others as their average).
+    fn weight(&self, world: WorldId, now_ns: u64) -> f64 {
+        let task = &self.tasks[world as usize];
+        let group = &self.groups[task.group];
+        let others = group.runnable.at(now_ns) - task.runnable.at(now_ns);
+        group.shares / UNIT_SHARES / (1.0 + others.max(0.0))
     }
 
     /// Whether a task waits or runs.
@@ -148,8 +203,8 @@ impl LinuxScheduler {
     }
 
     /// Puts a task on the queue of `cpu`, as far from the queue's mean as its lag says.
-    fn join(&mut self, world: WorldId, cpu: usize) {
-        let weight = self.weight(self.tasks[world as usize].group);
+    fn join(&mut self, world: WorldId, cpu: usize, now_ns: u64) {
+        let weight = self.weight(world, now_ns);
         let task = &mut self.tasks[world as usize];
         let queue = &mut self.queues[cpu];
         task.weight = weight;
@@ -189,10 +244,10 @@ impl LinuxScheduler {
         }
     }
 
-    /// Gives a task on a queue the present weight of its group (`reweight_entity`): the service that it is owed and what
-    /// is left of its slice stay the same, and so does the queue's mean.
-    fn reweigh(&mut self, world: WorldId) {
-        let weight = self.weight(self.tasks[world as usize].group);
+    /// Gives a task on a queue its present part of its group's weight (`reweight_entity`): the service that it is owed and
+    /// what is left of its slice stay the same, and so does the queue's mean.
+    fn reweigh(&mut self, world: WorldId, now_ns: u64) {
+        let weight = self.weight(world, now_ns);
         let task = &mut self.tasks[world as usize];
         let queue = &mut self.queues[task.cpu];
         let ratio = task.weight / weight;
@@ -206,7 +261,7 @@ impl LinuxScheduler {
         queue.weighted_virtual += weight * task.virtual_ns;
     }
 
-    fn start_waiting(&mut self, world: WorldId) {
+    pub(super) fn start_waiting(&mut self, world: WorldId) {
         let task = &mut self.tasks[world as usize];
         task.queued = true;
         let cpu = task.cpu;
@@ -214,7 +269,7 @@ impl LinuxScheduler {
         self.crowded.insert(cpu);
     }
 
-    fn stop_waiting(&mut self, world: WorldId) {
+    pub(super) fn stop_waiting(&mut self, world: WorldId) {
         let task = &mut self.tasks[world as usize];
         task.queued = false;
         let cpu = task.cpu;
@@ -231,13 +286,14 @@ impl LinuxScheduler {
     }
 
     /// Moves a waiting task to another queue, as far from its deadline as it was.
-    fn transfer(&mut self, world: WorldId, cpu: usize) {
+    pub(super) fn transfer(&mut self, world: WorldId, cpu: usize, now_ns: u64) {
         let task = &self.tasks[world as usize];
         let left = task.deadline_ns - task.virtual_ns;
         self.leave(world);
-        self.join(world, cpu);
+        self.join(world, cpu, now_ns);
         let task = &mut self.tasks[world as usize];
         task.deadline_ns = task.virtual_ns + left;
+        task.ran_until_ns = 0;
     }
 
     /// EEVDF's choice among the waiting tasks of a CPU that `cpu` may run. `beside`: only among those that may share the
@@ -263,29 +319,22 @@ impl LinuxScheduler {
             })
     }
 
-    /// A waiting task for `cpu` from another queue, its own socket first.
-    fn pull(&self, cpu: usize, cpus: &Occupancy) -> Option<WorldId> {
-        let near = self.topology.node_cpus(self.topology.node_of(cpu));
-        let order = |from: usize, to: usize| {
-            let mut next = from;
-            std::iter::from_fn(move || {
-                let found = self.crowded.first_in(next, to)?;
-                next = found + 1;
-                Some(found)
-            })
-        };
-        order(near.start, near.end)
-            .chain(order(0, near.start))
-            .chain(order(near.end, self.topology.cpus()))
-            .find_map(|queue| self.pick(queue, cpu, Some(cpus)))
-    }
-
-    fn run(&mut self, world: WorldId, cpu: usize) {
+    fn run(&mut self, world: WorldId, cpu: usize, now_ns: u64) {
         self.queues[cpu].running = Some(world);
         let slice = self.slice_ns as f64;
         let task = &mut self.tasks[world as usize];
+        task.ran_until_ns = now_ns;
+        task.running.change(now_ns, 1.0);
         if task.virtual_ns >= task.deadline_ns {
             task.deadline_ns = task.virtual_ns + slice / task.weight;
+        }
+    }
+
+    /// The task that runs on `cpu` does so no more.
+    fn stop(&mut self, cpu: usize) {
+        if let Some(world) = self.queues[cpu].running.take() {
+            let task = &mut self.tasks[world as usize];
+            task.running.change(task.ran_until_ns, -1.0);
         }
     }
 }
@@ -330,7 +379,10 @@ impl LinuxScheduler {
 
 impl CpuScheduler for LinuxScheduler {
     fn add_group(&mut self, spec: GroupSpec) {
-        self.groups.push((spec, 0));
+        self.groups.push(Group {
+            shares: spec.shares,
+            runnable: LoadAverage::default(),
+        });
     }
 
     fn add_world(&mut self, spec: WorldSpec) {
@@ -338,17 +390,23 @@ impl CpuScheduler for LinuxScheduler {
             Domain::Mask(mask) => mask.first_round(spec.first_cpu).unwrap_or(spec.first_cpu),
             _ => spec.first_cpu % self.topology.cpus(),
         };
+        // a new task counts as one that was always awake (`init_entity_runnable_average`)
+        let runnable = LoadAverage::full();
+        self.groups[spec.group].runnable.put_in(&runnable);
         self.tasks.push(Task {
             group: spec.group,
             domain: spec.domain,
             cpu,
-            awake: false,
             queued: false,
             weight: 1.0,
             virtual_ns: 0.0,
             deadline_ns: 0.0,
             lag_ns: 0.0,
             ahead_since: None,
+            ran_until_ns: 0,
+            runnable,
+            running: LoadAverage::default(),
+            expected: 0.0,
         });
     }
 
@@ -357,13 +415,13 @@ impl CpuScheduler for LinuxScheduler {
             self.withdraw(world);
         }
         let task = &mut self.tasks[world as usize];
-        let group = task.group;
-        if std::mem::take(&mut task.awake) {
-            self.groups[group].1 -= 1;
-        }
+        let index = task.group;
+        let group = &mut self.groups[index];
+        group.runnable.take_out(&std::mem::take(&mut task.runnable));
+        let now_ns = group.runnable.changed_ns();
         for other in 0..self.tasks.len() as WorldId {
-            if self.tasks[other as usize].group == group && self.is_on_queue(other) {
-                self.reweigh(other);
+            if self.tasks[other as usize].group == index && self.is_on_queue(other) {
+                self.reweigh(other, now_ns);
             }
         }
     }
@@ -380,21 +438,21 @@ impl CpuScheduler for LinuxScheduler {
         Some(self.tasks[world as usize].cpu)
     }
 
-    fn place(&mut self, world: WorldId, woken: bool, _now_ns: u64, cpus: &Occupancy) -> Placement {
+    fn place(&mut self, world: WorldId, woken: bool, now_ns: u64, cpus: &Occupancy) -> Placement {
         if woken {
             let task = &mut self.tasks[world as usize];
-            task.awake = true;
-            self.groups[task.group].1 += 1;
+            task.runnable.change(now_ns, 1.0);
+            self.groups[task.group].runnable.change(now_ns, 1.0);
         }
-        let task = &self.tasks[world as usize];
-        if let Some(cpu) = cpus.find_idle(world, &task.domain, task.cpu) {
-            self.join(world, cpu);
-            self.run(world, cpu);
+        if let Some(cpu) = self.find_idle(world, woken, cpus) {
+            self.queues[cpu].end_idling(now_ns);
+            self.join(world, cpu, now_ns);
+            self.run(world, cpu, now_ns);
             self.forced_idle[self.topology.core_of(cpu)] = None;
             return Placement::Run(cpu);
         }
-        let cpu = task.cpu;
-        self.join(world, cpu);
+        let cpu = self.tasks[world as usize].cpu;
+        self.join(world, cpu, now_ns);
         self.start_waiting(world);
         let Some(running) = self.queues[cpu].running else {
             return Placement::Queue;
@@ -407,13 +465,16 @@ impl CpuScheduler for LinuxScheduler {
         Placement::Queue
     }
 
-    fn next(&mut self, cpu: usize, _now_ns: u64, cpus: &Occupancy) -> Option<WorldId> {
-        let world = self.pick(cpu, cpu, Some(cpus)).or_else(|| self.pull(cpu, cpus))?;
+    fn next(&mut self, cpu: usize, now_ns: u64, cpus: &Occupancy) -> Option<WorldId> {
+        let own = self.pick(cpu, cpu, Some(cpus));
+        let world = own.or_else(|| self.pull_newly_idle(cpu, now_ns, cpus))?;
         self.stop_waiting(world);
-        if self.tasks[world as usize].cpu != cpu {
-            self.transfer(world, cpu);
+        if own.is_some() {
+            self.reweigh(world, now_ns);
+        } else {
+            self.transfer(world, cpu, now_ns);
         }
-        self.run(world, cpu);
+        self.run(world, cpu, now_ns);
         if cpus.has_core_scheduling() && cpus.sibling_busy(cpu) {
             self.forced_idle[self.topology.core_of(cpu)] = None;
         }
@@ -421,14 +482,14 @@ impl CpuScheduler for LinuxScheduler {
     }
 
     fn put_back(&mut self, world: WorldId, cpu: usize) {
-        self.queues[cpu].running = None;
+        self.stop(cpu);
         self.start_waiting(world);
     }
 
     fn withdraw(&mut self, world: WorldId) {
         let cpu = self.tasks[world as usize].cpu;
         if self.queues[cpu].running == Some(world) {
-            self.queues[cpu].running = None;
+            self.stop(cpu);
         } else {
             self.stop_waiting(world);
         }
@@ -436,12 +497,13 @@ impl CpuScheduler for LinuxScheduler {
     }
 
     fn migrate(&mut self, world: WorldId, to_cpu: usize) {
+        let now_ns = self.tasks[world as usize].ran_until_ns;
         self.withdraw(world);
-        self.join(world, to_cpu);
-        self.run(world, to_cpu);
+        self.join(world, to_cpu, now_ns);
+        self.run(world, to_cpu, now_ns);
     }
 
-    fn sleep(&mut self, world: WorldId, _now_ns: u64) {
+    fn sleep(&mut self, world: WorldId, now_ns: u64) {
         self.withdraw(world);
         let task = &mut self.tasks[world as usize];
         if task.lag_ns < 0.0 {
@@ -449,13 +511,15 @@ impl CpuScheduler for LinuxScheduler {
             // DELAY_ZERO: on another queue it begins even
             task.lag_ns = 0.0;
         }
-        task.awake = false;
-        self.groups[task.group].1 -= 1;
+        task.expect(now_ns);
+        task.runnable.change(now_ns, -1.0);
+        self.groups[task.group].runnable.change(now_ns, -1.0);
     }
 
     fn charge(&mut self, world: WorldId, cpu: usize, run_ns: u64, _used_ns: f64) {
         let task = &mut self.tasks[world as usize];
         task.virtual_ns += run_ns as f64 / task.weight;
+        task.ran_until_ns += run_ns;
         self.queues[cpu].weighted_virtual += run_ns as f64;
     }
 
@@ -466,7 +530,8 @@ impl CpuScheduler for LinuxScheduler {
         (now_ns + left_ns).max(now_ns + 1).div_ceil(self.tick_ns) * self.tick_ns - now_ns
     }
 
-    fn slice_end(&mut self, world: WorldId, cpu: usize, _now_ns: u64, cpus: &Occupancy) -> SliceEnd {
+    fn slice_end(&mut self, world: WorldId, cpu: usize, now_ns: u64, cpus: &Occupancy) -> SliceEnd {
+        self.reweigh(world, now_ns);
         let slice = self.slice_ns as f64;
         let task = &mut self.tasks[world as usize];
         if task.virtual_ns >= task.deadline_ns {
@@ -477,10 +542,10 @@ impl CpuScheduler for LinuxScheduler {
         {
             return SliceEnd::YieldCore(first);
         }
-        match self.pick(cpu, cpu, Some(cpus)) {
-            Some(rival) if self.precedes(rival, world) => SliceEnd::Yield,
-            _ => SliceEnd::Continue,
-        }
+        let rival = self.pick(cpu, cpu, Some(cpus));
+        let gives_way = rival.is_some_and(|rival| self.precedes(rival, world));
+        self.balance_busy(cpu, now_ns);
+        if gives_way { SliceEnd::Yield } else { SliceEnd::Continue }
     }
 
     fn coscheduling(&self) -> Option<CoschedulingThresholds> {
@@ -489,40 +554,15 @@ impl CpuScheduler for LinuxScheduler {
 
     fn periods(&self) -> BalancePeriods {
         BalancePeriods {
-            threads_ns: self.balance_ns,
-            host_ns: self.balance_ns,
+            threads_ns: self.tick_ns,
+            host_ns: self.tick_ns,
             only_while_queued: true,
         }
     }
 
-    fn balance(&mut self, _now_ns: u64, _busy_ns: &[u64], _moved: &mut Vec<WorldId>) {
-        let length = |queue: &RunQueue| queue.waiting.len() + usize::from(queue.running.is_some());
-        let Some((busiest, longest)) = self
-            .queues
-            .iter()
-            .map(length)
-            .enumerate()
-            .max_by_key(|&(cpu, n)| (n, std::cmp::Reverse(cpu)))
-        else {
-            return;
-        };
-        let Some((idlest, shortest)) = self
-            .queues
-            .iter()
-            .map(length)
-            .enumerate()
-            .min_by_key(|&(cpu, n)| (n, cpu))
-        else {
-            return;
-        };
-        if longest < shortest + 2 {
-            return;
-        }
-        if let Some(world) = self.pick(busiest, idlest, None) {
-            self.stop_waiting(world);
-            self.transfer(world, idlest);
-            self.start_waiting(world);
-        }
+    /// A tick while tasks wait somewhere: CPUs that idle look for them.
+    fn balance(&mut self, now_ns: u64, _busy_ns: &[u64], moved: &mut Vec<WorldId>) {
+        self.balance_idle(now_ns, moved);
     }
 
     fn charges_used(&self) -> bool {
@@ -537,30 +577,49 @@ mod tests {
     const SLICE_NS: u64 = 2_800_000;
 
     fn scheduler(cpus: usize) -> (LinuxScheduler, Occupancy) {
-        let topology = Topology {
+        of(Topology {
             nodes: 1,
             cores_per_node: cpus,
             threads_per_core: 1,
-        };
+        })
+    }
+
+    fn of(topology: Topology) -> (LinuxScheduler, Occupancy) {
         (
-            LinuxScheduler::with(topology, SLICE_NS, TICK_NS, BALANCE_NS),
+            LinuxScheduler::with(topology, SLICE_NS, TICK_NS, None),
             Occupancy::new(topology),
         )
     }
 
     fn add_vm(scheduler: &mut LinuxScheduler, shares: f64, domain: Domain) {
+        add_wide_vm(scheduler, shares, &[(domain, 0)]);
+    }
+
+    /// Each vCPU has a domain and a CPU where it begins.
+    fn add_wide_vm(scheduler: &mut LinuxScheduler, shares: f64, vcpus: &[(Domain, usize)]) {
         let group = scheduler.groups.len();
         scheduler.add_group(GroupSpec {
             shares,
             reservation_cores: 0.0,
             clients: Vec::new(),
         });
-        scheduler.add_world(WorldSpec {
-            group,
-            domain,
-            first_cpu: 0,
-            helper: false,
-        });
+        for (domain, first_cpu) in vcpus.iter().cloned() {
+            scheduler.add_world(WorldSpec {
+                group,
+                domain,
+                first_cpu,
+                helper: false,
+            });
+        }
+    }
+
+    /// Wakes a world, and lets it run if it does so at once.
+    fn wake(scheduler: &mut LinuxScheduler, cpus: &mut Occupancy, world: WorldId, now_ns: u64) -> Placement {
+        let placement = scheduler.place(world, true, now_ns, cpus);
+        if let Placement::Run(cpu) = placement {
+            cpus.occupy(cpu, world);
+        }
+        placement
     }
 
     #[test]
@@ -674,5 +733,130 @@ mod tests {
         cpus.occupy(1, 99);
         assert_eq!(scheduler.place(2, true, 0, &cpus), Placement::Queue);
         assert_eq!(scheduler.next(1, 0, &cpus), Some(2));
+    }
+
+    const MS: u64 = 1_000_000;
+    const HALF_LIFE_NS: u64 = 32 << 20;
+
+    #[test]
+    fn a_thread_weighs_more_the_less_its_siblings_were_awake() {
+        let (mut scheduler, mut cpus) = scheduler(2);
+        add_wide_vm(&mut scheduler, 2000.0, &[(Domain::Any, 0), (Domain::Any, 1)]);
+        wake(&mut scheduler, &mut cpus, 0, 0);
+        wake(&mut scheduler, &mut cpus, 1, 0);
+        assert_eq!(scheduler.tasks[1].weight, 1.0);
+        scheduler.sleep(1, 0);
+        cpus.vacate(1);
+        for (halvings, weight) in [(0, 1.0), (1, 2.0 / 1.5), (2, 2.0 / 1.25)] {
+            scheduler.slice_end(0, 0, halvings * HALF_LIFE_NS, &cpus);
+            assert!((scheduler.tasks[0].weight - weight).abs() < 1e-9, "{halvings}");
+        }
+        // one that is picked is weighed anew, too
+        add_vm(&mut scheduler, 1000.0, Domain::Any);
+        scheduler.put_back(0, 0);
+        assert_eq!(scheduler.next(0, 100 * HALF_LIFE_NS, &cpus), Some(0));
+        assert!((scheduler.tasks[0].weight - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_wake_up_looks_in_its_cache_only_and_not_at_all_where_much_was_used() {
+        let (mut scheduler, mut cpus) = of(Topology {
+            nodes: 2,
+            cores_per_node: 2,
+            threads_per_core: 1,
+        });
+        for _ in 0..4 {
+            add_vm(&mut scheduler, 1000.0, Domain::Any);
+        }
+        assert_eq!(wake(&mut scheduler, &mut cpus, 0, 0), Placement::Run(0));
+        assert_eq!(wake(&mut scheduler, &mut cpus, 1, 0), Placement::Run(1));
+        assert_eq!(
+            wake(&mut scheduler, &mut cpus, 2, 0),
+            Placement::Queue,
+            "CPUs 2 and 3 have another cache"
+        );
+        // CPU 0 was busy for long: the two were used to 50 %, of which each may look at one CPU; more, and at none
+        let (mut scheduler, mut cpus) = self::scheduler(2);
+        for _ in 0..2 {
+            add_vm(&mut scheduler, 1000.0, Domain::Any);
+        }
+        assert_eq!(wake(&mut scheduler, &mut cpus, 0, 0), Placement::Run(0));
+        for _ in 0..100 {
+            scheduler.charge(0, 0, 4 * MS, 4e6);
+        }
+        scheduler.slice_end(0, 0, 400 * MS, &cpus);
+        assert_eq!(wake(&mut scheduler, &mut cpus, 1, 400 * MS), Placement::Run(1));
+        scheduler.charge(0, 0, 400 * MS, 4e8);
+        scheduler.charge(1, 1, 400 * MS, 4e8);
+        scheduler.slice_end(0, 0, 800 * MS, &cpus);
+        scheduler.sleep(1, 800 * MS);
+        cpus.vacate(1);
+        assert_eq!(scheduler.next(1, 800 * MS, &cpus), None);
+        scheduler.tasks[1].cpu = 0;
+        assert_eq!(
+            wake(&mut scheduler, &mut cpus, 1, 801 * MS),
+            Placement::Queue,
+            "nobody looks at idle CPU 1"
+        );
+        // the idle CPU looks at the next tick
+        let mut moved = Vec::new();
+        scheduler.balance(804 * MS, &[], &mut moved);
+        assert_eq!((moved, scheduler.tasks[1].cpu), (vec![1], 1));
+    }
+
+    #[test]
+    fn a_cpu_that_becomes_idle_leaves_what_is_hot_and_looks_only_if_that_pays() {
+        let (mut scheduler, mut cpus) = scheduler(2);
+        for _ in 0..3 {
+            add_vm(&mut scheduler, 1000.0, Domain::Any);
+        }
+        assert_eq!(wake(&mut scheduler, &mut cpus, 0, 0), Placement::Run(0));
+        assert_eq!(wake(&mut scheduler, &mut cpus, 1, 0), Placement::Run(1));
+        assert_eq!(wake(&mut scheduler, &mut cpus, 2, 0), Placement::Queue);
+        scheduler.charge(0, 0, 4 * MS, 4e6);
+        scheduler.put_back(0, 0);
+        assert_eq!(scheduler.next(0, 4 * MS, &cpus), Some(2));
+        assert_eq!(
+            scheduler.pull_newly_idle(1, 4 * MS + MIGRATION_COST_NS - 1, &cpus),
+            None,
+            "0 is hot"
+        );
+        assert_eq!(scheduler.pull_newly_idle(1, 4 * MS + MIGRATION_COST_NS, &cpus), Some(0));
+        for idle_ns in [0; 8] {
+            scheduler.queues[1].idle_since_ns = Some(5 * MS);
+            scheduler.queues[1].end_idling(5 * MS + idle_ns);
+        }
+        assert_eq!(
+            scheduler.pull_newly_idle(1, 6 * MS, &cpus),
+            None,
+            "it never idles for long"
+        );
+    }
+
+    #[test]
+    fn busy_cpus_even_out_weights_rather_than_numbers() {
+        let (mut scheduler, mut cpus) = scheduler(2);
+        // two of weight 4 on CPU 0, two of weight 1 on CPU 1
+        for (shares, cpu) in [(4000.0, 0), (4000.0, 0), (1000.0, 1), (1000.0, 1)] {
+            add_wide_vm(&mut scheduler, shares, &[(Domain::Any, cpu)]);
+        }
+        for world in 0..4 {
+            wake(&mut scheduler, &mut cpus, world, 0);
+        }
+        for tick in 1..100 {
+            for cpu in 0..2 {
+                let running = scheduler.queues[cpu].running.expect("always busy");
+                scheduler.charge(running, cpu, 4 * MS, 4e6);
+                if scheduler.slice_end(running, cpu, tick * 4 * MS, &cpus) == SliceEnd::Yield {
+                    cpus.vacate(cpu);
+                    scheduler.put_back(running, cpu);
+                    let next = scheduler.next(cpu, tick * 4 * MS, &cpus).expect("another waits");
+                    cpus.occupy(cpu, next);
+                }
+            }
+        }
+        let cpu = |world: usize| scheduler.tasks[world].cpu;
+        assert_ne!(cpu(0), cpu(1), "the heavy ones are apart");
+        assert_ne!(cpu(2), cpu(3), "and so are the light ones");
     }
 }
