@@ -63,7 +63,7 @@ def lines(found: Density) -> list[list[str]]:
             *(_figure(point["metrics"][each["metric"]]) for each in metrics(found)),
             number(point["throughput_per_s"]),
             ready.resolved(point["ready_pct"], None),
-            ready.resolved(point["ready_sum_pct"], None),
+            ready.resolved_sum(point["ready_pct"], point["ready_sum_pct"]),
             number(point["host_usage_pct"]),
             number(point["host_memory_pct"]),
             *([_station(point["bottleneck"])] if _has_stations(found) else []),

@@ -10,7 +10,7 @@ from typing import Any
 from hypertwin.documents.simulation import Point, Simulation
 from hypertwin.frame import numeric
 from hypertwin.report.points import groups, setting, short_path, varying_paths
-from hypertwin.report.ready import resolved, summed
+from hypertwin.report.ready import resolved, resolved_sum, summed
 from hypertwin.report.table import SPREAD, Cells
 from hypertwin.report.words import half_width, in_order, number
 
@@ -164,7 +164,7 @@ _CPU: Mapping[str, Text] = {
     "guest CPU %": spread("guest_cpu_pct"),
     "run %": plain("run_pct"),
     "ready %": waiting("ready_pct"),
-    "ready sum %": lambda entity: resolved(summed(entity.metrics, "ready_pct"), None),
+    "ready sum %": lambda entity: resolved_sum(entity.figure("ready_pct"), summed(entity.metrics, "ready_pct")),
     "co-stop %": co_stop,
     "run queue": plain("run_queue"),
     "throughput /s": spread("throughput_per_s"),

@@ -50,6 +50,13 @@ def resolved(share_pct: float | None, ci95: float | None) -> str:
     return BELOW if share_pct is not None and share_pct < RESOLVED_PCT else half_width(share_pct, ci95)
 
 
+def resolved_sum(share_pct: float | None, sum_pct: float | None) -> str:
+    """The sum over the vCPUs of a VM, of a share per vCPU; no finer resolved than that."""
+    if share_pct and sum_pct and share_pct < RESOLVED_PCT:
+        return f"<{RESOLVED_PCT * sum_pct / share_pct:.3g}"
+    return resolved(sum_pct, None)
+
+
 def summed(group: Mapping[str, object], key: str) -> float | None:
     """A percentage per vCPU of a VM, or of the VMs of a group, summed over the vCPUs of one VM as esxtop shows it."""
     value, vcpus = numeric(group, key), numeric(group, "vcpus")
