@@ -220,7 +220,7 @@ impl LinuxScheduler {
     pub(super) fn balance_busy(&mut self, cpu: usize, now_ns: u64) {
         for index in 0..self.balancer.levels.len() {
             let level = self.balancer.levels[index];
-            if cpu % level.group > 0 || !self.is_due(cpu, index, true, now_ns) {
+            if !cpu.is_multiple_of(level.group) || !self.is_due(cpu, index, true, now_ns) {
                 continue;
             }
             self.measure(level.domain(cpu), now_ns);
