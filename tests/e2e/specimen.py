@@ -211,7 +211,7 @@ def _charts(names: list[str], samples: int) -> dict[str, Any]:
                         "alternative": "11 of 12 figures are within 10 %.",
                         "x": {"name": "published", "unit": "ms", "scale": "log"},
                         "y": {"name": "twin", "unit": "ms", "scale": "log"},
-                        "diagonal": {"within_pct": 10},
+                        "diagonal": {"within_pct": [10]},
                         "marks": [
                             {
                                 "name": "predicted",
