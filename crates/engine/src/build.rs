@@ -38,7 +38,6 @@ pub fn build(island: &Island, seed: u64) -> Simulation {
         };
         let worlds = cpu.add_vm(&plan);
         let first_process = guests.add_vm(&plan, worlds.helpers, &mut clock);
-        cpu.start_limit(plan.vm, &mut clock);
         controllers += worlds.controllers.len();
         site_vms.push(SiteVm {
             name: vm.name,

@@ -2,6 +2,7 @@
 
 mod support;
 
+use hypertwin_sharing::{Claim, proportional_share};
 use serde_json::json;
 use support::{host, hungry, report, scenario, vm};
 
@@ -201,25 +202,139 @@ fn a_reservation_beats_shares_and_the_rest_is_divided_by_shares() {
     assert!((used("v3") - 3250.0).abs() < 65.0, "{}", used("v3"));
 }
 
+/// Two VMs, high and low, with a session for each vCPU that computes for 100 ms on average and then thinks, on a host that
+/// has as many cores as each has vCPUs, with the default overhead. High's part of what both use, and what is due.
+fn high_beside_low(hypervisor: &str, vcpus: u32, threads: u32, think_ms: f64) -> (f64, f64) {
+    let mut machine = host(hypervisor, 1, vcpus, threads);
+    machine.as_object_mut().unwrap().remove("overhead");
+    let think = format!("{think_ms} ms");
+    let sessions =
+        json!({"arrivals": {"closed": {"population": vcpus, "think": {"mean": think}}}, "cpu": {"mean": "100 ms"}});
+    let vms = json!({
+        "high": vm(vcpus, "w", json!({"shares": "high"})),
+        "low": vm(vcpus, "w", json!({"shares": "low"})),
+    });
+    let report = report(&scenario(machine, vms, json!({"w": sessions}), "200 s", "10 s"), 1);
+    let (high, low) = (report.vms["high"].used_mhz, report.vms["low"].used_mhz);
+    // Alone each would use so much; what one does not want is the other's.
+    let wanted = f64::from(vcpus) * 3000.0 * 100.0 / (100.0 + think_ms);
+    let due = proportional_share(high + low, &[Claim::new(4.0, wanted), Claim::new(1.0, wanted)]);
+    (high / (high + low), due[0] / (high + low))
+}
+
 #[test]
 fn high_and_low_shares_divide_80_to_20() {
-    for (hypervisor, threads) in [("esxi-6.0", 1), ("esxi-6.0", 2), ("linux-6.6", 1)] {
+    for hypervisor in ["esxi-5.0", "esxi-6.7", "esxi-8.0"] {
+        for vcpus in [1, 2, 4, 8] {
+            for think_ms in [0.0, 20.0, 60.0] {
+                let (part, due) = high_beside_low(hypervisor, vcpus, 1, think_ms);
+                assert!(
+                    (part - due).abs() < 0.02,
+                    "{hypervisor}, {vcpus} vCPUs, {think_ms} ms: {part} of {due}"
+                );
+            }
+        }
+    }
+    for (hypervisor, threads) in [("esxi-6.0", 2), ("linux-6.6", 1)] {
         let vms = json!({
             "high": vm(4, "w", json!({"shares": "high"})),
             "low": vm(4, "w", json!({"shares": "low"})),
         });
-        let scenario = scenario(
-            host(hypervisor, 1, 4, threads),
-            vms,
-            json!({"w": hungry(4)}),
-            "120 s",
-            "10 s",
-        );
-        let report = report(&scenario, 1);
+        let machine = host(hypervisor, 1, 4, threads);
+        let report = report(&scenario(machine, vms, json!({"w": hungry(4)}), "120 s", "10 s"), 1);
         let (high, low) = (report.vms["high"].used_mhz, report.vms["low"].used_mhz);
         let part = high / (high + low);
         assert!((part - 0.8).abs() < 0.02, "{hypervisor} with {threads} threads: {part}");
     }
+}
+
+/// Beside limited VMs the others divide what these leave by their shares, whatever the phases of limits and quanta.
+#[test]
+fn limits_do_not_disturb_the_division_by_shares() {
+    let short = json!({"arrivals": {"closed": {"population": 1}}, "cpu": {"mean": "5 ms"}});
+    let cases = [
+        (
+            "esxi-8.0",
+            2,
+            short,
+            json!({
+                "low": {"shares": "low"}, "normal": {"shares": "normal"},
+                "cap-a": {"shares": "high", "limit": "427 MHz"}, "cap-b": {"shares": "normal", "limit": "322 MHz"},
+                "cap-c": {"shares": "low", "limit": "144 MHz"},
+            }),
+            vec![
+                ("low", 369.0),
+                ("normal", 738.0),
+                ("cap-a", 427.0),
+                ("cap-b", 322.0),
+                ("cap-c", 144.0),
+            ],
+        ),
+        (
+            "esxi-6.0",
+            3,
+            hungry(1),
+            json!({
+                "a": {"shares": 500}, "b": {"shares": 500}, "d": {"shares": 500}, "e": {"shares": 500},
+                "cap": {"shares": 1000, "reservation": "149 MHz", "limit": "421 MHz"},
+            }),
+            vec![
+                ("a", 644.75),
+                ("b", 644.75),
+                ("d", 644.75),
+                ("e", 644.75),
+                ("cap", 421.0),
+            ],
+        ),
+        // Two that start together at the same pace would leave the others no core to divide.
+        (
+            "esxi-6.0",
+            2,
+            hungry(1),
+            json!({
+                "low": {"shares": "low"}, "normal": {"shares": "normal"},
+                "cap-a": {"shares": "high", "limit": "300 MHz"}, "cap-b": {"shares": "high", "limit": "300 MHz"},
+            }),
+            vec![("low", 466.7), ("normal", 933.3), ("cap-a", 300.0), ("cap-b", 300.0)],
+        ),
+    ];
+    for (hypervisor, cores, work, specs, due) in cases {
+        let mut machine = host(hypervisor, 1, cores, 1);
+        machine["clock"] = json!("1 GHz");
+        let vms: serde_json::Map<_, _> = specs
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(name, more)| (name.clone(), vm(1, "w", more.clone())))
+            .collect();
+        let report = report(&scenario(machine, json!(vms), json!({"w": work}), "60 s", "5 s"), 1);
+        for (name, due) in due {
+            let used = report.vms[name].used_mhz;
+            assert!(
+                (used / due - 1.0).abs() < 0.03,
+                "{hypervisor}, {name}: {used} MHz of {due}"
+            );
+        }
+    }
+}
+
+/// Denneman's example: VM2 is left what VM1 and VM3 do not want; co-scheduling its six vCPUs leaves no core idle.
+#[test]
+fn a_vm_gets_what_the_others_leave_though_its_vcpus_are_co_scheduled() {
+    let mut machine = host("esxi-5.0", 1, 6, 1);
+    machine["clock"] = json!("1 GHz");
+    let open = |rate: &str| json!({"arrivals": {"open": {"rate": rate}}, "cpu": {"mean": "10 ms"}});
+    let vms = json!({
+        "vm1": vm(1, "half", json!({"shares": 1000})),
+        "vm2": vm(6, "hungry", json!({"shares": 1000, "reservation": "2250 MHz"})),
+        "vm3": vm(6, "two", json!({"shares": 2000})),
+    });
+    let workloads = json!({"half": open("50 /s"), "hungry": hungry(6), "two": open("200 /s")});
+    let report = report(&scenario(machine, vms, workloads, "60 s", "5 s"), 1);
+    let left = 6000.0 - report.vms["vm1"].used_mhz - report.vms["vm3"].used_mhz;
+    let used = report.vms["vm2"].used_mhz;
+    assert!((left / 3500.0 - 1.0).abs() < 0.03, "{left}");
+    assert!((used / left - 1.0).abs() < 0.01, "{used} MHz of {left}");
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! Relaxed co-scheduling: which vCPUs of a VM have run too far ahead of the slowest.
 //!
-//! **Mechanism.** A vCPU progresses while it executes or is idle; time in ready and co-stop is lag. Among the vCPUs that
-//! are not idle, the lead of one is the largest lag less its own. A vCPU whose lead passes the co-stop threshold is
-//! stopped by itself, and may start again when its lead is below the co-start threshold. A vCPU that wakes joins level
-//! with the slowest, so that idling earns neither lead nor lag.
+//! **Mechanism.** A vCPU progresses while it executes or is idle; time in ready and co-stop is lag. What counts is the slowest
+//! of the siblings that wait for a CPU: the lead of a vCPU is that one's lag less its own. A vCPU whose lead passes the
+//! co-stop threshold is stopped by itself. It may start again when its lead is below the co-start threshold, and at once when
+//! no sibling waits any more: once the slowest makes progress, stopping others would help nobody. A vCPU that wakes joins
+//! level with the slowest, so that idling earns neither lead nor lag.
 //!
-//! **Source.** VMware, "The CPU Scheduler in VMware vSphere 5.1" (2013), section on relaxed co-scheduling; thresholds
+//! **Source.** VMware, "The CPU Scheduler in VMware vSphere 5.1" (2013), section on relaxed co-scheduling: "Once the slowest
+//! sibling vCPU starts progressing, the co-stopped vCPUs are eligible to co-start"; thresholds
 //! from the advanced options `Cpu.Cosched*`.
 
 use crate::scheduler::CoschedulingThresholds;
@@ -15,14 +17,19 @@ use crate::scheduler::CoschedulingThresholds;
 pub enum Progress {
     /// Waits (is idle): neither leads nor lags.
     Idle,
-    /// Executes, or is ready.
-    Eligible {
+    /// Executes.
+    Running {
         /// Time in ready and co-stop since it woke, plus the lag that it joined with.
+        lag_ns: u64,
+    },
+    /// Waits for a CPU.
+    Ready {
+        /// As for `Running`.
         lag_ns: u64,
     },
     /// Is co-stopped.
     Stopped {
-        /// As for `Eligible`.
+        /// As for `Running`.
         lag_ns: u64,
     },
 }
@@ -30,8 +37,8 @@ pub enum Progress {
 /// What to do with the vCPUs of a VM.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decisions {
-    /// vCPUs to co-stop.
-    pub stop: Vec<usize>,
+    /// Lag and number of the vCPUs to co-stop, who is furthest ahead first.
+    pub stop: Vec<(u64, usize)>,
     /// vCPUs to make ready again.
     pub start: Vec<usize>,
 }
@@ -40,20 +47,33 @@ pub struct Decisions {
 pub fn judge(vcpus: impl Iterator<Item = Progress> + Clone, limits: CoschedulingThresholds, decisions: &mut Decisions) {
     decisions.stop.clear();
     decisions.start.clear();
-    let lag = |progress: Progress| match progress {
-        Progress::Idle => None,
-        Progress::Eligible { lag_ns } | Progress::Stopped { lag_ns } => Some(lag_ns),
-    };
-    let Some(slowest) = vcpus.clone().filter_map(lag).max() else {
-        return;
-    };
+    let slowest = slowest_waiting(vcpus.clone());
+    let lead = |lag_ns: u64| slowest.map(|slowest_ns| slowest_ns.saturating_sub(lag_ns));
     for (vcpu, progress) in vcpus.enumerate() {
         match progress {
-            Progress::Eligible { lag_ns } if slowest - lag_ns > limits.costop_ns => decisions.stop.push(vcpu),
-            Progress::Stopped { lag_ns } if slowest - lag_ns < limits.costart_ns => decisions.start.push(vcpu),
-            _ => {}
+            Progress::Running { lag_ns } | Progress::Ready { lag_ns } => {
+                if lead(lag_ns).is_some_and(|lead_ns| lead_ns > limits.costop_ns) {
+                    decisions.stop.push((lag_ns, vcpu));
+                }
+            }
+            Progress::Stopped { lag_ns } => {
+                if lead(lag_ns).is_none_or(|lead_ns| lead_ns < limits.costart_ns) {
+                    decisions.start.push(vcpu);
+                }
+            }
+            Progress::Idle => {}
         }
     }
+    decisions.stop.sort_unstable();
+}
+
+/// Lag of the slowest of the vCPUs that wait for a CPU.
+pub fn slowest_waiting(vcpus: impl Iterator<Item = Progress>) -> Option<u64> {
+    let waiting = |progress| match progress {
+        Progress::Ready { lag_ns } => Some(lag_ns),
+        Progress::Idle | Progress::Running { .. } | Progress::Stopped { .. } => None,
+    };
+    vcpus.filter_map(waiting).max()
 }
 
 #[cfg(test)]
@@ -69,19 +89,44 @@ mod tests {
         };
         let mut found = Decisions::default();
         let vcpus = [
-            Progress::Eligible { lag_ns: 5000 },
-            Progress::Eligible { lag_ns: 1999 },
-            Progress::Eligible { lag_ns: 2000 },
+            Progress::Ready { lag_ns: 5000 },
+            Progress::Running { lag_ns: 1999 },
+            Progress::Ready { lag_ns: 2000 },
             Progress::Stopped { lag_ns: 3001 },
             Progress::Stopped { lag_ns: 3000 },
+            Progress::Idle,
+            Progress::Ready { lag_ns: 500 },
+        ];
+        judge(vcpus.into_iter(), limits, &mut found);
+        assert_eq!(
+            found,
+            Decisions {
+                stop: vec![(500, 6), (1999, 1)],
+                start: vec![3]
+            }
+        );
+    }
+
+    #[test]
+    fn who_is_ahead_goes_on_as_soon_as_no_sibling_waits() {
+        let limits = CoschedulingThresholds {
+            costop_ns: 3000,
+            costart_ns: 2000,
+            poll_ns: 1000,
+        };
+        let mut found = Decisions::default();
+        let vcpus = [
+            Progress::Running { lag_ns: 9000 },
+            Progress::Running { lag_ns: 0 },
+            Progress::Stopped { lag_ns: 1000 },
             Progress::Idle,
         ];
         judge(vcpus.into_iter(), limits, &mut found);
         assert_eq!(
             found,
             Decisions {
-                stop: vec![1],
-                start: vec![3]
+                stop: vec![],
+                start: vec![2]
             }
         );
     }

@@ -78,6 +78,19 @@ pub struct CoschedulingThresholds {
     pub poll_ns: u64,
 }
 
+/// How the CPU limit of a VM is kept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LimitEnforcement {
+    /// At an even pace, of run time rescaled for hyper-threading and clock. A VM that has had less than it may, because it
+    /// waited for CPUs, may have it later: so much time's worth at most.
+    Paced {
+        /// In nanoseconds.
+        owed_ns: f64,
+    },
+    /// As a quota of run time in each period.
+    Quota,
+}
+
 /// Periods of load balancing, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BalancePeriods {
@@ -139,6 +152,8 @@ pub trait CpuScheduler: Send {
     /// Balances the whole host once a period. `busy_ns` is the time that each world ran or was ready in the period
     /// before. Fills `moved` with the worlds whose place has changed and that must be placed again.
     fn balance(&mut self, now_ns: u64, busy_ns: &[u64], moved: &mut Vec<WorldId>);
-    /// Whether a VM's usage is charged by run time rescaled for hyper-threading and clock (`true`), or by run time.
-    fn charges_used(&self) -> bool;
+    /// How the CPU limit of a VM is kept.
+    fn limits(&self) -> LimitEnforcement;
+    /// `world` was held back by its VM's CPU limit until now, and is placed next. That was no wait: nothing is owed for it.
+    fn end_limit(&mut self, _world: WorldId) {}
 }

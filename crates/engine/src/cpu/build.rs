@@ -1,11 +1,10 @@
 //! From a scenario to hosts, worlds and groups of vCPUs.
 
+use super::limits::Limit;
 use super::memory::{HostMemory, VmMemory};
-use super::processors::{
-    CHECK_NS, Cpu, GroupCounters, Host, HostCounters, Kind, Limit, Power, Processors, VcpuGroup, World,
-};
+use super::processors::{Cpu, GroupCounters, Host, HostCounters, Kind, Power, Processors, VcpuGroup, World};
 use crate::clock::{Clock, Event};
-use crate::ids::{ControllerId, HostId, Id, PoolId, Span, Table, VmId, WorldId};
+use crate::ids::{ControllerId, HostId, Id, PoolId, Span, Table, WorldId};
 use crate::island::IslandHost;
 use crate::plan::VmPlan;
 use crate::vcpu::Vcpu;
@@ -218,13 +217,13 @@ impl Processors {
         let memory = VmMemory::new(&plan.numa, homes, bytes, plan.workload, ratio, &mut host.memory);
         self.bandwidth_matters |= memory.draws();
         let local = memory.local(|_, home| home);
-        let limit_cores = |limit: hypertwin_cluster::Frequency| limit.hz() / plan.host_spec.clock.hz();
+        let (clock, limits) = (plan.host_spec.clock.hz(), host.scheduler.limits());
         self.groups.push(VcpuGroup {
             host: plan.host,
             vcpus,
             helpers,
             memory,
-            limit: plan.spec.limit.map(|limit| Limit::new(limit_cores(limit))),
+            limit: plan.spec.limit.map(|limit| Limit::new(limits, limit.hz() / clock)),
             throttled: false,
             cosched: host.scheduler.coscheduling(),
             cosched_armed: false,
@@ -316,13 +315,6 @@ impl Processors {
             contended: false,
             balanced_ns: 0,
         });
-    }
-
-    /// Begins to check the CPU limit of a VM, if it has one.
-    pub fn start_limit(&self, vm: VmId, clock: &mut Clock) {
-        if self.groups[vm].limit.is_some() {
-            clock.at(CHECK_NS, Event::Limit(vm));
-        }
     }
 
     /// Begins to balance the hosts that are balanced all the time.

@@ -2,10 +2,11 @@
 
 use super::processors::{Processors, World};
 use crate::clock::{Clock, Event};
-use crate::ids::{VmId, WorldId};
+use crate::ids::{Span, VmId, WorldId};
 use crate::vcpu::{Guest, Vcpu};
+use hypertwin_kernel::Nanos;
 use hypertwin_models::accounting::State;
-use hypertwin_models::coscheduling::{Progress, judge};
+use hypertwin_models::coscheduling::{Progress, judge, slowest_waiting};
 
 impl Processors {
     /// Largest lag of the vCPUs of a VM that are not idle, other than `except`.
@@ -40,29 +41,38 @@ impl Processors {
         }
     }
 
-    /// Stops vCPUs of a VM that lead too much, and starts those whose siblings have caught up.
-    pub fn on_cosched(&mut self, vm_id: VmId, guest: &mut impl Guest, clock: &mut Clock) {
-        let group = &mut self.groups[vm_id];
-        let thresholds = group.cosched.expect("only co-scheduled VMs are checked");
-        let (vcpus, now) = (group.vcpus, clock.now);
-        let states = self.worlds[vcpus].iter().map(|world| {
+    /// What the vCPUs of a VM do, and how far each has come.
+    fn progress(&self, vcpus: Span<WorldId>, now: Nanos) -> impl Iterator<Item = Progress> + Clone {
+        self.worlds[vcpus].iter().map(move |world| {
             let held = matches!(world.state, State::Ready | State::CoStop) && !world.limited;
             let lag_ns = world.lag_ns + if held { now - world.since } else { 0 };
             match world.state {
                 State::Wait => Progress::Idle,
                 State::CoStop => Progress::Stopped { lag_ns },
-                State::Run | State::Ready => Progress::Eligible { lag_ns },
+                State::Run => Progress::Running { lag_ns },
+                State::Ready => Progress::Ready { lag_ns },
             }
-        });
+        })
+    }
+
+    /// Stops vCPUs of a VM that lead too much, and starts those whose siblings have caught up.
+    pub fn on_cosched(&mut self, vm_id: VmId, guest: &mut impl Guest, clock: &mut Clock) {
+        let group = &mut self.groups[vm_id];
+        let thresholds = group.cosched.expect("only co-scheduled VMs are checked");
+        let (vcpus, now) = (group.vcpus, clock.now);
         let mut decisions = std::mem::take(&mut self.decisions);
-        judge(states, thresholds, &mut decisions);
-        group.slowest_ns = None;
+        judge(self.progress(vcpus, now), thresholds, &mut decisions);
+        self.groups[vm_id].slowest_ns = None;
         for &vcpu in &decisions.start {
             self.enter(vcpus.at(vcpu), State::Ready, now);
             self.place(vcpus.at(vcpu), guest, clock);
         }
-        for &vcpu in &decisions.stop {
-            self.hold_back(vcpus.at(vcpu), State::CoStop, false, guest, clock);
+        for (already, &(lag_ns, vcpu)) in decisions.stop.iter().enumerate() {
+            // Who stops makes room: once the slowest has a CPU, the others go on.
+            let leads = |slowest_ns| slowest_ns > lag_ns + thresholds.costop_ns;
+            if already == 0 || slowest_waiting(self.progress(vcpus, now)).is_some_and(leads) {
+                self.hold_back(vcpus.at(vcpu), State::CoStop, false, guest, clock);
+            }
         }
         self.decisions = decisions;
         let is_held = |world: &World| world.state == State::CoStop || world.state == State::Ready && !world.limited;

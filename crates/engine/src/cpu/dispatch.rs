@@ -63,7 +63,7 @@ impl Processors {
             host.memory.account(bytes, spread, node, &mut group.count.traffic);
         }
         if let Some(limit) = &mut group.limit {
-            limit.left_ns -= if host.scheduler.charges_used() { used } else { dt as f64 };
+            limit.charge(dt, used);
         }
     }
 
@@ -133,6 +133,7 @@ impl Processors {
                 self.worlds[world_id].lag_ns = self.slowest_lag(vm, world_id);
             }
             throttled = self.groups[vm].throttled;
+            self.watch_limit(vm, clock);
         }
         let world = &mut self.worlds[world_id];
         world.asleep = true;

@@ -1,42 +1,161 @@
-//! CPU limits: a budget per period, as the bandwidth control of Linux cgroups keeps it.
+//! CPU limits. ESXi paces a VM: every use moves a limit tag into the future, as in mClock, and while the tag is too far
+//! ahead of the time the VM is held back. Linux gives a cgroup a quota in every period.
 
-use super::processors::{CHECK_NS, CHECKS_PER_PERIOD, Processors};
+use super::processors::Processors;
 use crate::clock::{Clock, Event};
 use crate::ids::VmId;
 use crate::vcpu::Guest;
+use hypertwin_kernel::Nanos;
 use hypertwin_models::accounting::State;
+use hypertwin_models::scheduler::LimitEnforcement;
+
+const MS: Nanos = 1_000_000;
+/// Least time between two checks: how far several vCPUs may run beyond the limit, which is then taken off.
+const CHECK_NS: Nanos = MS;
+/// How far the tag may be ahead before the VM is held back.
+const BURST_NS: f64 = 10e6;
+/// Default of `cpu.max`.
+const PERIOD_NS: Nanos = 100 * MS;
+
+/// The CPU limit of a VM.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// Core-nanoseconds per nanosecond.
+    cores: f64,
+    /// Since when no vCPU has had anything to do; no check is in the calendar then.
+    idle_since: Option<Nanos>,
+    kept: Kept,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kept {
+    /// Until when what the VM has used is within its limit.
+    Pace { tag_ns: f64, owed_ns: f64 },
+    /// What is left of the period's quota, in core-nanoseconds; negative after overrun, which the next period pays.
+    Quota { left_ns: f64, renewed_at: Nanos },
+}
+
+impl Limit {
+    /// A limit to so many cores at nominal clock.
+    pub(super) fn new(enforcement: LimitEnforcement, cores: f64) -> Self {
+        let kept = match enforcement {
+            LimitEnforcement::Paced { owed_ns } => Kept::Pace { tag_ns: 0.0, owed_ns },
+            LimitEnforcement::Quota => Kept::Quota {
+                left_ns: cores * PERIOD_NS as f64,
+                renewed_at: PERIOD_NS,
+            },
+        };
+        Self {
+            cores,
+            idle_since: Some(0),
+            kept,
+        }
+    }
+
+    /// A vCPU has run, and was charged.
+    pub(super) fn charge(&mut self, run_ns: Nanos, used_ns: f64) {
+        match &mut self.kept {
+            Kept::Pace { tag_ns, .. } => *tag_ns += used_ns / self.cores,
+            Kept::Quota { left_ns, .. } => *left_ns -= run_ns as f64,
+        }
+    }
+
+    /// A vCPU has something to do. Time in which none had earns nothing. Whether the checks begin again with this.
+    fn wake(&mut self, now: Nanos) -> bool {
+        let Some(since) = self.idle_since.take() else {
+            return false;
+        };
+        if let Kept::Pace { tag_ns, .. } = &mut self.kept {
+            *tag_ns = tag_ns.max((*tag_ns + (now - since) as f64).min(now as f64));
+        }
+        true
+    }
+
+    /// Whether the VM is held back from now on, and when to look again if it can use up to `most` cores.
+    fn check(&mut self, was_held: bool, most: f64, now: Nanos) -> (bool, Nanos) {
+        let cores = self.cores;
+        match &mut self.kept {
+            Kept::Pace { tag_ns, owed_ns } => {
+                *tag_ns = tag_ns.max(now as f64 - *owed_ns);
+                let ahead_ns = *tag_ns - now as f64;
+                if ahead_ns + 1.0 > BURST_NS || was_held && ahead_ns > 0.0 {
+                    return (true, now + ahead_ns.ceil() as Nanos);
+                }
+                let gain = (most / cores - 1.0).max(1e-3);
+                (
+                    false,
+                    now + ((BURST_NS - ahead_ns) / gain).min(BURST_NS).ceil() as Nanos,
+                )
+            }
+            Kept::Quota { left_ns, renewed_at } => {
+                while *renewed_at <= now {
+                    *left_ns = (*left_ns + cores * PERIOD_NS as f64).min(cores * PERIOD_NS as f64);
+                    *renewed_at += PERIOD_NS;
+                }
+                let gone = *left_ns <= 0.0;
+                let next = if gone {
+                    *renewed_at
+                } else {
+                    (now + (*left_ns / most) as Nanos).min(*renewed_at)
+                };
+                (gone, next)
+            }
+        }
+    }
+}
 
 impl Processors {
-    /// Checks the CPU limit of a VM: its vCPUs are held back while the budget is used up.
+    /// A vCPU of the VM has something to do: from now on its limit is checked, if it has one.
+    pub(super) fn watch_limit(&mut self, vm_id: VmId, clock: &mut Clock) {
+        let group = &mut self.groups[vm_id];
+        if let Some(limit) = &mut group.limit
+            && limit.wake(clock.now)
+        {
+            let most = group.vcpus.len() as f64 * self.hosts[group.host].clock_ratio;
+            let (is_held, next) = limit.check(false, most, clock.now);
+            clock.at(if is_held { clock.now } else { next }, Event::Limit(vm_id));
+        }
+    }
+
+    /// Checks the CPU limit of a VM: its vCPUs are held back while it has had what it may.
     pub fn on_limit(&mut self, vm_id: VmId, guest: &mut impl Guest, clock: &mut Clock) {
         let vcpus = self.groups[vm_id].vcpus;
+        let mut awake = 0;
         for world in vcpus.iter() {
-            if self.worlds[world].state == State::Run {
-                self.close(world, clock.now);
+            match self.worlds[world].state {
+                State::Run => self.close(world, clock.now),
+                State::Ready | State::CoStop => {}
+                State::Wait => continue,
             }
+            awake += 1;
         }
         let group = &mut self.groups[vm_id];
         let limit = group.limit.as_mut().expect("only limited VMs are checked");
-        limit.checks += 1;
-        if limit.checks == CHECKS_PER_PERIOD {
-            limit.checks = 0;
-            limit.left_ns = (limit.left_ns + limit.quota_ns).min(limit.quota_ns);
+        if awake == 0 {
+            limit.idle_since = Some(clock.now);
+            group.throttled = false;
+            return;
         }
-        let is_exhausted = limit.left_ns <= 0.0;
-        let was_exhausted = std::mem::replace(&mut group.throttled, is_exhausted);
-        if is_exhausted && !was_exhausted {
+        let most = f64::from(awake) * self.hosts[group.host].clock_ratio;
+        let was_held = group.throttled;
+        let (is_held, next) = limit.check(was_held, most, clock.now);
+        group.throttled = is_held;
+        clock.at(next.max(clock.now + CHECK_NS), Event::Limit(vm_id));
+        if is_held && !was_held {
             for world in vcpus.iter() {
                 self.hold_back(world, State::Ready, true, guest, clock);
             }
-        } else if was_exhausted && !is_exhausted {
+        } else if was_held && !is_held {
             for world in vcpus.iter() {
                 if self.worlds[world].limited {
                     self.close(world, clock.now);
-                    self.worlds[world].limited = false;
+                    let world_data = &mut self.worlds[world];
+                    world_data.limited = false;
+                    let (host, local) = (world_data.host, world_data.local);
+                    self.hosts[host].scheduler.end_limit(local);
                     self.place(world, guest, clock);
                 }
             }
         }
-        clock.at(clock.now + CHECK_NS, Event::Limit(vm_id));
     }
 }

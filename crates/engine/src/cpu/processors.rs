@@ -1,5 +1,6 @@
 //! Hosts, worlds and groups of vCPUs: the state of processors, what others may read and set of it.
 
+use super::limits::Limit;
 use super::memory::{HostMemory, VmMemory};
 use crate::ids::{ControllerId, HostId, PoolId, Span, Table, VmId, WorldId};
 use crate::vcpu::{Next, Vcpu, Work};
@@ -71,32 +72,6 @@ pub enum Power {
     Off {
         wants_to_run: bool,
     },
-}
-
-/// Interval at which CPU limits are checked, and checks in one period of the budget (100 ms).
-pub const CHECK_NS: u64 = 1_000_000;
-pub const CHECKS_PER_PERIOD: u32 = 100;
-
-/// The CPU limit of a VM.
-#[derive(Clone, Copy, Debug)]
-pub struct Limit {
-    /// Budget per period, in core-nanoseconds at nominal clock.
-    pub quota_ns: f64,
-    /// What is left; negative after overrun, which the next period pays.
-    pub left_ns: f64,
-    pub checks: u32,
-}
-
-impl Limit {
-    /// A limit to so many cores at nominal clock.
-    pub fn new(cores: f64) -> Self {
-        let quota_ns = cores * (CHECK_NS as f64 * f64::from(CHECKS_PER_PERIOD));
-        Self {
-            quota_ns,
-            left_ns: quota_ns,
-            checks: 0,
-        }
-    }
 }
 
 /// What is counted of a host since measuring began, beside what its logical CPUs and its memory count.

@@ -4,8 +4,10 @@
 //! **Mechanism.** Every vCPU has a virtual time that advances by the time it is charged (Used) over its shares; the
 //! ready world with the least virtual time runs first. A VM's shares are divided among those of its vCPUs that are not
 //! idle. A reservation is a second clock (as in mClock): while a VM has received less than it reserved, its worlds come
-//! before all others. A vCPU runs for at most one quantum while others wait. A world that wakes takes a whole idle core
-//! of its home node, then an idle thread; a helper world of the VMkernel may displace what runs on its last CPU.
+//! before all others. A vCPU runs for at most one quantum while others wait. A world that becomes ready takes a whole idle
+//! core of its home node, then an idle thread, then the CPU of the vCPU that has had most of its entitlement, if that is
+//! more than itself has had; a helper world of the VMkernel may displace what runs on its last CPU. What a world is owed
+//! outlives short sleeps: `BoundLagQuanta` bounds it.
 //! A vCPU that shares its core and has fallen behind its sibling by more than `HTWholeCoreThreshold` claims the core.
 //!
 //! **Sources.** VMware, "The CPU Scheduler in VMware vSphere 5.1" (2013); ESXi advanced options `Cpu.*` and `Numa.*` as
@@ -13,21 +15,21 @@
 //! two-clock reservation.
 //!
 //! **Assumptions.** Idle logical CPUs take ready worlds of their node at once, so the L2, L3 and package periods of
-//! ESXi have nothing to do here; virtual time is kept per node. A vCPU that becomes
-//! ready displaces what runs on its own last CPU, or what has used up its quantum elsewhere, if that has had more of its
-//! entitlement. Under core scheduling ([`crate::core_scheduling`]) a waiting world takes the core of two others only if it
-//! would take the place of each. Home nodes and their moves are in [`crate::numa`]; while a node's clients want more than its cores and
-//! another node has room, their vCPUs run anywhere (VMware, "Architecting a vSphere Compute Platform": under contention
-//! vCPUs may move to other nodes), and their home, with their memory, stays.
+//! ESXi have nothing to do here; virtual time is kept per node. A quantum of `BoundLagQuanta` is that of a vCPU with shares
+//! as they are on average on the host. Under core scheduling ([`crate::core_scheduling`]) a waiting world takes the core of two
+//! others only if it would take the place of each. Home nodes and their moves are in [`crate::numa`]; while a node's clients
+//! want more than its cores and another node has room, their vCPUs run anywhere (VMware, "Architecting a vSphere Compute
+//! Platform": under contention vCPUs may move to other nodes), and their home, with their memory, stays.
 //!
 //! **Valid** for versions 5.0 to 9.0 and hosts with one or two threads per core.
 
+use super::SHARED_CORE_CHARGE;
 use super::vnuma::home_rules;
 use crate::cpu_set::CpuSet;
 use crate::numa;
 use crate::rounding::round;
 use crate::scheduler::{
-    BalancePeriods, CoschedulingThresholds, CpuScheduler, GroupSpec, Placement, SliceEnd, WorldSpec,
+    BalancePeriods, CoschedulingThresholds, CpuScheduler, GroupSpec, LimitEnforcement, Placement, SliceEnd, WorldSpec,
 };
 use crate::topology::{Domain, Occupancy, Topology, WorldId};
 use hypertwin_cluster::{HostGroup, Hypervisor, SchedulerOptions};
@@ -63,8 +65,8 @@ const BY_VERSION: [(Hypervisor, u64, u64); 2] = [
     (Hypervisor::Esxi65, 200 * MS, 800 * MS),
 ];
 
-/// How far behind, in virtual time, a world may fall while nobody has to wait: with different shares they drift apart.
-const CREDIT_HORIZON_NS: u64 = 1_000 * MS;
+/// `Cpu.BoundLagQuanta`: quanta that may be owed to who did not wait for them.
+const BOUND_LAG_QUANTA: u64 = 8;
 /// Rebalance periods for which a moved client stays where it is (the effect of `Numa.MigThrashThreshold`).
 const NUMA_SETTLE_PERIODS: u64 = 5;
 
@@ -114,8 +116,8 @@ impl EsxiParameters {
 struct Group {
     spec: GroupSpec,
     awake: u32,
-    /// Shares of each of its awake worlds.
-    shares_each: f64,
+    /// Virtual time that each of its awake worlds takes for its used time.
+    pace: f64,
     /// For each of its vCPUs that is still to come, the client that it belongs to.
     to_come: VecDeque<usize>,
 }
@@ -124,7 +126,12 @@ impl Group {
     /// So many of its worlds are awake from now on.
     fn set_awake(&mut self, awake: u32) {
         self.awake = awake;
-        self.shares_each = self.spec.shares / f64::from(awake.max(1));
+        self.pace = UNIT_SHARES * f64::from(awake.max(1)) / self.spec.shares;
+    }
+
+    /// Virtual time of one of its worlds for so much used time.
+    fn virtual_ns(&self, used_ns: f64) -> u64 {
+        round(used_ns * self.pace)
     }
 }
 
@@ -150,9 +157,11 @@ struct World {
     stamp: u32,
     /// Charged time over shares, in nanoseconds of a world with 1,000 shares.
     virtual_ns: u64,
-    /// By how much its virtual time was behind its companions' when it went to sleep.
-    owed_ns: u64,
     asleep_since_ns: u64,
+    /// Its queue's clock at that time.
+    clock_asleep_ns: u64,
+    /// Until when what it runs has been charged.
+    charged_until_ns: u64,
     /// Real time from which the world is behind its reservation.
     reserved_from_ns: f64,
 }
@@ -167,8 +176,7 @@ type Candidate = (bool, u64, u64, WorldId);
 struct ReadyQueue {
     by_virtual_time: ReadyHeap,
     by_reservation: ReadyHeap,
-    /// Virtual time of the queue (start-time fair queueing): that of the world that was last served by its shares. A world
-    /// that wakes joins here, less what it was owed when it went to sleep, which sleep uses up.
+    /// Virtual time of the queue (start-time fair queueing): that of the world that was last served by its shares.
     clock_ns: u64,
     waiting: usize,
 }
@@ -196,6 +204,12 @@ pub struct EsxiScheduler {
     /// CPUs whose world has used up its quantum and goes on only because nobody waited.
     expired: CpuSet,
     sequence: u64,
+    /// Worlds other than helpers, and the shares of their groups.
+    vcpus: u32,
+    vcpu_shares: f64,
+    /// Virtual time that a world may be owed which did not wait for it: so many quanta of a vCPU with shares as they are on
+    /// average.
+    most_owed_ns: u64,
 }
 
 /// Shares per world for which virtual time equals charged time.
@@ -218,6 +232,9 @@ impl EsxiScheduler {
             masks: Vec::new(),
             expired: CpuSet::new(topology.cpus()),
             sequence: 0,
+            vcpus: 0,
+            vcpu_shares: 0.0,
+            most_owed_ns: 0,
         }
     }
 
@@ -234,11 +251,6 @@ impl EsxiScheduler {
                 self.topology.nodes + 1 + known
             }
         }
-    }
-
-    /// Shares of one awake world of the group.
-    fn shares(&self, world: WorldId) -> f64 {
-        self.groups[self.worlds[world as usize].group].shares_each
     }
 
     fn enqueue(&mut self, world: WorldId) {
@@ -314,15 +326,25 @@ impl EsxiScheduler {
         }
     }
 
+    /// A world keeps what it is owed while it sleeps, up to the bound, but earns nothing where siblings that were awake had
+    /// its share. However far the others have come, sleep takes no more from it than running would have.
     fn wake(&mut self, world: WorldId, now_ns: u64) {
+        let owed_ns = self.most_owed_ns;
         let entry = &mut self.worlds[world as usize];
-        let queue = &mut self.queues[entry.queue];
-        entry.awake = true;
-        let owed = entry.owed_ns.saturating_sub(now_ns - entry.asleep_since_ns);
-        entry.virtual_ns = entry.virtual_ns.max(queue.clock_ns.saturating_sub(owed));
-        entry.reserved_from_ns = entry.reserved_from_ns.max(now_ns as f64);
         let group = &mut self.groups[entry.group];
-        group.set_awake(group.awake + 1);
+        let clock_ns = self.queues[entry.queue].clock_ns;
+        let missed_ns = if group.awake > 0 {
+            clock_ns.saturating_sub(entry.clock_asleep_ns)
+        } else {
+            0
+        };
+        if !std::mem::replace(&mut entry.awake, true) {
+            group.set_awake(group.awake + 1);
+        }
+        let least_ns = (entry.virtual_ns + missed_ns).max(clock_ns.saturating_sub(owed_ns));
+        let slept_ns = group.virtual_ns((now_ns - entry.asleep_since_ns) as f64);
+        entry.virtual_ns = least_ns.clamp(entry.virtual_ns, entry.virtual_ns + slept_ns);
+        entry.reserved_from_ns = entry.reserved_from_ns.max(now_ns as f64);
     }
 
     /// Gives a world another domain, and keeps it as far from its new companions' virtual time as it was from its old ones'.
@@ -330,7 +352,8 @@ impl EsxiScheduler {
         let queue = self.queue_of(&domain);
         let entry = &mut self.worlds[world as usize];
         let ahead = i128::from(entry.virtual_ns) - i128::from(self.queues[entry.queue].clock_ns);
-        entry.virtual_ns = (i128::from(self.queues[queue].clock_ns) + ahead).max(0) as u64;
+        entry.clock_asleep_ns = self.queues[queue].clock_ns;
+        entry.virtual_ns = (i128::from(entry.clock_asleep_ns) + ahead).max(0) as u64;
         if std::mem::take(&mut entry.queued) {
             self.queues[entry.queue].leave();
         }
@@ -338,33 +361,74 @@ impl EsxiScheduler {
         entry.queue = queue;
     }
 
-    /// Whether `world`, for which no CPU is idle, takes `cpu` from what runs there, and from what runs on the sibling and
-    /// may not share the core with it.
-    fn takes(&self, world: WorldId, cpu: usize, now_ns: u64, cpus: &Occupancy) -> bool {
-        let rival = cpus.rival(world, cpu).and_then(|sibling| cpus.running(sibling));
-        let displaces = |other| self.displaces(world, other, now_ns);
-        match cpus.running(cpu) {
-            Some(other) => displaces(other) && rival.is_none_or(displaces),
-            None => rival.is_some_and(displaces),
-        }
+    fn is_behind_reservation(&self, world: &World, now_ns: u64) -> bool {
+        self.groups[world.group].spec.reservation_cores > 0.0 && world.reserved_from_ns <= now_ns as f64
     }
 
-    /// Whether `world` takes the place of the running `other`: a helper world that of a vCPU, and a vCPU that of one that
-    /// has had more of its entitlement.
-    fn displaces(&self, world: WorldId, other: WorldId, now_ns: u64) -> bool {
-        let (mine, theirs) = (&self.worlds[world as usize], &self.worlds[other as usize]);
-        let reserved = self.groups[theirs.group].spec.reservation_cores > 0.0;
-        let behind = reserved && theirs.reserved_from_ns <= now_ns as f64;
-        !theirs.helper && (mine.helper || mine.queue == theirs.queue && mine.virtual_ns < theirs.virtual_ns && !behind)
+    /// The logical CPU that `world`, for which none is idle, takes from what runs there, and from what runs on the sibling
+    /// and may not share the core with it. A helper world takes its last one, or one whose vCPU has outlived its quantum;
+    /// a vCPU that of the vCPU that is furthest ahead of it.
+    fn victim(&self, world: WorldId, now_ns: u64, cpus: &Occupancy) -> Option<usize> {
+        let mine = &self.worlds[world as usize];
+        let taken = |cpu: usize| {
+            let theirs = |cpu: usize| self.taken_from(mine, cpu, now_ns, cpus);
+            match (cpus.running(cpu).is_some(), cpus.rival(world, cpu)) {
+                (false, None) => None,
+                (true, None) => theirs(cpu),
+                (false, Some(sibling)) => theirs(sibling),
+                (true, Some(sibling)) => theirs(cpu).min(theirs(sibling)),
+            }
+        };
+        if mine.helper {
+            let takes = |cpu: usize| mine.domain.allows(&self.topology, cpu) && taken(cpu).is_some();
+            return Some(mine.last)
+                .filter(|&cpu| takes(cpu))
+                .or_else(|| self.expired.iter().find(|&cpu| takes(cpu)));
+        }
+        let mut most = Some(if self.is_behind_reservation(mine, now_ns) {
+            0
+        } else {
+            mine.virtual_ns
+        });
+        let mut victim = None;
+        let mut consider = |cpu: usize| {
+            let taken = taken(cpu);
+            if taken > most {
+                most = taken;
+                victim = Some(cpu);
+            }
+        };
+        match &mine.domain {
+            Domain::Node(node) => self.topology.node_cpus(*node).for_each(&mut consider),
+            Domain::Any | Domain::Roaming(_) => (0..self.topology.cpus()).for_each(&mut consider),
+            Domain::Mask(mask) => mask.iter().for_each(&mut consider),
+        }
+        victim
+    }
+
+    /// Virtual time by now of what runs on `cpu`, if `mine` could take its place.
+    fn taken_from(&self, mine: &World, cpu: usize, now_ns: u64, cpus: &Occupancy) -> Option<u64> {
+        let theirs = &self.worlds[cpus.running(cpu)? as usize];
+        let comparable = mine.helper || theirs.queue == mine.queue && !self.is_behind_reservation(theirs, now_ns);
+        (comparable && !theirs.helper).then(|| {
+            let rate = if cpus.sibling_busy(cpu) {
+                SHARED_CORE_CHARGE
+            } else {
+                1.0
+            };
+            let since_ns = (now_ns - theirs.charged_until_ns) as f64 * rate;
+            theirs.virtual_ns + self.groups[theirs.group].virtual_ns(since_ns)
+        })
     }
 
     /// The world runs although nobody had to wait: virtual time goes on with it, and nobody falls far behind.
     fn uncontended(&mut self, world: WorldId) {
+        let owed_ns = self.most_owed_ns;
         let entry = &mut self.worlds[world as usize];
         let queue = &mut self.queues[entry.queue];
         if queue.waiting == 0 && self.groups[entry.group].spec.reservation_cores == 0.0 {
             queue.clock_ns = queue.clock_ns.max(entry.virtual_ns);
-            entry.virtual_ns = entry.virtual_ns.max(queue.clock_ns.saturating_sub(CREDIT_HORIZON_NS));
+            entry.virtual_ns = entry.virtual_ns.max(queue.clock_ns.saturating_sub(owed_ns));
         }
     }
 }
@@ -385,13 +449,22 @@ impl CpuScheduler for EsxiScheduler {
         }
         self.groups.push(Group {
             awake: 0,
-            shares_each: spec.shares,
+            pace: UNIT_SHARES / spec.shares,
             spec,
             to_come,
         });
     }
 
     fn add_world(&mut self, spec: WorldSpec) {
+        if !spec.helper {
+            self.vcpus += 1;
+            let is_first = self.worlds.last().is_none_or(|last| last.group != spec.group);
+            if is_first {
+                self.vcpu_shares += self.groups[spec.group].spec.shares;
+            }
+            let quanta_ns = (BOUND_LAG_QUANTA * self.parameters.quantum_ns) as f64;
+            self.most_owed_ns = round(quanta_ns * UNIT_SHARES * f64::from(self.vcpus) / self.vcpu_shares);
+        }
         let client = self.groups[spec.group].to_come.pop_front();
         let domain = client.map_or(spec.domain, |client| Domain::Node(self.clients[client].home));
         let last = match &domain {
@@ -414,8 +487,9 @@ impl CpuScheduler for EsxiScheduler {
             queued: false,
             stamp: 0,
             virtual_ns: 0,
-            owed_ns: 0,
             asleep_since_ns: 0,
+            clock_asleep_ns: 0,
+            charged_until_ns: 0,
             reserved_from_ns: 0.0,
         });
     }
@@ -447,21 +521,13 @@ impl CpuScheduler for EsxiScheduler {
             self.wake(world, now_ns);
         }
         let entry = &self.worlds[world as usize];
-        let last = entry.last;
-        if let Some(cpu) = cpus.find_idle(world, &entry.domain, last) {
-            self.worlds[world as usize].last = cpu;
-            self.expired.remove(cpu);
+        if let Some(cpu) = cpus.find_idle(world, &entry.domain, entry.last) {
+            self.run(world, cpu, now_ns);
             self.uncontended(world);
             return Placement::Run(cpu);
         }
-        let domain = &entry.domain;
-        let takes = |cpu: usize| domain.allows(&self.topology, cpu) && self.takes(world, cpu, now_ns, cpus);
-        let victim = Some(last)
-            .filter(|&cpu| takes(cpu))
-            .or_else(|| self.expired.iter().find(|&cpu| takes(cpu)));
-        if let Some(cpu) = victim {
-            self.expired.remove(cpu);
-            self.worlds[world as usize].last = cpu;
+        if let Some(cpu) = self.victim(world, now_ns, cpus) {
+            self.run(world, cpu, now_ns);
             return Placement::Preempt(cpu);
         }
         self.enqueue(world);
@@ -472,13 +538,12 @@ impl CpuScheduler for EsxiScheduler {
         let (by_shares, _, _, world) = self.best(cpu, now_ns, Some(cpus))?;
         let entry = &mut self.worlds[world as usize];
         entry.queued = false;
-        entry.last = cpu;
-        self.expired.remove(cpu);
         let queue = &mut self.queues[entry.queue];
         queue.leave();
         if by_shares {
             queue.clock_ns = queue.clock_ns.max(entry.virtual_ns);
         }
+        self.run(world, cpu, now_ns);
         Some(world)
     }
 
@@ -503,13 +568,19 @@ impl CpuScheduler for EsxiScheduler {
         let group = &mut self.groups[entry.group];
         group.set_awake(group.awake - 1);
         entry.asleep_since_ns = now_ns;
-        entry.owed_ns = self.queues[entry.queue].clock_ns.saturating_sub(entry.virtual_ns);
+        entry.clock_asleep_ns = self.queues[entry.queue].clock_ns;
     }
 
-    fn charge(&mut self, world: WorldId, _cpu: usize, _run_ns: u64, used_ns: f64) {
+    fn end_limit(&mut self, world: WorldId) {
+        let entry = &mut self.worlds[world as usize];
+        entry.virtual_ns = entry.virtual_ns.max(self.queues[entry.queue].clock_ns);
+    }
+
+    fn charge(&mut self, world: WorldId, _cpu: usize, run_ns: u64, used_ns: f64) {
         let entry = &mut self.worlds[world as usize];
         let group = &self.groups[entry.group];
-        entry.virtual_ns += round(used_ns * UNIT_SHARES / group.shares_each);
+        entry.charged_until_ns += run_ns;
+        entry.virtual_ns += group.virtual_ns(used_ns);
         if group.spec.reservation_cores > 0.0 {
             entry.reserved_from_ns += used_ns * f64::from(group.awake.max(1)) / group.spec.reservation_cores;
         }
@@ -607,18 +678,26 @@ impl CpuScheduler for EsxiScheduler {
         }
     }
 
-    fn charges_used(&self) -> bool {
-        true
+    fn limits(&self) -> LimitEnforcement {
+        LimitEnforcement::Paced {
+            owed_ns: (BOUND_LAG_QUANTA * self.parameters.quantum_ns) as f64,
+        }
     }
 }
 
 impl EsxiScheduler {
+    /// `world` starts on `cpu`.
+    fn run(&mut self, world: WorldId, cpu: usize, now_ns: u64) {
+        let entry = &mut self.worlds[world as usize];
+        entry.last = cpu;
+        entry.charged_until_ns = now_ns;
+        self.expired.remove(cpu);
+    }
+
     /// Whether the running `world` gives way to a waiting one when its quantum is over.
     fn gives_way(&self, world: WorldId, (by_shares, key, ..): Candidate, now_ns: u64) -> bool {
         let entry = &self.worlds[world as usize];
-        let reserved = self.groups[entry.group].spec.reservation_cores > 0.0;
-        let behind = reserved && entry.reserved_from_ns <= now_ns as f64;
-        match (by_shares, behind) {
+        match (by_shares, self.is_behind_reservation(entry, now_ns)) {
             (true, true) => false,
             (true, false) => key < entry.virtual_ns,
             (false, true) => (key as f64) < entry.reserved_from_ns,
@@ -644,7 +723,7 @@ impl EsxiScheduler {
         if mine.helper || theirs.helper || mine.queue != theirs.queue {
             return SliceEnd::Continue;
         }
-        let lead_ns = theirs.virtual_ns.saturating_sub(mine.virtual_ns) as f64 * self.shares(world) / UNIT_SHARES;
+        let lead_ns = theirs.virtual_ns.saturating_sub(mine.virtual_ns) as f64 / self.groups[mine.group].pace;
         if lead_ns <= self.parameters.whole_core_ns as f64 {
             return SliceEnd::Continue;
         }

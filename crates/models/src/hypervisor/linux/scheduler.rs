@@ -27,7 +27,7 @@ use super::domains::{Balancer, MIGRATION_COST_NS};
 use super::load_average::LoadAverage;
 use crate::cpu_set::CpuSet;
 use crate::scheduler::{
-    BalancePeriods, CoschedulingThresholds, CpuScheduler, GroupSpec, Placement, SliceEnd, WorldSpec,
+    BalancePeriods, CoschedulingThresholds, CpuScheduler, GroupSpec, LimitEnforcement, Placement, SliceEnd, WorldSpec,
 };
 use crate::topology::{Domain, Occupancy, Topology, WorldId};
 use hypertwin_cluster::HostGroup;
@@ -565,8 +565,8 @@ impl CpuScheduler for LinuxScheduler {
         self.balance_idle(now_ns, moved);
     }
 
-    fn charges_used(&self) -> bool {
-        false
+    fn limits(&self) -> LimitEnforcement {
+        LimitEnforcement::Quota
     }
 }
 
