@@ -4,7 +4,7 @@ use super::limits::Limit;
 use super::memory::{HostMemory, VmMemory};
 use super::processors::{Cpu, GroupCounters, Host, HostCounters, Kind, Power, Processors, VcpuGroup, World};
 use crate::clock::{Clock, Event};
-use crate::ids::{ControllerId, HostId, Id, PoolId, Span, Table, WorldId};
+use crate::ids::{ControllerId, HostId, Id, PoolId, Span, Table, VmId, WorldId};
 use crate::island::IslandHost;
 use crate::plan::VmPlan;
 use crate::vcpu::Vcpu;

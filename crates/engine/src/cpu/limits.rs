@@ -120,23 +120,22 @@ impl Processors {
     /// Checks the CPU limit of a VM: its vCPUs are held back while it has had what it may.
     pub fn on_limit(&mut self, vm_id: VmId, guest: &mut impl Guest, clock: &mut Clock) {
         let vcpus = self.groups[vm_id].vcpus;
-        let mut awake = 0;
+        let mut is_idle = true;
         for world in vcpus.iter() {
-            match self.worlds[world].state {
-                State::Run => self.close(world, clock.now),
-                State::Ready | State::CoStop => {}
-                State::Wait => continue,
+            let state = self.worlds[world].state;
+            is_idle &= state == State::Wait;
+            if state == State::Run {
+                self.close(world, clock.now);
             }
-            awake += 1;
         }
         let group = &mut self.groups[vm_id];
         let limit = group.limit.as_mut().expect("only limited VMs are checked");
-        if awake == 0 {
+        if is_idle {
             limit.idle_since = Some(clock.now);
             group.throttled = false;
             return;
         }
-        let most = f64::from(awake) * self.hosts[group.host].clock_ratio;
+        let most = vcpus.len() as f64 * self.hosts[group.host].clock_ratio;
         let was_held = group.throttled;
         let (is_held, next) = limit.check(was_held, most, clock.now);
         group.throttled = is_held;
@@ -149,10 +148,9 @@ impl Processors {
             for world in vcpus.iter() {
                 if self.worlds[world].limited {
                     self.close(world, clock.now);
-                    let world_data = &mut self.worlds[world];
-                    world_data.limited = false;
-                    let (host, local) = (world_data.host, world_data.local);
-                    self.hosts[host].scheduler.end_limit(local);
+                    let released = &mut self.worlds[world];
+                    released.limited = false;
+                    self.hosts[released.host].scheduler.end_limit(released.local);
                     self.place(world, guest, clock);
                 }
             }

@@ -390,23 +390,26 @@ impl EsxiScheduler {
         } else {
             mine.virtual_ns
         });
-        let mut victim = None;
-        let mut consider = |cpu: usize| {
-            let taken = taken(cpu);
-            if taken > most {
-                most = taken;
-                victim = Some(cpu);
-            }
+        let (cpus_there, mask) = match &mine.domain {
+            Domain::Node(node) => (self.topology.node_cpus(*node), None),
+            Domain::Any | Domain::Roaming(_) => (0..self.topology.cpus(), None),
+            Domain::Mask(mask) => (0..self.topology.cpus(), Some(mask)),
         };
-        match &mine.domain {
-            Domain::Node(node) => self.topology.node_cpus(*node).for_each(&mut consider),
-            Domain::Any | Domain::Roaming(_) => (0..self.topology.cpus()).for_each(&mut consider),
-            Domain::Mask(mask) => mask.iter().for_each(&mut consider),
+        let mut victim = None;
+        for cpu in cpus_there {
+            if mask.is_none_or(|mask| mask.contains(cpu)) {
+                let taken = taken(cpu);
+                if taken > most {
+                    most = taken;
+                    victim = Some(cpu);
+                }
+            }
         }
         victim
     }
 
     /// Virtual time by now of what runs on `cpu`, if `mine` could take its place.
+    #[inline]
     fn taken_from(&self, mine: &World, cpu: usize, now_ns: u64, cpus: &Occupancy) -> Option<u64> {
         let theirs = &self.worlds[cpus.running(cpu)? as usize];
         let comparable = mine.helper || theirs.queue == mine.queue && !self.is_behind_reservation(theirs, now_ns);
