@@ -1,6 +1,6 @@
 //! From a scenario to hosts, worlds and groups of vCPUs.
 
-use super::limits::Limit;
+use super::budget::Limit;
 use super::memory::{HostMemory, VmMemory};
 use super::processors::{Cpu, GroupCounters, Host, HostCounters, Kind, Power, Processors, VcpuGroup, World};
 use crate::clock::{Clock, Event};

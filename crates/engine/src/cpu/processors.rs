@@ -1,6 +1,6 @@
 //! Hosts, worlds and groups of vCPUs: the state of processors, what others may read and set of it.
 
-use super::limits::Limit;
+use super::budget::Limit;
 use super::memory::{HostMemory, VmMemory};
 use crate::ids::{ControllerId, HostId, PoolId, Span, Table, VmId, WorldId};
 use crate::vcpu::{Next, Vcpu, Work};

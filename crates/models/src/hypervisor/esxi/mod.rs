@@ -10,9 +10,6 @@ use crate::vnuma::Topology;
 use crate::wake_up::WakeUp;
 use hypertwin_cluster::{HostGroup, Hypervisor, PowerPolicy, VmGroup};
 
-/// Used time per run time while the sibling is busy: VMware, "The CPU Scheduler in VMware vSphere 5.1" (2013).
-const SHARED_CORE_CHARGE: f64 = 0.625;
-
 /// VMware ESXi, all versions.
 pub struct Esxi;
 
@@ -22,7 +19,7 @@ impl HypervisorModel for Esxi {
     }
 
     fn shared_core_charge(&self) -> f64 {
-        SHARED_CORE_CHARGE
+        scheduler::SHARED_CORE_CHARGE
     }
 
     /// Between "a few microseconds" of the host's scheduler (as for Linux) and the 14 us of a round trip that a VM saves

@@ -23,7 +23,6 @@
 //!
 //! **Valid** for versions 5.0 to 9.0 and hosts with one or two threads per core.
 
-use super::SHARED_CORE_CHARGE;
 use super::vnuma::home_rules;
 use crate::cpu_set::CpuSet;
 use crate::numa;
@@ -56,6 +55,9 @@ pub struct EsxiParameters {
     /// When NUMA clients move.
     pub numa: numa::Rules,
 }
+
+/// Used time per run time while the sibling is busy: VMware, "The CPU Scheduler in VMware vSphere 5.1" (2013).
+pub const SHARED_CORE_CHARGE: f64 = 0.625;
 
 const MS: u64 = 1_000_000;
 

@@ -1,0 +1,98 @@
+//! What a VM may still use of its CPU limit. ESXi paces a VM: every use moves a limit tag into the future, as in mClock, and
+//! while the tag is too far ahead of the time the VM is held back. Linux gives a cgroup a quota in every period.
+
+use hypertwin_kernel::Nanos;
+use hypertwin_models::scheduler::LimitEnforcement;
+
+const MS: Nanos = 1_000_000;
+/// How far the tag may be ahead before the VM is held back.
+const BURST_NS: f64 = 10e6;
+/// Default of `cpu.max`.
+const PERIOD_NS: Nanos = 100 * MS;
+
+/// The CPU limit of a VM.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// Core-nanoseconds per nanosecond.
+    cores: f64,
+    /// Since when no vCPU has had anything to do; no check is in the calendar then.
+    pub(super) idle_since: Option<Nanos>,
+    kept: Kept,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kept {
+    /// Until when what the VM has used is within its limit.
+    Pace { tag_ns: f64, owed_ns: f64 },
+    /// What is left of the period's quota, in core-nanoseconds; negative after overrun, which the next period pays.
+    Quota { left_ns: f64, renewed_at: Nanos },
+}
+
+impl Limit {
+    /// A limit to so many cores at nominal clock.
+    pub(super) fn new(enforcement: LimitEnforcement, cores: f64) -> Self {
+        let kept = match enforcement {
+            LimitEnforcement::Paced { owed_ns } => Kept::Pace { tag_ns: 0.0, owed_ns },
+            LimitEnforcement::Quota => Kept::Quota {
+                left_ns: cores * PERIOD_NS as f64,
+                renewed_at: PERIOD_NS,
+            },
+        };
+        Self {
+            cores,
+            idle_since: Some(0),
+            kept,
+        }
+    }
+
+    /// A vCPU has run, and was charged.
+    pub(super) fn charge(&mut self, run_ns: Nanos, used_ns: f64) {
+        match &mut self.kept {
+            Kept::Pace { tag_ns, .. } => *tag_ns += used_ns / self.cores,
+            Kept::Quota { left_ns, .. } => *left_ns -= run_ns as f64,
+        }
+    }
+
+    /// A vCPU has something to do. Time in which none had earns nothing. Whether the checks begin again with this.
+    pub(super) fn wake(&mut self, now: Nanos) -> bool {
+        let Some(since) = self.idle_since.take() else {
+            return false;
+        };
+        if let Kept::Pace { tag_ns, .. } = &mut self.kept {
+            *tag_ns = tag_ns.max((*tag_ns + (now - since) as f64).min(now as f64));
+        }
+        true
+    }
+
+    /// Whether the VM is held back from now on, and when to look again if it can use up to `most` cores.
+    pub(super) fn check(&mut self, was_held: bool, most: f64, now: Nanos) -> (bool, Nanos) {
+        let cores = self.cores;
+        match &mut self.kept {
+            Kept::Pace { tag_ns, owed_ns } => {
+                *tag_ns = tag_ns.max(now as f64 - *owed_ns);
+                let ahead_ns = *tag_ns - now as f64;
+                if ahead_ns + 1.0 > BURST_NS || was_held && ahead_ns > 0.0 {
+                    return (true, now + ahead_ns.ceil() as Nanos);
+                }
+                let gain = (most / cores - 1.0).max(1e-3);
+                (
+                    false,
+                    now + ((BURST_NS - ahead_ns) / gain).min(BURST_NS).ceil() as Nanos,
+                )
+            }
+            Kept::Quota { left_ns, renewed_at } => {
+                while *renewed_at <= now {
+                    *left_ns = (*left_ns + cores * PERIOD_NS as f64).min(cores * PERIOD_NS as f64);
+                    *renewed_at += PERIOD_NS;
+                }
+                let gone = *left_ns <= 0.0;
+                let next = if gone {
+                    *renewed_at
+                } else {
+                    (now + (*left_ns / most) as Nanos).min(*renewed_at)
+                };
+                (gone, next)
+            }
+        }
+    }
+}
