@@ -143,6 +143,9 @@ class Host:
     sockets: int
     """Sockets."""
     cores_per_socket: int
+    nodes: int
+    """NUMA nodes."""
+    cores_per_node: int
     threads_per_core: int
     cores: int
     """Physical cores."""
@@ -353,6 +356,7 @@ class Limits:
     """vCPUs of all VMs."""
     sockets: int
     """Sockets of one host."""
+    nodes_per_socket: int
     cores_per_socket: int
     least_clock_hz: int
     clock_hz: int

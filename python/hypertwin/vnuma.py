@@ -28,6 +28,7 @@ PATHS = {
     "hypervisor": "hosts.host.hypervisor",
     "sockets": "hosts.host.sockets",
     "cores": "hosts.host.cores_per_socket",
+    "nodes_per_socket": "hosts.host.nodes_per_socket",
     "threads": "hosts.host.threads_per_core",
     "node_memory": "hosts.host.memory_per_node",
     "vcpus": "vms.vm.vcpus",
@@ -67,6 +68,7 @@ def layout(
     cores: int,
     vcpus: int,
     cores_per_socket: int | None = None,
+    nodes_per_socket: int = 1,
     threads: int = 2,
     memory: str | None = None,
     node_memory: str | None = None,
@@ -83,9 +85,9 @@ def layout(
 ) -> Layout:
     """The virtual NUMA of one machine on one empty host.
 
-    The host has `sockets` NUMA nodes of `cores` cores and `node_memory` (such as `128 GiB`; by default that, or 10 GiB
-    per core where it is more). The machine has `vcpus` vCPUs and `memory`, by default 4 GiB per vCPU. The other
-    arguments are the options of `vms.NAME.numa` in a scenario.
+    The host has `sockets` of `cores` cores, each of them `nodes_per_socket` NUMA nodes of `node_memory` (such as
+    `128 GiB`; by default that, or 10 GiB per core where it is more). The machine has `vcpus` vCPUs and `memory`, by
+    default 4 GiB per vCPU. The other arguments are the options of `vms.NAME.numa` in a scenario.
 
     Raises ScenarioError; the path of a mistake is the name of the argument.
     """
@@ -94,7 +96,8 @@ def layout(
     if memory is None:
         arguments["memory"] = f"{MEMORY_PER_VCPU_GIB * min(max(vcpus, 1), 768)} GiB"
     if node_memory is None:
-        arguments["node_memory"] = f"{max(NODE_MEMORY_GIB, NODE_MEMORY_PER_CORE_GIB * min(cores, 256))} GiB"
+        node_cores = min(cores, 256) // max(nodes_per_socket, 1)
+        arguments["node_memory"] = f"{max(NODE_MEMORY_GIB, NODE_MEMORY_PER_CORE_GIB * node_cores)} GiB"
     given = {
         PATHS[name]: value
         for name, value in arguments.items()

@@ -121,6 +121,11 @@ def test_hosts_that_the_machine_does_not_fit_are_counted(cli, tmp_path):
         ("--host 2x12 --vcpus 4 --memory 999GiB", ["--memory 999GiB", "memory-exceeds-host", "256 GiB"]),
         ("--host 2x12 --vcpus 4 --memory 8GiB --node-memory many", ["--node-memory many", "bad-quantity"]),
         ("--host 2x12 --vcpus 4 --memory 8GiB --hypervisor esxi-1", ["--hypervisor esxi-1", "esxi-8.0", "linux-6.12"]),
+        (
+            "--host 2x12 --vcpus 4 --memory 8GiB --nodes-per-socket 5",
+            ["--nodes-per-socket 5", "uneven-division", "1, 2, 3, 4, 6, 12", "choose one of these"],
+        ),
+        ("--host 2x12 --vcpus 4 --memory 8GiB --nodes-per-socket 0", ["--nodes-per-socket 0", "out-of-range"]),
         ("--host 2by12 --vcpus 4 --memory 8GiB", ["--host 2by12", "bad-host", "2x12x2@2.5GHz"]),
         ("--host 0x12 --vcpus 4 --memory 8GiB", ["--host 0x12", "0 sockets", "out-of-range"]),
         ("--host 2x12x3 --vcpus 4 --memory 8GiB", ["--host 2x12x3", "3 threads"]),
@@ -151,6 +156,21 @@ def test_a_scenario_has_the_hosts_hypervisor_and_memory_already(cli):
     assert (done.returncode, "--hypervisor esxi-8.0" in done.stderr) == (2, True)
     done = cli("size", "--host", f"{scenario}:esxi", *arguments)
     assert (done.returncode, "a host group of" in done.stderr) == (2, True)
+
+
+def test_sockets_that_firmware_divides_have_smaller_nodes(cli):
+    asked = ("--vcpus", 32, "--memory", "96GiB", "--node-memory", "64GiB", "--nodes-per-socket", 4)
+    done = cli("size", "--host", "2x32", *asked, "--hypervisor", "linux-6.12", "--bind", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["advice"]["vpds"], found["candidates"][0]["homes"]) == ([8] * 4, [0, 1, 2, 3])
+    assert (found["host"]["sockets"], found["host"]["nodes"], found["host"]["cores_per_node"]) == (2, 8, 8)
+    # Linux numbers the first threads of all 64 cores first; the last vCPU is on node 3
+    assert '<vcpupin vcpu="31" cpuset="24-31,88-95"' in found["snippets"]["libvirt"]
+    whole = cli("size", "--host", "2x32", *asked[:-2], "--format", "json")
+    assert json.loads(whole.stdout)["advice"]["vpds"] == [16, 16]
+    page = cli("size", "--host", "2x32", *asked)
+    assert "2 × 32 cores in 8 nodes" in page.stdout
 
 
 def test_vnuma_carries_the_advice(cli):

@@ -27,6 +27,8 @@ def test_json_has_the_shape_of_the_contract(cli):
     assert layout["host_topology"] == {
         "sockets": 2,
         "cores_per_socket": 12,
+        "nodes": 2,
+        "cores_per_node": 12,
         "threads_per_core": 2,
         "memory_per_node_bytes": 128 * GIB,
     }
@@ -65,6 +67,10 @@ def test_the_table_says_what_the_guest_sees(cli):
         ("--hypervisor esxi-7.0u2 --vcpus 18 --sized-on 2x20", [18], [9, 9], [0, 1]),
         ("--hypervisor linux-6.12 --vcpus 16 --cells 8,8 --nodes 1,0", [8, 8], [8, 8], [1, 0]),
         ("--hypervisor linux-6.12 --vcpus 8", [8], [8], [0]),
+        ("--hypervisor esxi-8.0 --vcpus 12 --nodes-per-socket 2", [6, 6], [6, 6], [0, 1]),
+        ("--hypervisor esxi-8.0 --vcpus 24 --nodes-per-socket 4", [3] * 8, [3] * 8, [*range(8)]),
+        ("--hypervisor esxi-7.0 --vcpus 10 --nodes-per-socket 12", [1] * 10, [1] * 10, [*range(10)]),
+        ("--hypervisor linux-6.12 --vcpus 6 --nodes-per-socket 4 --cells 3,3 --nodes 7,5", [3, 3], [3, 3], [7, 5]),
     ],
 )
 def test_every_option_has_its_effect(cli, options, vpds, ppds, homes):
@@ -96,6 +102,12 @@ def test_every_option_has_its_effect(cli, options, vpds, ppds, homes):
         ("--hypervisor linux-6.6 --vcpus 8 --cells 4,x", "'--cells'"),
         ("--hypervisor linux-6.6 --vcpus 8 --cells 4,4 --nodes 0", "--nodes 0: [0], a list of 1 [nodes-not-cells]"),
         ("--hypervisor linux-6.6 --vcpus 8 --cells 4,4 --nodes 0,2", "--nodes 0,2: 2 [node-outside-host]"),
+        ("--hypervisor esxi-8.0 --vcpus 8 --nodes-per-socket 5",
+         "--nodes-per-socket 5: 5 [uneven-division]\n  allowed: a divisor of the 12 cores"),
+        ("--hypervisor esxi-8.0 --vcpus 8 --nodes-per-socket 0", "--nodes-per-socket 0: 0 [out-of-range]"),
+        ("--hypervisor esxi-8.0 --vcpus 8 --nodes-per-socket 17", "--nodes-per-socket 17: 17 [out-of-range]"),
+        ("--hypervisor linux-6.6 --vcpus 8 --nodes-per-socket 2 --cells 4,4 --nodes 0,4",
+         "--nodes 0,4: 4 [node-outside-host]"),
         ("--vcpus 8", "'--hypervisor'"),
     ],
 )  # fmt: skip

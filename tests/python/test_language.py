@@ -38,6 +38,8 @@ def test_the_members_of_a_scenario_are_resolved() -> None:
         family="esxi",
         sockets=2,
         cores_per_socket=4,
+        nodes=2,
+        cores_per_node=4,
         threads_per_core=2,
         cores=8,
         threads=16,

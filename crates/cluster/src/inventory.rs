@@ -197,6 +197,10 @@ pub struct HostMember {
     pub sockets: u32,
     /// Physical cores of one socket.
     pub cores_per_socket: u32,
+    /// NUMA nodes.
+    pub nodes: u32,
+    /// Physical cores of one NUMA node.
+    pub cores_per_node: u32,
     /// Hardware threads of one core.
     pub threads_per_core: u32,
     /// Physical cores.
@@ -458,6 +462,8 @@ fn hosts_of(name: &str, group: &HostGroup) -> impl Iterator<Item = HostMember> {
         family: group.hypervisor.family().as_str(),
         sockets: group.sockets,
         cores_per_socket: group.cores_per_socket,
+        nodes: group.nodes(),
+        cores_per_node: group.cores_per_node(),
         threads_per_core: group.threads_per_core,
         cores: group.cores(),
         threads: group.logical_cpus(),

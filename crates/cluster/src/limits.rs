@@ -50,6 +50,8 @@ pub struct Limits {
     pub vcpus: u64,
     /// Sockets of one host.
     pub sockets: u64,
+    /// NUMA nodes of one socket.
+    pub nodes_per_socket: u64,
     /// Cores of one socket.
     pub cores_per_socket: u64,
     /// Slowest nominal clock.
@@ -89,6 +91,7 @@ impl Limits {
             logical_cpus: LOGICAL_CPUS,
             vcpus: VCPUS,
             sockets: bound("hosts.NAME.sockets", "maximum"),
+            nodes_per_socket: bound("hosts.NAME.nodes_per_socket", "maximum"),
             cores_per_socket: bound("hosts.NAME.cores_per_socket", "maximum"),
             least_clock_hz: bound("hosts.NAME.clock", "x-minimum"),
             clock_hz: bound("hosts.NAME.clock", "x-maximum"),

@@ -17,10 +17,14 @@ use std::collections::BTreeMap;
 /// Physical processors and memory of a host.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HostTopology {
-    /// Sockets, each a NUMA node.
+    /// Sockets.
     pub sockets: u32,
     /// Physical cores of one socket.
     pub cores_per_socket: u32,
+    /// NUMA nodes, those of a socket in a row.
+    pub nodes: u32,
+    /// Physical cores of one node.
+    pub cores_per_node: u32,
     /// Hardware threads of one core.
     pub threads_per_core: u32,
     /// Memory of one node.
@@ -146,6 +150,8 @@ fn layout(name: &str, host: &HostGroup, vm: &VmGroup, room: &mut Room) -> Layout
         host_topology: HostTopology {
             sockets: host.sockets,
             cores_per_socket: host.cores_per_socket,
+            nodes: host.nodes(),
+            cores_per_node: host.cores_per_node(),
             threads_per_core: host.threads_per_core,
             memory_per_node_bytes: host.memory_per_node.bytes(),
         },

@@ -1,8 +1,8 @@
 //! The memory system of a host: how much of each node's memory bandwidth the threads of a node get.
 //!
 //! **Mechanism.** The memory of a node delivers what is asked of it while demand is low, and saturates smoothly at the
-//! node's bandwidth. Accesses to another node's memory take longer, and cross a link of limited bandwidth in each
-//! direction. What is scarce is divided max-min fairly among flows; a flow is what one VM's threads on one node draw, and
+//! node's bandwidth. Accesses to another node's memory take longer. To another socket they also cross a link of limited
+//! bandwidth in each direction, which the nodes of a socket share. What is scarce is divided max-min fairly among flows; a flow is what one VM's threads on one node draw, and
 //! within a flow all threads are slowed alike.
 //!
 //! **Sources.** Saturation: load bandwidth of a Xeon E5-2695 v3 socket by cores (Hofmann, "Memory Bandwidth on Haswell-EP"),
@@ -10,7 +10,10 @@
 //! Networks", section 6.5.2. Links: McCalpin, "How to saturate the QPI link" (Intel community), on how little of the
 //! nominal link bandwidth remote accesses get.
 //!
-//! **Assumptions.** Every pair of nodes has its own link; reads and writes count alike; caches are part of a workload's
+//! Within a socket: DRAM latency of an EPYC 7742 is 125 ns with four nodes per socket and 134 ns with one, where three
+//! quarters of accesses go to other quadrants (AnandTech, "AMD Rome Second Generation EPYC Review", 2019): 137 ns there.
+//!
+//! **Assumptions.** Every pair of sockets has its own link, and nothing within a socket limits bandwidth but memory itself; reads and writes count alike; caches are part of a workload's
 //! traffic per work.
 
 use hypertwin_sharing::{Flow, max_min_flows};
@@ -23,12 +26,16 @@ const SHARPNESS: f64 = 5.0;
 pub struct MemorySystem {
     /// NUMA nodes.
     pub nodes: usize,
+    /// Nodes of one socket.
+    pub nodes_per_socket: usize,
     /// What one node's memory delivers at most.
     pub node_bandwidth: f64,
-    /// What one node draws at most from one other node's memory.
+    /// What one socket draws at most from one other socket's memory.
     pub link_bandwidth: f64,
-    /// Time of a remote access over that of a local one.
+    /// Time of an access to another socket's memory over that of a local one.
     pub remote_latency_factor: f64,
+    /// Time of an access to another node of the same socket over that of a local one.
+    pub socket_latency_factor: f64,
 }
 
 /// What threads of one flow with the same memory ask for.
@@ -47,7 +54,11 @@ pub struct Demand {
 impl MemorySystem {
     /// By what factor memory stalls grow for a thread on `node` whose memory is spread like `memory`.
     pub fn latency_factor(&self, node: usize, memory: &[f64]) -> f64 {
-        1.0 + (1.0 - memory[node]) * (self.remote_latency_factor - 1.0)
+        let first = node - node % self.nodes_per_socket;
+        let socket = first..first + self.nodes_per_socket;
+        let near: f64 = socket.filter(|&other| other != node).map(|other| memory[other]).sum();
+        let far = 1.0 - memory[node] - near;
+        1.0 + near * (self.socket_latency_factor - 1.0) + far * (self.remote_latency_factor - 1.0)
     }
 
     /// What the memory of a node delivers of `offered` bytes per second.
@@ -70,7 +81,7 @@ impl MemorySystem {
                 uses: self.ways(demand),
             })
             .collect();
-        max_min_flows(&self.capacities(&flows), &flows)
+        max_min_flows(&self.capacities(&flows, demands), &flows)
             .into_iter()
             .zip(demands)
             .map(|(rate, demand)| if rate > 0.0 { rate / demand.bytes_per_s } else { 1.0 })
@@ -82,31 +93,60 @@ impl MemorySystem {
         let mut ways = Vec::new();
         for (memory, &part) in demand.memory.iter().enumerate().filter(|(_, part)| **part > 0.0) {
             ways.push((memory, part));
-            if memory != demand.node {
-                ways.push((self.link(demand.node, memory), part));
+            let [from, to] = [demand.node, memory].map(|node| self.socket_of(node));
+            if from != to {
+                match ways.iter_mut().find(|(way, _)| *way == self.link(from, to)) {
+                    Some((_, crossing)) => *crossing += part,
+                    None => ways.push((self.link(from, to), part)),
+                }
             }
         }
         ways
     }
 
+    fn socket_of(&self, node: usize) -> usize {
+        node / self.nodes_per_socket
+    }
+
+    fn sockets(&self) -> usize {
+        self.nodes / self.nodes_per_socket
+    }
+
+    /// The link from one socket to another.
     fn link(&self, from: usize, to: usize) -> usize {
-        self.nodes + from * self.nodes + to
+        self.nodes + from * self.sockets() + to
     }
 
     /// What the memories and links carry of what the flows ask for.
-    fn capacities(&self, flows: &[Flow]) -> Vec<f64> {
-        let mut offered = vec![0.0; self.nodes + self.nodes * self.nodes];
-        for flow in flows {
+    fn capacities(&self, flows: &[Flow], demands: &[Demand]) -> Vec<f64> {
+        let sockets = self.sockets();
+        let mut offered = vec![0.0; self.nodes + sockets * sockets];
+        // what crosses to each memory, by (memory, socket)
+        let mut crossing = vec![0.0; self.nodes * sockets];
+        for (flow, demand) in flows.iter().zip(demands) {
             for &(way, part) in &flow.uses {
                 offered[way] += flow.demand * part;
+            }
+            let from = self.socket_of(demand.node);
+            for (memory, part) in demand.memory.iter().enumerate() {
+                if self.socket_of(memory) != from {
+                    crossing[memory * sockets + from] += flow.demand * part;
+                }
             }
         }
         let mut capacities = vec![self.link_bandwidth; offered.len()];
         for memory in 0..self.nodes {
-            let links = (0..self.nodes)
-                .filter(|&node| node != memory)
-                .map(|node| offered[self.link(node, memory)]);
-            let held_back: f64 = links.map(|offered| (offered - self.link_bandwidth).max(0.0)).sum();
+            let held_back = |from: usize| {
+                let link = offered[self.link(from, self.socket_of(memory))];
+                let excess = (link - self.link_bandwidth).max(0.0);
+                // the memories behind a link that is full lose in proportion
+                if excess > 0.0 {
+                    excess * (crossing[memory * sockets + from] / link)
+                } else {
+                    0.0
+                }
+            };
+            let held_back: f64 = (0..sockets).map(held_back).sum();
             capacities[memory] = self.delivered(offered[memory] - held_back);
         }
         capacities
@@ -138,9 +178,18 @@ mod tests {
 
     const HOST: MemorySystem = MemorySystem {
         nodes: 2,
+        nodes_per_socket: 1,
         node_bandwidth: 60e9,
         link_bandwidth: 20e9,
         remote_latency_factor: 1.7,
+        socket_latency_factor: 1.1,
+    };
+
+    /// Two sockets of two nodes.
+    const DIVIDED: MemorySystem = MemorySystem {
+        nodes: 4,
+        nodes_per_socket: 2,
+        ..HOST
     };
 
     fn demand(flow: usize, node: usize, bytes_per_s: f64, memory: [f64; 2]) -> Demand {
@@ -178,6 +227,48 @@ mod tests {
         assert!((met[1] * 80e9 - 20e9).abs() < 1.0, "remote: {}", met[1] * 80e9);
         let total = (met[0] + met[1]) * 80e9;
         assert!(total < 60e9 && total > 57e9, "{total}");
+    }
+
+    #[test]
+    fn within_a_socket_memory_is_near_and_no_link_is_crossed() {
+        for (memory, factor) in [
+            ([1.0, 0.0, 0.0, 0.0], 1.0),
+            ([0.0, 1.0, 0.0, 0.0], 1.1),
+            ([0.0, 0.0, 1.0, 0.0], 1.7),
+            ([0.25; 4], 1.375),
+        ] {
+            let found = DIVIDED.latency_factor(0, &memory);
+            assert!((found - factor).abs() < 1e-12, "{memory:?}: {found}");
+        }
+        let near = Demand {
+            memory: vec![0.0, 1.0, 0.0, 0.0],
+            ..demand(0, 0, 40e9, [0.0; 2])
+        };
+        let delivered = DIVIDED.delivered(40e9);
+        assert!((DIVIDED.met(&[near])[0] * 40e9 - delivered).abs() < 1.0);
+    }
+
+    #[test]
+    fn the_nodes_of_a_socket_share_its_links() {
+        // both nodes of socket 0 draw from both of socket 1
+        let far = |node| Demand {
+            memory: vec![0.0, 0.0, 0.5, 0.5],
+            ..demand(node, node, 30e9, [0.0; 2])
+        };
+        let met = DIVIDED.met(&[far(0), far(1)]);
+        let crossed: f64 = met.iter().map(|met| met * 30e9).sum();
+        assert!(
+            (crossed / 20e9 - 1.0).abs() < 1e-3,
+            "{crossed} through one link of 20e9"
+        );
+        // what the link holds back is left to those who sit at the memory
+        let local = Demand {
+            memory: vec![0.0, 0.0, 1.0, 0.0],
+            ..demand(2, 2, 80e9, [0.0; 2])
+        };
+        let met = DIVIDED.met(&[far(0), far(1), local]);
+        let at_memory = met[2] * 80e9 + (met[0] + met[1]) * 15e9;
+        assert!(at_memory > 55e9 && at_memory <= 60e9, "{at_memory}");
     }
 
     #[test]

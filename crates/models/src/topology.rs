@@ -40,8 +40,12 @@ impl Domain {
 pub struct Topology {
     /// NUMA nodes.
     pub nodes: usize,
+    /// Nodes in each socket.
+    pub nodes_per_socket: usize,
     /// Cores in each node.
     pub cores_per_node: usize,
+    /// Cores that share a last-level cache: those of a node, or a part of them.
+    pub cores_per_l3: usize,
     /// Hardware threads in each core (1 or 2).
     pub threads_per_core: usize,
 }
@@ -51,7 +55,9 @@ impl Topology {
     pub fn of(host: &HostGroup) -> Self {
         Self {
             nodes: host.nodes() as usize,
+            nodes_per_socket: host.nodes_per_socket as usize,
             cores_per_node: host.cores_per_node() as usize,
+            cores_per_l3: (host.cores_per_node() / host.l3_per_node) as usize,
             threads_per_core: host.threads_per_core as usize,
         }
     }
@@ -79,6 +85,26 @@ impl Topology {
     #[inline]
     pub fn node_of(&self, cpu: usize) -> usize {
         self.core_of(cpu) / self.cores_per_node
+    }
+
+    /// NUMA nodes of the socket of `node`.
+    #[inline]
+    pub fn socket_nodes(&self, node: usize) -> Range<usize> {
+        let first = node - node % self.nodes_per_socket;
+        first..first + self.nodes_per_socket
+    }
+
+    /// Last-level cache of logical CPU `cpu`.
+    #[inline]
+    pub fn l3_of(&self, cpu: usize) -> usize {
+        self.core_of(cpu) / self.cores_per_l3
+    }
+
+    /// Logical CPUs that share last-level cache `l3`.
+    #[inline]
+    pub fn l3_cpus(&self, l3: usize) -> Range<usize> {
+        let size = self.cores_per_l3 * self.threads_per_core;
+        l3 * size..(l3 + 1) * size
     }
 
     /// The other hardware thread of the same core.
@@ -286,7 +312,7 @@ impl Occupancy {
     }
 
     /// An idle logical CPU of `domain` for `world`, which ran on `last`: a whole idle core before a thread whose sibling
-    /// is busy, the last place before any other.
+    /// is busy; the last place before any other, then what shares its cache, its node, its socket.
     pub fn find_idle(&self, world: WorldId, domain: &Domain, last: usize) -> Option<usize> {
         let found = self.find_open(domain, last);
         if found.is_some() || self.core_scheduler.is_none() {
@@ -342,7 +368,10 @@ impl Occupancy {
             Domain::Node(home) | Domain::Roaming(home) => *home,
             Domain::Any | Domain::Mask(_) => self.topology.node_of(last),
         };
-        std::iter::once(first).chain((0..self.topology.nodes).filter(move |&node| node != first))
+        let near = self.topology.socket_nodes(first);
+        let far = (0..near.start).chain(near.end..self.topology.nodes);
+        let near = near.filter(move |&node| node != first);
+        std::iter::once(first).chain(near).chain(far)
     }
 
     fn idle_core_in(&self, node: usize, last: usize) -> Option<usize> {
@@ -351,9 +380,16 @@ impl Occupancy {
         if cores.contains(&core) && self.idle_cores.contains(core) {
             return Some(last);
         }
-        self.idle_cores
-            .first_in(cores.start, cores.end)
+        let near = self.cache_of(&cores, core);
+        near.and_then(|near| self.idle_cores.first_in(near.start, near.end))
+            .or_else(|| self.idle_cores.first_in(cores.start, cores.end))
             .map(|core| core * self.topology.threads_per_core)
+    }
+
+    /// The cores that share a cache with `core`, if it is one of `cores`, a node with several caches.
+    fn cache_of(&self, cores: &Range<usize>, core: usize) -> Option<Range<usize>> {
+        let size = self.topology.cores_per_l3;
+        (size < cores.len() && cores.contains(&core)).then(|| core / size * size..(core / size + 1) * size)
     }
 
     fn idle_thread_in(&self, node: usize, last: usize) -> Option<usize> {
@@ -361,7 +397,11 @@ impl Occupancy {
         if cpus.contains(&last) && self.idle_threads.contains(last) {
             return Some(last);
         }
-        self.idle_threads.first_in(cpus.start, cpus.end)
+        let threads = self.topology.threads_per_core;
+        let cores = self.topology.node_cores(node);
+        let near = self.cache_of(&cores, self.topology.core_of(last));
+        near.and_then(|near| self.idle_threads.first_in(near.start * threads, near.end * threads))
+            .or_else(|| self.idle_threads.first_in(cpus.start, cpus.end))
     }
 }
 
@@ -371,7 +411,9 @@ mod tests {
 
     const HOST: Topology = Topology {
         nodes: 2,
+        nodes_per_socket: 1,
         cores_per_node: 2,
+        cores_per_l3: 2,
         threads_per_core: 2,
     };
 
@@ -404,7 +446,8 @@ mod tests {
         let mut cpus = Occupancy::new(Topology {
             nodes: 1,
             cores_per_node: 1,
-            threads_per_core: 2,
+            cores_per_l3: 1,
+            ..HOST
         });
         cpus.occupy(0, 1);
         cpus.withhold(1);
@@ -456,6 +499,48 @@ mod tests {
         cpus.withhold(1);
         assert_eq!(cpus.vacate(0), Some(1));
         assert_eq!(cpus.find_idle(2, &Domain::Any, 1), Some(1));
+    }
+
+    #[test]
+    fn an_idle_core_is_looked_for_in_the_cache_then_the_node_then_the_socket() {
+        let topology = Topology {
+            nodes: 4,
+            nodes_per_socket: 2,
+            cores_per_node: 4,
+            cores_per_l3: 2,
+            threads_per_core: 1,
+        };
+        let mut cpus = Occupancy::new(topology);
+        let last = 15;
+        let order: Vec<usize> = (0..16)
+            .map(|world| {
+                let cpu = cpus.find_idle(world, &Domain::Any, last).expect("one is idle");
+                cpus.occupy(cpu, world);
+                cpu
+            })
+            .collect();
+        assert_eq!(order, [15, 14, 12, 13, 8, 9, 10, 11, 0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!((topology.l3_of(13), topology.l3_cpus(6)), (6, 12..14));
+        assert_eq!(topology.socket_nodes(3), 2..4);
+    }
+
+    #[test]
+    fn with_threads_too_the_cache_comes_before_the_node() {
+        let mut cpus = Occupancy::new(Topology {
+            nodes: 1,
+            cores_per_l3: 1,
+            ..HOST
+        });
+        for world in 0..2 {
+            cpus.occupy(2 * world, world as WorldId);
+        }
+        cpus.occupy(3, 2);
+        cpus.vacate(2);
+        assert_eq!(
+            cpus.find_idle(9, &Domain::Any, 3),
+            Some(2),
+            "beside the last CPU, not thread 1"
+        );
     }
 
     #[test]

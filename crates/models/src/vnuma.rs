@@ -5,7 +5,7 @@
 //! (PPDs, NUMA clients), the groups of vCPUs that have a home node. How vCPUs are cut into them is the hypervisor's
 //! ([`crate::hypervisor`]). Then [`crate::numa`] gives each PPD its home, and its memory follows.
 //!
-//! **Assumption.** A socket is a node.
+//! A node is a socket, or one of the parts into which the firmware divides it: the hypervisors take each for a node.
 
 use crate::{memory, numa};
 use hypertwin_cluster::{HostGroup, VmGroup};

@@ -335,3 +335,50 @@ fn all_memory_has_a_place() {
         }
     }
 }
+
+/// The hosts that firmware divides: EPYC with four nodes per socket, Xeon with two sub-NUMA clusters.
+fn divided(hypervisor: &str, nodes_per_socket: u32, vcpus: u32) -> Scenario {
+    let mut scenario = scenario(hypervisor, 2, 32, vcpus, 1);
+    scenario.hosts.get_mut("esx").expect("the host").nodes_per_socket = nodes_per_socket;
+    scenario
+}
+
+#[test]
+fn every_node_of_a_divided_socket_is_a_node() {
+    for (nodes_per_socket, vcpus, clients) in [
+        (1, 32, vec![32]),
+        (2, 32, vec![16, 16]),
+        (4, 32, vec![8; 4]),
+        (4, 8, vec![8]),
+        // over all eight nodes
+        (4, 64, vec![8; 8]),
+        (32, 9, vec![1; 9]),
+    ] {
+        for hypervisor in ["esxi-6.5", "esxi-7.0u2", "esxi-8.0"] {
+            let found = one(&divided(hypervisor, nodes_per_socket, vcpus));
+            assert_eq!(
+                (&found.ppds, &found.vpds),
+                (&clients, &clients),
+                "{hypervisor}, {nodes_per_socket} nodes per socket"
+            );
+        }
+    }
+    let found = one(&divided("esxi-8.0", 4, 64));
+    assert_eq!(found.homes, (0..8).collect::<Vec<_>>(), "a client on each node");
+    let host = &found.host_topology;
+    assert_eq!(
+        (host.sockets, host.cores_per_socket, host.nodes, host.cores_per_node),
+        (2, 32, 8, 8)
+    );
+}
+
+#[test]
+fn cells_are_bound_to_the_nodes_of_divided_sockets() {
+    let cells = NumaOptions {
+        cells: vec![4, 4],
+        nodes: vec![7, 5],
+        ..NumaOptions::default()
+    };
+    let found = one(&with(divided("linux-6.12", 4, 8), cells));
+    assert_eq!((found.homes, found.ppds), (vec![7, 5], vec![4, 4]));
+}

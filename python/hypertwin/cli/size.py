@@ -46,6 +46,10 @@ def command(
         str | None,
         typer.Option(metavar="SIZE", help="Memory of one NUMA node (default: 128 GiB, or 10 GiB per core if more)."),
     ] = None,
+    nodes_per_socket: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="NUMA nodes of one socket: AMD NPS, Intel sub-NUMA clustering (default: 1)."),
+    ] = None,
     hypervisor: Annotated[
         str | None,
         typer.Option(
@@ -73,7 +77,13 @@ def command(
     arguments: dict[str, Any] = dict(locals())
     writing.check_writable(page=report)
     try:
-        found = size.find_host(host, hypervisor=hypervisor, node_memory=node_memory, snippet=snippet)
+        found = size.find_host(
+            host,
+            hypervisor=hypervisor,
+            node_memory=node_memory,
+            nodes_per_socket=nodes_per_socket,
+            snippet=snippet,
+        )
         advice = size.advise(found, memory=memory, vcpus=vcpus, demand=demand, reserved_cores=reserved_cores)
         texts = advice.snippets(name, bind=bind, only=snippet)
     except ScenarioError as error:

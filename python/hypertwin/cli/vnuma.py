@@ -65,12 +65,15 @@ def _with_options(text: str) -> str:
 
 def command(
     hypervisor: Annotated[str, typer.Option(metavar="NAME", help="Hypervisor and version, e.g. esxi-6.5.")],
-    sockets: Annotated[int, typer.Option(metavar="N", help="Sockets of the host, each one NUMA node.")],
+    sockets: Annotated[int, typer.Option(metavar="N", help="Sockets of the host.")],
     cores: Annotated[int, typer.Option(metavar="N", help="Physical cores of one socket.")],
     vcpus: Annotated[int, typer.Option(metavar="N", help="vCPUs of the machine.")],
     cores_per_socket: Annotated[
         int | None, typer.Option(metavar="N", help="Cores of one virtual socket (default: 1).")
     ] = None,
+    nodes_per_socket: Annotated[
+        int, typer.Option(metavar="N", help="NUMA nodes of one socket: AMD NPS, Intel sub-NUMA clustering.")
+    ] = 1,
     threads: Annotated[int, typer.Option(metavar="N", help="Hardware threads of one core.")] = 2,
     memory: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Memory of the machine (default: 4 GiB per vCPU).")

@@ -169,7 +169,7 @@ def _of_scenario(scenario: Scenario) -> tuple[list[Cluster], list[Host], list[Vm
             key=each.name,
             cores=each.cores,
             threads=each.threads,
-            nodes=each.sockets,
+            nodes=each.nodes,
             clock_mhz=each.clock_hz / 1e6,
             memory_bytes=each.memory_bytes,
             memory_own_bytes=each.memory_own_bytes,

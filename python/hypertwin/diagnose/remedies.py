@@ -270,7 +270,7 @@ class Remedies:
         """Shapes and hosts with which memory is where the vCPUs are."""
         shape = _Shape(self.case, vm)
         layout, vcpus, memory = shape.layout, shape.vcpus, vm.memory_bytes or 0.0
-        nodes, node = layout["host_topology"]["sockets"], layout["host_topology"]["memory_per_node_bytes"]
+        nodes, node = layout["host_topology"]["nodes"], layout["host_topology"]["memory_per_node_bytes"]
         tried = []
         if any(warning["code"] == "hot-add-wide" for warning in layout["warnings"]):
             tried.append(shape.set(f"turn CPU hot-add of {vm.name} off", {"cpu_hot_add": False}))
@@ -304,8 +304,8 @@ class _Shape:
         self.layout: Mapping[str, Any] = vm.shape or {}
         topology = self.layout["host_topology"]
         self.vcpus = vm.vcpus or 1
-        self.room = topology["cores_per_socket"]
-        self.cores = topology["sockets"] * self.room
+        self.room = topology["cores_per_node"]
+        self.cores = topology["nodes"] * self.room
         self.options = language.hypervisors()[self.layout["hypervisor"]]
         self.busy = case.busy(vm)
         known = self.busy is not None and not self.busy.stat.is_one_moment
@@ -433,7 +433,7 @@ def _calm(before: Figures, after: Figures) -> bool:
 def even_sockets(layout: Mapping[str, Any], vcpus: int) -> int:
     """Cores of a virtual socket that split the VM evenly over the fewest nodes that hold it."""
     topology = layout["host_topology"]
-    room, nodes = topology["cores_per_socket"], topology["sockets"]
+    room, nodes = topology["cores_per_node"], topology["nodes"]
     for count in range(-(-vcpus // room), nodes + 1):
         if count and vcpus % count == 0:
             return int(vcpus // count)

@@ -9,8 +9,10 @@ class HostTopology(TypedDict):
     """The host that a layout is for."""
 
     sockets: int
-    """NUMA nodes."""
     cores_per_socket: int
+    nodes: int
+    """NUMA nodes, those of a socket in a row."""
+    cores_per_node: int
     threads_per_core: int
     memory_per_node_bytes: int
 

@@ -42,7 +42,7 @@ class Host:
     datacenter: str | None = None
     cpu_model: str | None = None
     processors: int | None = None
-    """Physical processors, as licences count them, where `sockets` counts NUMA nodes."""
+    """Physical processors, as licences count them, where they are not `sockets`."""
     hyper_threading_available: bool | None = None
     power_policy: str | None = None
     """By its name in scenarios: `high-performance`, `balanced`, `low-power`, `custom`, `not-managed`."""

@@ -20,7 +20,7 @@ from typing import Any
 from hypertwin import _core, language, scenario, vnuma
 from hypertwin.documents import plan as documents
 from hypertwin.documents.vnuma import Layout, LayoutWarning
-from hypertwin.errors import ScenarioError, fail
+from hypertwin.errors import Mistake, ScenarioError, fail
 from hypertwin.plan import snippets
 
 PEAK_UTILIZATION = 0.8
@@ -43,7 +43,6 @@ class Host:
     hypervisor: str
     """Version as scenarios write it, such as `esxi-8.0`."""
     sockets: int
-    """Sockets, each one NUMA node."""
     cores_per_socket: int
     threads_per_core: int = 2
     node_memory: str | None = None
@@ -53,11 +52,23 @@ class Host:
     name: str = "host"
     others: tuple[Host, ...] = ()
     """The hosts that a VM can fail over to, where they are known."""
+    nodes_per_socket: int = 1
+    """NUMA nodes of one socket."""
 
     @property
     def cores(self) -> int:
         """Physical cores."""
         return self.sockets * self.cores_per_socket
+
+    @property
+    def nodes(self) -> int:
+        """NUMA nodes."""
+        return self.sockets * self.nodes_per_socket
+
+    @property
+    def cores_per_node(self) -> int:
+        """Physical cores of one NUMA node."""
+        return self.cores_per_socket // self.nodes_per_socket
 
     @property
     def options(self) -> language.Hypervisor:
@@ -82,18 +93,21 @@ class Host:
                 sockets=self.sockets,
                 cores=self.cores_per_socket,
                 threads=self.threads_per_core,
+                nodes_per_socket=self.nodes_per_socket,
                 node_memory=self.node_memory,
                 vcpus=vcpus,
                 memory=memory,
                 **settings,
             )
         except ScenarioError as error:
-            raise ScenarioError.of(
-                replace(mistake, path="host", value=f"{mistake.value} {mistake.path}")
-                if mistake.path in ("sockets", "cores", "threads")
-                else mistake
-                for mistake in error.mistakes
-            ) from None
+            raise ScenarioError.of(_of_host(mistake) for mistake in error.mistakes) from None
+
+
+def _of_host(mistake: Mistake) -> Mistake:
+    """A mistake of an argument of `hypertwin.vnuma.layout` as one of the host, if it is one."""
+    if mistake.path in ("sockets", "cores", "threads"):
+        return replace(mistake, path="host", value=f"{mistake.value} {mistake.path}")
+    return replace(mistake, hint="choose one of these") if mistake.code == "uneven-division" else mistake
 
 
 @dataclass(frozen=True)
@@ -188,7 +202,7 @@ class Advice:
             fail(
                 "bad-name", "name", name, "letters, digits, space, . _ - ( ), at most 80, first a letter or digit", hint
             )
-        layout, cpus, threads = self.advised.layout, self.host.cores_per_socket, self.host.threads_per_core
+        layout, cpus, threads = self.advised.layout, self.host.cores_per_node, self.host.threads_per_core
         step = MEMORY_STEP_MIB * snippets.MIB
         return snippets.Machine(
             vcpus=self.advised.vcpus,
@@ -248,13 +262,18 @@ DEFAULT_HYPERVISORS: Mapping[str, str] = MappingProxyType({"esxi": "esxi-8.0", "
 
 
 def find_host(
-    text: str, *, hypervisor: str | None = None, node_memory: str | None = None, snippet: str | None = None
+    text: str,
+    *,
+    hypervisor: str | None = None,
+    node_memory: str | None = None,
+    nodes_per_socket: int | None = None,
+    snippet: str | None = None,
 ) -> Host:
     """The host that `text` describes: `2x12`, `2x12x2@2.5GHz`, or `SCENARIO.yaml:HOST`, a host group of a scenario.
 
-    `hypervisor` and `node_memory` belong to the compact form; the hypervisor is by default that of DEFAULT_HYPERVISORS
-    which the text `snippet` is for, ESXi where none is wanted. Raises ScenarioError; the path of a mistake is the name
-    of the argument (`host` for `text`).
+    `hypervisor`, `node_memory` and `nodes_per_socket` belong to the compact form; the hypervisor is by default that of
+    DEFAULT_HYPERVISORS which the text `snippet` is for, ESXi where none is wanted. Raises ScenarioError; the path of a
+    mistake is the name of the argument (`host` for `text`).
     """
     compact = _COMPACT.fullmatch(text)
     if compact:
@@ -266,6 +285,7 @@ def find_host(
                 sockets=int(sockets),
                 cores_per_socket=int(cores),
                 threads_per_core=int(threads or 2),
+                nodes_per_socket=1 if nodes_per_socket is None else nodes_per_socket,
                 node_memory=node_memory,
                 clock_hz=_frequency_hz("host", clock) if clock else None,
             ),
@@ -273,9 +293,10 @@ def find_host(
     file, colon, group = text.rpartition(":")
     if not colon or not file:
         fail("bad-host", "host", text, _HOST_FORMS, "write the sockets, an x, and the cores of one socket")
-    for path, value in (("hypervisor", hypervisor), ("node_memory", node_memory)):
+    given = {"hypervisor": hypervisor, "node_memory": node_memory, "nodes_per_socket": nodes_per_socket}
+    for path, value in given.items():
         if value is not None:
-            fail("one-of", path, value, f"nothing: {file} has it", "leave it out, or describe the host as 2x12")
+            fail("one-of", path, str(value), f"nothing: {file} has it", "leave it out, or describe the host as 2x12")
     members = scenario.load(file).inventory.hosts
     groups = dict.fromkeys(host.group for host in members)
     if group not in groups:
@@ -286,6 +307,7 @@ def find_host(
             sockets=host.sockets,
             cores_per_socket=host.cores_per_socket,
             threads_per_core=host.threads_per_core,
+            nodes_per_socket=host.nodes // host.sockets,
             node_memory=f"{host.memory_per_node_bytes} B",
             clock_hz=host.clock_hz,
             name=host.group,
@@ -382,6 +404,7 @@ def advise_topology(**arguments: Any) -> documents.TopologyAdvice:
         sockets=topology["sockets"],
         cores_per_socket=topology["cores_per_socket"],
         threads_per_core=topology["threads_per_core"],
+        nodes_per_socket=topology["nodes"] // topology["sockets"],
         node_memory=f"{topology['memory_per_node_bytes']} B",
     )
     wanted = min(present["vcpus"], host.cores)
@@ -405,8 +428,8 @@ def _best(host: Host, vcpus: int, memory: str, most: int) -> Candidate:
 
 def _candidates(host: Host, vcpus: int, memory: str, most: int) -> Iterator[Candidate]:
     """For every number of nodes that can hold `vcpus`, a topology of about as many that is split evenly over them."""
-    for nodes in range(-(-vcpus // host.cores_per_socket), host.sockets + 1):
-        room = min(most, nodes * host.cores_per_socket)
+    for nodes in range(-(-vcpus // host.cores_per_node), host.nodes + 1):
+        room = min(most, nodes * host.cores_per_node)
         # on several nodes an even count, rounded up if the host has the cores, else down; an odd one only if both fail
         even = math.lcm(nodes, 2) if nodes > 1 else 1
         counts = (-(-vcpus // even) * even, -(-vcpus // nodes) * nodes, vcpus // even * even, vcpus // nodes * nodes)
@@ -498,7 +521,7 @@ def _failover(host: Host, advised: Candidate, memory: str) -> str:
 
 def _fits(host: Host, advised: Candidate, memory: str) -> bool:
     """Whether another host has a core for each vCPU, node by node, and the memory."""
-    if len(advised.vpds) > host.sockets or max(advised.vpds) > host.cores_per_socket:
+    if len(advised.vpds) > host.nodes or max(advised.vpds) > host.cores_per_node:
         return False
     try:
         host.layout(advised.vcpus, memory)

@@ -66,8 +66,9 @@ def layout_page(found: AdvisedLayout) -> Page:
 def caption(found: Sizing) -> str:
     """What was asked for, and on which host."""
     host, memory = found["host"], found["asked"]["memory_bytes"]
+    divided = f" in {host['nodes']} nodes" if host["nodes"] > host["sockets"] else ""
     return (
-        f"{memory / GIB:g} GiB on {host['name']}: {host['sockets']} × {host['cores_per_socket']} cores, "
+        f"{memory / GIB:g} GiB on {host['name']}: {host['sockets']} × {host['cores_per_socket']} cores{divided}, "
         f"{host['memory_per_node_bytes'] / GIB:g} GiB per node, {host['hypervisor']}"
     )
 

@@ -23,7 +23,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from hypertwin.documents.vnuma import Client, Layout
+from hypertwin.documents.vnuma import Client, HostTopology, Layout
 from hypertwin.report.table import titled
 
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#8c8c8c")
@@ -69,9 +69,9 @@ def nodes(layout: Layout, homes: Sequence[int] | None = None) -> list[Node]:
     """
     host = layout["host_topology"]
     homes = layout["settled_homes"] if homes is None else homes
-    per_node, threads = host["cores_per_socket"], host["threads_per_core"]
+    per_node, threads = host["cores_per_node"], host["threads_per_core"]
     found = []
-    for number in range(host["sockets"]):
+    for number in range(host["nodes"]):
         clients = tuple(client for client, home in enumerate(homes) if home == number)
         vcpus = [vcpu for client in clients for vcpu in _vcpus(layout["clients"][client])]
         slots: list[int | None] = [*vcpus, *[None] * (per_node * threads)]
@@ -136,7 +136,7 @@ def facts(layout: Layout) -> str:
     threads = host["threads_per_core"]
     parts = (
         layout["hypervisor"].replace("esxi-", "ESXi ").replace("linux-", "Linux ").replace("none", "no hypervisor"),
-        f"{_count(host['sockets'], 'socket')} × {_count(host['cores_per_socket'], 'core')}"
+        f"{_count(host['sockets'], 'socket')}{_divided(host)} × {_count(host['cores_per_node'], 'core')}"
         + (f" × {threads} threads" if threads > 1 else ""),
         f"{_size(host['memory_per_node_bytes'])} per node",
         _parts(layout["ppds"], "NUMA client"),
@@ -144,13 +144,27 @@ def facts(layout: Layout) -> str:
     return " · ".join(parts)
 
 
+def _divided(host: HostTopology) -> str:
+    """The NUMA nodes of a socket that has several: ` × 4 nodes`."""
+    return f" × {host['nodes'] // host['sockets']} nodes" if host["nodes"] > host["sockets"] else ""
+
+
+def by_socket(layout: Layout, placed: Sequence[Node]) -> list[tuple[str, Sequence[Node]]]:
+    """The nodes with what is above them: `socket 0` and so on where sockets have several nodes, else all together."""
+    host = layout["host_topology"]
+    each = host["nodes"] // host["sockets"]
+    if each == 1:
+        return [("", placed)]
+    return [(f"socket {number}", placed[number * each : (number + 1) * each]) for number in range(host["sockets"])]
+
+
 def settling(layout: Layout) -> str:
     """What the rebalancer makes of the placement at power-on, in a sentence; empty when it changes nothing."""
     if layout["collapsed"]:
         host, node = layout["host_topology"], layout["settled_homes"][0]
-        others = [other for other in range(host["sockets"]) if other != node]
+        others = [other for other in range(host["nodes"]) if other != node]
         none = f", none on {_numbered('node', others)}" if others else ""
-        return f"Collapsed onto node {node}: {layout['vcpus']} vCPUs on {host['cores_per_socket']} cores{none}."
+        return f"Collapsed onto node {node}: {layout['vcpus']} vCPUs on {host['cores_per_node']} cores{none}."
     moved = "; ".join(
         f"vCPU {ranges(move.vcpus)} from node {move.source} to {move.target}" for move in settling_moves(layout)
     )
@@ -296,10 +310,7 @@ def terminal(layout: Layout) -> RenderableType:
         ]
         return Text("\n").join(lines)
 
-    boxes = []
-    for node in placed:
-        if node.number in left_out:
-            continue
+    def drawn(node: Node) -> Panel:
         columns = grid_columns(len(node.cores))
         digits = len(str(layout["vcpus"] - 1))
         roomy = columns * (digits + 3) + 1 <= NARROW
@@ -309,26 +320,29 @@ def terminal(layout: Layout) -> RenderableType:
         for first in range(0, len(node.cores), columns):
             cores.add_row(*(cell(core) for core in node.cores[first : first + columns]))
         inside = max(NARROW, columns * (digits + 1 + 2 * roomy) + 1)
-        boxes.append(
-            Panel(
-                Group(
-                    *(Text(line) for line in node_lines(layout, node)),
-                    cores,
-                    Text(memory_words(layout, node)),
-                    _memory_bar(layout, node, inside),
-                ),
-                title=Text(f"NUMA node {node.number}", style="bold"),
-                title_align="left",
-                width=inside + 4,
-                border_style="dim",
-            )
+        return Panel(
+            Group(
+                *(Text(line) for line in node_lines(layout, node)),
+                cores,
+                Text(memory_words(layout, node)),
+                _memory_bar(layout, node, inside),
+            ),
+            title=Text(f"NUMA node {node.number}", style="bold"),
+            title_align="left",
+            width=inside + 4,
+            border_style="dim",
         )
+
+    boxes: list[RenderableType] = []
+    for socket, members in by_socket(layout, placed):
+        if shown := [drawn(node) for node in members if node.number not in left_out]:
+            boxes += [*([Text(socket, style="bold")] if socket else []), Columns(shown, padding=(0, 1))]
     said = settling(layout)
     return Group(
         Text(heading(layout), style="bold"),
         Text(facts(layout), style="dim"),
         Columns(guest, padding=(0, 1)),
-        Columns(boxes, padding=(0, 1)),
+        *boxes,
         *([Text(f"no vCPUs and no memory: {_numbered('NUMA node', left_out)}", style="dim")] if left_out else []),
         *([Text(said, style="bold red" if layout["collapsed"] else "yellow")] if said else []),
     )
@@ -351,7 +365,7 @@ def layout_table(layout: Layout) -> RenderableType:
     """The virtual NUMA of a VM: what its guest sees, one line per NUMA client, and what is wrong with it."""
     host = layout["host_topology"]
     shape = (
-        f"{layout['hypervisor']}, {host['sockets']} nodes of {host['cores_per_socket']} cores "
+        f"{layout['hypervisor']}, {host['nodes']} nodes of {host['cores_per_node']} cores "
         f"x {host['threads_per_core']} threads, {gibibytes(host['memory_per_node_bytes'])} each"
     )
     table = titled(shape)

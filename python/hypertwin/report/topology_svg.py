@@ -21,6 +21,7 @@ from hypertwin.report.topology import (
     PAPER,
     Node,
     bar_bytes,
+    by_socket,
     colour_of,
     facts,
     grid_columns,
@@ -86,7 +87,8 @@ class _Drawing:
         self.core_height = THREAD_HEIGHT * len(self.nodes[0].cores[0]) + CORE_GAP
         least_core = 40 if self.columns <= 6 else 36 if self.columns <= 12 else 30
         node_width = max(self.columns * least_core + 2 * PADDING, LEAST_NODE)
-        self.per_row = _per_row(len(self.nodes), (MOST_WIDTH - 2 * MARGIN + GAP) // (node_width + GAP))
+        self.sockets = by_socket(layout, self.nodes)
+        self.per_row = _per_row(len(self.sockets[0][1]), (MOST_WIDTH - 2 * MARGIN + GAP) // (node_width + GAP))
         self.width = max(self.per_row * (node_width + GAP) - GAP + 2 * MARGIN, LEAST_WIDTH)
         self.node_width = (self.width - 2 * MARGIN + GAP) / self.per_row - GAP
         self.inside = self.node_width - 2 * PADDING
@@ -102,8 +104,8 @@ class _Drawing:
         self.paragraph(facts(layout), 12, MUTED)
         self.banner()
         self.guest()
-        for first in range(0, len(self.nodes), self.per_row):
-            self.row(self.nodes[first : first + self.per_row])
+        for name_of_socket, members in self.sockets:
+            self.socket(name_of_socket, members)
         self.legend()
         for warning in layout.get("warnings", ()):
             self.paragraph(f"⚠ {warning['code']}: {warning['text']}", 12, ALERT_INK)
@@ -115,9 +117,11 @@ class _Drawing:
     def description(self) -> list[str]:
         """The drawing in sentences, for readers who cannot see it."""
         said = [f"{facts(self.layout)}.", settling(self.layout)]
-        for node in self.nodes:
-            said.append(f"NUMA node {node.number}: {'; '.join(node_lines(self.layout, node))};")
-            said.append(f"{memory_words(self.layout, node)}.")
+        for socket, members in self.sockets:
+            for node in members:
+                where = f" of {socket}" if socket else ""
+                said.append(f"NUMA node {node.number}{where}: {'; '.join(node_lines(self.layout, node))};")
+                said.append(f"{memory_words(self.layout, node)}.")
         return [sentence for sentence in said if sentence]
 
     # parts, from top to bottom
@@ -151,6 +155,22 @@ class _Drawing:
         if more:
             _text(self.root, x, self.y + 13, more, 12, MUTED)
         self.y += 34
+
+    def socket(self, name: str, members: Sequence[Node]) -> None:
+        """Nodes in rows, with a frame around them where they are those of one of several sockets."""
+        frame = None
+        if name:
+            left = MARGIN - 8
+            frame = _add(self.root, "rect", class_="socket", x=left, y=self.y, width=self.width - 2 * left, rx=8)
+            frame.attrib |= {"fill": "none", "stroke": LINE}
+            _text(self.root, MARGIN, self.y + 18, name.capitalize(), 13.5, INK, font_weight="650")
+            self.y += 26
+        top = self.y
+        for first in range(0, len(members), self.per_row):
+            self.row(members[first : first + self.per_row])
+        if frame is not None:
+            frame.set("height", _number(self.y - top + 26 - GAP + 8))
+            self.y += 8
 
     def row(self, row: Sequence[Node]) -> None:
         """Nodes side by side, with the moves between them above."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from itertools import pairwise
@@ -19,14 +20,17 @@ ESXI = ("esxi-5.0", "esxi-5.5", "esxi-6.0", "esxi-6.5", "esxi-6.7", "esxi-7.0", 
 HYPERVISORS = (*ESXI, "linux-6.6", "linux-6.12")
 
 hosts = st.builds(
-    lambda hypervisor, sockets, cores, threads, memory: size.Host(
-        hypervisor, sockets, cores, threads, f"{memory} GiB", clock_hz=2_500_000_000
+    lambda hypervisor, sockets, cores, threads, memory, parts: size.Host(
+        *(hypervisor, sockets, cores, threads, f"{memory} GiB"),
+        clock_hz=2_500_000_000,
+        nodes_per_socket=math.gcd(cores, parts),
     ),
     st.sampled_from(HYPERVISORS),
     st.sampled_from([1, 2, 4, 8]),
     st.integers(1, 32),
     st.integers(1, 2),
     st.integers(32, 512),
+    st.sampled_from([1, 2]),
 )
 
 
@@ -35,7 +39,7 @@ def machines(draw: st.DrawFn) -> tuple[size.Host, int, int]:
     """A host, vCPUs that it has cores for, and memory in GiB of which it has some left."""
     host = draw(hosts)
     node_gib = int(str(host.node_memory).split()[0])
-    return host, draw(st.integers(1, host.cores)), draw(st.integers(1, max(1, int(host.sockets * node_gib * 0.8))))
+    return host, draw(st.integers(1, host.cores)), draw(st.integers(1, max(1, int(host.nodes * node_gib * 0.8))))
 
 
 @settings(max_examples=150, deadline=None)
@@ -47,7 +51,7 @@ def test_the_advice_keeps_the_rules(machine):
     several = len(best.vpds) > 1
     assert best.vpds == [best.cores_per_socket] * len(best.vpds), "an even split, sockets as large as nodes"
     assert sum(best.vpds) == best.vcpus <= host.cores, "no more vCPUs than cores"
-    assert max(best.vpds) <= host.cores_per_socket
+    assert max(best.vpds) <= host.cores_per_node
     assert best.vcpus >= vcpus
     assert not best.layout["collapsed"]
     assert best.local_share == 1 or memory * GIB > 0.85 * _node_bytes(best), (
@@ -55,14 +59,14 @@ def test_the_advice_keeps_the_rules(machine):
     )
     if several:
         assert best.bandwidth_nodes == len(best.vpds)
-        assert best.vcpus % 2 == 0 or host.cores % 2 or host.cores_per_socket % 2
-    elif vcpus <= host.cores_per_socket:
+        assert best.vcpus % 2 == 0 or host.cores % 2 or host.cores_per_node % 2
+    elif vcpus <= host.cores_per_node:
         assert best.vcpus == vcpus, "a machine within a node stays as it was asked"
     codes = {warning["code"] for warning in best.warnings}
     assert codes <= {"memory-spill", "odd-wide"}, codes
     # the fewest nodes that hold vCPUs and memory
-    if several and len(best.vpds) > -(-vcpus // host.cores_per_socket):
-        assert memory * GIB > 0.85 * _node_bytes(best) * (len(best.vpds) - 1) or host.cores_per_socket % 2
+    if several and len(best.vpds) > -(-vcpus // host.cores_per_node):
+        assert memory * GIB > 0.85 * _node_bytes(best) * (len(best.vpds) - 1) or host.cores_per_node % 2
     assert best.local_share >= max(other.local_share for other in advice.alternatives or (best,))
 
 

@@ -18,9 +18,13 @@ SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = "</svg><script>alert(1)</script>&\"'"
 
 
-def layout(host="2x12x2", ppds=(12,), homes=(0,), settled=None, vpds=None, memory=None, **changed):
-    """A layout by hand. `host` is sockets x cores x threads; `memory` is each client's GiB by node, or 4 per vCPU."""
+def layout(host="2x12x2", ppds=(12,), homes=(0,), settled=None, vpds=None, memory=None, divided=1, **changed):
+    """A layout by hand. `host` is sockets x cores x threads, `divided` the nodes of a socket.
+
+    `memory` is each client's GiB by node, or 4 per vCPU.
+    """
     sockets, cores, threads = map(int, host.split("x"))
+    nodes = sockets * divided
     firsts = itertools.accumulate(ppds, initial=0)
     memory = memory or [{home: 4 * vcpus} for vcpus, home in zip(ppds, homes, strict=True)]
     clients = []
@@ -42,6 +46,8 @@ def layout(host="2x12x2", ppds=(12,), homes=(0,), settled=None, vpds=None, memor
         "host_topology": {
             "sockets": sockets,
             "cores_per_socket": cores,
+            "nodes": nodes,
+            "cores_per_node": cores // divided,
             "threads_per_core": threads,
             "memory_per_node_bytes": 128 * GIB,
         },
@@ -71,6 +77,8 @@ MOVED = layout("4x14x2", ppds=(12, 12, 12), homes=(0, 1, 2), settled=(0, 3, 2), 
 MANY_NODES = layout("8x16x2", ppds=(16,) * 8, homes=range(8))
 SPLIT_SMALL = layout("2x10x2", ppds=(2,) * 20, homes=[0, 1] * 10)
 ONE = layout("1x1x1", ppds=(1,))
+DIVIDED = layout("2x16x2", ppds=(4,) * 5, homes=(0, 1, 2, 3, 4), settled=(0, 1, 2, 3, 7), divided=4)
+SINGLE_CORES = layout("1x12x1", ppds=(1, 1), homes=(0, 11), divided=12)
 WIDEST = layout("8x128x2", ppds=(128, 128), homes=(0, 1))
 EVERY = {
     name.lower(): value
@@ -189,7 +197,7 @@ def test_the_svg_has_every_core_and_every_vcpu_once(drawn):
     root = drawing(drawn)
     host = drawn["host_topology"]
     waiting = {vcpu for node in topology.nodes(drawn) for vcpu in node.waiting}
-    assert len(of_class(root, "node")) == host["sockets"] == len(of_class(root, "memory"))
+    assert len(of_class(root, "node")) == host["nodes"] == len(of_class(root, "memory"))
     assert len(of_class(root, "core")) == host["sockets"] * host["cores_per_socket"]
     assert len(of_class(root, "vcpu")) == drawn["vcpus"] - len(waiting)
     moved = sum(entry["vcpus"] for entry, *two in movement(drawn) if two[0] != two[1])
@@ -198,6 +206,20 @@ def test_the_svg_has_every_core_and_every_vcpu_once(drawn):
     assert len(numbers) == drawn["vcpus"] - len(waiting) + moved
     assert {*numbers} | waiting == {*range(drawn["vcpus"])}
     assert len(of_class(root, "virtual-node")) == min(len(drawn["vpds"]), 16)
+
+
+def test_sockets_frame_their_nodes():
+    root = drawing(DIVIDED)
+    frames, nodes = boxes(root, "socket"), boxes(root, "node")
+    assert len(frames) == 2
+    for number, frame in enumerate(frames):
+        assert [inside(node, frame) for node in nodes] == [position // 4 == number for position in range(8)]
+    assert disjoint(*frames)
+    assert "Socket 1" in words(root)
+    assert not of_class(drawing(MANY_NODES), "socket")
+    said = text_of(topology.terminal(DIVIDED), 100)
+    assert said.index("socket 0") < said.index("NUMA node 3") < said.index("socket 1") < said.index("NUMA node 4")
+    assert "2 sockets × 4 nodes × 4 cores × 2 threads" in said
 
 
 def movement(drawn):
@@ -213,7 +235,7 @@ def test_no_boxes_overlap(drawn):
     parts += boxes(root, "remote")
     for group in (nodes, bars, chips, parts, *(cores_of(cores, node) for node in nodes)):
         assert all(disjoint(*pair) for pair in itertools.combinations(shrunk(group), 2))
-    per_node = drawn["host_topology"]["cores_per_socket"]
+    per_node = drawn["host_topology"]["cores_per_node"]
     assert [len(cores_of(cores, node)) for node in nodes] == [per_node] * len(nodes)
     assert all(any(inside(vcpu, core) for core in cores) for vcpu in vcpus)
     assert all(any(inside(bar, node) for node in nodes) for bar in bars)

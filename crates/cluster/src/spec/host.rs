@@ -44,7 +44,7 @@ pub struct HostGroup {
     #[schemars(range(min = 1, max = 16))]
     pub nodes_per_socket: u32,
     /// Last-level caches of one NUMA node: several where cores share them by groups (AMD core complexes). They divide its
-    /// cores evenly.
+    /// cores evenly. What wakes looks for a core beside its last cache first; crossing caches costs nothing.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = 64))]
     pub l3_per_node: u32,
@@ -162,12 +162,16 @@ pub struct MemorySystem {
     /// What the memory of one NUMA node delivers at most to all cores together.
     #[schemars(extend("x-minimum" = "1 MB/s", "x-maximum" = "1000 TB/s"))]
     pub node_bandwidth: Bandwidth,
-    /// What one NUMA node can draw at most from the memory of one other node.
+    /// What the NUMA nodes of one socket can draw at most from the memory of one other socket.
     #[schemars(extend("x-minimum" = "1 MB/s", "x-maximum" = "1000 TB/s"))]
     pub interconnect_bandwidth: Bandwidth,
-    /// Time of an access to another node's memory over that of an access to the own node's.
+    /// Time of an access to another socket's memory over that of an access to the own node's.
     #[schemars(range(min = 1.0, max = 10.0))]
     pub remote_latency_factor: f64,
+    /// Time of an access to the memory of another NUMA node of the same socket over that of an access to the own node's;
+    /// of use where `nodes_per_socket` is more than 1.
+    #[schemars(range(min = 1.0, max = 10.0))]
+    pub socket_latency_factor: f64,
     /// How fast the pages of a NUMA client follow it to a new home node (ESXi).
     #[schemars(extend("x-minimum" = "0 MB/s", "x-maximum" = "1 TB/s"))]
     pub page_migration: Bandwidth,
@@ -179,6 +183,7 @@ impl Default for MemorySystem {
             node_bandwidth: Bandwidth::from_bytes_per_s(61_800_000_000),
             interconnect_bandwidth: Bandwidth::from_bytes_per_s(30_600_000_000),
             remote_latency_factor: 1.7,
+            socket_latency_factor: 1.1,
             page_migration: Bandwidth::from_bytes_per_s(1_000_000_000),
         }
     }

@@ -26,9 +26,11 @@ impl HostMemory {
         Self {
             system: MemorySystem {
                 nodes,
+                nodes_per_socket: spec.nodes_per_socket as usize,
                 node_bandwidth: spec.memory_system.node_bandwidth.bytes_per_s(),
                 link_bandwidth: spec.memory_system.interconnect_bandwidth.bytes_per_s(),
                 remote_latency_factor: spec.memory_system.remote_latency_factor,
+                socket_latency_factor: spec.memory_system.socket_latency_factor,
             },
             free: vec![vnuma::usable_bytes(spec); nodes],
             migration_per_s: spec.memory_system.page_migration.bytes_per_s(),

@@ -157,7 +157,7 @@ def _warnings(vm: Vm) -> dict[str, str]:
 
 def _wide(vm: Vm) -> Measure:
     layout = vm.layout or {}
-    room = layout["host_topology"]["cores_per_socket"]
+    room = layout["host_topology"]["cores_per_node"]
     return WIDE.measure(
         f"vCPUs of {vm.name} per core of a NUMA node of {vm.host_name}", round((vm.vcpus or 0) / room, 3)
     )
@@ -165,7 +165,7 @@ def _wide(vm: Vm) -> Measure:
 
 def _of(vm: Vm) -> str:
     layout = vm.layout or {}
-    return f" of {vm.host_name} ({layout['host_topology']['cores_per_socket']} cores)"
+    return f" of {vm.host_name} ({layout['host_topology']['cores_per_node']} cores)"
 
 
 def _parts(vm: Vm) -> str:

@@ -130,7 +130,7 @@ def _as_work(
         scale, cores = done / cores, done
     is_crowded = cores > OPEN_HOST_UP_TO * host.cores * smt_yield
     if is_crowded:
-        processes, nodes = sum(each.vm.vcpus for each in placed), host.sockets if is_esxi else 1
+        processes, nodes = sum(each.vm.vcpus for each in placed), host.nodes if is_esxi else 1
         stretch = contention.closed_stretch(cores, host.cores, smt_yield, processes, nodes)
     else:
         stretch = contention.in_progress(cores, host.cores, smt_yield) / cores if cores > 0 else 1.0

@@ -31,8 +31,9 @@ class ScenarioHost:
     """A host as the scenario has it."""
 
     sockets: int
-    """One for each NUMA node."""
     cores_per_socket: int
+    nodes_per_socket: int
+    """NUMA nodes of one socket."""
     threads_per_core: int
     memory_per_node: int
     clock_hz: int
@@ -49,6 +50,11 @@ class ScenarioHost:
         return self.source.name
 
     @property
+    def nodes(self) -> int:
+        """NUMA nodes."""
+        return self.sockets * self.nodes_per_socket
+
+    @property
     def cores(self) -> int:
         """Of all nodes."""
         return self.sockets * self.cores_per_socket
@@ -61,7 +67,7 @@ class ScenarioHost:
     @property
     def memory_bytes(self) -> int:
         """Of all nodes."""
-        return self.sockets * self.memory_per_node
+        return self.nodes * self.memory_per_node
 
     @property
     def capacity_hz(self) -> int:
@@ -80,6 +86,8 @@ class ScenarioHost:
         if self.cluster != DEFAULT:
             entry["cluster"] = self.cluster
         entry |= {"sockets": self.sockets, "cores_per_socket": self.cores_per_socket}
+        if self.nodes_per_socket != 1:
+            entry["nodes_per_socket"] = self.nodes_per_socket
         if self.threads_per_core != 2:
             entry["threads_per_core"] = self.threads_per_core
         entry |= {"clock": frequency(self.clock_hz), "memory_per_node": memory_size(self.memory_per_node)}
@@ -95,6 +103,7 @@ class ScenarioHost:
         memory = memory_size(self.memory_per_node)
         return {
             **{"sockets": self.sockets, "cores_per_socket": self.cores_per_socket},
+            **({"nodes_per_socket": self.nodes_per_socket} if self.nodes_per_socket != 1 else {}),
             **{"threads_per_core": self.threads_per_core, "clock": frequency(self.clock_hz)},
             **{"memory_per_node": memory, "hypervisor": self.hypervisor},
         }
@@ -166,17 +175,20 @@ def in_use(hosts: Iterable[ScenarioHost], needed: Container[str], notes: Notes) 
 
 def _convert(host: Host, cluster: str, notes: Notes) -> ScenarioHost | None:
     most = limits()
-    cores, nodes = host.sockets * host.cores_per_socket, host.sockets
-    if host.numa_nodes and host.numa_nodes != host.sockets:
-        if 1 <= host.numa_nodes <= most.sockets and cores % host.numa_nodes == 0:
-            nodes = host.numa_nodes
-            notes.host(host.name, "more or fewer NUMA nodes than sockets: each node is written as a socket")
-        else:
-            notes.host(host.name, "NUMA nodes that do not divide its cores: each socket is taken for one")
-    if not (1 <= nodes <= most.sockets and cores >= 1 and cores // nodes <= most.cores_per_socket):
+    sockets, per_socket, nodes_each = host.sockets, host.cores_per_socket, 1
+    nodes = host.numa_nodes or sockets
+    if nodes > sockets >= 1 and nodes % sockets == 0 and per_socket % (nodes // sockets) == 0:
+        nodes_each = nodes // sockets
+    elif 1 <= nodes < sockets and sockets * per_socket % nodes == 0:
+        sockets, per_socket = nodes, sockets * per_socket // nodes
+        notes.host(host.name, "fewer NUMA nodes than sockets: each node is written as a socket")
+    elif nodes != sockets:
+        notes.host(host.name, f"{nodes} NUMA nodes that do not divide its sockets: each socket is taken for one")
+    is_sound = 1 <= sockets <= most.sockets and 1 <= per_socket <= most.cores_per_socket
+    if not (is_sound and nodes_each <= most.nodes_per_socket):
         notes.host(host.name, f"left out: {host.sockets} sockets of {host.cores_per_socket} cores")
         return None
-    memory = host.memory_bytes // nodes // MIB * MIB
+    memory = host.memory_bytes // (sockets * nodes_each) // MIB * MIB
     if not most.least_memory_bytes <= memory <= most.memory_bytes:
         notes.host(host.name, "left out: no plausible memory")
         return None
@@ -184,7 +196,7 @@ def _convert(host: Host, cluster: str, notes: Notes) -> ScenarioHost | None:
     if threads != host.threads_per_core:
         notes.host(host.name, f"{host.threads_per_core} threads of a core: {threads}, as scenarios have 1 or 2")
     clock, runs = _clock_hz(host, notes), _hypervisor(host, notes)
-    return ScenarioHost(nodes, cores // nodes, threads, memory, clock, runs, host, cluster)
+    return ScenarioHost(sockets, per_socket, nodes_each, threads, memory, clock, runs, host, cluster)
 
 
 def _clock_hz(host: Host, notes: Notes) -> int:

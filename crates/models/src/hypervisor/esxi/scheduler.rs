@@ -766,7 +766,9 @@ mod tests {
     fn scheduler(nodes: usize, cores_per_node: usize) -> (EsxiScheduler, Occupancy) {
         let topology = Topology {
             nodes,
+            nodes_per_socket: 1,
             cores_per_node,
+            cores_per_l3: cores_per_node,
             threads_per_core: 1,
         };
         (

@@ -579,7 +579,9 @@ mod tests {
     fn scheduler(cpus: usize) -> (LinuxScheduler, Occupancy) {
         of(Topology {
             nodes: 1,
+            nodes_per_socket: 1,
             cores_per_node: cpus,
+            cores_per_l3: cpus,
             threads_per_core: 1,
         })
     }
@@ -762,7 +764,9 @@ mod tests {
     fn a_wake_up_looks_in_its_cache_only_and_not_at_all_where_much_was_used() {
         let (mut scheduler, mut cpus) = of(Topology {
             nodes: 2,
+            nodes_per_socket: 1,
             cores_per_node: 2,
+            cores_per_l3: 2,
             threads_per_core: 1,
         });
         for _ in 0..4 {
