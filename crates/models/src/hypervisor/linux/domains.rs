@@ -114,7 +114,7 @@ pub(super) struct Balancer {
 
 impl Balancer {
     pub(super) fn new(topology: Topology, tick_ns: u64, interval_ns: Option<u64>) -> Self {
-        let cache_cpus = topology.node_cpus(0).len();
+        let (cache_cpus, node_cpus) = (topology.l3_cpus(0).len(), topology.node_cpus(0).len());
         let level = |group: usize, cpus: usize, is_core: bool| Level {
             cpus,
             group,
@@ -127,7 +127,8 @@ impl Balancer {
         let all = [
             level(1, threads, true),
             cache,
-            level(cache_cpus, topology.cpus(), false),
+            level(cache_cpus, node_cpus, false),
+            level(node_cpus, topology.cpus(), false),
         ];
         let levels: Vec<Level> = all.into_iter().filter(|level| level.cpus > level.group).collect();
         let state = (0..topology.cpus()).flat_map(|cpu| {

@@ -762,23 +762,26 @@ mod tests {
 
     #[test]
     fn a_wake_up_looks_in_its_cache_only_and_not_at_all_where_much_was_used() {
-        let (mut scheduler, mut cpus) = of(Topology {
-            nodes: 2,
-            nodes_per_socket: 1,
-            cores_per_node: 2,
-            cores_per_l3: 2,
-            threads_per_core: 1,
-        });
-        for _ in 0..4 {
-            add_vm(&mut scheduler, 1000.0, Domain::Any);
+        // two nodes with a cache each, and one node with two
+        for (nodes, cores_per_node) in [(2, 2), (1, 4)] {
+            let (mut scheduler, mut cpus) = of(Topology {
+                nodes,
+                nodes_per_socket: 1,
+                cores_per_node,
+                cores_per_l3: 2,
+                threads_per_core: 1,
+            });
+            for _ in 0..4 {
+                add_vm(&mut scheduler, 1000.0, Domain::Any);
+            }
+            assert_eq!(wake(&mut scheduler, &mut cpus, 0, 0), Placement::Run(0));
+            assert_eq!(wake(&mut scheduler, &mut cpus, 1, 0), Placement::Run(1));
+            assert_eq!(
+                wake(&mut scheduler, &mut cpus, 2, 0),
+                Placement::Queue,
+                "CPUs 2 and 3 have another cache"
+            );
         }
-        assert_eq!(wake(&mut scheduler, &mut cpus, 0, 0), Placement::Run(0));
-        assert_eq!(wake(&mut scheduler, &mut cpus, 1, 0), Placement::Run(1));
-        assert_eq!(
-            wake(&mut scheduler, &mut cpus, 2, 0),
-            Placement::Queue,
-            "CPUs 2 and 3 have another cache"
-        );
         // CPU 0 was busy for long: the two were used to 50 %, of which each may look at one CPU; more, and at none
         let (mut scheduler, mut cpus) = self::scheduler(2);
         for _ in 0..2 {
