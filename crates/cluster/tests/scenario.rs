@@ -275,7 +275,7 @@ fn a_host_without_hypervisor_has_one_system_and_divides_nothing() {
     ] {
         let path = format!("/vms/web/{key}");
         let wrong = (format!("vms.web.{key}"), "wrong-hypervisor".to_owned());
-        assert_eq!(codes(&on_bare(&[(&path, value.clone())])), [wrong.clone()]);
+        assert_eq!(codes(&on_bare(&[(&path, value.clone())])), std::slice::from_ref(&wrong));
         // the same where the machine might be elsewhere, and is not: it has the name of no host, and esx is too small
         let small = [
             ("/vms/web/host", Value::Null),
