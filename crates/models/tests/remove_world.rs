@@ -64,6 +64,17 @@ impl OneCpu {
         match self.scheduler.place(world, true, self.now_ns, &self.cpus) {
             Placement::Run(0) => self.cpus.occupy(0, world),
             Placement::Queue | Placement::QueueAndReview(0) => {}
+            Placement::Preempt(0) => {
+                let displaced = self.running();
+                self.scheduler.withdraw(displaced);
+                self.cpus.vacate(0);
+                self.cpus.occupy(0, world);
+                let again = self.scheduler.place(displaced, false, self.now_ns, &self.cpus);
+                assert!(
+                    matches!(again, Placement::Queue),
+                    "world {displaced}, just displaced: {again:?}"
+                );
+            }
             other => panic!("world {world}: {other:?}"),
         }
     }
