@@ -183,7 +183,10 @@ PLANTED = (
             },
             "vms": {"backup": {"vcpus": 2, "memory": "8 GiB", "workload": "backup", "array": "san", "vdisks": 1}},
         },
-        {"storage-latency": "who waits in line in the hypervisor has a high KAVG"},
+        {
+            "storage-latency": "who waits in line in the hypervisor has a high KAVG",
+            "cpu-ready": "vCPUs that sleep between thousands of I/Os per second are ready while they wake up",
+        },
     ),
     Planted(
         "monsters",
@@ -229,6 +232,7 @@ PLANTED = (
                 "scan": {"count": 2, "vcpus": 4, "memory": "8 GiB", "workload": "scan", "storage": "mesh", "vdisks": 2},
             },
         },
+        {"cpu-ready": "vCPUs that sleep between thousands of I/Os per second are ready while they wake up"},
     ),
 )
 

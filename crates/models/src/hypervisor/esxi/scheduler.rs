@@ -343,9 +343,15 @@ impl EsxiScheduler {
         if !std::mem::replace(&mut entry.awake, true) {
             group.set_awake(group.awake + 1);
         }
-        let least_ns = (entry.virtual_ns + missed_ns).max(clock_ns.saturating_sub(owed_ns));
-        let slept_ns = group.virtual_ns((now_ns - entry.asleep_since_ns) as f64);
-        entry.virtual_ns = least_ns.clamp(entry.virtual_ns, entry.virtual_ns + slept_ns);
+        let lost_ns = missed_ns.max(clock_ns.saturating_sub(owed_ns + entry.virtual_ns));
+        if lost_ns > 0 {
+            let slept_ns = (now_ns - entry.asleep_since_ns) as f64;
+            entry.virtual_ns += if lost_ns as f64 > slept_ns * group.pace {
+                group.virtual_ns(slept_ns)
+            } else {
+                lost_ns
+            };
+        }
         entry.reserved_from_ns = entry.reserved_from_ns.max(now_ns as f64);
     }
 
