@@ -11,6 +11,8 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.parse
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -183,7 +185,7 @@ def test_demand_of_machines(server: str) -> None:
 
 
 def test_a_scraped_node_exporter(server: str, cli: Cli) -> None:
-    time.sleep(6)
+    _until_scraped(server, times=10)
     begin = time.time() - 5
     done = cli("telemetry", f"prometheus://{server}?start={begin}&step=1s", "--format", "json")
     assert done.returncode == 0, done.stderr
@@ -206,6 +208,18 @@ def test_a_scraped_node_exporter(server: str, cli: Cli) -> None:
     assert metrics["run_queue"]["samples"] >= 2
     assert begin - 1 <= datetime.fromisoformat(found["first"]).timestamp() <= time.time()
     assert "node_exporter: a point each 1 s, rates over" in done.stderr
+
+
+def _until_scraped(server: str, times: int) -> None:
+    """Waits until the exporter has been scraped so often."""
+    ask = f"http://{server}/api/v1/query?" + urllib.parse.urlencode({"query": "count_over_time(node_load1[1m])"})
+    for _ in range(100):
+        with urllib.request.urlopen(ask, timeout=10) as answer:
+            found = json.load(answer)["data"]["result"]
+        if found and float(found[0]["value"][1]) >= times:
+            return
+        time.sleep(0.5)
+    pytest.fail(f"not scraped {times} times in 50 s")
 
 
 def _memory_bytes() -> int:

@@ -83,7 +83,9 @@ def head(tab):
 
 def test_the_sweep_of_the_guide_shows_the_database_beside_what_is_swept(browser, sweep):
     with opened(browser, sweep) as page:
-        heading = page.tab.get_by_role("heading", name=re.compile("Against batch: number of VMs: (db, batch|batch, db)"))
+        heading = page.tab.get_by_role(
+            "heading", name=re.compile("Against batch: number of VMs: (db, batch|batch, db)")
+        )
         assert heading.count() == 1
         section = page.tab.locator("#sweep")
         for title in ("Response time, 99th percentile", "Throughput"):

@@ -84,7 +84,7 @@ def test_failures_are_told_in_words_with_the_figures_of_the_report(result):
     assert said[1].startswith("14 s: node-4 fails;")
     assert f"writes to {second['suspended_pct']:.1f} % of the data wait" in said[1]
     assert said[2].startswith("18 s: node-4 returns;")
-    assert first["time_s"] + first["whole_after_s"] == third["time_s"] + third["whole_after_s"]
+    assert first["time_s"] + first["whole_after_s"] == pytest.approx(third["time_s"] + third["whole_after_s"], abs=1e-9)
     assert not any(each.loss for each in pools.sentences(result))
 
 
