@@ -18,8 +18,8 @@ USAGE = (0.02, 0.1, 0.25, 0.4, 0.55, 0.7, 0.8, 0.86, 0.92, 0.98)
 SHAPES = ((2, 8, 2.5e9), (2, 20, 2.1e9), (1, 16, 3.0e9), (2, 12, 3.6e9))
 """Sockets, cores of each, clock."""
 MOST_POINTS = {("esxi", 1): 2.0, ("esxi", 2): 2.0, ("linux", 1): 3.5, ("linux", 2): 9.0}
-"""Of CPU, on every host, by family and threads of a core; of memory next to nothing. On Linux threads that wake look at few
-CPUs of a busy host, so they share cores, and wait, more than the import's division of work supposes."""
+"""Of CPU, on every host, by family and threads of a core; of memory next to nothing. On Linux threads that wake look at
+few CPUs of a busy host, so they share cores, and wait, more than the import's division of work supposes."""
 
 
 @dataclass(frozen=True)
