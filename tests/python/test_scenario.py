@@ -240,7 +240,7 @@ def test_a_star_stands_for_the_names_that_are_there() -> None:
     # one that comes later wins, and one with a star can be swept
     later = scenario.load(GOOD, {"vms.*.load": 2, "vms.db.load": 5})
     assert [later.data["vms"][name]["load"] for name in ("db", "web")] == [5, 2]
-    two = scenario.load(GOOD, ["vms.db=null", "vms.file=null", "rules=null"])
+    two = scenario.load(GOOD, ["vms.db=null", "vms.file=null", "rules=null", "events=null"])
     swept = simulate(two, sweep={"vms.*.host": ["esx-2", None]}, duration=0.1, warmup=0, replications=1)
     hosts = [{name: vm["host"] for name, vm in point["vms"].items()} for point in swept.points]
     assert hosts == [{"generator": "esx-2", "web": "esx-2"}, {"generator": "esx-1", "web": "esx-2"}]
@@ -258,7 +258,9 @@ def test_a_host_is_taken_away_and_another_added() -> None:
     }
     more = [*cluster, "hosts.kvm.count=2"]
     assert {_hosts(more)[name] for name in ("web", "generator")} == {"kvm-1", "kvm-2"}
-    freed = _hosts([*more, "vms.*.cluster=prod", "vms.*.host=null", "vms.db=null", "vms.file=null", "rules=null"])
+    freed = _hosts(
+        [*more, "vms.*.cluster=prod", "vms.*.host=null", "vms.db=null", "vms.file=null", "rules=null", "events=null"]
+    )
     assert freed == {"generator": "esx-1", "web": "esx-2"}
 
 

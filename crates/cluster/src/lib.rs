@@ -48,12 +48,17 @@ pub use redundancy::{Redundancy, RedundancyError};
 pub use schema::options::HypervisorOptions;
 pub use schema::schema_json;
 pub use spec::array::{ArrayCache, DiskKind, Disks, Raid, StorageArray};
-pub use spec::cluster::{Cluster, Datastore, HighAvailability, PowerPolicy, PoweredOff};
+pub use spec::cluster::{
+    AdmissionPolicy, Balancing, BalancingPolicy, Cluster, Datastore, HighAvailability, PowerPolicy, PoweredOff,
+    RestartPolicy,
+};
 pub use spec::controller::{ControllerKind, SPLIT_BYTES, VDISKS_PER_CONTROLLER};
 pub use spec::failure::{Component, Failure};
 pub use spec::host::{DEFAULT_CLUSTER, HostGroup, MemorySystem};
 pub use spec::hypervisor::{CoreScheduling, Family, FamilyFacts, Hypervisor, HypervisorOverhead, SchedulerOptions};
 pub use spec::measured::{MeasuredCluster, MeasuredHost, MeasuredVm};
+pub use spec::memory::{MemoryShares, PageSharing, Reclamation, SwapDevice};
+pub use spec::migration::{Convergence, Event, Migration};
 pub use spec::network::{Adapters, Network};
 pub use spec::placement_rule::{PlacementRule, RuleKind};
 pub use spec::pool::{
@@ -61,5 +66,5 @@ pub use spec::pool::{
     WritePath,
 };
 pub use spec::scenario::{RunSettings, Scenario};
-pub use spec::vm::{GuestSystem, LoadStep, NumaOptions, Shares, SizedOn, VmGroup};
+pub use spec::vm::{GuestSystem, LoadStep, NumaOptions, RestartPriority, Shares, SizedOn, VmGroup};
 pub use spec::workload::{Arrivals, BlockShare, Parts, Scaling, Service, Workload};

@@ -1,7 +1,9 @@
 //! An island: hosts that share nothing with others during a run, with all that is on them. A simulation is built from one.
 
 use crate::ids::{HostId, Table};
-use hypertwin_cluster::{Failure, HostGroup, RunSettings, StorageArray, StoragePool, VmGroup, Workload};
+use hypertwin_cluster::{
+    Cluster, Event, Failure, HostGroup, PlacementRule, RunSettings, StorageArray, StoragePool, VmGroup, Workload,
+};
 
 /// A part of a scenario that is simulated by itself. Everything is in the scenario's order.
 pub struct Island<'s> {
@@ -13,6 +15,19 @@ pub struct Island<'s> {
     pub arrays: Vec<(&'s str, &'s StorageArray)>,
     pub pools: Vec<IslandPool<'s>>,
     pub failures: Vec<&'s Failure>,
+    /// Clusters in which VMs may move, restart or both.
+    pub clusters: Vec<IslandCluster<'s>>,
+    pub events: Vec<&'s Event>,
+    /// Placement rules about VMs of such clusters.
+    pub rules: Vec<&'s PlacementRule>,
+}
+
+/// A cluster of an island.
+pub struct IslandCluster<'s> {
+    pub name: &'s str,
+    /// What the scenario says of it.
+    pub spec: Option<&'s Cluster>,
+    pub hosts: Vec<HostId>,
 }
 
 /// A host of an island.

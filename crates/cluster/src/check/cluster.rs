@@ -96,18 +96,18 @@ pub(super) fn hosts(sections: &Sections, found: &mut Vec<Issue>) {
 /// That no part of memory or space is more than the whole.
 pub(super) fn parts(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, vm) in sound(&sections.vms) {
-        if let Some(touched) = vm.memory_touched
-            && sections.clean(&["vms", name, "memory"])
-        {
-            let path = ["vms", name, "memory_touched"];
-            let whole = ("the machine's memory", vm.memory);
-            found.extend(more(
-                path,
-                "touched-over-memory",
-                touched,
-                whole,
-                "lower it too where memory was lowered",
-            ));
+        let parts = [
+            ("memory_touched", "touched-over-memory", vm.memory_touched),
+            ("memory_active", "active-over-memory", vm.memory_active),
+        ];
+        for (key, code, part) in parts {
+            if let Some(part) = part
+                && sections.clean(&["vms", name, "memory"])
+            {
+                let whole = ("the machine's memory", vm.memory);
+                let hint = "lower it too where memory was lowered";
+                found.extend(more(["vms", name, key], code, part, whole, hint));
+            }
         }
     }
     for (name, host) in sound(&sections.hosts) {

@@ -102,7 +102,7 @@ fn part_of_pool(
 }
 
 /// The group of a host, by the host's name; `None` where it may be hidden by a mistake.
-fn host_group<'s>(sections: &'s Sections, host: &str) -> Result<Option<(&'s str, &'s HostGroup)>, String> {
+pub(super) fn host_group<'s>(sections: &'s Sections, host: &str) -> Result<Option<(&'s str, &'s HostGroup)>, String> {
     for (name, group) in &sections.hosts {
         let Some(group) = group else { return Ok(None) };
         let named = match group.count {

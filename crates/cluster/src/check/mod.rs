@@ -10,7 +10,8 @@
 //! |---|---|
 //! | `form`, `unit`, `keyword` | single values, by the schema; those with units; the schema keywords of these |
 //! | [`sections`] | nothing: what the checks see of a scenario |
-//! | [`host`], [`workload`], [`vm`], [`numa`], [`disks`], [`pool`], [`failure`], [`rule`], [`cluster`] | the section or keys of that name |
+//! | [`host`], [`workload`], [`vm`], [`numa`], [`memory`], [`disks`], [`pool`], [`failure`], [`movement`],
+//! | [`rule`], [`cluster`] | the section or keys of that name |
 //! | [`option`] | options that not every hypervisor has |
 //! | [`bare_metal`] | hosts without a hypervisor |
 //! | [`fit`], [`reservation`] | that hosts exist that have room for the VMs |
@@ -24,6 +25,8 @@ mod fit;
 mod form;
 mod host;
 mod keyword;
+mod memory;
+mod movement;
 mod name;
 mod numa;
 mod option;
@@ -48,7 +51,7 @@ use crate::spec::scenario::Scenario;
 type Check = fn(&Sections, &mut Vec<Issue>);
 
 /// Every check. Of mistakes at one path, those of the first check are listed first.
-const CHECKS: [Check; 36] = [
+const CHECKS: [Check; 42] = [
     host::any,
     host::turbo,
     host::divisions,
@@ -61,6 +64,8 @@ const CHECKS: [Check; 36] = [
     vm::load,
     vm::limit,
     vm::load_steps,
+    memory::bounds,
+    memory::huge_pages,
     vm::workload,
     numa::cells,
     numa::nodes,
@@ -80,6 +85,10 @@ const CHECKS: [Check; 36] = [
     pool::capacity,
     failure::returns,
     failure::components,
+    movement::actions,
+    movement::parts,
+    movement::times,
+    movement::primaries,
     rule::members,
     rule::hosts,
     rule::clusters,

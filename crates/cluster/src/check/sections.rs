@@ -11,6 +11,7 @@ use crate::spec::array::StorageArray;
 use crate::spec::cluster::{Cluster, Datastore, PoweredOff};
 use crate::spec::failure::Failure;
 use crate::spec::host::HostGroup;
+use crate::spec::migration::Event;
 use crate::spec::placement_rule::PlacementRule;
 use crate::spec::pool::StoragePool;
 use crate::spec::scenario::RunSettings;
@@ -33,6 +34,7 @@ pub(super) struct Sections {
     pub datastores: Groups<Datastore>,
     /// Those that could be read, and their positions.
     pub failures: Vec<(usize, Failure)>,
+    pub events: Vec<(usize, Event)>,
     pub rules: Vec<(usize, PlacementRule)>,
     /// Paths with a mistake, so that a default that stands in for a faulty value is not blamed.
     faulty: BTreeSet<Vec<String>>,
@@ -56,6 +58,7 @@ impl Sections {
             powered_off: groups(scenario, "powered_off", &faulty),
             datastores: groups(scenario, "datastores", &faulty),
             failures: entries(scenario, "failures"),
+            events: entries(scenario, "events"),
             rules: entries(scenario, "rules"),
             faulty,
         }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::measured::MeasuredCluster;
 use super::shape::plain_enum;
-use crate::quantity::Bytes;
+use crate::quantity::{Bytes, Duration};
 
 /// A cluster: hosts between which machines may move. Its hosts name it in `cluster`; hosts that name none are the cluster
 /// `default`.
@@ -34,6 +34,10 @@ pub struct Cluster {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "HighAvailability")]
     pub ha: Option<HighAvailability>,
+    /// Balancing: machines migrate between its hosts by themselves. Default: off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Balancing")]
+    pub drs: Option<Balancing>,
     /// Generation of CPU that its hosts show to machines (EVC), as its own system calls it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 100), extend("examples" = ["intel-broadwell"]))]
@@ -44,7 +48,7 @@ pub struct Cluster {
     pub measured: Option<MeasuredCluster>,
 }
 
-/// How a cluster restarts machines. What its own system does not say is absent. It does not change a simulation.
+/// How a cluster restarts machines. What its own system does not say is absent. It changes a simulation only with a `policy`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HighAvailability {
@@ -60,6 +64,98 @@ pub struct HighAvailability {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 0, max = 64))]
     pub failures: Option<u32>,
+    /// Who restarts machines, and when. Without one, or with `enabled: false`, nothing is restarted, and the machines of a host
+    /// that returns go on there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "RestartPolicy")]
+    pub policy: Option<RestartPolicy>,
+    /// Time from a failure until the first restart begins. Default: that of the policy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-minimum" = "0 s", "x-maximum" = "1 d"))]
+    pub detection: Option<Duration>,
+    /// Whether the failed host is the one that watches over the others (FDM's primary), which takes longer to notice: by name.
+    /// Default: the first host of the cluster is not special.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(min = 1, max = 160), extend("examples" = ["esx-1"]))]
+    pub primary: Option<String>,
+    /// Time from power-on until a machine serves again: firmware, operating system, application.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-minimum" = "0 s", "x-maximum" = "1 d"))]
+    pub boot: Option<Duration>,
+    /// How admission control counts: by `slots`, or keeping a `percentage` of capacity. Default: `slots`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "AdmissionPolicy")]
+    pub admission_policy: Option<AdmissionPolicy>,
+    /// What a `percentage` keeps of CPU and memory. Default: `failures` over the number of hosts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64", range(min = 0.0, max = 100.0))]
+    pub admission_pct: Option<f64>,
+}
+
+impl HighAvailability {
+    /// Whether machines of a failed host are restarted in a simulation.
+    pub fn restarts(&self) -> bool {
+        self.policy.is_some() && self.enabled != Some(false)
+    }
+}
+
+/// Who restarts machines of a failed host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(transform = plain_enum)]
+pub enum RestartPolicy {
+    /// vSphere HA, 5.0 and later.
+    Fdm,
+    /// Proxmox HA.
+    Proxmox,
+    /// OpenStack Masakari.
+    Masakari,
+}
+
+/// How admission control counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(transform = plain_enum)]
+pub enum AdmissionPolicy {
+    /// The largest reservations of CPU and of memory are a slot; hosts have whole slots.
+    Slots,
+    /// A part of the cluster's CPU and memory stays unreserved.
+    Percentage,
+}
+
+/// How a cluster moves machines between its hosts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Balancing {
+    /// By whose rules.
+    pub policy: BalancingPolicy,
+    /// How often. Default: that of the policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-minimum" = "1 s", "x-maximum" = "1 d"))]
+    pub period: Option<Duration>,
+    /// From 1, only what rules ask for, to 5, any gain.
+    #[serde(default = "three")]
+    #[schemars(range(min = 1, max = 5))]
+    pub threshold: u32,
+}
+
+fn three() -> u32 {
+    3
+}
+
+/// Rules by which a cluster moves machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(transform = plain_enum)]
+pub enum BalancingPolicy {
+    /// vSphere DRS to 6.7: every 5 minutes, until hosts are loaded alike.
+    #[serde(rename = "drs-6")]
+    Drs6,
+    /// vSphere DRS from 7.0: every minute, where a machine is better off elsewhere.
+    #[serde(rename = "drs-7")]
+    Drs7,
+    /// OpenStack Watcher, workload stabilization.
+    Watcher,
 }
 
 /// How a host trades speed for energy.

@@ -7,6 +7,8 @@ use super::cluster::PowerPolicy;
 use super::defaults::{one, two};
 use super::hypervisor::{Hypervisor, HypervisorOverhead, SchedulerOptions};
 use super::measured::MeasuredHost;
+use super::memory::{Reclamation, SwapDevice};
+use super::migration::Migration;
 use super::network::{Adapters, Network};
 use crate::quantity::{Bandwidth, Bytes, Frequency};
 
@@ -66,6 +68,16 @@ pub struct HostGroup {
     #[serde(default, skip_serializing_if = "is_nothing")]
     #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
     pub memory_own: Bytes,
+    /// Where it swaps to when memory runs out. Default: one `sata-ssd`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SwapDevice")]
+    pub swap: Option<SwapDevice>,
+    /// What it does when memory runs short.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub reclamation: Reclamation,
+    /// How machines migrate from it and to it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub migration: Migration,
     /// Hypervisor and version: sets the scheduler and its parameters.
     pub hypervisor: Hypervisor,
     /// Work that two busy threads of one core do, over the work of one thread alone.
@@ -206,6 +218,10 @@ fn is_default_cluster(name: &str) -> bool {
 
 fn is_one(number: &u32) -> bool {
     *number == 1
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 fn is_nothing(bytes: &Bytes) -> bool {

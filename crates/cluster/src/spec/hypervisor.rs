@@ -32,6 +32,8 @@ pub struct FamilyFacts {
     pub virtualises: bool,
     /// Whether VMs can have CPU reserved.
     pub reservations: bool,
+    /// Whether VMs have a balloon driver that the host uses by itself.
+    pub balloons: bool,
     /// Whether a VM can have more vCPUs than its host has logical CPUs.
     pub wider_than_host: bool,
     /// Kinds of virtual storage controller that VMs can have, the default first; none without a hypervisor.
@@ -47,6 +49,7 @@ impl Family {
                 title: "ESXi",
                 virtualises: true,
                 reservations: true,
+                balloons: true,
                 wider_than_host: false,
                 controllers: &[ControllerKind::Pvscsi, ControllerKind::LsiSas, ControllerKind::Nvme],
             },
@@ -55,6 +58,7 @@ impl Family {
                 title: "Linux",
                 virtualises: true,
                 reservations: false,
+                balloons: false,
                 wider_than_host: true,
                 controllers: &[
                     ControllerKind::VirtioScsi,
@@ -69,6 +73,7 @@ impl Family {
                 title: "a host without hypervisor",
                 virtualises: false,
                 reservations: false,
+                balloons: false,
                 wider_than_host: false,
                 controllers: &[],
             },

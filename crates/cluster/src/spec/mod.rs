@@ -11,6 +11,8 @@
 //! | [`host`] | hosts: processors, memory, clock |
 //! | [`cluster`] | clusters, machines that are off, datastores |
 //! | [`measured`] | what was measured on the real system |
+//! | [`memory`] | memory shares, what a host does when memory runs short, where it swaps to |
+//! | [`migration`] | live migration, and when it happens |
 //! | [`hypervisor`] | versions, what sets their families apart, options of the CPU scheduler, overhead |
 //! | [`network`] | ports of a host, to arrays and to other hosts |
 //! | [`vm`] | VMs: virtual hardware, shares and limits, virtual NUMA, load over time |
@@ -30,6 +32,8 @@ pub mod failure;
 pub mod host;
 pub mod hypervisor;
 pub mod measured;
+pub mod memory;
+pub mod migration;
 pub mod network;
 pub mod placement_rule;
 pub mod pool;

@@ -9,6 +9,7 @@ use super::array::StorageArray;
 use super::cluster::{Cluster, Datastore, PoweredOff};
 use super::failure::Failure;
 use super::host::HostGroup;
+use super::migration::Event;
 use super::placement_rule::PlacementRule;
 use super::pool::StoragePool;
 use super::shape::name_keys;
@@ -71,6 +72,10 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1_000))]
     pub failures: Vec<Failure>,
+    /// What is done when: migrations, maintenance.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1_000))]
+    pub events: Vec<Event>,
     /// Placement rules: which machines belong together or apart, and on which hosts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 10_000))]

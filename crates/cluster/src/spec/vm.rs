@@ -7,6 +7,8 @@ use super::controller::{ControllerKind, DEFAULT_VDISKS_PER_CONTROLLER};
 use super::defaults::{one, one_f64};
 use super::hypervisor::Family;
 use super::measured::MeasuredVm;
+use super::memory::MemoryShares;
+use super::shape::plain_enum;
 use crate::quantity::{Bytes, Duration, Frequency};
 
 /// `count` identical virtual machines. One is named like its group, several are named `name-1`, `name-2` and so on.
@@ -41,6 +43,45 @@ pub struct VmGroup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
     pub memory_touched: Option<Bytes>,
+    /// How much of its touched memory the machine uses again and again, so that it misses what of it is taken away. Default:
+    /// all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
+    pub memory_active: Option<Bytes>,
+    /// How much of its touched memory is pages of zeros, in per cent: what page sharing frees at once, and what a migration
+    /// does not send.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub memory_zero_pct: f64,
+    /// How many of its pages compress to half their size or less, in per cent, so that ESXi compresses them instead of
+    /// swapping them out.
+    #[serde(default = "default_compressible", skip_serializing_if = "is_default_compressible")]
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub memory_compressible_pct: f64,
+    /// Memory shares: what the machine keeps beside others when there is not enough. `low`, `normal` and `high` are 5, 10 and
+    /// 20 per MiB of `memory`; a number is for the whole machine.
+    #[serde(default, skip_serializing_if = "is_normal")]
+    pub memory_shares: MemoryShares,
+    /// Memory that is never taken from one machine; a host's machines cannot reserve more than it has. At most `memory`.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
+    pub memory_reservation: Bytes,
+    /// Host memory that one machine never exceeds; at least `memory_reservation`. What it touches beyond it is reclaimed.
+    /// Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Bytes", extend("x-minimum" = "1 MiB", "x-maximum" = "1 PiB"))]
+    pub memory_limit: Option<Bytes>,
+    /// Whether its memory is backed by huge pages that the host never takes back: hugetlbfs on Linux, 1 GiB pages on ESXi,
+    /// which ask for a full `memory_reservation`.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub huge_pages: bool,
+    /// Whether the host can make the guest give memory back (ballooning). Default: on ESXi yes, on Linux no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub balloon: Option<bool>,
+    /// When it is restarted after its host has failed, beside others: a class waits for those before it.
+    #[serde(default, skip_serializing_if = "is_medium")]
+    pub restart_priority: RestartPriority,
     /// ESXi CPU hot-add: vCPUs can be added while the machine runs. It hides virtual NUMA, unless
     /// `numa.expose_on_cpu_hot_add` is set.
     #[serde(default)]
@@ -142,6 +183,21 @@ pub struct VmGroup {
 }
 
 impl VmGroup {
+    /// Memory that it has touched, so that it occupies its host's: all of it, if nothing says less.
+    pub fn touched(&self) -> Bytes {
+        self.memory_touched.unwrap_or(self.memory)
+    }
+
+    /// Memory that it uses again and again, of what it has touched.
+    pub fn active(&self) -> Bytes {
+        self.memory_active.unwrap_or(self.memory).min(self.touched())
+    }
+
+    /// Whether a host of this family can make it give memory back.
+    pub fn has_balloon(&self, family: Family) -> bool {
+        self.balloon.unwrap_or(family.facts().balloons) && !self.huge_pages
+    }
+
     /// The logical CPUs of `affinity`, ascending and without repeats; `None` where there is no affinity.
     pub fn affinity_cpus(&self) -> Option<Vec<u32>> {
         self.affinity.as_deref().and_then(parse_cpus)
@@ -278,6 +334,26 @@ impl Default for GuestSystem {
     }
 }
 
+/// When a virtual machine is restarted, beside others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(transform = plain_enum)]
+pub enum RestartPriority {
+    /// Before all others.
+    Highest,
+    /// Before most.
+    High,
+    /// As most.
+    #[default]
+    Medium,
+    /// After most.
+    Low,
+    /// After all others.
+    Lowest,
+    /// Never: it stays down.
+    Disabled,
+}
+
 /// CPU shares of a virtual machine: what it gets beside others when there is not enough. `low`, `normal` and `high` are
 /// 500, 1000 and 2000 per vCPU (VMware, vSphere Resource Management); a number is for the whole machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -355,6 +431,30 @@ impl JsonSchema for Shares {
             "x-values": ["low", "normal", "high"],
         })
     }
+}
+
+fn default_compressible() -> f64 {
+    50.0
+}
+
+fn is_default_compressible(value: &f64) -> bool {
+    *value == default_compressible()
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
+
+fn is_nothing(value: &Bytes) -> bool {
+    value.bytes() == 0
+}
+
+fn is_normal(value: &MemoryShares) -> bool {
+    *value == MemoryShares::default()
+}
+
+fn is_medium(value: &RestartPriority) -> bool {
+    *value == RestartPriority::Medium
 }
 
 fn is_false(value: &bool) -> bool {

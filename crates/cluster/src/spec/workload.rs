@@ -79,6 +79,20 @@ pub struct Workload {
     #[serde(default = "one_f64")]
     #[schemars(range(min = 1.0, max = 10.0))]
     pub shared_core_traffic: f64,
+    /// Memory that one second of CPU time writes to for the first time since it was last sent: what live migration has to send
+    /// again. The default is a supposition.
+    #[serde(default = "default_dirty_rate", skip_serializing_if = "is_default_dirty_rate")]
+    #[schemars(extend("x-minimum" = "0 MB/s", "x-maximum" = "1 TB/s"))]
+    pub dirty_rate: Bandwidth,
+    /// Memory that is written to again and again: the most that `dirty_rate` makes of it. Default: the machine's active memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
+    pub written_set: Option<Bytes>,
+    /// Pages of 4 KiB of its active memory that one second of CPU time uses, spread evenly over it: how often it misses what the
+    /// host has taken away. The default is a supposition: a database reads 10,000 buffers of 8 KiB a second and core.
+    #[serde(default = "default_page_rate", skip_serializing_if = "is_default_page_rate")]
+    #[schemars(extend("x-minimum" = "0 /s", "x-maximum" = "1000000000 /s"))]
+    pub page_rate: Rate,
     /// Name of one unit of the application's own work.
     #[serde(default = "default_unit")]
     #[schemars(length(min = 1, max = 64))]
@@ -204,6 +218,22 @@ pub struct Service {
     #[serde(default = "one_f64")]
     #[schemars(range(min = 0.0, max = 20.0))]
     pub cv: f64,
+}
+
+fn default_dirty_rate() -> Bandwidth {
+    Bandwidth::from_bytes_per_s(50_000_000)
+}
+
+fn is_default_dirty_rate(rate: &Bandwidth) -> bool {
+    *rate == default_dirty_rate()
+}
+
+fn default_page_rate() -> Rate {
+    Rate::new(20_000.0).expect("a number")
+}
+
+fn is_default_page_rate(rate: &Rate) -> bool {
+    *rate == default_page_rate()
 }
 
 fn hundred() -> f64 {

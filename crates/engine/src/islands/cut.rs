@@ -1,7 +1,7 @@
 //! Which hosts share something.
 //!
-//! Hosts do if VMs of both use one array or pool, if both are nodes of one pool, or if one entry of the scenario's failures is
-//! about both. What concerns no host (an array that nobody uses) goes with the first.
+//! Hosts do if VMs of both use one array or pool, if both are nodes of one pool, if one entry of the scenario's failures is
+//! about both, or if they are of a cluster in which VMs move or restart. What concerns no host (an array that nobody uses) goes with the first.
 
 use super::whole::Whole;
 use hypertwin_cluster::Component;
@@ -17,6 +17,9 @@ pub struct Cut {
     pub arrays: Vec<usize>,
     pub pools: Vec<usize>,
     pub failures: Vec<usize>,
+    /// Clusters in which VMs may move or restart, by their positions in [`Whole::moving`].
+    pub clusters: Vec<usize>,
+    pub events: Vec<usize>,
 }
 
 impl Cut {
@@ -29,6 +32,8 @@ impl Cut {
             arrays: (0..whole.scenario.arrays.len()).collect(),
             pools: (0..whole.scenario.storage.len()).collect(),
             failures: (0..whole.scenario.failures.len()).collect(),
+            clusters: (0..whole.moving.len()).collect(),
+            events: (0..whole.scenario.events.len()).collect(),
         }
     }
 }
@@ -85,6 +90,12 @@ pub fn cut(whole: &Whole) -> Vec<Cut> {
     let pools = scenario.storage.keys().map(|name| pool_hosts.remove(name.as_str()));
     let pools: Vec<usize> = pools.map(&mut host_of_any).collect();
     let failures: Vec<usize> = failing_hosts(whole, &pools).map(Some).map(&mut host_of_any).collect();
+    let clusters: Vec<usize> = whole
+        .moving
+        .iter()
+        .map(|cluster| host_of_any(Some(cluster.hosts.clone())))
+        .collect();
+    let events: Vec<usize> = whole.hosts_of_events().map(|host| host.unwrap_or(0)).collect();
 
     let mut numbers = vec![usize::MAX; whole.hosts.len().max(1)];
     let mut cuts: Vec<Cut> = Vec::new();
@@ -117,6 +128,12 @@ pub fn cut(whole: &Whole) -> Vec<Cut> {
     (0..)
         .zip(failures)
         .for_each(|(entry, host)| cuts[numbers[host]].failures.push(entry));
+    (0..)
+        .zip(clusters)
+        .for_each(|(cluster, host)| cuts[numbers[host]].clusters.push(cluster));
+    (0..)
+        .zip(events)
+        .for_each(|(event, host)| cuts[numbers[host]].events.push(event));
     cuts
 }
 

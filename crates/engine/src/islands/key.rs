@@ -77,6 +77,15 @@ impl Islands {
             }
             fields.count(island.failures.len());
             island.failures.iter().for_each(|failure| fields.add(hash(failure)));
+            fields.count(island.clusters.len());
+            for cluster in &island.clusters {
+                fields.add(cluster.name);
+                fields.add(hash(&cluster.spec.map(|spec| (&spec.ha, &spec.drs))));
+            }
+            fields.count(island.events.len());
+            island.events.iter().for_each(|event| fields.add(hash(event)));
+            fields.count(island.rules.len());
+            island.rules.iter().for_each(|rule| fields.add(hash(rule)));
             fields.0.finalize().into()
         };
         (0..self.len()).map(key).collect()

@@ -20,7 +20,7 @@ mod whole;
 use crate::build::build;
 use crate::error::RunError;
 use crate::ids::{HostId, Id};
-use crate::island::{Island, IslandGroup, IslandHost, IslandPool, IslandVm};
+use crate::island::{Island, IslandCluster, IslandGroup, IslandHost, IslandPool, IslandVm};
 use crate::measure::{Observed, Replication};
 use cut::{Cut, cut};
 use hypertwin_cluster::{Scenario, StorageArray};
@@ -134,6 +134,29 @@ impl Islands {
                 .failures
                 .iter()
                 .map(|&entry| &self.whole.scenario.failures[entry])
+                .collect(),
+            clusters: cut.clusters.iter().map(|&cluster| self.cluster(cut, cluster)).collect(),
+            events: cut
+                .events
+                .iter()
+                .map(|&event| &self.whole.scenario.events[event])
+                .collect(),
+            rules: match cut.clusters.is_empty() {
+                true => Vec::new(),
+                false => self.whole.scenario.rules.iter().collect(),
+            },
+        }
+    }
+
+    fn cluster<'s>(&'s self, cut: &Cut, cluster: usize) -> IslandCluster<'s> {
+        let cluster = &self.whole.moving[cluster];
+        IslandCluster {
+            name: &cluster.name,
+            spec: self.whole.scenario.clusters.get(&cluster.name),
+            hosts: cluster
+                .hosts
+                .iter()
+                .map(|&host| HostId::new(here(&cut.hosts, host)))
                 .collect(),
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::error::RunError;
 use hypertwin_cluster::{HostGroup, Scenario, VmGroup, Workload};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A scenario. Positions are those in its order.
 pub struct Whole {
@@ -13,6 +14,15 @@ pub struct Whole {
     pub vms: Vec<Member>,
     /// Per VM: position of its host.
     pub placement: Vec<usize>,
+    /// Clusters in which VMs may move or restart, in order of name.
+    pub moving: Vec<MovingCluster>,
+}
+
+/// A cluster in which VMs may move or restart.
+pub struct MovingCluster {
+    pub name: String,
+    /// Positions of its hosts.
+    pub hosts: Vec<usize>,
 }
 
 /// A host or VM, with the position of its group.
@@ -48,13 +58,58 @@ impl Whole {
         let placement = scenario.placement().ok_or(RunError::NoPlacement)?;
         let (hosts, host_groups) = numbered(scenario.host_names(), scenario.hosts.iter());
         let (vms, vm_groups) = numbered(scenario.vm_names(), scenario.vms.iter());
-        Ok(Self {
+        let mut whole = Self {
             scenario,
             host_groups,
             vm_groups,
             hosts,
             vms,
             placement,
+            moving: Vec::new(),
+        };
+        whole.moving = whole.find_moving();
+        Ok(whole)
+    }
+
+    /// Clusters that are balanced, that restart the VMs of hosts that fail, or that events are about.
+    fn find_moving(&self) -> Vec<MovingCluster> {
+        let scenario = &self.scenario;
+        let of_events: BTreeSet<&str> = self
+            .hosts_of_events()
+            .flatten()
+            .map(|host| self.cluster_of(host))
+            .collect();
+        let moves = |name: &str| {
+            let known = scenario.clusters.get(name);
+            let restarts = known
+                .and_then(|cluster| cluster.ha.as_ref())
+                .is_some_and(|ha| ha.restarts());
+            known.is_some_and(|cluster| cluster.drs.is_some())
+                || restarts && !scenario.failures.is_empty()
+                || of_events.contains(name)
+        };
+        let mut clusters: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for host in 0..self.hosts.len() {
+            clusters.entry(self.cluster_of(host)).or_default().push(host);
+        }
+        let moving = clusters.into_iter().filter(|(name, _)| moves(name));
+        moving
+            .map(|(name, hosts)| MovingCluster {
+                name: name.to_owned(),
+                hosts,
+            })
+            .collect()
+    }
+
+    fn cluster_of(&self, host: usize) -> &str {
+        &self.host_group(self.hosts[host].group).cluster
+    }
+
+    /// Per event: position of a host that it is about; `None` if there is none any more.
+    pub fn hosts_of_events(&self) -> impl Iterator<Item = Option<usize>> {
+        self.scenario.events.iter().map(|event| {
+            let name = event.maintenance.as_ref().or(event.to.as_ref())?;
+            self.hosts.iter().position(|host| host.name == *name)
         })
     }
 

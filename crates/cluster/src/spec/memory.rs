@@ -1,0 +1,159 @@
+//! Memory of a host as VMs share it: their shares, what the host does when it has too little, where it swaps to.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::array::DiskKind;
+use super::defaults::one;
+use super::shape::plain_enum;
+use crate::quantity::{Bytes, Duration};
+
+/// Memory shares of a virtual machine. `low`, `normal` and `high` are 5, 10 and 20 per MiB of its memory (VMware, vSphere
+/// Resource Management); a number is for the whole machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemoryShares {
+    /// 5 per MiB.
+    Low,
+    /// 10 per MiB.
+    #[default]
+    Normal,
+    /// 20 per MiB.
+    High,
+    /// For the whole virtual machine, whatever its memory.
+    Number(u32),
+}
+
+impl MemoryShares {
+    /// Shares of a whole virtual machine with this much memory.
+    pub fn total(self, memory: Bytes) -> f64 {
+        let mib = memory.bytes() as f64 / f64::from(1 << 20);
+        match self {
+            Self::Low => 5.0 * mib,
+            Self::Normal => 10.0 * mib,
+            Self::High => 20.0 * mib,
+            Self::Number(shares) => f64::from(shares),
+        }
+    }
+}
+
+impl Serialize for MemoryShares {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Low => serializer.serialize_str("low"),
+            Self::Normal => serializer.serialize_str("normal"),
+            Self::High => serializer.serialize_str("high"),
+            Self::Number(shares) => serializer.serialize_u32(*shares),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for MemoryShares {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Number(u32),
+            Name(String),
+        }
+        match Written::deserialize(deserializer)? {
+            Written::Number(shares) => Ok(Self::Number(shares)),
+            Written::Name(name) => match name.as_str() {
+                "low" => Ok(Self::Low),
+                "normal" => Ok(Self::Normal),
+                "high" => Ok(Self::High),
+                _ => Err(de::Error::unknown_variant(&name, &["low", "normal", "high"])),
+            },
+        }
+    }
+}
+
+impl JsonSchema for MemoryShares {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "MemoryShares".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": ["string", "integer"],
+            "description": "Memory shares of a virtual machine: what it keeps beside others when there is not enough. low, \
+                normal and high are 5, 10 and 20 per MiB of its memory; a number is for the whole machine.",
+            "pattern": "^(low|normal|high)$",
+            "minimum": 1,
+            "maximum": 1_000_000_000,
+            "examples": ["high", 40_000],
+            "x-code": "unknown-value",
+            "x-allowed": "low, normal, high, or an integer from 1 to 1000000000",
+            "x-values": ["low", "normal", "high"],
+        })
+    }
+}
+
+/// What a host does when its memory runs short.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Reclamation {
+    /// ESXi `Mem.IdleTax`: what an idle page costs more than an active one, in per cent; at 75 four times as much. The tax is
+    /// flat, as VMware published it first; later versions tax by the ratio of idle to active memory, and how is not published.
+    #[schemars(range(min = 0.0, max = 99.0))]
+    pub idle_tax_pct: f64,
+    /// How often active memory is estimated anew (ESXi `Mem.SamplePeriod`).
+    #[schemars(extend("x-minimum" = "1 s", "x-maximum" = "1 h"))]
+    pub sample_period: Duration,
+    /// Between whose pages equal ones are shared. Default: on ESXi from 6.0 within one machine, before between all; on Linux
+    /// none, since KSM is off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "PageSharing")]
+    pub page_sharing: Option<PageSharing>,
+    /// How much of a machine's memory a balloon takes at most, in per cent (ESXi `Mem.CtlMaxPercent`).
+    #[schemars(range(min = 0.0, max = 95.0))]
+    pub balloon_most_pct: f64,
+    /// How much of a machine's memory its compressed pages may occupy, in per cent (ESXi `Mem.MemZipMaxPct`); 0 turns
+    /// compression off.
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub compressed_most_pct: f64,
+}
+
+impl Default for Reclamation {
+    fn default() -> Self {
+        Self {
+            idle_tax_pct: 75.0,
+            sample_period: Duration::from_secs(60),
+            page_sharing: None,
+            balloon_most_pct: 65.0,
+            compressed_most_pct: 10.0,
+        }
+    }
+}
+
+/// Between whose pages equal ones are shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(transform = plain_enum)]
+pub enum PageSharing {
+    /// None.
+    Off,
+    /// Of one machine.
+    WithinVm,
+    /// Of all machines of the host.
+    BetweenVms,
+}
+
+/// Where a host swaps to: disks that belong to it alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SwapDevice {
+    /// What they are.
+    pub kind: DiskKind,
+    /// How many.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 64))]
+    pub count: u32,
+    /// Size of all together; a host whose swap is full can take no more. Default: enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
+    pub size: Option<Bytes>,
+    /// Time on the way to them and back: fabric, array. Default: none.
+    #[serde(default)]
+    #[schemars(extend("x-minimum" = "0 s", "x-maximum" = "1 s"))]
+    pub latency: Duration,
+}
