@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 
 class Node(TypedDict):
@@ -14,6 +14,38 @@ class Node(TypedDict):
     vcpus: float
     memory_mb: float
     memory_pct: float
+
+
+class HostMemory(TypedDict):
+    """The memory of a host that was short of it at any time: means over time, and the worst state that it reached."""
+
+    state: Literal["high", "clear", "soft", "hard", "low"]
+    free_bytes: float
+    min_free_bytes: float
+    ballooned_bytes: float
+    swapped_bytes: float
+    compressed_bytes: float
+    shared_bytes: float
+    overcommit_pct: float
+    swap_in_bytes_per_s: float
+    swap_out_bytes_per_s: float
+
+
+class VmMemory(TypedDict):
+    """The memory of a VM whose host was short of it at any time: means over time."""
+
+    granted_bytes: float
+    consumed_bytes: float
+    active_bytes: float
+    shared_bytes: float
+    ballooned_bytes: float
+    swapped_bytes: float
+    compressed_bytes: float
+    overhead_bytes: float
+    target_bytes: float
+    swap_in_bytes_per_s: float
+    swap_out_bytes_per_s: float
+    swap_wait_pct: float
 
 
 class Host(TypedDict):
@@ -31,6 +63,8 @@ class Host(TypedDict):
     memory_pct: float
     memory_usage_pct: float
     memory_gb_per_s: float
+    memory: NotRequired[HostMemory]
+    migration_cpu_pct: NotRequired[float]
     nodes: dict[str, Node]
 
 
@@ -123,6 +157,10 @@ class Vm(TypedDict):
     throughput_per_s_ci95: float | None
     throughput_units_per_s: float
     down_s: float
+    """Measured time in which it did not run: dead, waiting for a place, booting."""
+    slow_s: NotRequired[float]
+    """Measured time in which its own migration slowed or paused it."""
+    memory: NotRequired[VmMemory]
     unit: str
     response_ms: Response
     response_count: int
@@ -215,11 +253,53 @@ class HostFailure(TypedDict):
     vms: list[str]
 
 
+_From = TypedDict("_From", {"from": str})  # a class cannot have a word of Python as a field
+
+
+class Move(_From):
+    """A VM that went from one host to another in the first replication; times since the start of the run."""
+
+    at_s: float
+    end_s: float | None
+    vm: str
+    to: str
+    kind: Literal["migration", "restart"]
+    why: Literal["event", "maintenance", "balance", "rule", "failure"]
+    outcome: Literal["done", "running", "given-up"]
+    rounds: int
+    sent_bytes: float
+    downtime_ms: float | None
+
+
+class Outage(TypedDict):
+    """A VM that went down with its host in the first replication; times as of `Move`, None for what did not happen."""
+
+    vm: str
+    host: str
+    from_s: float
+    detected_s: float | None
+    restart_s: float | None
+    up_s: float | None
+    up_on: str | None
+
+
+class Unplaced(TypedDict):
+    """A VM that found no host in the first replication, and what every host lacks for it."""
+
+    vm: str
+    lacks: str
+    at_s: float
+
+
 class HostTimeline(TypedDict):
-    """A host at each sample."""
+    """A host at each sample; what of memory was reclaimed where the host was short of it at any time."""
 
     usage_pct: list[float]
     utilization_pct: list[float]
+    free_bytes: NotRequired[list[float]]
+    ballooned_bytes: NotRequired[list[float]]
+    swapped_bytes: NotRequired[list[float]]
+    compressed_bytes: NotRequired[list[float]]
 
 
 class VmTimeline(TypedDict):
@@ -232,6 +312,8 @@ class VmTimeline(TypedDict):
     run_queue: list[float]
     throughput_per_s: list[float]
     response_ms_mean: list[float | None]
+    up: NotRequired[list[float]]
+    """The part of each sample in which it ran or could have; only where it was down in some."""
     iops: NotRequired[list[float]]
     io_latency_ms_mean: NotRequired[list[float | None]]
 
@@ -273,6 +355,9 @@ class Point(TypedDict):
     pools: NotRequired[dict[str, Pool]]
     bottleneck: NotRequired[Bottleneck]
     failures: list[HostFailure]
+    moves: NotRequired[list[Move]]
+    outages: NotRequired[list[Outage]]
+    unplaced: NotRequired[list[Unplaced]]
     timeline: Timeline
     events: int
     simulated_s: float

@@ -31,6 +31,8 @@ export interface Vm {
   hosts?: string[];
   clusters?: string[];
   down_s?: number;
+  slow_s?: number;
+  memory?: Record<string, Figure>;
   vcpus: number;
   run_pct: number;
   ready_pct: number;
@@ -56,6 +58,52 @@ export interface Vm {
   write?: Ios;
 }
 
+/** What of a host's memory was reclaimed, and the worst state that it reached. */
+export interface HostMemory {
+  state: string;
+  free_bytes: number;
+  min_free_bytes: number;
+  ballooned_bytes: number;
+  swapped_bytes: number;
+  compressed_bytes: number;
+  shared_bytes: number;
+  overcommit_pct: number;
+  swap_in_bytes_per_s: number;
+  swap_out_bytes_per_s: number;
+}
+
+/** A VM that went to another host; times count from the start of the run. */
+export interface Move {
+  at_s: number;
+  end_s: number | null;
+  vm: string;
+  from: string;
+  to: string;
+  kind: string;
+  why: string;
+  outcome: string;
+  rounds: number;
+  sent_bytes: number;
+  downtime_ms: number | null;
+}
+
+/** A VM that went down with its host; null for what did not happen. */
+export interface Outage {
+  vm: string;
+  host: string;
+  from_s: number;
+  detected_s: number | null;
+  restart_s: number | null;
+  up_s: number | null;
+  up_on: string | null;
+}
+
+export interface Unplaced {
+  vm: string;
+  lacks: string;
+  at_s: number;
+}
+
 export interface Host {
   /** Absent in results of older versions. */
   cluster?: string;
@@ -70,6 +118,8 @@ export interface Host {
   memory_usage_pct?: Figure;
   memory_gb_per_s?: Figure;
   down_s?: number;
+  /** Only where it was short of memory at any time. */
+  memory?: HostMemory;
   /** Figures of each NUMA node, by its number. */
   nodes?: Record<string, Record<string, Figure>>;
 }
@@ -168,6 +218,10 @@ export interface Point {
   pools?: Record<string, Pool>;
   bottleneck?: Bottleneck | null;
   failures?: HostFailure[];
+  /** Of the first replication, as all that has a time. */
+  moves?: Move[];
+  outages?: Outage[];
+  unplaced?: Unplaced[];
   timeline?: Timeline;
 }
 
