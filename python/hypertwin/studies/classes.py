@@ -5,8 +5,10 @@ gives no number, and it catches a twin that has the number right for the wrong r
 
 What the twin shows is read off the utilisations and waits of its report, with one set of thresholds for all studies:
 
-- `cpu-limit` and `memory` show by what only they do: vCPUs that a limit keeps from running, or memory
-  that delivers all it can, or too late for them, during which vCPUs look busy;
+- a row about moves is limited by the `network` where sending kept link or stream busy for half of their time, else by
+  the `latency` of setting up and switching over;
+- `cpu-limit` and `memory` show by what only they do: vCPUs that a limit keeps from running, memory
+  that delivers all it can, or too late for them, during which vCPUs look busy, or memory that the host has taken away;
 - else the fullest resource limits, if it is full: stations of the I/O path from STATION_PCT on, the host's cores and
   the VM's vCPUs from CPU_PCT on. Full vCPUs are `host-cpu` where the host has no room or they wait for it;
 - a depth that many I/Os wait for limits where nothing is full, and so do the workers of a generator that never rest;
@@ -21,6 +23,7 @@ from typing import Any
 
 from hypertwin import _core
 from hypertwin.scenario import Scenario
+from hypertwin.studies import moves
 
 RATIO = "ratio"
 """The unit of a figure that is one over another."""
@@ -34,7 +37,7 @@ LIMITS: Mapping[str, str] = {
     "fabric": "ports of adapters or arrays",
     "devices": "the disks of an array or pool",
     "storage-cpu": "the processors of an array or of a pool's nodes",
-    "network": "the network of a pool, or of VMs",
+    "network": "the network of a pool, of VMs, or of migrations",
     "client": "the load generator, or how many requests it has under way",
     "latency": "nothing is full: a closed loop of round trips",
     "nothing": "load comes at a pace and room is left; or a rule gives the figure, without load",
@@ -100,6 +103,12 @@ STALLED_PCT = 20.0
 LIMITED_PCT = 5.0
 """Time per vCPU that a limit takes, from which it is felt; as READY_PCT of `hypertwin density`."""
 
+SWAP_WAIT_PCT = 5.0
+"""Time per vCPU that waits for memory that the host has taken away, from which it is felt; as LIMITED_PCT."""
+
+SENDING_PCT = 50.0
+"""Part of the time of moves that sending takes at full speed, from which the network limits them."""
+
 WAIT_PCT = 10.0
 """Ready, limited time apart, and co-stop per vCPU from which full vCPUs wait for their host, whatever its usage."""
 
@@ -137,6 +146,8 @@ def direction(figure: float, other: float) -> str:
 
 def limit_of_run(report: Mapping[str, Any], scenario: Scenario, path: str) -> str:
     """What limits a case, from the report of its run; `path` is that of a figure, which may name a VM or host."""
+    if about := moves.about(report, path):
+        return "network" if moves.sending_pct(about, report, scenario) >= SENDING_PCT else "latency"
     case = _Case(report, scenario, *_subject(report, scenario, path))
     full = [*case.cpu(), *case.stations()]
     if forced := case.forced():
@@ -228,7 +239,13 @@ class _Case:
             return "cpu-limit"
         too_much = any(host["memory_usage_pct"] > 100 for host in self.hosts)
         short = self.memory_pct() >= MEMORY_PCT or self.stalled_pct() >= STALLED_PCT
-        return "memory" if too_much or short else None
+        return "memory" if too_much or short or self.swap_wait_pct() >= SWAP_WAIT_PCT else None
+
+    def swap_wait_pct(self) -> float:
+        """Time per vCPU that the VMs waited for memory that their hosts had taken away; the one that waited most."""
+        members = [vm.name for vm in self.scenario.inventory.vms if vm.group == self.group]
+        waits = (self.report["vms"][name].get("memory", {}).get("swap_wait_pct", 0.0) for name in members)
+        return float(max(waits))
 
     def memory_pct(self) -> float:
         """The fullest node's traffic, in per cent of what its memory delivers."""

@@ -1,10 +1,14 @@
-"""Where the twin's figure for a published one is: paths into the reports of a study's cases, their sums and ratios."""
+"""Where the twin's figure for a published one is: paths into the reports of a study's cases, their sums and ratios.
+
+Of the moves of a run, a path names a VM or all of them, and a figure of `moves`: `moves.all.seconds`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from hypertwin.studies import moves
 from hypertwin.studies.published import Row, StudyError
 
 SMALLEST_DENOMINATOR = 0.1
@@ -57,6 +61,8 @@ def _sum(expression: str, row: Row, reports: Mapping[str, Mapping[str, Any]]) ->
 def _along(case: str, path: str, row: Row, reports: Mapping[str, Mapping[str, Any]]) -> Iterator[Any]:
     """What the steps of a path into the report of a case lead to, the value last."""
     value: Any = reports[case]
+    if about := moves.about(value, path):
+        value = {"moves": {path.split(".")[1]: moves.figures(about, value)}}
     for key in path.split("."):
         if isinstance(value, list) and value and key in OUTCOMES:
             value = OUTCOMES[key](value, row)

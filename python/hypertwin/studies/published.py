@@ -4,7 +4,7 @@
 |---|---|
 | case | a case of study.yaml |
 | metric | name of the figure for people; `NAME, outcome 1` is one of several outcomes of repeated runs |
-| twin | where the twin's figure is: a path into the point (`vms.db.guest_cpu_pct`), `a + b`, or `a / b`, where a path may name another case (`solo-24-1x: vms.db.response_ms.mean`); after `outcomes`, `likely` is the most likely outcome and `nearest` the one nearest to the figure |
+| twin | where the twin's figure is: a path into the point (`vms.db.guest_cpu_pct`), `a + b`, or `a / b`, where a path may name another case (`solo-24-1x: vms.db.response_ms.mean`); after `outcomes`, `likely` is the most likely outcome and `nearest` the one nearest to the figure; `moves.VM` and `moves.all` have the figures of `moves` |
 | published | what the source says: a number, or a word such as `flat` |
 | unit | `%`, `ms`, ...; the figure's own unit |
 | origin | `published`, or `derived` from published figures by a calculation that the note explains |

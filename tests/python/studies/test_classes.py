@@ -78,6 +78,8 @@ def limit(made: dict[str, Any], workload: str = "loop", path: str = "vms.db.thro
         (report(usage=100.0, run_pct=93.0, ready_pct=6.0, limited_pct=5.0), "cpu-limit"),
         (report(usage=100.0, memory_usage_pct=100.1), "memory"),
         (report(usage=100.0, memory_usage_pct=100.0), "host-cpu"),
+        (report(guest_cpu_pct=95.0, memory={"swap_wait_pct": 5.0}), "memory"),
+        (report(guest_cpu_pct=95.0, memory={"swap_wait_pct": 4.9}), "guest-cpu"),
         (report(guest_cpu_pct=100.0, node_gb_per_s=61.8), "memory"),
         (report(guest_cpu_pct=100.0, node_gb_per_s=55.0), "guest-cpu"),
         (report(storage={"db-controllers": 85.0}), "controller"),
