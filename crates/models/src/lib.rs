@@ -12,6 +12,7 @@
 //! | `smt.rs`, `accounting.rs` | speed of a hardware thread; time of worlds and processors |
 //! | `vnuma.rs`, `layout.rs`, `advice.rs` | a VM's virtual nodes; all VMs on their nodes; what that costs |
 //! | `memory.rs` | bandwidth of nodes and links, divided |
+//! | `reclamation/` | what a host does when the memory of its VMs does not fit |
 //! | `wake_up.rs` | how long an idle vCPU takes to begin |
 //! | `guest_system.rs` | processes on vCPUs, as the guest's system places them |
 //! | `storage/` | what takes how long on the I/O path, and durability |
@@ -26,6 +27,7 @@ pub mod hypervisor;
 pub mod layout;
 pub mod memory;
 pub mod numa;
+pub mod reclamation;
 pub mod rounding;
 pub mod scheduler;
 pub mod smt;
