@@ -14,6 +14,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -30,6 +31,8 @@ MOST_MEMORY = 512 * 2**20
 """Bytes that the process may take for one file, beyond what it takes without any."""
 LEAST_SECONDS, SECONDS_PER_MB = 60, 2
 """CPU time that it may take, for each megabyte of the file and at least: ten times what files take."""
+WAITS = 3.0
+"""By what factor it may take longer than that before it is taken to wait for ever."""
 MOST_ENTITIES = 2_000_000
 MOST_ENTITY = 3 * (3 * outside.MOST_NAME + 16)
 """Longest path of an entity, in characters: three kinds with a name each, of which `/` and `%` take three."""
@@ -78,17 +81,21 @@ def _unpacked(path: Path) -> Iterator[pl.DataFrame]:
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, env={**os.environ, **settings}) as process,
     ):
         assert process.stdout is not None
+        # its own limit is one of CPU time, which a thread that waits for ever does not use up
+        guard = threading.Timer(WAITS * _seconds(path), process.kill)
+        guard.start()
         try:
             while length := int.from_bytes(process.stdout.read(_LENGTH), "little"):
                 yield pl.read_ipc_stream(io.BytesIO(process.stdout.read(length)))
             ended = process.stdout.read()
         finally:
+            guard.cancel()
             process.kill()  # where not all parts are wanted
         if not ended:
             said.seek(0)
             told = said.read(MOST_REASON).decode("utf-8", "replace")
             if process.wait() >= 0 or "memory allocation" not in told:
-                outside.refuse(path, "", outside.name(told.partition("\n")[0]), "a whole Parquet file", _HINT)
+                outside.refuse(path, "", outside.name(told.partition("\n")[0]) or "no end of it", "a whole Parquet file", _HINT)
             allowed = f"at most {MOST_MEMORY // 2**20} MiB"
             outside.refuse(path, "", "pages that unpack to too much", allowed, _HINT, "source-too-large")
     outcome = json.loads(ended)
@@ -104,7 +111,7 @@ def unpack() -> None:
     if (status := Path("/proc/self/status")).exists():  # else it is not Linux, which alone keeps this limit
         taken = next(int(line.split()[1]) * 1024 for line in status.open() if line.startswith("VmData:"))
         resource.setrlimit(resource.RLIMIT_DATA, (taken + most, taken + most))
-    seconds = LEAST_SECONDS + SECONDS_PER_MB * path.stat().st_size // 10**6
+    seconds = _seconds(path)
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
@@ -112,6 +119,11 @@ def unpack() -> None:
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         outcome = {"broken": str(error).partition("\n")[0][:MOST_REASON]}
     sys.stdout.buffer.write(bytes(_LENGTH) + json.dumps(outcome).encode())
+
+
+def _seconds(path: Path) -> int:
+    """CPU time in which a file is unpacked."""
+    return LEAST_SECONDS + SECONDS_PER_MB * path.stat().st_size // 10**6
 
 
 def _written(path: Path, out: BinaryIO) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -28,6 +28,7 @@ def address(traps: Path) -> Iterator[str]:
     class Trap(WorkerPlugin):
         def setup(self, worker: object) -> None:
             import os
+            import time
 
             from hypertwin.execution import dask
 
@@ -38,22 +39,25 @@ def address(traps: Path) -> Iterator[str]:
                 if trap.exists() and (not log.exists() or log.stat().st_size < int(trap.read_text())):
                     with log.open("a") as file:
                         file.write("x")
+                    time.sleep(1)  # whoever starts workers again takes no notice of one that ends while it starts
                     os._exit(1)
                 return real(number, task)
 
             dask.perform = perform
 
-    with LocalCluster(
+    cluster = LocalCluster(
         n_workers=2,
         threads_per_worker=1,
         processes=True,
         host="127.0.0.1",
         dashboard_address="127.0.0.1:0",
         silence_logs=50,
-    ) as cluster:
-        with Client(cluster, set_as_default=False) as client:
-            client.register_plugin(Trap())
-        yield cluster.scheduler_address.replace("tcp", "dask")
+    )
+    with Client(cluster, set_as_default=False) as client:
+        client.register_plugin(Trap())
+    yield cluster.scheduler_address.replace("tcp", "dask")
+    with suppress(TimeoutError):  # as when a worker is just being started again
+        cluster.close(timeout=30)
 
 
 def test_a_sweep_is_the_same_to_the_byte_when_a_worker_is_killed(tiny, traps, address):

@@ -7,6 +7,7 @@ import json
 import random
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -203,11 +204,23 @@ def test_a_page_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch:
         list(parquet_table.read(path).frames)
 
 
+def test_a_reader_that_waits_for_ever_is_ended(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = tmp_path / "waits"
+    waits.write_text("#!/bin/sh\nexec sleep 60\n")
+    waits.chmod(0o700)
+    monkeypatch.setattr(parquet_table.sys, "executable", str(waits))
+    monkeypatch.setattr(parquet_table, "WAITS", 0.01)
+    begin = time.monotonic()
+    with pytest.raises(SourceError, match="a whole Parquet file"):
+        list(parquet_table.read(table).frames)
+    assert time.monotonic() - begin < 20
+
+
 def test_whatever_the_bytes_are_there_is_a_table_or_one_clear_error(table: Path) -> None:
     good = table.read_bytes()
     chance = random.Random(5)
     refused = 0
-    for _ in range(60):  # each in a process of its own
+    for _ in range(30):  # each in a process of its own
         data = bytearray(good)
         for _ in range(chance.choice((1, 2, 8))):
             data[chance.randrange(4, len(data))] = chance.randrange(256)
@@ -217,4 +230,4 @@ def test_whatever_the_bytes_are_there_is_a_table_or_one_clear_error(table: Path)
         except SourceError as error:
             refused += 1
             assert error.mistakes[0].file == str(table)
-    assert refused > 20
+    assert refused > 10
