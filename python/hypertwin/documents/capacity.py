@@ -62,6 +62,58 @@ class Restartable(TypedDict):
     """VMs of the failed hosts that fit nowhere."""
 
 
+Admission = Literal["slots", "percentage"]
+"""By what rule admission control of vSphere HA counts."""
+
+
+class Slot(TypedDict):
+    """The largest reservations of a cluster's VMs, those of memory with what ESXi takes beside it."""
+
+    cpu_mhz: float
+    memory_mib: float
+
+
+class RestartTimes(TypedDict):
+    """When VMs of a failed host are restarted."""
+
+    detection: float
+    """Seconds from the failure to the first restart, as the cluster's policy has it."""
+    primary: float | None
+    """The same where FDM's primary fails; None where that makes no difference."""
+    boot: float | None
+    """Seconds from power-on until a VM serves, if the scenario says it."""
+
+
+class Ha(TypedDict):
+    """High availability after the failures that are planned for: what may be powered on, and what will perform."""
+
+    enabled: bool | None
+    policy: Literal["fdm", "proxmox", "masakari"] | None
+    """Who restarts VMs; None where nobody does, or it is not known."""
+    admission: Admission | None
+    """The rule of admission control that is in force; None where none is, or nothing is said of it."""
+    slot: Slot | None
+    slots: int | None
+    """Whole slots of all hosts."""
+    free_slots: int | None
+    """Those that are free without the hosts that have the most; negative where VMs have none."""
+    unreserved_cpu_pct: float
+    unreserved_memory_pct: float
+    keeps_pct: float | None
+    """What the rule `percentage` keeps unreserved."""
+    tolerates: int
+    """Hosts that may fail, the largest first, so that the others have what is reserved, or the slots that VMs take."""
+    may_power_on: bool
+    """Whether reservations allow every VM to run then: by the rule in force, and by what each host has unreserved."""
+    not_powered_on: list[str]
+    """VMs for which no host has enough unreserved, of the failure that leaves the most."""
+    will_perform: bool | None
+    """Whether demand is within the limits on the hosts left; None where CPU is not known and memory suffices."""
+    lacks: list[Literal["cpu", "memory", "memory_consumed", "ratio"]]
+    """What exceeds its limit then."""
+    restart_s: RestartTimes | None
+
+
 class VmsLeft(TypedDict):
     """How many more VMs fit, by each limit alone and by all together."""
 
@@ -268,6 +320,7 @@ class Cluster(Figures):
     """What the hosts themselves were measured at, beside what their VMs add up to."""
     host_memory_usage_pct: float | None
     largest_restartable: Restartable | None
+    ha: Ha
     reclaimable: Reclaimable
     guessed: int
     """VMs whose host is a guess."""

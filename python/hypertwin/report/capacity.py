@@ -11,22 +11,28 @@ from hypertwin.documents.capacity import Capacity, Cluster, Figures, Reclaimable
 from hypertwin.report import files
 from hypertwin.report.page import Listing, Page
 from hypertwin.report.table import Cells, fitted
-from hypertwin.report.words import number, some
+from hypertwin.report.words import count, number, some
 
 WORDS = {"cpu": "CPU", "memory": "memory", "memory_consumed": "consumed memory", "ratio": "vCPUs per core"}
 """What binds, in words."""
 
+LACKS = {"cpu": "CPU", "memory": "memory", "memory_consumed": "memory", "ratio": "vCPUs per core"}
+"""What exceeds its limit after a failure, in words."""
+
 MOST_VMS = 20
 """VMs in a table of a terminal."""
 
-WORDY = ("VM", "cluster", "state", "binds", "judged by")
+WORDY = ("VM", "cluster", "state", "binds", "judged by", "restarted by", "admission", "may power on", "will perform")
 """Columns of words, which come first in a table."""
 
 FIRST_OUT = (
     *("sockets", "active %", "memory GiB", "provisioned %", "by consumed", "storage GiB", "spare hosts now", "oldest"),
+    *("slot", "unreserved CPU %", "unreserved memory %", "tolerates", "restarts from s", "slots free"),
     *("by ratio", "used %", "vCPUs", "by CPU", "by memory", "largest restart", "consumed %", "hosts"),
 )
 """Columns that a narrow terminal goes without, the first of these first."""
+
+FAILOVER = "After a failure: what may be powered on, and what will perform"
 
 STORED = "Storage that VMs take, in GiB"
 
@@ -44,6 +50,10 @@ _LEFT = ("cpu", "memory", "memory_consumed", "ratio", "binding", "count")
 _STORAGE = (
     *("datastores", "shared", "unknown", "capacity_gib", "used_gib", "used_pct", "free_gib", "provisioned_gib"),
     *("provisioned_pct", "vms_provisioned_gib", "vms_used_gib", "vms_in_guest_gib", "swap_gib"),
+)
+_HA = (
+    *("policy", "admission", "slots", "free_slots", "unreserved_cpu_pct", "unreserved_memory_pct", "tolerates"),
+    *("may_power_on", "will_perform"),
 )
 _UNSAID = ("provisioned", "used", "in_guest")
 
@@ -117,6 +127,45 @@ def room(found: Capacity) -> tuple[list[str], list[list[str]]]:
             ]
         )
     return heads, cells
+
+
+def failover(found: Capacity) -> tuple[list[str], list[list[str]]]:
+    """Heads and cells of what happens after a failure: what may be powered on, and what will perform."""
+    heads = ["cluster", "restarted by", "admission", "may power on", "will perform"]
+    heads += ["slot", "slots free", "tolerates", "unreserved CPU %", "unreserved memory %", "restarts from s"]
+    cells = []
+    for name, each in _clusters(found):
+        ha = each["ha"]
+        slot, times = ha["slot"], ha["restart_s"]
+        lacks = "" if not ha["lacks"] else f": {some([LACKS[part] for part in ha['lacks']])}"
+        performs = UNKNOWN if ha["will_perform"] is None else f"{_yes(ha['will_perform'])}{lacks}"
+        row = [name, ha["policy"] or UNKNOWN, ha["admission"] or UNKNOWN, _yes(ha["may_power_on"]), performs]
+        row += ["" if slot is None else f"{number(slot['cpu_mhz'], 0)} MHz, {number(slot['memory_mib'], 0)} MiB"]
+        row += [_known(ha["free_slots"], 0), number(ha["tolerates"], 0)]
+        row += [number(ha[key], 1) for key in ("unreserved_cpu_pct", "unreserved_memory_pct")]
+        cells.append([*row, UNKNOWN if times is None else number(times["detection"])])
+    return heads, cells
+
+
+def without_place(found: Capacity) -> list[str]:
+    """VMs that find no place after a failure: what a reader must know first of all."""
+    told = []
+    for name, each in _clusters(found):
+        refused, restart = each["ha"]["not_powered_on"], each["largest_restartable"]
+        if refused:
+            told.append(f"{name}: after a failure no host has unreserved what power-on needs of {_vms(refused)}.")
+        if restart is not None and restart["not_restarted"]:
+            gone = f"when {some(restart['failed'])} {'fail' if len(restart['failed']) > 1 else 'fails'}"
+            told.append(f"{name}: {gone}, no host has memory for {_vms(restart['not_restarted'])}.")
+    return told
+
+
+def _vms(names: Sequence[str]) -> str:
+    return f"{count(len(names), 'VM')}: {some(names)}"
+
+
+def _yes(said: bool) -> str:
+    return "yes" if said else "no"
 
 
 def stored(found: Capacity) -> tuple[list[str], list[list[str]]]:
@@ -216,10 +265,11 @@ def reclaimable_notes(found: Capacity) -> list[str]:
 def table(found: Capacity, width: int | None = None) -> RenderableType:
     """What `hypertwin capacity --format json` prints, as tables that fit a width, with notes."""
     title = f"{found['scenario']}: what clusters have and use, now → without their largest hosts"
-    shown = [(title, use(found)), ("What still fits without them", room(found))]
+    shown = [(title, use(found)), ("What still fits without them", room(found)), (FAILOVER, failover(found))]
     if stored(found)[1]:
         shown.append((STORED, stored(found)))
-    return Group(*_tables(shown, width), *(Text(note, style="dim") for note in notes(found)))
+    first = [Text(line, style="bold red") for line in without_place(found)]
+    return Group(*first, *_tables(shown, width), *(Text(note, style="dim") for note in notes(found)))
 
 
 def reclaimable_table(found: Capacity, width: int | None = None) -> RenderableType:
@@ -249,10 +299,11 @@ def page(found: Capacity) -> Page:
         kind="capacity",
         title=f"Capacity of {found['scenario']}",
         document=found,
-        notes=[*notes(found), reclaimable_notes(found)[-1]],
+        notes=[*without_place(found), *notes(found), reclaimable_notes(found)[-1]],
         tables=[
             Listing("What clusters have and use, now → without their largest hosts", *use(found)),
             Listing("What still fits without them", *room(found)),
+            Listing(FAILOVER, *failover(found)),
             *([Listing(STORED, *stored(found))] if stored(found)[1] else []),
             Listing("What VMs that are on do not use", *reclaimable(found)),
             Listing("What does not run, and the storage that it takes", *leftovers(found)),
@@ -266,7 +317,7 @@ def csv(found: Capacity) -> str:
     heads = ["cluster", *_FLAT, *(f"vms_left.{key}" for key in _LEFT), *(f"storage.{key}" for key in _STORAGE)]
     heads += [f"storage.vms_unknown.{key}" for key in _UNSAID]
     heads += [*(f"largest_restartable.{key}" for key in restart), "demand.cpu", "demand.memory_consumed"]
-    heads += ["demand.memory_active", "measured", "assumed"]
+    heads += ["demand.memory_active", "measured", "assumed", *(f"ha.{key}" for key in _HA), "ha.lacks"]
     lines: list[list[object]] = [list(heads)]
     everything: list[tuple[str, Figures, Cluster | None]] = [
         *((name, each, each) for name, each in found["clusters"].items()),
@@ -275,6 +326,7 @@ def csv(found: Capacity) -> str:
     for name, each, cluster in everything:
         figures, left, storage = dict(each), dict(each["vms_left"] or {}), each["storage"]
         largest = dict(cluster["largest_restartable"] or {}) if cluster else {}
+        ha = dict(cluster["ha"]) if cluster else {}
         demand = cluster["demand"] if cluster else None
         bases = (demand["cpu"], demand["memory_consumed"], demand["memory_active"]) if demand else (None, None, None)
         sources = cluster["sources"] if cluster else {}
@@ -288,6 +340,8 @@ def csv(found: Capacity) -> str:
                 *(largest.get(key) for key in restart),
                 *(basis["text"] if basis else None for basis in bases),
                 *(" ".join(key for key, source in sources.items() if source == of) for of in ("measured", "assumed")),
+                *(ha.get(key) for key in _HA),
+                " ".join(cluster["ha"]["lacks"]) if cluster else None,
             ]
         )
     return files.csv_text(lines)

@@ -87,9 +87,25 @@ interface Basis {
   text: string;
 }
 
+interface Ha {
+  policy: string | null;
+  admission: string | null;
+  slot: { cpu_mhz: number; memory_mib: number } | null;
+  free_slots: number | null;
+  unreserved_cpu_pct: number;
+  unreserved_memory_pct: number;
+  tolerates: number;
+  may_power_on: boolean;
+  not_powered_on: string[];
+  will_perform: boolean | null;
+  lacks: string[];
+  restart_s: { detection: number } | null;
+}
+
 interface Cluster extends Figures {
   label: string | null;
   limits: { failures: number; cpu_pct: number; memory_pct: number; ratio: number | null; speed: number };
+  ha: Ha;
   largest_restartable: { vcpus: number; memory_gib: number; failed: string[]; not_restarted: string[] } | null;
   demand: { asked: string; cpu: Basis | null; memory_consumed: Basis | null; memory_active: Basis | null };
   sources: Record<string, Source>;
@@ -187,7 +203,12 @@ function beyond(of: Cluster): string[] | null {
   if (!judged.length) return null;
   const over = judged.filter((each) => each.value! > each.limit! + 1e-9).map((each) => `${each.pair.name} ${withUnit(each.value, each.pair.unit)}`);
   const lost = of.largest_restartable?.not_restarted ?? [];
-  return lost.length ? [...over, `${count(lost.length, "VM")} without room to restart`] : over;
+  const refused = of.ha.not_powered_on;
+  return [
+    ...(refused.length ? [`${count(refused.length, "VM")} whose reservation no host has free`] : []),
+    ...(lost.length ? [`${count(lost.length, "VM")} without room to restart`] : []),
+    ...over,
+  ];
 }
 
 const failing = (of: Cluster): string => (of.limits.failures === 1 ? "its largest host" : `its ${of.limits.failures} largest hosts`);
@@ -308,6 +329,37 @@ function roomRow(name: string, of: Figures, cluster?: Cluster): Cells {
     licences: of.licence_cores,
   };
 }
+
+const FAILOVER: Column[] = [
+  words("cluster", "cluster"),
+  words("policy", "restarted by"),
+  words("admission", "admission"),
+  badges("power_on", "may power on", { text: "By reservations: the rule of admission control, and what single hosts have unreserved." }),
+  badges("perform", "will perform", { text: "By demand: whether it is within the limits on the hosts that are left." }),
+  words("slot", "slot", { secondary: true }),
+  figures("free", "slots free"),
+  figures("tolerates", "tolerates", "hosts", { text: "Hosts that may fail, the largest first, so that the others have what is reserved." }),
+  figures("cpu", "unreserved CPU", "%", { secondary: true }),
+  figures("memory", "unreserved memory", "%", { secondary: true }),
+  figures("detection", "restarts from", "s"),
+];
+
+const yes = (said: boolean | null, lacks: string[] = []): Badge =>
+  said === null ? { tone: "note", text: "not known" } : said ? { tone: "good", text: "yes" } : { tone: "bad", text: lacks.length ? `no: ${list(lacks)}` : "no" };
+
+const failoverRow = ({ name, of: { ha } }: Named): Cells => ({
+  cluster: name,
+  policy: ha.policy ?? "",
+  admission: ha.admission ?? "",
+  power_on: yes(ha.may_power_on),
+  perform: yes(ha.will_perform, ha.lacks.map((each) => BINDING[each]!)),
+  slot: ha.slot ? `${number(ha.slot.cpu_mhz)} MHz, ${number(ha.slot.memory_mib)} MiB` : "",
+  free: ha.free_slots === null ? null : { value: ha.free_slots, tone: ha.free_slots < 0 ? "bad" : "plain" },
+  tolerates: ha.tolerates,
+  cpu: ha.unreserved_cpu_pct,
+  memory: ha.unreserved_memory_pct,
+  detection: ha.restart_s?.detection ?? null,
+});
 
 function corrected(all: readonly Named[]): Block[] {
   const faster = all.filter((each) => each.of.vcpu_per_core_corrected !== null);
@@ -566,6 +618,12 @@ function view(page: PageDocument): View {
         id: "room",
         heading: "What still fits",
         blocks: [{ type: "table", table: { id: "room", caption: "What still fits without the largest hosts", columns: ROOM, rows: rows.map(({ name, of }, place) => roomRow(name, of, all[place]?.of)) } }],
+      },
+      {
+        id: "failover",
+        heading: "After a failure",
+        text: "What may be powered on is a matter of reservations; what will perform, of demand. They are two answers.",
+        blocks: [{ type: "table", table: { id: "failover", caption: "What may be powered on, and what will perform", columns: FAILOVER, rows: all.map(failoverRow) } }],
       },
       ...storage(found, rows),
       reclaimable(found, rows),

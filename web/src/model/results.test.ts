@@ -89,11 +89,22 @@ describe("capacity", () => {
   it("names the clusters that do not bear a failure, by what, and those that cannot be judged", () => {
     expect(shown.answer.tone).toBe("bad");
     expect(shown.answer.text).toBe("2 of 3 clusters are over their limits without their largest hosts: database, general. No room for another VM without the largest hosts.");
-    expect(shown.answer.more![0]).toBe("database: CPU 101 %, memory configured 117 %, memory consumed 112 % and 2 VMs without room to restart");
+    expect(shown.answer.more![0]).toBe("database: 2 VMs without room to restart, CPU 101 %, memory configured 117 % and memory consumed 112 %");
     expect(shown.promises.map((each) => each.met)).toEqual([false, null, false]);
     const fine = { ...copy(capacity.clusters.database!), cpu_usage_degraded_pct: 50, memory_configured_degraded_pct: 50, memory_consumed_degraded_pct: 40, largest_restartable: null };
     const one = view("capacity", { ...capacity, clusters: { ...capacity.clusters, database: fine } });
     expect(one.answer.text).toMatch(/^1 of 3 clusters is over its limits without its largest hosts: general\./);
+  });
+
+  it("tells what may be powered on apart from what will perform", () => {
+    expect(table(shown, "failover").rows.map((row) => [row.cluster, row.power_on, row.perform])).toEqual([
+      ["database", { tone: "good", text: "yes" }, { tone: "bad", text: "no: CPU and consumed memory" }],
+      ["edge", { tone: "bad", text: "no" }, { tone: "bad", text: "no" }],
+      ["general", { tone: "good", text: "yes" }, { tone: "good", text: "yes" }],
+    ]);
+    const refused = of("general");
+    refused.clusters.general!.ha.not_powered_on = ["app"] as never[];
+    expect(view("capacity", refused).answer.text).toMatch(/^Without its largest host the cluster is over its limits: 1 VM whose reservation no host has free/);
   });
 
   it("is good where every cluster stays within its limits", () => {

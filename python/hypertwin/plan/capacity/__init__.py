@@ -7,6 +7,7 @@
 | `state.py` | a cluster with its limits and its demand |
 | `packing.py` | all VMs into hosts |
 | `restart.py` | the VMs of failed hosts onto the others; diagnosis uses it too |
+| `admission.py`, `overhead.py` | what may be powered on after a failure, and whether it will perform |
 | `room.py` | what still fits, and what fits after a failure |
 | `storage.py` | datastores, and what VMs take of them |
 | `reclaim.py` | what could be taken back |
@@ -27,7 +28,7 @@ from hypertwin import _core, language, scenario
 from hypertwin.documents import capacity as documents
 from hypertwin.errors import fail
 from hypertwin.language import Host, Inventory
-from hypertwin.plan.capacity import notes, reclaim, room, storage
+from hypertwin.plan.capacity import admission, notes, reclaim, room, storage
 from hypertwin.plan.capacity.demand import capacity_mhz, usage_of_hosts
 from hypertwin.plan.capacity.limits import Limits, of_file, of_options
 from hypertwin.plan.capacity.state import Resource, State
@@ -86,7 +87,7 @@ def capacity(
     ]
     off = [each for each in inventory.powered_off if cluster is None or each in reclaim.off_of(inventory, cluster)]
     unused = {state.cluster.name: reclaim.reclaim(state, inventory) for state in states}
-    clusters = {state.cluster.name: _cluster(state, inventory, unused[state.cluster.name]) for state in states}
+    clusters = {state.cluster.name: _cluster(state, loaded, unused[state.cluster.name]) for state in states}
     everything = [*unused.values(), *([reclaim.of_no_cluster(inventory)] if cluster is None else [])]
     return {
         "version": _core.version(),
@@ -110,7 +111,8 @@ def licence_cores(hosts: Iterable[Host], minimum: int) -> int:
     return sum(host.processors * max(-(-host.cores // host.processors), minimum) for host in hosts)
 
 
-def _cluster(state: State, inventory: Inventory, unused: reclaim.Found) -> documents.Cluster:
+def _cluster(state: State, scenario: Scenario, unused: reclaim.Found) -> documents.Cluster:
+    inventory = scenario.inventory
     stores = [
         (each, used_by)
         for each in inventory.datastores
@@ -132,6 +134,7 @@ def _cluster(state: State, inventory: Inventory, unused: reclaim.Found) -> docum
         "host_cpu_usage_pct": usage_of_hosts(state.hosts, "cpu_usage_pct", capacity_mhz),
         "host_memory_usage_pct": usage_of_hosts(state.hosts, "memory_usage_pct", lambda host: float(host.memory_bytes)),
         "largest_restartable": room.largest_restartable(state),
+        "ha": admission.of_cluster(state, scenario),
         "reclaimable": unused.document,
         "guessed": guessed,
         "demand": {

@@ -82,6 +82,7 @@ def notes(state: State, found: Cluster) -> list[str]:
     """What a reader must know besides the figures of a cluster."""
     return [
         *_of_failures(state, found),
+        *_of_ha(state, found),
         *_of_memory(state, found),
         *_of_demand(state, found),
         *_of_room(state, found),
@@ -115,6 +116,31 @@ def _of_failures(state: State, found: Cluster) -> Iterator[str]:
             f"A core counts as {limits.speed:g} of those whose demand was measured: usage, VMs left and limits are"
             " corrected by that ratio, which is given, not measured."
         )
+
+
+def _of_ha(state: State, found: Cluster) -> Iterator[str]:
+    """What power-on and demand say of a failure, where they are not the same."""
+    ha, failures = found["ha"], state.limits.failures
+    if state.spare is None or not failures:
+        return
+    if ha["may_power_on"] and ha["will_perform"] is False:
+        rule = "nothing stops power-on" if ha["admission"] is None else f"admission control counts {ha['admission']}"
+        yield (
+            f"Every VM may be powered on after a failure, and will not perform: {rule}, which looks at reservations;"
+            " demand exceeds the limits."
+        )
+    if ha["admission"] == "slots" and ha["free_slots"] is not None and ha["free_slots"] < 0:
+        yield (
+            f"Admission control by slots lacks {-ha['free_slots']} without {count(failures, 'host')}: it refuses"
+            " power-ons now. A failover restarts what single hosts have unreserved."
+        )
+    if found["vms"] and any(host.family == "esxi" for host in state.hosts):
+        yield (
+            "What ESXi takes of memory beside a VM is vSphere 6.5's table, for other versions and between its cells a"
+            " supposition. A VM without a reservation counts as 32 MHz and that memory."
+        )
+    if ha["policy"] is None:
+        yield "Nothing says who restarts VMs (ha.policy), or nobody does: when they would be restarted is not known."
 
 
 def _of_memory(state: State, found: Cluster) -> Iterator[str]:
@@ -189,8 +215,8 @@ def _of_room(state: State, found: Cluster) -> Iterator[str]:
     if restart is not None and restart["not_restarted"]:
         lost = restart["not_restarted"]
         yield (
-            f"When {some(restart['failed'])} fails, there is no host with memory for {count(len(lost), 'VM')}:"
-            f" {some(lost)}. A hypervisor that overcommits memory may restart more."
+            f"{count(len(lost), 'VM')} of {some(restart['failed'])} fit nowhere with all their memory: a hypervisor"
+            " that overcommits memory may restart them, and takes memory from others then."
         )
     if found["guessed"]:
         yield (

@@ -1,0 +1,224 @@
+"""High availability of a cluster: what may be powered on after a failure, and what will perform then.
+
+These are two answers. Power-on looks at reservations alone, by the rule of the cluster's admission control and by what
+each host has unreserved; a cluster without reservations may power on nearly anything. What performs is a matter of
+demand: it has to fit the limits on the hosts that are left.
+
+Rules of vSphere HA [vSphere Availability, "Admission Control"]: `slots` makes one size of the largest reservations of
+CPU and memory, and counts how many whole ones hosts have; `percentage` compares what is unreserved of the cluster with
+what it has to keep. Proxmox HA and Masakari have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hypertwin import _core
+from hypertwin.documents import capacity as documents
+from hypertwin.language import Vm
+from hypertwin.plan.capacity import restart
+from hypertwin.plan.capacity.demand import capacity_mhz
+from hypertwin.plan.capacity.overhead import MIB, overhead_bytes
+from hypertwin.plan.capacity.state import Limited, State
+from hypertwin.scenario import Scenario
+
+UNRESERVED_MHZ = 32.0
+"""What a VM without a reservation of CPU counts as."""
+
+DETECTION_S: Mapping[str, float] = {"fdm": 18.0, "proxmox": 120.0, "masakari": 270.0}
+"""From a failure to the first restart. FDM with datastores for heartbeats; Proxmox: its lock expires; Masakari: it
+polls, fences the host and waits until its service is disabled, at worst."""
+PRIMARY_S = 50.0
+"""The same where the host that fails is FDM's primary."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """CPU and memory: of a host what VMs can reserve, of a VM what it reserves."""
+
+    mhz: float
+    memory: float
+
+    def holds(self, slot: Pair) -> int:
+        """How many whole slots are in it."""
+        return max(0, min(_whole(self.mhz, slot.mhz), _whole(self.memory, slot.memory)))
+
+
+def _whole(room: float, each: float) -> int:
+    return int(room / each + 1e-9) if each else 10**9
+
+
+@dataclass(frozen=True)
+class Slots:
+    """A cluster in slots."""
+
+    slot: Pair
+    of_hosts: Sequence[int]
+    """The most first, which is the order in which hosts fail."""
+    taken: int
+
+    @staticmethod
+    def of(hosts: Sequence[Pair], vms: Sequence[Pair]) -> Slots:
+        """The largest reservations are a slot."""
+        slot = Pair(max(vm.mhz for vm in vms), max(vm.memory for vm in vms))
+        return Slots(slot, sorted((host.holds(slot) for host in hosts), reverse=True), len(vms))
+
+    def free(self, failures: int) -> int:
+        """Slots that are free without the hosts that have the most; negative where VMs have none."""
+        return sum(self.of_hosts[failures:]) - self.taken
+
+    @property
+    def tolerates(self) -> int:
+        """How many hosts may fail, those with the most slots first."""
+        return sum(self.free(failures) >= 0 for failures in range(1, len(self.of_hosts)))
+
+
+def percentage_tolerates(hosts: Sequence[Pair], vms: Sequence[Pair]) -> int:
+    """How many hosts may fail, the largest first, so that the others have what is reserved, CPU and memory each."""
+
+    def tolerated(sizes: Sequence[float], asked: float) -> int:
+        left = sorted(sizes, reverse=True)
+        return sum(sum(left[failures:]) >= asked for failures in range(1, len(left)))
+
+    return min(
+        tolerated([host.mhz for host in hosts], sum(vm.mhz for vm in vms)),
+        tolerated([host.memory for host in hosts], sum(vm.memory for vm in vms)),
+    )
+
+
+def of_cluster(state: State, scenario: Scenario) -> documents.Ha:
+    """What high availability does in a cluster, and whether there is room for it."""
+    said: Mapping[str, Any] = (scenario.data.get("clusters") or {}).get(state.cluster.name, {}).get("ha") or {}
+    policy, failures = said.get("policy"), state.limits.failures
+    rule = _rule(said, state)
+    reserved = {vm.name: _reserved(scenario, state, vm) for vm in state.vms}
+    hosts = _hosts(state, reserved)
+    guests = [reserved[vm.name] for vm in state.guests]
+    slots = Slots.of(hosts, guests) if rule == "slots" and guests else None
+    whole = Pair(sum(host.mhz for host in hosts), sum(host.memory for host in hosts))
+    free_cpu = _percent(whole.mhz - sum(vm.mhz for vm in guests), whole.mhz)
+    free_memory = _percent(whole.memory - sum(vm.memory for vm in guests), whole.memory)
+    keeps = said.get("admission_pct", 100 * (said.get("failures") or failures) / len(hosts))
+    lost = _never_started(state, scenario, reserved) if state.spare is not None else []
+    allowed = state.spare is not None and not lost
+    if slots is not None:
+        allowed = allowed and slots.free(failures) >= 0
+    elif rule == "percentage":
+        allowed = allowed and len(hosts) > 1 and min(free_cpu, free_memory) >= keeps
+    lacks = _lacks(state)
+    unknown = state.spare is not None and not lacks and (state.cpu is None)
+    return {
+        "enabled": state.cluster.ha,
+        "policy": policy,
+        "admission": rule,
+        "slot": None if slots is None else {"cpu_mhz": slots.slot.mhz, "memory_mib": slots.slot.memory / MIB},
+        "slots": None if slots is None else sum(slots.of_hosts),
+        "free_slots": None if slots is None or state.spare is None else slots.free(failures),
+        "unreserved_cpu_pct": free_cpu,
+        "unreserved_memory_pct": free_memory,
+        "keeps_pct": keeps if rule == "percentage" else None,
+        "tolerates": slots.tolerates if slots is not None else percentage_tolerates(hosts, guests),
+        "may_power_on": allowed,
+        "not_powered_on": lost,
+        "will_perform": None if unknown else state.spare is not None and not lacks,
+        "lacks": lacks,
+        "restart_s": _restart_s(said) if policy is not None and state.cluster.ha is not False else None,
+    }
+
+
+def _rule(said: Mapping[str, Any], state: State) -> documents.Admission | None:
+    """The rule of admission control that is in force; None where it is off, there is none, or nothing is said of it."""
+    if not said or said.get("admission") is False or state.cluster.ha is False:
+        return None
+    if said.get("policy", "fdm") != "fdm" or any(host.family != "esxi" for host in state.hosts):
+        return None
+    rule: documents.Admission = said.get("admission_policy", "slots")
+    return rule
+
+
+def _reserved(scenario: Scenario, state: State, vm: Vm) -> Pair:
+    """What the power-on of a VM reserves on its host."""
+    entry = scenario.data["vms"][vm.group]
+    memory = float(_core.size_bytes(entry.get("memory_reservation", "0 B")))
+    if entry.get("huge_pages"):
+        memory = float(vm.memory_bytes)
+    family = next(host.family for host in state.hosts if host.name == vm.host)
+    if family != "esxi":
+        return Pair(0.0, memory)
+    mhz = _core.frequency_hz(entry["reservation"]) / 1e6 if "reservation" in entry else 0.0
+    return Pair(mhz or UNRESERVED_MHZ, memory + overhead_bytes(vm.vcpus, vm.memory_bytes))
+
+
+def _hosts(state: State, reserved: Mapping[str, Pair]) -> list[Pair]:
+    """What VMs can reserve of each host: without its hypervisor, and appliances that stay on it."""
+    return [
+        Pair(
+            capacity_mhz(host) - sum(vm.mhz for vm in own),
+            host.memory_bytes - state.own[host.name] - sum(vm.memory for vm in own),
+        )
+        for host in state.hosts
+        for own in [[reserved[vm.name] for vm in state.vms if vm.storage_appliance and vm.host == host.name]]
+    ]
+
+
+def _never_started(state: State, scenario: Scenario, reserved: Mapping[str, Pair]) -> list[str]:
+    """VMs of failed hosts for which no other has enough unreserved CPU or memory: of the failure that has the most.
+
+    Each resource is packed by itself, so that more may find no place when both bind.
+    """
+    if not state.limits.failures:
+        return []
+    stays = {name for name, entry in scenario.data["vms"].items() if entry.get("restart_priority") == "disabled"}
+    waits = [vm for vm in state.guests if vm.group not in stays]
+    rooms = _hosts(state, reserved)
+    by_cpu = _unplaced(state, waits, [room.mhz for room in rooms], {name: of.mhz for name, of in reserved.items()})
+    memory = {name: of.memory for name, of in reserved.items()}
+    by_memory = _unplaced(state, waits, [room.memory for room in rooms], memory)
+    return [*by_cpu, *(name for name in by_memory if name not in by_cpu)]
+
+
+def _unplaced(state: State, waits: Sequence[Vm], rooms: Sequence[float], reserved: Mapping[str, float]) -> list[str]:
+    """VMs for which no host has enough of one resource, of the failure that leaves the most of them."""
+    standing = [
+        restart.Standing(
+            host.name,
+            host.threads,
+            room,
+            room,
+            [restart.Guest(vm.name, vm.vcpus, reserved[vm.name]) for vm in waits if vm.host == host.name],
+        )
+        for host, room in zip(state.hosts, rooms, strict=True)
+    ]
+    failures = restart.failures(standing, state.limits.failures)
+    return [guest.name for guest in max(failures, key=lambda failure: len(failure.unplaced)).unplaced]
+
+
+def _lacks(state: State) -> list[Limited]:
+    """What demand exceeds its limit on the hosts that are left: memory as it is occupied, else as it is configured."""
+    memory: Limited = "memory_consumed" if state.consumed is not None else "memory"
+    limits = {"cpu": state.limits.cpu, memory: state.limits.memory}
+    if state.limits.ratio is not None:
+        limits["ratio"] = state.limits.ratio
+    found: list[Limited] = []
+    for resource, limit in limits.items():
+        degraded = state.degraded(resource)
+        if degraded is not None and degraded[0] > limit * degraded[1] * (1 + 1e-9):
+            found.append(resource)
+    return found
+
+
+def _restart_s(said: Mapping[str, Any]) -> documents.RestartTimes:
+    """The timeline of the policy, as far as it is known before a simulation."""
+    policy = said["policy"]
+    given = _core.duration_s(said["detection"]) if "detection" in said else None
+    return {
+        "detection": DETECTION_S[policy] if given is None else given,
+        "primary": PRIMARY_S if given is None and policy == "fdm" else None,
+        "boot": _core.duration_s(said["boot"]) if "boot" in said else None,
+    }
+
+
+def _percent(part: float, whole: float) -> float:
+    return 100 * part / whole if whole else 0.0

@@ -1,0 +1,39 @@
+"""Memory that ESXi takes for a VM beside the VM's own: what its power-on reserves.
+
+Source: "Overhead Memory on Virtual Machines", vSphere 6.5 Resource Management. Between the cells, beyond them, and for
+other versions it is a supposition: linear in memory and in vCPUs. Linux publishes no such table.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+MIB = 2**20
+
+MEMORY_MIB = (256, 1024, 4096, 16384)
+VCPUS = (1, 2, 4, 8)
+TABLE_MIB = (
+    (20.29, 24.28, 32.23, 48.16),
+    (25.90, 29.91, 37.86, 53.82),
+    (48.64, 52.72, None, 76.78),
+    (139.62, 143.98, None, 168.60),
+)
+"""By memory and vCPUs; None where the cell is not at hand."""
+
+
+def overhead_bytes(vcpus: int, memory_bytes: int) -> float:
+    """What ESXi takes for a VM of this size, in bytes."""
+    sizes, cells = [], []
+    for size, row in zip(MEMORY_MIB, TABLE_MIB, strict=True):
+        known = [(wide, cell) for wide, cell in zip(VCPUS, row, strict=True) if cell is not None]
+        sizes.append(float(size))
+        cells.append(_linear([wide for wide, _ in known], [cell for _, cell in known], vcpus))
+    return max(_linear(sizes, cells, memory_bytes / MIB), 0.0) * MIB
+
+
+def _linear(places: Sequence[float], values: Sequence[float], at: float) -> float:
+    """The value at a place: on the line through the two places beside it, or the last two."""
+    right = min(max(bisect_right(places, at), 1), len(places) - 1)
+    part = (at - places[right - 1]) / (places[right] - places[right - 1])
+    return values[right - 1] + part * (values[right] - values[right - 1])
