@@ -9,7 +9,7 @@ from hypertwin.scenario import load
 from hypertwin.studies import judge
 from hypertwin.studies import study as studies
 
-OVER_A_QUARTER = {"cpu-limit-example", "kvm-cern", "oracle-vsphere4", "pgbench-azure"}
+OVER_A_QUARTER = {"cpu-limit-example", "kvm-cern", "pgbench-azure"}
 """Sources with fewer than four figures for each parameter that they had to set."""
 
 OF_THE_MODEL = {"density.slo", "cycles of pvscsi", "cycles of lsi-sas"}
@@ -21,6 +21,7 @@ UNNAMED = {
     "esxi-vnuma": 50,
     "million-iops": 5,
     "monster-vm": 5,
+    "oracle-vsphere4": 2,
     "scaled-sysbench": 3,
     "sql-server-2008-vsphere4": 2,
     "vsan6-hybrid": 1,
