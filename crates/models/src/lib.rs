@@ -13,6 +13,7 @@
 //! | `vnuma.rs`, `layout.rs`, `advice.rs` | a VM's virtual nodes; all VMs on their nodes; what that costs |
 //! | `memory.rs` | bandwidth of nodes and links, divided |
 //! | `reclamation/` | what a host does when the memory of its VMs does not fit |
+//! | `migration/`, `restart/` | live migration; restart of VMs when a host fails, and admission control |
 //! | `wake_up.rs` | how long an idle vCPU takes to begin |
 //! | `guest_system.rs` | processes on vCPUs, as the guest's system places them |
 //! | `storage/` | what takes how long on the I/O path, and durability |
@@ -26,8 +27,10 @@ pub mod guest_system;
 pub mod hypervisor;
 pub mod layout;
 pub mod memory;
+pub mod migration;
 pub mod numa;
 pub mod reclamation;
+pub mod restart;
 pub mod rounding;
 pub mod scheduler;
 pub mod smt;
