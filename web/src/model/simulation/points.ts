@@ -67,13 +67,12 @@ export interface Axes {
 
 const isAmount = (value: unknown) => typeof value === "string" && /^\d/.test(value);
 
-/** A swept load goes along x, else the numeric path with most values, else amounts such as `8KiB` in the order swept. */
+/** A swept load goes along x, else the path with most values: numbers, or amounts such as `8KiB` in the order swept. */
 export function axes(points: readonly Point[]): Axes {
   const paths = varyingPaths(points);
   const all = (test: (value: unknown) => boolean) => paths.filter((path) => points.every((point) => test(point.set[path])));
-  const numeric = all((value) => typeof value === "number");
+  const candidates = [...all((value) => typeof value === "number"), ...all(isAmount)];
   const rank = (path: string) => new Set(points.map((point) => point.set[path])).size + (path.endsWith(".load") ? 1e6 : 0);
-  const candidates = numeric.length ? numeric : all(isAmount);
   const x = candidates.reduce<string | null>((best, path) => (best === null || rank(path) > rank(best) ? path : best), null);
   return { x, others: paths.filter((path) => path !== x) };
 }

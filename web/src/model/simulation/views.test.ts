@@ -105,6 +105,13 @@ describe("a sweep", () => {
     expect(lines(shown(points, { group: "=g3" }), "response-mean").series.map((each) => each.name)).toEqual(["g3"]);
   });
 
+  it("lays the path with most values along x, numbers or amounts", () => {
+    const swept = (sizes: string[], counts: number[]) =>
+      sizes.flatMap((memory) => counts.map((count) => point({ db: vm() }, { set: { "vms.db.memory": memory, "vms.db.count": count } })));
+    expect(axes(swept(["96 GiB", "128 GiB", "160 GiB"], [12, 13]))).toEqual({ x: "vms.db.memory", others: ["vms.db.count"] });
+    expect(axes(swept(["96 GiB", "128 GiB"], [12, 13]))).toEqual({ x: "vms.db.count", others: ["vms.db.memory"] });
+  });
+
   it("draws bars where nothing swept is an amount, and categories of amounts", () => {
     const words = ["esxi-7.0", "linux-6.12"].map((name) => point({ db: vm() }, { set: { "hosts.esx.hypervisor": name } }));
     expect(charts(shown(words)).find((chart) => chart.id === "response-mean-db")).toMatchObject({ type: "bars", categories: ["hypervisor esxi-7.0", "hypervisor linux-6.12"] });
