@@ -6,12 +6,12 @@ use crate::faults::{Action, Faults, Part};
 use crate::guest::Guests;
 use crate::ids::{ControllerId, HostId, Id, PoolId, VmId, WorldId};
 use crate::island::Island;
+use crate::lives::Lives;
 use crate::measure::Recorder;
-use crate::plan::VmPlan;
+use crate::plan::Blueprint;
 use crate::simulation::Simulation;
 use crate::storage::{Site, SiteVm, Storage, service_threads};
 use hypertwin_cluster::{Component, Failure};
-use hypertwin_models::hypervisor;
 
 /// Builds the initial state of `island` with the random streams of `seed`.
 pub fn build(island: &Island, seed: u64) -> Simulation {
@@ -20,23 +20,13 @@ pub fn build(island: &Island, seed: u64) -> Simulation {
     let mut cpu = Processors::new(&island.hosts);
     let mut guests = Guests::new();
     let mut faults = Faults::new(island.hosts.len());
+    let blueprint = Blueprint::of(island, seed);
     let mut site_vms = Vec::with_capacity(island.vms.len());
     let mut controllers = 0;
     for (position, vm) in island.vms.iter().enumerate() {
-        let (group, host_spec) = (&island.groups[vm.group], island.hosts[vm.host].spec);
-        let plan = VmPlan {
-            vm: VmId::new(position),
-            name: vm.name,
-            group: vm.group,
-            spec: group.spec,
-            workload: group.workload,
-            host: vm.host,
-            host_spec,
-            numa: hypervisor::model(host_spec.hypervisor).virtual_numa(host_spec, group.spec),
-            first_controller: ControllerId::new(controllers),
-            seed,
-        };
-        let worlds = cpu.add_vm(&plan);
+        let group = &island.groups[vm.group];
+        let plan = blueprint.plan(VmId::new(position), vm.host, 0);
+        let worlds = cpu.add_vm(&plan, ControllerId::new(controllers));
         let first_process = guests.add_vm(&plan, worlds.helpers, &mut clock);
         controllers += worlds.controllers.len();
         site_vms.push(SiteVm {
@@ -66,7 +56,9 @@ pub fn build(island: &Island, seed: u64) -> Simulation {
         guests,
         storage,
         faults,
+        lives: Lives::new(island.vms.len()),
         recorder: Recorder::new(island),
+        blueprint,
         failure: None,
     }
 }

@@ -23,6 +23,8 @@ pub enum Event {
     Cosched(VmId),
     /// A CPU limit is checked.
     Limit(VmId),
+    /// A VM that is throttled rests, or goes on.
+    Throttle(VmId),
     /// Worlds that share a core look for a whole one.
     BalanceThreads(HostId),
     /// Nodes or run queues are balanced.
@@ -122,6 +124,12 @@ impl Clock {
     /// `world`, which waits, becomes ready to do this much work, in nanoseconds alone on a core at nominal clock.
     pub fn run(&mut self, world: WorldId, work_ns: f64) {
         self.ready.push_back((world, work_ns));
+    }
+
+    /// Signals to these processes and worlds are taken back.
+    pub fn take_back(&mut self, is_gone: impl Fn(ProcessId) -> bool, is_off: impl Fn(WorldId) -> bool) {
+        self.wakeups.retain(|&process| !is_gone(process));
+        self.ready.retain(|&(world, _)| !is_off(world));
     }
 
     /// The next signal of this instant.

@@ -6,7 +6,7 @@
 //! until then.
 
 use crate::clock::{Clock, Event};
-use crate::ids::{HostId, PoolId, Table};
+use crate::ids::{HostId, PoolId, Table, VmId};
 use hypertwin_kernel::Nanos;
 
 /// Something that can fail.
@@ -105,6 +105,8 @@ pub struct HostIncident {
     pub what: String,
     pub fails: bool,
     pub hosts: Vec<HostId>,
+    /// VMs that were there.
+    pub vms: Vec<VmId>,
 }
 
 /// All failures.
@@ -164,7 +166,15 @@ impl Faults {
                 what: action.what.clone(),
                 fails: action.fails,
                 hosts: vec![host],
+                vms: Vec::new(),
             }),
+        }
+    }
+
+    /// VMs that were on the host which has just changed.
+    pub fn note_vms(&mut self, vms: impl Iterator<Item = VmId>) {
+        if let Some(last) = self.history.last_mut() {
+            last.vms.extend(vms);
         }
     }
 
@@ -189,6 +199,11 @@ impl Faults {
             host.deferred.push(event);
         }
         is_down
+    }
+
+    /// What was deferred for a host and `is_void` will not happen.
+    pub fn forget(&mut self, host: HostId, is_void: impl Fn(Event) -> bool) {
+        self.hosts[host].deferred.retain(|&event| !is_void(event));
     }
 
     /// What was deferred for a host happens now.

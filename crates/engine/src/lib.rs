@@ -9,12 +9,14 @@
 //! | `guest/` | guests: what the processes of VMs do |
 //! | `storage/` | the way of an I/O from a guest's driver to a disk and back; pools |
 //! | `faults.rs` | what fails and what returns |
-//! | `simulation.rs` | the wire: the only file that sees all of them |
+//! | `simulation.rs` | the wire: it sees all of them |
+//! | `life.rs`, `lives.rs` | the life of a VM: verbs by which one stops, starts and changes hosts; what each VM does at present |
 //! | `measure/` | from what they count to results and reports |
 //! | `build.rs` | from a scenario to the initial state |
 //! | `clock.rs`, `ids.rs`, `vcpu.rs`, `island.rs`, `plan.rs`, `responses.rs`, `error.rs` | what they share: time, events and signals; numbers; the border between guests and processors; what an island and a VM are made from |
 //! | `islands/` | hosts that share nothing: cut apart, simulated, and put together again |
 //! | `sampled_run.rs` | a run that is handed out sample by sample |
+//! | `driver.rs` | a run in which a test says what happens to VMs |
 //!
 //! **Boundary.** A component sees what is shared, never another component; `scripts/check_architecture.py` keeps files free of
 //! circles. **Invariant.** Events happen in the order of time, priority and scheduling, whatever component they are for.
@@ -22,12 +24,15 @@
 mod build;
 mod clock;
 mod cpu;
+mod driver;
 mod error;
 mod faults;
 mod guest;
 mod ids;
 mod island;
 mod islands;
+mod life;
+mod lives;
 mod measure;
 mod plan;
 mod responses;
@@ -36,6 +41,8 @@ mod simulation;
 mod storage;
 mod vcpu;
 
+#[doc(hidden)]
+pub use driver::{Driver, driven_run};
 pub use error::RunError;
 pub use hypertwin_kernel::{half_width_95, replication_seed};
 pub use hypertwin_models::accounting::{Account, State};

@@ -1,9 +1,87 @@
 //! What a VM is made from: each component takes what it needs of it.
 
-use crate::ids::{ControllerId, HostId, VmId};
+use crate::ids::{HostId, Table, VmId};
+use crate::island::Island;
 use hypertwin_cluster::{HostGroup, HypervisorOverhead, VmGroup, Workload};
 use hypertwin_kernel::Stream;
-use hypertwin_models::vnuma;
+use hypertwin_models::{hypervisor, vnuma};
+
+/// What the VMs of an island are made from, on whichever host.
+pub struct Blueprint {
+    /// Hosts that follow each other are mostly alike: what they are, and which each host is.
+    host_specs: Vec<HostGroup>,
+    hosts: Table<HostId, usize>,
+    groups: Vec<(VmGroup, Workload)>,
+    /// Their names and groups.
+    vms: Table<VmId, (String, usize)>,
+    /// Whether VMs may come to other hosts.
+    may_move: bool,
+    seed: u64,
+}
+
+impl Blueprint {
+    pub fn of(island: &Island, seed: u64) -> Self {
+        let mut last: Option<&HostGroup> = None;
+        let mut host_specs: Vec<HostGroup> = Vec::new();
+        let hosts = island.hosts.iter().map(|host| {
+            if !last
+                .replace(host.spec)
+                .is_some_and(|last| std::ptr::eq(last, host.spec))
+            {
+                host_specs.push(host.spec.clone());
+            }
+            host_specs.len() - 1
+        });
+        let hosts = hosts.collect();
+        let groups = island.groups.iter();
+        let vms = island.vms.iter();
+        Self {
+            host_specs,
+            hosts,
+            groups: groups
+                .map(|group| (group.spec.clone(), group.workload.clone()))
+                .collect(),
+            vms: vms.map(|vm| (vm.name.to_owned(), vm.group)).collect(),
+            may_move: !island.clusters.is_empty() || !island.events.is_empty(),
+            seed,
+        }
+    }
+
+    /// A VM on a host, which is its placement number `placement`: 0 for the first.
+    pub fn plan(&self, vm: VmId, host: HostId, placement: u32) -> VmPlan<'_> {
+        let (name, group) = &self.vms[vm];
+        let (spec, workload) = &self.groups[*group];
+        let host_spec = &self.host_specs[self.hosts[host]];
+        let most = if self.may_move {
+            &self.host_specs[..]
+        } else {
+            std::slice::from_ref(host_spec)
+        };
+        VmPlan {
+            vm,
+            name,
+            group: *group,
+            spec,
+            workload,
+            host,
+            host_spec,
+            numa: hypervisor::model(host_spec.hypervisor).virtual_numa(host_spec, spec),
+            most_helpers: most.iter().map(helpers_on).max().unwrap_or(0),
+            placement,
+            seed: self.seed,
+        }
+    }
+}
+
+/// Worlds of the hypervisor of a host that work for each VM.
+fn helpers_on(host: &HostGroup) -> usize {
+    overhead(host).map_or(0, |overhead| overhead.worlds_per_vm as usize)
+}
+
+/// CPU of the hypervisor of a host, if it has one.
+fn overhead(host: &HostGroup) -> Option<&HypervisorOverhead> {
+    host.hypervisor.family().facts().virtualises.then_some(&host.overhead)
+}
 
 /// A VM of an island, and where it is.
 pub struct VmPlan<'s> {
@@ -16,8 +94,10 @@ pub struct VmPlan<'s> {
     pub host: HostId,
     pub host_spec: &'s HostGroup,
     pub numa: vnuma::Topology,
-    /// The number that its first virtual controller will have.
-    pub first_controller: ControllerId,
+    /// Worlds that work for it on the host that has most of them.
+    pub most_helpers: usize,
+    /// How often it has been placed before.
+    pub placement: u32,
     /// Of the random streams.
     pub seed: u64,
 }
@@ -29,8 +109,12 @@ impl VmPlan<'_> {
 
     /// CPU of the host's hypervisor, if it has one.
     pub fn overhead(&self) -> Option<&HypervisorOverhead> {
-        let has_one = self.host_spec.hypervisor.family().facts().virtualises;
-        has_one.then_some(&self.host_spec.overhead)
+        overhead(self.host_spec)
+    }
+
+    /// Worlds of the hypervisor that work for it.
+    pub fn helpers(&self) -> usize {
+        helpers_on(self.host_spec)
     }
 
     /// Running clock of the host over the reference clock of the workload.

@@ -1,8 +1,8 @@
 //! The wire: every event goes to the component that it is for, and what comes of it to the others.
 //!
-//! Processors, guests, storage and faults do not know each other. This is the only file that sees them all. What one of
-//! them wants of another it returns or replies, and that is acted on at once; what can wait until the event at hand is
-//! done with is a signal of the clock.
+//! Processors, guests, storage and faults do not know each other. This file sees them all, and so does `life.rs`, by which VMs
+//! stop, start and change hosts. What one of them wants of another it returns or replies, and that is acted on at once; what
+//! can wait until the event at hand is done with is a signal of the clock.
 
 use crate::clock::{Clock, Event, Signal};
 use crate::cpu::{Due, Kind, Processors};
@@ -10,7 +10,9 @@ use crate::error::RunError;
 use crate::faults::{Action, Faults, HostChange, Part};
 use crate::guest::{Ended, Guests, Timer};
 use crate::ids::{HostId, PoolId, ProcessId, VmId, WorldId};
+use crate::lives::Lives;
 use crate::measure::{Observed, Recorder, Replication};
+use crate::plan::Blueprint;
 use crate::storage::{HostState, Reply, Storage, What};
 use crate::vcpu::Vcpu;
 
@@ -21,7 +23,10 @@ pub struct Simulation {
     pub guests: Guests,
     pub storage: Storage,
     pub faults: Faults,
+    pub lives: Lives,
     pub recorder: Recorder,
+    /// What VMs are made from when they come to another host.
+    pub blueprint: Blueprint,
     /// Why the run is given up.
     pub failure: Option<RunError>,
 }
@@ -32,15 +37,34 @@ impl Simulation {
         while self.next_event()?.is_some() {
             watch(self.observed());
         }
+        Ok(self.finish())
+    }
+
+    /// The results, at the end.
+    pub fn finish(mut self) -> Replication {
         self.clock.now = self.clock.end;
         self.cpu.close_all(self.clock.now);
-        let observed = Observed::new(&self.clock, &self.cpu, &self.guests, &self.storage, &self.faults);
-        Ok(self.recorder.finish(observed, self.clock.events()))
+        let observed = Observed {
+            now: self.clock.now,
+            cpu: &self.cpu,
+            guests: &self.guests,
+            storage: &self.storage,
+            faults: &self.faults,
+            lives: &self.lives,
+        };
+        self.recorder.finish(observed, self.clock.events())
     }
 
     /// All components, for reading.
     pub fn observed(&self) -> Observed<'_> {
-        Observed::new(&self.clock, &self.cpu, &self.guests, &self.storage, &self.faults)
+        Observed {
+            now: self.clock.now,
+            cpu: &self.cpu,
+            guests: &self.guests,
+            storage: &self.storage,
+            faults: &self.faults,
+            lives: &self.lives,
+        }
     }
 
     /// Handles the next event and what follows from it at once; `None` at the end.
@@ -50,9 +74,7 @@ impl Simulation {
             return Ok(None);
         };
         self.handle(event);
-        while let Some(signal) = self.clock.signal() {
-            self.deliver(signal);
-        }
+        self.deliver_signals();
         if self.cpu.bandwidth_matters {
             self.cpu.share_memory(self.host_of(event), &mut self.clock);
         }
@@ -74,6 +96,7 @@ impl Simulation {
             Event::Arrival(vm) => self.failure = guests.on_arrival(vm, clock).err(),
             Event::Cosched(vm) => self.cpu.on_cosched(vm, guests, clock),
             Event::Limit(vm) => self.cpu.on_limit(vm, guests, clock),
+            Event::Throttle(vm) => self.on_throttle(vm),
             Event::BalanceThreads(host) => self.cpu.on_balance_threads(host, guests, clock),
             Event::BalanceHost(host) => self.cpu.on_balance_host(host, guests, clock),
             Event::LoadStep { vm, step } => guests.on_load_step(vm, step as usize, clock),
@@ -93,8 +116,18 @@ impl Simulation {
             Event::Cpu { host, .. } | Event::BalanceThreads(host) | Event::BalanceHost(host) => Some(host),
             Event::Process(process) => host_of_vm(self.guests.vcpu_of(process).vm),
             Event::Io(io) => self.storage.host_of(io),
-            Event::Arrival(vm) | Event::Cosched(vm) | Event::Limit(vm) | Event::LoadStep { vm, .. } => host_of_vm(vm),
+            Event::Arrival(vm)
+            | Event::Cosched(vm)
+            | Event::Limit(vm)
+            | Event::Throttle(vm)
+            | Event::LoadStep { vm, .. } => host_of_vm(vm),
             Event::Failure(_) | Event::Detect(_) | Event::StartMeasuring | Event::Sample | Event::Observe => None,
+        }
+    }
+
+    pub fn deliver_signals(&mut self) {
+        while let Some(signal) = self.clock.signal() {
+            self.deliver(signal);
         }
     }
 
@@ -122,10 +155,18 @@ impl Simulation {
                 self.guests.reset(now);
                 self.storage.reset(now);
                 self.faults.reset(now);
+                self.lives.reset(now);
             }
             _ => self.cpu.close_all(now),
         }
-        let observed = Observed::new(&self.clock, &self.cpu, &self.guests, &self.storage, &self.faults);
+        let observed = Observed {
+            now,
+            cpu: &self.cpu,
+            guests: &self.guests,
+            storage: &self.storage,
+            faults: &self.faults,
+            lives: &self.lives,
+        };
         self.recorder.on(event, observed, &mut self.clock);
     }
 
@@ -236,7 +277,7 @@ impl Simulation {
 
     /// Does what storage has replied.
     #[inline(always)]
-    fn answer(&mut self) {
+    pub fn answer(&mut self) {
         while let Some(reply) = self.storage.reply() {
             self.act_on(reply);
         }
@@ -306,6 +347,11 @@ impl Simulation {
 
     fn change_host(&mut self, host: HostId, action: &Action) {
         let change = self.faults.change_host(host, action, self.clock.now);
+        if change != HostChange::Nothing {
+            let cpu = &self.cpu;
+            let is_here = |vm: &VmId| cpu.is_placed(*vm) && cpu.groups()[*vm].host == host;
+            self.faults.note_vms(cpu.groups().ids().filter(is_here));
+        }
         self.tell_storage(host);
         match change {
             HostChange::WentDown => self.cpu.halt(host, &mut self.guests, &mut self.clock),

@@ -74,7 +74,10 @@ impl Processors {
             self.hosts[host_id].balancing_host = false;
         } else {
             for position in 0..self.hosts[host_id].worlds.len() {
-                let world_id = self.hosts[host_id].worlds[position];
+                let Some(world_id) = self.occupant(host_id, position) else {
+                    busy_ns.push(0);
+                    continue;
+                };
                 self.close(world_id, clock.now);
                 let world = &mut self.worlds[world_id];
                 let total = world.account.run_ns + world.account.ready_ns + world.account.costop_ns;

@@ -84,7 +84,7 @@ impl Processors {
         let host = &mut self.hosts[host_id];
         let scheduler = &host.scheduler;
         let mut budget = (host.memory.migration_per_s * time as f64 / 1e9) as u64;
-        for group in self.groups.iter_mut().filter(|group| group.host == host_id) {
+        for group in self.groups.iter_mut().filter(|group| group.is_on(host_id)) {
             let first_local = self.worlds[group.vcpus.at(0)].local;
             let VcpuGroup { memory, local, .. } = group;
             let mut moved = false;

@@ -29,20 +29,31 @@ enum Kept {
 }
 
 impl Limit {
-    /// A limit to so many cores at nominal clock.
-    pub(super) fn new(enforcement: LimitEnforcement, cores: f64) -> Self {
+    /// A limit to so many cores at nominal clock, from now on.
+    pub(super) fn new(enforcement: LimitEnforcement, cores: f64, now: Nanos) -> Self {
         let kept = match enforcement {
-            LimitEnforcement::Paced { owed_ns } => Kept::Pace { tag_ns: 0.0, owed_ns },
+            LimitEnforcement::Paced { owed_ns } => Kept::Pace {
+                tag_ns: now as f64,
+                owed_ns,
+            },
             LimitEnforcement::Quota => Kept::Quota {
                 left_ns: cores * PERIOD_NS as f64,
-                renewed_at: PERIOD_NS,
+                renewed_at: now + PERIOD_NS,
             },
         };
         Self {
             cores,
-            idle_since: Some(0),
+            idle_since: Some(now),
             kept,
         }
+    }
+
+    /// As a new one, in place of one whose next check may be in the calendar already.
+    pub(super) fn in_place_of(mut self, old: Option<&Self>) -> Self {
+        if old.is_some_and(|old| old.idle_since.is_none()) {
+            self.idle_since = None;
+        }
+        self
     }
 
     /// A vCPU has run, and was charged.

@@ -58,7 +58,11 @@ impl Processors {
     /// Stops vCPUs of a VM that lead too much, and starts those whose siblings have caught up.
     pub fn on_cosched(&mut self, vm_id: VmId, guest: &mut impl Guest, clock: &mut Clock) {
         let group = &mut self.groups[vm_id];
-        let thresholds = group.cosched.expect("only co-scheduled VMs are checked");
+        let Some(thresholds) = group.cosched else {
+            // it has come to a host that does not do it
+            group.cosched_armed = false;
+            return;
+        };
         let (vcpus, now) = (group.vcpus, clock.now);
         let mut decisions = std::mem::take(&mut self.decisions);
         judge(self.progress(vcpus, now), thresholds, &mut decisions);

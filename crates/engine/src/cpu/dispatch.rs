@@ -118,7 +118,7 @@ impl Processors {
 
     /// A waiting world has work again.
     pub fn wake(&mut self, world_id: WorldId, guest: &mut impl Guest, clock: &mut Clock) {
-        if let Power::Off { wants_to_run } = &mut self.worlds[world_id].power {
+        if let Power::Off { wants_to_run, .. } = &mut self.worlds[world_id].power {
             *wants_to_run = true;
             return;
         }

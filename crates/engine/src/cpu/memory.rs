@@ -90,6 +90,29 @@ pub struct VmMemory {
 }
 
 impl VmMemory {
+    /// Memory of a VM that is on no host.
+    pub(super) fn none() -> Self {
+        Self {
+            clients: Vec::new(),
+            vpds: Vec::new(),
+            domain_of: Vec::new(),
+            interleaved: false,
+            spread: Vec::new(),
+            speed: Vec::new(),
+            traffic: [0.0; 2],
+            stalled: 0.0,
+        }
+    }
+
+    /// Gives it all back to `host`.
+    pub(super) fn give_back(&mut self, host: &mut HostMemory) {
+        for client in self.clients.drain(..) {
+            for (free, bytes) in host.free.iter_mut().zip(client.bytes) {
+                *free += bytes;
+            }
+        }
+    }
+
     /// Takes the memory of a VM with `bytes` from `host`; `homes` are those of the topology's clients.
     pub fn new(
         topology: &vnuma::Topology,

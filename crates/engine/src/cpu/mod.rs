@@ -18,8 +18,9 @@
 //! | `limits.rs`, `budget.rs` | CPU limits: VMs are held back; what they may still use |
 //! | `balance.rs` | between threads, cores and nodes |
 //! | `memory.rs`, `bandwidth.rs` | where the memory of VMs is; how bandwidth is divided, and how pages move |
-//! | `power.rs` | hosts that fail and return |
-//! | `build.rs` | from a scenario to all of these |
+//! | `power.rs` | worlds that may not run: hosts that failed, VMs that are paused or throttled |
+//! | `placement.rs` | VMs come to a host, and leave it |
+//! | `build.rs` | from a scenario to hosts, worlds and groups of vCPUs |
 
 mod balance;
 mod bandwidth;
@@ -29,7 +30,8 @@ mod coscheduling;
 mod dispatch;
 mod limits;
 mod memory;
+mod placement;
 mod power;
 mod processors;
 
-pub use processors::{Due, Host, Kind, NodeLoad, Processors};
+pub use processors::{Due, Had, Host, Kind, NodeLoad, Off, Processors};

@@ -64,12 +64,26 @@ pub struct Host {
     pub(super) balancing_host: bool,
 }
 
-/// Whether a world's host is off.
+/// Why a world may not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Off {
+    /// Its host has failed.
+    Host = 1,
+    /// Its VM is paused.
+    Paused = 2,
+    /// Its VM is throttled, and rests.
+    Throttled = 4,
+    /// Its VM is on no host.
+    Unplaced = 8,
+}
+
+/// Whether a world may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Power {
     On,
-    /// Off; and whether it will have something to do.
+    /// Not, for at least one reason ([`Off`], as bits); and whether it will have something to do.
     Off {
+        why: u8,
         wants_to_run: bool,
     },
 }
@@ -81,6 +95,20 @@ pub struct HostCounters {
     pub idle_interrupts: ProcessorTime,
     /// Charged time of the hypervisor's interrupts.
     pub system_ns: f64,
+    /// What VMs had here that are not here any more.
+    pub left: Had,
+}
+
+/// What the worlds of VMs have had on one host since measuring began.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Had {
+    /// Charged time of vCPUs, and of worlds that work for them.
+    pub vcpus_ns: f64,
+    pub helpers_ns: f64,
+    /// Ready and co-stop time of vCPUs, and all of their time here.
+    pub ready_ns: u64,
+    pub costop_ns: u64,
+    pub time_ns: u64,
 }
 
 /// Who gives a world its work.
@@ -136,6 +164,11 @@ pub struct World {
 }
 
 impl World {
+    /// Whether it is on a host.
+    pub fn is_placed(&self) -> bool {
+        !matches!(self.power, Power::Off { why, .. } if why & Off::Unplaced as u8 != 0)
+    }
+
     /// The vCPU that it is; `None` for a world of the hypervisor or of storage.
     pub fn vcpu(&self) -> Option<Vcpu> {
         match self.kind {
@@ -147,10 +180,16 @@ impl World {
 
 /// The vCPUs of a VM, and what belongs to all of them.
 pub struct VcpuGroup {
+    /// Its host, now or last.
     pub host: HostId,
+    /// Since when it is there, as far as that is measured; `None`: on no host.
+    pub(super) since: Option<Nanos>,
+    /// What its worlds had had before.
+    pub(super) before: Had,
     pub vcpus: Span<WorldId>,
-    /// Worlds of the hypervisor that work for the VM.
+    /// Worlds of the hypervisor that work for the VM; the last of them are its controllers.
     pub helpers: Span<WorldId>,
+    pub(super) controllers: usize,
     pub memory: VmMemory,
     pub(super) limit: Option<Limit>,
     pub(super) throttled: bool,
@@ -161,6 +200,13 @@ pub struct VcpuGroup {
     pub count: GroupCounters,
     /// Fraction of the memory that is on the home nodes of its clients.
     pub local: TimeAverage,
+}
+
+impl VcpuGroup {
+    /// Whether the VM is on `host`.
+    pub(super) fn is_on(&self, host: HostId) -> bool {
+        self.since.is_some() && self.host == host
+    }
 }
 
 /// What is counted of the vCPUs of a VM since measuring began, beside the accounts of their worlds.
@@ -235,6 +281,17 @@ impl Host {
     }
 }
 
+impl Had {
+    /// Adds what others had.
+    pub fn add(&mut self, more: &Self) {
+        self.vcpus_ns += more.vcpus_ns;
+        self.helpers_ns += more.helpers_ns;
+        self.ready_ns += more.ready_ns;
+        self.costop_ns += more.costop_ns;
+        self.time_ns += more.time_ns;
+    }
+}
+
 impl Processors {
     pub fn hosts(&self) -> &Table<HostId, Host> {
         &self.hosts
@@ -250,6 +307,26 @@ impl Processors {
 
     pub(super) fn world_of(&self, vcpu: Vcpu) -> WorldId {
         self.groups[vcpu.vm].vcpus.at(vcpu.index)
+    }
+
+    /// Whether a VM is on a host.
+    pub fn is_placed(&self, vm: VmId) -> bool {
+        self.groups[vm].since.is_some()
+    }
+
+    /// Whether a world is a vCPU of a VM or works for it.
+    pub fn is_world_of(&self, world: WorldId, vm: VmId) -> bool {
+        let group = &self.groups[vm];
+        group
+            .vcpus
+            .position(world)
+            .or_else(|| group.helpers.position(world))
+            .is_some()
+    }
+
+    /// Work that is left to a vCPU, as of the end of its account.
+    pub fn left_ns(&self, vcpu: Vcpu) -> f64 {
+        self.worlds[self.world_of(vcpu)].work_ns
     }
 
     /// Whether a vCPU has to wait for a logical CPU, so that its interrupts wait too.
@@ -293,7 +370,7 @@ impl Processors {
     pub fn node_loads(&self) -> Table<HostId, Vec<NodeLoad>> {
         let empty = |host: &Host| vec![NodeLoad::default(); host.occupancy.topology.nodes];
         let mut loads: Table<HostId, Vec<NodeLoad>> = self.hosts.iter().map(empty).collect();
-        for group in self.groups.iter() {
+        for group in self.groups.iter().filter(|group| group.since.is_some()) {
             let first_local = self.worlds[group.vcpus.at(0)].local;
             let (scheduler, nodes) = (&self.hosts[group.host].scheduler, &mut loads[group.host]);
             for client in &group.memory.clients {
@@ -319,6 +396,36 @@ impl Processors {
         self.worlds[worlds].iter().map(|world| world.account.used_ns).sum()
     }
 
+    /// What the worlds of a VM have had on any host.
+    pub(super) fn had_in_all(&self, vm: VmId) -> Had {
+        let group = &self.groups[vm];
+        let mut all = Had {
+            vcpus_ns: self.used_ns(group.vcpus),
+            helpers_ns: self.used_ns(group.helpers),
+            ..Had::default()
+        };
+        for vcpu in &self.worlds[group.vcpus] {
+            all.ready_ns += vcpu.account.ready_ns;
+            all.costop_ns += vcpu.account.costop_ns;
+        }
+        all
+    }
+
+    /// What the worlds of a VM have had on its present host.
+    pub fn had_here(&self, vm: VmId, now: Nanos) -> Had {
+        let group = &self.groups[vm];
+        let (Some(since), all) = (group.since, self.had_in_all(vm)) else {
+            return Had::default();
+        };
+        Had {
+            vcpus_ns: all.vcpus_ns - group.before.vcpus_ns,
+            helpers_ns: all.helpers_ns - group.before.helpers_ns,
+            ready_ns: all.ready_ns - group.before.ready_ns,
+            costop_ns: all.costop_ns - group.before.costop_ns,
+            time_ns: (now - since) * group.vcpus.len() as u64,
+        }
+    }
+
     /// Measures from now.
     pub fn reset(&mut self, now: Nanos) {
         self.close_all(now);
@@ -333,6 +440,8 @@ impl Processors {
         }
         for group in self.groups.iter_mut() {
             group.count = GroupCounters::default();
+            group.before = Had::default();
+            group.since = group.since.map(|_| now);
             group.local.reset(now);
         }
     }

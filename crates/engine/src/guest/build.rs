@@ -1,6 +1,6 @@
 //! From a scenario to guests and their processes.
 
-use super::guests::{Arrivals, Guests, Helpers, Measured, Process, Streams, Vm};
+use super::guests::{Arrivals, Guests, Helpers, Measured, Overhead, Streams, Vm};
 use super::load::{next_gap_ns, sessions};
 use super::parallel::Parallel;
 use crate::clock::{Clock, Event};
@@ -29,16 +29,7 @@ impl Guests {
         let (arrivals, sessions) = arrivals(plan);
         let vm = vm(plan, arrivals, sessions, helpers);
         self.vms.push(vm);
-        let first = self.processes.next_id();
-        for session in 0..sessions {
-            let process = self.processes.push(Process::new(plan.vm, session, plan.vcpus()));
-            let vm = &mut self.vms[plan.vm];
-            let start = match &vm.arrivals {
-                Arrivals::Closed { think, .. } => think.sample(&mut vm.streams.source),
-                Arrivals::Open { .. } | Arrivals::Parallel(_) | Arrivals::Io => 0,
-            };
-            clock.at(start, Event::Process(process));
-        }
+        let first = self.start(plan.vm, clock);
         self.start_load(plan.vm, clock);
         first
     }
@@ -89,13 +80,7 @@ fn arrivals(plan: &VmPlan) -> (Arrivals, u32) {
 fn vm(plan: &VmPlan, arrivals: Arrivals, sessions: u32, helpers: Span<WorldId>) -> Vm {
     let (spec, workload) = (plan.spec, plan.workload);
     let bursts = f64::from(workload.bursts);
-    // With an array or a pool the I/Os go down its path instead, and their work with them.
-    let plain_ios = if spec.has_disks() { 0.0 } else { workload.ios };
-    let [cpu_per_io_ns, interrupt_share, activity] = plan.overhead().map_or([0.0; 3], |overhead| {
-        let shares = [overhead.interrupt_share_pct, overhead.activity_pct].map(|pct| pct / 100.0);
-        [overhead.cpu_per_io.nanos() as f64, shares[0], shares[1]]
-    });
-    let io_work_ns = plain_ios / bursts * cpu_per_io_ns;
+    let overhead = Overhead::of(plan);
     // Of a parallel transaction each vCPU does its part.
     let processes = match arrivals {
         Arrivals::Parallel(_) => f64::from(spec.vcpus),
@@ -107,6 +92,7 @@ fn vm(plan: &VmPlan, arrivals: Arrivals, sessions: u32, helpers: Span<WorldId>) 
         group: plan.group,
         host: plan.host,
         vcpus: plan.vcpus(),
+        is_on: false,
         system: GuestSystem::new(plan.vcpus()),
         time_slice_ns: spec.guest.time_slice.nanos(),
         pending: vec![Vec::new(); plan.vcpus()],
@@ -122,16 +108,9 @@ fn vm(plan: &VmPlan, arrivals: Arrivals, sessions: u32, helpers: Span<WorldId>) 
         cpu_burst: Draw::new(nanos(&workload.cpu) / bursts / processes, workload.cpu.cv),
         stretch: guest_system::stretch(plan.vcpus(), workload.scaling.unwrap_or_default()),
         delay: Draw::new(nanos(&workload.delay) / bursts, workload.delay.cv),
-        ios_per_burst: plain_ios / bursts,
-        helper_work_ns: io_work_ns * (1.0 - interrupt_share),
-        helper_activity: activity,
-        interrupt_ns: io_work_ns * interrupt_share,
-        helpers: Helpers {
-            worlds: helpers,
-            current: vec![None; helpers.len()],
-            idle: (0..helpers.len()).rev().collect(),
-            requests: VecDeque::new(),
-        },
+        ios_per_burst: plain_ios(plan) / bursts,
+        overhead,
+        helpers: Helpers::new(helpers),
         parked: Vec::new(),
         free: Vec::new(),
         sessions,
@@ -142,5 +121,38 @@ fn vm(plan: &VmPlan, arrivals: Arrivals, sessions: u32, helpers: Span<WorldId>) 
             responses: Histogram::new(),
             ios: 0.0,
         },
+    }
+}
+
+/// I/Os of a transaction that do not go down the path of a virtual disk, where their work is counted.
+fn plain_ios(plan: &VmPlan) -> f64 {
+    if plan.spec.has_disks() { 0.0 } else { plan.workload.ios }
+}
+
+impl Overhead {
+    /// On the host of a plan.
+    pub(super) fn of(plan: &VmPlan) -> Self {
+        let [cpu_per_io_ns, interrupt_share, activity] = plan.overhead().map_or([0.0; 3], |overhead| {
+            let shares = [overhead.interrupt_share_pct, overhead.activity_pct].map(|pct| pct / 100.0);
+            [overhead.cpu_per_io.nanos() as f64, shares[0], shares[1]]
+        });
+        let io_work_ns = plain_ios(plan) / f64::from(plan.workload.bursts) * cpu_per_io_ns;
+        Self {
+            work_ns: io_work_ns * (1.0 - interrupt_share),
+            activity,
+            interrupt_ns: io_work_ns * interrupt_share,
+        }
+    }
+}
+
+impl Helpers {
+    /// Idle ones.
+    pub(super) fn new(worlds: Span<WorldId>) -> Self {
+        Self {
+            worlds,
+            current: vec![None; worlds.len()],
+            idle: (0..worlds.len()).rev().collect(),
+            requests: VecDeque::new(),
+        }
     }
 }

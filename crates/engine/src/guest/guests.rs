@@ -19,6 +19,8 @@ pub struct Vm {
     pub group: usize,
     pub host: HostId,
     pub vcpus: usize,
+    /// Whether it is powered on.
+    pub(super) is_on: bool,
     pub(super) system: GuestSystem,
     pub(super) time_slice_ns: u64,
     /// Per vCPU: processes whose wake-up interrupt waits until it executes again.
@@ -32,11 +34,9 @@ pub struct Vm {
     /// By what factor the work of a burst grows, by the number of busy vCPUs: at 0 with one busy.
     pub(super) stretch: Vec<f64>,
     pub(super) delay: Draw,
-    /// I/Os of one burst, helper work for them, and interrupt time for them.
+    /// I/Os of one burst.
     pub(super) ios_per_burst: f64,
-    pub(super) helper_work_ns: f64,
-    pub(super) helper_activity: f64,
-    pub(super) interrupt_ns: f64,
+    pub(super) overhead: Overhead,
     pub(super) helpers: Helpers,
     /// Processes of a closed population that the load has switched off.
     pub(super) parked: Vec<ProcessId>,
@@ -68,6 +68,15 @@ pub(super) struct Streams {
     pub(super) source: Stream,
 }
 
+/// What a burst costs the hypervisor of a VM's host.
+pub(super) struct Overhead {
+    /// Helper work for the I/Os of the burst, and for each nanosecond of it.
+    pub(super) work_ns: f64,
+    pub(super) activity: f64,
+    /// Interrupt time for the I/Os.
+    pub(super) interrupt_ns: f64,
+}
+
 /// Worlds of the hypervisor that work for a VM's processes after their CPU bursts.
 pub(super) struct Helpers {
     pub(super) worlds: Span<WorldId>,
@@ -97,6 +106,8 @@ pub(super) enum Phase {
     Think,
     Compute,
     Delay,
+    /// Its VM has been powered off.
+    Gone,
 }
 
 /// A session of a closed workload, one transaction of an open one, or a worker of a generator.
@@ -127,6 +138,11 @@ impl Guests {
         let Process { vm, vcpu, .. } = self.processes[process];
         let index = vcpu as usize;
         Vcpu { vm, index }
+    }
+
+    /// Whether the VM of a process has been powered off since the process began.
+    pub fn is_gone(&self, process: ProcessId) -> bool {
+        self.processes[process].phase == Phase::Gone
     }
 
     /// The number of a process in its VM.

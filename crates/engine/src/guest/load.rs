@@ -108,6 +108,11 @@ impl Guests {
             return Ok(());
         }
         let next = clock.now + next_gap_ns(gap, *rate_factor, &mut vm.streams.source);
+        if !vm.is_on {
+            // nobody answers
+            clock.at(next, Event::Arrival(id));
+            return Ok(());
+        }
         if vm.in_progress >= MOST_IN_PROGRESS {
             return Err(RunError::Overloaded {
                 vm: vm.name.clone(),

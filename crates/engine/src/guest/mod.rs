@@ -14,6 +14,7 @@
 //! | `interrupts.rs` | processes become runnable, and vCPUs switch between them |
 //! | `load.rs` | where transactions come from: closed and open arrivals, load steps |
 //! | `parallel.rs` | transactions on which all vCPUs of a VM work |
+//! | `power.rs` | VMs are powered on and off, and come to another host |
 //! | `build.rs` | from a scenario to all of these |
 
 mod build;
@@ -21,6 +22,7 @@ mod guests;
 mod interrupts;
 mod load;
 mod parallel;
+mod power;
 mod process;
 
 pub use guests::{Ended, Guests, Timer};

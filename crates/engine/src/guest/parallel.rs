@@ -34,6 +34,13 @@ impl Parallel {
         }
     }
 
+    /// Nothing is under way any more.
+    pub fn clear(&mut self) {
+        self.left.fill(0);
+        self.waiting.clear();
+        self.started = None;
+    }
+
     /// Takes a burst for the process of `vcpu`; `false` if its part has none left.
     pub fn take(&mut self, vcpu: usize) -> bool {
         let left = &mut self.left[self.part_of[vcpu]];

@@ -11,6 +11,7 @@ impl Guests {
         match self.processes[process].phase {
             Phase::Think => self.begin_transaction(process, clock),
             Phase::Delay => Timer::DelayOver,
+            Phase::Gone => Timer::Nothing,
             Phase::Compute => unreachable!("a computing process has no timer"),
         }
     }
@@ -86,7 +87,7 @@ impl Guests {
             self.join(process, clock);
             return None;
         }
-        let work_ns = vm.helper_work_ns + vm.helper_activity * entry.burst_ns;
+        let work_ns = vm.overhead.work_ns + vm.overhead.activity * entry.burst_ns;
         if work_ns < 1.0 {
             return Some(process);
         }
@@ -131,7 +132,7 @@ impl Guests {
 
     /// Interrupt time that the end of a delay costs the vCPU of `process`; `None` where it costs none.
     pub fn interrupt_ns(&self, process: ProcessId) -> Option<f64> {
-        let interrupt_ns = self.vms[self.processes[process].vm].interrupt_ns;
+        let interrupt_ns = self.vms[self.processes[process].vm].overhead.interrupt_ns;
         (interrupt_ns >= 1.0).then_some(interrupt_ns)
     }
 

@@ -45,10 +45,10 @@ pub use stations::{BottleneckReport, StationReport};
 pub use view::{View, WorldView};
 pub use vm_metrics::{Curve, IoReport, IoResult, IoSums, LatencyReport, ResponseReport, VmReport, VmResult};
 
-use crate::clock::Clock;
 use crate::cpu::Processors;
 use crate::faults::Faults;
 use crate::guest::Guests;
+use crate::lives::Lives;
 use crate::storage::Storage;
 use hypertwin_kernel::Nanos;
 
@@ -60,22 +60,5 @@ pub struct Observed<'s> {
     pub guests: &'s Guests,
     pub storage: &'s Storage,
     pub faults: &'s Faults,
-}
-
-impl<'s> Observed<'s> {
-    pub fn new(
-        clock: &Clock,
-        cpu: &'s Processors,
-        guests: &'s Guests,
-        storage: &'s Storage,
-        faults: &'s Faults,
-    ) -> Self {
-        Self {
-            now: clock.now,
-            cpu,
-            guests,
-            storage,
-            faults,
-        }
-    }
+    pub lives: &'s Lives,
 }

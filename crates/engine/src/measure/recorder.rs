@@ -7,7 +7,7 @@ use super::results::{
 use super::vm_metrics::{Figures, IoResult, IoSums, VmParts, VmResult};
 use super::{Observed, stations};
 use crate::clock::{Clock, Event};
-use crate::cpu::{Host, NodeLoad};
+use crate::cpu::{Had, Host, NodeLoad};
 use crate::faults::HostIncident;
 use crate::ids::{HostId, Id, Table, VmId};
 use crate::island::{Island, IslandGroup};
@@ -146,15 +146,15 @@ fn observation(observed: &Observed, id: VmId) -> Observation {
 fn host_totals(observed: &Observed) -> Table<HostId, HostTotals> {
     let cpu = observed.cpu;
     let hosts = cpu.hosts().iter().map(|host| HostTotals {
-        used_ns: host.count.system_ns,
-        overhead_ns: host.count.system_ns,
+        used_ns: host.count.system_ns + (host.count.left.vcpus_ns + host.count.left.helpers_ns),
+        overhead_ns: host.count.system_ns + host.count.left.helpers_ns,
         threads_ns: host.time().threads_ns,
     });
     let mut totals: Table<HostId, HostTotals> = hosts.collect();
-    for group in cpu.groups().iter() {
-        let helpers = cpu.used_ns(group.helpers);
-        totals[group.host].used_ns += cpu.used_ns(group.vcpus) + helpers;
-        totals[group.host].overhead_ns += helpers;
+    for vm in cpu.groups().ids() {
+        let (host, had) = (cpu.groups()[vm].host, cpu.had_here(vm, observed.now));
+        totals[host].used_ns += had.vcpus_ns + had.helpers_ns;
+        totals[host].overhead_ns += had.helpers_ns;
     }
     for world in observed.storage.pools().iter().flat_map(Pool::worlds) {
         let world = &cpu.worlds()[world];
@@ -303,7 +303,8 @@ impl Recorder {
                 .sum(),
             vcpus: vm.vcpus,
             duration_ns,
-            down_ns: observed.faults.host(group.host).down_ns(observed.now) as f64,
+            down_ns: observed.lives[id].down_ns(observed.faults.host(group.host).down_ns(observed.now), observed.now)
+                as f64,
             nominal_mhz: host.nominal_mhz,
             clock_ratio: host.clock_ratio,
             system_ns: group.count.system_ns,
@@ -347,22 +348,22 @@ impl Recorder {
 /// The results of all hosts.
 fn hosts(observed: &Observed, allocations: &Table<HostId, Allocation>, duration_ns: f64) -> Vec<HostResult> {
     let (all, loads) = (host_totals(observed), observed.cpu.node_loads());
-    // ready and co-stop time of all vCPUs, and their number
-    let mut held: Table<HostId, (u64, u64, usize)> = vec![(0, 0, 0); all.len()].into();
-    for group in observed.cpu.groups().iter() {
-        let sum = &mut held[group.host];
-        for vcpu in &observed.cpu.worlds()[group.vcpus] {
-            sum.0 += vcpu.account.ready_ns;
-            sum.1 += vcpu.account.costop_ns;
-            sum.2 += 1;
-        }
+    let hosts = observed.cpu.hosts().iter();
+    let mut had: Table<HostId, Had> = hosts.map(|host| host.count.left).collect();
+    for vm in observed.cpu.groups().ids() {
+        had[observed.cpu.groups()[vm].host].add(&observed.cpu.had_here(vm, observed.now));
     }
     let host = |id: HostId| {
         let (host, totals) = (&observed.cpu.hosts()[id], all[id]);
-        let (ready_ns, costop_ns, vcpus) = held[id];
+        let Had {
+            ready_ns,
+            costop_ns,
+            time_ns,
+            ..
+        } = had[id];
         let topology = host.occupancy.topology;
         let cores_ns = duration_ns * topology.cores() as f64;
-        let vcpus_ns = duration_ns * vcpus.max(1) as f64;
+        let vcpus_ns = time_ns.max(1) as f64;
         let time = host.time();
         HostResult {
             name: host.name.clone(),
@@ -405,7 +406,8 @@ fn nodes(host: &Host, loads: &[NodeLoad], duration_ns: f64) -> Vec<NodeResult> {
 /// What happened to hosts, and to which VMs with them.
 fn failures(observed: &Observed) -> Vec<FailureReport> {
     let report = |incident: &HostIncident| {
-        let vms = observed.guests.vms().iter();
+        let mut vms = incident.vms.clone();
+        vms.sort_unstable();
         FailureReport {
             time_s: incident.at as f64 / 1e9,
             what: incident.what.clone(),
@@ -416,10 +418,7 @@ fn failures(observed: &Observed) -> Vec<FailureReport> {
                 .iter()
                 .map(|&host| observed.cpu.hosts()[host].name.clone())
                 .collect(),
-            vms: vms
-                .filter(|vm| incident.hosts.contains(&vm.host))
-                .map(|vm| vm.name.clone())
-                .collect(),
+            vms: vms.iter().map(|&vm| observed.guests.vms()[vm].name.clone()).collect(),
         }
     };
     observed.faults.history().iter().map(report).collect()

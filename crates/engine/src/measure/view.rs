@@ -4,10 +4,12 @@
 use super::Observed;
 use crate::ids::{HostId, Id, PoolId, Span, VmId, WorldId};
 use crate::storage::{Counters, MemberView, Pool};
-use crate::vcpu::Vcpu;
 use hypertwin_kernel::Nanos;
 use hypertwin_models::accounting::{Account, State};
 use hypertwin_models::topology::{Domain, Topology};
+
+/// Where a world that is on no host may run.
+static ANYWHERE: Domain = Domain::Any;
 
 /// A running simulation, for reading.
 pub struct View<'s> {
@@ -17,8 +19,10 @@ pub struct View<'s> {
 /// One world as an observer sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct WorldView<'s> {
-    /// Host it is on.
+    /// Host it is on, or was on last.
     pub host: usize,
+    /// Whether it is on a host at all.
+    pub is_placed: bool,
     /// The VM whose vCPU it is; `None` for a world of the hypervisor or of storage.
     pub vm: Option<usize>,
     /// Its state.
@@ -65,12 +69,16 @@ impl<'s> View<'s> {
         let cpu = self.observed.cpu;
         cpu.worlds().iter().map(|world| WorldView {
             host: world.host.index(),
+            is_placed: world.is_placed(),
             vm: world.vcpu().map(|vcpu| vcpu.vm.index()),
             state: world.state,
             since: world.since,
             limited: world.limited,
             cpu: world.cpu,
-            domain: cpu.hosts()[world.host].scheduler.domain(world.local),
+            domain: match world.is_placed() {
+                true => cpu.hosts()[world.host].scheduler.domain(world.local),
+                false => &ANYWHERE,
+            },
             account: &world.account,
         })
     }
@@ -82,6 +90,20 @@ impl<'s> View<'s> {
         groups.position(|group| is_in(group.vcpus) || is_in(group.helpers))
     }
 
+    /// Host that a VM is on; `None` for one that is on none.
+    pub fn host_of(&self, vm: usize) -> Option<usize> {
+        let (vm, cpu) = (VmId::new(vm), self.observed.cpu);
+        cpu.is_placed(vm).then(|| cpu.groups()[vm].host.index())
+    }
+
+    /// Memory of each node of a host, in bytes: free, and with VMs.
+    pub fn memory(&self, host: usize) -> Vec<(u64, u64)> {
+        let cpu = self.observed.cpu;
+        let loads = &cpu.node_loads()[HostId::new(host)];
+        let free = &cpu.hosts()[HostId::new(host)].memory.free;
+        free.iter().zip(loads).map(|(&free, load)| (free, load.bytes)).collect()
+    }
+
     /// Processes of a VM: in progress by the count of its arrivals, and runnable by the guest's.
     pub fn processes(&self, vm: usize) -> (usize, usize) {
         self.observed.guests.vms()[VmId::new(vm)].processes()
@@ -91,8 +113,7 @@ impl<'s> View<'s> {
     /// (as of each vCPU's `since`).
     pub fn work(&self, vm: usize) -> (f64, f64) {
         let cpu = self.observed.cpu;
-        let left_ns = |vcpu: Vcpu| cpu.worlds()[cpu.groups()[vcpu.vm].vcpus.at(vcpu.index)].work_ns;
-        self.observed.guests.work(VmId::new(vm), left_ns)
+        self.observed.guests.work(VmId::new(vm), |vcpu| cpu.left_ns(vcpu))
     }
 
     fn of(&self, pool: usize) -> &'s Pool {

@@ -54,6 +54,7 @@ pub use stations::{Station, StationResult, Sums};
 
 use crate::clock::Clock;
 use crate::ids::{ControllerId, DiskId, HostId, IoId, PoolId, ProcessId, Table, VmId, WorldId};
+use crate::plan::VmPlan;
 use array::{Array, build_arrays};
 use disk::{DiskOwner, Disks};
 use fabric::Fabric;
@@ -134,6 +135,34 @@ impl Storage {
         let id = self.path.worker(vm, session).issue();
         self.submit(id, clock);
         self.path.next_io(vm, session, &self.shared.requests)
+    }
+
+    // ---- VMs that stop, start and move
+
+    /// A VM is powered off.
+    pub fn stop_vm(&mut self, vm: VmId, _clock: &mut Clock) {
+        debug_assert!(self.path.vm(vm).is_none(), "only VMs without virtual disks stop so far");
+    }
+
+    /// A VM comes to another host.
+    pub fn place_vm(&mut self, plan: &VmPlan) {
+        debug_assert!(
+            self.path.vm(plan.vm).is_none(),
+            "only VMs without virtual disks move so far"
+        );
+    }
+
+    /// A VM is powered on; its processes are those from `first_process` on.
+    pub fn start_vm(&mut self, vm: VmId, _first_process: ProcessId, _clock: &mut Clock) {
+        debug_assert!(
+            self.path.vm(vm).is_none(),
+            "only VMs without virtual disks start so far"
+        );
+    }
+
+    /// Whether no I/O of a VM is in flight.
+    pub fn is_quiet(&self, vm: VmId) -> bool {
+        self.path.vm(vm).is_none()
     }
 
     // ---- from the processors
