@@ -10,6 +10,7 @@ from tests.conftest import ROOT
 from tests.e2e import browser as browsers
 from tests.e2e.browser import column, opened
 from tests.e2e.specimen import MADE
+from tests.python.report import moved
 
 import hypertwin
 from hypertwin import vnuma
@@ -172,3 +173,28 @@ def test_a_failure_is_told_and_marked_on_one_axis_of_time(browser, folder, faili
             assert "2 of 10 VMs stood still for up to 13 s of 20 s, because node-4 failed: app-4, app-9." in head(
                 page.tab
             )
+
+
+def test_outages_moves_and_memory_are_told_drawn_and_listed(browser, folder):
+    file = folder / "moved.html"
+    file.write_text(simulation_page.page(moved.result(60)).html(MADE))
+    with opened(browser, file, 400, "dark") as page:
+        browsers.open_all(page.tab)
+        assert browsers.overflow(page.tab) <= 0
+        assert not browsers.violations(page.tab)
+        assert not browsers.cut(page.tab)
+    with opened(browser, file) as page:
+        tab = page.tab
+        answer = head(tab)
+        assert answer.index("1 VM found no host: db-58 lacks memory.") < answer.index("20 of 60 VMs were down")
+        states = tab.locator("#states")
+        assert [each.inner_text() for each in states.locator(".legend li").all()] == [
+            *("migrates", "starts elsewhere", "is down"),
+        ]
+        states.get_by_role("button", name="as a table").click()
+        rows = [row.split("\t")[0] for row in states.locator("tbody tr").all_inner_texts()]
+        assert (rows[0], len(rows)) == ("esx-1", 1 + 20 + 3), "the host, its VMs, and those that migrated"
+        assert "not up again" in column(tab, "VMs that went down with their host", "up on")
+        assert column(tab, "Live migrations", "outcome") == ["done", "running", "given-up"]
+        assert column(tab, "Memory of hosts, the worst state first", "host") == ["esx-2"]
+        assert tab.locator("#time-free, #time-reclaimed").count() == 2

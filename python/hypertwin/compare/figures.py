@@ -56,9 +56,12 @@ IN_UNIT = frozenset({"published", "twin", "measured", "before", "value", "start"
 OF_A_VM = (
     *("run_pct", "ready_pct", "costop_pct", "wait_pct", "used_mhz", "guest_cpu_pct", "run_queue", "throughput_per_s"),
     *("response_ms.mean", "response_ms.p95", "response_ms.p99", "iops", "io_latency_ms.mean", "io_latency_ms.p99"),
-    "numa_local_pct",
+    *("numa_local_pct", "down_s", "slow_s", "memory.swap_wait_pct", "memory.ballooned_bytes", "memory.swapped_bytes"),
 )
 """Figures of single VMs that are compared; all figures of their groups are. There may be hundreds of VMs."""
+
+HAPPENINGS = ("moves", "outages", "unplaced")
+"""Lists of a point that are compared by their lengths."""
 
 
 @dataclass(frozen=True)
@@ -154,6 +157,7 @@ class _Walk:
                 for key, value in point.items()
                 if key not in ("set", "duration_s", "warmup_s", "replications")
             }
+            rest.update({key: len(point[key]) for key in HAPPENINGS if isinstance(point.get(key), list)})
             groups = point.get("groups")
             if isinstance(groups, dict) and isinstance(point.get("vms"), dict):
                 # a group of one VM has its name: the same figures twice

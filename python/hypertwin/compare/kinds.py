@@ -143,7 +143,7 @@ KINDS = (
         settings=("scenario", "seed"),
         items={"hosts": (), "vms": (), "groups": (), "storage": (), "pools": (), "clusters": (), "nodes": ()},
         left_out=frozenset({"timeline", "incidents", "outcomes", "events", "simulated_s", "response_count"}),
-        words=frozenset({"steady", "station"}),
+        words=frozenset({"steady", "station", "state"}),
     ),
 )
 

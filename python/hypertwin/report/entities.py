@@ -103,6 +103,17 @@ class Kind:
     """Whether rows are sorted by cluster, then by name."""
 
 
+def memory_state(host: Entity) -> str:
+    """The worst state that the memory of a host reached; nothing where it was never short."""
+    return str(host.metrics.get("memory", {}).get("state", ""))
+
+
+def _up(entity: Entity) -> str:
+    """How much of the measured time it was up, in per cent; nothing where it was all of it."""
+    down = entity.figure("down_s")
+    return number(100 * (1 - down / entity.point["duration_s"])) if down else ""
+
+
 def _name(entity: Entity) -> str:
     count = entity.figure("count") or 1
     return f"{entity.name} ×{count:.0f}" if count > 1 else entity.name
@@ -161,6 +172,7 @@ def _iops_alone(entity: Entity) -> str:
 
 
 _CPU: Mapping[str, Text] = {
+    "up %": _up,
     "guest CPU %": spread("guest_cpu_pct"),
     "run %": plain("run_pct"),
     "ready %": waiting("ready_pct"),
@@ -172,12 +184,14 @@ _CPU: Mapping[str, Text] = {
     "p95 ms": plain("response_ms.p95"),
     "p99 ms": plain("response_ms.p99"),
     "IOPS": _iops_alone,
+    "swap wait %": above_zero("memory.swap_wait_pct"),
+    "slow s": above_zero("slow_s"),
     "down s": above_zero("down_s"),
 }
 
 _CPU_DROPPED = (
     *("run %", "ready sum %", SPREAD, "vCPUs", "p95 ms", "run queue", HOST_USAGE, "co-stop %", "host"),
-    *("guest CPU %", "response mean ms"),
+    *("down s", "guest CPU %", "response mean ms"),
 )
 
 _IO: Mapping[str, Text] = {
@@ -288,8 +302,10 @@ HOSTS = Kind(
         "NUMA nodes": lambda entity: str(len(entity.metrics["nodes"])),
         "node usage %": _by_node("usage_pct"),
         "node memory %": _by_node("memory_pct"),
+        "memory state": memory_state,
         "memory GB/s": above_zero("memory_gb_per_s"),
         "node GB/s": _by_node("memory_gb_per_s"),
+        "migration CPU %": above_zero("migration_cpu_pct"),
         "down s": above_zero("down_s"),
     },
     lambda entity: (entity.figure("down_s") or 0, entity.figure("usage_pct") or 0),
@@ -298,6 +314,7 @@ HOSTS = Kind(
         "overhead %",
         SPREAD,
         "NUMA nodes",
+        "migration CPU %",
         "node GB/s",
         "node memory %",
         "core utilization %",

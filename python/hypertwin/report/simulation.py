@@ -9,9 +9,9 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from hypertwin.documents.simulation import HostFailure, Point, Simulation
+from hypertwin.documents.simulation import Point, Simulation
 from hypertwin.frame import numeric
-from hypertwin.report import entities, measured, pools
+from hypertwin.report import entities, measured, memory, movement, pools
 from hypertwin.report.measured import Measured
 from hypertwin.report.points import (
     fixed_settings,
@@ -25,8 +25,8 @@ from hypertwin.report.points import (
     where,
 )
 from hypertwin.report.ready import note as ready_note
-from hypertwin.report.table import fitted
-from hypertwin.report.words import calibration_note, count, number, some
+from hypertwin.report.table import Cells, fitted
+from hypertwin.report.words import calibration_note, number, some
 
 MOST_POINTS = 1_000
 """Points of a sweep that a table or a page has; the other forms have all."""
@@ -37,18 +37,17 @@ SHOWN_BOTTLENECKS = 12
 FEW_HOSTS = 16
 """Rows of hosts that a sweep shows without being asked."""
 
-SHOWN_STOPS = 20
-"""Failures and returns of hosts of one point that are told below the table."""
-
 SHOW: Mapping[str, Sequence[entities.Kind]] = {
     "clusters": (entities.CLUSTERS,),
     "groups": (entities.GROUPS, entities.IO_OF_GROUPS),
     "hosts": (entities.HOSTS,),
     "vms": (entities.VMS, entities.IO_OF_VMS),
+    "memory": (memory.OF_HOSTS, memory.OF_VMS),
+    "moves": (),
     "pools": (),
     "stations": (entities.STATIONS,),
 }
-"""What `--show` names, each with its tables; that of pools is `hypertwin.report.pools`."""
+"""What `--show` names, each with its tables; those of moves and pools are in rooms of their own."""
 
 
 def table(
@@ -66,25 +65,36 @@ def table(
     result = measured.beside(result, measured_hosts or {})
     hidden = _hidden(result, named)
     tables: list[RenderableType] = [Text(title(result), "italic")]
+    tables += (Text(told, "bold red") for told in movement.unplaced(result["points"]))
     if named[0] != "groups":
         tables.append(Text())  # a table with a title has no line above it
     for name in named:
         before = len(tables)
-        for each in SHOW[name]:
-            kind = replace(each, title="Groups") if each is entities.GROUPS and name != named[0] else each
-            cells, note = entities.cells(result, kind, hidden)
+        for heading, cells, note, dropped_first in tables_of(result, name, hidden, later=name != named[0]):
             if cells.rows:
-                made, dropped = fitted(kind.title, cells, kind.dropped_first, width)
+                made, dropped = fitted(heading, cells, dropped_first, width)
                 tables.append(made)
-                of = f" of {kind.title}" if kind.title else ""
+                of = f" of {heading}" if heading else ""
                 said += [note] if note else []
                 said += [f"Not shown{of} in a terminal this narrow: {', '.join(dropped)}."] if dropped else []
         if name == "pools" and pools.has_pools(result):
             tables.append(pools.table(result, width))
         if len(tables) == before:
             said.append(f"There are no {name} to show.")
-    stopped = (Text(told, "bold red") for told in stops(result["points"]))
+    stopped = (Text(told, "bold red") for told in movement.stops(result["points"]))
     return Group(*tables, *stopped, *(Text(note, style="dim") for note in said))
+
+
+def tables_of(
+    result: Simulation, name: str, hidden: Collection[str] = (), *, later: bool = False
+) -> Iterator[tuple[str, Cells, str, Sequence[str]]]:
+    """Heading, cells, note and columns to drop first of each table that `--show` has under a name."""
+    for each in SHOW[name]:
+        kind = replace(each, title="Groups") if each is entities.GROUPS and later else each
+        yield kind.title, *entities.cells(result, kind, hidden), kind.dropped_first
+    if name == "moves":
+        yield "Outages", *movement.outages_table(result), movement.OUTAGES_DROPPED
+        yield "Migrations", *movement.migrations_table(result), movement.MIGRATIONS_DROPPED
 
 
 def _hidden(result: Simulation, named: Collection[str]) -> set[str]:
@@ -96,7 +106,7 @@ def _hidden(result: Simulation, named: Collection[str]) -> set[str]:
 
 
 def usual(result: Simulation) -> Iterator[str]:
-    """What is shown when nothing is named: several clusters, groups, pools; hosts of a point or of a short sweep."""
+    """What is shown when nothing is named: several clusters, groups, hosts of a short sweep, memory, moves, pools."""
     points = result["points"]
     if has_clusters(points):
         yield "clusters"
@@ -104,6 +114,10 @@ def usual(result: Simulation) -> Iterator[str]:
     hosts = [len(point["hosts"]) for point in points]
     if len(points) == 1 or (max(hosts, default=0) > 1 and sum(hosts) <= FEW_HOSTS):
         yield "hosts"
+    if memory.is_short(points):
+        yield "memory"
+    if any(point.get("outages") or movement.migrations(point) for point in points):
+        yield "moves"
     if pools.has_pools(result):
         yield "pools"
 
@@ -116,16 +130,33 @@ def notes(result: Simulation) -> list[str]:
         said.append(
             "Of a group, vCPUs, run queue, throughput, IOPS and MB/s are sums over its VMs, the rest means of a VM."
         )
-    if not all(point["steady"] for point in result["points"]):
+    return [
+        *said,
+        *steadiness(result["points"]),
+        *memory.notes(result["points"]),
+        *movement.notes(result["points"]),
+        *memory_warnings(result["points"]),
+        *bottlenecks(result["points"]),
+        *calibrations(result["points"]),
+    ]
+
+
+def steadiness(points: Sequence[Point]) -> list[str]:
+    """Why points marked with * have no steady state."""
+    unsteady = [point for point in points if not point["steady"]]
+    down = [point for point in unsteady if point.get("failures") or point.get("outages")]
+    said = []
+    if down:
+        said.append("* has no steady state: hosts failed in it, and its figures are means of before, while and after.")
+    if len(down) < len(unsteady):
         said.append(
-            "* did not reach a steady state: the load may exceed what the host can carry, the run is too short, or"
-            " hosts failed in it."
+            "* did not reach a steady state: the load may exceed what the host can carry, or the run is too short."
         )
-    return [*said, *memory_warnings(result["points"]), *bottlenecks(result["points"]), *calibrations(result["points"])]
+    return said
 
 
 def memory_warnings(points: Sequence[Point]) -> list[str]:
-    """Which hosts and clusters have more memory in use or configured than there is: a run neither balloons nor swaps.
+    """Which hosts and clusters have more memory in use or configured than there is, and what that does to the run.
 
     Of a sweep, at the point where it is most. Where the scenario does not say what VMs have touched, it is all of it by
     default, and nothing is said of that.
@@ -134,13 +165,14 @@ def memory_warnings(points: Sequence[Point]) -> list[str]:
     used, configured = most["memory_usage_pct"], most["memory_pct"]
     said = []
     if used:
-        said.append(
-            f"VMs have touched more memory than there is: {some(list(used.values()))}. Real hosts would balloon and"
-            " swap, and their VMs would be far slower than here: a simulated VM always has its memory."
-        )
+        short = "Hosts reclaim it, and VMs wait for what they swap: the tables of memory show it."
+        free = "Real hosts would balloon and swap, and their VMs would be far slower than here."
+        taken = short if memory.is_short(points) else free
+        said.append(f"VMs have touched more memory than there is: {some(list(used.values()))}. {taken}")
     if more := [text for name, text in configured.items() if name not in used]:
         said.append(
-            f"More memory is configured than there is: {some(more)}. Ballooning and swapping are not simulated."
+            f"More memory is configured than there is: {some(more)}. Hosts take memory back only"
+            " when what VMs have touched does not fit."
         )
     return said
 
@@ -166,44 +198,6 @@ def _most_memory(points: Sequence[Point]) -> dict[str, dict[str, str]]:
         }
         for key, found in most.items()
     }
-
-
-def stops(points: Sequence[Point]) -> list[str]:
-    """Which hosts failed and came back when, and which VMs stood still for how long, of each point with failures."""
-    paths = varying_paths(points)
-    said = []
-    for point in points:
-        place = where(point, paths)
-        prefix = f"{place}: " if place else ""
-        failures = point.get("failures", [])
-        said += [f"{prefix}{stop(failure)}" for failure in failures[:SHOWN_STOPS]]
-        if len(failures) > SHOWN_STOPS:
-            said.append(f"{prefix}{len(failures) - SHOWN_STOPS} more failures and returns are in the JSON form.")
-        down = {name: vm["down_s"] for name, vm in point["vms"].items() if vm.get("down_s")}
-        if down:
-            longest = sorted(down, key=lambda name: -down[name])
-            times = [f"{name} {number(down[name])} s" for name in longest]
-            said.append(
-                f"{prefix}Down in the {point['duration_s']:g} s measured: {some(times)}."
-                " Their figures, and those of their groups, are means over all of it."
-            )
-    return said
-
-
-def stop(failure: HostFailure) -> str:
-    """Which hosts failed or came back, and when, and the VMs on them, in one sentence."""
-    verb = ("fail" if failure["fails"] else "return") + ("s" if len(failure["hosts"]) == 1 else "")
-    return f"{failure['time_s']:g} s: {some(failure['hosts'])} {verb}{_with_them(failure)}."
-
-
-def _with_them(failure: HostFailure) -> str:
-    """What the VMs of hosts do that fail or return, in words."""
-    if not failure["vms"]:
-        return ""
-    several = len(failure["vms"]) > 1
-    verb = "stand{s} still" if failure["fails"] else "go{es} on"
-    said = verb.format(s="" if several else "s", es="" if several else "es")
-    return f"; {count(len(failure['vms']), 'VM')} {said}: {some(failure['vms'])}"
 
 
 def bottlenecks(points: Sequence[Point]) -> list[str]:

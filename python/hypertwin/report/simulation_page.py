@@ -11,7 +11,7 @@ from hypertwin import frame
 from hypertwin.documents.simulation import Point, Simulation, Timeline
 from hypertwin.documents.validation import Row
 from hypertwin.documents.vnuma import Layout
-from hypertwin.report import entities, measured, pools, simulation, topology_svg
+from hypertwin.report import entities, measured, movement, pools, simulation, topology_svg
 from hypertwin.report.comparison import Study
 from hypertwin.report.measured import Measured, MeasuredVms
 from hypertwin.report.metrics import CATALOGUE, Metric, catalogue_key
@@ -66,7 +66,7 @@ def page(
             str(number): told for number, point in enumerate(result["points"]) if (told := _incidents(point))
         },
         "failures": {
-            str(number): [simulation.stop(failure) for failure in point["failures"]]
+            str(number): [movement.stop(failure, point) for failure in point["failures"]]
             for number, point in enumerate(result["points"])
             if point.get("failures")
         },
@@ -140,6 +140,10 @@ def _listings(result: Simulation) -> Iterator[Listing]:
         cells, _ = entities.cells(result, kind)
         if cells.rows:
             yield Listing(kind.title or simulation.title(result), cells.heads, cells.rows)
+    for name in ("memory", "moves"):
+        for heading, cells, *_ in simulation.tables_of(result, name):
+            if cells.rows:
+                yield Listing(heading, cells.heads, cells.rows)
     if pools.has_pools(result):
         cells = pools.lines(result)
         yield Listing("Distributed storage", cells.heads, cells.rows)

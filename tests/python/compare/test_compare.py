@@ -44,6 +44,27 @@ def compared(folder: Path, a: Any, b: Any) -> Any:
     return compare.compare(written(folder, "a.json", a), written(folder, "b.json", b), version="1.0")
 
 
+def test_moves_are_counted_and_memory_and_time_down_of_vms_are_compared(tmp_path):
+    memory = {"state": "soft", "swapped_bytes": 0.0}
+    calm = point(vms={"app-1": VM | {"down_s": 0.0}}, hosts={"esx": {"memory": memory}}, moves=[], outages=[])
+    moves = [{"at_s": 1.0, "vm": "app-1"}, {"at_s": 2.0, "vm": "app-1"}]
+    short = {"memory": {"state": "hard", "swapped_bytes": 2.0**30}}
+    vms = {"app-1": VM | {"down_s": 12.5, "memory": {"swap_wait_pct": 3.0, "target_bytes": 1.0}}}
+    found = compared(
+        tmp_path, simulation(calm), simulation(point(vms=vms, hosts={"esx": short}, moves=moves, outages=[]))
+    )
+    changes = {(each["of"], each["name"], each["figure"]): (each["a"], each["b"]) for each in found["changes"]}
+    assert changes == {
+        ("", "", "moves"): (0, 2),
+        ("VM", "app-1", "down_s"): (0, 12.5),
+        ("host", "esx", "memory.swapped_bytes"): (0, 2.0**30),
+    }
+    (verdict,) = [each for each in found["verdicts"] if each["figure"] == "memory.state"]
+    assert (verdict["a"], verdict["b"]) == ("soft", "hard")
+    assert "memory.swap_wait_pct" in {each["figure"] for each in found["missing"]}
+    assert "memory.target_bytes" not in {each["figure"] for each in found["missing"]}
+
+
 def test_a_change_has_both_values_and_says_whether_it_is_beyond_the_intervals(tmp_path):
     slower = {"response_ms": {"mean": 11.2, "p99": 30.0, "ci95": 0.5}, "ready_pct": 1.1}
     found = compared(tmp_path, simulation(point()), simulation(point(slower)))

@@ -123,8 +123,8 @@ def test_memory_beyond_what_hosts_have_is_a_warning_of_one_line(cli, scenario, r
     assert line.startswith("warning: VMs have touched more memory than there is: mgmt 106 %. Real hosts would balloon")
     # what is in use on mgmt is not said to be configured only; the cluster comes before its hosts
     assert line.endswith(
-        "More memory is configured than there is: cluster prod 128 %, esx-1 128 %, esx-2 128 %. Ballooning and swapping"
-        " are not simulated."
+        "More memory is configured than there is: cluster prod 128 %, esx-1 128 %, esx-2 128 %. Hosts take memory"
+        " back only when what VMs have touched does not fit."
     )
     assert "VMs have touched more memory than there is: mgmt 106 %." in " ".join(shown(result).split())
 

@@ -10,7 +10,7 @@ from tests.e2e.specimen import MADE
 from tests.python.report.test_page import data
 
 import hypertwin
-from hypertwin.report import comparison, pools, simulation, simulation_page, words
+from hypertwin.report import comparison, movement, pools, simulation, simulation_page, words
 from hypertwin.report import page as pages
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'"
@@ -73,7 +73,7 @@ def test_each_incident_has_the_sentence_that_the_terminal_has(failed):
     assert told == [each.text for each in pools.sentences(failed)][: len(told)]
     assert len(told) == len(point["pools"]["pool"]["incidents"]) > 0
     assert "are lost" in told[0]
-    assert shown(failed)["beside"]["failures"]["0"][0] == simulation.stops(failed["points"])[0]
+    assert shown(failed)["beside"]["failures"]["0"][0] == movement.stops(failed["points"])[0]
 
 
 def test_a_reader_without_scripts_gets_the_figures_of_the_terminal(failed):

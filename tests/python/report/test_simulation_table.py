@@ -171,7 +171,7 @@ def test_hosts_that_failed_and_vms_that_stood_still_are_said_with_times(tiny_poi
     assert "3.5 s: esx1 returns; 1 VM go on: db.\n" not in text
     assert "3.5 s: esx1 returns; 1 VM goes on: db.\n" in text
     assert "4 s: esx2, esx3 fail.\n" in text
-    assert "Down in the 4 s measured: web-1 3 s, db 1.50 s. Their figures" in text
+    assert "Stood still in the 4 s measured: web-1 3 s, db 1.50 s: no ha policy in cluster default restarts" in text
     assert re.search(r"^  esx1 .* 1\.50$", text, re.MULTILINE)
 
 
@@ -180,7 +180,9 @@ def test_a_host_that_fails_in_a_run_is_said():
     found = hypertwin.simulate(ROOT / "scenarios" / "disk-failure.yaml", overrides=overrides, duration=4, warmup=1)
     text = shown(found.to_dict())
     assert re.search(r"^2 s: node-1 fails; 2 VMs stand still: app-1, app-6\.$", text, re.MULTILINE)
-    assert "Down in the 4 s measured: app-1 3 s, app-6 3 s." in text
+    assert "Stood still in the 4 s measured: app-1 3 s, app-6 3 s: no ha policy in cluster default" in text
+    assert "* has no steady state: hosts failed in it" in text
+    assert re.search(r"^  app ×10 \* +\d+ +85 ", text, re.MULTILINE), "2 of 10 VMs were up for 1 s of 4 s"
 
 
 def test_sums_and_means_of_a_group_are_told_apart(tiny_result, tiny_point):
@@ -195,7 +197,7 @@ def test_the_command_shows_what_is_named(cli, tiny):
     assert done.returncode == 0
     assert (done.stdout.count("Hosts\n"), done.stdout.count("VMs\n")) == (1, 1)
     for arguments, said in (
-        (("--show", "host"), "--show 'host'; allowed: clusters, groups, hosts, vms, pools, stations"),
+        (("--show", "host"), "--show 'host'; allowed: clusters, groups, hosts, vms, memory, moves, pools, stations"),
         (("--show", "hosts", "--format", "json"), "--show is for tables"),
         (("--show", "hosts", "--out", "x.csv"), "--show is for tables"),
     ):

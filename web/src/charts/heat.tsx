@@ -5,7 +5,7 @@ import { highest } from "../lib/bins";
 import { axisWords, scaleOf } from "../lib/scale";
 import { number, withUnit } from "../model/numbers";
 import type { HeatMap } from "../model/view";
-import { between, Look, type Theme } from "../theme";
+import { between, Look, seriesColour, type Theme } from "../theme";
 import { Moments } from "./moments";
 import { cut, FONT, textWidth } from "./text";
 import { Tooltip, type Pointed } from "./tooltip";
@@ -52,7 +52,7 @@ export function Heat({ chart, width }: { chart: HeatMap; width: number }) {
   const value = at ? layout.rows[at.row]?.values[at.column] : null;
   return (
     <div class="heat">
-      <Ramp chart={chart} top={layout.top} theme={theme} />
+      {!chart.states && <Ramp chart={chart} top={layout.top} theme={theme} />}
       <div
         class={`rows ${count > seen ? "scrolls" : ""}`}
         ref={scroller}
@@ -72,7 +72,7 @@ export function Heat({ chart, width }: { chart: HeatMap; width: number }) {
             {chart.x.scale === "category" ? scale.label(chart.columns[first] ?? 0) : `${chart.x.name} ${number(chart.columns[first], 5)} ${chart.x.unit ?? ""}`}
           </p>
           <p>
-            <strong>{value === null || value === undefined ? "–" : withUnit(value, chart.unit)}</strong>
+            <strong>{value === null || value === undefined ? "–" : (chart.states?.[value]?.name ?? withUnit(value, chart.unit))}</strong>
           </p>
         </Tooltip>
       )}
@@ -128,8 +128,9 @@ function draw(canvas: HTMLCanvasElement, chart: HeatMap, layout: Layout, theme: 
     ctx.fillText(cut(row.name, layout.named - 10), layout.named - 6, y + ROW / 2);
     row.values.forEach((value, column) => {
       if (value === null) return;
-      ctx.fillStyle = between(theme.heat, layout.top > 0 ? value / layout.top : 0);
-      ctx.fillRect(layout.named + column * step, y, step + (step > 4 ? -1 : 0.3), ROW - 1);
+      const state = chart.states?.[value];
+      ctx.fillStyle = state ? seriesColour(theme, state.colour) : between(theme.heat, layout.top > 0 ? value / layout.top : 0);
+      ctx.fillRect(layout.named + column * step, y, step + (step > 4 && !state ? -1 : 0.3), ROW - 1);
     });
   }
   const bottom = ABOVE + seen * ROW;

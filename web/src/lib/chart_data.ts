@@ -61,7 +61,7 @@ export function listing(chart: Chart): Listing {
     case "heat":
       return {
         heads: ["", ...chart.columns.map((at) => String(place(chart.x, at)))],
-        rows: chart.rows.map((row) => [row.name, ...row.values]),
+        rows: chart.rows.map((row) => [row.name, ...row.values.map((value) => (value === null ? null : (chart.states?.[value]?.name ?? value)))]),
       };
   }
 }

@@ -46,6 +46,6 @@ export function entriesOf(chart: Chart): Entry[] {
         ...chart.legend.marks.map((mark): Entry => ({ name: mark.text, drawn: "tone", tone: mark.tone, toggles: false })),
       ];
     case "heat":
-      return [];
+      return (chart.states ?? []).map(({ name, colour }): Entry => ({ name, drawn: "bar", colour, toggles: false }));
   }
 }

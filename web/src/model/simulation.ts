@@ -7,6 +7,8 @@ import { confidence, pointAnswer, sweepAnswer } from "./simulation/answer";
 import { verdicts } from "./simulation/breaks";
 import { clusterCards, clusterSections, differences } from "./simulation/clusters";
 import type { Beside, Point, Simulation } from "./simulation/document";
+import { memorySections } from "./simulation/memory";
+import { movementSections } from "./simulation/movement";
 import { pointSections } from "./simulation/point";
 import { axes, fullest, groupNames, groups, known, varyingPaths, where, worstFirst } from "./simulation/points";
 import { RULE, severity, signs, waiting, worstGroups } from "./simulation/signs";
@@ -93,7 +95,7 @@ function ofPoint(points: readonly Point[], place: number, beside: Beside): Secti
   // a colour for life while there are enough of them; else the worst are told apart
   const all = names.length > TOGETHER ? worstGroups(point) : names;
   const metrics = beside.metrics ?? [];
-  const sections = [...clusterSections(point, beside, metrics), ...pointSections(point, all, metrics), ...timeSections(point, place, beside, all), ...pointTables(point, metrics, beside)];
+  const sections = [...clusterSections(point, beside, metrics), ...movementSections(point, place, beside), ...memorySections(point), ...pointSections(point, all, metrics), ...timeSections(point, place, beside, all), ...pointTables(point, metrics, beside)];
   if (points.length === 1) return sections;
   const at = where(point, varyingPaths(points)) || `point ${place + 1}`;
   return sections.map((section) => ({ ...section, heading: `${section.heading} (${at})` }));

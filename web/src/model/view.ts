@@ -167,6 +167,8 @@ export interface HeatMap extends Titled {
   columns: number[];
   rows: { name: string; values: (number | null)[] }[];
   unit: string;
+  /** Values are places in this list, the later the worse, and have its colours instead of a ramp. */
+  states?: { name: string; colour: number }[];
   /** The value drawn darkest; the largest where there is none. */
   top?: number;
   moments?: Moment[];

@@ -5,6 +5,8 @@ import type { Tone, View } from "../view";
 import { count, list, some } from "../words";
 import { type Verdict, verdicts } from "./breaks";
 import type { Point, Simulation, Vm } from "./document";
+import { shortages } from "./memory";
+import { migrations, told, unplaced } from "./movement";
 import { type Axes, axisName, clusterOf, clusters, fullest, groups, groupOf, known, mean, members, responses, varyingPaths, where, worstFirst } from "./points";
 import { atMost, causes, isBad, LIMITS, severity, type Sign, signs } from "./signs";
 
@@ -132,8 +134,12 @@ export function sufferers(point: Point): Sufferer[] {
 export function pointAnswer(point: Point): Answer {
   const found = sufferers(point);
   const bad = found.filter((each) => isBad(each.signs));
-  const happened = [...aroundFailures(point), ...storageSentences(point)];
-  if (found.some((each) => each.vm.down_s)) return standingStill(point, found, happened);
+  const happened = [...shortages(point), ...(migrations(point).length && !point.outages?.length ? [told(point)] : []), ...aroundFailures(point), ...storageSentences(point)];
+  if (unplaced(point).length) {
+    const { more = [], text } = pointAnswer({ ...point, unplaced: [] });
+    return { tone: "bad", text: unplaced(point).join(" "), more: [text, ...more] };
+  }
+  if (found.some((each) => each.vm.down_s)) return outage(point, found, happened);
   const shown = bad.length ? bad : found;
   const worst = shown[0];
   if (!worst) return calm(point, happened);
@@ -147,17 +153,22 @@ export function pointAnswer(point: Point): Answer {
   };
 }
 
-/** VMs stood still because their hosts were down: that comes before all else. */
-function standingStill(point: Point, found: readonly Sufferer[], happened: readonly string[]): Answer {
+/** VMs were down because their hosts were: that comes before all else. */
+function outage(point: Point, found: readonly Sufferer[], happened: readonly string[]): Answer {
   const down = found.filter((each) => each.vm.down_s);
   const longest = Math.max(...down.map((each) => each.vm.down_s!));
-  const hosts = [...new Set(down.flatMap((each) => each.vm.host ?? []))];
+  const restarted = new Map((point.outages ?? []).map((each) => [each.vm, each.host]));
+  const stuck = down.filter((each) => !restarted.has(each.name));
+  const hosts = [...new Set(down.flatMap((each) => restarted.get(each.name) ?? each.vm.host ?? []))];
+  const clusters = [...new Set(stuck.map((each) => each.vm.cluster ?? "default"))];
   const others = found.filter((each) => !each.vm.down_s && isBad(each.signs));
   return {
     tone: "bad",
-    text: `${down.length} of ${count(Object.keys(point.vms).length, "VM")} stood still for up to ${number(longest)} s of ${number(point.duration_s)} s, because ${hosts.length ? some(hosts, NAMED) : "their host"} failed: ${some(down.map((each) => each.name), NAMED)}.`,
+    text: `${down.length} of ${count(Object.keys(point.vms).length, "VM")} ${stuck.length ? "stood still" : "were down"} for up to ${number(longest)} s of ${number(point.duration_s)} s, because ${hosts.length ? some(hosts, NAMED) : "their host"} failed: ${some(down.map((each) => each.name), NAMED)}.`,
     more: [
-      "Nothing starts such VMs elsewhere; their figures are means over all the time, and look relaxed for it.",
+      ...(stuck.length ? [`No HA policy in cluster ${list(clusters)} restarts ${stuck.length === down.length ? "them" : some(stuck.map((each) => each.name), NAMED)} elsewhere.`] : []),
+      ...(restarted.size ? [told(point)] : []),
+      "Averages of these VMs are over the time that they were up; their throughput is over all of it.",
       ...(others[0] ? [`${others[0].name} suffers: ${said(others[0].signs)}.`] : []),
       ...happened,
       ...summaries(point),

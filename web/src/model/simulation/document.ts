@@ -120,6 +120,7 @@ export interface Host {
   down_s?: number;
   /** Only where it was short of memory at any time. */
   memory?: HostMemory;
+  migration_cpu_pct?: Figure;
   /** Figures of each NUMA node, by its number. */
   nodes?: Record<string, Record<string, Figure>>;
 }

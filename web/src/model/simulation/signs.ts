@@ -9,6 +9,8 @@ import { fullest, groups, hasIo, known, members, worstFirst } from "./points";
 export const LIMITS = {
   ready: { warn: 5, bad: 10 },
   costop: { warn: 1, bad: 3 },
+  /** Waiting for memory that the host has swapped out. */
+  swap: { warn: 1, bad: 5 },
   /** Part of ready that the VM's own limit causes. */
   limited: 1,
   /** Guest CPU from which the guest itself is full. */
@@ -54,9 +56,10 @@ export function signs(vm: Vm): Sign[] {
     if (value > limit.warn)
       found.push({ tone: value > limit.bad ? "bad" : "warn", text: `${name} ${number(value)} % per vCPU`, weight: value / limit.bad });
   };
-  if (vm.down_s) found.push({ tone: "bad", text: `stood still for ${number(vm.down_s)} s${(vm.count ?? 1) > 1 ? " on average" : ""}`, weight: 1000 + vm.down_s });
+  if (vm.down_s) found.push({ tone: "bad", text: `was down for ${number(vm.down_s)} s${(vm.count ?? 1) > 1 ? " on average" : ""}`, weight: 1000 + vm.down_s });
   share("ready", vm.ready_pct, LIMITS.ready);
   share("co-stop", vm.costop_pct, LIMITS.costop);
+  share("waits for swapped memory", known(vm.memory?.["swap_wait_pct"]) ?? 0, LIMITS.swap);
   const queue = vm.run_queue / vm.vcpus;
   if (vm.guest_cpu_pct >= LIMITS.guest && queue > 2)
     found.push({ tone: "bad", text: `guest CPU ${number(vm.guest_cpu_pct)} % with ${number(queue)} processes for each vCPU`, weight: queue / 2 });
@@ -91,7 +94,7 @@ export const LOST = 0.8;
 export const RULE =
   `A group counts as suffering where its 99th percentile is more than ${DEPARTED} times the smallest along its line, where ` +
   `its throughput for each VM and unit of load is over ${Math.round(100 * (1 - LOST))} % below the best so far, where ready is above ` +
-  `${LIMITS.ready.bad} % or co-stop above ${LIMITS.costop.bad} % per vCPU, where the guest's own vCPUs are full, or where VMs stood still.`;
+  `${LIMITS.ready.bad} % or co-stop above ${LIMITS.costop.bad} % per vCPU, where the guest's own vCPUs are full, or where VMs were down.`;
 
 /** Throughput for each VM and unit of load: what an unhurt group keeps while others, or more of it, are added. */
 export function work(point: Point, group: string, vm: Vm): number | null {

@@ -24,6 +24,7 @@ const OF_VM: Reading<Vm>[] = [
   { key: "response_ms_mean", name: "Response, mean", value: (vm) => vm.response_ms.mean, half: (vm) => vm.response_ms.ci95 },
   { key: "response_ms_p99", name: "Response, p99", value: (vm) => vm.response_ms.p99 },
   ...plain<Vm>("throughput_per_s", "ready_pct", "costop_pct", "guest_cpu_pct", "down_s"),
+  { key: "slow_s", name: "Slowed by its migration", unit: "s", value: (vm) => vm.slow_s },
 ];
 
 const MORE_OF_VM: Reading<Vm>[] = second([
@@ -74,6 +75,7 @@ const OF_HOST: Reading<Compared>[] = [
   ...plain<Host>("utilization_pct"),
   ...second(plain<Host>("core_utilization_pct")),
   ...plain<Host>("ready_pct", "costop_pct", "overhead_pct", "memory_gb_per_s", "down_s"),
+  { key: "migration_cpu_pct", name: "CPU of migrations", unit: "%", value: (host) => host.migration_cpu_pct },
 ];
 
 const STATION_KEYS = ["members", "utilization_pct", "utilization_max_pct", "queue", "wait_ms", "waited_pct", "throughput_per_s", "mb_per_s", "hit_pct"] as const;
@@ -121,7 +123,7 @@ function table<T>(metrics: readonly Metric[], of: string, id: string, caption: s
 
 /** Columns that are left out where all their figures are zero. */
 const RARE = new Set([
-  "down_s", "limited_pct", "costop_pct", "cache_hit_pct", "hit_pct", "memory_gb_per_s", "rebuilt_gib", "rebuild_mb_per_s", "suspended_ios", "retries",
+  "down_s", "slow_s", "migration_cpu_pct", "limited_pct", "costop_pct", "cache_hit_pct", "hit_pct", "memory_gb_per_s", "rebuilt_gib", "rebuild_mb_per_s", "suspended_ios", "retries",
   "errors", "iops", "read_iops", "write_iops", "mb_per_s",
 ]);
 

@@ -5,6 +5,7 @@ import type { Axis, Block, HeatMap, LineChart, Moment, Section, Series } from ".
 import { count, some } from "../words";
 import type { Beside, Figure, Point, Timeline } from "./document";
 import { clusterNames, clusterOf, hostsInOrder, mean, members, responses, worstFirst } from "./points";
+import { shortHosts } from "./memory";
 import { moments } from "./moments";
 import { worstGroups } from "./signs";
 
@@ -64,6 +65,7 @@ function panelsOf(point: Point, timeline: Timeline, all: readonly string[]): Pan
     { id: "time-costop", title: "Co-stop", unit: "%", text: "Mean per vCPU.", series: ofGroups((group) => over(group, "costop_pct")) },
     { id: "time-guest", title: "Guest CPU", unit: "%", series: ofGroups((group) => over(group, "guest_cpu_pct")) },
     { id: "time-hosts", title: "Host usage", unit: "%", series: hostLines(point, timeline) },
+    ...memoryPanels(point, timeline),
     ...poolPanels(timeline),
   ];
   const waits = (panel: Panel) => panel.series.some((line) => line.values.some((value) => (value ?? 0) >= VISIBLE));
@@ -84,6 +86,20 @@ function hostLines(point: Point, timeline: Timeline): Series[] {
   return [
     { name: "fullest host", values: across(all, (values) => Math.max(...values.map((value) => value ?? 0))), colour: 0 },
     { name: `mean of ${hosts.length} hosts`, values: across(all, mean), colour: 1, dash: "dashed" },
+  ];
+}
+
+/** Free memory of hosts that were short of it, and what they took back from their VMs. */
+function memoryPanels(point: Point, timeline: Timeline): Panel[] {
+  const hosts = shortHosts(point).slice(0, MOST_LINES);
+  const lines = (...keys: string[]): Series[] =>
+    hosts.flatMap(([name], colour) => {
+      const rows = keys.map((key) => timeline.hosts[name]?.[`${key}_bytes`] ?? []).filter((row) => row.length);
+      return rows.length ? [{ name, values: across(rows, (values) => sum(values) / 2 ** 30), colour }] : [];
+    });
+  return [
+    { id: "time-free", title: "Free memory", unit: "GiB", text: "Of hosts that were short of it.", series: lines("free") },
+    { id: "time-reclaimed", title: "Memory taken back", unit: "GiB", text: "Ballooned, compressed and swapped.", series: lines("ballooned", "compressed", "swapped") },
   ];
 }
 

@@ -1,0 +1,103 @@
+"""Memory of hosts that are short of it, and of their VMs: tables, and what is not modelled of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hypertwin.documents.simulation import Point
+from hypertwin.report.entities import Entity, Kind, Text, memory_state, plain
+from hypertwin.report.words import number
+
+STATES = ("high", "clear", "soft", "hard", "low")
+"""States of a host's memory, the better first."""
+
+
+def _gib(key: str) -> Text:
+    """An amount under `memory`; nothing where it is 0."""
+    return lambda entity: number((entity.figure(f"memory.{key}_bytes") or 0) / 2**30 or None)
+
+
+def _mb_per_s(key: str) -> Text:
+    """A rate under `memory`; nothing where it is 0."""
+    return lambda entity: number((entity.figure(f"memory.{key}_bytes_per_s") or 0) / 1e6 or None)
+
+
+def _short(entities: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
+    return {name: each for name, each in entities.items() if each.get("memory")}
+
+
+def _reclaimed(entity: Entity) -> tuple[float, ...]:
+    figures = (entity.figure(f"memory.{key}") or 0 for key in ("swap_wait_pct", "swapped_bytes", "ballooned_bytes"))
+    return tuple(figures)
+
+
+def _worst_host(entity: Entity) -> tuple[float, ...]:
+    reached = memory_state(entity)
+    return (STATES.index(reached) if reached in STATES else 0, *_reclaimed(entity))
+
+
+_AMOUNTS: Mapping[str, Text] = {
+    "ballooned GiB": _gib("ballooned"),
+    "compressed GiB": _gib("compressed"),
+    "swapped GiB": _gib("swapped"),
+    "shared GiB": _gib("shared"),
+    "swap-in MB/s": _mb_per_s("swap_in"),
+    "swap-out MB/s": _mb_per_s("swap_out"),
+}
+
+OF_HOSTS = Kind(
+    "Memory of hosts",
+    lambda point: _short(point["hosts"]),
+    {"host": lambda entity: entity.name, "state": memory_state},
+    {
+        "overcommit %": plain("memory.overcommit_pct"),
+        "free GiB": _gib("free"),
+        "minimum GiB": _gib("min_free"),
+        **_AMOUNTS,
+    },
+    _worst_host,
+    "the worst state first",
+    ("shared GiB", "minimum GiB", "swap-out MB/s"),
+)
+OF_VMS = Kind(
+    "Memory of VMs",
+    lambda point: _short(point["vms"]),
+    {"VM": lambda entity: entity.name, "host": lambda entity: str(entity.metrics.get("host", ""))},
+    {
+        "granted GiB": _gib("granted"),
+        "active GiB": _gib("active"),
+        "target GiB": _gib("target"),
+        "consumed GiB": _gib("consumed"),
+        **_AMOUNTS,
+        "swap wait %": plain("memory.swap_wait_pct"),
+    },
+    _reclaimed,
+    "those that wait most for swapped memory first",
+    ("shared GiB", "swap-out MB/s", "granted GiB", "swap-in MB/s", "target GiB"),
+)
+
+
+def is_short(points: Sequence[Point]) -> bool:
+    """Whether any host was short of memory."""
+    return any(_short(point["hosts"]) for point in points)
+
+
+def notes(points: Sequence[Point]) -> list[str]:
+    """How the tables are to be read, and what the model leaves out."""
+    if not is_short(points):
+        return []
+    ballooned = any(
+        host.get("memory", {}).get("ballooned_bytes") for point in points for host in point["hosts"].values()
+    )
+    said = (
+        "The state of memory is the worst that a host reached; amounts are means over time. Swap wait is per vCPU"
+        " (esxtop's %SWPWT is a sum)."
+    )
+    if not ballooned:
+        return [said]
+    return [
+        said,
+        "What a guest pages out under its balloon goes to the swap device of its host. ESXi taxes idle memory by a"
+        " progressive rule that is not published; here its flat tax is used.",
+    ]

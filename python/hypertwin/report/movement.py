@@ -1,0 +1,193 @@
+"""VMs that went down, moved or found no host: sentences and tables for a terminal, in words for the page.
+
+All of it is of the first replication, except the time that each VM was down, which is a mean over replications.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from hypertwin.documents.simulation import HostFailure, Move, Outage, Point, Simulation
+from hypertwin.report.points import setting, short_path, varying_paths, where
+from hypertwin.report.table import Cells
+from hypertwin.report.words import count, number, some
+
+MOST_ROWS = 20
+"""Outages or migrations of a result that a table has; of several points each has its LEAST."""
+
+LEAST = 5
+
+SHOWN_STOPS = 20
+"""Failures and returns of hosts of one point that are told below the table."""
+
+WHY: Mapping[str, str] = {
+    "event": "as asked",
+    "maintenance": "maintenance",
+    "balance": "balancing",
+    "rule": "placement rule",
+    "failure": "host failed",
+}
+"""Why a VM moves, in words."""
+
+OUTCOME: Mapping[str, str] = {"done": "", "running": "not ended", "given-up": "given up"}
+"""How a move ended, in words; nothing where it ended well."""
+
+
+def unplaced(points: Sequence[Point]) -> list[str]:
+    """Which VMs found no host, and what was lacking, for each point with such VMs."""
+    said = []
+    for prefix, point in _each(points):
+        found = point.get("unplaced", [])
+        if found:
+            lacking = [f"{each['vm']} lacks {each['lacks']}" for each in found]
+            said.append(f"{prefix}{count(len(found), 'VM')} found no host: {some(lacking)}.")
+    return said
+
+
+def stops(points: Sequence[Point]) -> list[str]:
+    """Which hosts failed and came back when, and which VMs were down for how long, of each point with failures."""
+    said = []
+    for prefix, point in _each(points):
+        failures = point.get("failures", [])
+        said += [f"{prefix}{stop(failure, point)}" for failure in failures[:SHOWN_STOPS]]
+        if len(failures) > SHOWN_STOPS:
+            said.append(f"{prefix}{len(failures) - SHOWN_STOPS} more failures and returns are in the JSON form.")
+        said += [f"{prefix}{each}" for each in _downtimes(point)]
+    return said
+
+
+def stop(failure: HostFailure, point: Point) -> str:
+    """Which hosts failed or came back, and when, and what the VMs on them do, in one sentence."""
+    verb = ("fail" if failure["fails"] else "return") + ("s" if len(failure["hosts"]) == 1 else "")
+    restarted = _restarted(point)
+    lost = [name for name in failure["vms"] if name in restarted]
+    stuck = [name for name in failure["vms"] if name not in restarted]
+    parts = [
+        *_do(lost, ("goes down", "go down") if failure["fails"] else ("is up", "are up")),
+        *_do(stuck, ("stands still", "stand still") if failure["fails"] else ("goes on", "go on")),
+    ]
+    return f"{failure['time_s']:g} s: {some(failure['hosts'])} {verb}{''.join(parts)}."
+
+
+def _do(names: Sequence[str], verbs: tuple[str, str]) -> list[str]:
+    return [f"; {count(len(names), 'VM')} {verbs[len(names) != 1]}: {some(names)}"] if names else []
+
+
+def _restarted(point: Point) -> set[str]:
+    """VMs whose cluster restarts them elsewhere: their outages are followed."""
+    return {outage["vm"] for outage in point.get("outages", [])}
+
+
+def _downtimes(point: Point) -> list[str]:
+    """How long VMs were down; those that nothing restarts apart, with the reason."""
+    down = {name: vm["down_s"] for name, vm in point["vms"].items() if vm.get("down_s")}
+    if not down:
+        return []
+    longest = sorted(down, key=lambda name: -down[name])
+    restarted = _restarted(point)
+
+    def times(names: Sequence[str]) -> str:
+        return some([f"{name} {number(down[name])} s" for name in names])
+
+    back = [name for name in longest if name in restarted]
+    stuck = [name for name in longest if name not in restarted]
+    measured = f"in the {point['duration_s']:g} s measured"
+    said = [f"Down {measured}: {times(back)}."] if back else []
+    if stuck:
+        clusters = sorted({str(point["vms"][name].get("cluster", "default")) for name in stuck})
+        of = f"cluster{'' if len(clusters) == 1 else 's'} {some(clusters)}"
+        said.append(f"Stood still {measured}: {times(stuck)}: no ha policy in {of} restarts them elsewhere.")
+    return [*said, "Their averages are over the time that they were up (up %); throughput is over all of it."]
+
+
+def notes(points: Sequence[Point]) -> list[str]:
+    """What a reader must know of moves: of which run they are, how many did not end, and why nothing is steady."""
+    said = []
+    if any(point.get("moves") or point.get("outages") for point in points):
+        first = "of the first replication; " if any(point["replications"] > 1 for point in points) else ""
+        said.append(f"Times of outages and migrations are {first}since the start of the run, warm-up included.")
+    for prefix, point in _each(points):
+        late = [move for move in migrations(point) if move["outcome"] != "done"]
+        for outcome, what in (("given-up", "given up"), ("running", "not at its end when the run ended")):
+            names = [move["vm"] for move in late if move["outcome"] == outcome]
+            if names:
+                said.append(f"{prefix}{count(len(names), 'migration')} {what}: {some(names)}.")
+    return said
+
+
+def migrations(point: Point) -> list[Move]:
+    """The live migrations of a point; restarts are among its outages."""
+    return [move for move in point.get("moves", []) if move["kind"] == "migration"]
+
+
+def outages_table(result: Simulation) -> tuple[Cells, str]:
+    """Which VMs went down with their host, when that was noticed, and when and where they were up again."""
+    heads = ("at s", "VM", "host", "up on", "noticed after s", "started after s", "up after s")
+
+    def row(outage: Outage) -> list[str]:
+        after = (_since(outage[key], outage["from_s"]) for key in ("detected_s", "restart_s", "up_s"))
+        return [number(outage["from_s"]), outage["vm"], outage["host"], outage["up_on"] or "not up again", *after]
+
+    def longest(outage: Outage) -> float:
+        return float("inf") if outage["up_s"] is None else outage["up_s"] - outage["from_s"]
+
+    return _cells(result, lambda point: point.get("outages", []), row, longest, heads, 4, "outages, the longest")
+
+
+def migrations_table(result: Simulation) -> tuple[Cells, str]:
+    """Which VMs migrated from where to where, why, how long it took, and for how long they stood still at its end."""
+    heads = ("at s", "VM", "from", "to", "why", "took s", "downtime ms", "rounds", "sent GiB", "outcome")
+
+    def row(move: Move) -> list[str]:
+        return [
+            *(number(move["at_s"]), move["vm"], move["from"], move["to"], WHY.get(move["why"], move["why"])),
+            *(_since(move["end_s"], move["at_s"]), number(move["downtime_ms"]), number(move["rounds"], 0)),
+            *(number(move["sent_bytes"] / 2**30), OUTCOME.get(move["outcome"], move["outcome"])),
+        ]
+
+    def longest(move: Move) -> float:
+        ended = move["end_s"] is not None and move["outcome"] == "done"
+        return (move["end_s"] or 0) - move["at_s"] if ended else float("inf")
+
+    return _cells(result, migrations, row, longest, heads, 5, "migrations, the longest")
+
+
+MIGRATIONS_DROPPED = ("sent GiB", "rounds")
+OUTAGES_DROPPED = ("noticed after s",)
+"""Columns that are dropped in a narrow terminal, in this order."""
+
+
+def _since(then: float | None, start: float) -> str:
+    return "" if then is None else number(then - start)
+
+
+def _cells(
+    result: Simulation,
+    of: Callable[[Point], Sequence[Any]],
+    row: Callable[[Any], list[str]],
+    longest: Callable[[Any], float],
+    heads: Sequence[str],
+    words: int,
+    what: str,
+) -> tuple[Cells, str]:
+    """The rows of all points in the order of time, of many those that took longest; and how many there are more."""
+    points = result["points"]
+    paths = varying_paths(points)
+    most = max(LEAST, MOST_ROWS // max(1, len(points)))
+    rows: list[list[str]] = []
+    left_out = 0
+    for point in points:
+        found = list(of(point))
+        if len(found) > most:
+            left_out += len(found) - most
+            found = sorted(found, key=longest, reverse=True)[:most]
+        rows += [[*(setting(point["set"].get(path, "")) for path in paths), *row(each)] for each in found]
+    note = f"Shown are the {most} {what}; {left_out:,} more are in --format json." if left_out else ""
+    return Cells([*(short_path(path, paths) for path in paths), *heads], rows, swept=len(paths), words=words), note
+
+
+def _each(points: Sequence[Point]) -> list[tuple[str, Point]]:
+    """Each point with the words that tell it from others, and a colon."""
+    paths = varying_paths(points)
+    return [(f"{place}: " if (place := where(point, paths)) else "", point) for point in points]

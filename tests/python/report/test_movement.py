@@ -1,0 +1,121 @@
+"""Outages, migrations and memory that hosts took back: what a terminal says of them, and in which order."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.python.report import moved
+from tests.python.report.test_simulation_table import shown
+
+from hypertwin.report import memory, movement, simulation
+
+
+@pytest.fixture
+def result():
+    return moved.result()
+
+
+@pytest.fixture
+def point(result):
+    return result["points"][0]
+
+
+def row(text, beginning):
+    """The cells of the first line that begins so."""
+    (line,) = re.findall(rf"^  {beginning} .*$", text, re.MULTILINE)
+    return re.split(r"\s{2,}", line.strip())
+
+
+def test_what_found_no_host_is_said_before_all_tables(result, point):
+    point["unplaced"].append({"vm": "db-4", "lacks": "CPU", "at_s": 33.0})
+    lines = shown(result).splitlines()
+    assert lines[1] == "2 VMs found no host: db-7 lacks memory, db-4 lacks CPU."
+    assert lines[0].startswith("three-hosts:")
+
+
+def test_a_failure_says_who_restarts_and_who_stands_still(result, point):
+    assert "\n15 s: esx-1 fails; 3 VMs go down: db-1, db-4, db-7.\n" in shown(result)
+    del point["outages"][0]
+    text = shown(result)
+    assert "15 s: esx-1 fails; 2 VMs go down: db-4, db-7; 1 VM stands still: db-1.\n" in text
+    assert "Down in the 60 s measured: db-4 50 s, db-7 50 s.\n" in text
+    still = "Stood still in the 60 s measured: db-1 33 s: no ha policy in cluster default restarts them elsewhere."
+    assert still in " ".join(text.split())
+    assert "* has no steady state: hosts failed in it" in text
+
+
+def test_averages_of_the_dead_are_said_to_be_over_their_time_up(result):
+    text = shown(result, show=["vms"])
+    assert row(text, r"db-1 \*")[3] == "45", "up for 27 of 60 s"
+    assert row(text, r"db-2 \*")[3] != "45"
+    assert "Their averages are over the time that they were up (up %); throughput is over all of it." in text
+    assert row(text, r"db-2 \*")[-2:] == ["7.25", "4.50"], "swap wait and slow"
+
+
+def test_outages_say_when_each_step_was_and_who_was_not_up_again(result):
+    text = shown(result).partition("Outages\n")[2].partition("Migrations\n")[0]
+    assert row(text, "15 +db-1") == ["15", "db-1", "esx-1", "esx-2", "18", "18", "33"]
+    assert row(text, "15 +db-7") == ["15", "db-7", "esx-1", "not up again", "18"]
+
+
+def test_migrations_say_how_they_ended(result):
+    text = shown(result)
+    moves = text.partition("Migrations\n")[2]
+    assert row(moves, "20 ") == ["20", "db-2", "esx-3", "esx-2", "as asked", "10.5", "212", "3", "5"]
+    assert row(moves, "30 ") == ["30", "db-3", "esx-3", "esx-2", "balancing", "3", "5", "not ended"]
+    assert row(moves, "40 ")[-1] == "given up"
+    assert "33 " not in moves.partition("15 s:")[0], "a restart is among the outages"
+    assert "1 migration given up: db-5." in text
+    assert "1 migration not at its end when the run ended: db-3." in text
+
+
+def test_of_many_moves_those_that_took_longest_are_shown_in_all_points_together(result, point):
+    point["moves"] = [moved.move(f"db-{n}", at_s=float(n), end_s=2.0 * n) for n in range(1, 31)]
+    point["moves"][0].update(end_s=None, outcome="running")
+    (cells, note) = movement.migrations_table(result)
+    assert len(cells.rows) == movement.MOST_ROWS
+    assert [cells.rows[0][1], cells.rows[1][1], cells.rows[-1][1]] == ["db-1", "db-30", "db-12"]
+    assert note == "Shown are the 20 migrations, the longest; 10 more are in --format json."
+
+
+def test_hosts_short_of_memory_have_a_table_and_a_column_and_others_none(result, point):
+    text = shown(result)
+    assert row(text.partition("Memory of hosts\n")[2], "esx-2 +hard")[2:] == [
+        *("17.5", "2", "1.25", "3", "0.50", "1.50", "0.25", "12", "3"),
+    ]
+    waits = row(text.partition("Memory of VMs\n")[2], "db-2")
+    assert (waits[1], waits[-1]) == ("esx-2", "7.25")
+    assert "its flat tax is used" in " ".join(text.split())
+    del point["hosts"]["esx-2"]["memory"]
+    for vm in point["vms"].values():
+        vm.pop("memory", None)
+    text = shown(result)
+    assert "Memory of" not in text
+    assert "state" not in text.partition("Outages")[0]
+    assert not memory.notes(result["points"])
+
+
+def test_a_run_without_any_of_it_says_nothing_of_it(result, point):
+    for key in ("moves", "outages", "unplaced"):
+        del point[key]
+    point["failures"] = []
+    for vm in point["vms"].values():
+        vm["down_s"] = 0.0
+    text = shown(result)
+    assert not re.search(r"Outages|Migrations|no host|warm-up included|up\n", text)
+    assert list(simulation.usual(result)) == ["groups", "hosts", "memory"]
+
+
+def test_replications_are_said_to_differ(result, point):
+    assert "of the first replication" not in shown(result)
+    point["replications"] = 3
+    assert "Times of outages and migrations are of the first replication; since the start" in shown(result)
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_a_narrow_terminal_keeps_what_matters(result, width):
+    text = shown(result, width)
+    assert max(map(len, text.splitlines())) <= width
+    assert re.search(r"outcome|took", text)
+    assert "not up again" in text
