@@ -95,7 +95,9 @@ def _unpacked(path: Path) -> Iterator[pl.DataFrame]:
             said.seek(0)
             told = said.read(MOST_REASON).decode("utf-8", "replace")
             if process.wait() >= 0 or "memory allocation" not in told:
-                outside.refuse(path, "", outside.name(told.partition("\n")[0]) or "no end of it", "a whole Parquet file", _HINT)
+                outside.refuse(
+                    path, "", outside.name(told.partition("\n")[0]) or "no end of it", "a whole Parquet file", _HINT
+                )
             allowed = f"at most {MOST_MEMORY // 2**20} MiB"
             outside.refuse(path, "", "pages that unpack to too much", allowed, _HINT, "source-too-large")
     outcome = json.loads(ended)
