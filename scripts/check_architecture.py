@@ -104,7 +104,7 @@ FLOORS: dict[str, list[str]] = {
         "ready points table files metrics",
         "page metric_path",
         "coding diagnosis entities measured movement pools telemetry topology",
-        "memory",
+        "memory supposed",
         "calibration capacity compared comparison density durability guests lab simulation store topology_svg",
         "simulation_page sizing",
         "registry __init__",

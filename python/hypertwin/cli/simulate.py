@@ -16,7 +16,7 @@ from hypertwin.cli import options, output
 from hypertwin.errors import short
 from hypertwin.extras import needs
 from hypertwin.ingest.vmware import esxtop_export
-from hypertwin.report import files, measured, registry, simulation
+from hypertwin.report import files, measured, registry, simulation, supposed
 
 
 class Format(enum.StrEnum):
@@ -101,8 +101,9 @@ def command(
     if warned := simulation.memory_warnings(result["points"]):
         sys.stderr.write(f"warning: {' '.join(warned)}\n")
     hosts = measured.of_hosts(simulated.first_scenario.inventory)
+    said = supposed.notes(result["points"], simulated.first_scenario.data)
     beside = _beside(simulated.first_scenario) if report is not None else {}
-    output.write_page(registry.SIMULATION, result, report, **beside)
+    output.write_page(registry.SIMULATION, result, report, suppositions=said, **beside)
     if form is Format.parquet:
         content: str | bytes | Iterable[str] = files.to_parquet(result)
     elif form is Format.json:
@@ -110,10 +111,10 @@ def command(
     elif form is Format.csv:
         content = files.csv_parts(result)
     elif out is None:
-        output.print_table(simulation.table(result, output.terminal_width(), shown, hosts))
+        output.print_table(simulation.table(result, output.terminal_width(), shown, hosts, said))
         return
     else:
-        content = output.render(simulation.table(result, output.PLAIN_WIDTH, shown, hosts))
+        content = output.render(simulation.table(result, output.PLAIN_WIDTH, shown, hosts, said))
     if out is not None:
         output.write_file(out, lambda: content)
     elif not isinstance(content, bytes):

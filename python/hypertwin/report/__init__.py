@@ -14,7 +14,7 @@ has; a module's `table(document)` is for a terminal and its `page(document)` an 
 | `entities` | clusters, groups, VMs, hosts and stations of a simulation as rows |
 | `measured` | what was measured of hosts, beside the twin |
 | `simulation`, `simulation_page` | points of a simulation: tables, page |
-| `movement`, `memory` | VMs that were down or moved; memory that hosts reclaimed |
+| `movement`, `memory`, `supposed` | VMs that were down or moved; reclaimed memory; defaults that both stand on |
 | `pools` | the distributed storage of points: table, and failures in words |
 | `topology`, `topology_svg` | NUMA layouts: words and terminal; drawing |
 | `comparison` | published figures against the twin |

@@ -104,7 +104,7 @@ class Kind:
 
 
 def memory_state(host: Entity) -> str:
-    """The worst state that the memory of a host reached; nothing where it was never short."""
+    """The worst state that the memory of a host reached; nothing where it never could be short."""
     return str(host.metrics.get("memory", {}).get("state", ""))
 
 
@@ -302,7 +302,7 @@ HOSTS = Kind(
         "NUMA nodes": lambda entity: str(len(entity.metrics["nodes"])),
         "node usage %": _by_node("usage_pct"),
         "node memory %": _by_node("memory_pct"),
-        "memory state": memory_state,
+        "memory state": lambda host: memory_state(host).replace("high", ""),
         "memory GB/s": above_zero("memory_gb_per_s"),
         "node GB/s": _by_node("memory_gb_per_s"),
         "migration CPU %": above_zero("migration_cpu_pct"),

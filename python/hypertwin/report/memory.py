@@ -24,7 +24,13 @@ def _mb_per_s(key: str) -> Text:
 
 
 def _short(entities: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
-    return {name: each for name, each in entities.items() if each.get("memory")}
+    """Hosts that were short of memory, or VMs of which something was taken."""
+
+    def is_short(memory: Mapping[str, Any]) -> bool:
+        taken = ("ballooned_bytes", "compressed_bytes", "swapped_bytes", "swap_wait_pct")
+        return memory.get("state", STATES[0]) != STATES[0] or any(memory.get(key) for key in taken)
+
+    return {name: each for name, each in entities.items() if is_short(each.get("memory") or {})}
 
 
 def _reclaimed(entity: Entity) -> tuple[float, ...]:

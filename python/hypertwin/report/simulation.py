@@ -51,17 +51,21 @@ SHOW: Mapping[str, Sequence[entities.Kind]] = {
 
 
 def table(
-    result: Simulation, width: int | None = None, show: Sequence[str] = (), measured_hosts: Measured | None = None
+    result: Simulation,
+    width: int | None = None,
+    show: Sequence[str] = (),
+    measured_hosts: Measured | None = None,
+    suppositions: Sequence[str] = (),
 ) -> RenderableType:
     """The result for a terminal: the tables named, else those that fit it; see `SHOW`.
 
     Of a table wider than the terminal, some columns are left out; of a sweep of more than MOST_POINTS, some points.
-    `measured_hosts` is shown beside the twin's figures.
+    `measured_hosts` is shown beside the twin's figures, `suppositions` (`supposed.notes`) below them.
     """
     points, few = some_points(result["points"], MOST_POINTS)
     result = {**result, "points": points}
     named = list(show or usual(result))
-    said = [*few, *notes(result), *measured.notes(result, measured_hosts or {})]
+    said = [*few, *notes(result), *suppositions, *measured.notes(result, measured_hosts or {})]
     result = measured.beside(result, measured_hosts or {})
     hidden = _hidden(result, named)
     tables: list[RenderableType] = [Text(title(result), "italic")]

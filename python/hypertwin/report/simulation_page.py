@@ -44,6 +44,7 @@ def page(
     load_steps: Sequence[Mapping[str, Any]] = (),
     measured_hosts: Measured | None = None,
     measured_vms: MeasuredVms | None = None,
+    suppositions: Sequence[str] = (),
 ) -> Page:
     """The page of a result.
 
@@ -51,7 +52,7 @@ def page(
     show in the charts of the sweep.
     `layouts` are the NUMA layouts of the VMs of the first point, by name, to be drawn. `load_steps` are changes of load
     (`at_s` since the start of the run, `text`), for the charts over time. `measured_hosts` and `measured_vms` are shown
-    beside the twin's figures.
+    beside the twin's figures, `suppositions` (`supposed.notes`) among the remarks.
     """
     result, few = _fitting(result)
     drawings, note = topology_svg.drawings(layouts or {})
@@ -74,13 +75,14 @@ def page(
         "measured": dict(measured_hosts or {}),
         "measured_vms": dict(measured_vms or {}),
         "memory": simulation.memory_warnings(result["points"]),
+        "unplaced": movement.unplaced(result["points"]),
     }
     return Page(
         kind="simulation",
         title=study.title if study else result["scenario"],
         document=thinned(result),
         beside={key: value for key, value in beside.items() if value},
-        notes=[*few, *simulation.notes(result), *measured.notes(result, measured_hosts or {})],
+        notes=[*few, *simulation.notes(result), *suppositions, *measured.notes(result, measured_hosts or {})],
         tables=list(_listings(measured.beside(result, measured_hosts or {}))),
     )
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from tests.python.report import moved
 from tests.python.report.test_simulation_table import shown
 
-from hypertwin.report import memory, movement, simulation
+from hypertwin.report import memory, movement, simulation, supposed
 
 
 @pytest.fixture
@@ -30,8 +31,41 @@ def row(text, beginning):
 def test_what_found_no_host_is_said_before_all_tables(result, point):
     point["unplaced"].append({"vm": "db-4", "lacks": "CPU", "at_s": 33.0})
     lines = shown(result).splitlines()
-    assert lines[1] == "2 VMs found no host: db-7 lacks memory, db-4 lacks CPU."
+    assert lines[1] == "2 VMs found no host: db-7 lacks memory; db-4 lacks CPU."
     assert lines[0].startswith("three-hosts:")
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        ({"db-4": "memory", "db-7": "memory"}, "2 VMs found no host: db-4, db-7 lack memory."),
+        ({"db-1": "memory"}, "1 VM found no host at first: db-1 lacks memory."),
+        ({"db-3": "a host"}, "1 VM found no host to move to: db-3 lacks a host."),
+    ],
+)
+def test_what_found_no_host_is_told_by_what_came_of_it(point, entries, said):
+    point["unplaced"] = [{"vm": vm, "lacks": lacks, "at_s": at} for at in (1.0, 2.0) for vm, lacks in entries.items()]
+    assert movement.unplaced([point]) == [said]
+
+
+def test_figures_that_stand_on_a_default_say_so(point):
+    vms = {"workload": "oltp"}
+    given: dict[str, Any] = {"vms": {"db": dict(vms)}, "workloads": {"oltp": {}}, "clusters": {"default": {"ha": {}}}}
+    point["vms"]["db-2"]["memory"]["compressed_bytes"] = 1.0
+    keys = [re.findall(r"\((\S+)\)", said)[0] for said in supposed.notes([point], given)]
+    assert keys == [
+        *("workloads.NAME.dirty_rate", "workloads.NAME.page_rate"),
+        *("vms.NAME.memory_compressible_pct", "clusters.NAME.ha.boot"),
+    ]
+    given["workloads"]["oltp"] = {"dirty_rate": "1 MB/s", "page_rate": "5 /s"}
+    given["vms"]["db"]["memory_compressible_pct"] = 10
+    given["clusters"]["default"]["ha"]["boot"] = "9 s"
+    assert supposed.notes([point], given) == []
+    for key in ("moves", "outages"):
+        point[key] = []
+    for vm in point["vms"].values():
+        vm.pop("memory", None)
+    assert supposed.notes([point], {"vms": {"db": vms}, "workloads": {"oltp": {}}}) == []
 
 
 def test_a_failure_says_who_restarts_and_who_stands_still(result, point):

@@ -67,7 +67,7 @@ function view(page: PageDocument, chosen: Record<string, string>): View {
   const notes = page.notes.filter((note) => !page.made.calibrated.includes(note) && !beside.memory?.includes(note));
   return {
     title,
-    answer: withMemory(isSweep ? sweepAnswer(points, layout) : pointAnswer(point), beside.memory ?? []),
+    answer: withUnplaced(withMemory(isSweep ? sweepAnswer(points, layout) : pointAnswer(point), beside.memory ?? []), beside.unplaced ?? []),
     promises: promises(beside),
     confidence: sure,
     cards: cards(points, beside),
@@ -86,6 +86,11 @@ function view(page: PageDocument, chosen: Record<string, string>): View {
 /** The answer with what memory lacks: the twin's figures are then too good. */
 function withMemory(answer: View["answer"], memory: readonly string[]): View["answer"] {
   return memory.length ? { ...answer, tone: answer.tone === "good" ? "warn" : answer.tone, more: [...memory, ...(answer.more ?? [])] } : answer;
+}
+
+/** VMs that found no host come before all else. */
+function withUnplaced(answer: View["answer"], unplaced: readonly string[]): View["answer"] {
+  return unplaced.length ? { tone: "bad", text: unplaced.join(" "), more: [answer.text, ...(answer.more ?? [])] } : answer;
 }
 
 /** What one point shows; of a sweep under a heading that names it. */

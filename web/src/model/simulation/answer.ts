@@ -6,7 +6,7 @@ import { count, list, some } from "../words";
 import { type Verdict, verdicts } from "./breaks";
 import type { Point, Simulation, Vm } from "./document";
 import { shortages } from "./memory";
-import { migrations, told, unplaced } from "./movement";
+import { migrations, told } from "./movement";
 import { type Axes, axisName, clusterOf, clusters, fullest, groups, groupOf, known, mean, members, responses, varyingPaths, where, worstFirst } from "./points";
 import { atMost, causes, isBad, LIMITS, severity, type Sign, signs } from "./signs";
 
@@ -135,10 +135,6 @@ export function pointAnswer(point: Point): Answer {
   const found = sufferers(point);
   const bad = found.filter((each) => isBad(each.signs));
   const happened = [...shortages(point), ...(migrations(point).length && !point.outages?.length ? [told(point)] : []), ...aroundFailures(point), ...storageSentences(point)];
-  if (unplaced(point).length) {
-    const { more = [], text } = pointAnswer({ ...point, unplaced: [] });
-    return { tone: "bad", text: unplaced(point).join(" "), more: [text, ...more] };
-  }
   if (found.some((each) => each.vm.down_s)) return outage(point, found, happened);
   const shown = bad.length ? bad : found;
   const worst = shown[0];

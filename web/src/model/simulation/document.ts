@@ -297,4 +297,6 @@ export interface Beside {
   measured_vms?: Record<string, MeasuredVm>;
   /** Hosts and clusters whose VMs have more memory than there is, in a sentence or two. */
   memory?: string[];
+  /** VMs that found no host, in the same way. */
+  unplaced?: string[];
 }

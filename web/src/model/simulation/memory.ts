@@ -14,9 +14,11 @@ const MOST = 200;
 
 const toneOf = (state: string): Tone => (STATES.indexOf(state) > 2 ? "bad" : STATES.indexOf(state) > 1 ? "warn" : "note");
 
+const isTaken = (memory: object) => ["ballooned_bytes", "compressed_bytes", "swapped_bytes", "swap_wait_pct"].some((key) => (memory as Record<string, unknown>)[key]);
+
 /** Hosts that were short of memory, the worst first. */
 export function shortHosts(point: Point): [string, HostMemory][] {
-  const found = Object.fromEntries(Object.entries(point.hosts).flatMap(([name, { memory }]) => (memory ? [[name, memory]] : [])));
+  const found = Object.fromEntries(Object.entries(point.hosts).flatMap(([name, { memory }]) => (memory && (memory.state !== STATES[0] || isTaken(memory)) ? [[name, memory]] : [])));
   const weight = (name: string) => STATES.indexOf(found[name]!.state) * 1e18 + found[name]!.swapped_bytes;
   return worstFirst(Object.keys(found), weight).map((name) => [name, found[name]!]);
 }
@@ -91,7 +93,7 @@ function hostTable(hosts: readonly [string, HostMemory][]): Table {
 }
 
 function vmTable(point: Point): Table {
-  const names = Object.keys(point.vms).filter((name) => point.vms[name]!.memory);
+  const names = Object.keys(point.vms).filter((name) => isTaken(point.vms[name]!.memory ?? {}));
   const weight = (name: string) => (known(point.vms[name]!.memory!["swap_wait_pct"]) ?? 0) * 1e15 + (known(point.vms[name]!.memory!["swapped_bytes"]) ?? 0);
   const shown = worstFirst(names, weight).slice(0, MOST);
   return {

@@ -53,8 +53,7 @@ it("says first what found no host, then who was down and whether anything restar
   const one = failed();
   expect(pointAnswer(one)).toMatchObject({ tone: "bad", text: "2 of 6 VMs were down for up to 50 s of 60 s, because esx-1 failed: web-2, web-1." });
   expect(pointAnswer(one).more?.join(" ")).not.toContain("HA policy");
-  one.unplaced = [{ vm: "web-2", lacks: "memory", at_s: 33 }];
-  const { text, more } = pointAnswer(one);
+  const { text, more } = SIMULATION.view(page([one], { unplaced: ["1 VM found no host: web-2 lacks memory."] }), {}).answer;
   expect([text, more?.[0]]).toEqual(["1 VM found no host: web-2 lacks memory.", "2 of 6 VMs were down for up to 50 s of 60 s, because esx-1 failed: web-2, web-1."]);
   const still = { ...failed(), outages: [], moves: [] };
   expect(pointAnswer(still).text).toContain("2 of 6 VMs stood still for up to 50 s");

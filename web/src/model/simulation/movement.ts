@@ -3,7 +3,7 @@
 import { figures, words } from "../columns";
 import { number } from "../numbers";
 import type { Block, Column, HeatMap, Row, Section, Table } from "../view";
-import { byName, count, duration, list, some } from "../words";
+import { byName, count, duration, list } from "../words";
 import type { Beside, Move, Outage, Point } from "./document";
 import { moments } from "./moments";
 import { worstFirst } from "./points";
@@ -19,12 +19,6 @@ const STATES = [
 const [MIGRATES, STARTS, DOWN] = [0, 1, 2];
 
 export const migrations = (point: Point): Move[] => (point.moves ?? []).filter((move) => move.kind === "migration");
-
-/** Which VMs found no host, in a sentence. */
-export function unplaced(point: Point): string[] {
-  const found = point.unplaced ?? [];
-  return found.length ? [`${count(found.length, "VM")} found no host: ${some(found.map((each) => `${each.vm} lacks ${each.lacks}`))}.`] : [];
-}
 
 export function movementSections(point: Point, place: number, beside: Beside): Section[] {
   const outages = point.outages ?? [];
