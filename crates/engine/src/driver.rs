@@ -72,10 +72,22 @@ impl Driver<'_> {
         self.0.is_quiet(VmId::new(vm))
     }
 
+    /// Whether a host works.
+    #[must_use]
+    pub fn is_up(&self, host: usize) -> bool {
+        self.0.faults.host(HostId::new(host)).is_up()
+    }
+
     /// Whether a VM runs; one that is off or paused does not.
     #[must_use]
     pub fn runs(&self, vm: usize) -> bool {
         self.0.lives[VmId::new(vm)].state == State::Running
+    }
+
+    /// Whether a VM is powered off.
+    #[must_use]
+    pub fn is_off(&self, vm: usize) -> bool {
+        self.0.lives[VmId::new(vm)].is_off()
     }
 
     fn act(&mut self, verb: impl FnOnce(&mut Simulation)) {

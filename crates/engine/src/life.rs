@@ -70,16 +70,15 @@ impl Simulation {
         }
     }
 
-    /// Powers a VM on that has been given a place.
+    /// Powers a VM on that has been given a place, on a host that is up.
     pub fn start_vm(&mut self, vm: VmId) {
+        let (now, host) = (self.clock.now, self.guests.vms()[vm].host);
         debug_assert!(
-            self.lives[vm].state == State::Placed,
-            "a VM has a place before it starts"
+            self.lives[vm].state == State::Placed && self.faults.host(host).is_up(),
+            "a VM starts where it has a place, on a host that is up"
         );
-        let now = self.clock.now;
         let first_process = self.guests.start(vm, &mut self.clock);
         self.storage.start_vm(vm, first_process, &mut self.clock);
-        let host = self.guests.vms()[vm].host;
         let life = &mut self.lives[vm];
         life.come(self.faults.host(host).down_ns(now));
         life.set(State::Running, now);

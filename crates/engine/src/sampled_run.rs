@@ -30,7 +30,7 @@ impl SampledRun {
             let island = islands.island(number);
             let mut simulation = build(&island, seed);
             simulation.storage.start_meter();
-            let sampler = Sampler::new(&island, simulation.observed());
+            let sampler = Sampler::new(&island);
             (Part { simulation, sampler }, islands.hosts_of(number).to_vec())
         };
         Ok(Self {

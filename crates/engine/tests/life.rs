@@ -2,10 +2,13 @@
 
 mod support;
 
-use hypertwin_cluster::Scenario;
-use hypertwin_engine::{Driver, Replication, driven_run, run};
-use serde_json::{Value, json};
-use support::merge;
+use hypertwin_cluster::{Bandwidth, Scenario};
+use hypertwin_engine::{Driver, Replication, State, View, aggregate, driven_run, run};
+use serde_json::{Map, Value, json};
+use support::checker::Checker;
+use support::{Dice, merge, seeds, usual_seeds};
+
+const SEEDS: u64 = 60;
 
 const MS: u64 = 1_000_000;
 
@@ -170,4 +173,347 @@ fn a_run_without_verbs_is_that_without_a_driver() {
         with_verbs(&scenario, &[]).to_bytes(),
         run(&scenario, 1).expect("it runs").to_bytes()
     );
+}
+
+/// Hosts that share an array or a pool, and VMs of all kinds.
+fn random_scenario(seed: u64) -> Scenario {
+    let mut dice = Dice::new(seed, "life");
+    let version = dice.pick(&["esxi-5.5", "esxi-6.5", "esxi-8.0", "linux-6.6", "linux-6.12"]);
+    let (sockets, cores, threads) = (dice.range(1, 2), dice.range(1, 4), dice.range(1, 2));
+    let mut host = support::host(version, sockets as u32, cores as u32, threads as u32);
+    merge(
+        &mut host,
+        json!({
+            "count": dice.range(1, 3), "clock": "2 GHz", "smt_yield": 1.3,
+            "overhead": {
+                "worlds_per_vm": dice.range(1, 4), "cpu_per_io": format!("{} us", dice.range(0, 200)),
+                "activity_pct": dice.range(0, 10), "interrupt_share_pct": dice.range(0, 50),
+            },
+            "adapters": {
+                "ports": dice.range(1, 3), "depth": dice.range(1, 24), "lun_depth": dice.range(1, 16),
+                "dsnro": dice.range(1, 8), "bandwidth": format!("{} MB/s", dice.range(20, 800)),
+            },
+            "scheduler": {},
+        }),
+    );
+    if version.starts_with("esxi") {
+        host["scheduler"]["numa_rebalance_period"] = json!("20 ms");
+    }
+    if dice.one_in(4) {
+        let policy = if version.starts_with("esxi") { "sca-v1" } else { "linux" };
+        host["scheduler"]["core_scheduling"] = json!(policy);
+    }
+    // as many vCPUs, and otherwise not the same
+    let mut other = host.clone();
+    other["count"] = json!(dice.range(1, 2));
+    other["overhead"]["worlds_per_vm"] = json!(dice.range(1, 4));
+    other["adapters"]["ports"] = json!(dice.range(1, 3));
+    if dice.one_in(2) {
+        other["clock"] = json!("3 GHz");
+    }
+    let nodes = host["count"].as_u64().expect("a count");
+    let (mut vms, mut workloads) = (Map::new(), Map::new());
+    for index in 0..dice.range(1, 4) {
+        let vcpus = dice.range(1, (sockets * cores * threads).min(4));
+        let name = format!("w{index}");
+        let (vm, workload) = random_vm(&mut dice, version, vcpus);
+        workloads.insert(name.clone(), workload);
+        vms.insert(format!("v{index}"), support::vm(vcpus as u32, &name, vm));
+    }
+    let text = json!({
+        "name": "life", "run": {"duration": "200 ms", "warmup": "20 ms", "sample_interval": "50 ms"},
+        // so that VMs may move; nothing happens by itself
+        "events": [{"at": "1 h", "maintenance": if nodes > 1 { "h-1" } else { "h" }}],
+        "hosts": {"h": host, "g": other}, "vms": vms, "workloads": workloads,
+        "arrays": {"san": {
+            "front_end_ports": dice.range(1, 4), "port_bandwidth": format!("{} MB/s", dice.range(20, 800)),
+            "cache": {
+                "size": format!("{} MiB", dice.range(0, 2048)), "latency": format!("{} us", dice.range(50, 500)),
+                "write_back": dice.one_in(2), "write_pending": format!("{} MiB", dice.range(1, 4)),
+            },
+            "raid": dice.pick(&["raid-1", "raid-5"]),
+            "disks": {"kind": dice.pick(&["hdd-10k", "sata-ssd", "nvme"]), "count": dice.range(1, 8)},
+        }},
+        "storage": {"pool": {
+            "nodes": "h", "kind": dice.pick(&["mirrored-mesh", "chunk-store"]),
+            "redundancy": format!("replicas-{}:1", dice.range(1, nodes)), "failure_domain": "host",
+            "devices": {"kind": "sata-ssd", "per_node": dice.range(1, 2), "capacity": "100 GB"}, "stored": "8 MiB",
+            "service": {"cpu_per_io": "20 us", "in_kernel": dice.one_in(2)},
+            "metadata_servers": nodes, "client": {"timeout": "5 ms"},
+        }},
+        "failures": match dice.one_in(3) {
+            true => json!([{"at": "60 ms", "fails": [if nodes > 1 { "h-1" } else { "h" }], "returns": "130 ms"}]),
+            false => json!([]),
+        },
+    });
+    Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("seed {seed}: {mistakes:#?}"))
+}
+
+/// A group of VMs with their workload.
+fn random_vm(dice: &mut Dice, version: &str, vcpus: u64) -> (Value, Value) {
+    let arrivals = match dice.range(0, 3) {
+        0 => json!({"open": {"rate": format!("{} /s", dice.range(1, 400 * vcpus)), "cv": 1}}),
+        1 => json!({"parallel": {"parts": "vcpu"}}),
+        _ => {
+            json!({"closed": {"population": dice.range(1, 3 * vcpus), "think": {"mean": format!("{} ms", dice.range(0, 10))}}})
+        }
+    };
+    let is_parallel = arrivals.get("parallel").is_some();
+    let mut workload = json!({
+        "arrivals": arrivals, "bursts": dice.range(1, 3),
+        "cpu": {"mean": format!("{} us", dice.range(100, 4_000) * vcpus), "cv": dice.range(0, 2)},
+        "delay": {"mean": format!("{} us", if is_parallel { 0 } else { dice.range(0, 3_000) })},
+        "ios": if is_parallel { 0 } else { dice.range(0, 8) },
+        "block": format!("{} KiB", 1 << dice.range(2, 11)), "read_pct": dice.range(0, 100),
+        "random_pct": dice.range(0, 100), "working_set": "64 MiB", "memory_intensity": dice.range(0, 5) as f64 / 10.0,
+    });
+    if dice.one_in(4) {
+        workload["memory_traffic"] = json!(format!("{} MB/s", dice.range(1, 4_000)));
+    }
+    let mut vm = json!({
+        "count": dice.range(1, 3), "memory": "2 GiB", "guest": {"time_slice": format!("{} us", dice.range(500, 6_000))},
+    });
+    if dice.one_in(3) {
+        vm["limit"] = json!(format!("{} MHz", dice.range(200, 2000 * vcpus)));
+    }
+    if !is_parallel && dice.one_in(4) {
+        vm["load_steps"] = json!([{"at": "50 ms", "factor": dice.range(0, 2)}, {"at": "120 ms", "factor": 1}]);
+    }
+    if is_parallel || dice.one_in(3) {
+        return (vm, workload);
+    }
+    let kinds: &[&str] = match version.starts_with("esxi") {
+        true => &["pvscsi", "nvme"],
+        false => &["virtio-scsi", "virtio-blk"],
+    };
+    merge(
+        &mut vm,
+        json!({"controller": dice.pick(kinds), "vdisks": dice.range(1, 4)}),
+    );
+    if dice.one_in(2) {
+        vm["storage"] = json!("pool");
+    } else {
+        merge(
+            &mut vm,
+            json!({
+                "array": "san", "controllers": dice.range(1, 3), "shared_luns": dice.one_in(2),
+                "vdisk_depth": dice.range(1, 16),
+            }),
+        );
+    }
+    if dice.one_in(2) {
+        merge(
+            &mut workload,
+            json!({"bursts": 1, "ios": 0, "delay": {"mean": "0 s"}, "cpu": {"mean": "50 us"}}),
+        );
+        workload["arrivals"] = json!({"io": {"outstanding": dice.range(1, 8), "workers": dice.range(1, 4)}});
+        if dice.one_in(3) {
+            workload["arrivals"]["io"]["rate"] = json!(format!("{} /s", dice.range(100, 5_000)));
+        }
+        vm.as_object_mut().expect("a mapping").remove("load_steps");
+    }
+    (vm, workload)
+}
+
+/// What VMs do next, at random, and what must hold of them after every event.
+struct Lives {
+    seed: u64,
+    dice: Dice,
+    next_at: u64,
+    /// Memory of each host with its VMs.
+    memory: Vec<u64>,
+    /// How often each verb was used: stop, place, start, pause, resume, throttle; a move of a paused VM.
+    used: [u32; 7],
+}
+
+impl Lives {
+    fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            dice: Dice::new(seed, "verbs"),
+            next_at: 0,
+            memory: Vec::new(),
+            used: [0; 7],
+        }
+    }
+
+    /// What a VM does at random; it stops at the end.
+    fn drive(&mut self, driver: &mut Driver<'_>, vms: usize, end: u64) {
+        let now = driver.view().now();
+        if now >= end {
+            (0..vms).for_each(|vm| driver.stop(vm));
+        } else if now >= self.next_at {
+            self.next_at = now + self.dice.range(0, 8 * MS);
+            let vm = self.dice.range(0, vms as u64 - 1) as usize;
+            self.act(driver, vm);
+        }
+    }
+
+    fn act(&mut self, driver: &mut Driver<'_>, vm: usize) {
+        let hosts = driver.view().hosts() as u64;
+        let host = self.dice.range(0, hosts - 1) as usize;
+        let is_up = driver.is_up(host);
+        let runs = driver.runs(vm);
+        let verb = match driver.view().host_of(vm) {
+            None if is_up => {
+                driver.place(vm, host);
+                1
+            }
+            None => return,
+            Some(host) if driver.is_off(vm) && driver.is_up(host) => {
+                driver.start(vm);
+                2
+            }
+            Some(_) if driver.is_off(vm) => return,
+            Some(_) if self.dice.one_in(4) => {
+                driver.stop(vm);
+                0
+            }
+            Some(_) if runs && self.dice.one_in(3) => {
+                driver.throttle(vm, self.dice.pick(&[0.2, 0.5, 0.9, 1.0]));
+                5
+            }
+            Some(_) if runs => {
+                driver.pause(vm);
+                3
+            }
+            Some(_) if driver.is_quiet(vm) && is_up && self.dice.one_in(2) => {
+                driver.place(vm, host);
+                6
+            }
+            Some(_) => {
+                driver.resume(vm);
+                4
+            }
+        };
+        self.used[verb] += 1;
+    }
+
+    fn check(&mut self, view: &View<'_>) {
+        let (seed, now) = (self.seed, view.now());
+        for world in view.worlds() {
+            assert!(
+                world.is_placed || world.state == State::Wait,
+                "seed {seed} at {now}: a world on no host is {:?}",
+                world.state
+            );
+            if let Some(vm) = world.vm {
+                let host = world.is_placed.then_some(world.host);
+                assert_eq!(host, view.host_of(vm), "seed {seed} at {now}: VM {vm} and its vCPU");
+            }
+        }
+        for (slots, used, queued) in view.depths() {
+            assert!(
+                used <= slots && (queued == 0 || used == slots),
+                "seed {seed} at {now}: {queued} wait for {used} of {slots} slots"
+            );
+        }
+        let memory = (0..view.hosts()).map(|host| view.memory(host).iter().map(|(free, vms)| free + vms).sum());
+        let memory: Vec<u64> = memory.collect();
+        if self.memory.is_empty() {
+            self.memory.clone_from(&memory);
+        }
+        assert_eq!(memory, self.memory, "seed {seed} at {now}: memory is with VMs or free");
+    }
+
+    /// That nothing is left of VMs that are off.
+    fn check_nothing_left(&self, view: &View<'_>, vms: usize) {
+        let seed = self.seed;
+        assert!(
+            view.depths().all(|(_, used, queued)| used == 0 && queued == 0),
+            "seed {seed}: slots that nobody gives back: {:?}",
+            view.depths().collect::<Vec<_>>()
+        );
+        for host in 0..view.hosts() {
+            let bytes: u64 = view.memory(host).iter().map(|(_, vms)| vms).sum();
+            assert_eq!(bytes, 0, "seed {seed}: memory of VMs that are off");
+        }
+        for vm in 0..vms {
+            assert_eq!(view.processes(vm), (0, 0), "seed {seed}: processes of a VM that is off");
+            assert_eq!(view.host_of(vm), None, "seed {seed}");
+        }
+    }
+}
+
+/// Random verbs, with all checks after every event; how often each was used.
+fn live(seed: u64, scenario: &Scenario, mut more: impl FnMut(&mut Checker, &View<'_>)) -> [u32; 7] {
+    let mut checker = Checker::new(seed, scenario);
+    let mut lives = Lives::new(seed);
+    let vms = scenario.vm_names().len();
+    let end = scenario.run.warmup.nanos() + scenario.run.duration.nanos() * 9 / 10;
+    let result = driven_run(scenario, seed, |driver| {
+        lives.drive(driver, vms, end);
+        lives.check(&driver.view());
+        // measuring begins anew
+        if !scenario.run.warmup.is_zero() {
+            return;
+        }
+        checker.check(&driver.view());
+        more(&mut checker, &driver.view());
+        if driver.view().now() >= end {
+            lives.check_nothing_left(&driver.view(), vms);
+        }
+    });
+    let result = result.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    let duration_s = result.duration_s;
+    for vm in &result.vms {
+        let total = vm.run_pct + vm.ready_pct + vm.costop_pct + vm.wait_pct;
+        assert!(
+            (total - 100.0).abs() < 1e-9 || vm.down_s >= duration_s,
+            "seed {seed}: {total} % of {}",
+            vm.name
+        );
+        assert!(
+            (0.0..=duration_s + 1e-9).contains(&vm.down_s),
+            "seed {seed}: down for {} s",
+            vm.down_s
+        );
+    }
+    for host in &result.hosts {
+        assert!((0.0..=100.0).contains(&host.usage_pct), "seed {seed}: {host:?}");
+    }
+    aggregate(&[&result]);
+    lives.used
+}
+
+#[test]
+fn random_lives_keep_the_laws() {
+    let mut used = [0; 7];
+    for seed in seeds(SEEDS) {
+        let mut scenario = random_scenario(seed);
+        if seed % 4 > 0 {
+            scenario.run.warmup = "0 s".parse().expect("a time");
+        }
+        let of_seed = live(seed, &scenario, |_, _| {});
+        used.iter_mut().zip(of_seed).for_each(|(sum, one)| *sum += one);
+    }
+    assert!(
+        used.iter().all(|&count| count >= 20) || !usual_seeds(),
+        "too few verbs: {used:?}"
+    );
+}
+
+/// As in the swarm of runs in which nothing moves, and what a VM had begun and lost when it was stopped is neither done nor
+/// left.
+#[test]
+fn work_is_conserved_over_moves() {
+    for seed in seeds(SEEDS / 2) {
+        let mut scenario = random_scenario(seed);
+        scenario.run.warmup = "0 s".parse().expect("a time");
+        for host in scenario.hosts.values_mut() {
+            host.threads_per_core = 1;
+            host.clock = "2 GHz".parse().expect("a clock");
+            host.overhead.interrupt_share_pct = 0.0;
+            host.memory_system.remote_latency_factor = 1.0;
+            host.memory_system.socket_latency_factor = 1.0;
+        }
+        for workload in scenario.workloads.values_mut() {
+            workload.memory_traffic = Bandwidth::ZERO;
+        }
+        for vm in scenario.vms.values_mut() {
+            vm.vcpus = vm.vcpus.min(scenario.hosts["h"].logical_cpus());
+        }
+        let vms = scenario.vm_names().len();
+        live(seed, &scenario, |checker, view| checker.check_work(view, 1.0, vms));
+    }
 }

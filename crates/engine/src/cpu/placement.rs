@@ -145,6 +145,7 @@ impl Processors {
         if hypervisor.helpers_have_own_group() {
             self.hosts[plan.host].add_group(shares, 0.0, Vec::new());
         }
+        debug_assert!(plan.helpers() <= plan.most_helpers, "worlds are there for every host");
         let group = &self.groups[plan.vm];
         let others = group.helpers;
         let helpers = Span::new(group.vcpus.end(), plan.helpers());

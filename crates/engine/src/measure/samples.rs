@@ -148,8 +148,8 @@ pub struct Sampler {
     before: Totals,
     /// Memory of each host in bytes, and of each of its nodes.
     memory: Vec<(u64, u64)>,
-    /// Per host: its LUNs, and the virtual disks on each.
-    luns: Table<HostId, BTreeMap<Lun, Vec<VdiskId>>>,
+    /// Per VM: whether its LUNs have numbers of their own.
+    shares_luns: Table<VmId, bool>,
 }
 
 /// One interval: its two ends, and the timeline that it is in.
@@ -194,25 +194,16 @@ struct DiskTotals {
 
 impl Sampler {
     /// Makes samples of a run of `island`.
-    pub fn new(island: &Island, observed: Observed) -> Self {
-        let path = observed.storage.path();
-        let mut luns: Table<HostId, BTreeMap<Lun, Vec<VdiskId>>> =
-            observed.cpu.hosts().iter().map(|_| BTreeMap::new()).collect();
-        for (index, vm) in island.vms.iter().enumerate() {
-            let shared_luns = island.groups[vm.group].spec.shared_luns;
-            let Some(vm) = path.vm(VmId::new(index)) else { continue };
-            for vdisk in vm.vdisks.iter() {
-                if let Target::Array { array, lun, .. } = path.vdisk(vdisk).target {
-                    let vdisks = luns[vm.host].entry((array, shared_luns, lun.number));
-                    vdisks.or_default().push(vdisk);
-                }
-            }
-        }
+    pub fn new(island: &Island) -> Self {
         let memory = |host: &IslandHost| (host.spec.memory().bytes(), host.spec.memory_per_node.bytes());
         Self {
             before: Totals::default(),
             memory: island.hosts.iter().map(memory).collect(),
-            luns,
+            shares_luns: island
+                .vms
+                .iter()
+                .map(|vm| island.groups[vm.group].spec.shared_luns)
+                .collect(),
         }
     }
 
@@ -223,13 +214,13 @@ impl Sampler {
 
     /// An interval ends, and with it the last one of `timeline`; the next begins.
     pub fn sample(&mut self, observed: Observed, timeline: &Timeline) -> Sample {
-        let now = Totals::of(observed);
+        let (now, luns) = (Totals::of(observed), self.luns(observed));
         let interval = Interval {
             observed,
             now: &now,
             before: &self.before,
             timeline,
-            luns: &self.luns,
+            luns: &luns,
         };
         let hosts = observed.cpu.hosts().ids().zip(&self.memory);
         let sample = Sample {
@@ -239,6 +230,25 @@ impl Sampler {
         };
         self.before = now;
         sample
+    }
+}
+
+impl Sampler {
+    /// The LUNs of each host at present, and the virtual disks on each.
+    fn luns(&self, observed: Observed) -> Table<HostId, BTreeMap<Lun, Vec<VdiskId>>> {
+        let path = observed.storage.path();
+        let hosts = observed.cpu.hosts().iter();
+        let mut luns: Table<HostId, BTreeMap<Lun, Vec<VdiskId>>> = hosts.map(|_| BTreeMap::new()).collect();
+        for id in self.shares_luns.ids() {
+            let Some(vm) = path.vm(id) else { continue };
+            for vdisk in vm.vdisks.iter() {
+                if let Target::Array { array, lun, .. } = path.vdisk(vdisk).target {
+                    let vdisks = luns[vm.host].entry((array, self.shares_luns[id], lun.number));
+                    vdisks.or_default().push(vdisk);
+                }
+            }
+        }
+        luns
     }
 }
 
@@ -385,7 +395,9 @@ impl<'s> Interval<'s> {
     }
 
     fn mean_of_depth(&self, depth: DepthId, which: usize) -> f64 {
-        (self.now.depths[depth][which] - self.before.depths[depth][which]) / self.interval_ns()
+        // a host that has got its first VM has depths that it did not have before
+        let before = self.before.depths.get(depth.index()).map_or(0.0, |depth| depth[which]);
+        (self.now.depths[depth][which] - before) / self.interval_ns()
     }
 
     /// The commands of some virtual disks.

@@ -75,12 +75,34 @@ pub struct BottleneckReport {
 const SATURATED_PCT: f64 = 90.0;
 const BINDING_PCT: f64 = 5.0;
 
+/// The station of a name, which mostly is at `index`.
+fn named<'r>(all: &'r [StationResult], index: usize, name: &str) -> Option<&'r StationResult> {
+    let usual = all.get(index).filter(|station| station.name == name);
+    usual.or_else(|| all.iter().find(|station| station.name == name))
+}
+
+/// The stations of all replications with their usual positions. Where VMs move, a host may use an array in some replications
+/// only.
+fn all_stations<'r>(replications: &[&'r [StationResult]]) -> Vec<(usize, &'r StationResult)> {
+    let mut stations: Vec<(usize, &StationResult)> = replications[0].iter().enumerate().collect();
+    for all in &replications[1..] {
+        for (index, station) in all.iter().enumerate() {
+            let is_known = stations.get(index).is_some_and(|(_, known)| known.name == station.name);
+            if !is_known && !stations.iter().any(|(_, known)| known.name == station.name) {
+                stations.push((index, station));
+            }
+        }
+    }
+    stations
+}
+
 /// The means of the stations of several replications, and which of them limits.
 pub fn summarise(replications: &[&[StationResult]]) -> (BTreeMap<String, StationReport>, Option<BottleneckReport>) {
-    let stations = replications[0].iter().enumerate().map(|(index, first)| {
+    let stations = all_stations(replications).into_iter().map(|(index, first)| {
         let count = replications.len() as f64;
-        let mean =
-            |get: fn(&StationResult) -> f64| replications.iter().map(|all| get(&all[index])).sum::<f64>() / count;
+        let of =
+            |all: &&[StationResult], get: fn(&StationResult) -> f64| named(all, index, &first.name).map_or(0.0, get);
+        let mean = |get: fn(&StationResult) -> f64| replications.iter().map(|all| of(all, get)).sum::<f64>() / count;
         let report = StationReport {
             members: first.members,
             utilization_pct: mean(|one| one.utilization_pct),

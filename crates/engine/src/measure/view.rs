@@ -104,6 +104,12 @@ impl<'s> View<'s> {
         free.iter().zip(loads).map(|(&free, load)| (free, load.bytes)).collect()
     }
 
+    /// All queue depths on the way to storage: slots, those that are taken, and I/Os that wait for one.
+    pub fn depths(&self) -> impl Iterator<Item = (u32, u32, u32)> + use<'s> {
+        let depths = self.observed.storage.path().depths().iter();
+        depths.map(|depth| (depth.slots, depth.used(), depth.queue.len()))
+    }
+
     /// Processes of a VM: in progress by the count of its arrivals, and runnable by the guest's.
     pub fn processes(&self, vm: usize) -> (usize, usize) {
         self.observed.guests.vms()[VmId::new(vm)].processes()

@@ -62,8 +62,9 @@ use hypertwin_kernel::Nanos;
 use network::{Network, NetworkHost};
 use path::PathBuilder;
 use pool::{Outcome, build_pools};
-use request::{Requests, Step};
+use request::{Issuer, Requests, Step};
 use shared::Shared;
+use site::Place;
 use std::collections::VecDeque;
 
 /// Records of I/Os and their parts beyond which a run is given up.
@@ -139,30 +140,34 @@ impl Storage {
 
     // ---- VMs that stop, start and move
 
-    /// A VM is powered off.
-    pub fn stop_vm(&mut self, vm: VmId, _clock: &mut Clock) {
-        debug_assert!(self.path.vm(vm).is_none(), "only VMs without virtual disks stop so far");
+    /// A VM is powered off: its I/Os are dropped, and what they held goes to others.
+    pub fn stop_vm(&mut self, vm: VmId, clock: &mut Clock) {
+        for depth in self.path.stop(vm, clock.now, &mut self.shared.requests) {
+            if let Some(next) = self.path.free_slot(depth, clock.now, &self.shared.requests) {
+                self.advance(next, clock);
+            }
+        }
     }
 
-    /// A VM comes to another host.
+    /// A VM that has no I/O in flight comes to another host.
     pub fn place_vm(&mut self, plan: &VmPlan) {
-        debug_assert!(
-            self.path.vm(plan.vm).is_none(),
-            "only VMs without virtual disks move so far"
-        );
+        debug_assert!(self.path.is_quiet(plan.vm), "only a VM that is quiet moves");
+        let place = Place::of(plan);
+        self.path
+            .place(&place, &self.arrays, &self.pools, &mut self.shared.fabric);
+        if let Some(pool) = self.path.pool_of(plan.vm) {
+            self.pools[pool].add_client(plan.host, &plan.host_spec.network, &mut self.shared.network);
+        }
     }
 
     /// A VM is powered on; its processes are those from `first_process` on.
-    pub fn start_vm(&mut self, vm: VmId, _first_process: ProcessId, _clock: &mut Clock) {
-        debug_assert!(
-            self.path.vm(vm).is_none(),
-            "only VMs without virtual disks start so far"
-        );
+    pub fn start_vm(&mut self, vm: VmId, first_process: ProcessId, clock: &mut Clock) {
+        self.path.start(vm, first_process, &mut self.shared, clock);
     }
 
     /// Whether no I/O of a VM is in flight.
     pub fn is_quiet(&self, vm: VmId) -> bool {
-        self.path.vm(vm).is_none()
+        self.path.is_quiet(vm)
     }
 
     // ---- from the processors
@@ -191,6 +196,7 @@ impl Storage {
         let shared = &mut self.shared;
         match shared.requests[id].step {
             Step::Issue => self.path.on_issue(id, shared),
+            Step::Route => unreachable!("what goes along its route is not in the calendar"),
             Step::Array => {
                 let array = self.path.array_of(&shared.requests[id]);
                 self.arrays[array].receive(id, shared, clock);
@@ -333,6 +339,10 @@ impl Storage {
     /// An I/O is back at its host: its slots go to those that wait, and the guest hears of it now or with a later one.
     #[inline]
     fn complete(&mut self, id: IoId, clock: &mut Clock) {
+        if self.shared.requests[id].issuer == Issuer::Nobody {
+            self.shared.requests.release(id);
+            return;
+        }
         if !self.path.reaches_vm(id, &mut self.shared, clock.now) {
             return;
         }

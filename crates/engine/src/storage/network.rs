@@ -48,6 +48,16 @@ impl NetworkHost {
         }
     }
 
+    /// It takes part as number `number` of a pool, if it does not yet.
+    pub fn connect(&mut self, spec: &hypertwin_cluster::Network, number: usize) {
+        if self.ports.is_empty() {
+            let port = || Port::new(spec.bandwidth.bytes_per_s(), 0);
+            self.ports = (0..spec.ports).map(|_| port()).collect();
+            self.message_ns = spec.latency.nanos();
+            self.number = number;
+        }
+    }
+
     #[inline]
     fn port_for(&mut self, peer: usize) -> &mut Port {
         let number = peer % self.ports.len();

@@ -1,6 +1,6 @@
 //! Where I/Os wait: plain queues, queues whose length and waits are measured, and queue depths.
 
-use super::request::{NONE, Requests};
+use super::request::{Io, NONE, Requests};
 use crate::ids::IoId;
 use hypertwin_kernel::{Nanos, TimeAverage};
 use std::mem::offset_of;
@@ -128,6 +128,24 @@ impl Queue {
         self.note(now);
     }
 
+    /// Takes out the I/Os that `leaves` says, which are dropped.
+    pub fn take_out(
+        &mut self,
+        now: Nanos,
+        requests: &mut Requests,
+        leaves: impl Fn(&Io) -> bool,
+        dropped: &mut Vec<IoId>,
+    ) {
+        for _ in 0..self.fifo.len() {
+            let Some(id) = self.fifo.pop(requests) else { break };
+            match leaves(&requests[id]) {
+                true => dropped.push(id),
+                false => self.fifo.push(requests, id),
+            }
+        }
+        self.note(now);
+    }
+
     #[inline]
     pub fn first(&self) -> Option<IoId> {
         self.fifo.first()
@@ -136,6 +154,10 @@ impl Queue {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.fifo.is_empty()
+    }
+
+    pub fn len(&self) -> u32 {
+        self.fifo.len()
     }
 
     #[inline]
@@ -205,6 +227,13 @@ impl QueueDepth {
             self.busy.set(now, f64::from(self.used));
         }
         next
+    }
+
+    /// All slots are free, and nobody waits: those who had them are dropped, and those who waited.
+    pub fn clear(&mut self, now: Nanos, requests: &Requests, dropped: &mut Vec<IoId>) {
+        self.queue.drain(now, requests, dropped);
+        self.used = 0;
+        self.busy.set(now, 0.0);
     }
 
     /// Measures from now.

@@ -33,6 +33,8 @@ pub enum Role {
 pub enum Step {
     /// Its worker may issue it: the rate allows it.
     Issue,
+    /// It goes along its route.
+    Route,
     /// The array has looked at it.
     Array,
     /// A disk is done with it.
@@ -56,6 +58,8 @@ pub enum Issuer {
     Worker(WorkerId),
     /// A pool, which rebuilds data.
     Pool,
+    /// Nobody any more: its VM has been powered off, and it is dropped when it comes back.
+    Nobody,
 }
 
 /// One I/O.
@@ -153,6 +157,14 @@ impl Requests {
     #[inline]
     pub fn release(&mut self, id: IoId) {
         self.free.push(id);
+    }
+
+    /// Records of guests' I/Os, whole ones and parts of those that were split.
+    pub fn of_guests(&self) -> impl Iterator<Item = IoId> {
+        let mut is_free = vec![false; self.ios.len()];
+        self.free.iter().for_each(|&id| is_free[id as usize] = true);
+        let ids = (0..self.ios.len() as IoId).filter(move |&id| !is_free[id as usize]);
+        ids.filter(|&id| self[id].role == Role::Request && self[id].issuer != Issuer::Nobody)
     }
 
     /// One part less to wait for; whether it was the last.

@@ -2,6 +2,7 @@
 
 use crate::ids::{HostId, Id, ProcessId, VmId, WorldId};
 use crate::island::Island;
+use crate::plan::VmPlan;
 use hypertwin_cluster::{HostGroup, StoragePool, VmGroup, Workload};
 
 /// An island with the worlds and processes that others have made for storage.
@@ -28,7 +29,49 @@ pub struct SiteVm<'s> {
     pub first_process: ProcessId,
 }
 
+/// A VM on a host.
+#[derive(Clone, Copy)]
+pub struct Place<'s> {
+    pub vm: VmId,
+    pub group: usize,
+    pub spec: &'s VmGroup,
+    pub workload: &'s Workload,
+    pub host: HostId,
+    pub host_spec: &'s HostGroup,
+}
+
+impl<'s> Place<'s> {
+    pub fn of(plan: &VmPlan<'s>) -> Self {
+        Self {
+            vm: plan.vm,
+            group: plan.group,
+            spec: plan.spec,
+            workload: plan.workload,
+            host: plan.host,
+            host_spec: plan.host_spec,
+        }
+    }
+
+    /// Bytes that the VM reads and writes on all of its virtual disks.
+    pub fn working_set(&self) -> u64 {
+        working_set(self.spec, self.workload)
+    }
+}
+
 impl<'s> Site<'s> {
+    /// Where a VM is.
+    pub fn place(&self, id: VmId) -> Place<'s> {
+        let vm = &self.vms[id.index()];
+        Place {
+            vm: id,
+            group: vm.group,
+            spec: vm.spec,
+            workload: vm.workload,
+            host: vm.host,
+            host_spec: self.host(vm.host),
+        }
+    }
+
     /// Host that a VM is on.
     pub fn host(&self, host: HostId) -> &'s HostGroup {
         self.island.hosts[host].spec
@@ -49,9 +92,13 @@ impl<'s> Site<'s> {
 impl SiteVm<'_> {
     /// Bytes that it reads and writes on all of its virtual disks.
     pub fn working_set(&self) -> u64 {
-        let each = self.workload.working_set.bytes();
-        each.saturating_mul(u64::from(self.spec.all_vdisks()))
+        working_set(self.spec, self.workload)
     }
+}
+
+fn working_set(spec: &VmGroup, workload: &Workload) -> u64 {
+    let each = workload.working_set.bytes();
+    each.saturating_mul(u64::from(spec.all_vdisks()))
 }
 
 /// Queues that the service of a pool has on each node, and threads of each queue.

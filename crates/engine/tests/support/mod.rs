@@ -1,6 +1,8 @@
 //! Scenarios for tests, written as short as the test allows.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub mod checker;
+
 use hypertwin_cluster::{Arrivals, Scenario};
 use hypertwin_engine::{PointReport, Replication, aggregate, replication_seed, run};
 use hypertwin_kernel::Stream;

@@ -71,6 +71,16 @@ impl Controller {
         std::mem::replace(&mut self.current, NONE)
     }
 
+    /// All that it has is dropped; its world is idle.
+    pub fn clear(&mut self, now: Nanos, requests: &Requests, dropped: &mut Vec<IoId>) {
+        self.queue.drain(now, requests, dropped);
+        if self.current != NONE {
+            dropped.push(std::mem::replace(&mut self.current, NONE));
+        }
+        dropped.extend(std::iter::from_fn(|| self.completed.pop(requests)));
+        self.is_idle = true;
+    }
+
     /// An I/O is complete; whether the guest is interrupted for it and all that were before.
     #[inline]
     pub fn complete(&mut self, id: IoId, in_flight: u32, now: Nanos, requests: &mut Requests) -> bool {

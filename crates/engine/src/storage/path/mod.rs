@@ -14,10 +14,14 @@
 //! | `vdisk.rs` | a virtual disk, its route and its target: what to extend for another transport |
 //! | `worker.rs` | threads of a generator |
 //! | `controller.rs` | a virtual controller, its world and its interrupts |
-//! | `build.rs` | from a scenario to all of these: which depths a route has, and which path a LUN is reached by |
+//! | `routes.rs` | which depths a route has on a host, and which path a LUN is reached by |
+//! | `power.rs` | VMs that are powered off and on, and come to another host |
+//! | `build.rs` | from a scenario to all of these |
 
 mod build;
 mod controller;
+mod power;
+mod routes;
 mod vdisk;
 mod vm;
 mod worker;
@@ -36,6 +40,7 @@ use crate::clock::Clock;
 use crate::ids::{ControllerId, DepthId, HostId, Id, IoId, ProcessId, Span, Table, VdiskId, VmId, WorkerId, WorldId};
 use controller::Controller;
 use hypertwin_kernel::Nanos;
+use routes::Routes;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use vdisk::Stage;
@@ -58,6 +63,9 @@ pub struct Path {
     stations: BTreeMap<Station, usize>,
     /// Where somebody looks at a run sample by sample.
     meter: Option<Meter>,
+    routes: Routes,
+    /// Since when it is measured.
+    since: Nanos,
 }
 
 /// Ports of one host to arrays, by their numbers in the fabric, and the depth of each.
@@ -80,6 +88,8 @@ impl Path {
             outstanding: Vec::new(),
             stations: BTreeMap::new(),
             meter: None,
+            routes: Routes::default(),
+            since: 0,
         }
     }
 
@@ -113,6 +123,7 @@ impl Path {
         profile.draw(&mut self.vms[vdisk.vm].stream, io);
         io.issued = now;
         io.stage = 0;
+        io.step = Step::Route;
         if io.bytes <= profile.largest {
             return 1;
         }
@@ -199,26 +210,33 @@ impl Path {
     /// The rate allows an I/O.
     #[inline]
     pub fn on_issue(&mut self, id: IoId, shared: &mut Shared) {
-        let Issuer::Worker(worker) = shared.requests[id].issuer else {
-            unreachable!("only generators have a rate");
-        };
-        self.hand_to_worker(id, worker, shared);
+        match shared.requests[id].issuer {
+            Issuer::Worker(worker) => self.hand_to_worker(id, worker, shared),
+            Issuer::Nobody => shared.requests.release(id),
+            Issuer::Process(_) | Issuer::Pool => unreachable!("only generators have a rate"),
+        }
     }
 
     /// Deals the I/Os that generators keep outstanding to their workers, who begin when their processes do.
     pub fn fill_workers(&mut self, shared: &mut Shared, clock: &mut Clock) {
-        let generators = self.vms.iter().filter(|(_, vm)| vm.outstanding > 0);
-        let generators: Vec<_> = generators
-            .map(|(_, vm)| (vm.outstanding, vm.vdisks, vm.workers))
-            .collect();
-        for (outstanding, vdisks, workers) in generators {
-            for number in 0..outstanding {
-                let worker = workers.at(number % workers.len());
-                let vdisk = vdisks.at(number % vdisks.len());
-                let id = shared.requests.allocate(Issuer::Worker(worker), vdisk);
-                if !self.is_throttled(id, &mut shared.requests, clock) {
-                    self.workers[worker].push(&mut shared.requests, id);
-                }
+        let vms: Vec<VmId> = self.vms.iter().map(|(vm, _)| vm).collect();
+        vms.into_iter().for_each(|vm| self.fill_workers_of(vm, shared, clock));
+    }
+
+    /// Likewise those of one VM.
+    fn fill_workers_of(&mut self, vm: VmId, shared: &mut Shared, clock: &mut Clock) {
+        let VmIo {
+            outstanding,
+            vdisks,
+            workers,
+            ..
+        } = self.vms[vm];
+        for number in 0..outstanding {
+            let worker = workers.at(number % workers.len());
+            let vdisk = vdisks.at(number % vdisks.len());
+            let id = shared.requests.allocate(Issuer::Worker(worker), vdisk);
+            if !self.is_throttled(id, &mut shared.requests, clock) {
+                self.workers[worker].push(&mut shared.requests, id);
             }
         }
     }
@@ -417,7 +435,9 @@ impl Path {
                     shared.replies.push_back(Reply::Completed(process));
                 }
             }
-            Issuer::Pool => unreachable!("what a pool does of itself reaches no guest"),
+            Issuer::Pool | Issuer::Nobody => {
+                unreachable!("what a pool does of itself, or nobody waits for, reaches no guest")
+            }
         }
     }
 
@@ -464,6 +484,7 @@ impl Path {
 
     /// Measures from now.
     pub fn reset(&mut self, now: Nanos) {
+        self.since = now;
         self.depths.iter_mut().for_each(|depth| depth.reset(now));
         let controllers = self.controllers.iter_mut();
         controllers.for_each(|controller| controller.queue.reset(now));

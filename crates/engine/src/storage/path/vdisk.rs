@@ -66,6 +66,16 @@ impl Route {
         }
     }
 
+    /// Depths of the guest's side, which belong to its VM alone.
+    pub fn of_guest(&self) -> &[DepthId] {
+        &self.depths[..usize::from(self.before)]
+    }
+
+    /// Depths of the host's side.
+    pub fn of_host(&self) -> &[DepthId] {
+        &self.depths()[usize::from(self.before)..]
+    }
+
     /// All depths; an I/O that has left holds a slot of each.
     #[inline]
     pub fn depths(&self) -> &[DepthId] {

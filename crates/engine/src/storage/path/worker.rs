@@ -26,6 +26,21 @@ impl Worker {
         }
     }
 
+    /// Its I/Os are dropped; it is idle.
+    pub fn clear(&mut self, requests: &Requests, dropped: &mut Vec<IoId>) {
+        dropped.extend(std::iter::from_fn(|| self.queue.pop(requests)));
+        if self.current != NONE {
+            dropped.push(std::mem::replace(&mut self.current, NONE));
+        }
+        self.is_idle = true;
+        self.interrupt_ns = 0.0;
+    }
+
+    /// Another process does its work from now on.
+    pub fn set_process(&mut self, process: ProcessId) {
+        self.process = process;
+    }
+
     /// Gives the worker an I/O to handle. It stays idle until [`Self::start`].
     #[inline]
     pub fn push(&mut self, requests: &mut Requests, id: IoId) {

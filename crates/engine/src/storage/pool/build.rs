@@ -10,7 +10,6 @@ use super::{Counters, Node, Pool};
 use crate::ids::{DiskId, HostId, Id, PoolId, Span, Table};
 use crate::island::IslandPool;
 use crate::storage::disk::{DiskOwner, DiskSet};
-use crate::storage::port::Port;
 use crate::storage::queue::Fifo;
 use crate::storage::request::PerIo;
 use crate::storage::shared::Shared;
@@ -36,14 +35,7 @@ pub fn build_pools(site: &Site, shared: &mut Shared) -> Table<PoolId, Pool> {
     }
     for pool in pools.iter() {
         for (number, host) in pool.hosts().chain(pool.clients.iter().copied()).enumerate() {
-            let spec = &site.host(host).network;
-            let host = &mut shared.network.hosts[host];
-            if host.ports.is_empty() {
-                let port = || Port::new(spec.bandwidth.bytes_per_s(), 0);
-                host.ports = (0..spec.ports).map(|_| port()).collect();
-                host.message_ns = spec.latency.nanos();
-                host.number = number;
-            }
+            shared.network.hosts[host].connect(&site.host(host).network, number);
         }
     }
     pools

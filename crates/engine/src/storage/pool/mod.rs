@@ -214,6 +214,15 @@ impl Pool {
         }
     }
 
+    /// A VM on it comes to a host.
+    pub fn add_client(&mut self, host: HostId, spec: &hypertwin_cluster::Network, network: &mut Network) {
+        if self.has_node(host) || self.clients.contains(&host) {
+            return;
+        }
+        self.clients.push(host);
+        network.hosts[host].connect(spec, self.nodes.len() + self.clients.len() - 1);
+    }
+
     /// Whether a host is one of its nodes.
     pub fn has_node(&self, host: HostId) -> bool {
         self.node_of[host.index()].is_some()

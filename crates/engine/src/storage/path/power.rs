@@ -1,0 +1,153 @@
+//! VMs that are powered off and on, and come to another host.
+//!
+//! What a VM has in flight when it is powered off is aborted: it gives its slots back at once, so that others on the host have
+//! them. What an array or a pool works on already it finishes; the answer is dropped when it comes.
+
+use super::Path;
+use super::routes::pool_of;
+use super::vdisk::{Route, Target};
+use crate::clock::Clock;
+use crate::ids::{DepthId, Id, IoId, PoolId, ProcessId, Table, VmId};
+use crate::storage::array::Array;
+use crate::storage::fabric::Fabric;
+use crate::storage::pool::Pool;
+use crate::storage::request::{Io, Issuer, NONE, Requests, Step};
+use crate::storage::shared::Shared;
+use crate::storage::site::Place;
+use hypertwin_kernel::Nanos;
+use hypertwin_models::storage::virtual_controller::virtual_controller;
+use std::collections::BTreeSet;
+
+impl Path {
+    /// A VM is powered off: all its I/Os are dropped. Returns the depths of its host that have a slot too many taken for each
+    /// of them, in order; see [`Self::free_slot`].
+    pub fn stop(&mut self, vm: VmId, now: Nanos, requests: &mut Requests) -> Vec<DepthId> {
+        let Some(io) = self.vms.get(vm) else {
+            return Vec::new();
+        };
+        let (vdisks, controllers, workers) = (io.vdisks, io.controllers, io.workers);
+        let mut dropped: Vec<IoId> = Vec::new();
+        for worker in workers.iter() {
+            self.workers[worker].clear(requests, &mut dropped);
+        }
+        for controller in controllers.iter() {
+            self.controllers[controller].clear(now, requests, &mut dropped);
+        }
+        let mut slots = self.leave_host_queues(vm, now, requests, &mut dropped);
+        for vdisk in vdisks.iter() {
+            for &depth in self.vdisks[vdisk].route.of_guest() {
+                self.depths[depth].clear(now, requests, &mut dropped);
+            }
+        }
+        let dropped: BTreeSet<IoId> = dropped.into_iter().collect();
+        let all: Vec<IoId> = requests
+            .of_guests()
+            .filter(|&id| vdisks.position(requests[id].vdisk).is_some())
+            .collect();
+        let wholes: BTreeSet<IoId> = all.iter().map(|&id| requests[id].parent).collect();
+        for id in all {
+            if dropped.contains(&id) || wholes.contains(&id) {
+                requests.release(id);
+                continue;
+            }
+            let request = &mut requests[id];
+            (request.issuer, request.parent) = (Issuer::Nobody, NONE);
+            if request.step != Step::Issue {
+                slots.extend(self.vdisks[request.vdisk].route.of_host());
+            }
+        }
+        slots
+    }
+
+    /// Takes the I/Os of a VM out of the queues of its host. Returns the depths in which they had slots.
+    fn leave_host_queues(
+        &mut self,
+        vm: VmId,
+        now: Nanos,
+        requests: &mut Requests,
+        dropped: &mut Vec<IoId>,
+    ) -> Vec<DepthId> {
+        let routes = self.vms[vm].vdisks.iter().map(|vdisk| self.vdisks[vdisk].route);
+        let routes: Vec<Route> = routes.collect();
+        let depths: BTreeSet<DepthId> = routes
+            .iter()
+            .flat_map(|route| route.of_host().iter().copied())
+            .collect();
+        let mut slots = Vec::new();
+        for depth in depths {
+            let first = dropped.len();
+            let is_of_vm = |io: &Io| self.vdisks[io.vdisk].vm == vm;
+            self.depths[depth].queue.take_out(now, requests, is_of_vm, dropped);
+            for &id in &dropped[first..] {
+                let before = self.vdisks[requests[id].vdisk].route.of_host().iter();
+                slots.extend(before.copied().take_while(|&other| other != depth));
+            }
+        }
+        slots
+    }
+
+    /// A VM comes to another host. Its virtual disks and controllers stay what they are to its guest.
+    pub fn place(&mut self, place: &Place, arrays: &[Array], pools: &Table<PoolId, Pool>, fabric: &mut Fabric) {
+        let Some(io) = self.vms.get(place.vm) else {
+            return;
+        };
+        let (vdisks, controllers) = (io.vdisks, io.controllers);
+        let pool = pool_of(place.spec, pools);
+        self.routes.leave(
+            &Place {
+                host: io.host,
+                ..*place
+            },
+            pool,
+        );
+        self.routes.come(place, pool);
+        self.add_adapters(place, fabric);
+        let kind = place.spec.controller_kind(place.host_spec.hypervisor.family());
+        let costs = virtual_controller(kind);
+        let profile = self.profile(place, &costs, pool);
+        for controller in controllers.iter() {
+            self.controllers[controller].work_ns = costs.hypervisor_cycles * 1e9 / place.host_spec.clock.hz();
+        }
+        for (number, id) in vdisks.iter().enumerate() {
+            if let Some(lun) = self.lun_of(place.vm, number) {
+                let (target, host_depths) = self.lun_target(place, lun, arrays);
+                let vdisk = &mut self.vdisks[id];
+                let &[own, ring] = vdisk.route.of_guest() else {
+                    unreachable!("a virtual disk has a depth of its own and a ring");
+                };
+                (vdisk.route, vdisk.target) = (Route::new([own, ring], host_depths), target);
+            }
+            self.vdisks[id].profile = profile;
+        }
+        let io = &mut self.vms[place.vm];
+        (io.host, io.profile) = (place.host, profile);
+    }
+
+    /// A VM is powered on: its workers are the processes from `first_process` on, and have all their I/Os before them.
+    pub fn start(&mut self, vm: VmId, first_process: ProcessId, shared: &mut Shared, clock: &mut Clock) {
+        let Some(io) = self.vms.get(vm) else {
+            return;
+        };
+        for (number, worker) in io.workers.iter().enumerate() {
+            let process = ProcessId::new(first_process.index() + number);
+            self.workers[worker].set_process(process);
+        }
+        self.fill_workers_of(vm, shared, clock);
+    }
+
+    /// Whether no I/O of a VM is in flight.
+    pub fn is_quiet(&self, vm: VmId) -> bool {
+        let vdisks = self.vms.get(vm).into_iter().flat_map(|io| io.vdisks.iter());
+        vdisks
+            .map(|vdisk| self.vdisks[vdisk].route.of_guest())
+            .all(|depths| depths.iter().all(|&depth| self.depths[depth].used() == 0))
+    }
+
+    /// The pool that the data of a VM are in.
+    pub fn pool_of(&self, vm: VmId) -> Option<PoolId> {
+        match self.vdisks[self.vms.get(vm)?.vdisks.at(0)].target {
+            Target::Pool { pool, .. } => Some(pool),
+            Target::Array { .. } => None,
+        }
+    }
+}
