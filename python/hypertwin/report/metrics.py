@@ -124,8 +124,8 @@ CATALOGUE: tuple[Metric, ...] = (
         "%",
         "Memory that its VMs are configured with, and the hypervisor's own (`memory_own`), of what the host has; of a "
         "cluster, of what all its hosts have. It follows from the scenario: VMs of a host that is down are still its "
-        "own, what the hypervisor adds for each VM is not counted, and above 100 % nothing is taken back from VMs "
-        "(ballooning, swapping): a simulated VM always has its memory.",
+        "own, and what the hypervisor adds for each VM is not counted. Above 100 % the host takes memory back only "
+        "where what VMs have touched does not fit.",
     ),
     Metric(
         "memory_usage_pct",
@@ -233,12 +233,191 @@ CATALOGUE: tuple[Metric, ...] = (
         BOTH,
         "Down",
         "s",
-        "Part of the measured time in which the host, or the host of the VM, was down; of a group the mean of its VMs. "
-        "A VM whose host is down stands still and is not restarted elsewhere; it goes on where it was when the host is "
-        "back. Down time is in all other figures: the VM waits, so its percentages and rates are lower than while it "
-        "was up, by 1 − down ÷ measured. Transactions and I/Os that an outage interrupts count when they end, with the "
-        "time down in them.",
+        "Part of the measured time in which the host was down, or the VM did not run: its host was down, it found no "
+        "host, or it was starting; of a group the mean of its VMs. In a cluster with an `ha` policy a VM is started "
+        "again elsewhere, from nothing: what it was doing is lost. Without one it stands still, and goes on where it "
+        "was when its host is back; transactions and I/Os that this interrupts count when they end, with the time down "
+        "in them. Percentages of a VM are over the time it was up, its throughput over all the time.",
         vcenter="sys.uptime.latest (related)",
+    ),
+    Metric(
+        "slow_s",
+        VM,
+        "Slowed",
+        "s",
+        "Part of the measured time in which the VM's own live migration slowed it down or stopped it: it got only part "
+        "of its CPU time so that it would write less than is sent, or stood still for its last pages.",
+    ),
+    Metric(
+        "migration_cpu_pct",
+        HOST,
+        "CPU of migrations",
+        "%",
+        "Part of the host's core capacity that sends and receives VMs. In the host's usage, too.",
+        esxtop="%USED of the migration helper worlds",
+    ),
+    Metric(
+        "memory_state",
+        HOST,
+        "Memory state",
+        "",
+        "The worst state that free memory reached, by ESXi's thresholds: high, clear, soft, hard, low. From clear on "
+        "pages are shared, in soft VMs are ballooned, in hard and low their pages are compressed or swapped out. All "
+        "figures of memory are there only where a host's memory can run short.",
+        esxtop="state on the MEM panel",
+        vcenter="mem.state.latest",
+    ),
+    Metric(
+        "memory_overcommit_pct",
+        HOST,
+        "Memory overcommitted",
+        "%",
+        "How much more memory its VMs are configured with than the host has for them.",
+        esxtop="MEM overcommit avg × 100",
+    ),
+    Metric(
+        "memory_free_bytes",
+        HOST,
+        "Memory free",
+        "bytes",
+        "Memory of the host that nobody has.",
+        esxtop="free of PMEM",
+        linux="MemFree",
+    ),
+    Metric(
+        "memory_min_free_bytes",
+        HOST,
+        "Memory minimum",
+        "bytes",
+        "What ESXi wants to have free: 6 % of the first 4 GiB, 4 % up to 12, 2 % up to 28, 1 % of the rest. States are "
+        "shares of it.",
+        esxtop="minfree",
+    ),
+    Metric(
+        "memory_granted_bytes",
+        VM,
+        "Memory granted",
+        "bytes",
+        "Memory of the VM that the host backs with some memory of its own, shared pages included.",
+        esxtop="GRANT",
+        vcenter="mem.granted.average",
+        summed=True,
+    ),
+    Metric(
+        "memory_consumed_bytes",
+        VM,
+        "Memory consumed",
+        "bytes",
+        "Memory of the host that the VM's own occupies: granted, less what sharing saves.",
+        esxtop="MEMSZ − what is taken back",
+        vcenter="mem.consumed.average",
+        linux="RSS of the QEMU process",
+        summed=True,
+    ),
+    Metric(
+        "memory_active_bytes",
+        VM,
+        "Memory active",
+        "bytes",
+        "Memory that the VM used lately, as the host estimates it from samples.",
+        esxtop="TCHD",
+        vcenter="mem.active.average",
+        summed=True,
+    ),
+    Metric(
+        "memory_target_bytes",
+        VM,
+        "Memory target",
+        "bytes",
+        "Memory that the host wants the VM to have: by its shares and reservation, and less for what it leaves idle.",
+        esxtop="SZTGT",
+        summed=True,
+    ),
+    Metric(
+        "memory_shared_bytes",
+        BOTH,
+        "Memory shared",
+        "bytes",
+        "Memory that page sharing saves; of a host the sum over its VMs.",
+        esxtop="SHRDSVD",
+        vcenter="mem.shared.average − mem.sharedcommon.average",
+        linux="pages_sharing of KSM",
+        summed=True,
+    ),
+    Metric(
+        "memory_ballooned_bytes",
+        BOTH,
+        "Memory ballooned",
+        "bytes",
+        "Memory that guests gave back at the host's wish, of their coldest; of a host the sum over its VMs.",
+        esxtop="MCTLSZ",
+        vcenter="mem.vmmemctl.average",
+        linux="maximum − actual of virsh dommemstat",
+        summed=True,
+    ),
+    Metric(
+        "memory_compressed_bytes",
+        BOTH,
+        "Memory compressed",
+        "bytes",
+        "Memory of VMs that the host keeps compressed instead of swapping it out; of a host the sum over its VMs.",
+        esxtop="CACHEUSD",
+        vcenter="mem.compressed.average",
+        summed=True,
+    ),
+    Metric(
+        "memory_swapped_bytes",
+        BOTH,
+        "Memory swapped",
+        "bytes",
+        "Memory of VMs that the host has swapped out without asking the guest; it comes back when it is used. Of a "
+        "host the sum over its VMs.",
+        esxtop="SWCUR",
+        vcenter="mem.swapped.average",
+        linux="VmSwap of the QEMU process",
+        summed=True,
+    ),
+    Metric(
+        "memory_overhead_bytes",
+        VM,
+        "Memory overhead",
+        "bytes",
+        "Memory of the host that the hypervisor needs for the VM beside its own.",
+        esxtop="OVHD",
+        vcenter="mem.overhead.average",
+        summed=True,
+    ),
+    Metric(
+        "memory_swap_in_bytes_per_s",
+        BOTH,
+        "Swapped in",
+        "bytes/s",
+        "Memory that came back from the host's swap device, because it was used; of a host the sum over its VMs.",
+        esxtop="SWR/s",
+        vcenter="mem.swapinRate.average",
+        linux="pswpin of /proc/vmstat × page size",
+        summed=True,
+    ),
+    Metric(
+        "memory_swap_out_bytes_per_s",
+        BOTH,
+        "Swapped out",
+        "bytes/s",
+        "Memory that the host wrote to its swap device; of a host the sum over its VMs.",
+        esxtop="SWW/s",
+        vcenter="mem.swapoutRate.average",
+        linux="pswpout of /proc/vmstat × page size",
+        summed=True,
+    ),
+    Metric(
+        "memory_swap_wait_pct",
+        VM,
+        "Swap wait",
+        "%",
+        "Time a vCPU waited for memory that the host had swapped out or compressed. Per vCPU.",
+        esxtop="%SWPWT ÷ vCPUs",
+        vcenter="cpu.swapwait.summation ÷ (interval × 1000 × vCPUs)",
+        linux="part of wa and st; the guest cannot tell it apart",
     ),
     Metric("load", VM, "Load", "×", "Multiplier of the workload's population or arrival rate, as set in the scenario."),
     Metric(
@@ -840,8 +1019,8 @@ CATALOGUE: tuple[Metric, ...] = (
         "",
         "Whether the run settled: by MSER-5 (White, 1997), guest CPU, throughput and response time together have "
         "their transient in the first half of the measured time, or the halves differ by less than 5 %. False where a "
-        "host with VMs on it failed or came back in the measured time: the figures mix the time before and after. A "
-        "host that was down all the time does not count: see `down_s`.",
+        "host with VMs on it failed or came back in the measured time, or a VM was down in it: the figures mix the "
+        "time before and after. A host that was down all the time does not count: see `down_s`.",
     ),
     Metric("warmup_s", POINT, "Warm-up", "s", "Simulated time discarded before measuring."),
     Metric("duration_s", POINT, "Duration", "s", "Simulated time measured, per replication."),
@@ -863,12 +1042,41 @@ CATALOGUE: tuple[Metric, ...] = (
         "its failures ends. In JSON only.",
     ),
     Metric(
+        "moves",
+        POINT,
+        "Moves",
+        "",
+        "VMs that went from one host to another, or were to, in the first replication: `kind` migration or restart, "
+        "`why` (event, maintenance, balance, rule, failure), `at_s` and `end_s` since the start of the run, `outcome` "
+        "(done, running, given-up), how many `rounds` sent `sent_bytes`, and `downtime_ms`, how long it stood still at "
+        "the end. In JSON only, and only where VMs may move.",
+    ),
+    Metric(
+        "outages",
+        POINT,
+        "Outages",
+        "",
+        "VMs that went down with their host in a cluster with an `ha` policy, in the first replication: `from_s`, when "
+        "the failure was noticed (`detected_s`), when it was powered on elsewhere (`restart_s`), when it served again "
+        "(`up_s`) and where (`up_on`); null for what did not happen. In JSON only.",
+    ),
+    Metric(
+        "unplaced",
+        POINT,
+        "VMs without a place",
+        "",
+        "VMs for which no host was found, in the first replication: when (`at_s`), and what is lacking where least is "
+        "(`lacks`). A VM that was to migrate stays where it is; one that is down is tried again as its policy has it. "
+        "In JSON only.",
+    ),
+    Metric(
         "timeline",
         POINT,
         "Timeline",
         "",
         "Samples of the first replication, one per sample interval: each the figure of that interval alone. `iops` and "
-        "`io_latency_ms_mean` are those of virtual disks, of VMs that have any.",
+        "`io_latency_ms_mean` are those of virtual disks, of VMs that have any; `up` is the part of the interval in "
+        "which a VM was up.",
     ),
     Metric("events", POINT, "Events", "", "Events the simulation processed, all replications."),
     Metric("simulated_s", POINT, "Simulated time", "s", "Simulated time of all replications, warm-up included."),

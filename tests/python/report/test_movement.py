@@ -9,6 +9,7 @@ import pytest
 from tests.python.report import moved
 from tests.python.report.test_simulation_table import shown
 
+from hypertwin import frame
 from hypertwin.report import memory, movement, simulation, supposed
 
 
@@ -145,6 +146,17 @@ def test_replications_are_said_to_differ(result, point):
     assert "of the first replication" not in shown(result)
     point["replications"] = 3
     assert "Times of outages and migrations are of the first replication; since the start" in shown(result)
+
+
+def test_data_frames_have_memory_and_time_down(result):
+    rows = {(row["kind"], row["name"]): row for row in frame.rows(result)}
+    assert (rows["vm", "db-1"]["down_s"], rows["vm", "db-2"]["slow_s"]) == (33.0, 4.5)
+    assert rows["vm", "db-2"]["memory_swap_wait_pct"] == 7.25
+    assert (rows["host", "esx-2"]["memory_state"], rows["host", "esx-2"]["memory_swapped_bytes"]) == (
+        "hard",
+        1.5 * 2**30,
+    )
+    assert not {key for row in rows.values() for key in row} & {"moves", "outages", "unplaced"}
 
 
 @pytest.mark.parametrize("width", [80, 100])

@@ -130,7 +130,7 @@ function draw(canvas: HTMLCanvasElement, chart: HeatMap, layout: Layout, theme: 
       if (value === null) return;
       const state = chart.states?.[value];
       ctx.fillStyle = state ? seriesColour(theme, state.colour) : between(theme.heat, layout.top > 0 ? value / layout.top : 0);
-      ctx.fillRect(layout.named + column * step, y, step + (step > 4 && !state ? -1 : 0.3), ROW - 1);
+      ctx.fillRect(layout.named + column * step, y, step + (state ? 1 : step > 4 ? -1 : 0.3), ROW - 1);
     });
   }
   const bottom = ABOVE + seen * ROW;

@@ -3,7 +3,7 @@
 import { figures, words } from "../columns";
 import { number } from "../numbers";
 import type { Block, Column, HeatMap, Row, Section, Table } from "../view";
-import { byName, count, duration, list } from "../words";
+import { byName, count, duration } from "../words";
 import type { Beside, Move, Outage, Point } from "./document";
 import { moments } from "./moments";
 import { worstFirst } from "./points";
@@ -13,7 +13,7 @@ const COLUMNS = 300;
 /** States, the later the worse: where several fall into one column, the worst is seen. */
 const STATES = [
   { name: "migrates", colour: 0 },
-  { name: "starts elsewhere", colour: 4 },
+  { name: "starts elsewhere", colour: 2 },
   { name: "is down", colour: 1 },
 ];
 const [MIGRATES, STARTS, DOWN] = [0, 1, 2];
@@ -92,7 +92,7 @@ export function told(point: Point): string {
     ...(ended.length ? [`${count(ended.length, "migration")} took at most ${duration(Math.max(...ended.map((move) => move.end_s! - move.at_s)))}, with at most ${number(Math.max(...ended.map((move) => move.downtime_ms ?? 0)))} ms of downtime`] : []),
     ...(late ? [`${count(late, "migration")} did not end or ${late === 1 ? "was" : "were"} given up`] : []),
   ];
-  return `${list(parts)}.`;
+  return `${parts.join("; ")}.`;
 }
 
 const after = (then: number | null, start: number) => (then === null ? null : then - start);
