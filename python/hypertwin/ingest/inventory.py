@@ -145,6 +145,17 @@ class Vm:
     """Memory of the host that it occupies."""
     memory_active_bytes: int | None = None
     """Memory that it has touched lately, as the hypervisor estimates it."""
+    memory_shares: str | int | None = None
+    """`low`, `normal`, `high`, or the number for the whole VM."""
+    memory_reservation_bytes: int | None = None
+    memory_limit_bytes: int | None = None
+    """Memory of the host that it never exceeds; None where there is no such limit or it is not known."""
+    huge_pages: bool = False
+    """Whether huge pages that the host never takes back are behind its memory."""
+    balloon: bool | None = None
+    """Whether the host takes memory back by a balloon of itself; None: as its hypervisor usually does."""
+    restart_priority: str | None = None
+    """By its name in scenarios: `highest` to `lowest`, `disabled`; None where it is not known."""
     ballooned_bytes: int | None = None
     swapped_bytes: int | None = None
     storage_provisioned_bytes: int | None = None
@@ -201,6 +212,16 @@ class Cluster:
     """Their end, as ISO 8601."""
     counter: str = ""
     """What was added up: of how many VMs, how often."""
+    admission_policy: str | None = None
+    """By what it counts: `slots` or `percentage`."""
+    admission_pct: float | None = None
+    """What `percentage` keeps of CPU and memory."""
+    restarts_by: str | None = None
+    """Who restarts VMs, by its name in scenarios: `fdm`, `proxmox`, `masakari`; None where none of these does."""
+    drs: bool | None = None
+    """Whether VMs are moved to balance hosts without anybody being asked."""
+    drs_threshold: int | None = None
+    """From 1, only what rules ask for, to 5, any gain."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hypertwin import scenario
+from hypertwin import _core, scenario
 from hypertwin.errors import SourceError
 from hypertwin.ingest import to_scenario
 from hypertwin.ingest.inventory import Cluster, Datastore, Demand, Host, Inventory, Rule, Snapshots, Vm
@@ -342,3 +342,113 @@ def test_long_lists_of_names_are_counted() -> None:
         for line in lines
     )
     assert max(map(len, lines)) < 250
+
+
+# restarts, balancing, and what VMs may have of memory
+
+
+@pytest.mark.parametrize(
+    ("fact", "ha", "told"),
+    [
+        (Cluster("Production 1", ha=True, restarts_by="fdm"), {"enabled": True, "policy": "fdm"}, None),
+        (
+            Cluster("Production 1", ha=True, restarts_by="fdm", admission_policy="percentage", admission_pct=25.0),
+            {"enabled": True, "policy": "fdm", "admission_policy": "percentage", "admission_pct": 25.0},
+            None,
+        ),
+        (
+            Cluster("Production 1", ha=True, admission_control=True, restarts_by="fdm"),
+            {"enabled": True, "admission": True, "policy": "fdm"},
+            "by what admission control counts is not known: slots",
+        ),
+        (Cluster("Production 1", ha=False, restarts_by="fdm"), {"enabled": False}, "high availability is off"),
+        (Cluster("Production 1", ha=True), {"enabled": True}, "is not modelled: they are not"),
+        (Cluster("Production 1"), None, "whether machines of a failed host are restarted is not known"),
+    ],
+)
+def test_restarts_have_a_policy_only_where_they_are_on(
+    fact: Cluster, ha: dict[str, Any] | None, told: str | None
+) -> None:
+    data, lines = _made(_hosts("esx1", "esx2"), [replace(VM, host="esx1")], clusters=[fact])
+    assert data["clusters"]["Production-1"].get("ha") == ha
+    said = [line for line in lines if "cluster Production 1:" in line]
+    assert len(said) == (told is not None)
+    assert told is None or (told in said[0])
+
+
+def test_of_a_single_host_nothing_is_said_of_restarts() -> None:
+    _, lines = _made(_hosts("esx1"), [replace(VM, host="esx1")])
+    assert not [line for line in lines if "restarted" in line]
+
+
+@pytest.mark.parametrize(
+    ("versions", "threshold", "drs"),
+    [
+        (("VMware ESXi 7.0.3", "VMware ESXi 8.0.2"), 4, {"policy": "drs-7", "threshold": 4}),
+        (("VMware ESXi 6.7.0", "VMware ESXi 8.0.2"), None, {"policy": "drs-6", "threshold": 3}),
+    ],
+)
+def test_balancing_is_that_of_the_oldest_host(
+    versions: tuple[str, str], threshold: int | None, drs: dict[str, Any]
+) -> None:
+    hosts = [replace(host, hypervisor=each) for host, each in zip(_hosts("esx1", "esx2"), versions, strict=True)]
+    fact = Cluster("Production 1", ha=True, drs=True, drs_threshold=threshold)
+    data, _ = _made(hosts, [replace(VM, host="esx1")], clusters=[fact])
+    assert data["clusters"]["Production-1"]["drs"] == drs
+    off, _ = _made(hosts, [replace(VM, host="esx1")], clusters=[replace(fact, drs=False)])
+    assert "drs" not in off["clusters"]["Production-1"]
+
+
+def test_memory_is_shared_reserved_and_limited_as_the_source_says() -> None:
+    vm = replace(
+        VM,
+        host="esx1",
+        memory_shares=1_000,
+        memory_reservation_bytes=8 * GIB,
+        memory_limit_bytes=4 * GIB,
+        memory_active_bytes=3 * GIB,
+        memory_consumed_bytes=10 * GIB,
+        restart_priority="high",
+        balloon=False,
+    )
+    plain = replace(VM, name="web", host="esx1", memory_shares=10 * 16 * 1_024, restart_priority="medium")
+    data, lines = _made(_hosts("esx1"), [vm, plain])
+    kept = {key: value for key, value in data["vms"]["db"].items() if key.startswith(("memory", "balloon", "restart"))}
+    assert kept == {
+        **{"memory": "16 GiB", "memory_touched": "10 GiB", "memory_active": "3 GiB", "memory_shares": 1_000},
+        **{"memory_reservation": "8 GiB", "memory_limit": "8 GiB", "balloon": False, "restart_priority": "high"},
+    }
+    assert not {"memory_shares", "restart_priority", "memory_active"} & data["vms"]["web"].keys()
+    told = " | ".join(lines)
+    assert "memory limit under the reservation: raised to it" in told
+    assert "memory that it uses is its active memory, which its host estimated from a sample" in told
+    assert "memory that it uses is not known: all that it has touched" in told
+
+
+def test_more_memory_reserved_than_a_host_has_is_cut() -> None:
+    size = HOST.memory_bytes
+    vms = [replace(VM, name=f"vm{n}", host="esx1", memory_bytes=size, memory_reservation_bytes=size) for n in range(2)]
+    data, lines = _made(_hosts("esx1"), vms)
+    assert {vm["memory_reservation"] for vm in data["vms"].values()} == {f"{size // GIB // 2} GiB"}
+    assert any("more memory reserved than it has" in line for line in lines)
+
+
+def test_an_overcommitted_host_that_nobody_measured_takes_no_memory_back() -> None:
+    host = _hosts("esx1", memory_usage_pct=None)[0]
+    size = host.memory_bytes
+    vms = [replace(VM, name=f"vm{n}", host="esx1", memory_bytes=size // 2) for n in range(3)]
+    data, lines = _made([host], vms)
+    touched = [_core.size_bytes(vm["memory_touched"]) for vm in data["vms"].values()]
+    assert sum(touched) == pytest.approx(0.9 * size, rel=0.001)
+    assert any("nothing says how much is in use" in line and "fits 90% of it" in line for line in lines)
+    roomy, lines = _made([host], vms[:1])
+    assert "memory_touched" not in roomy["vms"]["vm0"]
+    assert any("memory that it has touched is not known: all of it" in line for line in lines)
+
+
+def test_a_machine_need_not_stay_on_the_host_that_it_was_imported_on() -> None:
+    inventory = Inventory("export.xlsx", "rvtools", _hosts("esx1", "esx2"), [replace(VM, host="esx1")])
+    text = to_scenario.to_yaml(to_scenario.to_scenario(inventory)[0])
+    freed = scenario.loads(text, {"vms.db.host": None})
+    assert not freed.inventory.vm["db"].host_is_given
+    assert scenario.loads(text).inventory.vm["db"].host_is_given

@@ -241,6 +241,7 @@ def domain(text: str, numbering: Numbering, source: str) -> DomainTold:
     if affinity is not None and len(sets) > 1 and "nodes" not in numa:
         assumed.append("its vCPUs are pinned one by one: taken as free among the CPUs of all of them")
     disks = tuple(_disks(tree, source, place))
+    locked = tree.find("memoryBacking/locked") is not None
     vm = Vm(
         name,
         now,
@@ -251,6 +252,9 @@ def domain(text: str, numbering: Numbering, source: str) -> DomainTold:
         numa=numa,
         disks=tuple(each.disk for each in disks),
         guest_os=_guest_os(tree),
+        memory_reservation_bytes=memory if locked else _bytes(tree.find("memtune/min_guarantee")),
+        memory_limit_bytes=None if locked else _bytes(tree.find("memtune/hard_limit")),
+        huge_pages=tree.find("memoryBacking/hugepages") is not None,
     )
     weight = outside.number(_text(tree, "cputune/shares"))
     limit, active = _limit_cores(tree, now), tree.get("id") is not None

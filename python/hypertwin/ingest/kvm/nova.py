@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hypertwin.ingest import export_files, outside
-from hypertwin.ingest.inventory import Assumption, Host, Inventory, Vm, grouped
+from hypertwin.ingest.inventory import Assumption, Cluster, Host, Inventory, Vm, grouped
 from hypertwin.ingest.json_fields import Fields, below, name, objects, text, whole
 from hypertwin.ingest.kvm import linux_host
 from hypertwin.ingest.outside import Gap, refuse
@@ -92,6 +92,7 @@ def _inventory(found: Mapping[str, list[Fields]], source: str, unused: Sequence[
         list(hosts.values()),
         vms,
         gaps=list(gaps),
+        clusters=[Cluster("", ha=True, restarts_by="masakari")] if any(map(_is_protected, found["servers"])) else [],
         assumptions=[*of_all, *grouped("host", assumed)],
         unused=unused,
     )
@@ -169,4 +170,11 @@ def _vm(entity: Fields, hosts: Mapping[str, Host], flavors: Mapping[str, Fields]
         host=host or None,
         powered_on=text(entity.get("status")).lower() in ON,
         shares=linux_host.shares(None, 2),
+        huge_pages=text(below(size, "extra_specs").get("hw:mem_page_size")) not in ("", "small", "any", "4", "4096"),
+        restart_priority="high" if _is_protected(entity) else None,
     )
+
+
+def _is_protected(server: Fields) -> bool:
+    """Whether Masakari evacuates it before others (`HA_Enabled`); only who has Masakari sets that."""
+    return text(below(server, "metadata").get("HA_Enabled")).lower() == "true"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -41,6 +41,8 @@ MOST_BYTES = 16 * 2**20
 """Size of one file: all files of a cluster of 1,000 VMs have 3 MB."""
 MOST_FILES = 20_000
 MOST_ALL_BYTES = 64 * 2**20
+DEFAULT_MEMORY_SHARES = 1000
+"""`shares` of a machine, by which the balloon divides memory, whatever its size."""
 MOST_NODES = 1_000
 MOST_GUESTS = 20_000
 MOST_STORES = 10_000
@@ -185,7 +187,14 @@ def inventory(answers: Answers, source: str) -> Inventory:
     guests = [each for each in by_kind.get("qemu", ()) if json_fields.whole(each.get("vmid"))]
     names = _unique_names(guests)
     stores = _stores(by_kind.get("storage", ()))
-    vms = [_vm(each, answers, hosts, versions, names, stores, told) for each in guests]
+    managed = _managed(answers)
+    unmanaged = [managed is not None and not _is_in(each, managed) for each in guests]
+    vms = [
+        replace(
+            _vm(each, answers, hosts, versions, names, stores, told), restart_priority="disabled" if alone else None
+        )
+        for each, alone in zip(guests, unmanaged, strict=True)
+    ]
     containers = len(by_kind.get("lxc", ()))
     if containers:
         text = f"{containers} containers (LXC) are left out: they are no machines"
@@ -193,7 +202,7 @@ def inventory(answers: Answers, source: str) -> Inventory:
     rules = [*_rules(answers, names), *_groups(answers, names)]
     if not any(f"cluster/ha/{each}" in answers for each in ("rules", "groups")):
         told.lacks("/cluster/ha/rules or groups", "placement rules")
-    ha = _restarted(answers, guests, told)
+    ha = _restarted(managed, guests, told)
     return Inventory(
         source,
         "proxmox",
@@ -203,27 +212,34 @@ def inventory(answers: Answers, source: str) -> Inventory:
         rules,
         list(told.gaps),
         told.assumed,
-        [Cluster(cluster, ha=ha)] if cluster else [],
+        [Cluster(cluster, ha=ha, restarts_by="proxmox")] if cluster else [],
         _unused(answers),
     )
 
 
-def _restarted(answers: Answers, guests: Sequence[Fields], told: Told) -> bool | None:
+def _restarted(managed: frozenset[str] | None, guests: Sequence[Fields], told: Told) -> bool | None:
     """Whether machines of a failed node are restarted: those that are HA resources."""
-    if not isinstance(listed := answers.get("cluster/ha/resources"), list):
+    if managed is None:
         told.lacks("/cluster/ha/resources", "which machines are restarted when a node fails")
         return None
-    managed = {
-        json_fields.text(each.get("sid"))
-        for each in json_fields.objects(listed)
-        if each.get("state") not in ("disabled", "ignored")
-    }
     running = [each for each in guests if each.get("status") == "running"]
-    without = sum(1 for each in running if not {f"vm:{each['vmid']}", f"{each['vmid']}"} & managed)
+    without = sum(1 for each in running if not _is_in(each, managed))
     if without and without < len(running):
         text = f"{without} of {len(running)} running machines are no HA resources: they are not restarted"
         told.of_all.append(Assumption("all", text))
     return without < len(running)
+
+
+def _managed(answers: Answers) -> frozenset[str] | None:
+    """What HA restarts, as `vm:100` or `100`; None where the answer is not there."""
+    if not isinstance(listed := answers.get("cluster/ha/resources"), list):
+        return None
+    managed = (each for each in json_fields.objects(listed) if each.get("state") not in ("disabled", "ignored"))
+    return frozenset(json_fields.text(each.get("sid")) for each in managed)
+
+
+def _is_in(guest: Fields, managed: Container[str]) -> bool:
+    return f"vm:{guest.get('vmid')}" in managed or f"{guest.get('vmid')}" in managed
 
 
 def _unused(answers: Answers) -> list[str]:
@@ -345,9 +361,11 @@ def _vm(
     memory = _memory(config, resource)
     if not memory:
         refuse(told.source, f"{name}/memory", json_fields.text(config.get("memory")) or "none", "a number of MiB", HINT)
-    balloon = json_fields.whole(config.get("balloon"))
-    if balloon is not None and 0 < balloon * 2**20 < memory:
-        told.of_vm(name, "may be ballooned down: taken with all its memory")
+    least, weight_of_memory = json_fields.whole(config.get("balloon")), json_fields.whole(config.get("shares"))
+    balloons = least is not None and 0 < least * 2**20 < memory and weight_of_memory != 0
+    huge = json_fields.text(config.get("hugepages")) in ("any", "2", "1024")
+    if balloons and not huge:
+        told.of_vm(name, "may be ballooned down: its least memory, and from how full a host on, are not kept")
 
     limit = json_fields.number(config.get("cpulimit"))
     clock_mhz = None if host is None or host.clock_hz is None else host.clock_hz / 1e6
@@ -382,6 +400,9 @@ def _vm(
         guest_os=outside.name(json_fields.text(config.get("ostype"))) or None,
         demand=demand,
         memory_consumed_bytes=_occupied(resource, told) if running else None,
+        memory_shares=(weight_of_memory or DEFAULT_MEMORY_SHARES) if balloons else None,
+        huge_pages=huge,
+        balloon=True if balloons and not huge else None,
         ballooned_bytes=_ballooned(answers, resource) if running else None,
         storage_provisioned_bytes=sum(disk.capacity_bytes for disk in disks) or None,
         snapshots=_snapshots(answers.get(f"nodes/{resource.get('node')}/qemu/{number}/snapshot")),

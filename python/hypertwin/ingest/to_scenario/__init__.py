@@ -70,7 +70,9 @@ def to_scenario(inventory: Inventory, only: Sequence[str] = ()) -> tuple[dict[st
     host_entries, vm_entries, workloads = vms.convert(on, kept, notes)
     known = {host.cluster for host in kept}
     sections = {
-        "clusters": clusters.entries(inventory.clusters, known, {each.cluster for each in on}, wanted, notes),
+        "clusters": clusters.entries(
+            inventory.clusters, hosts.by_cluster(kept), {each.cluster for each in on}, wanted, notes
+        ),
         "hosts": host_entries,
         "vms": vm_entries,
         "workloads": workloads,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from hypertwin.ingest import outside
@@ -13,6 +13,7 @@ from hypertwin.ingest.to_scenario.measured import of_cluster
 from hypertwin.ingest.to_scenario.names import short
 from hypertwin.ingest.to_scenario.notes import Notes
 from hypertwin.ingest.to_scenario.yaml_text import Quoted
+from hypertwin.language import hypervisors
 
 DEFAULT = "default"
 """The cluster of hosts of which no source says one; scenarios need no word for it."""
@@ -94,12 +95,15 @@ class Clusters:
     def entries(
         self,
         facts: Sequence[Cluster],
-        used: Iterable[str],
+        used: Mapping[str, Sequence[str]],
         with_vms: Container[str | None],
         only: Container[str] | None,
         notes: Notes,
     ) -> dict[str, dict[str, Any]]:
-        """The scenario's `clusters`: of those in `used` by hosts, those of which there is something to say."""
+        """The scenario's `clusters`: those of which there is something to say.
+
+        `used` has the hypervisor of each host, by cluster.
+        """
         of_key: dict[str, Cluster] = {}
         for fact in facts:
             key = self.called(fact.name, fact.datacenter) if fact.name else DEFAULT
@@ -116,7 +120,10 @@ class Clusters:
             name, datacenter = self._titles.get(key, (DEFAULT, ""))
             if key not in with_vms:
                 notes.cluster(name, "without machines that are on")
-            entry = _entry(key, name, datacenter, of_key.get(key))
+            said = of_key.get(key)
+            if len(used[key]) > 1:
+                _note_restarts(name, key, said, notes)
+            entry = _entry(key, name, datacenter, said, _drs(said, used[key]))
             if entry:
                 entries[key] = entry
         return entries
@@ -144,18 +151,54 @@ def _said_by_vms(inventory: Inventory) -> dict[str, str]:
     return {host: found.pop() for host, found in said.items() if len(found) == 1}
 
 
-def _entry(key: str, name: str, datacenter: str, fact: Cluster | None) -> dict[str, Any]:
+def _ha(fact: Cluster) -> dict[str, Any]:
+    """What is known of restarts; a policy only where they are on."""
+    failures = fact.failures if fact.failures is not None and 0 <= fact.failures <= 64 else None
+    pct = fact.admission_pct if fact.admission_pct is not None and 0 <= fact.admission_pct <= 100 else None
+    ha = {
+        **{"enabled": fact.ha, "admission": fact.admission_control, "failures": failures},
+        **{"policy": fact.restarts_by if fact.ha else None},
+        **{"admission_policy": fact.admission_policy, "admission_pct": pct},
+    }
+    return {option: value for option, value in ha.items() if value is not None}
+
+
+def _drs(fact: Cluster | None, used: Sequence[str]) -> dict[str, Any] | None:
+    """How it balances, where that is on: by the rules of its hosts' version."""
+    if fact is None or not fact.drs:
+        return None
+    threshold = fact.drs_threshold if fact.drs_threshold is not None and 1 <= fact.drs_threshold <= 5 else 3
+    is_new = min(hypervisors()[name].version for name in used) >= (7, 0, 0)
+    return {"policy": "drs-7" if is_new else "drs-6", "threshold": threshold}
+
+
+def _note_restarts(name: str, key: str, fact: Cluster | None, notes: Notes) -> None:
+    """Say what a simulation does with VMs of a host that fails, where it does not restart them, or assumes how."""
+    how = f"--set clusters.{key}.ha.policy=fdm|proxmox|masakari"
+    if fact is None or fact.ha is None:
+        notes.cluster(name, f"whether machines of a failed host are restarted is not known: they are not ({how})")
+    elif not fact.ha:
+        notes.cluster(name, f"high availability is off: machines of a failed host wait until it returns ({how})")
+    elif fact.restarts_by is None:
+        notes.cluster(
+            name, f"how its own system restarts machines of a failed host is not modelled: they are not ({how})"
+        )
+    elif fact.restarts_by == "fdm" and fact.admission_control and fact.admission_policy is None:
+        notes.cluster(name, "by what admission control counts is not known: slots")
+
+
+def _entry(key: str, name: str, datacenter: str, fact: Cluster | None, drs: dict[str, Any] | None) -> dict[str, Any]:
     entry: dict[str, Any] = {"label": Quoted(outside.name(name))} if outside.name(name) not in (key, "") else {}
     place = outside.name(datacenter or (fact.datacenter if fact is not None else None) or "")
     if place:
         entry["datacenter"] = Quoted(place)
     if fact is None:
         return entry
-    failures = fact.failures if fact.failures is not None and 0 <= fact.failures <= 64 else None
-    ha = {"enabled": fact.ha, "admission": fact.admission_control, "failures": failures}
-    ha = {option: value for option, value in ha.items() if value is not None}
+    ha = _ha(fact)
     if ha:
         entry["ha"] = ha
+    if drs is not None:
+        entry["drs"] = drs
     if outside.name(fact.evc or ""):
         entry["evc"] = Quoted(outside.name(fact.evc or "")[:MOST_NAME])
     measured = of_cluster(fact)

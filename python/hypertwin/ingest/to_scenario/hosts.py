@@ -127,6 +127,14 @@ class ScenarioHost:
         return facts | ({"measured": measured} if measured else {})
 
 
+def by_cluster(hosts: Iterable[ScenarioHost]) -> dict[str, list[str]]:
+    """The hypervisor of each host, by cluster."""
+    found: dict[str, list[str]] = {}
+    for host in hosts:
+        found.setdefault(host.cluster, []).append(host.hypervisor)
+    return found
+
+
 def convert(inventory: Inventory, clusters: Clusters, notes: Notes) -> list[ScenarioHost]:
     """The hosts that a scenario can have, by name; those in maintenance too.
 

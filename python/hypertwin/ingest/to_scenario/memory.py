@@ -1,14 +1,23 @@
-"""What VMs have touched of their memory, and what the hypervisor has itself, so that a host is as full as measured."""
+"""What VMs have touched and use of their memory, what they are entitled to, and what the hypervisor has itself.
+
+So that a host is as full as measured, and takes no memory back from VMs that nothing was measured of.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from hypertwin.ingest.inventory import Vm
 from hypertwin.ingest.to_scenario.hosts import MIB, ScenarioHost
 from hypertwin.ingest.to_scenario.notes import Notes
 from hypertwin.ingest.to_scenario.placement import Placed, consumed_bytes
-from hypertwin.ingest.to_scenario.yaml_text import plausible_pct
+from hypertwin.ingest.to_scenario.yaml_text import memory_size, plausible_pct
 
+FULL_AT_MOST = 0.9
+"""How full a host is at most whose VMs nobody measured: no hypervisor takes memory back there [an assumption of this
+project]."""
+MOST_SHARES = 1_000_000_000
 AGREES = 0.01
 """Part of a host's memory by which its VMs may occupy more than was measured, without a word."""
 OWN_AT_MOST = 0.15
@@ -25,10 +34,7 @@ def touched(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) -> tuple
     known = [consumed_bytes(each.vm) for each in placed]
     pct = plausible_pct(host.source.memory_usage_pct)
     if pct is None:
-        for each, consumed in zip(placed, known, strict=True):
-            if consumed is None:
-                notes.vm(each.vm.name, "memory that it has touched is not known: all of it", named=False)
-        return [_whole_mib(consumed) for consumed in known], 0
+        return _unmeasured(host, placed, known, notes), 0
     used = min(pct / 100, 1.0) * host.memory_bytes
     asked = sum(consumed for consumed in known if consumed is not None)
     factor = min(used / asked, 1.0) if asked else 1.0
@@ -49,6 +55,71 @@ def touched(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) -> tuple
             host.name, "machines occupy much less memory than it was measured to use: the rest is taken for its own"
         )
     return made, max(min(own, host.memory_bytes - MIB), 0)
+
+
+def _unmeasured(
+    host: ScenarioHost, placed: Sequence[Placed], known: Sequence[int | None], notes: Notes
+) -> list[int | None]:
+    """What VMs have touched of a host of which nothing was measured: all, but no more than it has room for."""
+    configured = sum(each.vm.memory_bytes for each, consumed in zip(placed, known, strict=True) if consumed is None)
+    left = FULL_AT_MOST * host.memory_bytes - sum(consumed for consumed in known if consumed is not None)
+    part = min(max(left, 0.0) / configured, 1.0) if configured else 1.0
+    if part < 1:
+        text = "more memory configured than there is, and nothing says how much is in use: machines are taken to have"
+        notes.host(host.name, f"{text} touched what fits {FULL_AT_MOST:.0%} of it, each by its size")
+    made = []
+    for each, consumed in zip(placed, known, strict=True):
+        if consumed is None and part == 1:
+            notes.vm(each.vm.name, "memory that it has touched is not known: all of it", named=False)
+        made.append(_whole_mib(each.vm.memory_bytes * part if consumed is None and part < 1 else consumed))
+    return made
+
+
+def active(placed: Sequence[Placed], sizes: Sequence[int | None], notes: Notes) -> list[int | None]:
+    """Bytes that each VM uses again and again, None where it is not known; `sizes` is what they have touched."""
+    made: list[int | None] = []
+    for each, size in zip(placed, sizes, strict=True):
+        measured = each.vm.memory_active_bytes
+        if measured is None or measured <= 0:
+            notes.vm(each.vm.name, "memory that it uses is not known: all that it has touched", named=False)
+            made.append(None)
+            continue
+        notes.vm(
+            each.vm.name,
+            "memory that it uses is its active memory, which its host estimated from a sample",
+            named=False,
+        )
+        made.append(_whole_mib(min(measured, each.vm.memory_bytes if size is None else size)))
+    return made
+
+
+def entitlement(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) -> list[dict[str, Any]]:
+    """Shares, reservation and limit of each VM's memory, and what is behind it, where they are not the default."""
+    reserved = [min(each.vm.memory_reservation_bytes or 0, each.vm.memory_bytes) for each in placed]
+    if sum(reserved) > host.memory_bytes:
+        notes.host(host.name, "more memory reserved than it has: all its reservations are cut alike")
+        reserved = [size * host.memory_bytes // sum(reserved) for size in reserved]
+    return [_entitled(each.vm, size, notes) for each, size in zip(placed, reserved, strict=True)]
+
+
+def _entitled(vm: Vm, reserved: int, notes: Notes) -> dict[str, Any]:
+    entry: dict[str, Any] = {}
+    shares = vm.memory_shares
+    is_own = isinstance(shares, int) and 1 <= shares <= MOST_SHARES and shares != 10 * vm.memory_bytes // MIB
+    if is_own or shares in ("low", "high"):
+        entry["memory_shares"] = shares
+    if reserved:
+        entry["memory_reservation"] = memory_size(reserved)
+    limit = vm.memory_limit_bytes
+    if limit is not None and MIB <= limit < vm.memory_bytes and not vm.huge_pages:
+        if limit < reserved:
+            notes.vm(vm.name, "memory limit under the reservation: raised to it")
+        entry["memory_limit"] = memory_size(max(limit, reserved))
+    if vm.huge_pages:
+        entry["huge_pages"] = True
+    elif vm.balloon is not None:
+        entry["balloon"] = vm.balloon
+    return entry
 
 
 def _whole_mib(size: float | None) -> int | None:

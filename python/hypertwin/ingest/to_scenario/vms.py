@@ -24,6 +24,8 @@ from hypertwin.ingest.to_scenario.placement import Placed, fits, guessed
 from hypertwin.ingest.to_scenario.yaml_text import Quoted, frequency, memory_size, plausible_hz
 from hypertwin.language import limits
 
+RESTART_PRIORITIES = ("highest", "high", "low", "lowest", "disabled")
+"""Those that are not the default."""
 LEAST_LIMIT_HZ = 1_000_000
 _AFFINITY = re.compile(r"[0-9]{1,5}(-[0-9]{1,5})?(,[0-9]{1,5}(-[0-9]{1,5})?)*\Z")
 
@@ -101,15 +103,16 @@ def convert(
     host_entries, vm_entries = {}, {}
     for host in hosts:
         there = on[host.key]
-        if sum(each.vm.memory_bytes for each in there) > host.memory_bytes:
-            text = "more memory configured than there is: neither ballooning nor swapping is simulated"
-            notes.host(host.name, text)
         share = divided(host, there, notes)
         touched, own = memory.touched(host, there, notes)
+        active = memory.active(there, touched, notes)
+        entitled = memory.entitlement(host, there, notes)
         reserved = _reservations(host, there, notes)
         host_entries[host.key] = host.entry(share.activity_pct, own)
-        for each, work, size, hz in zip(there, share.work, touched, reserved, strict=True):
-            entry = _entry(each, host, size, hz, notes)
+        for each, work, used, of_memory, hz in zip(
+            there, share.work, zip(touched, active, strict=True), entitled, reserved, strict=True
+        ):
+            entry = _entry(each, host, used, of_memory, hz, notes)
             entry["workload"], entry["load"] = workloads.add(each, host, work, share.contention)
             measured = of_vm(each.vm)
             vm_entries[each.key] = entry | ({"measured": measured} if measured else {})
@@ -132,12 +135,20 @@ def _reservations(host: ScenarioHost, placed: Sequence[Placed], notes: Notes) ->
 
 
 def _entry(
-    placed: Placed, host: ScenarioHost, touched: int | None, reservation_hz: int, notes: Notes
+    placed: Placed,
+    host: ScenarioHost,
+    used: tuple[int | None, int | None],
+    of_memory: dict[str, Any],
+    reservation_hz: int,
+    notes: Notes,
 ) -> dict[str, Any]:
-    """A VM's entry, without its load and what was measured; the order of its keys is the schema's."""
+    """A VM's entry, without its load and what was measured; the order of its keys is the schema's.
+
+    `used` is the memory that it has touched and that it uses, `of_memory` what it is entitled to.
+    """
     vm, label = placed.vm, outside.name(placed.vm.name)
     entry: dict[str, Any] = {"label": Quoted(label)} if label and label != placed.key else {}
-    entry |= _size(vm, touched, host, notes)
+    entry |= _size(vm, used, of_memory, host, notes)
     numa = _numa(vm, host, notes)
     if numa:
         entry["numa"] = numa
@@ -157,8 +168,10 @@ def _entry(
     return entry
 
 
-def _size(vm: Vm, touched: int | None, host: ScenarioHost, notes: Notes) -> dict[str, Any]:
-    """vCPUs and memory."""
+def _size(
+    vm: Vm, used: tuple[int | None, int | None], of_memory: dict[str, Any], host: ScenarioHost, notes: Notes
+) -> dict[str, Any]:
+    """vCPUs, memory, and when it is restarted."""
     entry: dict[str, Any] = {"vcpus": vm.vcpus}
     if vm.cores_per_socket is not None and vm.cores_per_socket > 1:
         if vm.vcpus % vm.cores_per_socket == 0:
@@ -166,8 +179,12 @@ def _size(vm: Vm, touched: int | None, host: ScenarioHost, notes: Notes) -> dict
         else:
             notes.vm(vm.name, "cores per socket left out: they do not divide its vCPUs")
     entry["memory"] = memory_size(vm.memory_bytes)
-    if touched is not None:
-        entry["memory_touched"] = memory_size(min(touched, vm.memory_bytes))
+    for key, size in zip(("memory_touched", "memory_active"), used, strict=True):
+        if size is not None:
+            entry[key] = memory_size(min(size, vm.memory_bytes))
+    entry |= of_memory
+    if vm.restart_priority in RESTART_PRIORITIES:
+        entry["restart_priority"] = vm.restart_priority
     if vm.cpu_hot_add:
         if "cpu_hot_add" in host.options.vm:
             entry["cpu_hot_add"] = True

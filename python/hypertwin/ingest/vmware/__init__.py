@@ -14,6 +14,7 @@
 | `vsphere_counters.py` | which counters of vSphere are which metrics |
 | `get_stat.py` | counters that PowerCLI exported |
 | `rvtools/` | exports of RVTools |
+| `availability.py` | what restarts and balancing are called |
 | `power_policy.py` | what hosts' power policies are called |
 | `bitbrains.py` | the public trace GWA-T-12 Bitbrains |
 """

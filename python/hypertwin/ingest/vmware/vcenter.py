@@ -28,6 +28,7 @@ from hypertwin.ingest.inventory import (
 from hypertwin.ingest.outside import Gap
 from hypertwin.ingest.vmware import vcenter_stats as stats
 from hypertwin.ingest.vmware import vsphere
+from hypertwin.ingest.vmware.availability import restart_priority
 from hypertwin.ingest.vmware.power_policy import power_policy
 from hypertwin.ingest.vmware.vcenter_clusters import Clusters
 from hypertwin.ingest.vmware.vcenter_values import MIB, MOST_MEMORY_BYTES, MOST_MHZ, enum, get, positive, text, whole
@@ -69,6 +70,8 @@ VM = MappingProxyType(
         "config.hardware.memoryMB": "memory of machines",
         "config.hardware.numCoresPerSocket": "cores per socket",
         "config.cpuAllocation": "reservations, limits and shares",
+        "config.memoryAllocation": "reservations, limits and shares of memory",
+        "config.memoryReservationLockedToMax": "",
         "config.cpuHotAddEnabled": "CPU hot-add",
         "config.cpuAffinity.affinitySet": "",
         "config.guestFullName": "guest systems",
@@ -133,6 +136,8 @@ class Reader:
         self.with_snapshots: list[Any] = []
         self.snapshot_bytes: dict[str, int] = {}
         self.at: str | None = None
+        self.priorities: dict[str, str] = {}
+        self.cluster_priorities: dict[str, str] = {}
 
     def inventory(self) -> Inventory:
         """The whole inventory; afterwards `host_names` and `vm_names` have the names of objects."""
@@ -141,6 +146,7 @@ class Reader:
         self.at = _time(session)
         found_hosts = self._all(vim.HostSystem, tuple(HOST))
         clusters = Clusters(session, vim)
+        self.priorities, self.cluster_priorities = clusters.restart_priorities()
         stores = self._all(vim.Datastore, DATASTORE, root)
         paths = [*self.vm_paths, *(path for path, since in SINCE.items() if session.version >= since)]
         found_vms = self._all(vim.VirtualMachine, paths)
@@ -317,6 +323,10 @@ class Reader:
             demand=stats.demand(values, self.at) if measured else None,
             storage_appliance=is_storage_appliance(name),
             **stats.measured(values) if measured else {},
+            **_memory_entitlement(values, memory_mb),
+            restart_priority=restart_priority(
+                self.priorities.get(moid), self.cluster_priorities.get(home.cluster or "") if home else None
+            ),
             storage_provisioned_bytes=None if committed is None or uncommitted is None else committed + uncommitted,
             storage_used_bytes=committed,
             snapshots=stats.snapshots(values.get("snapshot"), self.snapshot_bytes.get(moid)),
@@ -345,6 +355,19 @@ class Reader:
                 hosts=tuple(hosts),
                 provisioned_bytes=(capacity or 0) - (free or 0) + (uncommitted or 0) if known else None,
             )
+
+
+def _memory_entitlement(values: Mapping[str, Any], memory_mb: int) -> dict[str, Any]:
+    """Shares, reservation and limit of a VM's memory, which the API has in MB; -1 is no limit."""
+    allocation = values.get("config.memoryAllocation")
+    locked = values.get("config.memoryReservationLockedToMax") is True
+    reserved = memory_mb if locked else whole(get(allocation, "reservation"), 0, MOST_MEMORY_BYTES // MIB)
+    limit = whole(get(allocation, "limit"), 1, MOST_MEMORY_BYTES // MIB)
+    return {
+        "memory_shares": _shares(get(allocation, "shares")),
+        "memory_reservation_bytes": None if reserved is None else reserved * MIB,
+        "memory_limit_bytes": None if limit is None else limit * MIB,
+    }
 
 
 def _names(found: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, str]:

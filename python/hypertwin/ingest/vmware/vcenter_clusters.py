@@ -1,6 +1,7 @@
 """Clusters of a vCenter Server: where they are, what HA keeps for them, and their placement rules.
 
-Properties: vSphere Web Services API, `ClusterComputeResource`, `ClusterConfigInfoEx`, `ClusterDasConfigInfo`.
+Properties: vSphere Web Services API, `ClusterComputeResource`, `ClusterConfigInfoEx`, `ClusterDasConfigInfo`,
+`ClusterDasVmConfigInfo`, `ClusterDrsConfigInfo`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import Any
 from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import Cluster, Rule
 from hypertwin.ingest.vmware import vsphere
-from hypertwin.ingest.vmware.vcenter_values import get, switch, text
+from hypertwin.ingest.vmware.availability import threshold_of_rate
+from hypertwin.ingest.vmware.vcenter_values import enum, get, switch, text, whole
 from hypertwin.ingest.vmware.vsphere import Session
 
 PATHS = ("name", "parent", "configurationEx", "summary")
@@ -67,13 +69,22 @@ class Clusters:
         return [self._cluster(moid, values) for moid, values in self._found if all_of_them or moid in with_hosts]
 
     def _cluster(self, moid: str, values: Mapping[str, Any]) -> Cluster:
-        ha = get(values.get("configurationEx"), "dasConfig")
+        settings = values.get("configurationEx")
+        ha, drs = get(settings, "dasConfig"), get(settings, "drsConfig")
+        rule, pct = self._admission(ha)
+        balances = switch(get(drs, "enabled"))
+        behaviour = enum(get(drs, "defaultVmBehavior"))
         return Cluster(
             self.names[moid],
             datacenter=self.datacenter(moid),
             ha=switch(get(ha, "enabled")),
             admission_control=switch(get(ha, "admissionControlEnabled")),
             failures=self._failures(ha),
+            admission_policy=rule,
+            admission_pct=pct,
+            restarts_by="fdm",
+            drs=balances and behaviour in ("", "fullyAutomated") if balances is not None else None,
+            drs_threshold=threshold_of_rate(whole(get(drs, "vmotionRate"), 1, 5)),
             evc=text(get(values.get("summary"), "currentEVCModeKey")),
         )
 
@@ -88,6 +99,29 @@ class Clusters:
         elif policy is None:
             level = get(ha, "failoverLevel")
         return int(level) if isinstance(level, int) and not isinstance(level, bool) and 0 <= level <= 1_000 else None
+
+    def _admission(self, ha: Any) -> tuple[str | None, float | None]:
+        """By what admission control counts, and the percentage that it keeps, the less of CPU and memory."""
+        policy, policies = get(ha, "admissionControlPolicy"), self._vim.cluster
+        if isinstance(policy, policies.FailoverLevelAdmissionControlPolicy):
+            return "slots", None
+        if isinstance(policy, policies.FailoverResourcesAdmissionControlPolicy):
+            keys = ("cpuFailoverResourcesPercent", "memoryFailoverResourcesPercent")
+            kept = [part for key in keys if (part := whole(get(policy, key), 0, 100)) is not None]
+            return "percentage", float(min(kept)) if kept else None
+        return None, None
+
+    def restart_priorities(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Restart priorities: of VMs that have one of their own, by identity, and of clusters, by name."""
+        of_vms: dict[str, str] = {}
+        of_clusters: dict[str, str] = {}
+        for moid, values in self._found:
+            settings = values.get("configurationEx")
+            default = get(get(settings, "dasConfig"), "defaultVmSettings")
+            of_clusters[self.names[moid]] = enum(get(default, "restartPriority"))
+            for vm in get(settings, "dasVmConfig") or ():
+                of_vms[vsphere.moid(get(vm, "key"))] = enum(get(get(vm, "dasSettings"), "restartPriority"))
+        return of_vms, of_clusters
 
     def rules(self, with_hosts: Collection[str], hosts: Mapping[str, str], vms: Mapping[str, str]) -> Iterator[Rule]:
         """The rules that are enabled, of clusters with hosts; names of hosts and VMs are given by identity."""

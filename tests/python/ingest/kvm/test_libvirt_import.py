@@ -192,6 +192,24 @@ def test_limits_are_of_all_vcpus_together(tune, cores):
     assert libvirt_xml.domain(domain_xml(TUNE.format(tune)), USUAL, "here").limit_cores == cores
 
 
+@pytest.mark.parametrize(
+    ("inside", "reserved", "limit", "huge"),
+    [
+        ("", None, None, False),
+        ("<memoryBacking><hugepages/></memoryBacking>", None, None, True),
+        ("<memtune><hard_limit unit='GiB'>48</hard_limit></memtune>", None, 48, False),
+        ("<memtune><min_guarantee unit='MiB'>1024</min_guarantee></memtune>", 1, None, False),
+        # what is locked is never swapped, and its limit is for what QEMU itself needs
+        ("<memoryBacking><locked/></memoryBacking><memtune><hard_limit>1</hard_limit></memtune>", 64, None, False),
+    ],
+)
+def test_what_is_said_of_memory(inside, reserved, limit, huge):
+    vm = libvirt_xml.domain(domain_xml(inside), USUAL, "here").vm
+    expected = [None if size is None else size * 2**30 for size in (reserved, limit)]
+    assert [vm.memory_reservation_bytes, vm.memory_limit_bytes] == expected
+    assert vm.huge_pages is huge
+
+
 def test_disks():
     told = libvirt_xml.domain(domain_xml(DISKS), USUAL, "here")
     assert [(each.target, each.path, each.pool) for each in told.disks] == [

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from hypertwin.errors import SourceError
 from hypertwin.ingest import export_files, sources
+from hypertwin.ingest.inventory import Cluster
 from hypertwin.ingest.kvm import nova
 
 GIB = 2**30
@@ -93,6 +94,22 @@ def test_answers_of_nova(read):
     assert (web.vcpus, web.memory_bytes) == (2, 4 * GIB)
     assert off.powered_on is False
     assert {gap.costs for gap in found.gaps} == {"clocks of hosts", "measured demand and usage"}
+
+
+def test_only_who_has_masakari_marks_servers(read):
+    assert read(answers()).clusters == []
+    marked = answers()
+    marked["servers.json"]["servers"][1]["metadata"] = {"HA_Enabled": "True"}
+    found = read(marked)
+    assert found.clusters == [Cluster("", ha=True, restarts_by="masakari")]
+    assert [vm.restart_priority for vm in found.vms] == [None, "high", None]
+
+
+def test_a_flavor_may_ask_for_huge_pages(read):
+    asked = answers()
+    for size, is_huge in (("large", True), ("1GB", True), ("small", False), ("any", False)):
+        asked["servers.json"]["servers"][0]["flavor"]["extra_specs"] = {"hw:mem_page_size": size}
+        assert read(asked).vms[0].huge_pages is is_huge, size
 
 
 def test_lists_of_the_command(read):

@@ -131,7 +131,7 @@ def test_a_cluster(read):
     assert host.cluster == "lab"
     assert host.usage_pct == pytest.approx(42), "21 % of 48 threads are the time of 42 % of 24 cores"
     assert host.memory_usage_pct == pytest.approx(30)
-    assert found.clusters == [Cluster("lab", ha=True)]
+    assert found.clusters == [Cluster("lab", ha=True, restarts_by="proxmox")]
     assert found.unused == []
     db, web, golden = found.vms
     assert {db.cluster, web.cluster} == {"lab"}
@@ -185,9 +185,30 @@ def test_what_is_restarted_when_a_node_fails(read, resources, ha, told):
     answers["/cluster/resources"][4]["status"] = "running"
     answers["/cluster/ha/resources"] = resources
     found = read(answers)
-    assert found.clusters == [Cluster("lab", ha=ha)]
+    assert found.clusters == [Cluster("lab", ha=ha, restarts_by="proxmox")]
+    managed = None if resources is None else {each["sid"] for each in resources if each.get("state") != "ignored"}
+    priorities = ["disabled" if managed is not None and f"vm:{vmid}" not in managed else None for vmid in (100, 101)]
+    assert [vm.restart_priority for vm in found.vms[:2]] == priorities
     assert any("1 of 2 running machines are no HA resources" in each.text for each in found.assumptions) is told
     assert any(gap.what == "/cluster/ha/resources" for gap in found.gaps) is (ha is None)
+
+
+@pytest.mark.parametrize(
+    ("config", "balloon", "shares", "huge"),
+    [
+        ({"balloon": 32768}, True, 1000, False),
+        ({"balloon": 32768, "shares": 2000}, True, 2000, False),
+        ({"balloon": 32768, "shares": 0}, None, None, False),
+        ({"balloon": 0}, None, None, False),
+        ({"balloon": 65536}, None, None, False),
+        ({"balloon": 0, "hugepages": "1024"}, None, None, True),
+    ],
+)
+def test_what_a_node_may_take_back_of_a_machine(read, config, balloon, shares, huge):
+    answers = dump()
+    answers["/nodes/pve1/qemu/100/config"] = {**DB, **config}
+    db = read(answers).vms[0]
+    assert (db.balloon, db.memory_shares, db.huge_pages) == (balloon, shares, huge)
 
 
 @pytest.mark.parametrize(

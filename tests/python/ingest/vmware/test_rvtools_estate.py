@@ -95,13 +95,56 @@ def test_a_host_without_room_has_reclaimed_memory(tmp_path: Path) -> None:
         assert (host.swapped_bytes or 0) > 2**30
 
 
+MOVING: dict[str, Any] = {"restarts_by": "fdm", "drs": True, "drs_threshold": 3}
+
+
 def test_clusters(whole: tuple[Tabs, Inventory]) -> None:
     assert list(whole[1].clusters) == [
-        Cluster("Management", "Rome", ha=True, admission_control=True, failures=1),
-        Cluster("General", "Rome", ha=True, admission_control=True, failures=1, evc="intel-haswell"),
-        Cluster("Databases", "Milan", ha=True, admission_control=True, failures=1),
-        Cluster("Edge", "Milan", ha=False, admission_control=False, failures=0),
+        Cluster("Management", "Rome", ha=True, admission_control=True, failures=1, **MOVING),
+        Cluster("General", "Rome", ha=True, admission_control=True, failures=1, evc="intel-haswell", **MOVING),
+        Cluster("Databases", "Milan", ha=True, admission_control=True, failures=1, **MOVING),
+        Cluster("Edge", "Milan", ha=False, admission_control=False, failures=0, **MOVING),
     ]
+
+
+@pytest.mark.parametrize(
+    ("said", "drs", "threshold"),
+    [
+        # the API's rate counts from aggressive to conservative, the client and scenarios the other way
+        ({"DRS enabled": "True", "DRS default VM behavior": "fullyAutomated", "DRS vmotion rate": 1}, True, 5),
+        ({"DRS enabled": "True", "DRS default VM behavior": "partiallyAutomated", "DRS vmotion rate": 4}, False, 2),
+        ({"DRS enabled": "False", "DRS default VM behavior": "fullyAutomated", "DRS vmotion rate": "-"}, False, None),
+    ],
+)
+def test_how_a_cluster_balances(tmp_path: Path, said: dict[str, object], drs: bool, threshold: int | None) -> None:
+    def change(tabs: Tabs) -> None:
+        tabs["vCluster"] = [{"Name": "Edge", "HA enabled": "True", **said}]
+
+    edge = next(each for each in changed(tmp_path, change).clusters if each.name == "Edge")
+    assert (edge.drs, edge.drs_threshold, edge.restarts_by) == (drs, threshold, "fdm")
+
+
+def test_what_machines_are_entitled_to_of_memory_and_when_they_restart(tmp_path: Path) -> None:
+    def change(tabs: Tabs) -> None:
+        tabs["vCluster"][0]["Restart Priority"] = "low"
+        for row in tabs["vInfo"]:
+            row["HA Restart Priority"] = "clusterRestartPriority"
+        tabs["vInfo"][1]["HA Restart Priority"] = "disabled"
+        first, second, third = tabs["vMemory"][:3]
+        first |= {"Level": "custom", "Shares": 12_345, "Reservation": 512, "Limit": 1_024}
+        second |= {"Level": "high", "Memory Reservation Locked To Max": "True", "Limit": -1}
+        third |= {"Level": "normal", "Limit": -1, "Reservation": 0}
+
+    found = changed(tmp_path, change)
+    names = [row["VM"] for row in estate([EDGE])["vInfo"][:3]]
+    first, second, third = (next(vm for vm in found.vms if vm.name == name) for name in names)
+    assert (first.memory_shares, first.memory_reservation_bytes, first.memory_limit_bytes) == (12_345, 2**29, 2**30)
+    assert (second.memory_shares, second.memory_reservation_bytes, second.memory_limit_bytes) == (
+        *("high", second.memory_bytes),
+        None,
+    )
+    assert (third.memory_shares, third.memory_reservation_bytes, third.memory_limit_bytes) == ("normal", 0, None)
+    assert (first.restart_priority, second.restart_priority) == ("low", "disabled")
 
 
 def test_a_cluster_without_hosts_and_hosts_without_vcluster(tmp_path: Path) -> None:
@@ -110,7 +153,7 @@ def test_a_cluster_without_hosts_and_hosts_without_vcluster(tmp_path: Path) -> N
         tabs["vHost"][0]["Current EVC"] = "amd-rome"
 
     found = changed(tmp_path, change)
-    assert list(found.clusters) == [Cluster("Empty", ha=True), Cluster("Edge", "Milan")]
+    assert list(found.clusters) == [Cluster("Empty", ha=True, restarts_by="fdm"), Cluster("Edge", "Milan")]
 
 
 def test_datastores(whole: tuple[Tabs, Inventory]) -> None:
@@ -389,7 +432,7 @@ def test_what_is_not_read_is_named(whole: tuple[Tabs, Inventory]) -> None:
     unused = list(whole[1].unused)
     assert unused[:3] == ["vNIC", "vLicense", "vHealth"]
     assert not {"vPartition", "vPartition/Consumed MiB"} & set(unused)
-    assert {"vHost/# VMs", "vInfo/HA Restart Priority", "vMemory/Reservation", "vCluster/DRS enabled"} <= set(unused)
+    assert {"vHost/# VMs", "vInfo/Latency Sensitivity"} <= set(unused)
     # not what is read, what repeats vInfo, what is empty, or a tab without rows
     assert not {
         "vInfo/Host",

@@ -316,3 +316,54 @@ def test_clusters_of_one_name_are_told_apart_by_datacenter() -> None:
 def test_one_address_at_a_time():
     with refused("bad-address", match="2 addresses"):
         sources.read(["vcenter://a@one", "vcenter://a@two"])
+
+
+def _cluster(**settings: Any) -> Clusters:
+    """Cluster `D` with these settings."""
+    estate = Estate()
+    configured = vim.cluster.ConfigInfoEx(**settings)
+    found = {**estate.found, "vim.ClusterComputeResource": [("c-3", {"name": "D", "configurationEx": configured})]}
+    estate.found = found  # type: ignore[misc]
+    return Clusters(estate, vim)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("policy", "rule", "pct", "failures"),
+    [
+        (vim.cluster.FailoverLevelAdmissionControlPolicy(failoverLevel=2), "slots", None, 2),
+        (
+            vim.cluster.FailoverResourcesAdmissionControlPolicy(
+                cpuFailoverResourcesPercent=25, memoryFailoverResourcesPercent=20, autoComputePercentages=False
+            ),
+            *("percentage", 20.0, None),
+        ),
+        (None, None, None, 1),
+    ],
+)
+def test_how_admission_control_counts(policy: Any, rule: str | None, pct: float | None, failures: int | None) -> None:
+    ha = vim.cluster.DasConfigInfo(enabled=True, admissionControlEnabled=True, failoverLevel=1)
+    if policy is not None:
+        ha.admissionControlPolicy = policy
+    (found,) = _cluster(dasConfig=ha).facts((), all_of_them=True)
+    assert (found.admission_policy, found.admission_pct, found.failures) == (rule, pct, failures)
+    assert (found.restarts_by, found.drs) == ("fdm", None)
+
+
+@pytest.mark.parametrize(
+    ("enabled", "behaviour", "drs"),
+    [(True, "fullyAutomated", True), (True, "partiallyAutomated", False), (False, "fullyAutomated", False)],
+)
+def test_only_drs_that_asks_nobody_moves_machines(enabled: bool, behaviour: str, drs: bool) -> None:
+    said = vim.cluster.DrsConfigInfo(enabled=enabled, defaultVmBehavior=behaviour, vmotionRate=2)
+    (found,) = _cluster(drsConfig=said).facts((), all_of_them=True)
+    # the API counts from aggressive to conservative
+    assert (found.drs, found.drs_threshold) == (drs, 4)
+
+
+def test_restart_priorities_of_machines_and_of_their_cluster() -> None:
+    ha = vim.cluster.DasConfigInfo(defaultVmSettings=vim.cluster.DasVmSettings(restartPriority="low"))
+    own = vim.cluster.DasVmConfigInfo(
+        key=vim.VirtualMachine("vm-7"), dasSettings=vim.cluster.DasVmSettings(restartPriority="disabled")
+    )
+    of_vms, of_clusters = _cluster(dasConfig=ha, dasVmConfig=[own]).restart_priorities()
+    assert (of_vms, of_clusters) == ({"vm-7": "disabled"}, {"D": "low"})

@@ -12,6 +12,7 @@ from pathlib import Path
 from hypertwin.ingest import outside
 from hypertwin.ingest.inventory import Assumption, Cluster, Datastore, Host
 from hypertwin.ingest.outside import Gap
+from hypertwin.ingest.vmware.availability import threshold_of_rate
 from hypertwin.ingest.vmware.power_policy import power_policy
 from hypertwin.ingest.vmware.rvtools import cells
 from hypertwin.ingest.vmware.rvtools.columns import COSTS, TAB_COSTS, TABS, column_name
@@ -201,6 +202,9 @@ class Export:
                         ha=cells.flag(row.get("ha")),
                         admission_control=cells.flag(row.get("admission_control")),
                         failures=int(failures) if failures is not None and 0 <= failures <= 1_000 else None,
+                        restarts_by="fdm",
+                        drs=_balances(row),
+                        drs_threshold=threshold_of_rate(cells.whole(row.get("drs_rate"))),
                         evc=_name(row.get("evc")),
                     ),
                 )
@@ -213,6 +217,12 @@ class Export:
                 evc=cluster.evc or (modes.pop() if len(modes) == 1 else None),
             )
         return list(known.values())
+
+    def restart_priorities(self, names: Names) -> dict[str, str]:
+        """The restart priority of VMs that have none of their own, by cluster."""
+        rows = self.table("vCluster").rows
+        found = ((names.cluster(replace(place(row, ""), cluster=cells.text(row.get("name")))), row) for row in rows)
+        return {name: cells.word(row.get("restart_priority")) for name, row in found if name}
 
     def datastores(self, names: Names) -> list[tuple[str, Datastore]]:
         """Its datastores with their URLs; `Cluster name` is that of a datastore cluster, unless hosts are in it."""
@@ -236,6 +246,12 @@ class Export:
             )
             found.append((cells.text(row.get("url")), store))
         return found
+
+
+def _balances(row: Row) -> bool | None:
+    """Whether DRS moves VMs of a cluster; partially automated and manual only advise."""
+    behaviour, is_on = cells.word(row.get("drs_behaviour")), cells.flag(row.get("drs"))
+    return is_on and behaviour in ("", "fullyautomated") if is_on is not None else None
 
 
 def _name(value: object) -> str | None:

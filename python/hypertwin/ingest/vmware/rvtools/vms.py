@@ -17,6 +17,7 @@ from typing import Any
 
 from hypertwin.ingest.appliances import is_storage_appliance
 from hypertwin.ingest.inventory import Assumption, Demand, Snapshots, VirtualDisk, Vm
+from hypertwin.ingest.vmware.availability import restart_priority
 from hypertwin.ingest.vmware.rvtools import cells
 from hypertwin.ingest.vmware.rvtools.export import Export
 from hypertwin.ingest.vmware.rvtools.places import Names, place
@@ -35,6 +36,7 @@ def read(export: Export, names: Names) -> list[tuple[str, Vm]]:
     cpu_beside, memory_beside = _beside(export, "vCPU"), _beside(export, "vMemory")
     disks, disk_key = _disks(export), _key(export, "vDisk")
     snapshots, snapshot_key = _snapshots(export), _key(export, "vSnapshot")
+    priorities = export.restart_priorities(names)
     in_guests, partition_key = _in_guests(export), _key(export, "vPartition")
     gone = unnamed = 0
     found = []
@@ -50,6 +52,7 @@ def read(export: Export, names: Names) -> list[tuple[str, Vm]]:
             _vm(row, cpu, is_on, names),
             **_measured(export, row, cpu, memory) if is_on and _is_connected(row) else {},
             **_sizes(export, row, cpu, memory),
+            **_entitled(export, row, memory, priorities.get(names.cluster(place(row, "host")) or "")),
             disks=tuple(disks.get(disk_key(row), ())),
             storage_in_guest_bytes=in_guests.get(partition_key(row)) if _is_connected(row) else None,
             snapshots=snapshots.get(snapshot_key(row)),
@@ -129,6 +132,19 @@ def _placed(vm: Vm, rows: tuple[Row, ...], names: Names) -> Vm:
             datacenter=vm.datacenter or at.datacenter or None,
         )
     return vm
+
+
+def _entitled(export: Export, row: Row, memory: Row, default: str | None) -> Mapping[str, Any]:
+    """What it is entitled to of its host's memory, and when it is restarted; -1 is no limit."""
+    size, level = export.table("vMemory").size, cells.word(memory.get("level"))
+    locked = cells.flag(memory.get("locked")) is True
+    limited = (cells.number(memory.get("limit")) or -1) > 0
+    return {
+        "memory_shares": level if level in ("low", "normal", "high") else cells.whole(memory.get("shares")) or None,
+        "memory_reservation_bytes": size(memory, "size") if locked else size(memory, "reservation"),
+        "memory_limit_bytes": size(memory, "limit") if limited else None,
+        "restart_priority": restart_priority(cells.word(row.get("restart_priority")), default),
+    }
 
 
 def _sizes(export: Export, row: Row, cpu: Row, memory: Row) -> Mapping[str, Any]:
