@@ -99,12 +99,18 @@ def _downtimes(point: Point) -> list[str]:
     back = [name for name in longest if name in restarted]
     stuck = [name for name in longest if name not in restarted]
     measured = f"in the {point['duration_s']:g} s measured"
-    said = [f"Down {measured}: {times(back)}."] if back else []
+    said = []
+    if back:
+        over = "Averages of such a VM are over the time that it was up (up %), its throughput is over all of it."
+        said.append(f"Down {measured}: {times(back)}. {over}")
     if stuck:
         clusters = sorted({str(point["vms"][name].get("cluster", "default")) for name in stuck})
         of = f"cluster{'' if len(clusters) == 1 else 's'} {some(clusters)}"
-        said.append(f"Stood still {measured}: {times(stuck)}: no ha policy in {of} restarts them elsewhere.")
-    return [*said, "Their averages are over the time that they were up (up %); throughput is over all of it."]
+        said.append(
+            f"Stood still {measured}: {times(stuck)}: no ha policy in {of} restarts them elsewhere. Their averages"
+            " count that time as idle."
+        )
+    return said
 
 
 def notes(points: Sequence[Point]) -> list[str]:

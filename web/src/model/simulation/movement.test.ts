@@ -57,7 +57,7 @@ it("says first what found no host, then who was down and whether anything restar
   expect([text, more?.[0]]).toEqual(["1 VM found no host: web-2 lacks memory.", "2 of 6 VMs were down for up to 50 s of 60 s, because esx-1 failed: web-2, web-1."]);
   const still = { ...failed(), outages: [], moves: [] };
   expect(pointAnswer(still).text).toContain("2 of 6 VMs stood still for up to 50 s");
-  expect(pointAnswer(still).more?.[0]).toBe("No HA policy in cluster east restarts them elsewhere.");
+  expect(pointAnswer(still).more?.[0]).toBe("No HA policy in cluster east restarts them elsewhere; their averages count that time as idle.");
   expect((chart(shown(still), "states") as HeatMap).rows.map((row) => row.name)).toEqual(["esx-1", "web-1", "web-2"]);
 });
 
