@@ -80,13 +80,14 @@ MODULES: dict[str, set[str]] = {
 FLOORS: dict[str, list[str]] = {
     "crates/engine/src": [
         "ids responses error",
-        "clock vcpu island plan",
-        "cpu guest storage faults",
+        "clock vcpu island",
+        "plan",
+        "cpu guest storage faults lives movement",
         "measure",
         "simulation",
-        "build",
+        "life build",
         "islands",
-        "sampled_run lib",
+        "sampled_run driver lib",
     ],
     "python/hypertwin/diagnose": [
         "words evidence",

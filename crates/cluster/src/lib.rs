@@ -43,6 +43,7 @@ pub use inventory::{
 pub use limits::Limits;
 pub use mistake::Mistake;
 pub use names::member_names;
+pub use placement::fits;
 pub use quantity::{Bandwidth, Bytes, Duration, Frequency, QuantityError, Rate};
 pub use redundancy::{Redundancy, RedundancyError};
 pub use schema::options::HypervisorOptions;

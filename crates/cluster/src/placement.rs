@@ -84,7 +84,7 @@ impl<'h> Place<'h> {
 }
 
 /// Whether a machine of `vm` can be on a host of `host`: width (where the hypervisor minds), memory, affinity.
-pub(crate) fn fits(vm: &VmGroup, host: &HostGroup) -> bool {
+pub fn fits(vm: &VmGroup, host: &HostGroup) -> bool {
     (vm.vcpus <= host.logical_cpus() || host.hypervisor.family().facts().wider_than_host)
         && host.hypervisor.most_vcpus().is_none_or(|most| vm.vcpus <= most)
         && vm.memory <= host.memory()

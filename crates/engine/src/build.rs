@@ -8,6 +8,7 @@ use crate::ids::{ControllerId, HostId, Id, PoolId, VmId, WorldId};
 use crate::island::Island;
 use crate::lives::Lives;
 use crate::measure::Recorder;
+use crate::movement::Movement;
 use crate::plan::Blueprint;
 use crate::simulation::Simulation;
 use crate::storage::{Site, SiteVm, Storage, service_threads};
@@ -46,6 +47,7 @@ pub fn build(island: &Island, seed: u64) -> Simulation {
         vms: &site_vms,
         services: &services,
     });
+    let movement = Movement::new(island, |host, count| cpu.add_senders(host, count), &mut clock);
     schedule_failures(&mut faults, island, &storage, &mut clock);
     storage.start(&mut clock);
     cpu.start_balancing(&mut clock);
@@ -57,6 +59,7 @@ pub fn build(island: &Island, seed: u64) -> Simulation {
         storage,
         faults,
         lives: Lives::new(island.vms.len()),
+        movement,
         recorder: Recorder::new(island),
         blueprint,
         failure: None,

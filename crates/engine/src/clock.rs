@@ -35,12 +35,37 @@ pub enum Event {
     Failure(u32),
     /// A pool replaces what is still away.
     Detect(PoolId),
+    /// Something about a VM that moves or restarts is due.
+    Movement(Movement),
     /// The warm-up ends.
     StartMeasuring,
     /// The timeline takes a sample.
     Sample,
     /// The series for output analysis take a sample.
     Observe,
+}
+
+/// What is due of VMs that move or restart. Migrations and entries of the scenario are numbered.
+#[derive(Clone, Copy, Debug)]
+pub enum Movement {
+    /// That a host failed is noticed.
+    Detect(HostId),
+    /// The power-on of a VM ends.
+    PoweredOn(VmId),
+    /// A VM has booted.
+    Booted(VmId),
+    /// A VM that found no place is tried again.
+    TryAgain(VmId),
+    /// A migration has been set up.
+    Begin(u32),
+    /// A pass of a migration has been sent.
+    Sent(u32),
+    /// A VM may go on at its new place, if it is quiet.
+    Settle(u32),
+    /// Worlds that send VMs get work.
+    Work(HostId),
+    /// An entry of the scenario's events happens.
+    Action(u32),
 }
 
 /// What one component tells another once the event at hand is done with.

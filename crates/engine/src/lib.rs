@@ -11,6 +11,7 @@
 //! | `faults.rs` | what fails and what returns |
 //! | `simulation.rs` | the wire: it sees all of them |
 //! | `life.rs`, `lives.rs` | the life of a VM: verbs by which one stops, starts and changes hosts; what each VM does at present |
+//! | `movement/` | VMs that restart where a host failed, and migrate |
 //! | `measure/` | from what they count to results and reports |
 //! | `build.rs` | from a scenario to the initial state |
 //! | `clock.rs`, `ids.rs`, `vcpu.rs`, `island.rs`, `plan.rs`, `responses.rs`, `error.rs` | what they share: time, events and signals; numbers; the border between guests and processors; what an island and a VM are made from |
@@ -34,6 +35,7 @@ mod islands;
 mod life;
 mod lives;
 mod measure;
+mod movement;
 mod plan;
 mod responses;
 mod sampled_run;
@@ -56,6 +58,7 @@ pub use measure::{
     NodeResult, PointReport, Replication, ResponseReport, Sample, ServiceSample, StationReport, Timeline,
     TimelineReport, View, VmReport, VmResult, VmSample, VmTimeline, WorldSamples, WorldView, aggregate,
 };
+pub use movement::{History, Move, MoveKind, Outage, Outcome, Unplaced, Why};
 pub use sampled_run::SampledRun;
 pub use storage::{Counters, IncidentReport, MemberView, PoolReport, PoolResult, PoolTimeline, StationResult};
 

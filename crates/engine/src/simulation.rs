@@ -4,17 +4,20 @@
 //! stop, start and change hosts. What one of them wants of another it returns or replies, and that is acted on at once; what
 //! can wait until the event at hand is done with is a signal of the clock.
 
-use crate::clock::{Clock, Event, Signal};
-use crate::cpu::{Due, Kind, Processors};
+use crate::clock::{self, Clock, Event, Signal};
+use crate::cpu::{Due, Kind, Processors, World};
 use crate::error::RunError;
 use crate::faults::{Action, Faults, HostChange, Part};
 use crate::guest::{Ended, Guests, Timer};
 use crate::ids::{HostId, PoolId, ProcessId, VmId, WorldId};
 use crate::lives::Lives;
 use crate::measure::{Observed, Recorder, Replication};
+use crate::movement::{Machines, Movement, Order};
 use crate::plan::Blueprint;
 use crate::storage::{HostState, Reply, Storage, What};
 use crate::vcpu::Vcpu;
+use hypertwin_kernel::Nanos;
+use hypertwin_models::accounting::State;
 
 /// One run of a scenario.
 pub struct Simulation {
@@ -24,6 +27,7 @@ pub struct Simulation {
     pub storage: Storage,
     pub faults: Faults,
     pub lives: Lives,
+    pub movement: Movement,
     pub recorder: Recorder,
     /// What VMs are made from when they come to another host.
     pub blueprint: Blueprint,
@@ -51,6 +55,7 @@ impl Simulation {
             storage: &self.storage,
             faults: &self.faults,
             lives: &self.lives,
+            movement: &self.movement,
         };
         self.recorder.finish(observed, self.clock.events())
     }
@@ -64,6 +69,7 @@ impl Simulation {
             storage: &self.storage,
             faults: &self.faults,
             lives: &self.lives,
+            movement: &self.movement,
         }
     }
 
@@ -105,6 +111,7 @@ impl Simulation {
                 self.storage.on_detect(pool, clock);
                 self.answer();
             }
+            Event::Movement(due) => self.on_movement(due),
             Event::StartMeasuring | Event::Sample | Event::Observe => self.measure(event),
         }
     }
@@ -121,7 +128,12 @@ impl Simulation {
             | Event::Limit(vm)
             | Event::Throttle(vm)
             | Event::LoadStep { vm, .. } => host_of_vm(vm),
-            Event::Failure(_) | Event::Detect(_) | Event::StartMeasuring | Event::Sample | Event::Observe => None,
+            Event::Failure(_)
+            | Event::Detect(_)
+            | Event::Movement(_)
+            | Event::StartMeasuring
+            | Event::Sample
+            | Event::Observe => None,
         }
     }
 
@@ -151,6 +163,8 @@ impl Simulation {
         let now = self.clock.now;
         match event {
             Event::StartMeasuring => {
+                self.movement
+                    .reset(&Moving::of(&self.cpu, &self.guests, &self.storage, now));
                 self.cpu.reset(now);
                 self.guests.reset(now);
                 self.storage.reset(now);
@@ -166,6 +180,7 @@ impl Simulation {
             storage: &self.storage,
             faults: &self.faults,
             lives: &self.lives,
+            movement: &self.movement,
         };
         self.recorder.on(event, observed, &mut self.clock);
     }
@@ -203,6 +218,7 @@ impl Simulation {
                 self.guests.next_request(vm, index)
             }
             Kind::Controller(controller) => self.storage.next_on_controller(controller, &mut self.clock),
+            Kind::Sender => None,
             Kind::Service { pool, thread } => self.storage.next_on_service(pool, thread, &mut self.clock),
         };
         if let Some(work_ns) = next {
@@ -354,12 +370,40 @@ impl Simulation {
         }
         self.tell_storage(host);
         match change {
-            HostChange::WentDown => self.cpu.halt(host, &mut self.guests, &mut self.clock),
+            HostChange::WentDown => {
+                self.cpu.halt(host, &mut self.guests, &mut self.clock);
+                self.movement.host_down(host, &mut self.clock);
+                self.obey();
+            }
             HostChange::CameUp => {
                 self.faults.release(host, &mut self.clock);
                 self.cpu.resume(host, &mut self.guests, &mut self.clock);
+                self.movement.host_up(host, &mut self.clock);
+                self.obey();
             }
             HostChange::Nothing => {}
+        }
+    }
+
+    // ---- VMs that move and restart
+
+    fn on_movement(&mut self, due: clock::Movement) {
+        let machines = Moving::of(&self.cpu, &self.guests, &self.storage, self.clock.now);
+        self.movement.on(due, &machines, &mut self.clock);
+        self.obey();
+    }
+
+    /// Does what movement has ordered.
+    fn obey(&mut self) {
+        while let Some(order) = self.movement.order() {
+            match order {
+                Order::Stop(vm) => self.stop_vm(vm),
+                Order::Place(vm, host) => self.place_vm(vm, host),
+                Order::Start(vm) => self.start_vm(vm),
+                Order::Pause(vm) => self.pause_vm(vm),
+                Order::Resume(vm) => self.resume_vm(vm),
+                Order::Throttle(vm, fraction) => self.throttle_vm(vm, fraction),
+            }
         }
     }
 
@@ -371,5 +415,47 @@ impl Simulation {
             is_gone: faults.is_gone(),
         };
         self.storage.set_host(host, state);
+    }
+}
+
+/// VMs and worlds as movement asks of them.
+struct Moving<'s> {
+    cpu: &'s Processors,
+    guests: &'s Guests,
+    storage: &'s Storage,
+    now: Nanos,
+}
+
+impl<'s> Moving<'s> {
+    fn of(cpu: &'s Processors, guests: &'s Guests, storage: &'s Storage, now: Nanos) -> Self {
+        Self {
+            cpu,
+            guests,
+            storage,
+            now,
+        }
+    }
+}
+
+impl Machines for Moving<'_> {
+    fn run_ns(&self, vm: VmId) -> u64 {
+        let vcpus = &self.cpu.worlds()[self.cpu.groups()[vm].vcpus];
+        let of = |world: &World| {
+            let open_ns = if world.state == State::Run {
+                self.now - world.since
+            } else {
+                0
+            };
+            world.account.run_ns + open_ns
+        };
+        vcpus.iter().map(of).sum()
+    }
+
+    fn is_quiet(&self, vm: VmId) -> bool {
+        self.guests.is_quiet(vm) && self.storage.is_quiet(vm)
+    }
+
+    fn is_idle(&self, world: WorldId) -> bool {
+        self.cpu.worlds()[world].state == State::Wait
     }
 }

@@ -13,13 +13,15 @@
 //! | `vnuma.rs`, `layout.rs`, `advice.rs` | a VM's virtual nodes; all VMs on their nodes; what that costs |
 //! | `memory.rs` | bandwidth of nodes and links, divided |
 //! | `reclamation/` | what a host does when the memory of its VMs does not fit |
-//! | `migration/`, `restart/` | live migration; restart of VMs when a host fails, and admission control |
+//! | `balancing/` | which VMs of a cluster migrate by themselves |
+//! | `migration/`, `restart/` | live migration; restart of VMs when a host fails |
 //! | `wake_up.rs` | how long an idle vCPU takes to begin |
 //! | `guest_system.rs` | processes on vCPUs, as the guest's system places them |
 //! | `storage/` | what takes how long on the I/O path, and durability |
 
 pub mod accounting;
 pub mod advice;
+pub mod balancing;
 pub mod core_scheduling;
 pub mod coscheduling;
 pub mod cpu_set;

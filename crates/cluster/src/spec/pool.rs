@@ -115,7 +115,7 @@ pub enum Deployment {
 
 impl Deployment {
     /// Whether machines may be on a node of the pool (`true`), or on a host that is none.
-    pub(crate) fn allows(self, node: bool) -> bool {
+    pub fn allows(self, node: bool) -> bool {
         match self {
             Self::Hci => node,
             Self::TwoLayer => !node,

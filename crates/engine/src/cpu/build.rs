@@ -140,6 +140,25 @@ impl Processors {
         worlds
     }
 
+    /// Makes the worlds of a host's hypervisor that send and receive VMs.
+    pub fn add_senders(&mut self, host: HostId, count: usize) -> Vec<WorldId> {
+        let worlds = self.new_worlds(count, |_| Kind::Sender);
+        self.hosts[host].add_group(SHARES_PER_THREAD * count as f64, 0.0, Vec::new());
+        let topology = self.hosts[host].occupancy.topology;
+        for (position, world) in worlds.iter().enumerate() {
+            let plan = WorldPlan {
+                domain: Domain::Any,
+                first_cpu: position * topology.threads_per_core % topology.cpus(),
+                helper: true,
+                vm: None,
+                speed: None,
+                wake_up_ns: Some(0),
+            };
+            self.enlist(world, host, plan);
+        }
+        worlds.iter().collect()
+    }
+
     /// Begins to balance the hosts that are balanced all the time.
     pub fn start_balancing(&self, clock: &mut Clock) {
         for id in self.hosts.ids().filter(|&id| !self.hosts[id].worlds.is_empty()) {

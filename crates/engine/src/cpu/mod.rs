@@ -34,4 +34,4 @@ mod placement;
 mod power;
 mod processors;
 
-pub use processors::{Due, Had, Host, Kind, NodeLoad, Off, Processors};
+pub use processors::{Due, Had, Host, Kind, NodeLoad, Off, Processors, World};

@@ -126,6 +126,8 @@ pub enum Kind {
         pool: PoolId,
         thread: usize,
     },
+    /// Sends and receives VMs that migrate.
+    Sender,
 }
 
 /// A schedulable entity.
@@ -173,7 +175,7 @@ impl World {
     pub fn vcpu(&self) -> Option<Vcpu> {
         match self.kind {
             Kind::Vcpu(vcpu) => Some(vcpu),
-            Kind::Helper { .. } | Kind::Controller(_) | Kind::Service { .. } => None,
+            Kind::Helper { .. } | Kind::Controller(_) | Kind::Service { .. } | Kind::Sender => None,
         }
     }
 }

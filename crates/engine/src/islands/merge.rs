@@ -3,6 +3,7 @@
 use super::Islands;
 use super::cut::Cut;
 use crate::measure::{FailureReport, Observation, Replication, Timeline};
+use crate::movement::History;
 use crate::storage::{Station, StationResult};
 
 /// What several islands have some of, in the scenario's order.
@@ -79,6 +80,7 @@ impl Islands {
             groups: self.whole.vm_groups.clone(),
             units: (0..self.whole.vm_groups.len()).map(unit).collect(),
             failures: self.failures(parts),
+            movement: movement(parts),
             stations: self.stations(parts),
             pools: all.placed(|cut| &cut.pools, |part| &part.pools),
             observations: self.observations(parts),
@@ -135,4 +137,19 @@ impl Islands {
         all.sort_by_key(|station| station.of);
         all
     }
+}
+
+/// What happened to VMs, in order of time.
+fn movement(parts: &[&Replication]) -> Option<History> {
+    let mut parts = parts.iter().filter_map(|part| part.movement.as_ref());
+    let mut all = parts.next()?.clone();
+    for part in parts {
+        all.moves.extend_from_slice(&part.moves);
+        all.outages.extend_from_slice(&part.outages);
+        all.unplaced.extend_from_slice(&part.unplaced);
+    }
+    all.moves.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+    all.outages.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
+    all.unplaced.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+    Some(all)
 }

@@ -49,6 +49,7 @@ use crate::cpu::Processors;
 use crate::faults::Faults;
 use crate::guest::Guests;
 use crate::lives::Lives;
+use crate::movement::Movement;
 use crate::storage::Storage;
 use hypertwin_kernel::Nanos;
 
@@ -61,4 +62,5 @@ pub struct Observed<'s> {
     pub storage: &'s Storage,
     pub faults: &'s Faults,
     pub lives: &'s Lives,
+    pub movement: &'s Movement,
 }

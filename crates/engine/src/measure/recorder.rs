@@ -156,12 +156,23 @@ fn host_totals(observed: &Observed) -> Table<HostId, HostTotals> {
         totals[host].used_ns += had.vcpus_ns + had.helpers_ns;
         totals[host].overhead_ns += had.helpers_ns;
     }
+    for host in cpu.hosts().ids() {
+        let sent_ns = senders_ns(observed, host);
+        totals[host].used_ns += sent_ns;
+        totals[host].overhead_ns += sent_ns;
+    }
     for world in observed.storage.pools().iter().flat_map(Pool::worlds) {
         let world = &cpu.worlds()[world];
         totals[world.host].used_ns += world.account.used_ns;
         totals[world.host].overhead_ns += world.account.used_ns;
     }
     totals
+}
+
+/// Charged time of the worlds of a host that send and receive VMs.
+fn senders_ns(observed: &Observed, host: HostId) -> f64 {
+    let worlds = observed.movement.senders(host).iter();
+    worlds.map(|&world| observed.cpu.worlds()[world].account.used_ns).sum()
 }
 
 impl Recorder {
@@ -275,6 +286,7 @@ impl Recorder {
             hosts: hosts(&observed, &self.allocations, duration_ns),
             vms: vms.map(|vm| self.vm(&observed, vm, duration_ns)).collect(),
             failures: failures(&observed),
+            movement: observed.movement.history(observed.now),
             stations: stations::results(&observed, &self.groups, duration_ns),
             pools: observed.storage.pool_results(observed.now, duration_ns),
             groups: self.groups,
@@ -365,6 +377,7 @@ fn hosts(observed: &Observed, allocations: &Table<HostId, Allocation>, duration_
         let cores_ns = duration_ns * topology.cores() as f64;
         let vcpus_ns = time_ns.max(1) as f64;
         let time = host.time();
+        let sent_ns = Some(senders_ns(observed, id)).filter(|&sent_ns| sent_ns > 0.0);
         HostResult {
             name: host.name.clone(),
             usage_pct: (100.0 * totals.used_ns / cores_ns).min(100.0),
@@ -374,6 +387,7 @@ fn hosts(observed: &Observed, allocations: &Table<HostId, Allocation>, duration_
             ready_pct: 100.0 * ready_ns as f64 / vcpus_ns,
             costop_pct: 100.0 * costop_ns as f64 / vcpus_ns,
             down_s: observed.faults.host(id).down_ns(observed.now) as f64 / 1e9,
+            migration_cpu_pct: sent_ns.map(|sent_ns| 100.0 * sent_ns / cores_ns),
             allocation: allocations[id].clone(),
             nodes: nodes(host, &loads[id], duration_ns),
         }

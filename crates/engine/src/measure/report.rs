@@ -7,6 +7,7 @@ use super::stations::{self, BottleneckReport, StationReport};
 use super::vm_metrics::{
     Curve, IoReport, IoResult, IoSums, LatencyReport, OutcomeReport, ResponseReport, Together, VmReport, VmResult,
 };
+use crate::movement::{History, Outage};
 use crate::storage::{self, PoolReport, PoolResult, PoolTimeline, StationResult};
 use hypertwin_kernel::{Histogram, mser5};
 use serde::Serialize;
@@ -49,6 +50,8 @@ pub struct PointReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bottleneck: Option<BottleneckReport>,
     pub failures: Vec<FailureReport>,
+    #[serde(flatten)]
+    pub movement: Option<History>,
     pub timeline: TimelineReport,
     pub events: u64,
     pub simulated_s: f64,
@@ -67,6 +70,8 @@ pub struct HostReport {
     pub ready_pct: f64,
     pub costop_pct: f64,
     pub down_s: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub migration_cpu_pct: Option<f64>,
     pub memory_pct: f64,
     pub memory_usage_pct: f64,
     pub memory_gb_per_s: f64,
@@ -134,6 +139,7 @@ pub fn aggregate(replications: &[&Replication]) -> PointReport {
         pools: storage::summarise(&pools),
         bottleneck,
         failures: first.failures.clone(),
+        movement: first.movement.clone(),
         timeline: timeline(first),
         events: replications.iter().map(|one| one.events).sum(),
         simulated_s: replications.iter().map(|one| one.warmup_s + one.duration_s).sum(),
@@ -155,6 +161,9 @@ fn hosts(replications: &[&Replication]) -> BTreeMap<String, HostReport> {
             };
             (node.to_string(), report)
         };
+        let migrates = replications
+            .iter()
+            .any(|one| one.hosts[index].migration_cpu_pct.is_some());
         let report = HostReport {
             cluster: host.allocation.cluster.clone(),
             usage_pct: metric(&|host| host.usage_pct),
@@ -165,6 +174,7 @@ fn hosts(replications: &[&Replication]) -> BTreeMap<String, HostReport> {
             ready_pct: metric(&|host| host.ready_pct),
             costop_pct: metric(&|host| host.costop_pct),
             down_s: metric(&|host| host.down_s),
+            migration_cpu_pct: migrates.then(|| metric(&|host| host.migration_cpu_pct.unwrap_or(0.0))),
             memory_pct: host.allocation.memory_pct(),
             memory_usage_pct: host.allocation.memory_usage_pct(),
             memory_gb_per_s: metric(&|host| host.nodes.iter().map(|node| node.memory_gb_per_s).sum()),
@@ -253,7 +263,9 @@ impl Replication {
     /// Whether its figures are of one state: its series settle, and no VM stopped or came back while they were measured.
     fn is_steady(&self) -> bool {
         let changed = |failure: &FailureReport| failure.time_s > self.warmup_s && !failure.vms.is_empty();
-        self.transient_s().is_some() && !self.failures.iter().any(changed)
+        let outages = self.movement.iter().flat_map(|movement| &movement.outages);
+        let was_down = |outage: &Outage| outage.up_s.is_none_or(|up_s| up_s > self.warmup_s);
+        self.transient_s().is_some() && !self.failures.iter().any(changed) && !outages.into_iter().any(was_down)
     }
 
     /// Length of the initial transient in seconds of measured time, by MSER-5 (White, 1997) on the mean of all series

@@ -2,6 +2,7 @@
 
 use super::allocation::Allocation;
 use super::vm_metrics::VmResult;
+use crate::movement::History;
 use crate::responses::Responses;
 use crate::storage::{PoolResult, PoolTimeline, StationResult};
 use bitcode::{Decode, Encode};
@@ -20,6 +21,8 @@ pub struct Replication {
     pub units: Vec<String>,
     /// Hosts that stopped or came back.
     pub failures: Vec<FailureReport>,
+    /// What happened to VMs that move and restart; `None` where nothing of the kind is in the scenario.
+    pub movement: Option<History>,
     /// Stations of the I/O path.
     pub stations: Vec<StationResult>,
     /// Pools of distributed storage.
@@ -97,6 +100,8 @@ pub struct HostResult {
     pub costop_pct: f64,
     /// Time that it was down.
     pub down_s: f64,
+    /// CPU that sending and receiving VMs took, if there were any.
+    pub migration_cpu_pct: Option<f64>,
     /// What is allocated on it.
     pub allocation: Allocation,
     /// Per NUMA node.

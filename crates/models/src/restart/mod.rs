@@ -7,9 +7,7 @@
 //! | `fdm.rs` | vSphere HA (Fault Domain Manager) |
 //! | `proxmox.rs` | Proxmox HA |
 //! | `masakari.rs` | OpenStack Masakari |
-//! | `admission.rs` | admission control by slots and by percentage |
 
-pub mod admission;
 mod fdm;
 mod masakari;
 mod proxmox;

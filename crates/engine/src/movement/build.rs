@@ -1,0 +1,225 @@
+//! From an island to hosts, VMs and rules, and what is going to be done to them.
+
+use super::maintenance::Action;
+use super::restarts::{Cluster, Ha};
+use super::site::{Host, Machine, Rule, Site};
+use super::transfer::Sender;
+use super::{Movement, migrations};
+use crate::clock::{Clock, Event, Movement as Due};
+use crate::ids::{HostId, Id, VmId, WorldId};
+use crate::island::{Island, IslandCluster, IslandVm};
+use hypertwin_cluster::{HostGroup, PlacementRule, VmGroup, fits};
+use hypertwin_models::migration::{Settings, cpu_cores};
+use hypertwin_models::reclamation;
+use hypertwin_models::restart::{BOOT_S, policy};
+
+impl Movement {
+    /// That of an island; `add_worlds` makes worlds of the hypervisor on a host.
+    pub fn new(island: &Island, mut add_worlds: impl FnMut(HostId, usize) -> Vec<WorldId>, clock: &mut Clock) -> Self {
+        if island.clusters.is_empty() {
+            return Self::default();
+        }
+        let mut movement = Self {
+            site: site(island),
+            clusters: island.clusters.iter().map(|of| cluster(island, of)).collect(),
+            ..Self::default()
+        };
+        for (position, of) in island.clusters.iter().enumerate() {
+            if migrates(island, of) {
+                for &host in &of.hosts {
+                    let spec = island.hosts[host].spec;
+                    // both directions of the link at once
+                    let cores = cpu_cores(2.0 * spec.migration.link.bytes_per_s());
+                    let worlds = add_worlds(host, (cores.ceil() as usize).min(spec.logical_cpus() as usize));
+                    movement.site.hosts[host].sender = Sender {
+                        waiting_ns: vec![0.0; worlds.len()],
+                        worlds,
+                        ..Sender::default()
+                    };
+                }
+            }
+            debug_assert!(
+                of.hosts
+                    .iter()
+                    .all(|&host| movement.site.hosts[host].cluster == Some(position))
+            );
+        }
+        for vm in movement.site.vms.ids() {
+            let host = movement.site.vms[vm].place.expect("every VM begins on a host");
+            movement.site.enter(vm, host);
+        }
+        movement.schedule(island, clock);
+        movement
+    }
+
+    fn schedule(&mut self, island: &Island, clock: &mut Clock) {
+        let host_of = |name: &String| island.hosts.iter().position(|host| host.name == name).map(HostId::new);
+        let vm_of = |name: &String| island.vms.iter().position(|vm| vm.name == name).map(VmId::new);
+        for event in &island.events {
+            let mut at = |time: hypertwin_cluster::Duration, action| {
+                clock.at(time.nanos(), Event::Movement(Due::Action(self.actions.len() as u32)));
+                self.actions.push(action);
+            };
+            let (vm, to) = (
+                event.migrate.as_ref().and_then(vm_of),
+                event.to.as_ref().and_then(host_of),
+            );
+            if let (Some(vm), Some(to)) = (vm, to) {
+                at(event.at, Action::Migrate { vm, to });
+            }
+            if let Some(host) = event.maintenance.as_ref().and_then(host_of) {
+                at(event.at, Action::Begin(host));
+                if let Some(until) = event.until {
+                    at(until, Action::End(host));
+                }
+            }
+        }
+    }
+}
+
+/// Whether VMs of a cluster migrate.
+fn migrates(island: &Island, cluster: &IslandCluster) -> bool {
+    let is_here = |name: &String| cluster.hosts.iter().any(|&host| island.hosts[host].name == name);
+    let concerned = island
+        .events
+        .iter()
+        .filter_map(|event| event.to.as_ref().or(event.maintenance.as_ref()));
+    cluster.spec.is_some_and(|spec| spec.drs.is_some()) || concerned.into_iter().any(is_here)
+}
+
+fn site(island: &Island) -> Site {
+    let clusters = island.clusters.iter().map(|cluster| cluster.hosts.clone()).collect();
+    let rules: Vec<Rule> = island.rules.iter().map(|rule| rule_of(island, rule)).collect();
+    let about = |vm: &VmId| (0..rules.len()).filter(|&rule| rules[rule].vms.contains(vm)).collect();
+    let fits = island.groups.iter().map(|group| {
+        let takes = |host: HostId| takes(island, group.spec, host);
+        island.hosts.ids().map(takes).collect()
+    });
+    Site {
+        hosts: island.hosts.ids().map(|host| host_of(island, host)).collect(),
+        vms: island.vms.iter().map(|vm| machine(island, vm)).collect(),
+        rules_of: (0..island.vms.len()).map(VmId::new).map(|vm| about(&vm)).collect(),
+        clusters,
+        fits: fits.collect(),
+        rules,
+    }
+}
+
+fn host_of(island: &Island, id: HostId) -> Host {
+    let spec = island.hosts[id].spec;
+    Host {
+        name: island.hosts[id].name.to_owned(),
+        family: spec.hypervisor.family(),
+        cluster: island.clusters.iter().position(|cluster| cluster.hosts.contains(&id)),
+        is_up: true,
+        maintenance: 0,
+        memory: spec.memory().bytes().saturating_sub(spec.memory_own.bytes()) as f64,
+        reserved: 0.0,
+        vms: 0,
+        restarted: 0,
+        vcpus: 0,
+        logical_cpus: spec.logical_cpus(),
+        power_ons: 0,
+        migrating: 0,
+        migration: Settings::of(spec),
+        sender: Sender::default(),
+    }
+}
+
+fn machine(island: &Island, vm: &IslandVm) -> Machine {
+    let (group, host) = (&island.groups[vm.group], island.hosts[vm.host].spec);
+    let (spec, workload) = (group.spec, group.workload);
+    let (touched, active) = (spec.touched().bytes() as f64, spec.active().bytes() as f64);
+    Machine {
+        name: vm.name.to_owned(),
+        group: vm.group,
+        cluster: island
+            .clusters
+            .iter()
+            .position(|cluster| cluster.hosts.contains(&vm.host)),
+        family: host.hypervisor.family(),
+        vcpus: spec.vcpus,
+        reserves: reserves(spec, host),
+        priority: spec.restart_priority,
+        place: Some(vm.host),
+        target: None,
+        is_restarted: false,
+        is_up: true,
+        memory: touched * (1.0 - spec.memory_zero_pct / 100.0),
+        written_set: workload
+            .written_set
+            .map_or(active, |set| (set.bytes() as f64).min(touched)),
+        active,
+        page_rate: workload.page_rate.per_second(),
+        dirty_rate: workload.dirty_rate.bytes_per_s(),
+    }
+}
+
+/// What a VM reserves of its host's memory, in whole bytes.
+fn reserves(vm: &VmGroup, host: &HostGroup) -> f64 {
+    let own = if vm.huge_pages {
+        vm.memory
+    } else {
+        vm.memory_reservation
+    };
+    let has_balloon = vm.has_balloon(host.hypervisor.family());
+    let overhead = reclamation::Policy::of(host, has_balloon).map_or(0.0, |policy| policy.overhead(vm));
+    own.bytes() as f64 + overhead.round()
+}
+
+/// Whether a VM can be on a host at all.
+fn takes(island: &Island, vm: &VmGroup, host: HostId) -> bool {
+    let spec = island.hosts[host].spec;
+    let pool = island
+        .pools
+        .iter()
+        .find(|pool| vm.storage.as_deref() == Some(pool.name));
+    spec.hypervisor.family().facts().virtualises
+        && fits(vm, spec)
+        && pool.is_none_or(|pool| pool.spec.deployment.allows(pool.nodes.contains(&host)))
+}
+
+fn rule_of(island: &Island, rule: &PlacementRule) -> Rule {
+    let has_vm = |vm: &IslandVm| rule.vms.iter().any(|group| group == island.groups[vm.group].name);
+    let has_host = |id: &HostId| {
+        let host = &island.hosts[*id];
+        let group = match host.spec.count {
+            1 => host.name,
+            _ => host.name.rsplit_once('-').map_or(host.name, |(group, _)| group),
+        };
+        rule.hosts.iter().any(|name| name == group)
+    };
+    Rule {
+        name: rule.name.clone(),
+        kind: rule.kind,
+        is_mandatory: rule.mandatory,
+        vms: (0..)
+            .map(VmId::new)
+            .zip(&island.vms)
+            .filter(|(_, vm)| has_vm(vm))
+            .map(|(id, _)| id)
+            .collect(),
+        hosts: island.hosts.ids().filter(has_host).collect(),
+    }
+}
+
+fn cluster(island: &Island, of: &IslandCluster) -> Cluster {
+    let ha = of.spec.and_then(|spec| spec.ha.as_ref()).filter(|ha| ha.restarts());
+    let here = island.vms.iter().filter(|vm| of.hosts.contains(&vm.host));
+    Cluster::new(ha.and_then(|ha| {
+        Some(Ha {
+            policy: policy(ha.policy?),
+            detection_ns: ha.detection.map(hypertwin_cluster::Duration::nanos),
+            boot_ns: ha
+                .boot
+                .map_or(migrations::nanos(BOOT_S), hypertwin_cluster::Duration::nanos),
+            primary: of
+                .hosts
+                .iter()
+                .copied()
+                .find(|&host| ha.primary.as_deref() == Some(island.hosts[host].name)),
+            // vSAN datastores cannot be used for heartbeats
+            has_heartbeat_datastores: here.clone().any(|vm| island.groups[vm.group].spec.storage.is_none()),
+        })
+    }))
+}

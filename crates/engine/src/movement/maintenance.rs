@@ -1,0 +1,93 @@
+//! What a scenario does to a cluster: VMs migrate, hosts are emptied.
+
+use super::Movement;
+use super::history::{Unplaced, Why};
+use super::migrations::seconds;
+use crate::clock::Clock;
+use crate::ids::{HostId, VmId};
+
+/// Something that is done at a moment.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Action {
+    Migrate {
+        vm: VmId,
+        to: HostId,
+    },
+    /// A host is emptied, and takes no VM until it ends.
+    Begin(HostId),
+    End(HostId),
+}
+
+impl Movement {
+    /// Carries out an entry of the scenario.
+    pub(super) fn act(&mut self, number: u32, clock: &mut Clock) {
+        match self.actions[number as usize] {
+            Action::Migrate { vm, to } => {
+                self.migrate(vm, to, Why::Event, clock);
+            }
+            Action::Begin(host) => {
+                self.site.hosts[host].maintenance += 1;
+                self.empty(host, true, clock);
+            }
+            Action::End(host) => {
+                self.site.hosts[host].maintenance -= 1;
+                self.room_was_made(clock);
+            }
+        }
+    }
+
+    /// Has the VMs of a host leave it, heeding rules; `notes` those that cannot.
+    fn empty(&mut self, host: HostId, notes: bool, clock: &mut Clock) {
+        let is_here = |vm: &VmId| {
+            let machine = &self.site.vms[*vm];
+            machine.place == Some(host) && machine.target.is_none() && machine.is_up
+        };
+        for vm in self.site.vms.ids().filter(is_here).collect::<Vec<VmId>>() {
+            self.send_away(vm, notes, clock);
+        }
+    }
+
+    fn send_away(&mut self, vm: VmId, notes: bool, clock: &mut Clock) {
+        match self.site.open_to(vm) {
+            Ok(open) => {
+                let to = self.least_loaded(vm, &open);
+                self.migrate(vm, to, Why::Maintenance, clock);
+            }
+            Err(lacks) if notes => self.history.unplaced.push(Unplaced {
+                vm: self.site.vms[vm].name.clone(),
+                lacks,
+                at_s: seconds(clock.now),
+            }),
+            Err(_) => {}
+        }
+    }
+
+    /// The host with the fewest vCPUs per logical CPU, of those where a VM breaks the fewest wishes.
+    fn least_loaded(&self, vm: VmId, open: &[HostId]) -> HostId {
+        let rank = |&&host: &&HostId| {
+            let there = &self.site.hosts[host];
+            let load = (u64::from(there.vcpus) << 32) / u64::from(there.logical_cpus);
+            (self.site.broken_wishes(vm, host), load)
+        };
+        *open.iter().min_by_key(rank).expect("there is one")
+    }
+
+    /// Hosts in maintenance are emptied of what could not leave before.
+    pub(super) fn empty_hosts(&mut self, clock: &mut Clock) {
+        let in_maintenance = |host: &HostId| self.site.hosts[*host].maintenance > 0 && self.site.hosts[*host].is_up;
+        for host in self.site.hosts.ids().filter(in_maintenance).collect::<Vec<HostId>>() {
+            self.empty(host, false, clock);
+        }
+    }
+
+    /// A VM that came to a host which is being emptied leaves it again.
+    pub(super) fn go_on_emptying(&mut self, vm: VmId, clock: &mut Clock) {
+        let machine = &self.site.vms[vm];
+        if machine.place.is_some_and(|host| self.site.hosts[host].maintenance > 0)
+            && machine.is_up
+            && machine.target.is_none()
+        {
+            self.send_away(vm, true, clock);
+        }
+    }
+}

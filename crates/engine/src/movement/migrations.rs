@@ -1,0 +1,370 @@
+//! Migrations, from their request to their end.
+//!
+//! A migration waits until both hosts have a place for it, is set up, sends passes, stops the VM for the last one, waits until
+//! its I/Os are back, and goes on elsewhere. In post-copy it goes on after the first pass, and fetches the rest.
+
+use super::history::{History, Move, MoveKind, Outcome, Unplaced, Why};
+use super::{Machines, Movement, Order};
+use crate::clock::{Clock, Event, Movement as Due};
+use crate::ids::{HostId, VmId};
+use hypertwin_cluster::Convergence;
+use hypertwin_kernel::{EventId, Nanos};
+use hypertwin_models::migration::{AutoConverge, PreCopy, SlowDown, post_copy_speed};
+use hypertwin_models::rounding::round;
+
+/// How often a VM that stands still is looked at until its I/Os are back.
+const QUIET_NS: Nanos = 1_000_000;
+
+/// Where a migration is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Waits for a place at both hosts.
+    Queued,
+    SetUp,
+    /// Sends while the VM runs.
+    Passes,
+    /// Sends while it stands still.
+    LastCopy,
+    /// It stands still until it may go on.
+    Settling,
+    /// It has gone on, and misses pages.
+    Fetching,
+    Over,
+}
+
+/// Slowing down the VM, by the rules of its hypervisor.
+enum Slowing {
+    Nothing,
+    SlowDown(SlowDown),
+    AutoConverge(AutoConverge),
+    PostCopy,
+}
+
+/// A VM on its way.
+pub(super) struct Migration {
+    pub vm: VmId,
+    pub from: HostId,
+    pub to: HostId,
+    pub stage: Stage,
+    copy: PreCopy,
+    /// Bytes of this pass that are left at `since`, and what is sent per second.
+    pub left: f64,
+    pub rate: f64,
+    since: Nanos,
+    pub event: Option<EventId>,
+    slowing: Slowing,
+    /// Part of its time that the VM gets.
+    speed: f64,
+    /// Time that the VM had run when this pass began; negative for what it ran before measuring began.
+    run_ns: i64,
+    began: Nanos,
+    stopped: Nanos,
+    /// Its number in the history.
+    entry: usize,
+}
+
+impl Migration {
+    /// What was sent until now is sent.
+    pub fn settle(&mut self, now: Nanos) {
+        self.left = (self.left - self.rate * (now - self.since) as f64 / 1e9).max(0.0);
+        self.since = now;
+    }
+
+    /// Bytes that have been sent until now.
+    fn sent(&self, now: Nanos) -> f64 {
+        let left = match self.stage {
+            Stage::Passes | Stage::LastCopy | Stage::Fetching => {
+                (self.left - self.rate * (now - self.since) as f64 / 1e9).max(0.0)
+            }
+            Stage::Queued | Stage::SetUp | Stage::Settling | Stage::Over => self.copy.volume,
+        };
+        self.copy.sent + self.copy.volume - left
+    }
+
+    /// Says how far it is.
+    pub fn note_progress(&self, history: &mut History, now: Nanos) {
+        let note = &mut history.moves[self.entry];
+        (note.rounds, note.sent_bytes) = (self.copy.passes, self.sent(now));
+    }
+}
+
+impl Movement {
+    /// A VM is to migrate; whether a host takes it. What cannot be is noted.
+    pub(super) fn migrate(&mut self, vm: VmId, to: HostId, why: Why, clock: &mut Clock) -> bool {
+        let machine = &self.site.vms[vm];
+        let Some(from) = machine.place.filter(|_| machine.target.is_none() && machine.is_up) else {
+            return false;
+        };
+        if from == to || !self.site.hosts[from].is_up {
+            return false;
+        }
+        let at_s = seconds(clock.now);
+        let taken = self.site.takes(to, vm);
+        self.history.moves.push(Move {
+            at_s,
+            end_s: None,
+            vm: machine.name.clone(),
+            from: self.site.hosts[from].name.clone(),
+            to: self.site.hosts[to].name.clone(),
+            kind: MoveKind::Migration,
+            why,
+            outcome: Outcome::Running,
+            rounds: 0,
+            sent_bytes: 0.0,
+            downtime_ms: None,
+        });
+        let entry = self.history.moves.len() - 1;
+        if let Err(lack) = taken {
+            let note = &mut self.history.moves[entry];
+            (note.outcome, note.end_s) = (Outcome::GivenUp, Some(at_s));
+            let vm = note.vm.clone();
+            let lacks = self.site.say(&lack);
+            self.history.unplaced.push(Unplaced { vm, lacks, at_s });
+            return false;
+        }
+        self.site.vms[vm].target = Some(to);
+        self.site.enter(vm, to);
+        let settings = self.site.hosts[from].migration;
+        let slowing = match settings.convergence {
+            Convergence::Nothing => Slowing::Nothing,
+            Convergence::SlowDown => Slowing::SlowDown(SlowDown::default()),
+            Convergence::AutoConverge => {
+                let [initial, step] = settings.throttle;
+                Slowing::AutoConverge(AutoConverge::new(initial, step))
+            }
+            Convergence::PostCopy => Slowing::PostCopy,
+        };
+        self.under_way.push(self.migrations.len() as u32);
+        self.migrations.push(Migration {
+            vm,
+            from,
+            to,
+            stage: Stage::Queued,
+            copy: PreCopy::new(self.site.vms[vm].memory),
+            left: 0.0,
+            rate: 0.0,
+            since: clock.now,
+            event: None,
+            slowing,
+            speed: 1.0,
+            run_ns: 0,
+            began: clock.now,
+            stopped: clock.now,
+            entry,
+        });
+        self.begin_migrations(clock);
+        true
+    }
+
+    /// Begins what waits and has a place at both hosts.
+    pub(super) fn begin_migrations(&mut self, clock: &mut Clock) {
+        for position in 0..self.under_way.len() {
+            let number = self.under_way[position];
+            let migration = &mut self.migrations[number as usize];
+            let hosts = [migration.from, migration.to];
+            let has_place = |&host: &HostId| {
+                let there = &self.site.hosts[host];
+                there.migrating < there.migration.concurrent
+            };
+            if migration.stage != Stage::Queued || !hosts.iter().all(has_place) {
+                continue;
+            }
+            migration.stage = Stage::SetUp;
+            migration.began = clock.now;
+            let setup_ns = nanos(self.site.hosts[migration.from].migration.setup_s);
+            let due = Event::Movement(Due::Begin(number));
+            migration.event = Some(clock.at(clock.now + setup_ns, due));
+            hosts.iter().for_each(|&host| self.site.hosts[host].migrating += 1);
+        }
+    }
+
+    /// The first pass begins.
+    pub(super) fn begin_copy(&mut self, number: u32, machines: &impl Machines, clock: &mut Clock) {
+        self.migrations[number as usize].run_ns = machines.run_ns(self.migrations[number as usize].vm) as i64;
+        self.send(number, Stage::Passes, clock);
+    }
+
+    /// Sends all of the volume at hand.
+    fn send(&mut self, number: u32, stage: Stage, clock: &mut Clock) {
+        let migration = &mut self.migrations[number as usize];
+        migration.stage = stage;
+        migration.left = migration.copy.volume;
+        migration.since = clock.now;
+        migration.event = None;
+        self.share_links(clock);
+    }
+
+    /// All of a pass, of the last copy or of what was missing has been sent.
+    pub(super) fn sent(&mut self, number: u32, machines: &impl Machines, clock: &mut Clock) {
+        self.migrations[number as usize].settle(clock.now);
+        match self.migrations[number as usize].stage {
+            Stage::Passes => self.end_pass(number, machines, clock),
+            Stage::LastCopy => self.wait_to_resume(number, clock),
+            Stage::Fetching => {
+                let copy = &mut self.migrations[number as usize].copy;
+                copy.sent += std::mem::take(&mut copy.volume);
+                self.set_speed(number, 1.0);
+                self.finish(number, Outcome::Done, clock);
+            }
+            stage => unreachable!("nothing is sent while {stage:?}"),
+        }
+    }
+
+    fn end_pass(&mut self, number: u32, machines: &impl Machines, clock: &mut Clock) {
+        let migration = &mut self.migrations[number as usize];
+        let (vm, settings) = (&self.site.vms[migration.vm], &self.site.hosts[migration.from].migration);
+        let run_ns = machines.run_ns(migration.vm) as i64;
+        let written = vm.dirty_rate * (run_ns - migration.run_ns) as f64 / 1e9;
+        let sent = migration.copy.volume;
+        migration.run_ns = run_ns;
+        migration.copy.end_pass(written, vm.written_set);
+        migration.left = migration.copy.volume;
+        let written = migration.copy.volume;
+        let id = migration.vm;
+        if migration.copy.may_switch(migration.rate, settings.downtime_s) {
+            migration.stopped = clock.now;
+            self.orders.push_back(Order::Pause(id));
+            return self.send(number, Stage::LastCopy, clock);
+        }
+        let speed = match &mut migration.slowing {
+            Slowing::Nothing => None,
+            Slowing::SlowDown(rule) => Some(rule.end_pass(sent, written)),
+            Slowing::AutoConverge(rule) => Some(rule.end_period(sent, written)),
+            Slowing::PostCopy => {
+                migration.stopped = clock.now;
+                self.orders.push_back(Order::Pause(id));
+                return self.wait_to_resume(number, clock);
+            }
+        };
+        let took_s = (clock.now - migration.began) as f64 / 1e9;
+        if settings.timeout_s.is_some_and(|timeout_s| took_s >= timeout_s) {
+            return self.give_up(number, clock);
+        }
+        if let Some(speed) = speed {
+            self.set_speed(number, speed);
+        }
+        self.send(number, Stage::Passes, clock);
+    }
+
+    /// The VM gets this part of its time from now.
+    fn set_speed(&mut self, number: u32, speed: f64) {
+        let migration = &mut self.migrations[number as usize];
+        if std::mem::replace(&mut migration.speed, speed) != speed {
+            self.orders.push_back(Order::Throttle(migration.vm, speed));
+        }
+    }
+
+    fn wait_to_resume(&mut self, number: u32, clock: &mut Clock) {
+        let migration = &mut self.migrations[number as usize];
+        if migration.stage == Stage::LastCopy {
+            migration.copy.sent += std::mem::take(&mut migration.copy.volume);
+        }
+        migration.stage = Stage::Settling;
+        let resume_ns = nanos(self.site.hosts[migration.from].migration.resume_s);
+        let due = Event::Movement(Due::Settle(number));
+        migration.event = Some(clock.at(clock.now + resume_ns, due));
+        self.share_links(clock);
+    }
+
+    /// The VM goes on at its new place, if its I/Os are back.
+    pub(super) fn settle(&mut self, number: u32, machines: &impl Machines, clock: &mut Clock) {
+        let migration = &mut self.migrations[number as usize];
+        let (vm, from, to) = (migration.vm, migration.from, migration.to);
+        if !machines.is_quiet(vm) {
+            let due = Event::Movement(Due::Settle(number));
+            migration.event = Some(clock.at(clock.now + QUIET_NS, due));
+            return;
+        }
+        let note = &mut self.history.moves[migration.entry];
+        note.downtime_ms = Some((clock.now - migration.stopped) as f64 / 1e6);
+        self.site.leave(vm, from);
+        let machine = &mut self.site.vms[vm];
+        (machine.place, machine.target) = (Some(to), None);
+        self.orders.extend([Order::Place(vm, to), Order::Resume(vm)]);
+        let missing = migration.copy.volume;
+        if missing > 0.0 {
+            let rate = self.site.hosts[from].migration.most;
+            let speed = post_copy_speed(missing, machine.active, machine.page_rate, rate);
+            self.set_speed(number, speed);
+            return self.send(number, Stage::Fetching, clock);
+        }
+        self.set_speed(number, 1.0);
+        self.finish(number, Outcome::Done, clock);
+    }
+
+    /// A migration is over; what waited for its place begins.
+    fn finish(&mut self, number: u32, outcome: Outcome, clock: &mut Clock) {
+        let migration = &mut self.migrations[number as usize];
+        let has_place = migration.stage != Stage::Queued;
+        migration.note_progress(&mut self.history, clock.now);
+        let note = &mut self.history.moves[migration.entry];
+        note.end_s = Some(seconds(clock.now));
+        note.outcome = outcome;
+        migration.stage = Stage::Over;
+        if let Some(event) = migration.event.take() {
+            clock.cancel(event);
+        }
+        let (vm, hosts) = (migration.vm, [migration.from, migration.to]);
+        self.under_way.retain(|&other| other != number);
+        if has_place {
+            hosts.iter().for_each(|&host| self.site.hosts[host].migrating -= 1);
+            self.share_links(clock);
+        }
+        self.go_on_emptying(vm, clock);
+        self.room_was_made(clock);
+    }
+
+    /// A VM stays where it is, as fast as before.
+    fn give_up(&mut self, number: u32, clock: &mut Clock) {
+        let migration = &self.migrations[number as usize];
+        let (vm, to) = (migration.vm, migration.to);
+        self.site.leave(vm, to);
+        self.site.vms[vm].target = None;
+        if matches!(migration.stage, Stage::LastCopy | Stage::Settling) {
+            self.orders.push_back(Order::Resume(vm));
+        }
+        self.set_speed(number, 1.0);
+        self.finish(number, Outcome::GivenUp, clock);
+    }
+
+    /// Gives up the migrations from and to a host that failed. Returns VMs that have lost memory with it.
+    pub(super) fn give_up_on(&mut self, host: HostId, clock: &mut Clock) -> Vec<VmId> {
+        let mut lost = Vec::new();
+        let concerned = |number: &u32| {
+            let migration = &self.migrations[*number as usize];
+            migration.from == host || migration.to == host
+        };
+        for number in self.under_way.iter().copied().filter(concerned).collect::<Vec<u32>>() {
+            let migration = &self.migrations[number as usize];
+            if migration.stage == Stage::Over {
+                continue;
+            }
+            if migration.stage == Stage::Fetching {
+                if migration.from == host {
+                    lost.push(migration.vm);
+                }
+                self.set_speed(number, 1.0);
+                self.finish(number, Outcome::GivenUp, clock);
+            } else {
+                self.give_up(number, clock);
+            }
+        }
+        lost
+    }
+
+    /// Accounts are about to begin anew: time that VMs have run in their passes is kept.
+    pub(super) fn keep_runs(&mut self, machines: &impl Machines) {
+        for &number in &self.under_way {
+            let migration = &mut self.migrations[number as usize];
+            migration.run_ns -= machines.run_ns(migration.vm) as i64;
+        }
+    }
+}
+
+pub(super) fn nanos(seconds: f64) -> Nanos {
+    round(seconds * 1e9)
+}
+
+pub(super) fn seconds(time: Nanos) -> f64 {
+    time as f64 / 1e9
+}

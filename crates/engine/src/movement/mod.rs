@@ -1,0 +1,150 @@
+//! Movement: VMs restart where a host failed, and migrate for events, maintenance and balance.
+//!
+//! [`Movement`] decides: it knows who is where, what hosts and rules allow, and how far each migration is. What is to be done to
+//! a VM it says in [`Order`]s, which the wire carries out at once. The rules are models (`migration`, `restart`); here is their
+//! time.
+//!
+//! **Boundary.** It sees hosts, rules and sizes, which never change, and asks of running VMs only what [`Machines`] answers.
+//! **Invariant.** A VM has one place, or none while it is dead; what it reserves is reserved where it is and where it is going.
+//!
+//! | file | |
+//! |---|---|
+//! | `site.rs` | hosts, VMs and rules: who is where, and who may go where |
+//! | `restarts.rs` | VMs of failed hosts, until they serve again |
+//! | `migrations.rs` | migrations, from their request to their end |
+//! | `transfer.rs` | what is sent of a VM: passes, rates, the CPU of both hosts |
+//! | `maintenance.rs` | what a scenario does: hosts are emptied, VMs migrate |
+//! | `history.rs` | what happened: moves, outages, VMs without a place |
+//! | `build.rs` | from an island to all of these |
+
+mod build;
+mod history;
+mod maintenance;
+mod migrations;
+mod restarts;
+mod site;
+mod transfer;
+
+pub use history::{History, Move, MoveKind, Outage, Outcome, Unplaced, Why};
+
+use crate::clock::{Clock, Movement as Due};
+use crate::ids::{HostId, Id, VmId, WorldId};
+use hypertwin_kernel::Nanos;
+use std::collections::VecDeque;
+
+/// What the wire does to a VM.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Order {
+    /// It is powered off, at once.
+    Stop(VmId),
+    /// It gets a place on a host.
+    Place(VmId, HostId),
+    /// It begins to serve.
+    Start(VmId),
+    Pause(VmId),
+    Resume(VmId),
+    /// Its vCPUs get this part of their time.
+    Throttle(VmId, f64),
+}
+
+/// What movement asks of running VMs and worlds.
+pub trait Machines {
+    /// Time that a VM's vCPUs have run since measuring began, or before that since the start.
+    fn run_ns(&self, vm: VmId) -> u64;
+    /// Whether it has no I/O in flight.
+    fn is_quiet(&self, vm: VmId) -> bool;
+    /// Whether a world has nothing to do.
+    fn is_idle(&self, world: WorldId) -> bool;
+}
+
+/// All that moves VMs.
+#[derive(Default)]
+pub struct Movement {
+    site: site::Site,
+    clusters: Vec<restarts::Cluster>,
+    migrations: Vec<migrations::Migration>,
+    /// Numbers of those that are not over, in the order of their requests.
+    under_way: Vec<u32>,
+    actions: Vec<maintenance::Action>,
+    history: History,
+    orders: VecDeque<Order>,
+}
+
+impl Movement {
+    /// Something is due.
+    pub fn on(&mut self, due: Due, machines: &impl Machines, clock: &mut Clock) {
+        match due {
+            Due::Detect(host) => self.detect(host, clock),
+            Due::PoweredOn(vm) => self.powered_on(vm, clock),
+            Due::Booted(vm) => self.booted(vm, clock),
+            Due::TryAgain(vm) => self.try_again(vm, clock),
+            Due::Begin(number) => self.begin_copy(number, machines, clock),
+            Due::Sent(number) => self.sent(number, machines, clock),
+            Due::Settle(number) => self.settle(number, machines, clock),
+            Due::Work(host) => self.work(host, machines, clock),
+            Due::Action(number) => self.act(number, clock),
+        }
+    }
+
+    /// The next thing to do.
+    pub fn order(&mut self) -> Option<Order> {
+        self.orders.pop_front()
+    }
+
+    /// A host went down.
+    pub fn host_down(&mut self, host: HostId, clock: &mut Clock) {
+        if self.is_idle() {
+            return;
+        }
+        self.site.hosts[host].is_up = false;
+        let lost = self.give_up_on(host, clock);
+        self.lose(host, &lost, clock);
+        self.empty_hosts(clock);
+    }
+
+    /// A host came up.
+    pub fn host_up(&mut self, host: HostId, clock: &mut Clock) {
+        if self.is_idle() {
+            return;
+        }
+        self.site.hosts[host].is_up = true;
+        self.room_was_made(clock);
+    }
+
+    /// Nothing ever moves.
+    fn is_idle(&self) -> bool {
+        self.site.hosts.is_empty()
+    }
+
+    /// A host, or room on one, can be used again: whatever waits for it is looked at.
+    fn room_was_made(&mut self, clock: &mut Clock) {
+        self.try_all_again(clock);
+        self.empty_hosts(clock);
+        self.begin_migrations(clock);
+    }
+
+    /// Measures from now; accounts of VMs are about to begin anew.
+    pub fn reset(&mut self, machines: &impl Machines) {
+        self.keep_runs(machines);
+    }
+
+    /// Worlds of a host's hypervisor that send and receive VMs.
+    pub fn senders(&self, host: HostId) -> &[WorldId] {
+        self.site
+            .hosts
+            .get(host.index())
+            .map_or(&[], |host| &host.sender.worlds)
+    }
+
+    /// All that happened; `None` where nothing ever moves.
+    pub fn history(&self, now: Nanos) -> Option<History> {
+        if self.is_idle() {
+            return None;
+        }
+        let mut history = self.history.clone();
+        for &number in &self.under_way {
+            self.migrations[number as usize].note_progress(&mut history, now);
+        }
+        Some(history)
+    }
+}
