@@ -168,6 +168,8 @@ function optionsFor(
   const [x, y] = [scaleOf(chart.x), scaleOf(chart.y)];
   const xs = [...chart.places, ...(chart.marks ?? []).flatMap((group) => group.points.map((each) => each.x))];
   const rangeX = ends(chart.x, xs, chart.places.length <= 1);
+  const filled = chart.places.map((value) => x.place(value));
+  const all: [number, number] = [Math.min(...filled), Math.max(...filled)]; // what uPlot asks for first, and no zoom
   const values = valuesOf(chart);
   const rangeY = ends(chart.y, chart.y.scale === "log" ? values.filter((value) => value > 0) : values);
   const axis = { stroke: theme.muted, font: FONT, labelFont: FONT, grid: { stroke: theme.grid, width: 1 }, ticks: { show: false } };
@@ -192,7 +194,7 @@ function optionsFor(
     legend: { show: false },
     series: drawn,
     bands,
-    scales: { x: { time: false, range: (_, from, to) => (Number.isFinite(from) && from !== to && zoomedIn(from, to, rangeX) ? [from, to] : rangeX) }, y: { range: () => rangeY } },
+    scales: { x: { time: false, range: (_, from, to) => (Number.isFinite(from) && from !== to && zoomedIn(from, to, rangeX) && zoomedIn(from, to, all) ? [from, to] : rangeX) }, y: { range: () => rangeY } },
     axes: [
       { ...axis, label: axisWords(chart.x), labelSize: 18, size: 26, splits: (_, __, from, to) => (at ?? x.ticks(from, to, count)).map((value) => x.place(value)), values: (_, places) => places.map((each) => x.label(clean(x.value(each)))) },
       { ...axis, label: axisWords(chart.y), labelSize: 18, size: LEFT - 18, splits: (_, __, from, to) => y.ticks(from, to, 6).map((value) => y.place(value)), values: (_, places) => places.map((each) => y.label(clean(y.value(each)))) },
