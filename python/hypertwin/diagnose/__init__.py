@@ -50,7 +50,8 @@ ALSO_READ = (
     "demand_mhz",
     "cpu_cores",
     *("run_sum_pct", "used_sum_pct", "numa_local_bytes", "numa_remote_bytes", "core_utilization_pct", "iops"),
-    *("queue_depth", "active_commands", "run_queue"),
+    *("queue_depth", "active_commands", "run_queue", "memory_state", "memory_overcommit_pct", "memory_free_bytes"),
+    *("cpu_load_1min", "cpu_latency_pct"),
 )
 """Metrics that rules look at besides those of their bands."""
 

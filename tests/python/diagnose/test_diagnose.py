@@ -128,6 +128,8 @@ AT_BANDS: list[tuple[str, str, str, float, list[tuple[float, str | None]]]] = [
     ("swap-wait", "swap_wait_sum_pct", DB, 8, [(5, None), (5.1, "critical")]),
     ("memory-reclaim", "ballooned_bytes", DB, 1, [(2**20, None), (2**20 + 1, "warning")]),
     ("memory-reclaim", "swapped_bytes", DB, 1, [(2**20, None), (2**30, "warning")]),
+    ("memory-reclaim", "compressed_bytes", DB, 1, [(2**20, None), (2**30, "warning")]),
+    ("memory-reclaim", "ballooned_bytes", HOST, 1, [(2**20, None), (2**30, "warning")]),
     ("memory-reclaim", "swap_in_bytes_per_s", DB, 1, [(2**20, None), (2**21, "critical")]),
     ("remote-numa-memory", "numa_local_pct", DB, 1, [(80, None), (79, "warning"), (0.5, "warning")]),
     ("storage-queue-full", "queued_commands", LUN, 1, [(1, None), (1.1, "warning")]),
@@ -160,7 +162,8 @@ def test_a_rule_keeps_to_its_bands(
         assert code not in codes(found)
         return
     finding = only(found, code)
-    assert (finding.severity, finding.subject.path) == (severity, HOST if code == "hci-overhead" else entity)
+    of_host = code in ("hci-overhead", "swap-wait", "memory-reclaim")
+    assert (finding.severity, finding.subject.path) == (severity, HOST if of_host else entity)
     assert finding.evidence[0].value == pytest.approx(value, abs=1.5 if code == "undersized-vm" else 0.01)
     assert finding.references
     assert finding.advice
@@ -183,7 +186,8 @@ def test_one_peak_is_no_finding_and_two_hold_it(look: Look) -> None:
 
 
 def test_ready_is_told_summed_and_per_vcpu_with_its_interval(look: Look) -> None:
-    finding = only(look({**HEALTHY, (DB, "ready_sum_pct"): 56}), "cpu-ready")
+    finding = only(look({**HEALTHY, (DB, "ready_sum_pct"): 56, (DB, "cpu_latency_pct"): 12}), "cpu-ready")
+    assert "CPU latency (%LAT_C) is 12 %" in finding.text
     assert "ready 56 % summed over 8 vCPUs = 7 % per vCPU (1,400 ms per vCPU of each 20 s)" in finding.title
     assert finding.evidence[0].value == 7
     assert finding.evidence[0].when is not None
@@ -311,13 +315,53 @@ def test_a_host_that_takes_memory_back_explains_what_its_machines_lack(look: Loo
     assert (finding.severity, finding.subject.path) == ("warning", HOST)
     assert finding.figure == "5 GiB ballooned and 1.1 GiB swapped out"
     assert "6 machines of esx1 are configured with 228 % of its 7.9 GiB" in finding.text
-    lacking = [each for each in found.findings if each.code == "memory-reclaim"]
-    assert [each.cause for each in lacking] == [finding.key] * 6
+    # once for the host, with its machines
+    assert codes(found) == {"host-memory-overcommitted-reclaiming"}
+    assert "Of 6 machines: vm-0, vm-1, " in finding.text
     # reads back from swap make it critical, and memory enough for all leaves it to the machines
     reading = look({**table, (f"{HOST}/vm/vm-1", "swap_in_bytes_per_s"): 2**22})
     assert only(reading, "host-memory-overcommitted-reclaiming").severity == "critical"
-    roomy = look({**table, (HOST, "memory_bytes"): 32 * gib})
-    assert codes(roomy) == {"memory-reclaim"}
+    roomy = only(look({**table, (HOST, "memory_bytes"): 32 * gib}), "memory-reclaim")
+    assert (roomy.subject.path, roomy.figure) == (HOST, "5 GiB ballooned and 1.1 GiB swapped out")
+    assert "It has promised no more than its 32 GiB." in roomy.text
+
+
+def test_a_host_tells_of_its_memory_by_its_own_counters(look: Look) -> None:
+    table: dict[tuple[str, str], Value] = {
+        (HOST, "memory_bytes"): 64 * 2**30,
+        (HOST, "ballooned_bytes"): 2**30,
+        (HOST, "compressed_bytes"): 2**29,
+        (HOST, "memory_state"): 2,
+        (HOST, "memory_overcommit_pct"): 20,
+        (HOST, "memory_free_bytes"): [2**30] * 39 + [2**28],
+        (DB, "memory_bytes"): 80 * 2**30,
+    }
+    finding = only(look(table), "host-memory-overcommitted-reclaiming")
+    assert finding.figure == "1 GiB ballooned and 512 MiB compressed"
+    assert (
+        "By its own counters its memory state is 2 at worst, 0 being enough, it is overcommitted by 20 % and "
+        "1 GiB of it were free at the least."
+    ) in finding.text
+    own = only(look({**table, (HOST, "swap_in_bytes_per_s"): 2**21}), "host-memory-overcommitted-reclaiming")
+    assert (own.severity, own.figure) == (
+        "critical",
+        "1 GiB ballooned, 512 MiB compressed and 2 MiB/s read back from swap",
+    )
+
+
+def test_machines_that_wait_for_swap_are_told_once_for_their_host(look: Look) -> None:
+    other = f"{HOST}/vm/other"
+    waits = {(DB, "swap_wait_sum_pct"): 80, (other, "swap_wait_sum_pct"): 80, (other, "vcpus"): 2}
+    finding = only(look({**HEALTHY, **waits}), "swap-wait")
+    assert finding.subject.path == HOST
+    assert [(measure.entity, measure.value) for measure in finding.evidence] == [(other, 40), (DB, 10)]
+    assert finding.title.startswith("2 machines, other the most: ")
+
+
+def test_a_saturated_host_says_its_load_average(look: Look) -> None:
+    finding = only(look({(HOST, "usage_pct"): 97, (HOST, "cpu_load_1min"): 1.4}), "host-cpu-saturated")
+    assert "Its load average of a minute is 1.4" in finding.text
+    assert finding.evidence[1].metric == "cpu_load_1min"
 
 
 def test_findings_are_sorted_by_severity(look: Look) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -79,9 +80,9 @@ def test_a_host_that_lacks_memory_is_told_before_its_machines(tmp_path: Path) ->
     found = look(tmp_path, rvtools_estate.estate([rvtools_estate.CROWDED]))
     hosts = told(found, "host-memory-overcommitted-reclaiming")["host-memory-overcommitted-reclaiming"]
     assert hosts == ["esx-crowded-01.milan.example.com", "esx-crowded-02.milan.example.com"]
-    lacking = [each for each in found.findings if each.code == "memory-reclaim"]
-    assert len(lacking) == 20
-    assert {each.cause and each.cause[0] for each in lacking} == {"host-memory-overcommitted-reclaiming"}
+    assert not [each for each in found.findings if each.code == "memory-reclaim"]
+    named = [each for each in found.findings if each.code == "host-memory-overcommitted-reclaiming"]
+    assert all(re.search(r"Of [0-9]+ machines: ", each.text) for each in named)
 
 
 @pytest.mark.parametrize(

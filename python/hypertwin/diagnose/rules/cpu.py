@@ -31,6 +31,8 @@ FAR = 3
 MENTIONED = 1.5
 """Times the mean of its VM from which the worst vCPU is mentioned."""
 
+LATENCY = "cpu_latency_pct"
+
 STEAL = Band("steal_pct", "%", "steal in a guest", 2.5, 5, 10, own=OWN)
 USAGE = Band("usage_pct", "%", "usage of a host", warning=95, own=OWN)
 GUEST = Band("guest_cpu_pct", "%", "CPU as the largest machine's guest sees it", warning=85, below=True, own=OWN)
@@ -90,7 +92,8 @@ def cpu_ready(case: Case) -> Iterator[Finding]:
         on = f" on {vm.host_name}" if vm.host_name else ""
         alone = f"vCPU {lone.number} alone: ready {ready.of_one(lone.high, interval)}" if lone else ""
         who = f"vCPU {lone.number} of {vm.name} waits" if lone else f"The vCPUs of {vm.name}{on} want to run"
-        costop = case.per_vcpu(vm, COSTOP.metric)
+        costop, latency = case.per_vcpu(vm, COSTOP.metric), case.evidence.stat(vm.entity, LATENCY)
+        held = f" CPU latency (%LAT_C) is {ready.percent(latency.high)}, {latency.said(SUSTAINED)}." if latency else ""
         evidence = _figures(case, vm, READY, each, lone)
         if costop and COSTOP.severity(costop.high):
             evidence.append(_measure(vm, COSTOP, costop))
@@ -105,7 +108,7 @@ def cpu_ready(case: Case) -> Iterator[Finding]:
                 + each.on_average(
                     f"; {ready.percent(summed.mean)} summed = {ready.percent(each.mean)} per vCPU on average"
                 )
-                + f".{_crowd(vm.host)} "
+                + f".{held}{_crowd(vm.host)} "
                 + (
                     "What runs on that vCPU takes longer by this; the mean of the machine hides it."
                     if lone

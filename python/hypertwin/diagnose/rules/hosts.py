@@ -1,4 +1,4 @@
-"""Hosts that are full: of CPU, of memory, or of more memory promised than there is."""
+"""Hosts that are full: of CPU, or of memory."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ from collections.abc import Iterator
 
 from hypertwin.diagnose.case import Case
 from hypertwin.diagnose.evidence import Stat
-from hypertwin.diagnose.rule import OWN, Band, Finding, Need, Reference, rule
-from hypertwin.diagnose.rules.shared import BALLOON, ESXTOP_THRESHOLDS, SWAP_IN, SWAPPED, VCENTER_ALARMS
-from hypertwin.diagnose.subjects import Host, Vm
-from hypertwin.diagnose.words import OFTEN, SUSTAINED, size
+from hypertwin.diagnose.rule import Band, Finding, Measure, Need, Reference, rule
+from hypertwin.diagnose.rules.shared import VCENTER_ALARMS
+from hypertwin.diagnose.words import OFTEN, size
 from hypertwin.report import ready
-from hypertwin.report.words import count, some
-
-MOST_NAMES = 6
-"""VMs that a text lists."""
+from hypertwin.report.words import count
 
 CPU = Band("usage_pct", "%", "CPU used of a host", warning=90, critical=95, own=frozenset({"critical"}))
 MEMORY = Band("memory_used_bytes", "%", "memory used of a host", warning=90, critical=95, own=frozenset({"critical"}))
-PROMISED = Band("memory_bytes", "%", "memory configured for machines over that of their host", info=100, own=OWN)
+
+LOAD = "cpu_load_1min"
 
 BEST_PRACTICES = Reference(
     '"Performance Best Practices for VMware vSphere 4.0", chapter 2, on the usage of a host that esxtop shows: 80 % is '
@@ -54,6 +51,13 @@ def host_cpu_saturated(case: Case) -> Iterator[Finding]:
             for each in (host.cluster.hosts if host.cluster else ())
             if each is not host and (stat := case.evidence.stat(each.entity, CPU.metric))
         ]
+        load = case.evidence.stat(host.entity, LOAD)
+        wanted = (
+            f" Its load average of a minute is {load.often:.2g}, {load.said(OFTEN)}: 1 is all that it has, and what is"
+            " beyond waits."
+            if load
+            else ""
+        )
         beside = f" The {count(len(others), 'other host')} of its cluster: {_range(others)}." if others else ""
         yield host_cpu_saturated.about(
             host.subject,
@@ -65,13 +69,15 @@ def host_cpu_saturated(case: Case) -> Iterator[Finding]:
                 f"nominal clock, {usage.said(OFTEN)}"
                 + usage.on_average(f"; {ready.percent(usage.mean)} on average")
                 + f".{beside} Its machines get less than they ask for, and every peak is felt by all of them."
+                + wanted
                 + _lasts(usage)
             ),
             advice="Move machines to hosts of the cluster with room, or add a host.",
             evidence=[
                 CPU.measure(
                     f"CPU used of {host.name}, {usage.said(OFTEN)}", usage.often, host.entity, samples=usage.count
-                )
+                ),
+                *([Measure(LOAD, f"load average of {host.name}", load.often, "", entity=host.entity)] if load else []),
             ],
         )
 
@@ -136,108 +142,4 @@ def host_memory_full(case: Case) -> Iterator[Finding]:
         )
 
 
-@rule(
-    "host-memory-overcommitted-reclaiming",
-    title="A host has promised more memory than it has, and takes it back",
-    says=(
-        "Its machines are configured with more than its memory, and their balloon or its swap is in use: by its own "
-        "counters, or those of its machines together. Critical while memory is read back from swap. Where it is not "
-        "known which machines are on it, its own counters are enough."
-    ),
-    bands=(BALLOON, SWAPPED, SWAP_IN, PROMISED),
-    references=(ESXTOP_THRESHOLDS,),
-    needs=(
-        Need(
-            "balloon or swap of hosts or machines (Memctl, Swap, MCTLSZ, SWCUR, mem.vmmemctl, mem.swapped)",
-            tuple((kind, band.metric) for kind in ("host", "vm") for band in (BALLOON, SWAPPED)),
-        ),
-        Need(
-            "memory of hosts, or their configuration (--cluster)",
-            fact=lambda case: any(host.memory_bytes for host in case.hosts),
-        ),
-    ),
-)
-def host_memory_overcommitted_reclaiming(case: Case) -> Iterator[Finding]:
-    """Hosts that reclaim memory because there is too little of it."""
-    for host in case.hosts:
-        promised = sum(vm.memory_bytes or 0 for vm in host.vms) + host.memory_own_bytes
-        over = bool(host.memory_bytes) and promised > (host.memory_bytes or 0)
-        own = any(case.evidence.stat(host.entity, band.metric) for band in (BALLOON, SWAPPED))
-        if not host.memory_bytes or not (over or (own and not host.is_known)):
-            continue
-        taken = [
-            (band, word, *_taken(case, host, band)) for band, word in ((BALLOON, "ballooned"), (SWAPPED, "swapped out"))
-        ]
-        measures = [
-            band.measure(f"memory {word} on {host.name}, {said}", value, entity)
-            for band, word, value, entity, said in taken
-            if band.severity(value)
-        ]
-        if not measures:
-            continue
-        back = [
-            vm
-            for vm in host.vms
-            if (stat := case.evidence.stat(vm.entity, SWAP_IN.metric)) and SWAP_IN.severity(stat.high)
-        ]
-        hurt = _hurt(case, host)
-        told = " and ".join(f"{size(value)} {word}" for band, word, value, _, _ in taken if band.severity(value))
-        ratio = 100 * promised / host.memory_bytes
-        whose = f" Of {count(len(hurt), 'machine')}: {some([vm.name for vm in hurt], MOST_NAMES)}." if hurt else ""
-        crowd = (
-            f"{count(len(host.vms), 'machine')} of {host.name} are configured with {ready.percent(ratio)} of its "
-            f"{size(host.memory_bytes)}"
-            if over and host.is_known
-            else f"{host.name} has {size(host.memory_bytes)}, and which machines share them is not known"
-        )
-        yield host_memory_overcommitted_reclaiming.about(
-            host.subject,
-            severity="critical" if back else "warning",
-            title=f"{host.name} takes memory back from its machines: {told}",
-            figure=told,
-            text=(
-                f"{crowd}; {told}, {taken[0][4] if measures[0].band is BALLOON else taken[1][4]}.{whose} A balloon "
-                "makes guests page; what the hypervisor swaps it chooses blindly."
-                + (f" It is being read back now by {some([vm.name for vm in back], MOST_NAMES)}." if back else "")
-            ),
-            advice="Move machines to a host of the cluster with free memory, give them less, or add memory.",
-            caution=(
-                "What was swapped out comes back only when it is touched, or when the machine moves to another host."
-            ),
-            evidence=[
-                *measures,
-                *(
-                    [PROMISED.measure(f"memory configured for machines of {host.name} over its own", round(ratio, 1))]
-                    if over
-                    else []
-                ),
-            ],
-        )
-
-
-def _taken(case: Case, host: Host, band: Band) -> tuple[float, str | None, str]:
-    """How much a host has taken back: by its own counter, or by those of its machines where they say more.
-
-    With the entity that has it, and when that was, in words.
-    """
-    own = case.evidence.stat(host.entity, band.metric)
-    found = [stat for vm in host.vms if (stat := case.evidence.stat(vm.entity, band.metric))]
-    summed = sum(stat.high for stat in found)
-    if own and own.high >= summed:
-        return own.high, host.entity, own.said(SUSTAINED)
-    moments = {stat.moment for stat in found}
-    return summed, None, moments.pop() if len(moments) == 1 and "" not in moments else SUSTAINED
-
-
-def _hurt(case: Case, host: Host) -> list[Vm]:
-    """Machines that lack memory, the worst first."""
-    lacking = []
-    for vm in host.vms:
-        found = [(band, case.evidence.stat(vm.entity, band.metric)) for band in (BALLOON, SWAPPED)]
-        taken = sum(stat.high for band, stat in found if stat and band.severity(stat.high))
-        if taken:
-            lacking.append((-taken, vm.name, vm))
-    return [vm for *_, vm in sorted(lacking, key=lambda each: each[:2])]
-
-
-RULES = (host_cpu_saturated, host_memory_overcommitted_reclaiming, host_memory_full)
+RULES = (host_cpu_saturated, host_memory_full)

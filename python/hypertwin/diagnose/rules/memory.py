@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from hypertwin.diagnose.case import Case
-from hypertwin.diagnose.rule import Band, Finding, Need, rule
+from hypertwin.diagnose.evidence import Stat
+from hypertwin.diagnose.rule import OWN, Band, Finding, Measure, Need, rule
 from hypertwin.diagnose.rules.shared import (
     BALLOON,
+    COMPRESSED,
     ESXTOP_STATISTICS,
     ESXTOP_THRESHOLDS,
     RIGHTSIZING,
@@ -15,96 +18,293 @@ from hypertwin.diagnose.rules.shared import (
     SWAPPED,
     VCPUS,
 )
-from hypertwin.diagnose.subjects import Vm
+from hypertwin.diagnose.subjects import Host, Subject, Vm
 from hypertwin.diagnose.words import SUSTAINED, size
+from hypertwin.documents.diagnosis import Severity
 from hypertwin.report import ready
+from hypertwin.report.words import count, some
+
+MOST_NAMES = 6
+"""VMs that a text lists."""
 
 SWAP_WAIT = Band("swap_wait_sum_pct", "%", "swap wait (%SWPWT) per vCPU", critical=5)
+PROMISED = Band("memory_bytes", "%", "memory configured for machines over that of their host", info=100, own=OWN)
 LOCAL = Band("numa_local_pct", "%", "memory on the home nodes (N%L)", warning=80, below=True)
 
 
 @rule(
     "swap-wait",
-    title="A machine waits for memory that its host swapped out",
-    says="vCPUs stand still while the hypervisor reads their memory back from its swap file.",
+    title="Machines wait for memory that their host swapped out",
+    says=(
+        "vCPUs stand still while the hypervisor reads their memory back from its swap file. Told once for a host, with "
+        "the machines that wait."
+    ),
     bands=(SWAP_WAIT,),
     references=(ESXTOP_THRESHOLDS, ESXTOP_STATISTICS),
     needs=(Need("swap wait of machines (%SWPWT, cpu.swapwait)", (("vm", SWAP_WAIT.metric),)), VCPUS),
 )
 def swap_wait(case: Case) -> Iterator[Finding]:
-    """VMs that wait for their host's swap file."""
+    """Hosts whose VMs wait for their swap file."""
+    waiting: dict[str, list[tuple[Vm, Stat, Stat]]] = {}
     for vm in case.vms:
         summed, each = case.evidence.stat(vm.entity, SWAP_WAIT.metric), case.per_vcpu(vm, SWAP_WAIT.metric)
-        severity = SWAP_WAIT.severity(each.high) if each else None
-        if not (summed and each and vm.vcpus) or severity is None:
-            continue
-        interval = case.evidence.interval_s(vm.entity, SWAP_WAIT.metric)
-        told = ready.ready(summed.high, vm.vcpus, interval, "swap wait")
-        what = f"swap wait per vCPU of {vm.name}, {SUSTAINED}"
+        if summed and each and SWAP_WAIT.severity(each.high) is not None:
+            place = vm.host.subject if vm.host else vm.subject
+            waiting.setdefault(place.path, []).append((vm, summed, each))
+    for found in waiting.values():
+        found.sort(key=lambda one: (-one[2].high, one[0].name))
+        worst, summed, each = found[0]
+        interval = case.evidence.interval_s(worst.entity, SWAP_WAIT.metric)
+        told = ready.ready(summed.high, worst.vcpus or 1, interval, "swap wait")
+        names = some([vm.name for vm, *_ in found], MOST_NAMES)
+        who = worst.name if len(found) == 1 else f"{count(len(found), 'machine')}, {worst.name} the most"
+        where = worst.host.name if worst.host else "its host"
         yield swap_wait.about(
-            vm.subject,
-            severity=severity,
-            title=f"{vm.name} waits for memory that its host swapped out: {told}",
-            figure=told,
+            worst.host.subject if worst.host else worst.subject,
+            severity="critical",
+            title=f"{who}: memory that {where} swapped out is waited for: {told}",
+            figure=told if len(found) == 1 else f"{count(len(found), 'machine')}, up to {told}",
             text=(
-                f"vCPUs of {vm.name} stand still while {vm.host_name or 'the host'} reads their memory back from "
-                f"disk: {told}, {SUSTAINED}. The guest knows nothing of it; to its users it hangs."
+                f"vCPUs of {names} stand still while {worst.host_name or 'the host'} reads their memory back from "
+                f"disk: {worst.name} {told}, {SUSTAINED}. The guest knows nothing of it; to its users it hangs."
             ),
             advice=(
-                "The host has too little memory for its machines: move machines away, give them less memory, or "
-                "reserve the memory of this one."
+                "The host has too little memory for its machines: move machines away, give those less that do not use "
+                "it, or reserve the memory of those that wait."
             ),
-            evidence=[SWAP_WAIT.measure(what, each.high, vm.entity, samples=each.count, divisor=vm.vcpus)],
+            evidence=[
+                SWAP_WAIT.measure(
+                    f"swap wait per vCPU of {vm.name}, {SUSTAINED}",
+                    high.high,
+                    vm.entity,
+                    samples=high.count,
+                    divisor=vm.vcpus or 1,
+                )
+                for vm, _, high in found[:MOST_NAMES]
+            ],
+        )
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """What a host has taken back from its machines."""
+
+    measures: list[Measure]
+    """Balloon, swap, compressed memory: those beyond their bands."""
+    told: str
+    """`5 GiB ballooned and 1.1 GiB swapped out`."""
+    said: str
+    """When that was, in words."""
+    hurt: list[Vm]
+    """Machines that lack memory, the worst first."""
+    back: list[Vm]
+    """Machines whose memory is read back now, the most first."""
+    counters: str
+    """What the host itself says of its memory, as a sentence; empty where it says nothing."""
+
+    @property
+    def severity(self) -> Severity:
+        """Critical while memory is read back, which stops vCPUs."""
+        return "critical" if any(measure.band is SWAP_IN for measure in self.measures) else "warning"
+
+    @property
+    def whose(self) -> str:
+        """The machines, as a sentence."""
+        if not self.hurt:
+            return ""
+        return f" Of {count(len(self.hurt), 'machine')}: {some([vm.name for vm in self.hurt], MOST_NAMES)}."
+
+    @property
+    def now(self) -> str:
+        """Whose memory is read back, as a sentence."""
+        return f" It is being read back now by {some([vm.name for vm in self.back], MOST_NAMES)}." if self.back else ""
+
+
+def _taken(case: Case, host: Host) -> _Taken | None:
+    """What a host has taken back, by its own counters or those of its machines; None where that is nothing."""
+    parts, measures = [], []
+    said = SUSTAINED
+    for band, word in ((BALLOON, "ballooned"), (SWAPPED, "swapped out"), (COMPRESSED, "compressed")):
+        value, entity, when = _most(case, host, band)
+        if band.severity(value):
+            parts.append(f"{size(value)} {word}")
+            measures.append(band.measure(f"memory {word} on {host.name}, {when}", value, entity))
+            said = when if len(measures) == 1 else said
+    back = _beyond(case, host.vms, (SWAP_IN,))
+    own = case.evidence.stat(host.entity, SWAP_IN.metric)
+    rate, reader = max(
+        [(stat.high, vm.entity) for vm in back if (stat := case.evidence.stat(vm.entity, SWAP_IN.metric))]
+        + ([(own.high, host.entity)] if own else []),
+        default=(0.0, None),
+    )
+    if SWAP_IN.severity(rate):
+        parts.append(f"{size(rate)}/s read back from swap")
+        measures.append(SWAP_IN.measure(f"memory read back from swap on {host.name}, {SUSTAINED}", rate, reader))
+    if not measures:
+        return None
+    hurt = _beyond(case, host.vms, (BALLOON, SWAPPED, COMPRESSED))
+    return _Taken(measures, _and(parts), said, hurt, back, _counters(case, host))
+
+
+def _most(case: Case, host: Host, band: Band) -> tuple[float, str | None, str]:
+    """How much a host has taken back: by its own counter, or by those of its machines where they say more.
+
+    With the entity that has it, and when that was, in words.
+    """
+    own = case.evidence.stat(host.entity, band.metric)
+    found = [stat for vm in host.vms if (stat := case.evidence.stat(vm.entity, band.metric))]
+    summed = sum(stat.high for stat in found)
+    if own and own.high >= summed:
+        return own.high, host.entity, own.said(SUSTAINED)
+    moments = {stat.moment for stat in found}
+    entities = [vm.entity for vm in host.vms if case.evidence.stat(vm.entity, band.metric)]
+    when = moments.pop() if len(moments) == 1 and "" not in moments else SUSTAINED
+    return summed, entities[0] if len(entities) == 1 else None, when
+
+
+def _beyond(case: Case, vms: Sequence[Vm], bands: tuple[Band, ...]) -> list[Vm]:
+    """VMs whose metrics are beyond one of these bands, those with the most in all first."""
+    found = []
+    for vm in vms:
+        stats = [(band, case.evidence.stat(vm.entity, band.metric)) for band in bands]
+        taken = sum(stat.high for band, stat in stats if stat and band.severity(stat.high))
+        if taken:
+            found.append((-taken, vm.name, vm))
+    return [vm for *_, vm in sorted(found, key=lambda each: each[:2])]
+
+
+def _counters(case: Case, host: Host) -> str:
+    """What a host says of its memory beside what it has taken."""
+    state = case.evidence.stat(host.entity, "memory_state")
+    over = case.evidence.stat(host.entity, "memory_overcommit_pct")
+    free = case.evidence.stat(host.entity, "memory_free_bytes")
+    told = [
+        *([f"its memory state is {state.most:.0f} at worst, 0 being enough"] if state and state.most > 0 else []),
+        *([f"it is overcommitted by {ready.percent(over.high)}"] if over and over.high > 0 else []),
+        *([f"{size(free.low)} of it were free at the least"] if free and not free.is_one_moment else []),
+    ]
+    return f" By its own counters {_and(told)}." if told else ""
+
+
+def _and(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+
+
+def _is_overcommitted(case: Case, host: Host) -> bool:
+    """Whether a host takes memory back because it promised more than it has, as far as that is known."""
+    if not host.memory_bytes:
+        return False
+    own = any(case.evidence.stat(host.entity, band.metric) for band in (BALLOON, SWAPPED))
+    return _promised(host) > host.memory_bytes or (own and not host.is_known)
+
+
+def _promised(host: Host) -> float:
+    return sum(vm.memory_bytes or 0 for vm in host.vms) + host.memory_own_bytes
+
+
+@rule(
+    "host-memory-overcommitted-reclaiming",
+    title="A host has promised more memory than it has, and takes it back",
+    says=(
+        "Its machines are configured with more than its memory, and it takes some back, by balloon, compression or "
+        "swap: by its own counters, or those of its machines together. Critical while memory is read back from swap. "
+        "Where it is not known which machines are on it, its own counters are enough."
+    ),
+    bands=(BALLOON, SWAPPED, COMPRESSED, SWAP_IN, PROMISED),
+    references=(ESXTOP_THRESHOLDS,),
+    needs=(
+        Need(
+            "balloon or swap of hosts or machines (Memctl, Swap, MCTLSZ, SWCUR, mem.vmmemctl, mem.swapped)",
+            tuple((kind, band.metric) for kind in ("host", "vm") for band in (BALLOON, SWAPPED)),
+        ),
+        Need(
+            "memory of hosts, or their configuration (--cluster)",
+            fact=lambda case: any(host.memory_bytes for host in case.hosts),
+        ),
+    ),
+)
+def host_memory_overcommitted_reclaiming(case: Case) -> Iterator[Finding]:
+    """Hosts that reclaim memory because there is too little of it."""
+    for host in case.hosts:
+        taken = _taken(case, host) if _is_overcommitted(case, host) else None
+        if taken is None or not host.memory_bytes:
+            continue
+        ratio = 100 * _promised(host) / host.memory_bytes
+        over = ratio > 100
+        crowd = (
+            f"{count(len(host.vms), 'machine')} of {host.name} are configured with {ready.percent(ratio)} of its "
+            f"{size(host.memory_bytes)}"
+            if over and host.is_known
+            else f"{host.name} has {size(host.memory_bytes)}, and which machines share them is not known"
+        )
+        promised = PROMISED.measure(f"memory configured for machines of {host.name} over its own", round(ratio, 1))
+        yield host_memory_overcommitted_reclaiming.about(
+            host.subject,
+            severity=taken.severity,
+            title=f"{host.name} takes memory back from its machines: {taken.told}",
+            figure=taken.told,
+            text=(
+                f"{crowd}; {taken.told}, {taken.said}.{taken.whose}{taken.counters} A balloon makes guests page; what "
+                f"the hypervisor swaps it chooses blindly.{taken.now}"
+            ),
+            advice="Move machines to a host of the cluster with free memory, give them less, or add memory.",
+            caution=(
+                "What was swapped out comes back only when it is touched, or when the machine moves to another host."
+            ),
+            evidence=[*taken.measures, *([promised] if over else [])],
         )
 
 
 @rule(
     "memory-reclaim",
     title="A host takes memory from its machines",
-    says="The host has promised more memory than it has, and takes some back by the balloon or by swapping.",
-    bands=(BALLOON, SWAPPED, SWAP_IN),
+    says=(
+        "Machines do not have all of their memory, though their host has promised no more than it has: a limit, memory "
+        "that was short before, or what the hypervisor and others need. Told once for a host, with its machines; for a "
+        "machine whose host is not known by itself."
+    ),
+    bands=(BALLOON, SWAPPED, COMPRESSED, SWAP_IN),
     references=(ESXTOP_THRESHOLDS,),
     needs=(
         Need(
-            "balloon or swap of machines (MCTLSZ, SWCUR, mem.vmmemctl, mem.swapped)",
-            (("vm", BALLOON.metric), ("vm", SWAPPED.metric), ("vm", SWAP_IN.metric)),
+            "balloon or swap of hosts or machines (Memctl, MCTLSZ, SWCUR, mem.vmmemctl, mem.swapped)",
+            tuple((kind, band.metric) for kind in ("host", "vm") for band in (BALLOON, SWAPPED, SWAP_IN)),
         ),
     ),
 )
 def memory_reclaim(case: Case) -> Iterator[Finding]:
-    """VMs that do not have all of their memory."""
+    """Hosts that reclaim memory for another reason, and VMs on no known host."""
+    for host in case.hosts:
+        taken = None if _is_overcommitted(case, host) else _taken(case, host)
+        if taken is not None:
+            yield _reclaimed(host.subject, host.name, taken, promised=host.memory_bytes)
     for vm in case.vms:
-        measures, when = [], ""
-        for band, word in ((SWAP_IN, "read back from swap"), (SWAPPED, "swapped out"), (BALLOON, "in the balloon")):
-            stat = case.evidence.stat(vm.entity, band.metric)
-            if stat and band.severity(stat.high):
-                what = f"{word} of {vm.name}, {stat.said(SUSTAINED)}"
-                measures.append(band.measure(what, stat.high, vm.entity, samples=stat.count))
-                when = f" {stat.moment}" if stat.moment else ""
-        if not measures:
-            continue
-        shown = ", ".join(
-            f"{size(each.value)}{'/s' if each.unit == 'B/s' else ''} {each.what.partition(' of ')[0]}"
-            for each in measures
-        )
-        of = f" of {size(vm.memory_bytes)}" if vm.memory_bytes else ""
-        now = measures[0].band is SWAP_IN
-        yield memory_reclaim.about(
-            vm.subject,
-            severity="critical" if now else "warning",
-            title=f"{vm.host_name or 'The host'} takes memory from {vm.name}",
-            figure=shown,
-            text=(
-                f"{vm.name} does not have all of its memory{of}: {shown}{when}. "
-                + ("It is being read back now, which stops vCPUs. " if now else "")
-                + "A balloon makes the guest page; what the hypervisor swaps it chooses blindly."
-            ),
-            advice=(
-                "Free memory on the host, or reserve the machine's memory, as vendors of databases ask for. What was "
-                "swapped out comes back only when it is touched, or when the machine moves to another host."
-            ),
-            evidence=measures,
-        )
+        if vm.host is None:
+            alone = Host(vm.name, entity=vm.entity, vms=[vm])
+            taken = _taken(case, alone)
+            if taken is not None:
+                yield _reclaimed(vm.subject, "The host", taken)
+
+
+def _reclaimed(subject: Subject, host: str, taken: _Taken, promised: float | None = None) -> Finding:
+    enough = f" It has promised no more than its {size(promised)}." if promised else ""
+    whom = taken.hurt[0].name if len(taken.hurt) == 1 else "its machines"
+    return memory_reclaim.about(
+        subject,
+        severity=taken.severity,
+        title=f"{host} takes memory from {whom}: {taken.told}",
+        figure=taken.told,
+        text=(
+            f"{'Machines do' if len(taken.hurt) != 1 else f'{whom} does'} not have all of their memory: {taken.told}, "
+            f"{taken.said}.{taken.whose}{enough}{taken.counters} A balloon makes guests page; what the hypervisor "
+            f"swaps it chooses blindly.{taken.now}"
+        ),
+        advice=(
+            "Look for a memory limit, raise the reservation of machines that need it, or free memory on the host. What "
+            "was swapped out comes back only when it is touched, or when the machine moves to another host."
+        ),
+        evidence=taken.measures,
+    )
 
 
 @rule(
@@ -183,4 +383,4 @@ def _spilled(vm: Vm) -> Iterator[Finding]:
     )
 
 
-RULES = (swap_wait, memory_reclaim, remote_numa_memory)
+RULES = (swap_wait, host_memory_overcommitted_reclaiming, memory_reclaim, remote_numa_memory)

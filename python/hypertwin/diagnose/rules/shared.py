@@ -22,6 +22,7 @@ LIMITED = Band(
 
 BALLOON = Band("ballooned_bytes", "B", "memory in the balloon", warning=MIB)
 SWAPPED = Band("swapped_bytes", "B", "memory swapped out by the hypervisor", warning=MIB)
+COMPRESSED = Band("compressed_bytes", "B", "memory that the hypervisor keeps compressed", warning=MIB)
 SWAP_IN = Band("swap_in_bytes_per_s", "B/s", "memory read back from swap", critical=MIB)
 
 VCPUS = Need("vCPUs of machines, or their configuration (--cluster)", (("vm", "vcpus"), CONFIGURATION))
