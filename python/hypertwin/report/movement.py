@@ -117,8 +117,8 @@ def notes(points: Sequence[Point]) -> list[str]:
     """What a reader must know of moves: of which run they are, how many did not end, and why nothing is steady."""
     said = []
     if any(point.get("moves") or point.get("outages") for point in points):
-        first = "of the first replication; " if any(point["replications"] > 1 for point in points) else ""
-        said.append(f"Times of outages and migrations are {first}since the start of the run, warm-up included.")
+        first = "are of the first replication, and " if any(point["replications"] > 1 for point in points) else ""
+        said.append(f"Times of outages and migrations {first}count from the start of the run, warm-up included.")
     for prefix, point in _each(points):
         late = [move for move in migrations(point) if move["outcome"] != "done"]
         for outcome, what in (("given-up", "given up"), ("running", "not at its end when the run ended")):

@@ -146,7 +146,7 @@ def test_a_run_without_any_of_it_says_nothing_of_it(result, point):
 def test_replications_are_said_to_differ(result, point):
     assert "of the first replication" not in shown(result)
     point["replications"] = 3
-    assert "Times of outages and migrations are of the first replication; since the start" in shown(result)
+    assert "Times of outages and migrations are of the first replication, and count from the start" in shown(result)
 
 
 def test_data_frames_have_memory_and_time_down(result):
