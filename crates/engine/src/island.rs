@@ -22,6 +22,13 @@ pub struct Island<'s> {
     pub rules: Vec<&'s PlacementRule>,
 }
 
+impl Island<'_> {
+    /// Whether VMs may come to other hosts during the run.
+    pub fn may_move(&self) -> bool {
+        !self.clusters.is_empty() || !self.events.is_empty()
+    }
+}
+
 /// A cluster of an island.
 pub struct IslandCluster<'s> {
     pub name: &'s str,

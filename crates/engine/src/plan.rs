@@ -42,7 +42,7 @@ impl Blueprint {
                 .map(|group| (group.spec.clone(), group.workload.clone()))
                 .collect(),
             vms: vms.map(|vm| (vm.name.to_owned(), vm.group)).collect(),
-            may_move: !island.clusters.is_empty() || !island.events.is_empty(),
+            may_move: island.may_move(),
             seed,
         }
     }

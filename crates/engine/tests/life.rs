@@ -12,13 +12,13 @@ const SEEDS: u64 = 60;
 
 const MS: u64 = 1_000_000;
 
-/// Two equal hosts of `family` whose cluster restarts VMs, one VM on each, with sessions that always compute or think.
+/// Two equal hosts between which VMs may move, and a VM on each with a session that always computes.
 fn two_hosts(version: &str, vm: Value, workload: Value) -> Scenario {
     let mut host = support::host(version, 1, 2, 1);
     host["count"] = json!(2);
     let mut text = json!({
         "name": "life", "run": {"duration": "1 s", "warmup": "0 s", "sample_interval": "100 ms"},
-        "hosts": {"h": host},
+        "hosts": {"h": host}, "events": [{"at": "1 h", "maintenance": "h-1"}],
         "vms": {"v": {"count": 2, "vcpus": 1, "memory": "1 GiB", "workload": "w", "guest": {"time_slice": "10 s"}}},
         "workloads": {"w": {
             "arrivals": {"closed": {"population": 1}}, "cpu": {"mean": "1 ms", "cv": 0}, "wake_up": "0 s",
@@ -95,6 +95,20 @@ fn a_stopped_vm_answers_nothing_and_a_started_one_as_before() {
             "{version}: {}",
             moved.down_s
         );
+        // averages are over the time that it was up
+        assert!(
+            (moved.run_pct - 100.0).abs() < 0.5 && moved.wait_pct < 0.5,
+            "{version}: {}",
+            moved.run_pct
+        );
+        assert!(
+            (moved.guest_cpu_pct - 100.0).abs() < 0.5,
+            "{version}: {}",
+            moved.guest_cpu_pct
+        );
+        let up: f64 = result.timeline.vms[0].up.iter().sum();
+        assert!((up - 5.0).abs() < 0.02, "{version}: {:?}", result.timeline.vms[0].up);
+        assert_eq!(moved.slow_s, Some(0.0), "{version}");
         // what it used counts where it used it
         let used: Vec<f64> = result
             .hosts
@@ -124,6 +138,8 @@ fn a_paused_vm_goes_on_where_it_was_on_another_host() {
         let delay_ms = moved.response_mean_ms - other.response_mean_ms;
         assert!((delay_ms - 300.0).abs() < 25.0, "{version}: {delay_ms} ms later");
         assert_eq!(moved.down_s, 0.0, "{version}: a paused VM is not down");
+        let slow_s = moved.slow_s.expect("VMs may move");
+        assert!((slow_s - 0.3).abs() < 0.025, "{version}: paused for {slow_s} s");
     }
 }
 
@@ -146,6 +162,120 @@ fn arrivals_go_on_while_nobody_answers_and_do_not_double() {
         assert!((296..=300).contains(&answered), "{version}: {answered}");
         assert!((498..=500).contains(&result.vms[1].response_count), "{version}");
     }
+}
+
+/// Two equal hosts, and on each a VM with a generator of I/Os on an array or a pool.
+fn two_hosts_with_disks(version: &str, pool: bool, more: Value) -> Scenario {
+    let controller = if version.starts_with("esxi") {
+        "nvme"
+    } else {
+        "virtio-blk"
+    };
+    let mut vm = json!({"controller": controller, "vdisks": 2});
+    vm[if pool { "storage" } else { "array" }] = json!(if pool { "pool" } else { "san" });
+    let workload = json!({
+        "arrivals": {"io": {"outstanding": 4, "workers": 1}}, "cpu": {"mean": "10 us"}, "block": "8 KiB", "read_pct": 70,
+    });
+    let mut host = support::host(version, 1, 2, 1);
+    host["count"] = json!(2);
+    let mut text = json!({
+        "name": "life", "run": {"duration": "1 s", "warmup": "0 s", "sample_interval": "100 ms"},
+        "hosts": {"h": host, "n": host}, "events": [{"at": "1 h", "maintenance": "n-1"}],
+        "vms": {"v": support::vm(1, "w", vm)}, "workloads": {"w": workload},
+        "arrays": {"san": {
+            "cache": {"size": "1 GiB", "latency": "200 us", "write_back": true}, "raid": "raid-1",
+            "disks": {"kind": "sas-ssd", "count": 8},
+        }},
+        "storage": {"pool": {
+            "nodes": "n", "kind": "mirrored-mesh", "redundancy": "replicas-2:1", "deployment": "mixed",
+            "devices": {"kind": "nvme", "per_node": 2, "capacity": "1 TB"},
+        }},
+    });
+    merge(
+        &mut text,
+        json!({"hosts": {"h": {"cluster": "c"}}, "vms": {"v": {"count": 2, "cluster": "c"}}}),
+    );
+    merge(&mut text, more);
+    Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
+}
+
+#[test]
+fn a_vm_with_disks_reads_and_writes_as_fast_on_an_equal_host() {
+    for (version, pool) in [
+        ("esxi-8.0", false),
+        ("esxi-8.0", true),
+        ("linux-6.12", false),
+        ("linux-6.12", true),
+    ] {
+        let scenario = two_hosts_with_disks(version, pool, json!({}));
+        let iops = |verbs: &[(u64, Verb)]| {
+            let result = with_verbs(&scenario, verbs);
+            (result.vms[0].iops, result.vms[1].iops)
+        };
+        let (alone, other) = iops(&[(0, Verb::Stop(1))]);
+        assert!(alone > 1000.0 && other == 0.0, "{version}: {alone} and {other} IOPS");
+        let moved = [
+            (0, Verb::Stop(1)),
+            (500, Verb::Stop(0)),
+            (500, Verb::Place(0, 1)),
+            (500, Verb::Start(0)),
+        ];
+        let (after_restart, _) = iops(&moved);
+        assert!(
+            (after_restart / alone - 1.0).abs() < 0.02,
+            "{version}: {after_restart} instead of {alone} IOPS"
+        );
+        let half = [(0, Verb::Stop(1)), (500, Verb::Stop(0))];
+        assert!((iops(&half).0 / alone - 0.5).abs() < 0.02, "{version}");
+    }
+}
+
+/// As a live migration does it: paused, and moved as soon as no I/O is in flight.
+#[test]
+fn a_paused_vm_is_quiet_soon_and_loses_no_io() {
+    for pool in [false, true] {
+        let scenario = two_hosts_with_disks("esxi-8.0", pool, json!({}));
+        let before = with_verbs(&scenario, &[(0, Verb::Stop(1))]).vms[0].iops;
+        let (mut paused_at, mut moved_at) = (None, None);
+        let result = driven_run(&scenario, 1, |driver| {
+            let now = driver.view().now();
+            driver.stop(1);
+            if paused_at.is_none() && now >= 500 * MS {
+                driver.pause(0);
+                paused_at = Some(now);
+                assert!(!driver.is_quiet(0), "its I/Os are in flight");
+            }
+            if moved_at.is_none() && paused_at.is_some() && driver.is_quiet(0) {
+                driver.place(0, 1);
+                driver.resume(0);
+                moved_at = Some(now);
+            }
+        });
+        let result = result.expect("the run succeeds");
+        let paused_ns = moved_at.expect("it is quiet once") - paused_at.expect("it was paused");
+        assert!(paused_ns < 5 * MS, "in flight for {paused_ns} ns");
+        let moved = &result.vms[0];
+        assert_eq!(moved.host, "h-2");
+        let share = moved.iops / before;
+        assert!((share - 1.0).abs() < 0.01, "{share} of the IOPS before");
+        assert_eq!(moved.down_s, 0.0);
+    }
+}
+
+#[test]
+fn what_a_stopped_vm_held_of_a_shared_queue_goes_to_others() {
+    let more = json!({
+        "hosts": {"h": {"count": 1, "adapters": {"lun_depth": 1, "dsnro": 8}}}, "arrays": {"san": {"luns": 1}},
+        "vms": {"v": {"vdisks": 1, "shared_luns": true}},
+    });
+    let scenario = two_hosts_with_disks("esxi-8.0", false, more);
+    let both = with_verbs(&scenario, &[]);
+    let one = with_verbs(&scenario, &[(100, Verb::Stop(0))]);
+    let (before, after) = (both.vms[1].iops, (one.vms[1].iops - 0.1 * both.vms[1].iops) / 0.9);
+    assert!(
+        (before / after - 0.5).abs() < 0.05,
+        "{before} IOPS with another, then {after}"
+    );
 }
 
 #[test]

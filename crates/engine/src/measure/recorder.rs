@@ -24,6 +24,7 @@ const OBSERVATIONS_PER_SAMPLE: u64 = 10;
 struct VmTotals {
     account: Account,
     runnable_ns: f64,
+    down_ns: Nanos,
     responses: Responses,
     /// I/Os of virtual disks.
     ios: Responses,
@@ -42,6 +43,8 @@ pub struct Recorder {
     groups: Vec<String>,
     units: Vec<(String, f64)>,
     allocations: Table<HostId, Allocation>,
+    /// Whether VMs may move.
+    may_move: bool,
     /// Events that were for it.
     measurements: u64,
     sample_ns: Nanos,
@@ -66,6 +69,7 @@ impl Recorder {
             groups: groups.clone().map(|group| group.name.to_owned()).collect(),
             units: groups.map(unit).collect(),
             allocations: Allocation::of(island),
+            may_move: island.may_move(),
             measurements: 0,
             sample_ns,
             observe_ns: (sample_ns / OBSERVATIONS_PER_SAMPLE).max(1),
@@ -124,6 +128,7 @@ fn vm_totals(observed: &Observed, id: VmId) -> VmTotals {
     VmTotals {
         account,
         runnable_ns: vm.measured.runnable.integral(observed.now),
+        down_ns: observed.lives[id].down_ns(observed.faults.host(group.host).down_ns(observed.now), observed.now),
         responses: Responses::of(&vm.measured.responses),
         ios: observed.storage.path().vm(id).map(VmIo::latencies).unwrap_or_default(),
     }
@@ -266,6 +271,10 @@ impl Recorder {
                 .push((totals.runnable_ns - before.runnable_ns) / interval_ns);
             line.throughput_per_s.push(responses.count as f64 / interval_ns * 1e9);
             line.response_ms_mean.push(responses.mean_ms_or_none());
+            if self.may_move {
+                line.up
+                    .push(1.0 - (totals.down_ns - before.down_ns) as f64 / interval_ns);
+            }
             if observed.storage.path().vm(id).is_some() {
                 let ios = totals.ios.since(&before.ios);
                 line.iops.push(ios.count as f64 / interval_ns * 1e9);
@@ -306,7 +315,10 @@ impl Recorder {
     fn vm(&self, observed: &Observed, id: VmId, duration_ns: f64) -> VmResult {
         let (group, vm) = (&observed.cpu.groups()[id], &observed.guests.vms()[id]);
         let host = &observed.cpu.hosts()[group.host];
-        let (totals, io) = (vm_totals(observed, id), observed.storage.path().vm(id));
+        let (mut totals, io) = (vm_totals(observed, id), observed.storage.path().vm(id));
+        // while a VM is powered off its vCPUs wait, which is in no average
+        let off_ns = observed.lives[id].off_ns(observed.now);
+        totals.account.wait_ns -= off_ns * vm.vcpus as u64;
         let figures = Figures {
             account: totals.account,
             demand_ns: observed.cpu.worlds()[group.vcpus]
@@ -315,8 +327,8 @@ impl Recorder {
                 .sum(),
             vcpus: vm.vcpus,
             duration_ns,
-            down_ns: observed.lives[id].down_ns(observed.faults.host(group.host).down_ns(observed.now), observed.now)
-                as f64,
+            down_ns: totals.down_ns as f64,
+            off_ns: off_ns as f64,
             nominal_mhz: host.nominal_mhz,
             clock_ratio: host.clock_ratio,
             system_ns: group.count.system_ns,
@@ -341,6 +353,9 @@ impl Recorder {
             host: host.name.clone(),
             cluster: self.allocations[group.host].cluster.clone(),
             response_mean_ms: totals.responses.mean_ms(),
+            slow_s: self
+                .may_move
+                .then(|| observed.lives[id].slow_ns(observed.now) as f64 / 1e9),
             virtual_nodes: group.memory.virtual_nodes(),
             response: vm.measured.responses.compact(),
             io: io.map(|io| IoResult {

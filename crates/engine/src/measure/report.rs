@@ -366,6 +366,13 @@ impl Members<'_> {
         }
     }
 
+    /// Mean time that one of them was paused or slowed, where VMs may move.
+    fn slow_s(&self) -> Option<f64> {
+        let all = self.replications.iter().flat_map(|one| self.of(one));
+        let times: Vec<f64> = all.map(|vm| vm.slow_s).collect::<Option<_>>()?;
+        Some(mean(times.into_iter()))
+    }
+
     /// Adds what is reported of their I/Os, if they have virtual disks.
     fn report_io(&self, report: &mut VmReport) {
         if self.of(self.replications[0]).all(|vm| vm.io.is_none()) {
@@ -440,6 +447,7 @@ impl Members<'_> {
             response_count: all.map(|vm| vm.response_count).sum(),
             virtual_nodes: first().map(|vm| vm.virtual_nodes).sum(),
             outcomes: outcomes(self.sums(|vm| vm.throughput_units_per_s)),
+            slow_s: self.slow_s(),
             ..VmReport::of_metrics(
                 |together, get| self.mean(together, get),
                 |together, get, series| self.ci95(together, get, series),

@@ -175,4 +175,7 @@ pub struct VmTimeline {
     pub iops: Vec<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub io_latency_ms_mean: Vec<Option<f64>>,
+    /// Part of each interval in which it was up, where VMs may move.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub up: Vec<f64>,
 }

@@ -16,8 +16,10 @@ pub struct Figures {
     pub demand_ns: f64,
     pub vcpus: usize,
     pub duration_ns: f64,
-    /// The part of it in which its host was down.
+    /// The part of it in which it did not run: it was powered off, or its host was down.
     pub down_ns: f64,
+    /// The part of that in which it was powered off, which is in no average.
+    pub off_ns: f64,
     /// Clock of the host's cores, and running clock over that.
     pub nominal_mhz: f64,
     pub clock_ratio: f64,
@@ -38,14 +40,19 @@ pub struct Figures {
 }
 
 impl Figures {
+    /// The time that averages are over.
+    fn on_ns(&self) -> f64 {
+        (self.duration_ns - self.off_ns).max(1.0)
+    }
+
     /// A time of its vCPUs, per vCPU.
     fn percent(&self, ns: f64) -> f64 {
-        100.0 * ns / (self.duration_ns * self.vcpus as f64)
+        100.0 * ns / (self.on_ns() * self.vcpus as f64)
     }
 
     /// A time as clock of a core.
     fn mhz(&self, ns: f64) -> f64 {
-        ns / self.duration_ns * self.nominal_mhz
+        ns / self.on_ns() * self.nominal_mhz
     }
 
     /// Charged time.
@@ -89,6 +96,8 @@ macro_rules! vm_metrics {
             pub response_count: u64,
             $(pub $io: f64,)+
             $(pub $memory: f64,)+
+            /// Time that it was paused or slowed for its own migration, where VMs may move.
+            pub slow_s: Option<f64>,
             pub virtual_nodes: u32,
             pub response: Histogram,
             pub io: Option<IoResult>,
@@ -101,6 +110,7 @@ macro_rules! vm_metrics {
             pub host: String,
             pub cluster: String,
             pub response_mean_ms: f64,
+            pub slow_s: Option<f64>,
             pub virtual_nodes: u32,
             pub response: Histogram,
             pub io: Option<IoResult>,
@@ -119,6 +129,7 @@ macro_rules! vm_metrics {
                     response_count: figures.responses,
                     $($io: of($of_io, figures),)+
                     $($memory: of($of_memory, figures),)+
+                    slow_s: parts.slow_s,
                     virtual_nodes: parts.virtual_nodes,
                     response: parts.response,
                     io: parts.io,
@@ -160,6 +171,8 @@ macro_rules! vm_metrics {
             #[serde(skip_serializing_if = "Option::is_none")]
             pub write: Option<IoReport>,
             $(pub $memory: f64,)+
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub slow_s: Option<f64>,
             pub virtual_nodes: u32,
             pub outcomes: Vec<OutcomeReport>,
         }
@@ -200,7 +213,7 @@ vm_metrics! {
         demand_mhz: Total => |vm| vm.mhz(vm.demand_ns * vm.clock_ratio);
         guest_cpu_pct: Mean, guest_cpu_pct_ci95 Some(0) => |vm| 100.0 * vm.guest_cpu;
         guest_cpu_peak_pct: Mean => |vm| vm.guest_cpu_peak_pct;
-        run_queue: Total => |vm| vm.runnable_ns / vm.duration_ns;
+        run_queue: Total => |vm| vm.runnable_ns / vm.on_ns();
         throughput_per_s: Total, throughput_per_s_ci95 Some(1) => |vm| vm.throughput_per_s();
         throughput_units_per_s: Total => |vm| vm.throughput_per_s() * vm.units_per_transaction;
         down_s: Mean => |vm| vm.down_ns / 1e9;

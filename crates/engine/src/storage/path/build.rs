@@ -2,7 +2,7 @@
 
 use super::Path;
 use super::controller::Controller;
-use super::routes::{Routes, pool_of};
+use super::luns::{Routes, pool_of};
 use super::vdisk::{Route, Target, Vdisk};
 use super::vm::{IoMeasured, VmIo};
 use super::worker::Worker;

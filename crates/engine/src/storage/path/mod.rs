@@ -15,11 +15,13 @@
 //! | `worker.rs` | threads of a generator |
 //! | `controller.rs` | a virtual controller, its world and its interrupts |
 //! | `routes.rs` | which depths a route has on a host, and which path a LUN is reached by |
+//! | `luns.rs` | who uses which LUNs and pools from which host |
 //! | `power.rs` | VMs that are powered off and on, and come to another host |
 //! | `build.rs` | from a scenario to all of these |
 
 mod build;
 mod controller;
+mod luns;
 mod power;
 mod routes;
 mod vdisk;
@@ -40,7 +42,7 @@ use crate::clock::Clock;
 use crate::ids::{ControllerId, DepthId, HostId, Id, IoId, ProcessId, Span, Table, VdiskId, VmId, WorkerId, WorldId};
 use controller::Controller;
 use hypertwin_kernel::Nanos;
-use routes::Routes;
+use luns::Routes;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use vdisk::Stage;

@@ -4,7 +4,7 @@
 //! them. What an array or a pool works on already it finishes; the answer is dropped when it comes.
 
 use super::Path;
-use super::routes::pool_of;
+use super::luns::pool_of;
 use super::vdisk::{Route, Target};
 use crate::clock::Clock;
 use crate::ids::{DepthId, Id, IoId, PoolId, ProcessId, Table, VmId};

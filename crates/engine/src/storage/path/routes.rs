@@ -4,81 +4,21 @@
 //! keep their routes. A VM that comes to a node of a pool finds as much of its data in the node's cache as one that has been
 //! there for long.
 
+use super::luns::Lun;
 use super::vdisk::{LunQueues, Target};
 use super::vm::IoProfile;
 use super::{Adapters, Path};
-use crate::ids::{DepthId, HostId, Id, PoolId, Span, Table, VmId};
+use crate::ids::{DepthId, HostId, Id, Span, VmId};
 use crate::storage::array::Array;
 use crate::storage::fabric::{ArrayPath, Fabric};
 use crate::storage::pool::Pool;
 use crate::storage::port::Port;
 use crate::storage::queue::QueueDepth;
-use crate::storage::site::{Place, Site, SiteVm};
+use crate::storage::site::Place;
 use crate::storage::stations::Station;
 use crate::storage::work::DriverWork;
-use hypertwin_cluster::{Arrivals, VmGroup, Workload};
+use hypertwin_cluster::{Arrivals, Workload};
 use hypertwin_models::storage::virtual_controller::VirtualController;
-use std::collections::{BTreeMap, BTreeSet};
-
-/// A LUN of one array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Lun {
-    array: usize,
-    /// Whether several VMs may be on it: these have numbers of their own.
-    is_shared: bool,
-    number: u32,
-}
-
-/// Who uses which LUNs and pools from where.
-#[derive(Default)]
-pub(super) struct Routes {
-    /// Per VM and virtual disk.
-    luns: Vec<Vec<Lun>>,
-    /// VMs that use a LUN from one host.
-    users: BTreeMap<(HostId, Lun), BTreeSet<VmId>>,
-    /// The queue of each LUN on each host, and the hypervisor's limit for each VM on a LUN that others use too.
-    lun_queues: BTreeMap<(HostId, Lun), DepthId>,
-    shared_limits: BTreeMap<(HostId, VmId, Lun), DepthId>,
-    /// Per host and pool: the working sets of the VMs there.
-    working_sets: BTreeMap<(HostId, PoolId), u64>,
-}
-
-impl Routes {
-    /// Those of all VMs.
-    pub(super) fn of(site: &Site, arrays: &[Array], pools: &Table<PoolId, Pool>) -> Self {
-        let mut routes = Self {
-            luns: deal_luns(site, arrays),
-            ..Self::default()
-        };
-        for (vm, _) in site.vms() {
-            let place = site.place(vm);
-            routes.come(&place, pool_of(place.spec, pools));
-        }
-        routes
-    }
-
-    /// A VM comes to a host.
-    pub(super) fn come(&mut self, place: &Place, pool: Option<&Pool>) {
-        for &lun in &self.luns[place.vm.index()] {
-            self.users.entry((place.host, lun)).or_default().insert(place.vm);
-        }
-        if let Some(pool) = pool {
-            let sum = self.working_sets.entry((place.host, pool.id())).or_default();
-            *sum = sum.saturating_add(place.working_set());
-        }
-    }
-
-    /// A VM leaves the host of `place`.
-    pub(super) fn leave(&mut self, place: &Place, pool: Option<&Pool>) {
-        for &lun in &self.luns[place.vm.index()] {
-            self.users.entry((place.host, lun)).or_default().remove(&place.vm);
-        }
-        if let Some(pool) = pool {
-            let sum = self.working_sets.entry((place.host, pool.id())).or_default();
-            *sum = sum.saturating_sub(place.working_set());
-        }
-    }
-}
 
 impl Path {
     /// A queue depth, which is measured as long as all others are.
@@ -198,39 +138,6 @@ impl Path {
         };
         self.adapters.insert(place.host, adapters);
     }
-}
-
-/// The pool of a VM, if it has one.
-pub(super) fn pool_of<'p>(spec: &VmGroup, pools: &'p Table<PoolId, Pool>) -> Option<&'p Pool> {
-    let name = spec.storage.as_ref()?;
-    pools.iter().find(|pool| pool.name == *name)
-}
-
-/// The LUN of every virtual disk of every VM.
-fn deal_luns(site: &Site, arrays: &[Array]) -> Vec<Vec<Lun>> {
-    let mut dealt: BTreeMap<(usize, bool), u32> = BTreeMap::new();
-    let of = |vm: &SiteVm| {
-        let spec = vm.spec;
-        let Some(name) = &spec.array else {
-            return Vec::new();
-        };
-        let array = arrays.iter().position(|array| array.name == *name);
-        let array = array.expect("a validated scenario has the array of each of its VMs");
-        let array_spec = site.island.arrays[array].1;
-        let count = array_spec.luns.unwrap_or(array_spec.front_end_ports);
-        let next = dealt.entry((array, spec.shared_luns)).or_default();
-        let mut deal = || {
-            let number = if spec.shared_luns { *next % count } else { *next };
-            *next += 1;
-            Lun {
-                array,
-                is_shared: spec.shared_luns,
-                number,
-            }
-        };
-        (0..spec.all_vdisks()).map(|_| deal()).collect()
-    };
-    site.vms.iter().map(of).collect()
 }
 
 /// Sizes of a workload's I/Os with their cumulative probabilities.
