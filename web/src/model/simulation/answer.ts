@@ -134,18 +134,21 @@ export function sufferers(point: Point): Sufferer[] {
 export function pointAnswer(point: Point): Answer {
   const found = sufferers(point);
   const bad = found.filter((each) => isBad(each.signs));
-  const happened = [...shortages(point), ...(migrations(point).length && !point.outages?.length ? [told(point)] : []), ...aroundFailures(point), ...storageSentences(point)];
+  // who migrated is told with who was down, where anybody was
+  const moved = migrations(point).length && !point.outages?.length ? [told(point)] : [];
+  const isLate = migrations(point).some((move) => move.outcome !== "done");
+  const happened = [...shortages(point), ...(isLate ? moved : []), ...aroundFailures(point), ...storageSentences(point)];
   if (found.some((each) => each.vm.down_s)) return outage(point, found, happened);
   const shown = bad.length ? bad : found;
   const worst = shown[0];
-  if (!worst) return calm(point, happened);
+  if (!worst) return calm(point, happened, isLate ? [] : moved);
   const all = Object.keys(point.vms).length;
   const where = worst.vm.host ? ` on ${worst.vm.host}` : "";
   const others = shown.length > 1 ? ` ${bad.length ? "In all," : "So are others:"} ${shown.length} of ${count(all, "VM")}${bad.length ? " suffer" : ""}: ${byGroup(point, shown)}.` : "";
   return {
     tone: bad.length ? "bad" : "warn",
     text: `${worst.name}${where} ${bad.length ? `suffers${shown.length > 1 ? " most" : ""}` : "is worth a look"}: ${said(worst.signs)}.${others}`,
-    more: [...causes(point, worst.group, worst.vm).slice(0, 3), ...happened, ...summaries(point)],
+    more: [...causes(point, worst.group, worst.vm).slice(0, 3), ...happened, ...(isLate ? [] : moved), ...summaries(point)],
   };
 }
 
@@ -172,7 +175,7 @@ function outage(point: Point, found: readonly Sufferer[], happened: readonly str
 }
 
 /** Nothing suffers; what is full, and what has happened, is said all the same. */
-function calm(point: Point, happened: readonly string[]): Answer {
+function calm(point: Point, happened: readonly string[], moved: readonly string[]): Answer {
   const limit = point.bottleneck?.saturated ? point.bottleneck : null;
   const full = Object.values(point.hosts).filter((host) => host.usage_pct >= LIMITS.host).length;
   const figures = `ready is ${atMost(most(point, "ready_pct"))} and co-stop ${atMost(most(point, "costop_pct"))} per vCPU`;
@@ -181,7 +184,7 @@ function calm(point: Point, happened: readonly string[]): Answer {
     : full
       ? `No VM waits yet, but ${full} of ${count(Object.keys(point.hosts).length, "host")} ${full === 1 ? "is" : "are"} full${hostText(point)}; ${figures}.`
       : `No VM suffers: ${figures}${hostText(point)}.`;
-  return { tone: happened.length || limit || full ? "warn" : "good", text, more: [...happened, ...summaries(point)] };
+  return { tone: happened.length || limit || full ? "warn" : "good", text, more: [...happened, ...moved, ...summaries(point)] };
 }
 
 const most = (point: Point, key: "ready_pct" | "costop_pct") => Math.max(0, ...Object.values(point.vms).map((vm) => vm[key]));

@@ -63,6 +63,9 @@ it("says first what found no host, then who was down and whether anything restar
 
 it("tells migrations where nothing was down, and nothing of a run without any", () => {
   const moved = point({ web: vm() }, { moves: [move("web")], outages: [], unplaced: [] });
+  expect(pointAnswer(moved).tone).toBe("good");
+  expect(shown(moved).sections.find((each) => each.id === "moves")?.heading).toBe("Migrations");
+  expect(pointAnswer({ ...moved, moves: [move("web", { outcome: "given-up" })] }).tone).toBe("warn");
   expect(pointAnswer(moved).more?.[0]).toBe("1 migration took at most 10 s, with at most 500 ms of downtime.");
   expect(shown(moved).sections.map((each) => each.id)).toContain("moves");
   const calm = shown(point({ web: vm() })).sections.map((each) => each.id);

@@ -3,7 +3,7 @@
 import { figures, words } from "../columns";
 import { number } from "../numbers";
 import type { Block, Column, HeatMap, Row, Section, Table } from "../view";
-import { byName, count, duration } from "../words";
+import { byName, count } from "../words";
 import type { Beside, Move, Outage, Point } from "./document";
 import { moments } from "./moments";
 import { worstFirst } from "./points";
@@ -30,7 +30,7 @@ export function movementSections(point: Point, place: number, beside: Beside): S
     ...(outages.length ? [{ type: "table" as const, table: outageTable(outages) }] : []),
     ...(moved.length ? [{ type: "table" as const, table: moveTable(moved) }] : []),
   ];
-  return [{ id: "moves", heading: moved.length ? "Outages and moves" : "Outages", text: "The first replication; times count from the start of the run, its warm-up included.", blocks }];
+  return [{ id: "moves", heading: [...(outages.length || point.failures?.length ? ["Outages"] : []), ...(moved.length ? ["migrations"] : [])].join(" and ").replace(/^m/, "M"), text: "The first replication; times count from the start of the run, its warm-up included.", blocks }];
 }
 
 interface Span {
@@ -88,8 +88,8 @@ export function told(point: Point): string {
   const down = Object.values(point.vms).filter((vm) => vm.down_s).length;
   const late = moved.length - ended.length;
   const parts = [
-    ...(outages.length ? [`${count(back.length, "VM")} of ${outages.length} that went down ${back.length === 1 ? "was" : "were"} up again${back.length ? ` after at most ${duration(Math.max(...back))}` : ""}`] : down ? [`${count(down, "VM")} stood still with ${down === 1 ? "its host" : "their hosts"}`] : []),
-    ...(ended.length ? [`${count(ended.length, "migration")} took at most ${duration(Math.max(...ended.map((move) => move.end_s! - move.at_s)))}, with at most ${number(Math.max(...ended.map((move) => move.downtime_ms ?? 0)))} ms of downtime`] : []),
+    ...(outages.length ? [`${count(back.length, "VM")} of ${outages.length} that went down ${back.length === 1 ? "was" : "were"} up again${back.length ? ` after at most ${number(Math.max(...back))} s` : ""}`] : down ? [`${count(down, "VM")} stood still with ${down === 1 ? "its host" : "their hosts"}`] : []),
+    ...(ended.length ? [`${count(ended.length, "migration")} took at most ${number(Math.max(...ended.map((move) => move.end_s! - move.at_s)))} s, with at most ${number(Math.max(...ended.map((move) => move.downtime_ms ?? 0)))} ms of downtime`] : []),
     ...(late ? [`${count(late, "migration")} did not end or ${late === 1 ? "was" : "were"} given up`] : []),
   ];
   return `${parts.join("; ")}.`;
