@@ -66,6 +66,8 @@ pub enum Movement {
     Work(HostId),
     /// An entry of the scenario's events happens.
     Action(u32),
+    /// A cluster, by its number on the island, is balanced.
+    Balance(u32),
 }
 
 /// What one component tells another once the event at hand is done with.

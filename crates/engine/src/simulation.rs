@@ -451,6 +451,19 @@ impl Machines for Moving<'_> {
         vcpus.iter().map(of).sum()
     }
 
+    fn wanted_ns(&self, vm: VmId) -> u64 {
+        let vcpus = &self.cpu.worlds()[self.cpu.groups()[vm].vcpus];
+        let of = |world: &World| {
+            let open_ns = if world.state == State::Wait {
+                0
+            } else {
+                self.now - world.since
+            };
+            world.account.run_ns + world.account.ready_ns + world.account.costop_ns + open_ns
+        };
+        vcpus.iter().map(of).sum()
+    }
+
     fn is_quiet(&self, vm: VmId) -> bool {
         self.guests.is_quiet(vm) && self.storage.is_quiet(vm)
     }

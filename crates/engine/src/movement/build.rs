@@ -1,14 +1,12 @@
 //! From an island to hosts, VMs and rules, and what is going to be done to them.
 
-use super::maintenance::Action;
-use super::restarts::{Cluster, Ha};
-use super::site::{Host, Machine, Rule, Site};
-use super::transfer::Sender;
-use super::{Movement, migrations};
+use super::site::{Host, Machine, Rule, Sender, Site};
+use super::state::{Action, Cluster, Drs, Ha, Movement, nanos};
 use crate::clock::{Clock, Event, Movement as Due};
 use crate::ids::{HostId, Id, VmId, WorldId};
 use crate::island::{Island, IslandCluster, IslandVm};
 use hypertwin_cluster::{HostGroup, PlacementRule, VmGroup, fits};
+use hypertwin_models::balancing::period_s;
 use hypertwin_models::migration::{Settings, cpu_cores};
 use hypertwin_models::reclamation;
 use hypertwin_models::restart::{BOOT_S, policy};
@@ -49,6 +47,7 @@ impl Movement {
             movement.site.enter(vm, host);
         }
         movement.schedule(island, clock);
+        movement.start_balancing(clock);
         movement
     }
 
@@ -119,6 +118,8 @@ fn host_of(island: &Island, id: HostId) -> Host {
         restarted: 0,
         vcpus: 0,
         logical_cpus: spec.logical_cpus(),
+        cores: spec.cores(),
+        core_mhz: spec.clock.mhz(),
         power_ons: 0,
         migrating: 0,
         migration: Settings::of(spec),
@@ -149,6 +150,8 @@ fn machine(island: &Island, vm: &IslandVm) -> Machine {
         written_set: workload
             .written_set
             .map_or(active, |set| (set.bytes() as f64).min(touched)),
+        touched,
+        wanted_ns: 0,
         active,
         page_rate: workload.page_rate.per_second(),
         dirty_rate: workload.dirty_rate.bytes_per_s(),
@@ -206,13 +209,11 @@ fn rule_of(island: &Island, rule: &PlacementRule) -> Rule {
 fn cluster(island: &Island, of: &IslandCluster) -> Cluster {
     let ha = of.spec.and_then(|spec| spec.ha.as_ref()).filter(|ha| ha.restarts());
     let here = island.vms.iter().filter(|vm| of.hosts.contains(&vm.host));
-    Cluster::new(ha.and_then(|ha| {
+    let ha = ha.and_then(|ha| {
         Some(Ha {
             policy: policy(ha.policy?),
             detection_ns: ha.detection.map(hypertwin_cluster::Duration::nanos),
-            boot_ns: ha
-                .boot
-                .map_or(migrations::nanos(BOOT_S), hypertwin_cluster::Duration::nanos),
+            boot_ns: ha.boot.map_or(nanos(BOOT_S), hypertwin_cluster::Duration::nanos),
             primary: of
                 .hosts
                 .iter()
@@ -221,5 +222,13 @@ fn cluster(island: &Island, of: &IslandCluster) -> Cluster {
             // vSAN datastores cannot be used for heartbeats
             has_heartbeat_datastores: here.clone().any(|vm| island.groups[vm.group].spec.storage.is_none()),
         })
-    }))
+    });
+    let drs = of.spec.and_then(|spec| spec.drs.as_ref()).map(|drs| Drs {
+        policy: drs.policy,
+        threshold: drs.threshold,
+        period_ns: drs
+            .period
+            .map_or(nanos(period_s(drs.policy)), hypertwin_cluster::Duration::nanos),
+    });
+    Cluster::new(ha, drs)
 }

@@ -1,6 +1,7 @@
 //! What happened to VMs, as reports show it. Times are since the start of the run.
 
 use bitcode::{Decode, Encode};
+use hypertwin_kernel::Nanos;
 use serde::Serialize;
 
 /// A VM went, or was to go, from one host to another.
@@ -92,4 +93,9 @@ pub struct History {
     pub outages: Vec<Outage>,
     /// What had no place.
     pub unplaced: Vec<Unplaced>,
+}
+
+/// A time as reports have it.
+pub(super) fn seconds(time: Nanos) -> f64 {
+    time as f64 / 1e9
 }

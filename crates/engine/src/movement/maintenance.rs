@@ -1,29 +1,24 @@
 //! What a scenario does to a cluster: VMs migrate, hosts are emptied.
 
-use super::Movement;
-use super::history::{Unplaced, Why};
-use super::migrations::seconds;
+use super::history::{Unplaced, Why, seconds};
+use super::state::{Action, Movement};
 use crate::clock::Clock;
 use crate::ids::{HostId, VmId};
-
-/// Something that is done at a moment.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Action {
-    Migrate {
-        vm: VmId,
-        to: HostId,
-    },
-    /// A host is emptied, and takes no VM until it ends.
-    Begin(HostId),
-    End(HostId),
-}
 
 impl Movement {
     /// Carries out an entry of the scenario.
     pub(super) fn act(&mut self, number: u32, clock: &mut Clock) {
         match self.actions[number as usize] {
             Action::Migrate { vm, to } => {
-                self.migrate(vm, to, Why::Event, clock);
+                if self.can_leave(vm) {
+                    self.migrate(vm, to, Why::Event, clock);
+                } else {
+                    self.history.unplaced.push(Unplaced {
+                        vm: self.site.vms[vm].name.clone(),
+                        lacks: "to be up, and not on its way already, when it was to migrate".to_owned(),
+                        at_s: seconds(clock.now),
+                    });
+                }
             }
             Action::Begin(host) => {
                 self.site.hosts[host].maintenance += 1;
@@ -64,12 +59,14 @@ impl Movement {
 
     /// The host with the fewest vCPUs per logical CPU, of those where a VM breaks the fewest wishes.
     fn least_loaded(&self, vm: VmId, open: &[HostId]) -> HostId {
-        let rank = |&&host: &&HostId| {
-            let there = &self.site.hosts[host];
-            let load = (u64::from(there.vcpus) << 32) / u64::from(there.logical_cpus);
-            (self.site.broken_wishes(vm, host), load)
-        };
+        let rank = |&&host: &&HostId| (self.site.broken_wishes(vm, host), self.load_rank(host));
         *open.iter().min_by_key(rank).expect("there is one")
+    }
+
+    /// vCPUs per logical CPU, in units of 2^-32.
+    pub(super) fn load_rank(&self, host: HostId) -> u64 {
+        let there = &self.site.hosts[host];
+        (u64::from(there.vcpus) << 32) / u64::from(there.logical_cpus)
     }
 
     /// Hosts in maintenance are emptied of what could not leave before.

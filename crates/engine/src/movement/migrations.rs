@@ -3,65 +3,16 @@
 //! A migration waits until both hosts have a place for it, is set up, sends passes, stops the VM for the last one, waits until
 //! its I/Os are back, and goes on elsewhere. In post-copy it goes on after the first pass, and fetches the rest.
 
-use super::history::{History, Move, MoveKind, Outcome, Unplaced, Why};
-use super::{Machines, Movement, Order};
+use super::history::{History, Move, MoveKind, Outcome, Unplaced, Why, seconds};
+use super::state::{Machines, Migration, Movement, Order, Slowing, Stage, nanos};
 use crate::clock::{Clock, Event, Movement as Due};
 use crate::ids::{HostId, VmId};
 use hypertwin_cluster::Convergence;
-use hypertwin_kernel::{EventId, Nanos};
+use hypertwin_kernel::Nanos;
 use hypertwin_models::migration::{AutoConverge, PreCopy, SlowDown, post_copy_speed};
-use hypertwin_models::rounding::round;
 
 /// How often a VM that stands still is looked at until its I/Os are back.
 const QUIET_NS: Nanos = 1_000_000;
-
-/// Where a migration is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// Waits for a place at both hosts.
-    Queued,
-    SetUp,
-    /// Sends while the VM runs.
-    Passes,
-    /// Sends while it stands still.
-    LastCopy,
-    /// It stands still until it may go on.
-    Settling,
-    /// It has gone on, and misses pages.
-    Fetching,
-    Over,
-}
-
-/// Slowing down the VM, by the rules of its hypervisor.
-enum Slowing {
-    Nothing,
-    SlowDown(SlowDown),
-    AutoConverge(AutoConverge),
-    PostCopy,
-}
-
-/// A VM on its way.
-pub(super) struct Migration {
-    pub vm: VmId,
-    pub from: HostId,
-    pub to: HostId,
-    pub stage: Stage,
-    copy: PreCopy,
-    /// Bytes of this pass that are left at `since`, and what is sent per second.
-    pub left: f64,
-    pub rate: f64,
-    since: Nanos,
-    pub event: Option<EventId>,
-    slowing: Slowing,
-    /// Part of its time that the VM gets.
-    speed: f64,
-    /// Time that the VM had run when this pass began; negative for what it ran before measuring began.
-    run_ns: i64,
-    began: Nanos,
-    stopped: Nanos,
-    /// Its number in the history.
-    entry: usize,
-}
 
 impl Migration {
     /// What was sent until now is sent.
@@ -89,15 +40,19 @@ impl Migration {
 }
 
 impl Movement {
-    /// A VM is to migrate; whether a host takes it. What cannot be is noted.
-    pub(super) fn migrate(&mut self, vm: VmId, to: HostId, why: Why, clock: &mut Clock) -> bool {
+    /// Whether a VM runs, and is not on its way already.
+    pub(super) fn can_leave(&self, vm: VmId) -> bool {
         let machine = &self.site.vms[vm];
-        let Some(from) = machine.place.filter(|_| machine.target.is_none() && machine.is_up) else {
-            return false;
+        let is_on_host = machine.place.is_some_and(|host| self.site.hosts[host].is_up);
+        machine.is_up && machine.target.is_none() && is_on_host
+    }
+
+    /// A VM is to migrate. Where the host does not take it, that is noted.
+    pub(super) fn migrate(&mut self, vm: VmId, to: HostId, why: Why, clock: &mut Clock) {
+        let machine = &self.site.vms[vm];
+        let Some(from) = machine.place.filter(|&from| from != to && self.can_leave(vm)) else {
+            return;
         };
-        if from == to || !self.site.hosts[from].is_up {
-            return false;
-        }
         let at_s = seconds(clock.now);
         let taken = self.site.takes(to, vm);
         self.history.moves.push(Move {
@@ -120,7 +75,7 @@ impl Movement {
             let vm = note.vm.clone();
             let lacks = self.site.say(&lack);
             self.history.unplaced.push(Unplaced { vm, lacks, at_s });
-            return false;
+            return;
         }
         self.site.vms[vm].target = Some(to);
         self.site.enter(vm, to);
@@ -153,7 +108,6 @@ impl Movement {
             entry,
         });
         self.begin_migrations(clock);
-        true
     }
 
     /// Begins what waits and has a place at both hosts.
@@ -359,12 +313,4 @@ impl Movement {
             migration.run_ns -= machines.run_ns(migration.vm) as i64;
         }
     }
-}
-
-pub(super) fn nanos(seconds: f64) -> Nanos {
-    round(seconds * 1e9)
-}
-
-pub(super) fn seconds(time: Nanos) -> f64 {
-    time as f64 / 1e9
 }

@@ -1,7 +1,7 @@
 //! Movement: VMs restart where a host failed, and migrate for events, maintenance and balance.
 //!
 //! [`Movement`] decides: it knows who is where, what hosts and rules allow, and how far each migration is. What is to be done to
-//! a VM it says in [`Order`]s, which the wire carries out at once. The rules are models (`migration`, `restart`); here is their
+//! a VM it says in [`Order`]s, which the wire carries out at once. The rules are models (`migration`, `restart`, `balancing`); here is their
 //! time.
 //!
 //! **Boundary.** It sees hosts, rules and sizes, which never change, and asks of running VMs only what [`Machines`] answers.
@@ -10,65 +10,32 @@
 //! | file | |
 //! |---|---|
 //! | `site.rs` | hosts, VMs and rules: who is where, and who may go where |
+//! | `state.rs` | what is known at present: dead VMs, migrations, what is going to be done |
 //! | `restarts.rs` | VMs of failed hosts, until they serve again |
 //! | `migrations.rs` | migrations, from their request to their end |
 //! | `transfer.rs` | what is sent of a VM: passes, rates, the CPU of both hosts |
 //! | `maintenance.rs` | what a scenario does: hosts are emptied, VMs migrate |
+//! | `balance.rs` | clusters are balanced, and rules mended |
 //! | `history.rs` | what happened: moves, outages, VMs without a place |
 //! | `build.rs` | from an island to all of these |
 
+mod balance;
 mod build;
 mod history;
 mod maintenance;
 mod migrations;
 mod restarts;
 mod site;
+mod state;
 mod transfer;
 
 pub use history::{History, Move, MoveKind, Outage, Outcome, Unplaced, Why};
 
+pub use state::{Machines, Movement, Order};
+
 use crate::clock::{Clock, Movement as Due};
-use crate::ids::{HostId, Id, VmId, WorldId};
+use crate::ids::{HostId, Id, WorldId};
 use hypertwin_kernel::Nanos;
-use std::collections::VecDeque;
-
-/// What the wire does to a VM.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Order {
-    /// It is powered off, at once.
-    Stop(VmId),
-    /// It gets a place on a host.
-    Place(VmId, HostId),
-    /// It begins to serve.
-    Start(VmId),
-    Pause(VmId),
-    Resume(VmId),
-    /// Its vCPUs get this part of their time.
-    Throttle(VmId, f64),
-}
-
-/// What movement asks of running VMs and worlds.
-pub trait Machines {
-    /// Time that a VM's vCPUs have run since measuring began, or before that since the start.
-    fn run_ns(&self, vm: VmId) -> u64;
-    /// Whether it has no I/O in flight.
-    fn is_quiet(&self, vm: VmId) -> bool;
-    /// Whether a world has nothing to do.
-    fn is_idle(&self, world: WorldId) -> bool;
-}
-
-/// All that moves VMs.
-#[derive(Default)]
-pub struct Movement {
-    site: site::Site,
-    clusters: Vec<restarts::Cluster>,
-    migrations: Vec<migrations::Migration>,
-    /// Numbers of those that are not over, in the order of their requests.
-    under_way: Vec<u32>,
-    actions: Vec<maintenance::Action>,
-    history: History,
-    orders: VecDeque<Order>,
-}
 
 impl Movement {
     /// Something is due.
@@ -83,6 +50,7 @@ impl Movement {
             Due::Settle(number) => self.settle(number, machines, clock),
             Due::Work(host) => self.work(host, machines, clock),
             Due::Action(number) => self.act(number, clock),
+            Due::Balance(cluster) => self.balance(cluster, machines, clock),
         }
     }
 
@@ -126,6 +94,7 @@ impl Movement {
     /// Measures from now; accounts of VMs are about to begin anew.
     pub fn reset(&mut self, machines: &impl Machines) {
         self.keep_runs(machines);
+        self.keep_wanted(machines);
     }
 
     /// Worlds of a host's hypervisor that send and receive VMs.

@@ -1,75 +1,12 @@
 //! VMs of failed hosts: they are lost, the loss is noticed, they are powered on elsewhere, boot, and serve again.
 
-use super::history::{Move, MoveKind, Outage, Outcome, Unplaced, Why};
-use super::migrations::{nanos, seconds};
-use super::{Movement, Order};
+use super::history::{Move, MoveKind, Outage, Outcome, Unplaced, Why, seconds};
+use super::state::{Dead, DeadStage, Ha, Movement, Order, nanos};
 use crate::clock::{Clock, Event, Movement as Due};
 use crate::ids::{HostId, VmId};
 use hypertwin_cluster::RestartPriority;
-use hypertwin_kernel::{EventId, Nanos};
+use hypertwin_kernel::Nanos;
 use hypertwin_models::restart::{AtOnce, Failed, POWER_ON_S, Place, Policy};
-
-/// A cluster in which VMs move or restart.
-pub(super) struct Cluster {
-    /// Who restarts VMs, if anybody.
-    pub ha: Option<Ha>,
-    /// VMs that wait to be powered on, by class and then as they were lost.
-    queue: Vec<VmId>,
-    /// Power-ons at present.
-    power_ons: Vec<VmId>,
-    /// VMs that are dead.
-    dead: Vec<Dead>,
-}
-
-/// Who restarts the VMs of a cluster.
-pub(super) struct Ha {
-    pub policy: &'static Policy,
-    /// From a failure until the first restart, where the scenario says it.
-    pub detection_ns: Option<Nanos>,
-    pub boot_ns: Nanos,
-    pub primary: Option<HostId>,
-    pub has_heartbeat_datastores: bool,
-}
-
-/// A VM between its loss and its next life.
-struct Dead {
-    vm: VmId,
-    /// The host that it was lost with, and when that is noticed.
-    host: HostId,
-    detected: Nanos,
-    stage: Stage,
-    attempts: usize,
-    /// What ends its power-on or boot, or tries again.
-    events: [Option<EventId>; 2],
-    /// Its numbers in the history.
-    outage: usize,
-    restart: Option<usize>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    Unnoticed,
-    Queued,
-    /// No host takes it; it is tried again.
-    Unplaced,
-    Booting,
-}
-
-impl Cluster {
-    pub fn new(ha: Option<Ha>) -> Self {
-        Self {
-            ha,
-            queue: Vec::new(),
-            power_ons: Vec::new(),
-            dead: Vec::new(),
-        }
-    }
-
-    fn dead(&mut self, vm: VmId) -> &mut Dead {
-        let found = self.dead.iter_mut().find(|dead| dead.vm == vm);
-        found.expect("it is dead")
-    }
-}
 
 impl Ha {
     fn detection_ns(&self, host: HostId) -> Nanos {
@@ -128,7 +65,7 @@ impl Movement {
                 vm,
                 host,
                 detected,
-                stage: Stage::Unnoticed,
+                stage: DeadStage::Unnoticed,
                 attempts: 0,
                 events: [None; 2],
                 outage: self.history.outages.len() - 1,
@@ -142,7 +79,7 @@ impl Movement {
             self.site.hosts[was].power_ons -= 1;
         }
         let dead = self.clusters[cluster].dead(vm);
-        (dead.host, dead.detected, dead.stage, dead.attempts) = (host, detected, Stage::Unnoticed, 0);
+        (dead.host, dead.detected, dead.stage, dead.attempts) = (host, detected, DeadStage::Unnoticed, 0);
         let outage = &mut self.history.outages[dead.outage];
         (outage.detected_s, outage.restart_s) = (None, None);
         dead.events
@@ -162,8 +99,8 @@ impl Movement {
         };
         let of = &mut self.clusters[cluster];
         for dead in of.dead.iter_mut() {
-            if dead.host == host && dead.stage == Stage::Unnoticed && dead.detected <= clock.now {
-                dead.stage = Stage::Queued;
+            if dead.host == host && dead.stage == DeadStage::Unnoticed && dead.detected <= clock.now {
+                dead.stage = DeadStage::Queued;
                 self.history.outages[dead.outage].detected_s = Some(seconds(clock.now));
                 if self.site.vms[dead.vm].priority != RestartPriority::Disabled {
                     of.queue.push(dead.vm);
@@ -238,7 +175,7 @@ impl Movement {
         of.power_ons.push(vm);
         let boot_ns = of.ha.as_ref().map_or(0, |ha| ha.boot_ns);
         let dead = of.dead(vm);
-        dead.stage = Stage::Booting;
+        dead.stage = DeadStage::Booting;
         dead.restart = Some(self.history.moves.len());
         let at = [(nanos(POWER_ON_S), Due::PoweredOn(vm)), (boot_ns, Due::Booted(vm))];
         dead.events = at.map(|(after, due)| Some(clock.at(clock.now + after, Event::Movement(due))));
@@ -263,7 +200,7 @@ impl Movement {
         let of = &mut self.clusters[cluster];
         let retries = of.ha.as_ref().map(|ha| ha.policy.retries);
         let dead = of.dead(vm);
-        dead.stage = Stage::Unplaced;
+        dead.stage = DeadStage::Unplaced;
         dead.attempts += 1;
         let pause_s = retries.and_then(|retries| retries.pause_s(dead.attempts));
         let again = |pause_s| clock.at(clock.now + nanos(pause_s), Event::Movement(Due::TryAgain(vm)));
@@ -306,6 +243,11 @@ impl Movement {
             let note = &mut self.history.moves[restart];
             (note.outcome, note.end_s) = (Outcome::Done, Some(seconds(clock.now)));
         }
+        if self.clusters[cluster].power_ons.contains(&vm) {
+            // it booted sooner than a power-on takes
+            dead.events.into_iter().flatten().for_each(|event| clock.cancel(event));
+            self.powered_on(vm, clock);
+        }
         self.go_on_emptying(vm, clock);
     }
 
@@ -325,7 +267,7 @@ impl Movement {
             for dead in self.clusters[cluster]
                 .dead
                 .iter_mut()
-                .filter(|dead| dead.stage == Stage::Unplaced)
+                .filter(|dead| dead.stage == DeadStage::Unplaced)
             {
                 if self.site.open_to(dead.vm).is_ok() {
                     dead.events
@@ -343,7 +285,7 @@ impl Movement {
     fn queue_again(&mut self, cluster: usize, vms: &[VmId]) {
         let of = &mut self.clusters[cluster];
         for &vm in vms {
-            of.dead(vm).stage = Stage::Queued;
+            of.dead(vm).stage = DeadStage::Queued;
             of.queue.push(vm);
         }
         of.queue.sort_by_key(|&vm| self.site.vms[vm].priority);

@@ -1,7 +1,6 @@
 //! Hosts, VMs and rules as movement sees them: who is where, and who may go where.
 
-use super::transfer::Sender;
-use crate::ids::{HostId, Id, Table, VmId};
+use crate::ids::{HostId, Id, Table, VmId, WorldId};
 use hypertwin_cluster::{Family, RestartPriority, RuleKind};
 use hypertwin_models::migration::Settings;
 
@@ -23,6 +22,9 @@ pub(super) struct Host {
     /// vCPUs of these VMs.
     pub vcpus: u32,
     pub logical_cpus: u32,
+    /// Cores, and the nominal clock of one in MHz.
+    pub cores: u32,
+    pub core_mhz: f64,
     /// Power-ons, and migrations from and to it, at present.
     pub power_ons: usize,
     pub migrating: usize,
@@ -34,6 +36,18 @@ impl Host {
     pub fn is_open(&self) -> bool {
         self.is_up && self.maintenance == 0
     }
+}
+
+/// Worlds of a host's hypervisor that send and receive VMs.
+#[derive(Default)]
+pub(super) struct Sender {
+    pub worlds: Vec<WorldId>,
+    /// Cores that it spends now.
+    pub cores: f64,
+    /// Work that each world has not been given yet, in nanoseconds.
+    pub waiting_ns: Vec<f64>,
+    /// Whether it looks again by itself.
+    pub is_armed: bool,
 }
 
 /// A VM.
@@ -56,6 +70,9 @@ pub(super) struct Machine {
     /// What is sent of it at least once, and what it writes to again and again, in bytes.
     pub memory: f64,
     pub written_set: f64,
+    /// Bytes that it has touched, and time that it had wanted when its cluster was balanced last.
+    pub touched: f64,
+    pub wanted_ns: i64,
     /// Bytes that it uses again and again, and pages of them in a second of CPU time.
     pub active: f64,
     pub page_rate: f64,

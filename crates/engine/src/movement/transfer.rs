@@ -1,27 +1,14 @@
 //! What is sent of a VM: rates of the migrations that share links, and the CPU that they cost hosts.
 
-use super::migrations::Stage;
-use super::{Machines, Movement};
+use super::state::{Machines, Movement, Stage};
 use crate::clock::{Clock, Event, Movement as Due};
-use crate::ids::{HostId, Id, WorldId};
+use crate::ids::{HostId, Id};
 use hypertwin_kernel::Nanos;
 use hypertwin_models::migration::{self, Transfer};
 use hypertwin_models::rounding::round_up;
 
 /// How often the worlds that send get work: short beside the pass of any migration, long beside what they compete for.
 const WORK_NS: Nanos = 10_000_000;
-
-/// Worlds of a host's hypervisor that send and receive VMs.
-#[derive(Default)]
-pub(super) struct Sender {
-    pub worlds: Vec<WorldId>,
-    /// Cores that it spends now.
-    pub cores: f64,
-    /// Work that each world has not been given yet, in nanoseconds.
-    pub waiting_ns: Vec<f64>,
-    /// Whether it looks again by itself.
-    pub is_armed: bool,
-}
 
 impl Movement {
     /// Divides links anew between what is sent now.

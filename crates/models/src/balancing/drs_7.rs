@@ -9,7 +9,7 @@
 //! costs its CPU on both hosts. From level 2 to 5 a move must be worth 4, 2, 1 and 0 times its cost. Where nobody lacks anything,
 //! nothing moves.
 
-use super::{Amounts, HostLoad, Move, State};
+use super::loads::{Amounts, HostLoad, Move, State};
 
 /// Seconds for which a gain counts.
 const HORIZON_S: f64 = 300.0;
@@ -40,44 +40,4 @@ pub(super) fn next(state: &State, threshold: u32, allowed: &impl Fn(Move, &[Move
     };
     // rounding is no gain
     state.best(allowed, 1e-6, worth)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::tests::{cluster, moves_of};
-    use super::super::{Move, moves};
-    use hypertwin_cluster::BalancingPolicy::Drs7;
-
-    #[test]
-    fn vms_move_where_they_get_more_and_not_for_even_loads() {
-        assert_eq!(moves_of(Drs7, 5, &[&[40.0, 50.0], &[]]), [], "nobody lacks anything");
-        // 120 wanted of 100: moving 30 leaves all with what they want
-        assert_eq!(moves_of(Drs7, 3, &[&[90.0, 30.0], &[60.0]]), [(1, 1)]);
-        assert_eq!(
-            moves_of(Drs7, 5, &[&[60.0, 60.0], &[60.0, 60.0]]),
-            [],
-            "nowhere is more"
-        );
-    }
-
-    #[test]
-    fn a_move_must_be_worth_its_cost() {
-        // 2 MHz for 300 s are 600
-        let (hosts, mut vms) = cluster(&[&[90.0, 12.0], &[]]);
-        for vm in &mut vms {
-            vm.cost = 400.0;
-        }
-        let at = |threshold| moves(Drs7, threshold, &hosts, &vms, |one, _| one.vm == 1);
-        let one = [Move { vm: 1, to: 1 }];
-        assert_eq!([at(2), at(3)], [[], []], "800 and more");
-        assert_eq!([at(4), at(5)], [one, one]);
-    }
-
-    #[test]
-    fn memory_that_a_host_lacks_counts_too() {
-        let (mut hosts, mut vms) = cluster(&[&[10.0, 10.0], &[]]);
-        vms.iter_mut().for_each(|vm| vm.load[1] = 80.0);
-        hosts[0].load[1] = 160.0;
-        assert_eq!(moves(Drs7, 3, &hosts, &vms, |_, _| true), [Move { vm: 0, to: 1 }]);
-    }
 }

@@ -5,47 +5,20 @@
 //!
 //! | file | what it holds |
 //! |---|---|
+//! | `loads.rs` | loads of hosts and VMs, and what moves make of them |
 //! | `drs_6.rs` | vSphere DRS to 6.7: until hosts are loaded alike |
 //! | `drs_7.rs` | vSphere DRS from 7.0: where a VM is better off |
-//! | `watcher.rs` | OpenStack Watcher, workload stabilization |
+//! | `watcher.rs` | OpenStack BalancingPolicy::Watcher, workload stabilization |
 
 mod drs_6;
 mod drs_7;
+mod loads;
 mod watcher;
 
+pub use loads::{HostLoad, Move, VmLoad};
+
 use hypertwin_cluster::BalancingPolicy;
-
-/// CPU in MHz, and memory in bytes.
-pub type Amounts = [f64; 2];
-
-/// What a host has for VMs, and what they want of it.
-#[derive(Clone, Copy, Debug)]
-pub struct HostLoad {
-    /// What it has.
-    pub capacity: Amounts,
-    /// What they want.
-    pub load: Amounts,
-}
-
-/// A VM on a host.
-#[derive(Clone, Copy, Debug)]
-pub struct VmLoad {
-    /// Position of its host.
-    pub host: usize,
-    /// What it wants.
-    pub load: Amounts,
-    /// CPU that migrating it costs both hosts, in MHz x seconds.
-    pub cost: f64,
-}
-
-/// A VM and the host that it should migrate to, by their positions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Move {
-    /// The VM.
-    pub vm: usize,
-    /// The host.
-    pub to: usize,
-}
+use loads::State;
 
 /// Seconds between two looks at the cluster, by default: DRS to 6.7 takes 5 minutes, from 7.0 one (VMware, "A closer look at VM
 /// DRS score"); Watcher's audits are scheduled by hand, 10 minutes is its period for hosts.
@@ -87,67 +60,12 @@ pub fn moves(
     }
 }
 
-/// A cluster after some moves.
-struct State {
-    hosts: Vec<HostLoad>,
-    vms: Vec<VmLoad>,
-    moved: Vec<Move>,
-}
-
-impl State {
-    fn carry_out(&mut self, next: Move) {
-        let vm = &mut self.vms[next.vm];
-        for resource in 0..2 {
-            self.hosts[vm.host].load[resource] -= vm.load[resource];
-            self.hosts[next.to].load[resource] += vm.load[resource];
-        }
-        vm.host = next.to;
-        self.moved.push(next);
-    }
-
-    /// The allowed move with the highest worth, of those above `least`; of equals, the first.
-    fn best(&self, allowed: &impl Fn(Move, &[Move]) -> bool, least: f64, worth: impl Fn(Move) -> f64) -> Option<Move> {
-        let mut best = (least, None);
-        for vm in 0..self.vms.len() {
-            if self.moved.iter().any(|moved| moved.vm == vm) {
-                continue;
-            }
-            for to in (0..self.hosts.len()).filter(|&to| to != self.vms[vm].host) {
-                let candidate = Move { vm, to };
-                let worth = worth(candidate);
-                if worth > best.0 && allowed(candidate, &self.moved) {
-                    best = (worth, Some(candidate));
-                }
-            }
-        }
-        best.1
-    }
-
-    /// Standard deviation over hosts of load over capacity, of each resource, after `then` if there is one.
-    fn deviation(&self, then: Option<Move>) -> Amounts {
-        [0, 1].map(|resource| {
-            let of = |(position, host): (usize, &HostLoad)| {
-                let shift = then.map_or(0.0, |then| {
-                    let vm = &self.vms[then.vm];
-                    let comes = f64::from(u8::from(position == then.to)) - f64::from(u8::from(position == vm.host));
-                    comes * vm.load[resource]
-                });
-                (host.load[resource] + shift) / host.capacity[resource]
-            };
-            let count = self.hosts.len() as f64;
-            let sums = self.hosts.iter().enumerate().map(of);
-            let (sum, squares) = sums.fold((0.0, 0.0), |(sum, squares), load| (sum + load, squares + load * load));
-            (squares / count - (sum / count) * (sum / count)).max(0.0).sqrt()
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// Hosts of 100 MHz and 100 bytes, with VMs that want this CPU.
-    pub(super) fn cluster(wanted: &[&[f64]]) -> (Vec<HostLoad>, Vec<VmLoad>) {
+    fn cluster(wanted: &[&[f64]]) -> (Vec<HostLoad>, Vec<VmLoad>) {
         let mut vms = Vec::new();
         let hosts = wanted.iter().enumerate().map(|(host, wanted)| {
             vms.extend(wanted.iter().map(|&mhz| VmLoad {
@@ -163,7 +81,7 @@ mod tests {
         (hosts.collect(), vms)
     }
 
-    pub(super) fn moves_of(policy: BalancingPolicy, threshold: u32, wanted: &[&[f64]]) -> Vec<(usize, usize)> {
+    fn moves_of(policy: BalancingPolicy, threshold: u32, wanted: &[&[f64]]) -> Vec<(usize, usize)> {
         let (hosts, vms) = cluster(wanted);
         let found = moves(policy, threshold, &hosts, &vms, |_, _| true);
         found.iter().map(|one| (one.vm, one.to)).collect()
@@ -184,5 +102,76 @@ mod tests {
             );
             assert_eq!(moves(policy, 5, &hosts, &vms, |_, _| false), [], "{policy:?}");
         }
+    }
+
+    #[test]
+    fn vms_move_until_the_deviation_is_below_the_level() {
+        // loads 0.8 and 0.4: deviation 0.2; targets at two hosts 0.212, 0.141, 0.071, 0
+        let wanted: [&[f64]; 2] = [&[10.0; 8], &[10.0; 4]];
+        let counts = [2, 3, 4, 5].map(|threshold| moves_of(BalancingPolicy::Drs6, threshold, &wanted).len());
+        assert_eq!(counts, [0, 1, 2, 2], "a move takes 0.1 away");
+    }
+
+    #[test]
+    fn the_move_that_balances_most_is_first_and_none_that_makes_it_worse() {
+        assert_eq!(
+            moves_of(BalancingPolicy::Drs6, 5, &[&[50.0, 10.0, 20.0], &[]]),
+            [(0, 1)]
+        );
+        assert_eq!(moves_of(BalancingPolicy::Drs6, 5, &[&[50.0], &[]]), []);
+    }
+
+    #[test]
+    fn vms_move_where_they_get_more_and_not_for_even_loads() {
+        assert_eq!(
+            moves_of(BalancingPolicy::Drs7, 5, &[&[40.0, 50.0], &[]]),
+            [],
+            "nobody lacks anything"
+        );
+        // 120 wanted of 100: moving 30 leaves all with what they want
+        assert_eq!(moves_of(BalancingPolicy::Drs7, 3, &[&[90.0, 30.0], &[60.0]]), [(1, 1)]);
+        assert_eq!(
+            moves_of(BalancingPolicy::Drs7, 5, &[&[60.0, 60.0], &[60.0, 60.0]]),
+            [],
+            "nowhere is more"
+        );
+    }
+
+    #[test]
+    fn a_move_must_be_worth_its_cost() {
+        // 2 MHz for 300 s are 600
+        let (hosts, mut vms) = cluster(&[&[90.0, 12.0], &[]]);
+        for vm in &mut vms {
+            vm.cost = 400.0;
+        }
+        let at = |threshold| moves(BalancingPolicy::Drs7, threshold, &hosts, &vms, |one, _| one.vm == 1);
+        let one = [Move { vm: 1, to: 1 }];
+        assert_eq!([at(2), at(3)], [[], []], "800 and more");
+        assert_eq!([at(4), at(5)], [one, one]);
+    }
+
+    #[test]
+    fn memory_that_a_host_lacks_counts_too() {
+        let (mut hosts, mut vms) = cluster(&[&[10.0, 10.0], &[]]);
+        vms.iter_mut().for_each(|vm| vm.load[1] = 80.0);
+        hosts[0].load[1] = 160.0;
+        assert_eq!(
+            moves(BalancingPolicy::Drs7, 3, &hosts, &vms, |_, _| true),
+            [Move { vm: 0, to: 1 }]
+        );
+    }
+
+    #[test]
+    fn instances_migrate_while_a_deviation_is_above_a_fifth() {
+        assert_eq!(
+            moves_of(BalancingPolicy::Watcher, 3, &[&[10.0; 8], &[10.0; 5]]),
+            [],
+            "0.15"
+        );
+        assert_eq!(
+            moves_of(BalancingPolicy::Watcher, 3, &[&[10.0; 8], &[10.0; 2]]).len(),
+            1,
+            "0.3, then 0.2"
+        );
     }
 }

@@ -4,7 +4,7 @@
 //! the weighted sum of both most; weights are 1 (openstack/watcher, `doc/source/strategies/workload-stabilization.rst`). It has no
 //! levels of threshold. **Assumption**: every host is tried, not one drawn at random.
 
-use super::{Move, State};
+use super::loads::{Move, State};
 
 const THRESHOLD: f64 = 0.2;
 
@@ -16,20 +16,4 @@ pub(super) fn next(state: &State, allowed: &impl Fn(Move, &[Move]) -> bool) -> O
     let weighted = |then| state.deviation(then).into_iter().sum::<f64>();
     let sum = weighted(None);
     state.best(allowed, 1e-9, |candidate| sum - weighted(Some(candidate)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::tests::moves_of;
-    use hypertwin_cluster::BalancingPolicy::Watcher;
-
-    #[test]
-    fn instances_migrate_while_a_deviation_is_above_a_fifth() {
-        assert_eq!(moves_of(Watcher, 3, &[&[10.0; 8], &[10.0; 5]]), [], "0.15");
-        assert_eq!(
-            moves_of(Watcher, 3, &[&[10.0; 8], &[10.0; 2]]).len(),
-            1,
-            "0.3, then 0.2"
-        );
-    }
 }

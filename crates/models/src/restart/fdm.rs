@@ -11,7 +11,7 @@
 //!
 //! **Not modelled.** Isolation: its default response leaves VMs on. A failed power-on for any other reason than lack of a place.
 
-use super::{AtOnce, Failed, Place, Policy, Retries};
+use super::facts::{AtOnce, Failed, Place, Policy, Retries};
 
 pub(super) const POLICY: Policy = Policy {
     detection_s: |failed: Failed| match (failed.is_primary, failed.has_heartbeat_datastores) {

@@ -6,7 +6,7 @@
 //! go where fewest are. That an evacuation without a place is tried again every 120 s, the period in which the engine looks for
 //! unfinished notifications, is a supposition.
 
-use super::{AtOnce, Place, Policy, Retries};
+use super::facts::{AtOnce, Place, Policy, Retries};
 
 pub(super) const POLICY: Policy = Policy {
     detection_s: |_| 60.0 + 30.0 + 180.0,

@@ -8,7 +8,7 @@
 //!
 //! **Not modelled.** Groups' node priorities, `static` placement, quorum.
 
-use super::{AtOnce, Place, Policy, Retries};
+use super::facts::{AtOnce, Place, Policy, Retries};
 
 pub(super) const POLICY: Policy = Policy {
     detection_s: |_| 120.0,
