@@ -16,6 +16,7 @@ same findings. Each module imports from those above it:
 | `rules/` | the rules, by what they are about (see its own documentation) |
 | `causes` | which findings explain which |
 | `moves` | which VM should go where when a host is too full |
+| `memory` | what relieves a host whose memory is short |
 | `remedies` | the changes that may help with a finding |
 | `what_if` | simulates them, and chooses the one to tell |
 | `overview` | a row for each cluster and host |
@@ -51,7 +52,7 @@ ALSO_READ = (
     "cpu_cores",
     *("run_sum_pct", "used_sum_pct", "numa_local_bytes", "numa_remote_bytes", "core_utilization_pct", "iops"),
     *("queue_depth", "active_commands", "run_queue", "memory_state", "memory_overcommit_pct", "memory_free_bytes"),
-    *("cpu_load_1min", "cpu_latency_pct"),
+    *("cpu_load_1min", "cpu_latency_pct", "memory_active_bytes"),
 )
 """Metrics that rules look at besides those of their bands."""
 

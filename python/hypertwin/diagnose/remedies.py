@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hypertwin import language
+from hypertwin import _core, language
+from hypertwin.diagnose import memory
 from hypertwin.diagnose.case import Case
 from hypertwin.diagnose.moves import Loads, Move
 from hypertwin.diagnose.rule import Finding
@@ -78,11 +80,7 @@ class Remedy:
 
 
 NOT_MODELLED = {
-    "swap-wait": "the twin has all memory always in use, and does not swap: it cannot say what more memory would do",
-    "memory-reclaim": "the twin has all memory always in use, and no balloon: it cannot say what more memory would do",
-    "host-memory-overcommitted-reclaiming": "the twin has all memory always in use, and no balloon: it cannot say what "
-    "more memory would do",
-    "host-memory-full": "the twin has all memory always in use: it cannot say what more memory would do",
+    "host-memory-full": "a host that is full slows nobody down as long as it takes nothing back",
     "cluster-without-failover-capacity": "nothing runs differently until a host fails; `hypertwin simulate` has "
     "`failures`",
     "ha-off": "nothing runs differently until a host fails",
@@ -96,6 +94,8 @@ NOT_MODELLED = {
 }
 """Findings on which the twin has nothing to say, and why."""
 
+MEMORY = ("swap-wait", "memory-reclaim", "host-memory-overcommitted-reclaiming")
+"""Findings about a host that takes memory back."""
 CONTENTION = ("cpu-ready", "co-stop", "host-cpu-saturated", "hidden-host-saturation", "unbalanced-monsters")
 
 
@@ -136,6 +136,8 @@ class Remedies:
     def _found(self, finding: Finding, vm: Vm | None, host: Host | None) -> Remedy | str:
         if host is not None and finding.code in CONTENTION:
             return self._contention(finding, vm, host)
+        if host is not None and finding.code in MEMORY:
+            return self._memory(finding, host)
         if host is not None and finding.subject.kind == "device":
             return self._storage(finding, host)
         if host is not None and vm is None:
@@ -174,6 +176,39 @@ class Remedies:
         sets = {f"hosts.{key}": unlabelled(self._group_of(host), 1), **{f"vms.{name}.host": key for name in moved}}
         text = f"add a host like {host.name}, for {len(moved)} of its machines"
         return Change(text, sets, (host.key or "",), moved, steps=NEW_HOST)
+
+    # memory of a host: somebody has to go or to need less
+
+    def _memory(self, finding: Finding, host: Host) -> Remedy | str:
+        key = host.key or ""
+        tried = [
+            _moved(host, [move]) for move in itertools.islice(memory.moves(self.case, host, self._loads_of(host)), 1)
+        ]
+        for steps, found in (
+            (2, memory.less_memory(self.case, host, self._memory_used)),
+            (NEW_HOST, memory.more_memory(self.case, host)),
+        ):
+            if found is not None:
+                text, sets = found
+                tried.append(Change(text, sets, (key,), steps=steps))
+        worst = next((vm for vm in host.vms if vm.entity == finding.evidence[0].entity), None)
+        told = worst or max(self.case.placed.get(key, []), key=lambda vm: (vm.memory_bytes or 0, vm.name), default=None)
+        if worst is not None and finding.code == "swap-wait":
+            sets = {f"vms.{worst.key}.memory_reservation": f"{int(worst.memory_bytes or 0)} B"}
+            tried.append(Change(f"reserve the memory of {worst.name}", sets, (key,), steps=3))
+        if not tried:
+            return f"no machine of {host.name} can go or is known to use little, and what they touched fits it"
+        score = ("host_reclaimed_bytes", "memory_swap_wait_pct", "response_ms_p95")
+        return Remedy(_first(tried), score, told, key, enough=_given_back)
+
+    def _memory_used(self, vm: Vm) -> float | None:
+        """Memory that a VM was measured to use, or is said to."""
+        stat = self.case.evidence.stat(vm.entity, "memory_active_bytes")
+        if stat is not None:
+            return stat.most
+        facts = vm.facts.measured.memory_active_bytes if vm.facts else None
+        said = self._data["vms"][vm.facts.group].get("memory_active") if vm.facts else None
+        return float(_core.size_bytes(said)) if facts is None and said else facts
 
     # storage in the hypervisor: deeper queues, more of them
 
@@ -428,6 +463,11 @@ def _calm(before: Figures, after: Figures) -> bool:
     if before["waiting_vcpus"] > 1:
         return after["waiting_vcpus"] <= CALM * before["waiting_vcpus"]
     return after["host_usage_pct"] <= min(CALM_USAGE_PCT, before["host_usage_pct"] - 5)
+
+
+def _given_back(before: Figures, after: Figures) -> bool:
+    """Whether a host takes hardly any memory back any more."""
+    return after["host_reclaimed_bytes"] <= CALM * before["host_reclaimed_bytes"] and before["host_reclaimed_bytes"] > 0
 
 
 def even_sockets(layout: Mapping[str, Any], vcpus: int) -> int:

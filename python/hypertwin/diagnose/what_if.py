@@ -15,9 +15,10 @@ from typing import Any
 from hypertwin import _core, language, run, vnuma
 from hypertwin import scenario as scenarios
 from hypertwin.diagnose.case import Case
-from hypertwin.diagnose.remedies import CONTENTION, NEW_HOST, SLOWER, Change, Remedies, Remedy, unlabelled
+from hypertwin.diagnose.remedies import CONTENTION, MEMORY, NEW_HOST, SLOWER, Change, Remedies, Remedy, unlabelled
 from hypertwin.diagnose.rule import Finding
 from hypertwin.diagnose.subjects import Vm
+from hypertwin.diagnose.words import MIB, size
 from hypertwin.errors import HypertwinError
 from hypertwin.frame import flatten
 from hypertwin.report import ready
@@ -43,6 +44,7 @@ FIGURES = {
     "costop_pct": ("co-stop", "%"),
     "limited_pct": ("limited", "%"),
     "guest_cpu_pct": ("guest CPU", "%"),
+    "memory_swap_wait_pct": ("swap wait", "%"),
     "numa_local_pct": ("local memory", "%"),
     "io_latency_ms_mean": ("I/O latency", "ms"),
     "response_ms_p95": ("p95", "ms"),
@@ -52,6 +54,7 @@ FIGURES = {
 """Figures of a VM: key of its report, word, unit. Percentages are per vCPU."""
 
 OF_HOSTS = {
+    "host_reclaimed_bytes": ("memory that {host} has taken back", "B"),
     "host_usage_pct": ("usage of {host}", "%"),
     "queue_wait_ms": ("of it in queues of {host}", "ms"),
     "waiting_vcpus": ("vCPUs that wait on these hosts", ""),
@@ -59,11 +62,14 @@ OF_HOSTS = {
 }
 """Figures beside them: of the finding's host, of all hosts of the cut together, and of the VM's NUMA nodes."""
 
-SUMMED = ("ready_pct", "costop_pct", "limited_pct")
+SUMMED = ("ready_pct", "costop_pct", "limited_pct", "memory_swap_wait_pct")
 """Figures that are reported per vCPU and summed over the vCPUs."""
 MORE_IS_BETTER = ("numa_local_pct", "throughput_per_s", "iops")
 NOT_DECIDING = ("guest_cpu_pct", "iops", "queue_wait_ms", "waiting_vcpus")
 """Figures that are reported and do not decide whether a change helps."""
+
+RECLAIMED = ("ballooned", "swapped", "compressed")
+"""Ways in which a host takes memory back."""
 
 NOTHING = 0.05
 """Values and differences below this count as none: per cent, milliseconds or vCPUs."""
@@ -81,6 +87,9 @@ TOLD = {
     "host-cpu-saturated": ("host_usage_pct", "waiting_vcpus", "response_ms_p95"),
     "hidden-host-saturation": ("host_usage_pct", "waiting_vcpus", "response_ms_p95"),
     "hci-overhead": ("host_usage_pct", "response_ms_p95", "io_latency_ms_mean"),
+    "swap-wait": ("memory_swap_wait_pct", "host_reclaimed_bytes", "response_ms_p95"),
+    "memory-reclaim": ("host_reclaimed_bytes", "memory_swap_wait_pct", "response_ms_p95"),
+    "host-memory-overcommitted-reclaiming": ("host_reclaimed_bytes", "memory_swap_wait_pct", "response_ms_p95"),
     "cpu-limit": ("limited_pct", "response_ms_p95"),
     "oversized-vm": ("vcpus", "guest_cpu_pct", "ready_pct", "response_ms_p95"),
     "undersized-vm": ("guest_cpu_pct", "response_ms_p95"),
@@ -96,7 +105,7 @@ TOLD = {
 
 MEASURED = (
     *("cpu-ready", "co-stop", "cpu-limit", "host-cpu-saturated", "hidden-host-saturation", "hci-overhead"),
-    *("storage-queue-full", "storage-latency"),
+    *("storage-queue-full", "storage-latency", *MEMORY),
 )
 """Codes of harm that was measured: that the twin knows no cure for it does not make it less."""
 
@@ -107,6 +116,9 @@ SYMPTOM = {
     "host-cpu-saturated": ("host_usage_pct", 80.0),
     "hidden-host-saturation": ("host_usage_pct", 80.0),
     "remote-numa-memory": ("numa_local_pct", 95.0),
+    "swap-wait": ("memory_swap_wait_pct", 0.5),
+    "memory-reclaim": ("host_reclaimed_bytes", MIB),
+    "host-memory-overcommitted-reclaiming": ("host_reclaimed_bytes", MIB),
     "storage-queue-full": ("queue_wait_ms", 0.05),
 }
 """The figure, and how much of it, that the twin must show to have the problem at all."""
@@ -294,9 +306,12 @@ def _figures(point: Point, remedy: Remedy, spread: Mapping[str, float]) -> dict[
     if remedy.vm is not None:
         flat = flatten(point["vms"][remedy.vm.key])
         found = {name: flat[name] for name in FIGURES if flat.get(name) is not None}
+        found.setdefault("memory_swap_wait_pct", 0.0)
         found["node_spread_vcpus"] = spread.get(remedy.vm.key or "", 0.0)
     if remedy.host_key in point["hosts"]:
         found["host_usage_pct"] = point["hosts"][remedy.host_key]["usage_pct"]
+        taken = point["hosts"][remedy.host_key].get("memory") or {}
+        found["host_reclaimed_bytes"] = sum(taken.get(f"{each}_bytes", 0.0) for each in RECLAIMED)
         queue = (point.get("storage") or {}).get(f"{remedy.host_key}-lun-depth")
         if queue:
             found["queue_wait_ms"] = queue["wait_ms"]
@@ -484,6 +499,8 @@ def _host_name(case: Case, key: str | None) -> str:
 
 
 def _value(value: float, unit: str) -> str:
+    if unit == "B":
+        return size(value)
     if unit == "%":
         return ready.percent(value)
     number = "0" if abs(value) < 0.0005 else f"{value:,.3g}" if abs(value) < 100 else f"{value:,.0f}"

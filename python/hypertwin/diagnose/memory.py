@@ -1,0 +1,63 @@
+"""What relieves a host whose memory is short: a VM goes, a VM that uses little gets less, the host gets more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+
+from hypertwin.diagnose.case import Case
+from hypertwin.diagnose.moves import Loads, Move
+from hypertwin.diagnose.subjects import Host, Vm
+from hypertwin.diagnose.words import GIB
+
+SPARE = 0.95
+"""Part of a host that VMs may have touched so that nothing is taken back: ESXi begins above it."""
+HEADROOM = 1.25
+"""Memory that a VM keeps over what it uses: a measured active memory is a sample."""
+LESS = 0.75
+"""Part of its memory below which a VM with less is worth a change."""
+
+
+def moves(case: Case, host: Host, loads: Loads) -> Iterator[Move]:
+    """Moves of one VM, the smallest that is enough first, then the largest of the others."""
+    short = missing(case, host)
+    here = [vm for vm in case.placed.get(host.key or "", []) if not vm.appliance and vm.host is not None]
+    for vm in sorted(here, key=lambda vm: (touched(vm) < short, abs(touched(vm) - short), vm.name)):
+        found = loads.move_of(vm, host)
+        if found is not None:
+            yield found
+
+
+def touched(vm: Vm) -> float:
+    """Memory of the host that a VM would occupy."""
+    return float(vm.facts.memory_touched_bytes if vm.facts else vm.memory_bytes or 0)
+
+
+def missing(case: Case, host: Host) -> float:
+    """Memory that the VMs of a host have touched beyond what it can give without taking any back."""
+    asked = sum(map(touched, case.placed.get(host.key or "", [])))
+    return asked + host.memory_own_bytes - SPARE * (host.memory_bytes or 0)
+
+
+def more_memory(case: Case, host: Host) -> tuple[str, Mapping[str, str]] | None:
+    """Memory that holds what VMs have touched, as words and changes of the cluster file."""
+    short, size, nodes = missing(case, host), host.memory_bytes or 0, host.nodes or 1
+    if short <= 0:
+        return None
+    each = math.ceil((size + short / SPARE) / (nodes * GIB))
+    more = nodes * each - round(size / GIB)
+    return f"give {host.name} {more} GiB more memory", {f"hosts.{host.key}.memory_per_node": f"{each} GiB"}
+
+
+def less_memory(case: Case, host: Host, uses: Callable[[Vm], float | None]) -> tuple[str, Mapping[str, str]] | None:
+    """Less memory for the VM that uses the least of its own: what it uses, and some more."""
+    found = []
+    for vm in case.placed.get(host.key or "", []):
+        used, size = uses(vm), vm.memory_bytes or 0
+        if used is not None and 0 < HEADROOM * used < LESS * size:
+            found.append((HEADROOM * used - size, vm.name, vm, math.ceil(HEADROOM * used / GIB)))
+    if not found:
+        return None
+    *_, vm, gib = min(found, key=lambda each: each[:2])
+    sets = {f"vms.{vm.key}.memory": f"{gib} GiB", f"vms.{vm.key}.memory_touched": f"{gib} GiB"}
+    return f"give {vm.name} {gib} GiB, if it needs no more", sets
