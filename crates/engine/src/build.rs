@@ -10,6 +10,7 @@ use crate::lives::Lives;
 use crate::measure::Recorder;
 use crate::movement::Movement;
 use crate::plan::Blueprint;
+use crate::reclaim::Reclaim;
 use crate::simulation::Simulation;
 use crate::storage::{Site, SiteVm, Storage, service_threads};
 use hypertwin_cluster::{Component, Failure};
@@ -51,6 +52,13 @@ pub fn build(island: &Island, seed: u64) -> Simulation {
     schedule_failures(&mut faults, island, &storage, &mut clock);
     storage.start(&mut clock);
     cpu.start_balancing(&mut clock);
+    let reclaim = Reclaim::new(island, &mut clock);
+    for (position, host) in island.hosts.iter().enumerate() {
+        let id = HostId::new(position);
+        if reclaim.concerns(id) || !island.clusters.is_empty() {
+            storage.add_swap(id, host.name, &reclaim.swap_device(id), seed);
+        }
+    }
     clock.measure_at(warmup_ns, Event::StartMeasuring);
     Simulation {
         clock,
@@ -60,6 +68,7 @@ pub fn build(island: &Island, seed: u64) -> Simulation {
         faults,
         lives: Lives::new(island.vms.len()),
         movement,
+        reclaim,
         recorder: Recorder::new(island),
         blueprint,
         failure: None,

@@ -33,6 +33,8 @@ pub enum Event {
     LoadStep { vm: VmId, step: u32 },
     /// Something fails or returns.
     Failure(u32),
+    /// A host looks after its memory.
+    Reclaim(HostId),
     /// A pool replaces what is still away.
     Detect(PoolId),
     /// Something about a VM that moves or restarts is due.

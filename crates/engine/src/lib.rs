@@ -8,8 +8,9 @@
 //! | `cpu/` | processors: which world runs on which logical CPU, and what it is charged |
 //! | `guest/` | guests: what the processes of VMs do |
 //! | `storage/` | the way of an I/O from a guest's driver to a disk and back; pools |
+//! | `reclaim/` | memory of hosts: what VMs have of it, and what is taken away when it runs short |
 //! | `faults.rs` | what fails and what returns |
-//! | `simulation.rs` | the wire: it sees all of them |
+//! | `simulation.rs`, `paging.rs` | the wire: it sees all of them; the second for memory that is away |
 //! | `life.rs`, `lives.rs` | the life of a VM: verbs by which one stops, starts and changes hosts; what each VM does at present |
 //! | `movement/` | VMs that restart where a host failed, and migrate |
 //! | `measure/` | from what they count to results and reports |
@@ -36,7 +37,9 @@ mod life;
 mod lives;
 mod measure;
 mod movement;
+mod paging;
 mod plan;
+mod reclaim;
 mod responses;
 mod sampled_run;
 mod simulation;
@@ -54,11 +57,12 @@ pub use hypertwin_models::topology::{Domain, Topology};
 pub use islands::Islands;
 pub use measure::{
     Allocation, BUILD, BottleneckReport, BytesError, ClusterReport, Curve, DeviceSample, DiskSample, FailureReport,
-    HostReport, HostResult, HostSample, HostTimeline, IoReport, IoResult, IoSums, LatencyReport, NodeReport,
-    NodeResult, PointReport, Replication, ResponseReport, Sample, ServiceSample, StationReport, Timeline,
+    HostMemoryReport, HostReport, HostResult, HostSample, HostTimeline, IoReport, IoResult, IoSums, LatencyReport,
+    NodeReport, NodeResult, PointReport, Replication, ResponseReport, Sample, ServiceSample, StationReport, Timeline,
     TimelineReport, View, VmReport, VmResult, VmSample, VmTimeline, WorldSamples, WorldView, aggregate,
 };
 pub use movement::{History, Move, MoveKind, Outage, Outcome, Unplaced, Why};
+pub use reclaim::{HostMemoryResult, PageCounts, VmMemoryResult};
 pub use sampled_run::SampledRun;
 pub use storage::{Counters, IncidentReport, MemberView, PoolReport, PoolResult, PoolTimeline, StationResult};
 

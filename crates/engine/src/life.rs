@@ -63,6 +63,7 @@ impl Simulation {
         let helpers = self.cpu.place_vm(&plan, &mut self.clock);
         self.guests.place(&plan, helpers);
         self.storage.place_vm(&plan);
+        self.give_memory(vm, host);
         let life = &mut self.lives[vm];
         match life.state {
             State::Paused => life.come(self.faults.host(host).down_ns(now)),
@@ -137,13 +138,14 @@ impl Simulation {
     /// Whether nothing outside the guest works for a VM: no world of the hypervisor, and no I/O of its virtual disks is in
     /// flight. Timers of its processes may run.
     pub fn is_quiet(&self, vm: VmId) -> bool {
-        self.guests.is_quiet(vm) && self.storage.is_quiet(vm)
+        self.guests.is_quiet(vm) && self.storage.is_quiet(vm) && self.reclaim.is_quiet(vm)
     }
 
     fn leave_host(&mut self, vm: VmId) {
         let host = self.guests.vms()[vm].host;
         self.lives[vm].leave(self.faults.host(host).down_ns(self.clock.now));
         if self.cpu.is_placed(vm) {
+            self.reclaim.remove(vm, self.clock.now);
             self.cpu.remove_vm(vm, &mut self.guests, &mut self.clock);
         }
     }

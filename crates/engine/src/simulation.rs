@@ -14,6 +14,7 @@ use crate::lives::Lives;
 use crate::measure::{Observed, Recorder, Replication};
 use crate::movement::{Machines, Movement, Order};
 use crate::plan::Blueprint;
+use crate::reclaim::Reclaim;
 use crate::storage::{HostState, Reply, Storage, What};
 use crate::vcpu::Vcpu;
 use hypertwin_kernel::Nanos;
@@ -28,6 +29,7 @@ pub struct Simulation {
     pub faults: Faults,
     pub lives: Lives,
     pub movement: Movement,
+    pub reclaim: Reclaim,
     pub recorder: Recorder,
     /// What VMs are made from when they come to another host.
     pub blueprint: Blueprint,
@@ -48,6 +50,7 @@ impl Simulation {
     pub fn finish(mut self) -> Replication {
         self.clock.now = self.clock.end;
         self.cpu.close_all(self.clock.now);
+        self.reclaim.close(self.clock.now);
         let observed = Observed {
             now: self.clock.now,
             cpu: &self.cpu,
@@ -56,6 +59,7 @@ impl Simulation {
             faults: &self.faults,
             lives: &self.lives,
             movement: &self.movement,
+            reclaim: &self.reclaim,
         };
         self.recorder.finish(observed, self.clock.events())
     }
@@ -70,6 +74,7 @@ impl Simulation {
             faults: &self.faults,
             lives: &self.lives,
             movement: &self.movement,
+            reclaim: &self.reclaim,
         }
     }
 
@@ -106,6 +111,7 @@ impl Simulation {
             Event::BalanceThreads(host) => self.cpu.on_balance_threads(host, guests, clock),
             Event::BalanceHost(host) => self.cpu.on_balance_host(host, guests, clock),
             Event::LoadStep { vm, step } => guests.on_load_step(vm, step as usize, clock),
+            Event::Reclaim(host) => self.on_reclaim(host),
             Event::Failure(index) => self.on_failure(index),
             Event::Detect(pool) => {
                 self.storage.on_detect(pool, clock);
@@ -120,7 +126,9 @@ impl Simulation {
     fn host_of(&self, event: Event) -> Option<HostId> {
         let host_of_vm = |vm: VmId| Some(self.guests.vms()[vm].host);
         match event {
-            Event::Cpu { host, .. } | Event::BalanceThreads(host) | Event::BalanceHost(host) => Some(host),
+            Event::Cpu { host, .. } | Event::BalanceThreads(host) | Event::BalanceHost(host) | Event::Reclaim(host) => {
+                Some(host)
+            }
             Event::Process(process) => host_of_vm(self.guests.vcpu_of(process).vm),
             Event::Io(io) => self.storage.host_of(io),
             Event::Arrival(vm)
@@ -170,6 +178,7 @@ impl Simulation {
                 self.storage.reset(now);
                 self.faults.reset(now);
                 self.lives.reset(now);
+                self.reclaim.reset(now);
             }
             _ => self.cpu.close_all(now),
         }
@@ -181,6 +190,7 @@ impl Simulation {
             faults: &self.faults,
             lives: &self.lives,
             movement: &self.movement,
+            reclaim: &self.reclaim,
         };
         self.recorder.on(event, observed, &mut self.clock);
     }
@@ -208,10 +218,17 @@ impl Simulation {
     /// The work of a world is done: whoever gave it gives it the next. `false` if there is none.
     fn work_done(&mut self, world: WorldId) -> bool {
         let next = match self.cpu.worlds()[world].kind {
-            Kind::Vcpu(vcpu) => match self.next_burst(vcpu) {
-                Some(work_ns) => Some(work_ns),
-                None => return self.end_burst(vcpu),
-            },
+            Kind::Vcpu(vcpu) => {
+                if self.reclaim.may_miss(vcpu.vm)
+                    && let Some(goes_on) = self.miss(vcpu)
+                {
+                    return goes_on;
+                }
+                match self.next_burst(vcpu) {
+                    Some(work_ns) => Some(work_ns),
+                    None => return self.end_burst(vcpu),
+                }
+            }
             Kind::Helper { vm, index } => {
                 let process = self.guests.end_request(vm, index);
                 self.begin_ios(process);
@@ -305,6 +322,8 @@ impl Simulation {
             Reply::WorkerReady { process, work_ns } => self.guests.start_worker(process, work_ns, &mut self.clock),
             Reply::Responded { vm, latency_ns } => self.guests.record_response(vm, latency_ns),
             Reply::Completed(process) => self.begin_delay(process),
+            Reply::PageRead(fault) => self.on_page_read(fault),
+            Reply::PagesWritten(host) => self.on_pages_written(host),
             Reply::Deferred { host, io } => {
                 let is_deferred = self.faults.defer(host, Event::Io(io));
                 debug_assert!(is_deferred, "storage and faults agree on which hosts are down");

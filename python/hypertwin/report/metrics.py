@@ -273,7 +273,7 @@ CATALOGUE: tuple[Metric, ...] = (
         HOST,
         "Memory overcommitted",
         "%",
-        "How much more memory its VMs are configured with than the host has for them.",
+        "How much more its VMs have touched, with overhead, than the host has for them; negative where all fits.",
         esxtop="MEM overcommit avg × 100",
     ),
     Metric(
@@ -291,7 +291,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "Memory minimum",
         "bytes",
         "What ESXi wants to have free: 6 % of the first 4 GiB, 4 % up to 12, 2 % up to 28, 1 % of the rest. States are "
-        "shares of it.",
+        "shares of it. On Linux the high watermark.",
         esxtop="minfree",
     ),
     Metric(
@@ -309,7 +309,7 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Memory consumed",
         "bytes",
-        "Memory of the host that the VM's own occupies: granted, less what sharing saves.",
+        "Memory of the host that the VM's own occupies: granted, less what sharing saves, and compressed, halved.",
         esxtop="MEMSZ − what is taken back",
         vcenter="mem.consumed.average",
         linux="RSS of the QEMU process",
@@ -415,7 +415,7 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Swap wait",
         "%",
-        "Time a vCPU waited for memory that the host had swapped out or compressed. Per vCPU.",
+        "Time a vCPU waited for memory that the host had swapped out. Per vCPU. Its guest takes it for busy.",
         esxtop="%SWPWT ÷ vCPUs",
         vcenter="cpu.swapwait.summation ÷ (interval × 1000 × vCPUs)",
         linux="part of wa and st; the guest cannot tell it apart",

@@ -161,6 +161,11 @@ impl HostGroup {
         Bytes::new(u64::from(self.nodes()).saturating_mul(self.memory_per_node.bytes()))
     }
 
+    /// Where it swaps to.
+    pub fn swap_device(&self) -> SwapDevice {
+        self.swap.clone().unwrap_or_default()
+    }
+
     /// Clock of a busy core: `turbo`, or else `clock`.
     pub fn busy_clock(&self) -> Frequency {
         self.turbo.unwrap_or(self.clock)

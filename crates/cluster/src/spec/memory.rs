@@ -157,3 +157,14 @@ pub struct SwapDevice {
     #[schemars(extend("x-minimum" = "0 s", "x-maximum" = "1 s"))]
     pub latency: Duration,
 }
+
+impl Default for SwapDevice {
+    fn default() -> Self {
+        Self {
+            kind: DiskKind::SataSsd,
+            count: 1,
+            size: None,
+            latency: Duration::ZERO,
+        }
+    }
+}

@@ -196,6 +196,7 @@ impl World {
             asleep: false,
             wake_up_ns: None,
             waking: false,
+            paging: false,
             lag_ns: 0,
             work_ns: 0.0,
             speed: [0.0; 2],

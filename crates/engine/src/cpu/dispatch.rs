@@ -107,6 +107,7 @@ impl Processors {
                     world.account.wakeup_ns += dt;
                 }
             }
+            State::Wait if world.paging => world.account.swap_wait_ns += dt,
             State::Run | State::Wait => {}
         }
     }

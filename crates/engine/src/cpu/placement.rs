@@ -120,6 +120,7 @@ impl Processors {
                 wants_to_run: false,
             };
             (world.work_ns, world.slice_ns, world.contended) = (0.0, 0, false);
+            world.paging = false;
         }
     }
 

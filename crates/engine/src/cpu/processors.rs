@@ -2,8 +2,9 @@
 
 use super::budget::Limit;
 use super::memory::{HostMemory, VmMemory};
+use crate::clock::Clock;
 use crate::ids::{ControllerId, HostId, PoolId, Span, Table, VmId, WorldId};
-use crate::vcpu::{Next, Vcpu, Work};
+use crate::vcpu::{Guest, Next, Vcpu, Work};
 use hypertwin_cluster::CoreScheduling;
 use hypertwin_kernel::{EventId, Nanos, TimeAverage};
 use hypertwin_models::accounting::{Account, ProcessorTime, State};
@@ -150,6 +151,8 @@ pub struct World {
     pub(super) wake_up_ns: Option<u64>,
     /// Ready because it just woke from idle.
     pub(super) waking: bool,
+    /// Waiting for memory that its host has swapped out.
+    pub(super) paging: bool,
     /// Ready and co-stop time before `since`, for co-scheduling.
     pub(super) lag_ns: u64,
     /// Work that is left, in nanoseconds alone on a core: at nominal clock, or at the reference clock of a guest's
@@ -333,7 +336,24 @@ impl Processors {
 
     /// Whether a vCPU has to wait for a logical CPU, so that its interrupts wait too.
     pub fn is_held(&self, vcpu: Vcpu) -> bool {
-        matches!(self.worlds[self.world_of(vcpu)].state, State::Ready | State::CoStop)
+        let world = &self.worlds[self.world_of(vcpu)];
+        matches!(world.state, State::Ready | State::CoStop) || world.paging
+    }
+
+    // ---- memory that is away
+
+    /// A vCPU, which is about to sleep, waits for memory.
+    pub fn begin_paging(&mut self, vcpu: Vcpu) {
+        let world = self.world_of(vcpu);
+        self.worlds[world].paging = true;
+    }
+
+    /// The memory is there: the vCPU goes on.
+    pub fn end_paging(&mut self, vcpu: Vcpu, guest: &mut impl Guest, clock: &mut Clock) {
+        let world = self.world_of(vcpu);
+        self.close(world, clock.now);
+        self.worlds[world].paging = false;
+        self.wake(world, guest, clock);
     }
 
     // ---- work

@@ -47,6 +47,8 @@ pub struct Vm {
     pub(super) in_progress: usize,
     /// Work of all CPU bursts begun so far, in nanoseconds alone on a core at the reference clock.
     pub(super) work_begun_ns: f64,
+    /// Work beside that of the workload that its next burst does.
+    pub(super) owed_ns: f64,
     pub measured: Measured,
 }
 
@@ -110,11 +112,22 @@ pub(super) enum Phase {
     Gone,
 }
 
+/// Of the pages that a burst may miss, those that have been looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LookedFor {
+    None,
+    /// Those that the guest has paged out.
+    Guests,
+    All,
+}
+
 /// A session of a closed workload, one transaction of an open one, or a worker of a generator.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Process {
     pub(super) vm: VmId,
     pub(super) phase: Phase,
+    /// What of its burst's misses has been looked for.
+    pub(super) looked_for: LookedFor,
     pub(super) bursts_left: u32,
     /// Its vCPU, now or last.
     pub(super) vcpu: u32,

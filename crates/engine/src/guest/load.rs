@@ -1,6 +1,6 @@
 //! Where transactions come from, and how the load of a VM changes.
 
-use super::guests::{Arrivals, Guests, Phase, Process, Timer};
+use super::guests::{Arrivals, Guests, LookedFor, Phase, Process, Timer};
 use crate::clock::{Clock, Event};
 use crate::error::RunError;
 use crate::ids::{ProcessId, VmId};
@@ -161,6 +161,7 @@ impl Process {
         Self {
             vm,
             phase: Phase::Think,
+            looked_for: LookedFor::None,
             bursts_left: 0,
             vcpu: session % vcpus as u32,
             started: 0,

@@ -12,6 +12,7 @@
 //! | `guests.rs` | VMs and processes: their state; what is measured of them |
 //! | `process.rs` | what a process does: bursts, requests to helper worlds, delays |
 //! | `interrupts.rs` | processes become runnable, and vCPUs switch between them |
+//! | `paging.rs` | bursts that miss pages of their VM's memory |
 //! | `load.rs` | where transactions come from: closed and open arrivals, load steps |
 //! | `parallel.rs` | transactions on which all vCPUs of a VM work |
 //! | `power.rs` | VMs are powered on and off, and come to another host |
@@ -21,8 +22,10 @@ mod build;
 mod guests;
 mod interrupts;
 mod load;
+mod paging;
 mod parallel;
 mod power;
 mod process;
 
 pub use guests::{Ended, Guests, Timer};
+pub use paging::PagedBy;

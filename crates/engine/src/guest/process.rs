@@ -1,6 +1,6 @@
 //! What a process does: CPU bursts, requests to helper worlds, delays.
 
-use super::guests::{Arrivals, Ended, Guests, Helpers, Phase, Request, Timer};
+use super::guests::{Arrivals, Ended, Guests, Helpers, LookedFor, Phase, Request, Timer};
 use crate::clock::{Clock, Event};
 use crate::ids::{ProcessId, VmId};
 use crate::vcpu::Vcpu;
@@ -40,8 +40,11 @@ impl Guests {
     fn draw_burst(&mut self, process: ProcessId, io_ns: f64, busy: usize) -> f64 {
         let process = &mut self.processes[process];
         let vm = &mut self.vms[process.vm];
-        let burst_ns = io_ns + vm.cpu_burst.sample(&mut vm.streams.cpu) as f64 * vm.stretch[busy - 1];
+        let burst_ns = io_ns
+            + vm.cpu_burst.sample(&mut vm.streams.cpu) as f64 * vm.stretch[busy - 1]
+            + std::mem::take(&mut vm.owed_ns);
         process.phase = Phase::Compute;
+        process.looked_for = LookedFor::None;
         process.burst_ns = burst_ns;
         process.remaining_ns = burst_ns;
         vm.work_begun_ns += burst_ns;

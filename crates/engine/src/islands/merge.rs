@@ -47,6 +47,7 @@ impl Station {
             Self::LunDepth { host } => Self::LunDepth { host: cut.hosts[host] },
             Self::PortDepth { host } => Self::PortDepth { host: cut.hosts[host] },
             Self::Ports { host } => Self::Ports { host: cut.hosts[host] },
+            Self::Swap { host } => Self::Swap { host: cut.hosts[host] },
             Self::Array { array } => Self::Array {
                 array: cut.arrays[array],
             },

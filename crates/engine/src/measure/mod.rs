@@ -14,6 +14,7 @@
 //! | `stations.rs` | stations of the path to storage, and which of them limits |
 //! | `allocation.rs` | what is allocated on hosts |
 //! | `clusters.rs` | clusters of hosts, over replications |
+//! | `memory.rs` | memory that is taken from VMs, over replications |
 //! | `means.rs` | means, and how sure they are |
 //! | `bytes.rs` | a replication as bytes |
 //! | `report.rs` | from replications to what is reported |
@@ -24,6 +25,7 @@ mod allocation;
 mod bytes;
 mod clusters;
 mod means;
+mod memory;
 mod recorder;
 mod report;
 mod results;
@@ -35,6 +37,7 @@ mod vm_metrics;
 pub use allocation::Allocation;
 pub use bytes::{BUILD, BytesError};
 pub use clusters::ClusterReport;
+pub use memory::HostMemoryReport;
 pub use recorder::Recorder;
 pub use report::{HostReport, NodeReport, PointReport, TimelineReport, aggregate};
 pub use results::{
@@ -50,6 +53,7 @@ use crate::faults::Faults;
 use crate::guest::Guests;
 use crate::lives::Lives;
 use crate::movement::Movement;
+use crate::reclaim::Reclaim;
 use crate::storage::Storage;
 use hypertwin_kernel::Nanos;
 
@@ -63,4 +67,5 @@ pub struct Observed<'s> {
     pub faults: &'s Faults,
     pub lives: &'s Lives,
     pub movement: &'s Movement,
+    pub reclaim: &'s Reclaim,
 }

@@ -11,6 +11,7 @@ use crate::cpu::{Had, Host, NodeLoad};
 use crate::faults::HostIncident;
 use crate::ids::{HostId, Id, Table, VmId};
 use crate::island::{Island, IslandGroup};
+use crate::reclaim::PAGE;
 use crate::responses::Responses;
 use crate::storage::{Pool, PoolTimeline, VmIo};
 use hypertwin_kernel::Nanos;
@@ -86,7 +87,7 @@ impl Recorder {
 
 /// Time in which its vCPU was not idle, as far as the guest can tell.
 fn busy_ns(account: &Account) -> u64 {
-    account.run_ns + account.ready_ns + account.costop_ns - account.wakeup_ns
+    account.run_ns + account.ready_ns + account.costop_ns + account.swap_wait_ns - account.wakeup_ns
 }
 
 /// What the guest takes for its CPU usage, as a fraction.
@@ -101,6 +102,7 @@ fn add(sum: &mut Account, other: &Account) {
     sum.wait_ns += other.wait_ns;
     sum.limited_ns += other.limited_ns;
     sum.wakeup_ns += other.wakeup_ns;
+    sum.swap_wait_ns += other.swap_wait_ns;
     sum.overlap_ns += other.overlap_ns;
     sum.used_ns += other.used_ns;
 }
@@ -113,6 +115,7 @@ pub fn difference(now: &Account, before: &Account) -> Account {
         wait_ns: now.wait_ns - before.wait_ns,
         limited_ns: now.limited_ns - before.limited_ns,
         wakeup_ns: now.wakeup_ns - before.wakeup_ns,
+        swap_wait_ns: now.swap_wait_ns - before.swap_wait_ns,
         overlap_ns: now.overlap_ns - before.overlap_ns,
         used_ns: now.used_ns - before.used_ns,
     }
@@ -254,6 +257,13 @@ impl Recorder {
             let busy = (totals.threads_ns - before.threads_ns) as f64 / (interval_ns * topology.cpus() as f64);
             line.usage_pct.push((100.0 * used).min(100.0));
             line.utilization_pct.push((100.0 * busy).min(100.0));
+            if observed.reclaim.concerns(id) {
+                let (pages, _, free) = observed.reclaim.host(id);
+                line.free_bytes.push(free as f64 * PAGE / 2.0);
+                line.ballooned_bytes.push(pages.ballooned as f64 * PAGE);
+                line.swapped_bytes.push(pages.swapped as f64 * PAGE);
+                line.compressed_bytes.push(pages.compressed as f64 * PAGE);
+            }
         }
         for id in observed.guests.vms().ids() {
             let totals = vm_totals(observed, id);
@@ -357,6 +367,9 @@ impl Recorder {
                 .may_move
                 .then(|| observed.lives[id].slow_ns(observed.now) as f64 / 1e9),
             virtual_nodes: group.memory.virtual_nodes(),
+            reclaimed: observed
+                .reclaim
+                .vm_result(id, group.host, duration_ns, figures.swap_wait_pct()),
             response: vm.measured.responses.compact(),
             io: io.map(|io| IoResult {
                 all: sums(totals.ios, io.measured.iter().map(|way| way.bytes).sum()),
@@ -404,6 +417,7 @@ fn hosts(observed: &Observed, allocations: &Table<HostId, Allocation>, duration_
             down_s: observed.faults.host(id).down_ns(observed.now) as f64 / 1e9,
             migration_cpu_pct: sent_ns.map(|sent_ns| 100.0 * sent_ns / cores_ns),
             allocation: allocations[id].clone(),
+            reclaimed: observed.reclaim.host_result(id, duration_ns),
             nodes: nodes(host, &loads[id], duration_ns),
         }
     };

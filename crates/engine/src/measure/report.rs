@@ -2,6 +2,7 @@
 
 use super::clusters::{ClusterReport, clusters};
 use super::means::{confidence, mean};
+use super::memory::{self, HostMemoryReport};
 use super::results::{FailureReport, HostResult, HostTimeline, NodeResult, Observation, Replication, VmTimeline};
 use super::stations::{self, BottleneckReport, StationReport};
 use super::vm_metrics::{
@@ -75,6 +76,8 @@ pub struct HostReport {
     pub memory_pct: f64,
     pub memory_usage_pct: f64,
     pub memory_gb_per_s: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<HostMemoryReport>,
     pub nodes: BTreeMap<String, NodeReport>,
 }
 
@@ -178,6 +181,7 @@ fn hosts(replications: &[&Replication]) -> BTreeMap<String, HostReport> {
             memory_pct: host.allocation.memory_pct(),
             memory_usage_pct: host.allocation.memory_usage_pct(),
             memory_gb_per_s: metric(&|host| host.nodes.iter().map(|node| node.memory_gb_per_s).sum()),
+            memory: memory::of_host(replications, index),
             nodes: (0..host.nodes.len()).map(node).collect(),
         };
         (host.name.clone(), report)
@@ -454,6 +458,7 @@ impl Members<'_> {
             )
         };
         self.report_io(&mut report);
+        report.reclaimed = memory::of_vms(self.replications, self.vms);
         report
     }
 }

@@ -3,6 +3,7 @@
 use super::allocation::Allocation;
 use super::vm_metrics::VmResult;
 use crate::movement::History;
+use crate::reclaim::HostMemoryResult;
 use crate::responses::Responses;
 use crate::storage::{PoolResult, PoolTimeline, StationResult};
 use bitcode::{Decode, Encode};
@@ -104,6 +105,8 @@ pub struct HostResult {
     pub migration_cpu_pct: Option<f64>,
     /// What is allocated on it.
     pub allocation: Allocation,
+    /// Its memory, if it ever could run short.
+    pub reclaimed: Option<HostMemoryResult>,
     /// Per NUMA node.
     pub nodes: Vec<NodeResult>,
 }
@@ -158,6 +161,14 @@ pub struct Timeline {
 pub struct HostTimeline {
     pub usage_pct: Vec<f64>,
     pub utilization_pct: Vec<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub free_bytes: Vec<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ballooned_bytes: Vec<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub swapped_bytes: Vec<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub compressed_bytes: Vec<f64>,
 }
 
 /// Timeline of a VM.

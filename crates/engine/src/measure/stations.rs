@@ -38,6 +38,15 @@ pub fn results(observed: &Observed, groups: &[String], duration_ns: f64) -> Vec<
         });
         results.extend(ports.map(|sums| sums.result(of, name(), false, duration_ns)));
     }
+    for id in cpu.hosts().ids() {
+        let (of, name) = (Station::Swap { host: id.index() }, || {
+            format!("{}-swap", cpu.hosts()[id].name)
+        });
+        let disks = storage
+            .swap_station(id, now, duration_ns)
+            .filter(|_| observed.reclaim.concerns(id));
+        results.extend(disks.map(|sums| sums.result(of, name(), false, duration_ns)));
+    }
     results.extend(storage.target_stations(&run, now, duration_ns));
     results
 }

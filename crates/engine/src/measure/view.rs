@@ -3,6 +3,7 @@
 
 use super::Observed;
 use crate::ids::{HostId, Id, PoolId, Span, VmId, WorldId};
+use crate::reclaim::PageCounts;
 use crate::storage::{Counters, MemberView, Pool};
 use hypertwin_kernel::Nanos;
 use hypertwin_models::accounting::{Account, State};
@@ -108,6 +109,17 @@ impl<'s> View<'s> {
     pub fn depths(&self) -> impl Iterator<Item = (u32, u32, u32)> + use<'s> {
         let depths = self.observed.storage.path().depths().iter();
         depths.map(|depth| (depth.slots, depth.used(), depth.queue.len()))
+    }
+
+    /// Pages of a VM's memory, by place.
+    pub fn pages(&self, vm: usize) -> PageCounts {
+        self.observed.reclaim.pages(VmId::new(vm))
+    }
+
+    /// Memory of a host in half pages: what its VMs hold, what it needs beside that, and what is free.
+    pub fn host_memory(&self, host: usize) -> (u64, u64, i64) {
+        let (pages, overhead, free) = self.observed.reclaim.host(HostId::new(host));
+        (2 * pages.granted + pages.compressed, overhead, free)
     }
 
     /// Processes of a VM: in progress by the count of its arrivals, and runnable by the guest's.

@@ -4,6 +4,7 @@
 //! of the confidence interval where there is one (with the number of its series, for runs of one replication), and says
 //! how the metric follows from [`Figures`].
 
+use crate::reclaim::VmMemoryResult;
 use bitcode::{Decode, Encode};
 use hypertwin_kernel::Histogram;
 use hypertwin_models::accounting::Account;
@@ -60,6 +61,11 @@ impl Figures {
         self.account.used_ns + self.system_ns
     }
 
+    /// Time in which vCPUs waited for memory that the host had swapped out, per vCPU.
+    pub fn swap_wait_pct(&self) -> f64 {
+        self.percent(self.account.swap_wait_ns as f64)
+    }
+
     fn throughput_per_s(&self) -> f64 {
         self.responses as f64 / self.duration_ns * 1e9
     }
@@ -99,6 +105,7 @@ macro_rules! vm_metrics {
             /// Time that it was paused or slowed for its own migration, where VMs may move.
             pub slow_s: Option<f64>,
             pub virtual_nodes: u32,
+            pub reclaimed: Option<VmMemoryResult>,
             pub response: Histogram,
             pub io: Option<IoResult>,
         }
@@ -112,6 +119,7 @@ macro_rules! vm_metrics {
             pub response_mean_ms: f64,
             pub slow_s: Option<f64>,
             pub virtual_nodes: u32,
+            pub reclaimed: Option<VmMemoryResult>,
             pub response: Histogram,
             pub io: Option<IoResult>,
         }
@@ -131,6 +139,7 @@ macro_rules! vm_metrics {
                     $($memory: of($of_memory, figures),)+
                     slow_s: parts.slow_s,
                     virtual_nodes: parts.virtual_nodes,
+                    reclaimed: parts.reclaimed,
                     response: parts.response,
                     io: parts.io,
                 }
@@ -173,6 +182,8 @@ macro_rules! vm_metrics {
             $(pub $memory: f64,)+
             #[serde(skip_serializing_if = "Option::is_none")]
             pub slow_s: Option<f64>,
+            #[serde(rename = "memory", skip_serializing_if = "Option::is_none")]
+            pub reclaimed: Option<VmMemoryResult>,
             pub virtual_nodes: u32,
             pub outcomes: Vec<OutcomeReport>,
         }

@@ -1,9 +1,9 @@
-//! Disks of arrays and pools: operations wait in a queue, and take as long as the kind of disk says.
+//! Disks of arrays, pools and hosts that swap: operations wait in a queue, and take as long as the kind of disk says.
 
 use super::queue::{Fifo, Waits};
 use super::request::{Requests, Step};
 use crate::clock::Clock;
-use crate::ids::{DiskId, IoId, PoolId, Span, Table};
+use crate::ids::{DiskId, HostId, IoId, PoolId, Span, Table};
 use hypertwin_kernel::{Nanos, Stream, TimeAverage};
 use hypertwin_models::storage::disk::{Disk, Operation};
 use hypertwin_models::storage::link::Link;
@@ -15,6 +15,8 @@ pub enum DiskOwner {
     /// An array, by its number.
     Array(usize),
     Pool(PoolId),
+    /// A host, which swaps to it.
+    Swap(HostId),
 }
 
 /// Disks of one kind in one array or pool.

@@ -16,7 +16,8 @@
 //! | `path/` | the guest's side: virtual disks, queue depths, controllers, workers |
 //! | `array/` | storage arrays |
 //! | `pool/` | distributed storage |
-//! | `disk.rs` | disks of arrays and pools |
+//! | `swap.rs` | disks that hosts swap to |
+//! | `disk.rs` | disks of arrays, pools and hosts that swap |
 //! | `fabric.rs` | ports of hosts and arrays, and the path that an I/O takes between them |
 //! | `network.rs` | ports of hosts for pools, and which hosts can be reached |
 //! | `shared.rs` | what path, arrays and pools all work with; replies |
@@ -40,6 +41,7 @@ mod request;
 mod shared;
 mod site;
 mod stations;
+mod swap;
 mod work;
 
 pub use disk::DiskState;
@@ -58,14 +60,16 @@ use crate::plan::VmPlan;
 use array::{Array, build_arrays};
 use disk::{DiskOwner, Disks};
 use fabric::Fabric;
-use hypertwin_kernel::Nanos;
+use hypertwin_cluster::SwapDevice;
+use hypertwin_kernel::{Nanos, Stream};
 use network::{Network, NetworkHost};
 use path::PathBuilder;
 use pool::{Outcome, build_pools};
-use request::{Issuer, Requests, Step};
+use request::{Issuer, Requests, Role, Step};
 use shared::Shared;
 use site::Place;
 use std::collections::VecDeque;
+use swap::Swaps;
 
 /// Records of I/Os and their parts beyond which a run is given up.
 const MOST_RECORDS: usize = 16_000_000;
@@ -75,6 +79,7 @@ pub struct Storage {
     path: Path,
     arrays: Vec<Array>,
     pools: Table<PoolId, Pool>,
+    swaps: Swaps,
     shared: Shared,
 }
 
@@ -95,6 +100,7 @@ impl Storage {
             path: Path::empty(),
             arrays: Vec::new(),
             pools: Table::new(),
+            swaps: Swaps::none(hosts),
             shared: Shared {
                 requests: Requests::default(),
                 disks: Disks::new(),
@@ -136,6 +142,26 @@ impl Storage {
         let id = self.path.worker(vm, session).issue();
         self.submit(id, clock);
         self.path.next_io(vm, session, &self.shared.requests)
+    }
+
+    // ---- from hosts that swap
+
+    /// Gives a host somewhere to swap to.
+    pub fn add_swap(&mut self, host: HostId, name: &str, device: &SwapDevice, seed: u64) {
+        let stream = Stream::named(seed, &format!("swap/{name}"));
+        self.swaps.add(host, device, stream, &mut self.shared);
+    }
+
+    /// A page of 4 KiB is read for a fault. When it is there: [`Reply::PageRead`].
+    pub fn read_page(&mut self, host: HostId, fault: u32, clock: &mut Clock) {
+        self.swaps
+            .begin(host, Issuer::Fault(fault), 4_096, &mut self.shared, clock);
+    }
+
+    /// Pages are written for a host. When they are: [`Reply::PagesWritten`].
+    pub fn write_pages(&mut self, host: HostId, bytes: u32, clock: &mut Clock) {
+        self.swaps
+            .begin(host, Issuer::Host(host), bytes, &mut self.shared, clock);
     }
 
     // ---- VMs that stop, start and move
@@ -203,6 +229,7 @@ impl Storage {
             }
             Step::Disk => self.disk_done(id, clock),
             Step::Host => self.complete(id, clock),
+            Step::Paged => Swaps::back(id, shared),
             Step::Arrive(pool) => self.pools[pool].arrive(id, shared, clock),
             Step::Back(pool) => {
                 let outcome = self.pools[pool].leg_back(id, shared, clock);
@@ -308,6 +335,7 @@ impl Storage {
                 shared.disks.finish(id, array.is_full(), &mut shared.requests, clock);
                 array.disk_done(id, shared, clock);
             }
+            DiskOwner::Swap(host) => self.swaps.disk_done(id, host, shared, clock),
             DiskOwner::Pool(index) => {
                 let pool = &mut self.pools[index];
                 // in turn, so that writes without end leave something for reads and for rebuilding
@@ -360,6 +388,12 @@ impl Storage {
     /// Host of the VM that an I/O is of; `None` where an I/O may concern several hosts.
     pub fn host_of(&self, id: IoId) -> Option<HostId> {
         let io = &self.shared.requests[id];
+        if let Role::Page = io.role {
+            return match self.shared.disks.owner(io.disk) {
+                DiskOwner::Swap(host) => Some(host),
+                DiskOwner::Array(_) | DiskOwner::Pool(_) => None,
+            };
+        }
         self.pools.is_empty().then(|| self.path.host_of(io))
     }
 
@@ -407,6 +441,11 @@ impl Storage {
     pub fn pool_results(&self, now: Nanos, duration_ns: f64) -> Vec<PoolResult> {
         let pools = self.pools.iter();
         pools.map(|pool| pool.result(&self.shared, now, duration_ns)).collect()
+    }
+
+    /// What was measured in `duration_ns` of the disks that a host swaps to.
+    pub fn swap_station(&self, host: HostId, now: Nanos, duration_ns: f64) -> Option<Sums> {
+        self.swaps.station(host, &self.shared, now, duration_ns)
     }
 
     /// What was measured in `duration_ns` of the ports of a host to arrays.

@@ -4,7 +4,7 @@
 //! has. What only one component needs of it lives in that component's own [`PerIo`] table, under the same number.
 
 use crate::clock::{Clock, Event};
-use crate::ids::{DiskId, Id, IoId, PoolId, ProcessId, VdiskId, WorkerId};
+use crate::ids::{DiskId, HostId, Id, IoId, PoolId, ProcessId, VdiskId, WorkerId};
 use hypertwin_kernel::Nanos;
 use std::ops::{Index, IndexMut};
 
@@ -26,6 +26,8 @@ pub enum Role {
     Rebuild,
     /// What one device reads for such a piece.
     RebuildRead,
+    /// Pages of memory to or from a swap device.
+    Page,
 }
 
 /// What happens to an I/O next.
@@ -45,6 +47,8 @@ pub enum Step {
     Arrive(PoolId),
     /// The reply of a node reaches the client.
     Back(PoolId),
+    /// It is back from a swap device.
+    Paged,
     /// The pool tries it again, or starts a rebuild whose turn has come.
     Retry(PoolId),
 }
@@ -60,6 +64,10 @@ pub enum Issuer {
     Pool,
     /// Nobody any more: its VM has been powered off, and it is dropped when it comes back.
     Nobody,
+    /// A fault, by its number.
+    Fault(u32),
+    /// A host, which swaps out.
+    Host(HostId),
 }
 
 /// One I/O.

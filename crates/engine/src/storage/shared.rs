@@ -23,6 +23,10 @@ pub enum Reply {
     Completed(ProcessId),
     /// An I/O cannot reach its VM while the host is off.
     Deferred { host: HostId, io: IoId },
+    /// A page of a fault has been read from a swap device.
+    PageRead(u32),
+    /// A host has swapped pages out.
+    PagesWritten(HostId),
     /// A VM has more I/Os in progress than a run can hold.
     Overloaded { vm: VmId, in_progress: usize },
 }

@@ -17,6 +17,7 @@ pub enum Station {
     LunDepth { host: usize },
     PortDepth { host: usize },
     Ports { host: usize },
+    Swap { host: usize },
     Array { array: usize },
     Pool { pool: usize },
 }

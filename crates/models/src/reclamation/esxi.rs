@@ -14,7 +14,7 @@
 //! back. 1,024 pages of each VM are shared in a second (`Mem.ShareRateMax`). Overhead lies on planes between the published
 //! sizes, goes on as it grew last, and was the same from 5.0 on.
 
-use super::{Actions, Level, Policy, ShareRate, Tenant, Threshold, part};
+use super::policy::{Actions, Level, Policy, ShareRate, Tenant, Threshold, part};
 use hypertwin_cluster::{Bytes, HostGroup, Hypervisor, PageSharing};
 use hypertwin_sharing::{Claim, proportional_share};
 
@@ -104,6 +104,7 @@ pub fn policy(host: &HostGroup) -> Policy {
             },
         ],
         goal,
+        balloon_goal: goal,
         idle_cost: 1.0 / (1.0 - options.idle_tax_pct / 100.0),
         by_shares: true,
         idle_first: false,
@@ -112,7 +113,10 @@ pub fn policy(host: &HostGroup) -> Policy {
         sharing: options.page_sharing.unwrap_or(sharing),
         balloon_rate: 64.0 * MIB,
         balloon_most: options.balloon_most_pct / 100.0,
-        compressed_most: options.compressed_most_pct / 100.0,
+        compressed_most: match version >= Hypervisor::Esxi41 {
+            true => options.compressed_most_pct / 100.0,
+            false => 0.0,
+        },
         esxi: Some(version),
     }
 }
@@ -182,7 +186,7 @@ fn line(points: &[(f64, f64)], x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::{GIB, MIB, min_free, overhead};
-    use crate::reclamation::tests::host;
+    use crate::reclamation::policy::tests::host;
     use crate::reclamation::{Level, Policy, Tenant};
     use hypertwin_cluster::{Bytes, Hypervisor};
 

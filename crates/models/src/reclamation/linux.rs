@@ -4,7 +4,7 @@
 //! first. Below the low watermark kswapd swaps the least recently used pages out until the high one is reached; below the
 //! minimum whoever wants memory has to find it itself. When nothing can be swapped out, the process with the most memory is
 //! killed. A VM's reservation is `memory.min` of its cgroup, its limit `memory.max`; memory shares do not exist.
-//! VMs with a `balloon` give memory back from 80 % use of the host on, in proportion to their shares, as Proxmox VE does it.
+//! VMs with a `balloon` give memory back from 80 % use of the host on, in proportion to what they have, as Proxmox VE does it by shares.
 //!
 //! **Sources.** Watermarks: `mm/page_alloc.c`, `min_free_kbytes` as 4 * sqrt(KiB) up to 256 MiB, and `watermark_scale_factor` of
 //! 0.1 % between them.
@@ -14,7 +14,7 @@
 //! 20). A guest gives 64 MiB/s to its balloon. QEMU's own memory is not counted beside that of the guest: say it in the host's
 //! `memory_own`.
 
-use super::{Actions, Level, Policy, ShareRate, Tenant, Threshold, part};
+use super::policy::{Actions, Level, Policy, ShareRate, Tenant, Threshold, part};
 use hypertwin_cluster::{HostGroup, PageSharing};
 use hypertwin_sharing::{Claim, proportional_share};
 
@@ -67,6 +67,7 @@ pub fn policy(host: &HostGroup, has_balloons: bool) -> Policy {
         thresholds,
         actions: [always, always, soft, hard, Actions { blocks: true, ..hard }],
         goal: high,
+        balloon_goal: roomy,
         idle_cost: 1.0,
         by_shares: false,
         idle_first: true,
@@ -110,7 +111,7 @@ pub fn targets(available: f64, tenants: &[Tenant]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::{MIB, watermarks};
-    use crate::reclamation::tests::host;
+    use crate::reclamation::policy::tests::host;
     use crate::reclamation::{Level, Policy, Tenant};
     use hypertwin_cluster::{Hypervisor, PageSharing};
 

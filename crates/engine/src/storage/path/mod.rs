@@ -215,7 +215,9 @@ impl Path {
         match shared.requests[id].issuer {
             Issuer::Worker(worker) => self.hand_to_worker(id, worker, shared),
             Issuer::Nobody => shared.requests.release(id),
-            Issuer::Process(_) | Issuer::Pool => unreachable!("only generators have a rate"),
+            Issuer::Process(_) | Issuer::Pool | Issuer::Fault(_) | Issuer::Host(_) => {
+                unreachable!("only generators have a rate")
+            }
         }
     }
 
@@ -437,8 +439,8 @@ impl Path {
                     shared.replies.push_back(Reply::Completed(process));
                 }
             }
-            Issuer::Pool | Issuer::Nobody => {
-                unreachable!("what a pool does of itself, or nobody waits for, reaches no guest")
+            Issuer::Pool | Issuer::Nobody | Issuer::Fault(_) | Issuer::Host(_) => {
+                unreachable!("what others do of themselves, or nobody waits for, reaches no guest")
             }
         }
     }

@@ -382,7 +382,9 @@ impl Pool {
                 self.reply(id, shared, clock);
                 Outcome::Pending
             }
-            Role::Request | Role::Operation | Role::Destage => unreachable!("no device of a pool works on these"),
+            Role::Request | Role::Operation | Role::Destage | Role::Page => {
+                unreachable!("no device of a pool works on these")
+            }
         }
     }
 
@@ -485,7 +487,7 @@ impl Pool {
                 self.pieces[io.parent].has_failed = true;
                 self.rebuild_part_arrived(id, shared, clock);
             }
-            Role::Request | Role::Operation => unreachable!("no device of a pool works on these"),
+            Role::Request | Role::Operation | Role::Page => unreachable!("no device of a pool works on these"),
         }
     }
 

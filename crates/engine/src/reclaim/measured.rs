@@ -1,0 +1,162 @@
+//! What is measured of memory: sums over time, and what follows from them.
+
+use super::pages::{PAGE, PageCounts};
+use bitcode::{Decode, Encode};
+use hypertwin_kernel::Nanos;
+use hypertwin_models::reclamation::Level;
+
+/// Sums of a VM since measuring began: pages times nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct VmSums {
+    since: Nanos,
+    places: Places,
+    active: f64,
+    target: f64,
+    overhead: f64,
+    /// Pages from and to the swap device.
+    pub swapped: [u64; 2],
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Places {
+    granted: f64,
+    shared: f64,
+    ballooned: f64,
+    compressed: f64,
+    swapped: f64,
+}
+
+impl Places {
+    fn add(&mut self, dt: f64, counts: &PageCounts) {
+        self.granted += dt * counts.granted as f64;
+        self.shared += dt * counts.shared as f64;
+        self.ballooned += dt * counts.ballooned as f64;
+        self.compressed += dt * counts.compressed as f64;
+        self.swapped += dt * counts.swapped as f64;
+    }
+}
+
+impl VmSums {
+    pub fn settle(&mut self, now: Nanos, counts: &PageCounts, active: f64, target: f64, overhead: u64) {
+        let dt = (now - self.since) as f64;
+        self.since = now;
+        self.places.add(dt, counts);
+        self.active += dt * active;
+        self.target += dt * target / PAGE;
+        self.overhead += dt * overhead as f64 / 2.0;
+    }
+
+    pub fn reset(&mut self, now: Nanos) {
+        *self = Self {
+            since: now,
+            ..Self::default()
+        };
+    }
+
+    /// What was measured in `duration_ns`; `swap_wait_pct` is known elsewhere.
+    pub fn result(&self, duration_ns: f64, swap_wait_pct: f64) -> VmMemoryResult {
+        let mean = |sum: f64| sum / duration_ns * PAGE;
+        let rate = |pages: u64| pages as f64 * PAGE / duration_ns * 1e9;
+        let places = &self.places;
+        VmMemoryResult {
+            granted_bytes: mean(places.granted + places.shared),
+            consumed_bytes: mean(places.granted + places.compressed / 2.0),
+            active_bytes: mean(self.active),
+            shared_bytes: mean(places.shared),
+            ballooned_bytes: mean(places.ballooned),
+            swapped_bytes: mean(places.swapped),
+            compressed_bytes: mean(places.compressed),
+            overhead_bytes: mean(self.overhead),
+            target_bytes: mean(self.target),
+            swap_in_bytes_per_s: rate(self.swapped[0]),
+            swap_out_bytes_per_s: rate(self.swapped[1]),
+            swap_wait_pct,
+        }
+    }
+}
+
+/// Sums of a host since measuring began.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HostSums {
+    since: Nanos,
+    places: Places,
+    free: f64,
+    overcommit: f64,
+    /// Pages from and to the swap device.
+    pub swapped: [u64; 2],
+}
+
+impl HostSums {
+    /// `free` is in half pages, `overcommit` a fraction.
+    pub fn settle(&mut self, now: Nanos, counts: &PageCounts, free: i64, overcommit: f64) {
+        let dt = (now - self.since) as f64;
+        self.since = now;
+        self.places.add(dt, counts);
+        self.free += dt * free as f64 / 2.0;
+        self.overcommit += dt * overcommit;
+    }
+
+    pub fn reset(&mut self, now: Nanos) {
+        *self = Self {
+            since: now,
+            ..Self::default()
+        };
+    }
+
+    /// What was measured in `duration_ns`.
+    pub fn result(&self, duration_ns: f64, worst: Level, min_free_bytes: f64) -> HostMemoryResult {
+        let mean = |sum: f64| sum / duration_ns * PAGE;
+        let rate = |pages: u64| pages as f64 * PAGE / duration_ns * 1e9;
+        let places = &self.places;
+        HostMemoryResult {
+            level: worst as u8,
+            free_bytes: mean(self.free),
+            min_free_bytes,
+            ballooned_bytes: mean(places.ballooned),
+            swapped_bytes: mean(places.swapped),
+            compressed_bytes: mean(places.compressed),
+            shared_bytes: mean(places.shared),
+            overcommit_pct: 100.0 * self.overcommit / duration_ns,
+            swap_in_bytes_per_s: rate(self.swapped[0]),
+            swap_out_bytes_per_s: rate(self.swapped[1]),
+        }
+    }
+}
+
+/// What a replication measured of the memory of a VM whose host could run short: means over time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Encode, Decode, serde::Serialize)]
+#[allow(
+    missing_docs,
+    reason = "the metrics are defined once, in the catalogue that docs/metrics.md is made from"
+)]
+pub struct VmMemoryResult {
+    pub granted_bytes: f64,
+    pub consumed_bytes: f64,
+    pub active_bytes: f64,
+    pub shared_bytes: f64,
+    pub ballooned_bytes: f64,
+    pub swapped_bytes: f64,
+    pub compressed_bytes: f64,
+    pub overhead_bytes: f64,
+    pub target_bytes: f64,
+    pub swap_in_bytes_per_s: f64,
+    pub swap_out_bytes_per_s: f64,
+    pub swap_wait_pct: f64,
+}
+
+/// What a replication measured of the memory of a host that could run short: means over time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Encode, Decode)]
+#[allow(missing_docs, reason = "as in `VmMemoryResult`")]
+pub struct HostMemoryResult {
+    /// The worst level, from 0 for `high`.
+    pub level: u8,
+    pub free_bytes: f64,
+    pub min_free_bytes: f64,
+    pub ballooned_bytes: f64,
+    pub swapped_bytes: f64,
+    pub compressed_bytes: f64,
+    pub shared_bytes: f64,
+    pub overcommit_pct: f64,
+    pub swap_in_bytes_per_s: f64,
+    pub swap_out_bytes_per_s: f64,
+}

@@ -1,0 +1,29 @@
+//! Memory of hosts as their VMs share it: what each has of it, what is taken away when it runs short, and who waits for what.
+//!
+//! **Boundary.** [`Reclaim`] is told which VM comes to which host and which leaves, and when a burst of work is done. It knows
+//! no world, no process and no disk: it says how many pages a burst misses, and the wire fetches them.
+//! **Invariant.** Every page that a VM has touched is in one place, and what VMs hold of a host, what it needs beside them and what
+//! is free are all its memory (see `pages.rs`, `host.rs`). A host on which all fits has no events.
+//!
+//! | file | |
+//! |---|---|
+//! | `state.rs` | [`Reclaim`]: VMs come and leave; what is measured |
+//! | `tick.rs` | a host looks after its memory |
+//! | `fault.rs`, `waiting.rs` | bursts that miss pages, and who waits for them |
+//! | `host.rs`, `tenant.rs`, `pages.rs` | a host; a VM on it; where its pages are |
+//! | `measured.rs` | sums over time, and results |
+
+mod fault;
+mod host;
+mod measured;
+mod pages;
+mod state;
+mod tenant;
+mod tick;
+mod waiting;
+
+pub use measured::{HostMemoryResult, VmMemoryResult};
+pub use pages::{Away, PAGE, PageCounts};
+pub use state::Reclaim;
+pub use tenant::DECOMPRESS_NS;
+pub use waiting::{Paging, Waiter};
