@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hypertwin.report.comparison import MOST_FREE
+from hypertwin.run import Point, run_points
 from hypertwin.scenario import load
 from hypertwin.studies import judge
 from hypertwin.studies import study as studies
@@ -25,6 +26,7 @@ UNNAMED = {
     "scaled-sysbench": 3,
     "sql-server-2008-vsphere4": 2,
     "vsan6-hybrid": 1,
+    "zswap-kernel-build": 1,
 }
 """Figures of which the source neither says what limits nor which way they go: no new one without a look."""
 
@@ -40,6 +42,20 @@ def test_each_figure_is_reached_or_known_to_be_missed(name):
 def test_the_monster_vm_is_calibrated_alone_and_its_yield_on_two():
     rows = studies.find("monster-vm").rows
     assert {row.case for row in rows if row.kind == "calibrated"} == {"solo-24-1x", "solo-24-3x", "pair-3x"}
+
+
+def test_a_thirteenth_oracle_vm_costs_where_four_want_more_than_a_host_has():
+    oracle = studies.find("oracle-vmc-aws")
+    short = {"run.duration": "2 s", "run.warmup": "2 s", "run.replications": 1}
+
+    def thirteen_over_twelve(memory: str) -> float:
+        sets = [{**oracle.cases[case], **short, "vms.ora.memory": memory} for case in ("twelve-16", "thirteen-16")]
+        points = run_points([Point(each, load(oracle.scenario, each)) for each in sets]).points
+        twelve, thirteen = (point["groups"]["ora"]["throughput_per_s"] for point in points)
+        return thirteen / twelve
+
+    assert thirteen_over_twelve("126 GiB") > 1.02
+    assert thirteen_over_twelve("144 GiB") < 0.93
 
 
 def test_no_virtual_node_and_nothing_of_esxi_6_0_was_calibrated_on():
