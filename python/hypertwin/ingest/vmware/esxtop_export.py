@@ -8,7 +8,7 @@ esxtop shows the moment. The only processes are the services of storage pools.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -46,35 +46,68 @@ class Block:
 def write(samples: Iterable[Mapping[str, Any]], folder: Path) -> list[Path]:
     """Write `FOLDER/HOST.csv` for every host, with a row for each sample; return the files, in the order of the hosts.
 
-    A file appears when it is complete. Raises ExportError if an interval is not in whole seconds, as the format's clock
-    is, or a file cannot be written.
+    A file appears when it is complete. A VM that was elsewhere, or was off, has empty cells. Raises ExportError if an
+    interval is not in whole seconds, as the format's clock is, or a file cannot be written.
     """
-    parts: dict[str, Path] = {}
+    parts: dict[str, _Part] = {}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for sample in samples:
             time = _time(sample)
             for host in sample["hosts"]:
                 name = host["name"]
-                new = name not in parts
-                if new:
+                if name not in parts:
                     writing.claim(folder / f"{name}.csv")
-                parts.setdefault(name, folder / f".{name}.csv.part")
-                blocks = list(_blocks(host))
-                with parts[name].open("w" if new else "a", encoding="utf-8", newline="") as file:
-                    if new:
-                        file.write(_header(name, blocks))
-                    file.write(_row(time, blocks))
-        files = []
-        for name, part in parts.items():
-            files.append(part.rename(folder / f"{name}.csv"))
-        return files
+                    parts[name] = _Part(folder / f".{name}.csv.part")
+                parts[name].add(time, host)
+        return [part.finish(folder / f"{name}.csv", name) for name, part in parts.items()]
     except OSError as error:
         raise ExportError(f"cannot write into {folder}: {error.strerror}") from error
     finally:
         for part in parts.values():
-            with contextlib.suppress(OSError):
-                part.unlink()
+            for path in (part.path, part.whole):
+                with contextlib.suppress(OSError):
+                    path.unlink()
+
+
+class _Part:
+    """Rows of one host. Its columns are those of all samples: VMs come and go."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.whole = path.with_suffix(".whole")
+        self._columns: dict[tuple[str, str, str], int] = {}
+        self._widths: list[int] = []
+        """Columns that each row was written with."""
+        self._groups: dict[str, int] = {}
+
+    def add(self, time: str, host: Mapping[str, Any]) -> None:
+        """Write the row of a sample."""
+        values: dict[int, float] = {}
+        for block in _blocks(host, self._group):
+            for metric, value in block.values.items():
+                place = self._columns.setdefault((block.object, block.instance, metric), len(self._columns))
+                values[place] = value
+        cells = [f"{values[place]:.2f}" if place in values else "" for place in range(len(self._columns))]
+        with self.path.open("a" if self._widths else "w", encoding="utf-8", newline="") as file:
+            file.write(",".join(f'"{cell}"' for cell in [time, *cells]) + "\n")
+        self._widths.append(len(self._columns))
+
+    def finish(self, target: Path, host: str) -> Path:
+        """The file with its header, each row as wide as it."""
+        names = [
+            counters.column(host, counters.BY_METRIC[object_, metric], instance)
+            for object_, instance, metric in self._columns
+        ]
+        with self.whole.open("w", encoding="utf-8", newline="") as file, self.path.open(encoding="utf-8") as rows:
+            file.write(",".join(f'"{name}"' for name in [counters.TIME_COLUMN, *names]) + "\n")
+            for row, width in zip(rows, self._widths, strict=True):
+                file.write(row.rstrip("\n") + ',""' * (len(names) - width) + "\n")
+        return self.whole.rename(target)
+
+    def _group(self, name: str) -> int:
+        """The number of a group, the same in all samples."""
+        return self._groups.setdefault(name, _FIRST_GROUP + len(self._groups))
 
 
 def _time(sample: Mapping[str, Any]) -> str:
@@ -86,30 +119,17 @@ def _time(sample: Mapping[str, Any]) -> str:
     return (START + timedelta(seconds=round(sample["time_s"]))).strftime(counters.TIME_FORMAT)
 
 
-def _header(host: str, blocks: Sequence[Block]) -> str:
-    names = [
-        counters.column(host, counters.BY_METRIC[block.object, metric], block.instance)
-        for block in blocks
-        for metric in block.values
-    ]
-    return ",".join(f'"{name}"' for name in [counters.TIME_COLUMN, *names]) + "\n"
-
-
-def _row(time: str, blocks: Sequence[Block]) -> str:
-    values = [f"{value:.2f}" for block in blocks for value in block.values.values()]
-    return ",".join(f'"{value}"' for value in [time, *values]) + "\n"
-
-
-def _blocks(host: Mapping[str, Any]) -> Iterator[Block]:
-    """Everything about one host in one sample. Every sample has the same blocks in the same order."""
+def _blocks(host: Mapping[str, Any], group: Callable[[str], int]) -> Iterator[Block]:
+    """Everything about one host in one sample; `group` numbers VMs and services."""
     yield Block(counters.MEMORY, "", _memory(host))
     yield from _processors(host)
     for node, (total, free) in enumerate(zip(host["node_memory_mb"], host["node_free_mb"], strict=True)):
         yield Block(counters.NUMA_NODE, str(node), {"memory_bytes": total, "memory_free_bytes": free})
-    for number, vm in enumerate(host["vms"]):
-        yield from _vm(_FIRST_GROUP + number, vm)
-    for number, service in enumerate(host["services"], _FIRST_GROUP + len(host["vms"])):
-        instance = counters.group_instance(number, f"storage-{service['pool']}")
+    for vm in host["vms"]:
+        yield from _vm(group(vm["name"]), vm)
+    for service in host["services"]:
+        name = f"storage-{service['pool']}"
+        instance = counters.group_instance(group(name), name)
         yield Block(counters.GROUP_CPU, instance, _sums(service["worlds"], 0.0))
     for device in host["devices"]:
         yield Block(counters.DEVICE, device["name"], {**_disk(device), **_latency(device), **_queue(device)})

@@ -223,3 +223,31 @@ def test_what_cannot_be_written_is_said(cli, tiny, arguments, says):
     assert (done.returncode, done.stdout) == (2, "")
     assert says in " ".join(done.stderr.split())
     assert sorted(path.name for path in tiny.parent.rglob("*.csv*")) == []
+
+
+def test_a_vm_that_restarts_elsewhere_has_columns_on_both_hosts(tmp_path: Path) -> None:
+    host = {"sockets": 1, "cores_per_socket": 4, "clock": "2.6 GHz", "memory_per_node": "32 GiB"}
+    cluster = {
+        "name": "failing",
+        "run": {"duration": "60 s", "warmup": "5 s", "sample_interval": "5 s", "replications": 1},
+        "clusters": {"default": {"ha": {"enabled": True, "policy": "fdm", "boot": "5 s"}}},
+        "hosts": {"esx": {**host, "count": 2, "hypervisor": "esxi-7.0"}},
+        "vms": {"db": {"vcpus": 2, "memory": "4 GiB", "workload": "web", "host": "esx-1"}},
+        "workloads": {"web": {"arrivals": {"open": {"rate": "50 /s"}}, "cpu": {"mean": "5 ms"}}},
+        "failures": [{"fails": ["esx-1"], "at": "20 s"}],
+    }
+    (tmp_path / "failing.json").write_text(json.dumps(cluster))
+    written = esxtop_export.write(run.samples(tmp_path / "failing.json"), tmp_path / "out")
+    used: list[list[str]] = []
+    for path in written:
+        with path.open(newline="") as file:
+            head, *rows = csv.reader(file)
+        assert {len(row) for row in rows} == {len(head)}
+        (place,) = [place for place, name in enumerate(head) if name.endswith(":db)\\% Run") and "Group" in name]
+        used.append([row[place] for row in rows])
+    first, second = ([value not in ("", "0.00") for value in values] for values in used)
+    # it ran on the first until that failed, and on the second from its restart on, never on both
+    assert first[:3] == [True] * 3
+    assert second[-3:] == [True] * 3
+    assert not any(map(all, zip(first[4:], second[4:], strict=True)))
+    assert {path.name for path in tmp_path.joinpath("out").iterdir()} == {"esx-1.csv", "esx-2.csv"}
