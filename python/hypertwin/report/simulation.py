@@ -31,6 +31,9 @@ from hypertwin.report.words import calibration_note, number, some
 MOST_POINTS = 1_000
 """Points of a sweep that a table or a page has; the other forms have all."""
 
+WORTH_NAMING_PCT = 0.5
+"""Utilisation from which the busiest station is named: below it there is no I/O to speak of."""
+
 SHOWN_BOTTLENECKS = 12
 """Points whose bottleneck is named below the table."""
 
@@ -168,16 +171,16 @@ def memory_warnings(points: Sequence[Point]) -> list[str]:
     most = _most_memory(points)
     used, configured = most["memory_usage_pct"], most["memory_pct"]
     said = []
+    taken = "Hosts take memory back, and VMs wait for what is swapped: see the tables of memory."
+    short = memory.is_short(points)
     if used:
-        short = "Hosts reclaim it, and VMs wait for what they swap: the tables of memory show it."
         free = "Real hosts would balloon and swap, and their VMs would be far slower than here."
-        taken = short if memory.is_short(points) else free
-        said.append(f"VMs have touched more memory than there is: {some(list(used.values()))}. {taken}")
+        told = some(list(used.values()))
+        said.append(f"VMs have touched more memory than there is: {told}. {taken if short else free}")
     if more := [text for name, text in configured.items() if name not in used]:
-        said.append(
-            f"More memory is configured than there is: {some(more)}. Hosts take memory back only"
-            " when what VMs have touched does not fit."
-        )
+        fits = "Hosts take memory back only when what VMs have touched does not fit."
+        told = some(more)
+        said.append(f"More memory is configured than there is: {told}. {taken if short and not used else fits}")
     return said
 
 
@@ -210,7 +213,7 @@ def bottlenecks(points: Sequence[Point]) -> list[str]:
     said = []
     for point in points:
         found = point.get("bottleneck")
-        if found is None:
+        if found is None or found["utilization_pct"] < WORTH_NAMING_PCT:
             continue
         place = where(point, paths)
         limit = "limits I/O" if found["saturated"] else "is the busiest, and not saturated"
