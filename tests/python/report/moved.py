@@ -15,7 +15,7 @@ run: {duration: 60 s, warmup: 5 s, replications: 1, sample_interval: 5 s}
 hosts:
   esx: {count: 3, sockets: 1, cores_per_socket: 4, clock: 2.5 GHz, memory_per_node: 64 GiB, hypervisor: esxi-7.0}
 vms:
-  db: {count: VMS, vcpus: 1, memory: 4 GiB, workload: oltp, host: esx}
+  db: {count: VMS, vcpus: 1, memory: 1 GiB, workload: oltp, host: esx}
 workloads:
   oltp: {arrivals: {open: {rate: 2 /s}}, cpu: {mean: 5 ms}}
 failures: [{at: 15 s, fails: [esx-1]}]
