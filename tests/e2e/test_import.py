@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import resource
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.conftest import Cli
-from tests.python.ingest.vmware.rvtools_estate import estate, in_full
+from tests.python.ingest.vmware.rvtools_estate import EDGE, estate, in_full
 from tests.python.ingest.vmware.rvtools_files import export, write_csv, write_xlsx
 
 from hypertwin import scenario
@@ -277,6 +278,25 @@ def test_a_host_of_an_imported_cluster_can_be_taken_away_or_added(cli: Cli, expo
     more = json.dumps({**hosts["esx-general-02"], "label": "esx-general-07"})
     spread, _ = _usage(cli, file, "--set", f"hosts.esx-general-07={more}", "--set", "vms.*.host=null")
     assert spread["esx-general-07"] > 10
+
+
+@pytest.mark.parametrize("ha", [True, False])
+def test_machines_of_a_failed_host_restart_where_the_export_says_so(cli: Cli, tmp_path: Path, ha: bool) -> None:
+    export = write_xlsx(estate([replace(EDGE, ha=ha, admission_control=ha)]), tmp_path / "edge.xlsx")
+    file = tmp_path / "cluster.yaml"
+    told = cli("import", str(export), "-o", str(file)).stderr
+    assert ("high availability is off: machines of a failed host wait until it returns" in told) is not ha
+    host, other = (each.name for each in scenario.load(file).inventory.hosts)
+    failed = ("--set", f"failures=[{{fails: [{host}], at: 3 s}}]", "--duration", "27 s", "--replications", "1")
+    done = cli("simulate", str(file), *failed, "--warmup", "1 s", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    point = json.loads(done.stdout)["points"][0]
+    there = {vm.name for vm in scenario.load(file).inventory.vms if vm.host == host}
+    assert len(there) > 3
+    restarted = {each["vm"]: each for each in point.get("outages") or [] if each["restart_s"] is not None}
+    assert set(restarted) == (there if ha else set())
+    # detected 18 s after the failure, and restarted at once, all of them
+    assert {each["restart_s"] for each in restarted.values()} <= {21.0}
 
 
 def test_34_hosts_and_800_machines_take_5_s_of_cpu(cli: Cli, tmp_path: Path) -> None:
