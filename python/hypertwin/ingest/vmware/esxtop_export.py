@@ -1,8 +1,9 @@
 """Writes what `esxtop -b` would record on the hosts of a simulated cluster: one batch CSV for each host.
 
 The samples are those of `hypertwin._core.SampledRun`. Written are those counters of `esxtop_counters` that the twin
-knows. It never reclaims memory, so balloon and swap are 0. Commands in a queue are means over the interval, where
-esxtop shows the moment. The only processes are the services of storage pools.
+knows. Samples lack what hosts take back of memory: balloon and swap are 0 where VMs have no more memory than their
+host, and are left out elsewhere. Commands in a queue are means over the interval, where esxtop shows the moment. The
+only processes are the services of storage pools.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ _WORLDS_PER_GROUP = 1_000
 _RESERVED_UNIT = 7
 """SCSI number of the controller itself, which no disk has."""
 READ, WRITE = 0, 1
+RECLAIMED = frozenset(
+    ("ballooned_bytes", "swapped_bytes", "swap_in_bytes_per_s", "swap_out_bytes_per_s", "swap_wait_sum_pct")
+)
+"""Metrics of memory that a host takes back."""
 
 
 class ExportError(HypertwinError):
@@ -84,8 +89,11 @@ class _Part:
     def add(self, time: str, host: Mapping[str, Any]) -> None:
         """Write the row of a sample."""
         values: dict[int, float] = {}
+        is_short = sum(vm["memory_mb"] for vm in host["vms"]) > host["memory_mb"]
         for block in _blocks(host, self._group):
             for metric, value in block.values.items():
+                if is_short and metric in RECLAIMED:
+                    continue
                 place = self._columns.setdefault((block.object, block.instance, metric), len(self._columns))
                 values[place] = value
         cells = [f"{values[place]:.2f}" if place in values else "" for place in range(len(self._columns))]

@@ -251,3 +251,21 @@ def test_a_vm_that_restarts_elsewhere_has_columns_on_both_hosts(tmp_path: Path) 
     assert second[-3:] == [True] * 3
     assert not any(map(all, zip(first[4:], second[4:], strict=True)))
     assert {path.name for path in tmp_path.joinpath("out").iterdir()} == {"esx-1.csv", "esx-2.csv"}
+
+
+@pytest.mark.parametrize(("memory", "written"), [("16 GiB", True), ("20 GiB", False)])
+def test_what_is_taken_back_is_not_said_to_be_nothing(tmp_path: Path, memory: str, written: bool) -> None:
+    host = {"sockets": 1, "cores_per_socket": 4, "clock": "2.6 GHz", "memory_per_node": "32 GiB"}
+    cluster = {
+        "name": "short",
+        "run": {"duration": "2 s", "warmup": "1 s", "sample_interval": "1 s", "replications": 1},
+        "hosts": {"esx": {**host, "hypervisor": "esxi-7.0"}},
+        "vms": {"db": {"count": 2, "vcpus": 1, "memory": memory, "memory_touched": "4 GiB", "workload": "web"}},
+        "workloads": {"web": {"arrivals": {"open": {"rate": "50 /s"}}, "cpu": {"mean": "5 ms"}}},
+    }
+    (tmp_path / "short.json").write_text(json.dumps(cluster))
+    (path,) = esxtop_export.write(run.samples(tmp_path / "short.json"), tmp_path / "out")
+    head = path.read_text().partition("\n")[0]
+    for counter in ("Memctl", "Swap Used MBytes", "% Swap Wait"):
+        assert (counter in head) is written, counter
+    assert "Memory Size MBytes" in head
