@@ -6,11 +6,13 @@ import re
 from typing import Any
 
 import pytest
+from tests.conftest import ROOT
 from tests.python.report import moved
 from tests.python.report.test_simulation_table import shown
 
+import hypertwin
 from hypertwin import frame
-from hypertwin.report import memory, movement, simulation, supposed
+from hypertwin.report import memory, metrics, movement, simulation, supposed
 
 
 @pytest.fixture
@@ -166,3 +168,35 @@ def test_a_narrow_terminal_keeps_what_matters(result, width):
     assert max(map(len, text.splitlines())) <= width
     assert re.search(r"outcome|took", text)
     assert "not up again" in text
+
+
+FAILOVER = ROOT / "scenarios" / "failover.yaml"
+RESERVED = {
+    "vms.db.memory_reservation": "48 GiB",
+    "vms.web.memory_reservation": "16 GiB",
+    "hosts.esx.memory_per_node": "52 GiB",
+}
+
+
+def test_a_simulated_cluster_says_first_which_vms_found_no_host():
+    text = shown(hypertwin.simulate(FAILOVER, replications=1, overrides=RESERVED).to_dict(), 200)
+    (first,) = [line for line in text.splitlines()[:4] if "found no host" in line]
+    assert first.startswith("4 VMs found no host: db-2 lacks 41.2 GiB of unreserved memory; web-2, web-6, web-10 lack ")
+    assert text.count("not up again") == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "overrides"),
+    [("failover", {"hosts.esx.memory_per_node": "36 GiB"}), ("memory-short", {"run.duration": "5 s"})],
+)
+def test_every_figure_of_moves_and_memory_is_in_the_catalogue(name, overrides):
+    found = hypertwin.simulate(ROOT / "scenarios" / f"{name}.yaml", replications=1, overrides=overrides)
+    (point,) = found.to_dict()["points"]
+    known = {(scope, metric.key) for metric in metrics.CATALOGUE for scope in metric.scopes}
+    used = {
+        (kind, metrics.catalogue_key(key)) for kind, _, each in frame.entities(point) for key in frame.flatten(each)
+    }
+    used |= {("point", key) for key in ("moves", "outages", "unplaced") if key in point}
+    assert {("host", "memory_state"), ("vm", "memory_target_bytes")} <= used
+    assert (("point", "outages") in used) == (name == "failover")
+    assert not used - known
