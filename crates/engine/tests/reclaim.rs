@@ -3,7 +3,7 @@
 mod support;
 
 use hypertwin_cluster::Scenario;
-use hypertwin_engine::{PointReport, replication_seed, run, watched_run};
+use hypertwin_engine::{PointReport, driven_run, replication_seed, run, watched_run};
 use serde_json::{Value, json};
 use support::{Dice, host, merge, report, scenario, seeds, vm};
 
@@ -363,4 +363,61 @@ fn every_page_is_somewhere_and_all_of_a_hosts_memory_is_accounted_for() {
         }
     }
     assert!(short > 5 || !support::usual_seeds(), "{short} were short of memory");
+}
+
+#[test]
+fn memory_goes_with_vms_that_stop_start_and_move() {
+    let mut short = 0;
+    for seed in 0..20 {
+        let mut dice = Dice::new(seed, "moves");
+        let mut host = machine(dice.pick(&["esxi-5.5", "esxi-8.0", "linux-6.12"]), "8 GiB", json!({}));
+        host["count"] = json!(2);
+        let balloon = dice.one_in(2);
+        let vms = json!({"v": vm(1, "busy", json!({"count": 4, "memory": "3 GiB", "balloon": balloon}))});
+        let mut scenario = scenario(host, vms, workloads(), "2 s", "0 s");
+        let mut text = json!({
+            "name": "more", "hosts": {"h": {"count": 2}}, "workloads": workloads(),
+            "vms": {"v": vm(1, "busy", json!({}))}, "events": [{"at": "1 h", "maintenance": "h-1"}],
+        });
+        merge(&mut text["hosts"]["h"], support::host("esxi-8.0", 1, 8, 1));
+        scenario.events = Scenario::from_json(&text.to_string()).expect("it is valid").events;
+        let (mut next, mut stopped) = (0, None);
+        let result = driven_run(&scenario, seed, |driver| {
+            if driver.view().now() >= next {
+                next += 50_000_000;
+                match stopped.take() {
+                    None => {
+                        let vm = dice.range(0, 3) as usize;
+                        driver.stop(vm);
+                        assert_eq!(driver.view().pages(vm).total(), 0, "seed {seed}: it gives all back");
+                        stopped = Some(vm);
+                    }
+                    Some(vm) => {
+                        driver.place(vm, dice.range(0, 1) as usize);
+                        driver.start(vm);
+                    }
+                }
+            }
+            let view = driver.view();
+            for host in 0..2 {
+                let here = (0..4)
+                    .filter(|&vm| view.host_of(vm) == Some(host))
+                    .map(|vm| view.pages(vm));
+                let held: u64 = here.map(|pages| 2 * pages.granted + pages.compressed).sum();
+                let (of_host, overhead, free) = view.host_memory(host);
+                assert_eq!(held, of_host, "seed {seed}: what VMs hold of host {host}");
+                assert_eq!(
+                    (held + overhead) as i64 + free,
+                    8 * (GIB as i64) / 2_048,
+                    "seed {seed}: all memory"
+                );
+            }
+        });
+        let hosts = result.expect("it runs").hosts;
+        short += hosts
+            .iter()
+            .filter(|host| host.reclaimed.is_some_and(|memory| memory.level >= 2))
+            .count();
+    }
+    assert!(short > 5, "{short} hosts were short");
 }
