@@ -166,7 +166,7 @@ function outage(point: Point, found: readonly Sufferer[], happened: readonly str
     text: `${down.length} of ${count(Object.keys(point.vms).length, "VM")} ${stuck.length ? "stood still" : "were down"} for up to ${number(longest)} s of ${number(point.duration_s)} s, because ${hosts.length ? some(hosts, NAMED) : "their host"} failed: ${some(down.map((each) => each.name), NAMED)}.`,
     more: [
       ...(stuck.length ? [`No HA policy in cluster ${list(clusters)} restarts ${stuck.length === down.length ? "them" : some(stuck.map((each) => each.name), NAMED)} elsewhere; their averages count that time as idle.`] : []),
-      ...(restarted.size ? [told(point), "Averages of VMs that were restarted are over the time that they were up; their throughput is over all of it."] : []),
+      ...(restarted.size ? [told(point), "Averages of VMs that were powered off are over the time that they were up; their throughput is over all of it."] : []),
       ...(others[0] ? [`${others[0].name} suffers: ${said(others[0].signs)}.`] : []),
       ...happened,
       ...summaries(point),

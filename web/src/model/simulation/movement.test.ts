@@ -39,6 +39,8 @@ it("maps what VMs did when, those without a row ran all the time", () => {
   expect([10, 20, 40, 64].map((time) => at("web-2", time))).toEqual(["runs", "is down", "is down", "is down"]);
   expect([10, 25, 29.8, 40].map((time) => at("web-3", time))).toEqual(["runs", "migrates", "is down", "runs"]);
   expect(at("web-4", 64)).toBe("migrates");
+  const none = chart(shown({ ...failed(), moves: [], outages: [outage("web-1", null), outage("web-2", null)] }), "states");
+  expect(none?.alternative).toBe("None of 2 that went down was up again.");
   expect(map.moments?.map((each) => each.x)).toEqual([15]);
   expect(map.alternative).toBe("1 VM of 2 that went down was up again after at most 33 s; 1 migration took at most 10 s, with at most 500 ms of downtime; 1 migration did not end or was given up.");
 });

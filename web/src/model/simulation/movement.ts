@@ -88,7 +88,7 @@ export function told(point: Point): string {
   const down = Object.values(point.vms).filter((vm) => vm.down_s).length;
   const late = moved.length - ended.length;
   const parts = [
-    ...(outages.length ? [`${count(back.length, "VM")} of ${outages.length} that went down ${back.length === 1 ? "was" : "were"} up again${back.length ? ` after at most ${number(Math.max(...back))} s` : ""}`] : down ? [`${count(down, "VM")} stood still with ${down === 1 ? "its host" : "their hosts"}`] : []),
+    ...(outages.length ? [`${back.length ? count(back.length, "VM") : "None"} of ${outages.length} that went down ${back.length < 2 ? "was" : "were"} up again${back.length ? ` after at most ${number(Math.max(...back))} s` : ""}`] : down ? [`${count(down, "VM")} stood still with ${down === 1 ? "its host" : "their hosts"}`] : []),
     ...(ended.length ? [`${count(ended.length, "migration")} took at most ${number(Math.max(...ended.map((move) => move.end_s! - move.at_s)))} s, with at most ${number(Math.max(...ended.map((move) => move.downtime_ms ?? 0)))} ms of downtime`] : []),
     ...(late ? [`${count(late, "migration")} did not end or ${late === 1 ? "was" : "were"} given up`] : []),
   ];
