@@ -143,6 +143,24 @@ fn a_paused_vm_goes_on_where_it_was_on_another_host() {
     }
 }
 
+/// Once it has left a host, that is no longer its host.
+#[test]
+fn a_vm_that_has_left_a_host_does_not_fail_with_it() {
+    for version in VERSIONS {
+        let mut text = serde_json::to_value(two_hosts(version, json!({}), json!({}))).expect("a scenario is JSON");
+        text["failures"] = json!([{"at": "500 ms", "fails": ["h-1"], "returns": "800 ms"}]);
+        let scenario = Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"));
+        let verbs = [(200, Verb::Stop(0)), (200, Verb::Place(0, 1)), (200, Verb::Start(0))];
+        let moved = &with_verbs(&scenario, &verbs).vms[0];
+        let stays = &with_verbs(&scenario, &[]).vms[0];
+        assert!(
+            moved.down_s < 0.002 && moved.throughput_per_s > 990.0,
+            "{version}: {moved:?}"
+        );
+        assert!((stays.down_s - 0.3).abs() < 0.002, "{version}: {} s", stays.down_s);
+    }
+}
+
 #[test]
 fn arrivals_go_on_while_nobody_answers_and_do_not_double() {
     for version in VERSIONS {
