@@ -70,7 +70,7 @@ VM = MappingProxyType(
         "config.hardware.memoryMB": "memory of machines",
         "config.hardware.numCoresPerSocket": "cores per socket",
         "config.cpuAllocation": "reservations, limits and shares",
-        "config.memoryAllocation": "reservations, limits and shares of memory",
+        "config.memoryAllocation": "",
         "config.memoryReservationLockedToMax": "",
         "config.cpuHotAddEnabled": "CPU hot-add",
         "config.cpuAffinity.affinitySet": "",
