@@ -119,8 +119,9 @@ impl Movement {
         while let Some(&vm) = self.clusters[cluster].queue.get(position) {
             let of = &self.clusters[cluster];
             let class = |vm: VmId| self.site.vms[vm].priority;
-            let waits = policy.has_classes && of.power_ons.iter().any(|&other| class(other) < class(vm))
-                || policy.has_classes && class(of.queue[0]) < class(vm);
+            let is_before = |other: VmId| class(other) < class(vm);
+            let waits =
+                policy.has_classes && (of.power_ons.iter().any(|&other| is_before(other)) || is_before(of.queue[0]));
             let is_full = matches!(policy.at_once, AtOnce::InCluster(most) if of.power_ons.len() >= most);
             if waits || is_full {
                 return;
