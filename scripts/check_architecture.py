@@ -95,7 +95,7 @@ FLOORS: dict[str, list[str]] = {
         "snapshot",
         "case",
         "rule moves",
-        "rules causes",
+        "rules causes memory",
         "remedies guide overview",
         "what_if",
         "__init__",
