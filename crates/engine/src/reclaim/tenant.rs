@@ -60,7 +60,7 @@ impl Tenant {
             false => spec.memory_reservation.bytes() as f64,
         };
         let is_io = matches!(workload.arrivals, hypertwin_cluster::Arrivals::Io { .. });
-        let first = spec.load_steps.iter().filter(|step| step.at.nanos() == 0).next_back();
+        let first = spec.load_steps.iter().rfind(|step| step.at.nanos() == 0);
         let load = spec.load * first.map_or(1.0, |step| step.factor);
         Self {
             host: None,
