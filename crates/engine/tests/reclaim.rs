@@ -330,7 +330,7 @@ fn every_page_is_somewhere_and_all_of_a_hosts_memory_is_accounted_for() {
         let mut checks = 0_u64;
         let result = watched_run(&scenario, replication_seed(seed, 0), |view| {
             checks += 1;
-            if checks % 16 != 0 {
+            if !checks.is_multiple_of(16) {
                 return;
             }
             for (vm, &touched) in touched.iter().enumerate() {
