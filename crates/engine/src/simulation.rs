@@ -172,7 +172,7 @@ impl Simulation {
         match event {
             Event::StartMeasuring => {
                 self.movement
-                    .reset(&Moving::of(&self.cpu, &self.guests, &self.storage, now));
+                    .reset(&Moving::of(&self.cpu, &self.guests, &self.storage, &self.reclaim, now));
                 self.cpu.reset(now);
                 self.guests.reset(now);
                 self.storage.reset(now);
@@ -407,7 +407,7 @@ impl Simulation {
     // ---- VMs that move and restart
 
     fn on_movement(&mut self, due: clock::Movement) {
-        let machines = Moving::of(&self.cpu, &self.guests, &self.storage, self.clock.now);
+        let machines = Moving::of(&self.cpu, &self.guests, &self.storage, &self.reclaim, self.clock.now);
         self.movement.on(due, &machines, &mut self.clock);
         self.obey();
     }
@@ -442,15 +442,17 @@ struct Moving<'s> {
     cpu: &'s Processors,
     guests: &'s Guests,
     storage: &'s Storage,
+    reclaim: &'s Reclaim,
     now: Nanos,
 }
 
 impl<'s> Moving<'s> {
-    fn of(cpu: &'s Processors, guests: &'s Guests, storage: &'s Storage, now: Nanos) -> Self {
+    fn of(cpu: &'s Processors, guests: &'s Guests, storage: &'s Storage, reclaim: &'s Reclaim, now: Nanos) -> Self {
         Self {
             cpu,
             guests,
             storage,
+            reclaim,
             now,
         }
     }
@@ -484,7 +486,7 @@ impl Machines for Moving<'_> {
     }
 
     fn is_quiet(&self, vm: VmId) -> bool {
-        self.guests.is_quiet(vm) && self.storage.is_quiet(vm)
+        self.guests.is_quiet(vm) && self.storage.is_quiet(vm) && self.reclaim.is_quiet(vm)
     }
 
     fn is_idle(&self, world: WorldId) -> bool {
