@@ -553,6 +553,11 @@ fn random_cluster(seed: u64) -> Value {
             "delay": {"mean": "5 ms"}, "dirty_rate": format!("{} MB/s", dice.range(0, 3_000)),
         }},
     });
+    if dice.one_in(3) {
+        // virtual disks on an array
+        text["arrays"] = json!({"san": {"disks": {"kind": "sata-ssd", "count": 4}}});
+        text["vms"]["g0"]["array"] = json!("san");
+    }
     if !drs.is_null() {
         text["clusters"]["default"]["drs"] = drs;
     }
