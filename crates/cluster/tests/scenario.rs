@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use hypertwin_cluster::{
-    Adapters, ArrayCache, Arrivals, Bandwidth, BlockShare, Bytes, Cluster, ControllerKind, Datastore, Deployment,
-    DiskKind, Disks, Duration, Failure, FailureDomain, Family, Frequency, GuestSystem, HighAvailability, HostGroup,
-    Hypervisor, HypervisorOverhead, LoadStep, MeasuredCluster, MeasuredHost, MeasuredVm, MemorySystem, Mistake,
-    Network, NumaOptions, PlacementRule, PoolClient, PoolDevices, PoolFlash, PoolKind, PoolService, PowerPolicy,
-    PoweredOff, Raid, Rate, Rebuild, Redundancy, RuleKind, RunSettings, Scaling, Scenario, SchedulerOptions, Service,
-    Shares, StorageArray, StoragePool, VmGroup, Workload, WritePath, schema_json,
+    Adapters, AdmissionPolicy, ArrayCache, Arrivals, Balancing, BalancingPolicy, Bandwidth, BlockShare, Bytes, Cluster,
+    ControllerKind, Convergence, Datastore, Deployment, DiskKind, Disks, Duration, Event, Failure, FailureDomain,
+    Family, Frequency, GuestSystem, HighAvailability, HostGroup, Hypervisor, HypervisorOverhead, LoadStep,
+    MeasuredCluster, MeasuredHost, MeasuredVm, MemoryShares, MemorySystem, Migration, Mistake, Network, NumaOptions,
+    PageSharing, PlacementRule, PoolClient, PoolDevices, PoolFlash, PoolKind, PoolService, PowerPolicy, PoweredOff,
+    Raid, Rate, Rebuild, Reclamation, Redundancy, RestartPolicy, RestartPriority, RuleKind, RunSettings, Scaling,
+    Scenario, SchedulerOptions, Service, Shares, StorageArray, StoragePool, SwapDevice, VmGroup, Workload, WritePath,
+    schema_json,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -677,6 +679,9 @@ fn workload() -> impl Strategy<Value = Workload> {
             memory_intensity: 0.25,
             memory_traffic: Bandwidth::from_bytes_per_s(4_500_000_000),
             shared_core_traffic: 1.25,
+            dirty_rate: Bandwidth::from_bytes_per_s(75_000_000),
+            written_set: Some(Bytes::from_gib(2)),
+            page_rate: Rate::new(12_500.0).unwrap(),
             unit: "pages".to_owned(),
             units_per_transaction: 2.5,
         })
@@ -704,6 +709,23 @@ fn vm() -> impl Strategy<Value = VmGroup> {
             cores_per_socket: bound.then_some(vcpus),
             memory: Bytes::from_gib(1),
             memory_touched: bound.then(|| Bytes::new(1 << 29)),
+            memory_active: bound.then(|| Bytes::new(1 << 28)),
+            memory_zero_pct: 12.5,
+            memory_compressible_pct: 62.5,
+            memory_shares: if bound {
+                MemoryShares::High
+            } else {
+                MemoryShares::Number(vcpus)
+            },
+            memory_reservation: Bytes::new(1 << 27),
+            memory_limit: bound.then(|| Bytes::from_gib(2)),
+            huge_pages: !bound,
+            balloon: bound.then_some(true),
+            restart_priority: if bound {
+                RestartPriority::High
+            } else {
+                RestartPriority::Disabled
+            },
             shares,
             label: bound.then(|| "VM 1".to_owned()),
             storage_appliance: !bound,
@@ -756,6 +778,17 @@ fn cluster() -> Cluster {
             enabled: Some(true),
             admission: None,
             failures: Some(1),
+            policy: Some(RestartPolicy::Fdm),
+            detection: Some(Duration::from_secs(15)),
+            primary: None,
+            boot: Some(Duration::from_secs(90)),
+            admission_policy: Some(AdmissionPolicy::Percentage),
+            admission_pct: Some(12.5),
+        }),
+        drs: Some(Balancing {
+            policy: BalancingPolicy::Drs6,
+            period: Some(Duration::from_secs(120)),
+            threshold: 4,
         }),
         evc: Some("intel-broadwell".to_owned()),
         measured: Some(MeasuredCluster {
@@ -841,6 +874,21 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             turbo: None,
             memory_per_node: Bytes::from_gib(64),
             memory_own: Bytes::from_gib(2),
+            swap: Some(SwapDevice {
+                kind: DiskKind::SasSsd,
+                count: 2,
+                size: Some(Bytes::from_gib(100)),
+                latency: Duration::from_micros(40),
+            }),
+            reclamation: Reclamation {
+                page_sharing: Some(PageSharing::BetweenVms),
+                ..Reclamation::default()
+            },
+            migration: Migration {
+                streams: Some(2),
+                convergence: Some(Convergence::AutoConverge),
+                ..Migration::default()
+            },
             hypervisor: Hypervisor::ALL[hypervisor],
             smt_yield,
             memory_system: MemorySystem::default(),
@@ -880,6 +928,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             }
         }
         let named: Vec<String> = vms.keys().cloned().collect();
+        let first = if host.count > 1 { "h-1" } else { "h" };
         Scenario {
             name: "any".to_owned(),
             description: None,
@@ -919,6 +968,13 @@ fn scenario() -> impl Strategy<Value = Scenario> {
                 at: Duration::from_secs(1),
                 fails: vec!["pool/rack-2".to_owned(), "pool/metadata-1".to_owned()],
                 returns: Some(Duration::from_secs(2)),
+            }],
+            events: vec![Event {
+                at: Duration::from_secs(3),
+                migrate: None,
+                to: None,
+                maintenance: Some(first.to_owned()),
+                until: Some(Duration::from_secs(5)),
             }],
             rules: vec![PlacementRule {
                 name: "off".to_owned(),

@@ -642,7 +642,7 @@ fn check(seed: u64) {
     let mut events = 0_u64;
     let run = watched_run(&scenario, seed, |view| {
         events += 1;
-        if events % 64 == 0 {
+        if events.is_multiple_of(64) {
             let mut hosts: BTreeMap<usize, usize> = BTreeMap::new();
             for world in view.worlds().filter(|world| world.is_placed) {
                 let Some(vm) = world.vm else { continue };
