@@ -194,6 +194,45 @@ fn what_finds_no_place_says_what_it_lacks_and_restarts_when_there_is_one() {
 }
 
 #[test]
+fn a_restart_on_hosts_at_80_per_cent_memory_reaches_reclamation() {
+    let vm = |host: &str| vms(10, json!({"host": host, "memory": "8 GiB", "workload": "serving"}));
+    let run = |memory: &str, failures: Value| {
+        let text = cluster(
+            3,
+            json!({"a": vm("h-1"), "b": vm("h-2"), "c": vm("h-3")}),
+            json!({
+                "hosts": {"h": {"memory_per_node": memory, "cores_per_socket": 16}},
+                "workloads": {"serving": {"arrivals": {"closed": {"population": 1}}, "cpu": {"mean": "10 ms"}}},
+                "failures": failures,
+            }),
+        );
+        report(&text)
+    };
+    let before = run("100 GiB", json!([]));
+    let is_short = |host: &Value| !host["memory"].is_null() && host["memory"]["state"] != json!("high");
+    assert!(!is_short(&before["hosts"]["h-2"]), "80 of 100 GiB are no shortage");
+    let fails = json!([{"at": "5 s", "fails": ["h-1"]}]);
+    let (after, roomy) = (run("100 GiB", fails.clone()), run("200 GiB", fails));
+    assert_eq!(
+        outages(&after, "up_s", "a").len(),
+        10,
+        "reservations are none, so all are powered on"
+    );
+    for host in ["h-2", "h-3"] {
+        let memory = &after["hosts"][host]["memory"];
+        assert!(
+            !["high", "clear"].contains(&memory["state"].as_str().expect("a state")),
+            "{memory}"
+        );
+        let figure = |key: &str| memory[key].as_f64().expect("a number");
+        assert!(figure("ballooned_bytes") + figure("swapped_bytes") > 1e9, "{memory}");
+    }
+    let throughput = |report: &Value| report["groups"]["b"]["throughput_per_s"].as_f64().expect("a number");
+    let slower = throughput(&after) / throughput(&roomy);
+    assert!(slower < 0.9, "what may be powered on does not perform: {slower}");
+}
+
+#[test]
 fn without_a_policy_vms_stand_still_until_their_host_returns() {
     let text = cluster(
         2,
