@@ -6,10 +6,10 @@ use hypertwin_cluster::{
     Adapters, AdmissionPolicy, ArrayCache, Arrivals, Balancing, BalancingPolicy, Bandwidth, BlockShare, Bytes, Cluster,
     ControllerKind, Convergence, Datastore, Deployment, DiskKind, Disks, Duration, Event, Failure, FailureDomain,
     Family, Frequency, GuestSystem, HighAvailability, HostGroup, Hypervisor, HypervisorOverhead, LoadStep,
-    MeasuredCluster, MeasuredHost, MeasuredVm, MemoryShares, MemorySystem, Migration, Mistake, Network, NumaOptions,
-    PageSharing, PlacementRule, PoolClient, PoolDevices, PoolFlash, PoolKind, PoolService, PowerPolicy, PoweredOff,
-    Raid, Rate, Rebuild, Reclamation, Redundancy, RestartPolicy, RestartPriority, RuleKind, RunSettings, Scaling,
-    Scenario, SchedulerOptions, Service, Shares, StorageArray, StoragePool, SwapDevice, VmGroup, Workload, WritePath,
+    MeasuredCluster, MeasuredHost, MeasuredVm, MemorySystem, Migration, Mistake, Network, NumaOptions, PageSharing,
+    PlacementRule, PoolClient, PoolDevices, PoolFlash, PoolKind, PoolService, PowerPolicy, PoweredOff, Raid, Rate,
+    Rebuild, Reclamation, Redundancy, RestartPolicy, RestartPriority, RuleKind, RunSettings, Scaling, Scenario,
+    SchedulerOptions, Service, Shares, StorageArray, StoragePool, SwapDevice, VmGroup, Workload, WritePath,
     schema_json,
 };
 use proptest::prelude::*;
@@ -712,11 +712,7 @@ fn vm() -> impl Strategy<Value = VmGroup> {
             memory_active: bound.then(|| Bytes::new(1 << 28)),
             memory_zero_pct: 12.5,
             memory_compressible_pct: 62.5,
-            memory_shares: if bound {
-                MemoryShares::High
-            } else {
-                MemoryShares::Number(vcpus)
-            },
+            memory_shares: if bound { Shares::High } else { Shares::Number(vcpus) },
             memory_reservation: Bytes::new(1 << 27),
             memory_limit: bound.then(|| Bytes::from_gib(2)),
             huge_pages: !bound,

@@ -23,6 +23,19 @@ pub struct Island<'s> {
 }
 
 impl Island<'_> {
+    /// What its hosts are, those that follow each other and are alike once, and which of these each is.
+    pub fn kinds_of_hosts(&self) -> (Vec<HostGroup>, Table<HostId, usize>) {
+        let mut specs: Vec<&HostGroup> = Vec::new();
+        let kinds = self.hosts.iter().map(|host| {
+            if !specs.last().is_some_and(|last| std::ptr::eq(*last, host.spec)) {
+                specs.push(host.spec);
+            }
+            specs.len() - 1
+        });
+        let kinds = kinds.collect();
+        (specs.into_iter().cloned().collect(), kinds)
+    }
+
     /// Whether VMs may come to other hosts during the run.
     pub fn may_move(&self) -> bool {
         !self.clusters.is_empty() || !self.events.is_empty()

@@ -21,18 +21,7 @@ pub struct Blueprint {
 
 impl Blueprint {
     pub fn of(island: &Island, seed: u64) -> Self {
-        let mut last: Option<&HostGroup> = None;
-        let mut host_specs: Vec<HostGroup> = Vec::new();
-        let hosts = island.hosts.iter().map(|host| {
-            if !last
-                .replace(host.spec)
-                .is_some_and(|last| std::ptr::eq(last, host.spec))
-            {
-                host_specs.push(host.spec.clone());
-            }
-            host_specs.len() - 1
-        });
-        let hosts = hosts.collect();
+        let (host_specs, hosts) = island.kinds_of_hosts();
         let groups = island.groups.iter();
         let vms = island.vms.iter();
         Self {

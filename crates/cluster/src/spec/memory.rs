@@ -1,71 +1,15 @@
 //! Memory of a host as VMs share it: their shares, what the host does when it has too little, where it swaps to.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Serialize};
 
 use super::array::DiskKind;
 use super::defaults::one;
 use super::shape::plain_enum;
 use crate::quantity::{Bytes, Duration};
 
-/// Memory shares of a virtual machine. `low`, `normal` and `high` are 5, 10 and 20 per MiB of its memory (VMware, vSphere
-/// Resource Management); a number is for the whole machine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MemoryShares {
-    /// 5 per MiB.
-    Low,
-    /// 10 per MiB.
-    #[default]
-    Normal,
-    /// 20 per MiB.
-    High,
-    /// For the whole virtual machine, whatever its memory.
-    Number(u32),
-}
-
-impl MemoryShares {
-    /// Shares of a whole virtual machine with this much memory.
-    pub fn total(self, memory: Bytes) -> f64 {
-        let mib = memory.bytes() as f64 / f64::from(1 << 20);
-        match self {
-            Self::Low => 5.0 * mib,
-            Self::Normal => 10.0 * mib,
-            Self::High => 20.0 * mib,
-            Self::Number(shares) => f64::from(shares),
-        }
-    }
-}
-
-impl Serialize for MemoryShares {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Low => serializer.serialize_str("low"),
-            Self::Normal => serializer.serialize_str("normal"),
-            Self::High => serializer.serialize_str("high"),
-            Self::Number(shares) => serializer.serialize_u32(*shares),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for MemoryShares {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Written {
-            Number(u32),
-            Name(String),
-        }
-        match Written::deserialize(deserializer)? {
-            Written::Number(shares) => Ok(Self::Number(shares)),
-            Written::Name(name) => match name.as_str() {
-                "low" => Ok(Self::Low),
-                "normal" => Ok(Self::Normal),
-                "high" => Ok(Self::High),
-                _ => Err(de::Error::unknown_variant(&name, &["low", "normal", "high"])),
-            },
-        }
-    }
-}
+/// The schema of memory shares: of the same words as CPU shares, and with larger numbers.
+pub(super) struct MemoryShares;
 
 impl JsonSchema for MemoryShares {
     fn schema_name() -> std::borrow::Cow<'static, str> {

@@ -61,7 +61,8 @@ pub struct VmGroup {
     /// Memory shares: what the machine keeps beside others when there is not enough. `low`, `normal` and `high` are 5, 10 and
     /// 20 per MiB of `memory`; a number is for the whole machine.
     #[serde(default, skip_serializing_if = "is_normal")]
-    pub memory_shares: MemoryShares,
+    #[schemars(with = "MemoryShares", default = "Shares::default")]
+    pub memory_shares: Shares,
     /// Memory that is never taken from one machine; a host's machines cannot reserve more than it has. At most `memory`.
     #[serde(default, skip_serializing_if = "is_nothing")]
     #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
@@ -354,8 +355,8 @@ pub enum RestartPriority {
     Disabled,
 }
 
-/// CPU shares of a virtual machine: what it gets beside others when there is not enough. `low`, `normal` and `high` are
-/// 500, 1000 and 2000 per vCPU (VMware, vSphere Resource Management); a number is for the whole machine.
+/// Shares of a virtual machine, of CPU or of memory: what it gets beside others when there is not enough. `low`, `normal` and
+/// `high` of CPU are 500, 1000 and 2000 per vCPU (VMware, vSphere Resource Management); a number is for the whole machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shares {
     /// 500 per vCPU.
@@ -376,6 +377,18 @@ impl Shares {
             Self::Low => 500.0 * f64::from(vcpus),
             Self::Normal => 1000.0 * f64::from(vcpus),
             Self::High => 2000.0 * f64::from(vcpus),
+            Self::Number(shares) => f64::from(shares),
+        }
+    }
+
+    /// Memory shares of a whole virtual machine with this much memory: `low`, `normal` and `high` are 5, 10 and 20 per MiB
+    /// (VMware, vSphere Resource Management).
+    pub fn of_memory(self, memory: Bytes) -> f64 {
+        let mib = memory.bytes() as f64 / f64::from(1 << 20);
+        match self {
+            Self::Low => 5.0 * mib,
+            Self::Normal => 10.0 * mib,
+            Self::High => 20.0 * mib,
             Self::Number(shares) => f64::from(shares),
         }
     }
@@ -449,8 +462,8 @@ fn is_nothing(value: &Bytes) -> bool {
     value.bytes() == 0
 }
 
-fn is_normal(value: &MemoryShares) -> bool {
-    *value == MemoryShares::default()
+fn is_normal(value: &Shares) -> bool {
+    *value == Shares::Normal
 }
 
 fn is_medium(value: &RestartPriority) -> bool {

@@ -27,18 +27,8 @@ pub struct Reclaim {
 impl Reclaim {
     /// The memory of the hosts of an island, with their VMs on them for so long that everything is where it would be in the end.
     pub fn new(island: &Island, clock: &mut Clock) -> Self {
-        let mut last: Option<&HostGroup> = None;
-        let mut host_specs: Vec<HostGroup> = Vec::new();
-        let hosts = island.hosts.iter().map(|host| {
-            if !last
-                .replace(host.spec)
-                .is_some_and(|last| std::ptr::eq(last, host.spec))
-            {
-                host_specs.push(host.spec.clone());
-            }
-            Host::new(host_specs.len() - 1, host.spec)
-        });
-        let hosts = hosts.collect();
+        let (host_specs, kinds) = island.kinds_of_hosts();
+        let hosts = kinds.iter().map(|&kind| Host::new(kind, &host_specs[kind])).collect();
         let vms = island.vms.iter().map(|vm| {
             let group = &island.groups[vm.group];
             Tenant::new(group.spec, group.workload)

@@ -76,7 +76,7 @@ impl Tenant {
             sums: VmSums::default(),
             rules: Rules {
                 memory,
-                shares: spec.memory_shares.total(spec.memory),
+                shares: spec.memory_shares.of_memory(spec.memory),
                 reservation,
                 limit: spec.memory_limit.map_or(f64::INFINITY, |limit| limit.bytes() as f64),
                 active,
