@@ -121,7 +121,7 @@ def notes(points: Sequence[Point]) -> list[str]:
         said.append(f"Times of outages and migrations {first}count from the start of the run, warm-up included.")
     for prefix, point in _each(points):
         late = [move for move in migrations(point) if move["outcome"] != "done"]
-        for outcome, what in (("given-up", "given up"), ("running", "not at its end when the run ended")):
+        for outcome, what in (("given-up", "given up"), ("running", "still under way at the end")):
             names = [move["vm"] for move in late if move["outcome"] == outcome]
             if names:
                 said.append(f"{prefix}{count(len(names), 'migration')} {what}: {some(names)}.")

@@ -105,7 +105,7 @@ def test_migrations_say_how_they_ended(result):
     assert row(moves, "40 ")[-1] == "given up"
     assert "33 " not in moves.partition("15 s:")[0], "a restart is among the outages"
     assert "1 migration given up: db-5." in text
-    assert "1 migration not at its end when the run ended: db-3." in text
+    assert "1 migration still under way at the end: db-3." in text
 
 
 def test_of_many_moves_those_that_took_longest_are_shown_in_all_points_together(result, point):
