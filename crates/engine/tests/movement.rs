@@ -248,6 +248,25 @@ fn without_a_policy_vms_stand_still_until_their_host_returns() {
 }
 
 #[test]
+fn how_long_its_earlier_host_was_down_goes_with_a_vm() {
+    let text = cluster(
+        2,
+        json!({"a": vms(1, json!({"host": "h-1"}))}),
+        json!({
+            "clusters": {"default": {"ha": {"enabled": false}}},
+            "failures": [
+                {"at": "5 s", "fails": ["h-1"], "returns": "10 s"},
+                {"at": "50 s", "fails": ["h-2"], "returns": "52 s"},
+            ],
+            "events": [{"at": "20 s", "migrate": "a", "to": "h-2"}],
+        }),
+    );
+    let report = report(&text);
+    assert_eq!(report["moves"][0]["outcome"], json!("done"));
+    assert_eq!(report["vms"]["a"]["down_s"], json!(7.0));
+}
+
+#[test]
 fn a_vm_that_boots_on_a_host_that_fails_too_is_noticed_again() {
     let text = cluster(
         3,
