@@ -73,12 +73,12 @@ pub struct HighAvailability {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 s", "x-maximum" = "1 d"))]
     pub detection: Option<Duration>,
-    /// Whether the failed host is the one that watches over the others (FDM's primary), which takes longer to notice: by name.
-    /// Default: the first host of the cluster is not special.
+    /// The host that watches over the others (FDM's primary), by name: it takes longer to notice that this one has failed.
+    /// Default: none, every failure is that of another host.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 160), extend("examples" = ["esx-1"]))]
     pub primary: Option<String>,
-    /// Time from power-on until a machine serves again: firmware, operating system, application.
+    /// Time from power-on until a machine serves again: firmware, operating system, application. Default: 60 s, a supposition.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 s", "x-maximum" = "1 d"))]
     pub boot: Option<Duration>,
