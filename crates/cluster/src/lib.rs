@@ -10,6 +10,7 @@
 //! | `schema` | the JSON Schema that follows from them, and questions to it |
 //! | `check` | from text to a scenario, or to its mistakes |
 //! | `mistake`, `limits` | what a mistake is; bounds on a scenario |
+//! | `drives` | the table of drives that scenarios may name |
 //! | `quantity`, `redundancy`, `names` | values with units; copies and codes; names of members of groups |
 //! | `placement`, `inventory` | which VM is on which host; every host, VM and pool by name |
 //!
@@ -26,6 +27,7 @@
 //! ```
 
 mod check;
+mod drives;
 mod inventory;
 mod limits;
 mod mistake;
@@ -36,6 +38,7 @@ mod redundancy;
 mod schema;
 mod spec;
 
+pub use drives::{Drive, drives};
 pub use inventory::{
     ClusterMember, DatastoreMember, HostMember, Inventory, MeasuredClusterFacts, MeasuredHostFacts, MeasuredVmFacts,
     PoolMember, PoweredOffMember, RedundancyFacts, VmMember,
@@ -48,12 +51,13 @@ pub use quantity::{Bandwidth, Bytes, Duration, Frequency, QuantityError, Rate};
 pub use redundancy::{Redundancy, RedundancyError};
 pub use schema::options::HypervisorOptions;
 pub use schema::schema_json;
-pub use spec::array::{ArrayCache, DiskKind, Disks, Raid, StorageArray};
+pub use spec::array::{ArrayCache, DiskKind, Disks, PathPolicy, Paths, Plugin, Protocol, Raid, StorageArray};
 pub use spec::cluster::{
     AdmissionPolicy, Balancing, BalancingPolicy, Cluster, Datastore, HighAvailability, PowerPolicy, PoweredOff,
     RestartPolicy,
 };
-pub use spec::controller::{ControllerKind, SPLIT_BYTES, VDISKS_PER_CONTROLLER};
+pub use spec::controller::{AsyncIo, ControllerKind, DiskCache, SPLIT_BYTES, VDISKS_PER_CONTROLLER};
+pub use spec::device::{Device, Stalls, WriteCache};
 pub use spec::failure::{Component, Failure};
 pub use spec::host::{DEFAULT_CLUSTER, HostGroup, MemorySystem};
 pub use spec::hypervisor::{CoreScheduling, Family, FamilyFacts, Hypervisor, HypervisorOverhead, SchedulerOptions};
@@ -63,9 +67,9 @@ pub use spec::migration::{Convergence, Event, Migration};
 pub use spec::network::{Adapters, Network};
 pub use spec::placement_rule::{PlacementRule, RuleKind};
 pub use spec::pool::{
-    Deployment, FailureDomain, PoolClient, PoolDevices, PoolFlash, PoolKind, PoolService, Rebuild, StoragePool,
-    WritePath,
+    Deployment, FailureDomain, Flushes, PoolClient, PoolDevices, PoolFlash, PoolKind, PoolService, Rebuild,
+    StoragePool, WritePath,
 };
 pub use spec::scenario::{RunSettings, Scenario};
-pub use spec::vm::{GuestSystem, LoadStep, NumaOptions, RestartPriority, Shares, SizedOn, VmGroup};
+pub use spec::vm::{GuestKind, GuestSystem, LoadStep, NumaOptions, RestartPriority, Shares, SizedOn, VmGroup};
 pub use spec::workload::{Arrivals, BlockShare, Parts, Scaling, Service, Workload};

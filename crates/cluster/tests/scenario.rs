@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use hypertwin_cluster::{
-    Adapters, AdmissionPolicy, ArrayCache, Arrivals, Balancing, BalancingPolicy, Bandwidth, BlockShare, Bytes, Cluster,
-    ControllerKind, Convergence, Datastore, Deployment, DiskKind, Disks, Duration, Event, Failure, FailureDomain,
-    Family, Frequency, GuestSystem, HighAvailability, HostGroup, Hypervisor, HypervisorOverhead, LoadStep,
-    MeasuredCluster, MeasuredHost, MeasuredVm, MemorySystem, Migration, Mistake, Network, NumaOptions, PageSharing,
-    PlacementRule, PoolClient, PoolDevices, PoolFlash, PoolKind, PoolService, PowerPolicy, PoweredOff, Raid, Rate,
-    Rebuild, Reclamation, Redundancy, RestartPolicy, RestartPriority, RuleKind, RunSettings, Scaling, Scenario,
-    SchedulerOptions, Service, Shares, StorageArray, StoragePool, SwapDevice, VmGroup, Workload, WritePath,
-    schema_json,
+    Adapters, AdmissionPolicy, ArrayCache, Arrivals, AsyncIo, Balancing, BalancingPolicy, Bandwidth, BlockShare, Bytes,
+    Cluster, ControllerKind, Convergence, Datastore, Deployment, Device, DiskCache, DiskKind, Disks, Duration, Event,
+    Failure, FailureDomain, Family, Flushes, Frequency, GuestKind, GuestSystem, HighAvailability, HostGroup,
+    Hypervisor, HypervisorOverhead, LoadStep, MeasuredCluster, MeasuredHost, MeasuredVm, MemorySystem, Migration,
+    Mistake, Network, NumaOptions, PageSharing, PathPolicy, Paths, PlacementRule, Plugin, PoolClient, PoolDevices,
+    PoolFlash, PoolKind, PoolService, PowerPolicy, PoweredOff, Protocol, Raid, Rate, Rebuild, Reclamation, Redundancy,
+    RestartPolicy, RestartPriority, RuleKind, RunSettings, Scaling, Scenario, SchedulerOptions, Service, Shares,
+    Stalls, StorageArray, StoragePool, SwapDevice, VmGroup, Workload, WriteCache, WritePath, schema_json,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -669,6 +669,8 @@ fn workload() -> impl Strategy<Value = Workload> {
             }],
             read_pct: 70.0,
             random_pct: 62.5,
+            sync_pct: 12.5,
+            transaction_cv: 0.75,
             working_set: Bytes::from_gib(3),
             smt_yield: Some(1.5),
             scaling: Some(Scaling {
@@ -737,6 +739,7 @@ fn vm() -> impl Strategy<Value = VmGroup> {
             host_is_guess: bound,
             affinity: bound.then(|| "0-3".to_owned()),
             guest: GuestSystem {
+                kind: Some(GuestKind::Windows),
                 time_slice: Duration::from_millis(3),
             },
             workload: "w".to_owned(),
@@ -755,6 +758,10 @@ fn vm() -> impl Strategy<Value = VmGroup> {
             vdisks: bound.then_some(3 * vcpus.min(4)),
             vdisk_depth: bound.then_some(512),
             ring_pages: None,
+            queues: bound.then_some(2),
+            io_threads: None,
+            disk_cache: DiskCache::None,
+            aio: AsyncIo::Native,
             shared_luns: bound,
             measured: bound.then(|| MeasuredVm {
                 at: Some("2026-03-01".to_owned()),
@@ -802,12 +809,53 @@ fn san() -> StorageArray {
         port_command: Duration::from_micros(3),
         cache: ArrayCache::default(),
         raid: Raid::Raid6,
+        protocol: Protocol::NvmeTcp,
+        paths: Paths {
+            per_lun: 4,
+            optimised: Some(2),
+            policy: PathPolicy::RoundRobin,
+            plugin: Some(Plugin::Hpp),
+            ..Paths::default()
+        },
         disks: Disks {
-            kind: DiskKind::SasSsd,
+            kind: Some(DiskKind::SasSsd),
+            device: None,
+            used_pct: Some(62.5),
             count: 24,
         },
         luns: Some(7),
     }
+}
+
+fn devices() -> BTreeMap<String, Device> {
+    let flash = Device {
+        kind: DiskKind::Nvme,
+        capacity: Some(Bytes::from_gib(1_000)),
+        random_read: Some(Rate::new(500_000.0).unwrap()),
+        random_write: Some(Rate::new(62_500.0).unwrap()),
+        sequential_read: Some(Bandwidth::from_bytes_per_s(3_000_000_000)),
+        sequential_write: Some(Bandwidth::from_bytes_per_s(1_000_000_000)),
+        read_latency: Some(Duration::from_micros(80)),
+        write_latency: Some(Duration::from_micros(15)),
+        depth: Some(512),
+        power_loss_protection: Some(false),
+        flush: Some(Duration::from_millis(2)),
+        over_provisioning_pct: Some(12.5),
+        write_cache: Some(WriteCache {
+            size: Bytes::from_gib(22),
+            write: Bandwidth::from_bytes_per_s(2_000_000_000),
+        }),
+        stalls: Some(Stalls {
+            written: Bytes::from_gib(1),
+            length: Duration::from_millis(5),
+        }),
+        rpm: None,
+        seek_read: None,
+        seek_write: None,
+        dwpd: Some(0.5),
+        source: Some("a data sheet".to_owned()),
+    };
+    BTreeMap::from([("own".to_owned(), flash)])
 }
 
 fn pool() -> StoragePool {
@@ -823,14 +871,27 @@ fn pool() -> StoragePool {
         coding: Some(Bandwidth::from_bytes_per_s(9_000_000_000)),
         write_path: WritePath::Primary,
         devices: PoolDevices {
-            kind: DiskKind::Hdd7k,
+            kind: Some(DiskKind::Hdd7k),
+            device: None,
+            used_pct: None,
             per_node: 6,
             capacity: Bytes::from_gib(64_000),
             depth: Some(4),
             random_write: None,
         },
+        more_devices: vec![PoolDevices {
+            kind: None,
+            device: Some("own".to_owned()),
+            used_pct: Some(50.0),
+            per_node: 2,
+            capacity: Bytes::from_gib(1_000),
+            depth: None,
+            random_write: None,
+        }],
+        flushes: Flushes::Always,
         flash: Some(PoolFlash {
-            kind: DiskKind::Nvme,
+            kind: None,
+            device: Some("P4800X".to_owned()),
             per_node: 2,
             random_write: Some(Bandwidth::from_bytes_per_s(123_000_000)),
             journal: Bytes::from_gib(8),
@@ -838,6 +899,7 @@ fn pool() -> StoragePool {
         }),
         service: PoolService {
             threads: Some(4),
+            limit_cpus: Some(1.5),
             ..PoolService::default()
         },
         client: PoolClient::default(),
@@ -871,7 +933,8 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             memory_per_node: Bytes::from_gib(64),
             memory_own: Bytes::from_gib(2),
             swap: Some(SwapDevice {
-                kind: DiskKind::SasSsd,
+                kind: Some(DiskKind::SasSsd),
+                device: None,
                 count: 2,
                 size: Some(Bytes::from_gib(100)),
                 latency: Duration::from_micros(40),
@@ -958,6 +1021,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             hosts: BTreeMap::from([("h".to_owned(), host)]),
             vms,
             workloads: BTreeMap::from([("w".to_owned(), workload)]),
+            devices: devices(),
             arrays: BTreeMap::from([("san".to_owned(), san())]),
             storage: BTreeMap::from([("pool".to_owned(), pool())]),
             failures: vec![Failure {

@@ -56,7 +56,7 @@ pub fn build(island: &Island, seed: u64) -> Simulation {
     for (position, host) in island.hosts.iter().enumerate() {
         let id = HostId::new(position);
         if reclaim.concerns(id) || !island.clusters.is_empty() {
-            storage.add_swap(id, host.name, &reclaim.swap_device(id), seed);
+            storage.add_swap(id, host.name, &reclaim.swap_device(id), island.devices, seed);
         }
     }
     clock.measure_at(warmup_ns, Event::StartMeasuring);
@@ -125,6 +125,8 @@ fn parts(failure: &Failure, island: &Island, storage: &Storage) -> Vec<Part> {
                 let (pool, device) = pools.ids().find_map(device)?;
                 Part::Device(pool, device)
             }
+            // ports do not fail yet
+            Component::Port(..) => return None,
             Component::Rack(pool, number) => Part::Rack(pool_of(&pool)?, number),
             Component::Metadata(pool, number) => Part::Metadata(pool_of(&pool)?, number as usize),
         })

@@ -2,8 +2,10 @@
 
 use crate::ids::{HostId, Table};
 use hypertwin_cluster::{
-    Cluster, Event, Failure, HostGroup, PlacementRule, RunSettings, StorageArray, StoragePool, VmGroup, Workload,
+    Cluster, Device, Event, Failure, HostGroup, PlacementRule, RunSettings, StorageArray, StoragePool, VmGroup,
+    Workload,
 };
+use std::collections::BTreeMap;
 
 /// A part of a scenario that is simulated by itself. Everything is in the scenario's order.
 pub struct Island<'s> {
@@ -12,6 +14,8 @@ pub struct Island<'s> {
     /// Groups that have VMs here.
     pub groups: Vec<IslandGroup<'s>>,
     pub vms: Vec<IslandVm<'s>>,
+    /// The scenario's own drives.
+    pub devices: &'s BTreeMap<String, Device>,
     pub arrays: Vec<(&'s str, &'s StorageArray)>,
     pub pools: Vec<IslandPool<'s>>,
     pub failures: Vec<&'s Failure>,

@@ -276,7 +276,7 @@ fn check_storage(seed: u64, scenario: &Scenario, result: &Replication) {
             );
         }
         if name == "san-disks" {
-            let disk = Disk::new(scenario.arrays["san"].disks.kind);
+            let disk = Disk::new(scenario.arrays["san"].disks.kind.expect("it has a kind"));
             // Each start counts; the fastest operation is a sequential one, controllers split large ones, and flash may have
             // more of them in its depth and its buffer.
             let smallest = scenario

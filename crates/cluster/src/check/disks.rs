@@ -35,6 +35,8 @@ pub(super) fn place(sections: &Sections, found: &mut Vec<Issue>) {
             ("vdisks", vm.vdisks.map(|count| count.to_string())),
             ("vdisk_depth", vm.vdisk_depth.map(|depth| depth.to_string())),
             ("ring_pages", vm.ring_pages.map(|pages| pages.to_string())),
+            ("queues", vm.queues.map(|queues| queues.to_string())),
+            ("io_threads", vm.io_threads.map(|threads| threads.to_string())),
             ("shared_luns", vm.shared_luns.then(|| "true".to_owned())),
             ("workload", generator.then(|| vm.workload.clone())),
         ];

@@ -28,7 +28,7 @@ pub(super) fn components(sections: &Sections, found: &mut Vec<Issue>) {
         for (entry, text) in failure.fails.iter().enumerate() {
             let known = match Component::parse(text) {
                 Some(component) => has(sections, &component),
-                None => Err("HOST, HOST/disk-N, HOST/link, POOL/rack-N or POOL/metadata-N, with N from 1".to_owned()),
+                None => Err("HOST, HOST/disk-N, HOST/link, HOST/port-N, ARRAY/port-N, POOL/rack-N or POOL/metadata-N, with N from 1".to_owned()),
             };
             found.extend(known.err().map(|allowed| {
                 Issue::new(
@@ -57,6 +57,7 @@ fn has(sections: &Sections, component: &Component) -> Result<(), String> {
             Some((group, _)) => disk(sections, host, group, *number),
             None => Ok(()),
         },
+        Component::Port(name, number) => port(sections, name, *number),
         Component::Rack(pool, number) => part_of_pool(sections, pool, *number, "rack", |pool| pool.racks),
         Component::Metadata(pool, number) => {
             let nodes = |pool: &StoragePool| sections.nodes_of(pool).map_or(u32::MAX, |nodes| nodes.count);
@@ -76,10 +77,27 @@ fn disk(sections: &Sections, host: &str, group: &str, number: u32) -> Result<(),
         return Ok(());
     }
     let here = sound(&sections.storage).filter(|(_, pool)| pool.nodes == group);
-    match here.map(|(_, pool)| pool.devices.per_node).max() {
+    match here.map(|(_, pool)| pool.devices_per_node()).max() {
         Some(disks) if number < disks => Ok(()),
         Some(disks) => Err(format!("{host}/disk-1 to {host}/disk-{disks}")),
         None => Err(format!("disks of nodes of a pool, which {host} is not")),
+    }
+}
+
+/// Whether a host or an array has this port.
+fn port(sections: &Sections, name: &str, number: u32) -> Result<(), String> {
+    let ports = match sections.arrays.get(name) {
+        Some(None) => return Ok(()),
+        None if !sections.readable("arrays") => return Ok(()),
+        Some(Some(array)) => array.front_end_ports,
+        None => match host_group(sections, name).map_err(|hosts| format!("{hosts}; or an array"))? {
+            Some((_, group)) => group.adapters.ports,
+            None => return Ok(()),
+        },
+    };
+    match number < ports {
+        true => Ok(()),
+        false => Err(format!("{name}/port-1 to {name}/port-{ports}")),
     }
 }
 

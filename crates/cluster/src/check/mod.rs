@@ -10,7 +10,7 @@
 //! |---|---|
 //! | `form`, `unit`, `keyword` | single values, by the schema; those with units; the schema keywords of these |
 //! | [`sections`] | nothing: what the checks see of a scenario |
-//! | [`host`], [`workload`], [`vm`], [`numa`], [`memory`], [`disks`], [`pool`], [`failure`], [`movement`],
+//! | [`host`], [`workload`], [`vm`], [`numa`], [`memory`], [`disks`], [`device`], [`pool`], [`failure`], [`movement`],
 //! | [`rule`], [`cluster`] | the section or keys of that name |
 //! | [`option`] | options that not every hypervisor has |
 //! | [`bare_metal`] | hosts without a hypervisor |
@@ -19,6 +19,7 @@
 
 mod bare_metal;
 mod cluster;
+mod device;
 mod disks;
 mod failure;
 mod fit;
@@ -51,7 +52,7 @@ use crate::spec::scenario::Scenario;
 type Check = fn(&Sections, &mut Vec<Issue>);
 
 /// Every check. Of mistakes at one path, those of the first check are listed first.
-const CHECKS: [Check; 42] = [
+const CHECKS: [Check; 45] = [
     host::any,
     host::turbo,
     host::divisions,
@@ -72,6 +73,9 @@ const CHECKS: [Check; 42] = [
     numa::options,
     disks::place,
     disks::controllers,
+    device::drives,
+    device::figures,
+    device::paths,
     cluster::names,
     cluster::hosts,
     cluster::parts,

@@ -1,10 +1,13 @@
-//! Virtual NUMA: that its options agree with each other, and with the hypervisor of a host that the VM may be on.
+//! Virtual NUMA, and all options of VMs that not every hypervisor has: that they agree with each other, and with the
+//! hypervisor of a host that the VM may be on.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::option::{changed, has_option, not_of};
 use super::sections::{Sections, sound};
 use crate::mistake::Issue;
+use crate::spec::controller::{AsyncIo, DiskCache};
+use crate::spec::vm::VmGroup;
 
 /// That cells hold the vCPUs, and that each of `nodes` is for one of them.
 pub(super) fn cells(sections: &Sections, found: &mut Vec<Issue>) {
@@ -69,9 +72,11 @@ pub(super) fn nodes(sections: &Sections, found: &mut Vec<Issue>) {
 pub(super) fn options(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, vm) in sound(&sections.vms) {
         let path = ["vms", name, "numa"];
-        let hot_add = vm.cpu_hot_add.then(|| ("cpu_hot_add".to_owned(), Value::Bool(true)));
         let options = changed(&vm.numa).into_iter().map(|option| (&path[..], option));
-        let options: Vec<_> = options.chain(hot_add.map(|option| (&path[..2], option))).collect();
+        let options: Vec<_> = options
+            .chain(own(vm).into_iter().map(|option| (&path[..2], option)))
+            .filter(|(path, (key, _))| sections.clean(&[*path, &[key]].concat()))
+            .collect();
         if options.is_empty() {
             continue;
         }
@@ -88,4 +93,16 @@ pub(super) fn options(sections: &Sections, found: &mut Vec<Issue>) {
             found.extend(issues.into_iter().flatten().next());
         }
     }
+}
+
+/// Options of a VM itself that are set and that not every hypervisor has.
+fn own(vm: &VmGroup) -> Vec<(String, Value)> {
+    let set = [
+        vm.cpu_hot_add.then(|| ("cpu_hot_add", json!(true))),
+        vm.io_threads.map(|threads| ("io_threads", json!(threads))),
+        (vm.disk_cache != DiskCache::default()).then(|| ("disk_cache", json!(vm.disk_cache))),
+        (vm.aio != AsyncIo::default()).then(|| ("aio", json!(vm.aio))),
+    ];
+    let set = set.into_iter().flatten();
+    set.map(|(key, value)| (key.to_owned(), value)).collect()
 }

@@ -9,6 +9,7 @@ use crate::mistake::{Issue, nearest, show_text};
 use crate::placement::Place;
 use crate::spec::array::StorageArray;
 use crate::spec::cluster::{Cluster, Datastore, PoweredOff};
+use crate::spec::device::Device;
 use crate::spec::failure::Failure;
 use crate::spec::host::HostGroup;
 use crate::spec::migration::Event;
@@ -28,6 +29,7 @@ pub(super) struct Sections {
     pub hosts: Groups<HostGroup>,
     pub vms: Groups<VmGroup>,
     pub workloads: Groups<Workload>,
+    pub devices: Groups<Device>,
     pub arrays: Groups<StorageArray>,
     pub storage: Groups<StoragePool>,
     pub powered_off: Groups<PoweredOff>,
@@ -53,6 +55,7 @@ impl Sections {
             hosts: groups(scenario, "hosts", &faulty),
             vms: groups(scenario, "vms", &faulty),
             workloads: groups(scenario, "workloads", &faulty),
+            devices: groups(scenario, "devices", &faulty),
             arrays: groups(scenario, "arrays", &faulty),
             storage: groups(scenario, "storage", &faulty),
             powered_off: groups(scenario, "powered_off", &faulty),

@@ -19,7 +19,7 @@ pub(super) fn in_all(sections: &Sections, found: &mut Vec<Issue>) {
     let pooled = sum(&sections.storage, |pool| {
         let flash = pool.flash.as_ref().map_or(0, |flash| flash.per_node);
         let nodes = sections.nodes_of(pool).map_or(0, |nodes| u64::from(nodes.count));
-        nodes * u64::from(pool.devices.per_node + flash)
+        nodes * u64::from(pool.devices_per_node() + flash)
     });
     let mut work = Work::default();
     for (_, vm) in sound(&sections.vms) {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::defaults::two;
+use super::defaults::{is_default, two};
 use super::network::{port_bandwidth, port_command};
 use super::shape::plain_enum;
 use crate::quantity::{Bandwidth, Bytes, Duration};
@@ -20,6 +20,12 @@ pub struct StorageArray {
     #[serde(default = "port_bandwidth")]
     #[schemars(extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
     pub port_bandwidth: Bandwidth,
+    /// How hosts reach it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub protocol: Protocol,
+    /// The paths of each LUN, and which of them an I/O takes.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub paths: Paths,
     /// Shortest time that one command occupies a front-end port, however small.
     #[serde(default = "port_command")]
     #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "10 ms"))]
@@ -85,12 +91,116 @@ pub enum Raid {
     Raid6,
 }
 
-/// The disks of an array.
+/// How hosts reach an array: what a command costs them, beside ports and fabric.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(transform = plain_enum)]
+pub enum Protocol {
+    /// SCSI over Fibre Channel.
+    #[default]
+    Fc,
+    /// SCSI over TCP, by the host's software.
+    Iscsi,
+    /// NVMe over Fibre Channel.
+    NvmeFc,
+    /// NVMe over TCP.
+    NvmeTcp,
+    /// NVMe over RDMA.
+    NvmeRdma,
+    /// Disks inside the one host that uses them: no ports, no fabric, no cache.
+    Local,
+}
+
+/// Paths from a host to each LUN, and which of them an I/O takes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Paths {
+    /// How many: path i of LUN n uses port n + i of the host and port n + i of the array, modulo their numbers.
+    #[schemars(range(min = 1, max = 64))]
+    pub per_lun: u32,
+    /// How many of them, the first ones, lead to the controller that owns the LUN (ALUA: active, optimised). The others are
+    /// used when none of these works. Default: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 64))]
+    pub optimised: Option<u32>,
+    /// What an I/O takes longer on a path that is not optimised.
+    #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "1 s"))]
+    pub non_optimised_latency: Duration,
+    /// Which of the paths that work an I/O takes.
+    pub policy: PathPolicy,
+    /// `round-robin`: I/Os after which it takes the next path.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub iops_limit: u32,
+    /// `round-robin`: bytes after which it takes the next path.
+    #[schemars(extend("x-minimum" = "512 B", "x-maximum" = "1 TiB"))]
+    pub bytes_limit: Bytes,
+    /// How long an I/O on a path that has failed waits before it is sent on another.
+    #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "1 h"))]
+    pub timeout: Duration,
+    /// Multipathing of ESXi. Default: of the version and the protocol.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Plugin")]
+    pub plugin: Option<Plugin>,
+}
+
+impl Default for Paths {
+    fn default() -> Self {
+        Self {
+            per_lun: 1,
+            optimised: None,
+            non_optimised_latency: Duration::from_micros(200),
+            policy: PathPolicy::Fixed,
+            iops_limit: 1_000,
+            bytes_limit: Bytes::new(10_485_760),
+            timeout: Duration::from_secs(5),
+            plugin: None,
+        }
+    }
+}
+
+/// Which path an I/O takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(transform = plain_enum)]
+pub enum PathPolicy {
+    /// The first that works.
+    #[default]
+    Fixed,
+    /// The one that was used last, while it works.
+    MostRecentlyUsed,
+    /// The next after `iops_limit` I/Os or `bytes_limit` bytes.
+    RoundRobin,
+    /// The one with the fewest I/Os under way (`queue-length` of Linux, load balancing of NVMe).
+    QueueLength,
+}
+
+/// Multipathing of ESXi.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(transform = plain_enum)]
+pub enum Plugin {
+    /// Native Multipathing.
+    Nmp,
+    /// High-Performance Plug-in.
+    Hpp,
+}
+
+/// The disks of an array: a `kind` or a `device`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Disks {
-    /// What they are.
-    pub kind: DiskKind,
+    /// What they are, in general.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "DiskKind", extend("examples" = ["nvme"]))]
+    pub kind: Option<DiskKind>,
+    /// What they are, by name: of `devices`, or of the table of drives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["P4800X"]))]
+    pub device: Option<String>,
+    /// Flash: how much of it is in use, in per cent: the rest helps it to collect. Default: all, as data sheets have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64", range(min = 1.0, max = 100.0))]
+    pub used_pct: Option<f64>,
     /// How many.
     #[schemars(range(min = 1, max = 20_000), extend("examples" = [24]))]
     pub count: u32,
@@ -118,4 +228,11 @@ pub enum DiskKind {
     /// Flash behind PCI Express.
     #[serde(rename = "nvme")]
     Nvme,
+}
+
+impl DiskKind {
+    /// Whether it has no moving parts.
+    pub const fn is_flash(self) -> bool {
+        matches!(self, Self::SataSsd | Self::SasSsd | Self::Nvme)
+    }
 }

@@ -20,6 +20,50 @@ pub enum ControllerKind {
     VirtioBlk,
     /// An emulated NVMe controller; a vdisk is a namespace.
     Nvme,
+    /// An emulated IDE controller: one request at a time.
+    Ide,
+    /// An emulated SATA controller.
+    Ahci,
+    /// virtio-blk by the kernel of the host (vhost).
+    VhostBlk,
+    /// virtio-scsi by the kernel of the host (vhost).
+    VhostScsi,
+    /// A controller of the host itself, given to the machine (VFIO, DirectPath I/O): the hypervisor has no part in its I/O.
+    Passthrough,
+}
+
+/// What QEMU does with a disk's data on the host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(transform = plain_enum)]
+pub enum DiskCache {
+    /// Past the cache of the host (O_DIRECT); flushes go to the storage.
+    #[default]
+    None,
+    /// Through the cache of the host, or of the client of the pool; flushes go to the storage.
+    Writeback,
+    /// Through the cache of the host; every write is flushed.
+    Writethrough,
+    /// Past the cache of the host; every write is flushed.
+    Directsync,
+    /// Through the cache of the host; flushes are ignored.
+    Unsafe,
+}
+
+/// How QEMU asks the kernel for I/O.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = plain_enum)]
+pub enum AsyncIo {
+    /// Linux AIO.
+    #[default]
+    #[serde(rename = "native")]
+    Native,
+    /// io_uring.
+    #[serde(rename = "io_uring")]
+    IoUring,
+    /// A pool of threads.
+    #[serde(rename = "threads")]
+    Threads,
 }
 
 /// Bytes at which PVSCSI splits a request.
@@ -34,14 +78,18 @@ const DEFAULT_RING_PAGES: u32 = 8;
 
 impl ControllerKind {
     /// Requests that one controller keeps outstanding. PVSCSI: 32 a ring page, 8 pages by default and 32 at most (VMware
-    /// KB 2053145). LSI SAS: 128. virtio: the default queue size of QEMU, 256. NVMe: 1,024, a default of this model.
+    /// KB 2053145). LSI SAS: 128. virtio: the default queue size of QEMU, 256. AHCI: its 32 slots. NVMe: 1,024, a default of
+    /// this model.
     pub fn depth(self, ring_pages: Option<u32>) -> u32 {
         match self {
             Self::Pvscsi => REQUESTS_PER_PAGE * ring_pages.unwrap_or(DEFAULT_RING_PAGES),
             Self::LsiSas => 128,
             Self::VirtioScsi => 256,
-            Self::VirtioBlk => 256 * VDISKS_PER_CONTROLLER,
-            Self::Nvme => 1_024,
+            Self::VirtioBlk | Self::VhostBlk => 256 * VDISKS_PER_CONTROLLER,
+            Self::VhostScsi => 256,
+            Self::Nvme | Self::Passthrough => 1_024,
+            Self::Ide => 1,
+            Self::Ahci => 32,
         }
     }
 
@@ -51,8 +99,11 @@ impl ControllerKind {
             Self::Pvscsi => (64, 254),
             Self::LsiSas => (32, 32),
             Self::VirtioScsi => (128, 256),
-            Self::VirtioBlk => (256, 256),
-            Self::Nvme => (256, 1_024),
+            Self::VhostScsi => (128, 256),
+            Self::VirtioBlk | Self::VhostBlk => (256, 256),
+            Self::Nvme | Self::Passthrough => (256, 1_024),
+            Self::Ide => (1, 1),
+            Self::Ahci => (32, 32),
         }
     }
 
@@ -64,6 +115,11 @@ impl ControllerKind {
             Self::VirtioScsi => "virtio-scsi",
             Self::VirtioBlk => "virtio-blk",
             Self::Nvme => "nvme",
+            Self::Ide => "ide",
+            Self::Ahci => "ahci",
+            Self::VhostBlk => "vhost-blk",
+            Self::VhostScsi => "vhost-scsi",
+            Self::Passthrough => "passthrough",
         }
     }
 }

@@ -17,3 +17,8 @@ pub(super) fn one_f64() -> f64 {
 pub(super) fn mebibyte() -> Bytes {
     Bytes::new(1 << 20)
 }
+
+/// Whether a value need not be written, since it is what is taken anyway.
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

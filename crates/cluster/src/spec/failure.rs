@@ -12,8 +12,9 @@ pub struct Failure {
     /// When, counted from the start of the run, warm-up included.
     #[schemars(extend("x-minimum" = "0 s", "x-maximum" = "60 d"))]
     pub at: Duration,
-    /// What fails together: a host (`node-2`), a disk of it (`node-2/disk-1`), its network (`node-2/link`), a rack of a pool
-    /// (`pool/rack-1`) or a metadata server (`pool/metadata-1`); numbers count from 1.
+    /// What fails together: a host (`node-2`), a disk of it (`node-2/disk-1`), its network (`node-2/link`), a port of a host or
+    /// of an array (`esx-1/port-1`, `san/port-2`), a rack of a pool (`pool/rack-1`) or a metadata server (`pool/metadata-1`);
+    /// numbers count from 1.
     #[schemars(length(min = 1, max = 1_000), inner(length(min = 1, max = 160)), extend("examples" = [["node-2/disk-1"]]))]
     pub fails: Vec<String>,
     /// When it is back, with its data. Default: never.
@@ -31,6 +32,8 @@ pub enum Component {
     Disk(String, u32),
     /// The network of a host.
     Link(String),
+    /// A port of a host to arrays or of an array: the name of either, and the number of the port from 0.
+    Port(String, u32),
     /// A rack of a pool, from 0.
     Rack(String, u32),
     /// A metadata server of a pool, from 0.
@@ -53,6 +56,7 @@ impl Component {
             "link" => Some(Self::Link(name)),
             _ => None
                 .or_else(|| Some(Self::Disk(name.clone(), number("disk-")?)))
+                .or_else(|| Some(Self::Port(name.clone(), number("port-")?)))
                 .or_else(|| Some(Self::Rack(name.clone(), number("rack-")?)))
                 .or_else(|| Some(Self::Metadata(name, number("metadata-")?))),
         }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cluster::PowerPolicy;
-use super::defaults::{one, two};
+use super::defaults::{is_default, one, two};
 use super::hypervisor::{Hypervisor, HypervisorOverhead, SchedulerOptions};
 use super::measured::MeasuredHost;
 use super::memory::{Reclamation, SwapDevice};
@@ -223,10 +223,6 @@ fn is_default_cluster(name: &str) -> bool {
 
 fn is_one(number: &u32) -> bool {
     *number == 1
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 fn is_nothing(bytes: &Bytes) -> bool {

@@ -51,7 +51,14 @@ impl Family {
                 reservations: true,
                 balloons: true,
                 wider_than_host: false,
-                controllers: &[ControllerKind::Pvscsi, ControllerKind::LsiSas, ControllerKind::Nvme],
+                controllers: &[
+                    ControllerKind::Pvscsi,
+                    ControllerKind::LsiSas,
+                    ControllerKind::Nvme,
+                    ControllerKind::Ide,
+                    ControllerKind::Ahci,
+                    ControllerKind::Passthrough,
+                ],
             },
             Self::Linux => &FamilyFacts {
                 key: "linux",
@@ -66,6 +73,11 @@ impl Family {
                     ControllerKind::Pvscsi,
                     ControllerKind::LsiSas,
                     ControllerKind::Nvme,
+                    ControllerKind::Ide,
+                    ControllerKind::Ahci,
+                    ControllerKind::VhostBlk,
+                    ControllerKind::VhostScsi,
+                    ControllerKind::Passthrough,
                 ],
             },
             Self::BareMetal => &FamilyFacts {

@@ -86,8 +86,14 @@ pub enum PageSharing {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SwapDevice {
-    /// What they are.
-    pub kind: DiskKind,
+    /// What they are, in general; or say `device`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "DiskKind", extend("examples" = ["nvme"]))]
+    pub kind: Option<DiskKind>,
+    /// What they are, by name: of `devices`, or of the table of drives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["P4800X"]))]
+    pub device: Option<String>,
     /// How many.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 64))]
@@ -105,7 +111,8 @@ pub struct SwapDevice {
 impl Default for SwapDevice {
     fn default() -> Self {
         Self {
-            kind: DiskKind::SataSsd,
+            kind: Some(DiskKind::SataSsd),
+            device: None,
             count: 1,
             size: None,
             latency: Duration::ZERO,

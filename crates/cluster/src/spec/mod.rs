@@ -18,7 +18,8 @@
 //! | [`vm`] | VMs: virtual hardware, shares and limits, virtual NUMA, load over time |
 //! | [`controller`] | virtual storage controllers |
 //! | [`workload`] | what the processes in a VM do |
-//! | [`array`](mod@array) | storage arrays |
+//! | [`array`](mod@array) | storage arrays, and how hosts reach them |
+//! | [`device`] | drives as their data sheets describe them |
 //! | [`pool`] | pools of distributed storage |
 //! | [`failure`] | what fails when |
 //! | [`placement_rule`] | rules about which VMs belong where |
@@ -28,6 +29,7 @@ pub mod array;
 pub mod cluster;
 pub mod controller;
 mod defaults;
+pub mod device;
 pub mod failure;
 pub mod host;
 pub mod hypervisor;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::array::DiskKind;
-use super::defaults::{mebibyte, one};
+use super::defaults::{is_default, mebibyte, one};
 use super::shape::plain_enum;
 use crate::quantity::{Bandwidth, Bytes, Duration};
 use crate::redundancy::Redundancy;
@@ -50,6 +50,13 @@ pub struct StoragePool {
     pub write_path: WritePath,
     /// Disks of each node that hold the data.
     pub devices: PoolDevices,
+    /// Disks of other kinds that each node has beside these. Data are spread over all by capacity.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 8))]
+    pub more_devices: Vec<PoolDevices>,
+    /// When disks are told to flush what is in their buffers.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub flushes: Flushes,
     /// Flash of each node beside `devices`: a journal and a read cache. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "PoolFlash")]
@@ -152,12 +159,34 @@ pub enum WritePath {
     Client,
 }
 
+/// When disks flush.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(transform = plain_enum)]
+pub enum Flushes {
+    /// When a machine asks for it: see `sync_pct` of workloads.
+    #[default]
+    AsAsked,
+    /// At every write, before it is acknowledged (Ceph).
+    Always,
+}
+
 /// Disks of each node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PoolDevices {
-    /// What they are.
-    pub kind: DiskKind,
+    /// What they are, in general; or say `device`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "DiskKind", extend("examples" = ["nvme"]))]
+    pub kind: Option<DiskKind>,
+    /// What they are, by name: of `devices`, or of the table of drives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["P4800X"]))]
+    pub device: Option<String>,
+    /// Flash: how much of it is in use, in per cent: the rest helps it to collect. Default: all, as data sheets have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64", range(min = 1.0, max = 100.0))]
+    pub used_pct: Option<f64>,
     /// How many in each node.
     #[schemars(range(min = 1, max = 1_000), extend("examples" = [6]))]
     pub per_node: u32,
@@ -178,8 +207,14 @@ pub struct PoolDevices {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PoolFlash {
-    /// What it is.
-    pub kind: DiskKind,
+    /// What it is, in general; or say `device`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "DiskKind", extend("examples" = ["nvme"]))]
+    pub kind: Option<DiskKind>,
+    /// What it is, by name: of `devices`, or of the table of drives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["P4800X"]))]
+    pub device: Option<String>,
     /// How many in each node.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 100))]
@@ -213,6 +248,11 @@ pub struct PoolService {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 1_024))]
     pub threads: Option<u32>,
+    /// CPUs that the threads of one queue may use at most, as a container's limit says it: in every 100 ms so much, and
+    /// then they wait. Default: no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64", range(min = 0.01, max = 1_024.0))]
+    pub limit_cpus: Option<f64>,
     /// Whether it is part of the hypervisor (vSAN) and does not wait for the time slices of machines, as a process or a
     /// virtual machine does (ScaleIO, Virtuozzo Storage, Ceph).
     pub in_kernel: bool,
@@ -224,6 +264,7 @@ impl Default for PoolService {
             cpu_per_io: Duration::from_micros(20),
             core_bandwidth: Bandwidth::from_bytes_per_s(4_000_000_000),
             threads: None,
+            limit_cpus: None,
             in_kernel: false,
         }
     }
@@ -236,6 +277,9 @@ pub struct PoolClient {
     /// CPU of one I/O, at the host's nominal clock.
     #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "100 ms"))]
     pub cpu_per_io: Duration,
+    /// CPU that its own cache adds to that (librbd), for machines whose `disk_cache` is one that uses it.
+    #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "100 ms"))]
+    pub cache_cpu_per_io: Duration,
     /// How long it waits for a node before it asks another.
     #[schemars(extend("x-minimum" = "1 ms", "x-maximum" = "1 h"))]
     pub timeout: Duration,
@@ -245,6 +289,7 @@ impl Default for PoolClient {
     fn default() -> Self {
         Self {
             cpu_per_io: Duration::from_micros(10),
+            cache_cpu_per_io: Duration::from_micros(20),
             timeout: Duration::from_secs(1),
         }
     }
@@ -301,10 +346,20 @@ impl StoragePool {
         self.metadata_servers.unwrap_or(METADATA_SERVERS.min(nodes))
     }
 
+    /// Disks of one node that hold data, of all kinds.
+    pub fn devices_per_node(&self) -> u32 {
+        self.all_devices().map(|devices| devices.per_node).sum()
+    }
+
+    /// Disks of one node that hold data, by kind.
+    pub fn all_devices(&self) -> impl Iterator<Item = &PoolDevices> {
+        std::iter::once(&self.devices).chain(&self.more_devices)
+    }
+
     /// Failure domains that it has on `nodes` hosts.
     pub fn domains(&self, nodes: u32) -> u32 {
         match self.failure_domain {
-            FailureDomain::Disk => nodes.saturating_mul(self.devices.per_node),
+            FailureDomain::Disk => nodes.saturating_mul(self.devices_per_node()),
             FailureDomain::Host => nodes,
             FailureDomain::Rack => self.racks.min(nodes),
         }
@@ -312,8 +367,9 @@ impl StoragePool {
 
     /// Capacity of all devices on `nodes` hosts.
     pub fn raw_capacity(&self, nodes: u32) -> Bytes {
-        let devices = u64::from(nodes) * u64::from(self.devices.per_node);
-        Bytes::new(self.devices.capacity.bytes().saturating_mul(devices))
+        let of = |devices: &PoolDevices| devices.capacity.bytes().saturating_mul(devices.per_node.into());
+        let node = self.all_devices().map(of).fold(0, u64::saturating_add);
+        Bytes::new(node.saturating_mul(nodes.into()))
     }
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::array::StorageArray;
 use super::cluster::{Cluster, Datastore, PoweredOff};
+use super::device::Device;
 use super::failure::Failure;
 use super::host::HostGroup;
 use super::migration::Event;
@@ -52,6 +53,10 @@ pub struct Scenario {
     #[serde(default)]
     #[schemars(extend("maxProperties" = 10_000), transform = name_keys)]
     pub workloads: BTreeMap<String, Workload>,
+    /// Drives, by name: `device` of disks refers to these, and to the table of drives.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 1_000), transform = name_keys)]
+    pub devices: BTreeMap<String, Device>,
     /// Storage arrays, by name; `vms.*.array` refers to these.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("maxProperties" = 1_000), transform = name_keys)]

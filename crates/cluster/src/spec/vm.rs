@@ -3,8 +3,8 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::controller::{ControllerKind, DEFAULT_VDISKS_PER_CONTROLLER};
-use super::defaults::{one, one_f64};
+use super::controller::{AsyncIo, ControllerKind, DEFAULT_VDISKS_PER_CONTROLLER, DiskCache};
+use super::defaults::{is_default, one, one_f64};
 use super::hypervisor::Family;
 use super::measured::MeasuredVm;
 use super::memory::MemoryShares;
@@ -165,7 +165,8 @@ pub struct VmGroup {
     #[schemars(with = "u32", range(min = 1, max = 60))]
     pub vdisks: Option<u32>,
     /// Requests outstanding on one virtual disk. Default and maximum: 64 and 254 for `pvscsi`, 32 and 32 for `lsi-sas`,
-    /// 128 and 256 for `virtio-scsi`, 256 and 256 for `virtio-blk`, 256 and 1024 for `nvme`.
+    /// 128 and 256 for `virtio-scsi` and `vhost-scsi`, 256 and 256 for `virtio-blk` and `vhost-blk`, 256 and 1024 for `nvme` and
+    /// `passthrough`, 32 and 32 for `ahci`, 1 for `ide`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 1_024))]
     pub vdisk_depth: Option<u32>,
@@ -173,6 +174,24 @@ pub struct VmGroup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 32))]
     pub ring_pages: Option<u32>,
+    /// Queues of one controller, between which its vCPUs are divided: what several threads can serve side by side. Default:
+    /// 1 on ESXi, one for each vCPU elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 768))]
+    pub queues: Option<u32>,
+    /// QEMU: threads that serve the queues of one controller (`iothread-vq-mapping` where several); 0: its main loop, which
+    /// serves all controllers of the machine. Default: 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 0, max = 64), extend("x-family" = "linux"))]
+    pub io_threads: Option<u32>,
+    /// QEMU: whose caches the data of its virtual disks pass.
+    #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(extend("x-family" = "linux"))]
+    pub disk_cache: DiskCache,
+    /// QEMU: how it asks the kernel for I/O.
+    #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(extend("x-family" = "linux"))]
+    pub aio: AsyncIo,
     /// Whether its virtual disks are dealt in turn to the array's `luns`, where other machines may be too, instead of each
     /// having a LUN of its own.
     #[serde(default)]
@@ -318,10 +337,25 @@ pub struct LoadStep {
     pub factor: f64,
 }
 
+/// A family of guest operating systems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(transform = plain_enum)]
+pub enum GuestKind {
+    /// Linux.
+    Linux,
+    /// Windows.
+    Windows,
+}
+
 /// The guest operating system: it multiplexes processes over the virtual CPUs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GuestSystem {
+    /// What it is: sets what its storage drivers cost. Default: what the driver's published figures are of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "GuestKind")]
+    pub kind: Option<GuestKind>,
     /// How long a process runs while others wait for its vCPU.
     #[schemars(extend("x-minimum" = "10 us", "x-maximum" = "10 s"))]
     pub time_slice: Duration,
@@ -330,6 +364,7 @@ pub struct GuestSystem {
 impl Default for GuestSystem {
     fn default() -> Self {
         Self {
+            kind: None,
             time_slice: Duration::from_millis(6),
         }
     }

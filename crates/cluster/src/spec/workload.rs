@@ -19,6 +19,11 @@ pub struct Workload {
     pub bursts: u32,
     /// CPU work of one transaction, split evenly over its bursts.
     pub cpu: Service,
+    /// How much transactions differ in size: the coefficient of variation of a factor that the CPU work and the delay of all
+    /// bursts of one transaction have in common. `cpu.cv` and `delay.cv` vary each burst by itself.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0.0, max = 20.0))]
+    pub transaction_cv: f64,
     /// Clock at which `cpu` was measured. Default: the host's nominal clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Frequency", extend("x-minimum" = "100 MHz", "x-maximum" = "20 GHz"))]
@@ -48,6 +53,10 @@ pub struct Workload {
     #[serde(default = "hundred")]
     #[schemars(range(min = 0.0, max = 100.0))]
     pub random_pct: f64,
+    /// Writes that are acknowledged only when they are on stable media, in per cent: O_DSYNC, or a flush after each.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub sync_pct: f64,
     /// What one virtual disk's I/Os are spread over: decides how many hit the array's cache.
     #[serde(default = "default_working_set")]
     #[schemars(extend("x-minimum" = "1 MiB", "x-maximum" = "1 PiB"))]
@@ -234,6 +243,10 @@ fn default_page_rate() -> Rate {
 
 fn is_default_page_rate(rate: &Rate) -> bool {
     *rate == default_page_rate()
+}
+
+fn is_zero(number: &f64) -> bool {
+    *number == 0.0
 }
 
 fn hundred() -> f64 {

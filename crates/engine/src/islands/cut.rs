@@ -89,7 +89,10 @@ pub fn cut(whole: &Whole) -> Vec<Cut> {
     let arrays: Vec<usize> = arrays.map(&mut host_of_any).collect();
     let pools = scenario.storage.keys().map(|name| pool_hosts.remove(name.as_str()));
     let pools: Vec<usize> = pools.map(&mut host_of_any).collect();
-    let failures: Vec<usize> = failing_hosts(whole, &pools).map(Some).map(&mut host_of_any).collect();
+    let failures: Vec<usize> = failing_hosts(whole, &pools, &arrays)
+        .map(Some)
+        .map(&mut host_of_any)
+        .collect();
     let clusters: Vec<usize> = whole
         .moving
         .iter()
@@ -137,8 +140,8 @@ pub fn cut(whole: &Whole) -> Vec<Cut> {
     cuts
 }
 
-/// The hosts that each entry of the scenario's failures is about; `pools` has a host of each pool.
-fn failing_hosts(whole: &Whole, pools: &[usize]) -> impl Iterator<Item = Vec<usize>> {
+/// The hosts that each entry of the scenario's failures is about; `pools` and `arrays` have a host of each pool and array.
+fn failing_hosts(whole: &Whole, pools: &[usize], arrays: &[usize]) -> impl Iterator<Item = Vec<usize>> {
     let scenario = &whole.scenario;
     let names = whole.hosts.iter().filter(|_| !scenario.failures.is_empty());
     let hosts: BTreeMap<&str, usize> = names.map(|host| host.name.as_str()).zip(0..).collect();
@@ -148,11 +151,18 @@ fn failing_hosts(whole: &Whole, pools: &[usize]) -> impl Iterator<Item = Vec<usi
         .map(String::as_str)
         .zip(pools.iter().copied())
         .collect();
+    let arrays: BTreeMap<&str, usize> = scenario
+        .arrays
+        .keys()
+        .map(String::as_str)
+        .zip(arrays.iter().copied())
+        .collect();
     scenario.failures.iter().map(move |failure| {
         let host = |text: &String| match Component::parse(text)? {
             Component::Host(name) | Component::Link(name) | Component::Disk(name, _) => {
                 hosts.get(name.as_str()).copied()
             }
+            Component::Port(name, _) => hosts.get(name.as_str()).or_else(|| arrays.get(name.as_str())).copied(),
             Component::Rack(name, _) | Component::Metadata(name, _) => pools.get(name.as_str()).copied(),
         };
         failure.fails.iter().filter_map(host).collect()

@@ -65,6 +65,7 @@ impl Islands {
                 fields.add(vms[vm.group]);
                 fields.count(crate::ids::Id::index(here.host));
             }
+            fields.add(hash(island.devices));
             fields.count(island.arrays.len());
             for (name, spec) in &island.arrays {
                 fields.add(name);

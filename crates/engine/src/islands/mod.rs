@@ -128,6 +128,7 @@ impl Islands {
             hosts: cut.hosts.iter().map(host).collect(),
             groups: cut.groups.iter().map(group).collect(),
             vms: cut.vms.iter().map(vm).collect(),
+            devices: &self.whole.scenario.devices,
             arrays: self.arrays(cut).collect(),
             pools: self.pools(cut).collect(),
             failures: cut

@@ -60,7 +60,7 @@ use crate::plan::VmPlan;
 use array::{Array, build_arrays};
 use disk::{DiskOwner, Disks};
 use fabric::Fabric;
-use hypertwin_cluster::SwapDevice;
+use hypertwin_cluster::{Device, SwapDevice};
 use hypertwin_kernel::{Nanos, Stream};
 use network::{Network, NetworkHost};
 use path::PathBuilder;
@@ -68,7 +68,7 @@ use pool::{Outcome, build_pools};
 use request::{Issuer, Requests, Role, Step};
 use shared::Shared;
 use site::Place;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use swap::Swaps;
 
 /// Records of I/Os and their parts beyond which a run is given up.
@@ -147,9 +147,16 @@ impl Storage {
     // ---- from hosts that swap
 
     /// Gives a host somewhere to swap to.
-    pub fn add_swap(&mut self, host: HostId, name: &str, device: &SwapDevice, seed: u64) {
+    pub fn add_swap(
+        &mut self,
+        host: HostId,
+        name: &str,
+        device: &SwapDevice,
+        own: &BTreeMap<String, Device>,
+        seed: u64,
+    ) {
         let stream = Stream::named(seed, &format!("swap/{name}"));
-        self.swaps.add(host, device, stream, &mut self.shared);
+        self.swaps.add(host, device, own, stream, &mut self.shared);
     }
 
     /// A page of 4 KiB is read for a fault. When it is there: [`Reply::PageRead`].

@@ -6,9 +6,10 @@ use super::shared::{Reply, Shared};
 use super::stations::Sums;
 use crate::clock::Clock;
 use crate::ids::{DiskId, HostId, Id, IoId, Span, Table, VdiskId};
-use hypertwin_cluster::SwapDevice;
+use hypertwin_cluster::{Device, Drive, SwapDevice};
 use hypertwin_kernel::{Nanos, Stream};
 use hypertwin_models::storage::disk::Disk;
+use std::collections::BTreeMap;
 
 /// Where hosts swap to; `None` for those that never do.
 pub struct Swaps(Table<HostId, Option<Swap>>);
@@ -26,8 +27,15 @@ impl Swaps {
     }
 
     /// Gives a host somewhere to swap to.
-    pub fn add(&mut self, host: HostId, device: &SwapDevice, stream: Stream, shared: &mut Shared) {
-        let disk = Disk::new(device.kind);
+    pub fn add(
+        &mut self,
+        host: HostId,
+        device: &SwapDevice,
+        own: &BTreeMap<String, Device>,
+        stream: Stream,
+        shared: &mut Shared,
+    ) {
+        let disk = Disk::of(Drive::of(device.kind, device.device.as_deref(), own));
         let set = DiskSet {
             owner: DiskOwner::Swap(host),
             disk,

@@ -19,7 +19,7 @@
 //! come, first served and lets reordering show in their times. Collecting is spread evenly over random writes; no program is
 //! suspended for a read; the buffer is 4 MiB.
 
-use hypertwin_cluster::DiskKind;
+use hypertwin_cluster::{DiskKind, Drive};
 
 /// Largest number of operations among which a hard disk chooses: the depth of its native command queue.
 const REORDERED: u32 = 32;
@@ -73,6 +73,11 @@ pub struct Operation {
 }
 
 impl Disk {
+    /// The disk that a scenario names.
+    pub fn of(drive: Drive<'_>) -> Self {
+        Self::new(drive.kind())
+    }
+
     /// The disk of this kind.
     pub fn new(kind: DiskKind) -> Self {
         let mechanical = |seek_ms: f64, revolutions: f64, bytes_per_s| Self {

@@ -35,9 +35,10 @@ pub fn virtual_controller(kind: ControllerKind) -> VirtualController {
     let (guest_cycles, hypervisor_cycles) = match kind {
         ControllerKind::Pvscsi => (20_000.0, 32_000.0),
         ControllerKind::LsiSas => (25_000.0, 37_000.0),
-        ControllerKind::VirtioScsi => (12_000.0, 24_000.0),
-        ControllerKind::VirtioBlk => (10_000.0, 20_000.0),
-        ControllerKind::Nvme => (9_100.0, 30_000.0),
+        ControllerKind::VirtioScsi | ControllerKind::VhostScsi => (12_000.0, 24_000.0),
+        ControllerKind::VirtioBlk | ControllerKind::VhostBlk => (10_000.0, 20_000.0),
+        ControllerKind::Nvme | ControllerKind::Passthrough => (9_100.0, 30_000.0),
+        ControllerKind::Ide | ControllerKind::Ahci => (25_000.0, 40_000.0),
     };
     VirtualController {
         guest_cycles,

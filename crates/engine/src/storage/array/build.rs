@@ -6,7 +6,7 @@ use crate::storage::port::Port;
 use crate::storage::queue::Queue;
 use crate::storage::shared::Shared;
 use crate::storage::site::Site;
-use hypertwin_cluster::StorageArray;
+use hypertwin_cluster::{Drive, StorageArray};
 use hypertwin_kernel::Stream;
 use hypertwin_models::storage::array::hit_ratio;
 use hypertwin_models::storage::disk::Disk;
@@ -20,7 +20,11 @@ pub fn build_arrays(site: &Site, shared: &mut Shared) -> Vec<Array> {
 }
 
 fn array(index: usize, name: &str, spec: &StorageArray, site: &Site, shared: &mut Shared) -> Array {
-    let disk = Disk::new(spec.disks.kind);
+    let disk = Disk::of(Drive::of(
+        spec.disks.kind,
+        spec.disks.device.as_deref(),
+        site.island.devices,
+    ));
     let set = DiskSet {
         owner: DiskOwner::Array(index),
         disk,

@@ -15,7 +15,7 @@ use crate::storage::request::PerIo;
 use crate::storage::shared::Shared;
 use crate::storage::site::{Site, service_threads};
 use crate::storage::work::{Cost, DriverWork};
-use hypertwin_cluster::{Bandwidth, DiskKind, FailureDomain, HostGroup, Redundancy, StoragePool};
+use hypertwin_cluster::{Bandwidth, Drive, FailureDomain, HostGroup, Redundancy, StoragePool};
 use hypertwin_kernel::Stream;
 use hypertwin_models::storage::coding;
 use hypertwin_models::storage::disk::Disk;
@@ -122,11 +122,14 @@ impl DiskSets<'_> {
     /// The devices of all nodes, and the flash in front of them.
     fn add(mut self, spec: &StoragePool, nodes: usize) -> (Devices, Option<Flash>) {
         let per_node = spec.devices.per_node as usize;
-        let device = disk(spec.devices.kind, spec.devices.random_write);
+        let own = self.site.island.devices;
+        let drive = Drive::of(spec.devices.kind, spec.devices.device.as_deref(), own);
+        let device = disk(drive, spec.devices.random_write);
         let depth = spec.devices.depth.map_or(device.depth, |depth| depth.min(device.depth));
         let disks = self.set(device, depth, "devices", nodes * per_node);
         let flash = spec.flash.as_ref().map(|flash| {
-            let disk = disk(flash.kind, flash.random_write);
+            let drive = Drive::of(flash.kind, flash.device.as_deref(), own);
+            let disk = disk(drive, flash.random_write);
             let per_node = flash.per_node as usize;
             let disks = self.set(disk, disk.depth, "flash", nodes * per_node);
             Flash::new(disks, per_node, flash.journal.bytes(), flash.read_cache.bytes())
@@ -145,8 +148,8 @@ impl DiskSets<'_> {
     }
 }
 
-fn disk(kind: DiskKind, random_write: Option<Bandwidth>) -> Disk {
-    let disk = Disk::new(kind);
+fn disk(drive: Drive<'_>, random_write: Option<Bandwidth>) -> Disk {
+    let disk = Disk::of(drive);
     random_write.map_or(disk, |rate| disk.with_random_write(rate.bytes_per_s()))
 }
 

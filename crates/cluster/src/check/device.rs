@@ -1,0 +1,165 @@
+//! Drives, and the paths to arrays: that each disk is of a kind or of a model that exists, that a model has no figures of
+//! another kind of drive, and that what is said of paths agrees.
+
+use super::sections::{Sections, sound};
+use crate::mistake::{Issue, nearest, show_text};
+use crate::spec::array::{DiskKind, Protocol};
+use crate::spec::device::Device;
+
+/// What a scenario says of some disks: where, their `kind` and their `device`.
+type Said<'s> = (Vec<String>, Option<DiskKind>, Option<&'s String>);
+
+/// That each disk is of a kind or of a model that exists, and not of both.
+pub(super) fn drives(sections: &Sections, found: &mut Vec<Issue>) {
+    for (path, kind, device) in disks(sections) {
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        if !sections.clean(&path) {
+            continue;
+        }
+        let at = |key| path.iter().copied().chain([key]);
+        match (kind, device) {
+            (Some(_), None) => {}
+            (Some(kind), Some(name)) => found.push(Issue::new(
+                at("device"),
+                "kind-and-device",
+                format!("{} beside a kind", show_text(name)),
+                "either kind or device".to_owned(),
+                format!("a device has a kind of its own; remove kind ({kind:?}) or device"),
+            )),
+            (None, None) => found.push(Issue::new(
+                at("kind"),
+                "missing-key",
+                "(missing)".to_owned(),
+                "a kind, such as nvme; or device, the name of a drive".to_owned(),
+                "hypertwin devices lists the drives that are known by name".to_owned(),
+            )),
+            (None, Some(name)) => found.extend(unknown(sections, name).map(|hint| {
+                let allowed = "a key of devices, or a drive of the table".to_owned();
+                Issue::new(at("device"), "unknown-reference", show_text(name), allowed, hint)
+            })),
+        }
+    }
+}
+
+/// A hint where there is no drive of this name.
+fn unknown(sections: &Sections, name: &str) -> Option<String> {
+    let own = sections.devices.keys();
+    if !sections.readable("devices")
+        || own
+            .clone()
+            .chain(crate::drives::TABLE.keys())
+            .any(|known| known == name)
+    {
+        return None;
+    }
+    let known = own.chain(crate::drives::TABLE.keys()).map(String::as_str);
+    Some(match nearest(name, known) {
+        Some(near) => format!("did you mean {near}? hypertwin devices lists them"),
+        None => "hypertwin devices lists them; describe another under devices".to_owned(),
+    })
+}
+
+/// Every place where a scenario says what some disks are.
+fn disks(sections: &Sections) -> Vec<Said<'_>> {
+    let path = |parts: &[&str]| parts.iter().map(|part| (*part).to_owned()).collect();
+    let mut said: Vec<Said<'_>> = Vec::new();
+    for (name, array) in sound(&sections.arrays) {
+        let disks = &array.disks;
+        said.push((path(&["arrays", name, "disks"]), disks.kind, disks.device.as_ref()));
+    }
+    for (name, pool) in sound(&sections.storage) {
+        let devices = &pool.devices;
+        said.push((
+            path(&["storage", name, "devices"]),
+            devices.kind,
+            devices.device.as_ref(),
+        ));
+        for (number, more) in pool.more_devices.iter().enumerate() {
+            let path = path(&["storage", name, "more_devices", &number.to_string()]);
+            said.push((path, more.kind, more.device.as_ref()));
+        }
+        if let Some(flash) = &pool.flash {
+            said.push((path(&["storage", name, "flash"]), flash.kind, flash.device.as_ref()));
+        }
+    }
+    for (name, host) in sound(&sections.hosts) {
+        if let Some(swap) = &host.swap {
+            said.push((path(&["hosts", name, "swap"]), swap.kind, swap.device.as_ref()));
+        }
+    }
+    said
+}
+
+/// That a drive has no figures that only drives of another kind have.
+pub(super) fn figures(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, device) in sound(&sections.devices).filter(|(name, _)| sections.clean(&["devices", name, "kind"])) {
+        let (has, other) = match device.kind.is_flash() {
+            true => (rotating(device), "a hard disk"),
+            false => (flash(device), "flash"),
+        };
+        for (key, _) in has
+            .into_iter()
+            .filter(|(key, is_set)| *is_set && sections.clean(&["devices", name, key]))
+        {
+            found.push(Issue::new(
+                ["devices", name, key],
+                "wrong-drive",
+                key.to_owned(),
+                format!("none: only {other} has it"),
+                "remove it, or change kind".to_owned(),
+            ));
+        }
+    }
+}
+
+fn rotating(device: &Device) -> Vec<(&'static str, bool)> {
+    vec![
+        ("rpm", device.rpm.is_some()),
+        ("seek_read", device.seek_read.is_some()),
+        ("seek_write", device.seek_write.is_some()),
+    ]
+}
+
+fn flash(device: &Device) -> Vec<(&'static str, bool)> {
+    vec![
+        ("random_read", device.random_read.is_some()),
+        ("random_write", device.random_write.is_some()),
+        ("read_latency", device.read_latency.is_some()),
+        ("write_latency", device.write_latency.is_some()),
+        ("power_loss_protection", device.power_loss_protection.is_some()),
+        ("over_provisioning_pct", device.over_provisioning_pct.is_some()),
+        ("write_cache", device.write_cache.is_some()),
+        ("stalls", device.stalls.is_some()),
+        ("dwpd", device.dwpd.is_some()),
+    ]
+}
+
+/// That an array has no more optimised paths than paths; and that disks inside a host have no paths.
+pub(super) fn paths(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, array) in sound(&sections.arrays) {
+        let (paths, clean) = (&array.paths, |key: &str| {
+            sections.clean(&["arrays", name, "paths", key])
+        });
+        if let Some(optimised) = paths
+            .optimised
+            .filter(|optimised| *optimised > paths.per_lun && clean("per_lun"))
+        {
+            found.push(Issue::new(
+                ["arrays", name, "paths", "optimised"],
+                "too-many-paths",
+                optimised.to_string(),
+                format!("at most per_lun, {}", paths.per_lun),
+                "optimised paths are some of all; raise per_lun".to_owned(),
+            ));
+        }
+        if array.protocol == Protocol::Local && *paths != Default::default() && sections.clean(&["arrays", name]) {
+            found.push(Issue::new(
+                ["arrays", name, "paths"],
+                "not-local",
+                "paths to disks inside a host".to_owned(),
+                "none: the protocol is local".to_owned(),
+                "remove it, or choose another protocol".to_owned(),
+            ));
+        }
+    }
+}
