@@ -11,7 +11,7 @@ use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
 use hypertwin_cluster::{
-    Bandwidth, Bytes, Duration, Frequency, HypervisorOptions, Limits, Mistake, QuantityError, Redundancy,
+    Bandwidth, Bytes, Duration, Frequency, HypervisorOptions, Limits, Mistake, QuantityError, Rate, Redundancy,
     RedundancyError, RedundancyFacts, Scenario,
 };
 use hypertwin_engine::durability::{Assumptions, Repair, assess};
@@ -140,6 +140,12 @@ fn hypervisors() -> PyResult<String> {
     json(&HypervisorOptions::all())
 }
 
+/// The table of drives that scenarios may name: a JSON object in the form of a scenario's `devices`.
+#[pyfunction]
+fn drives() -> PyResult<String> {
+    json(hypertwin_cluster::drives())
+}
+
 /// What a scenario can have at most, as a JSON object.
 #[pyfunction]
 fn limits() -> PyResult<String> {
@@ -177,6 +183,12 @@ fn size_bytes(text: &str) -> PyResult<u64> {
 #[pyfunction]
 fn bandwidth_bytes_per_s(text: &str) -> PyResult<f64> {
     quantity(text).map(Bandwidth::bytes_per_s)
+}
+
+/// Operations per second of a rate such as `500 /s`; ValueError says what is wrong with the text.
+#[pyfunction]
+fn rate_per_s(text: &str) -> PyResult<f64> {
+    quantity(text).map(Rate::per_second)
 }
 
 /// Durability of a scheme such as `ec-3+2`, as a JSON object; ScenarioMistakes names the argument that is wrong.
@@ -362,12 +374,14 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(inventory, module)?)?;
     module.add_function(wrap_pyfunction!(member_names, module)?)?;
     module.add_function(wrap_pyfunction!(hypervisors, module)?)?;
+    module.add_function(wrap_pyfunction!(drives, module)?)?;
     module.add_function(wrap_pyfunction!(limits, module)?)?;
     module.add_function(wrap_pyfunction!(redundancy, module)?)?;
     module.add_function(wrap_pyfunction!(frequency_hz, module)?)?;
     module.add_function(wrap_pyfunction!(duration_s, module)?)?;
     module.add_function(wrap_pyfunction!(size_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(bandwidth_bytes_per_s, module)?)?;
+    module.add_function(wrap_pyfunction!(rate_per_s, module)?)?;
     module.add_function(wrap_pyfunction!(durability, module)?)?;
     module.add_function(wrap_pyfunction!(vnuma, module)?)?;
     module.add_function(wrap_pyfunction!(replication_seed, module)?)?;
