@@ -44,6 +44,7 @@ MODULES: dict[str, set[str]] = {
     "language": {"_core"},
     "scenario": {"language", "yaml_file", "errors", "ingest", "_core"},
     "docs": {"_core"},
+    "drives": {"documents", "language", "errors", "_core"},
     "execution": {"documents", "errors", "extras", "scenario", "writing", "_core"},
     "run": {"documents", "execution", "scenario", "frame", "reports", "errors", "_core"},
     "library": {"yaml_file", "scenario", "language", "errors"},
@@ -71,8 +72,9 @@ MODULES: dict[str, set[str]] = {
     "cli": {
         *("documents", "scenario", "run", "vnuma", "frame", "errors", "extras", "writing", "studies", "report"),
         *("_core", "execution", "ingest", "diagnose", "calibration", "plan", "lab", "library", "language", "compare"),
+        "drives",
     },
-    "": {"scenario", "run", "calibration", "plan", "errors"},  # hypertwin/__init__.py: the public API
+    "": {"scenario", "run", "calibration", "plan", "errors", "drives"},  # hypertwin/__init__.py: the public API
 }
 """What each module or folder of the package may import from it. A report holds no physics and runs nothing."""
 
@@ -104,7 +106,7 @@ FLOORS: dict[str, list[str]] = {
         "words",
         "ready points table files metrics",
         "page metric_path",
-        "coding diagnosis entities measured movement pools telemetry topology",
+        "coding devices diagnosis entities measured movement pools telemetry topology",
         "memory supposed",
         "calibration capacity compared comparison density durability guests lab simulation store topology_svg",
         "simulation_page sizing",

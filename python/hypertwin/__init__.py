@@ -8,7 +8,7 @@
 |---|---|
 | `scenario.py`, `yaml_file.py`, `language.py` | loading and overriding; YAML with lines; what a scenario means |
 | `run.py`, `reports.py`, `frame.py` | sweeps and replications; the reports of points; a result as one table |
-| `vnuma.py` | virtual NUMA |
+| `vnuma.py`, `drives.py` | virtual NUMA; drives by name |
 | `execution/` | who runs simulations, and where results are kept |
 | `errors.py`, `extras.py` | what can go wrong, by code; what only an extra brings |
 | `writing.py` | files that appear whole or not at all |
@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hypertwin.calibration.calibrate import Calibration, calibrate
+    from hypertwin.drives import devices
     from hypertwin.errors import HypertwinError, ScenarioError
     from hypertwin.plan.capacity import capacity
     from hypertwin.plan.density import Density, density
@@ -40,6 +41,7 @@ else:
         "ScenarioError": "errors",
         "Density": "plan.density",
         "density": "plan.density",
+        "devices": "drives",
         "Result": "run",
         "simulate": "run",
         "Scenario": "scenario",
@@ -67,6 +69,7 @@ __all__ = [
     "calibrate",
     "capacity",
     "density",
+    "devices",
     "load",
     "simulate",
 ]

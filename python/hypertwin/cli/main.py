@@ -28,6 +28,7 @@ COMMANDS = {
     "size": "hypertwin.cli.size",
     "vnuma": "hypertwin.cli.vnuma",
     "durability": "hypertwin.cli.durability",
+    "devices": "hypertwin.cli.devices",
     "calibrate": "hypertwin.cli.calibrate",
     "compare": "hypertwin.cli.compare",
     "store": "hypertwin.cli.store",

@@ -18,5 +18,6 @@ not import its makers. Names end in their unit as in docs/metrics.md (`_s` secon
 | `compare` | `hypertwin compare` |
 | `lab` | `hypertwin lab profile`, `cpu`, `vm` and `erasure-coding` |
 | `store` | `hypertwin store list` |
+| `devices` | `hypertwin devices` |
 | `page` | none: what a page is made from |
 """

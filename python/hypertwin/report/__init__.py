@@ -24,7 +24,7 @@ has; a module's `table(document)` is for a terminal and its `page(document)` an 
 | `diagnosis` | findings: groups, words and terminal; page |
 | `lab`, `guests`, `coding` | what the lab measured: contention and the machine; guests; erasure coding |
 | `telemetry` | what a table of telemetry holds |
-| `store` | what is kept of earlier simulations |
+| `store`, `devices` | what is kept of earlier simulations; drives by name |
 | `registry` | each kind of result and its views |
 
 Imports go up this table only where a view is part of another: kit below, views above, registry on top.

@@ -18,6 +18,7 @@ from hypertwin.documents import lab as measured
 from hypertwin.documents import plan as planned
 from hypertwin.documents.capacity import Capacity
 from hypertwin.documents.compare import Comparison
+from hypertwin.documents.devices import Devices
 from hypertwin.documents.page import Made
 from hypertwin.documents.simulation import Simulation
 from hypertwin.documents.store import Store
@@ -30,6 +31,7 @@ from hypertwin.report import (
     compared,
     comparison,
     density,
+    devices,
     diagnosis,
     durability,
     files,
@@ -77,4 +79,5 @@ GUESTS: Views[measured.Guests] = Views(guests.table, guests.page)
 PROFILE: Views[measured.Profile] = Views(lab.profile_table)
 CODING: Views[measured.Coding] = Views(coding.table)
 STORE: Views[Store] = Views(store.table)
+DEVICES: Views[Devices] = Views(devices.table, csv=devices.csv)
 COMPARISON: Views[Comparison] = Views(compared.table, compared.page)
