@@ -49,3 +49,43 @@ impl<'d> Drive<'d> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Device, drives};
+    use crate::Scenario;
+    use serde_json::json;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn every_drive_of_the_table_is_a_valid_device_with_a_source() {
+        // a scenario's own names have no dots
+        let own: BTreeMap<String, &Device> = drives()
+            .iter()
+            .map(|(name, drive)| (name.replace('.', "-"), drive))
+            .collect();
+        let text = json!({
+            "name": "table", "devices": own,
+            "hosts": {"h": {"sockets": 1, "cores_per_socket": 1, "clock": "2 GHz", "memory_per_node": "8 GiB",
+                            "hypervisor": "esxi-8.0"}},
+            "vms": {}, "workloads": {},
+        });
+        let scenario = Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"));
+        assert!(
+            scenario.devices.values().eq(own.into_values()),
+            "what is written reads back the same"
+        );
+        for (name, drive) in drives() {
+            assert!(drive.source.is_some(), "{name}");
+            let says_flush = drive.power_loss_protection == Some(true) || !drive.kind.is_flash();
+            let is_supposed = drive
+                .source
+                .as_deref()
+                .is_some_and(|source| source.contains("supposition"));
+            assert!(
+                says_flush || drive.flush.is_some() != is_supposed,
+                "{name}: a flush has a source, or is called a supposition"
+            );
+        }
+    }
+}
