@@ -1,10 +1,12 @@
 //! Drives, and the paths to arrays: that each disk is of a kind or of a model that exists, that a model has no figures of
-//! another kind of drive, and that what is said of paths agrees.
+//! another kind of drive, that what is said of paths agrees, and that disks inside a host are used from there only.
 
-use super::sections::{Sections, sound};
+use super::sections::{Sections, owned, sound};
 use crate::mistake::{Issue, nearest, show_text};
-use crate::spec::array::{DiskKind, Protocol};
+use crate::placement::place;
+use crate::spec::array::{ArrayCache, DiskKind};
 use crate::spec::device::Device;
+use std::collections::BTreeMap;
 
 /// What a scenario says of some disks: where, their `kind` and their `device`.
 type Said<'s> = (Vec<String>, Option<DiskKind>, Option<&'s String>);
@@ -134,6 +136,57 @@ fn flash(device: &Device) -> Vec<(&'static str, bool)> {
     ]
 }
 
+/// That disks inside a host have no cache of an array, and that all who use them are on one host.
+pub(super) fn local(sections: &Sections, found: &mut Vec<Issue>) {
+    let local: Vec<&str> = sound(&sections.arrays)
+        .filter(|(name, array)| array.is_local() && sections.clean(&["arrays", name]))
+        .map(|(name, array)| {
+            let cache = &array.cache;
+            let plain = ArrayCache {
+                latency: cache.latency,
+                ..ArrayCache::default()
+            };
+            if cache.size.bytes() > 0 && *cache != plain {
+                found.push(Issue::new(
+                    ["arrays", name, "cache"],
+                    "not-local",
+                    "a cache of disks inside a host".to_owned(),
+                    "latency only: the protocol is local".to_owned(),
+                    "remove the cache's other keys, or choose another protocol".to_owned(),
+                ));
+            }
+            name
+        })
+        .collect();
+    if local.is_empty() || !sections.whole() {
+        return;
+    }
+    let (hosts, vms) = (owned(&sections.hosts), owned(&sections.vms));
+    let Some(placed) = place(&hosts, &vms, &owned(&sections.storage)) else {
+        return;
+    };
+    let mut host_of: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut machines = placed.into_iter();
+    for (name, vm) in &vms {
+        let array = vm.array.as_deref().filter(|array| local.contains(array));
+        let mut here = machines
+            .by_ref()
+            .take(vm.count as usize)
+            .collect::<Vec<_>>()
+            .into_iter();
+        let Some(array) = array else { continue };
+        if here.any(|host| *host_of.entry(array).or_insert(host) != host) {
+            found.push(Issue::new(
+                ["vms", name, "array"],
+                "not-local",
+                format!("{array} from several hosts"),
+                "machines on one host: the array is disks inside it".to_owned(),
+                format!("set host of all machines that use {array} to the same host, such as NAME-1"),
+            ));
+        }
+    }
+}
+
 /// That an array has no more optimised paths than paths; and that disks inside a host have no paths.
 pub(super) fn paths(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, array) in sound(&sections.arrays) {
@@ -152,7 +205,7 @@ pub(super) fn paths(sections: &Sections, found: &mut Vec<Issue>) {
                 "optimised paths are some of all; raise per_lun".to_owned(),
             ));
         }
-        if array.protocol == Protocol::Local && *paths != Default::default() && sections.clean(&["arrays", name]) {
+        if array.is_local() && *paths != Default::default() && sections.clean(&["arrays", name]) {
             found.push(Issue::new(
                 ["arrays", name, "paths"],
                 "not-local",

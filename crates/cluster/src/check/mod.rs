@@ -52,7 +52,7 @@ use crate::spec::scenario::Scenario;
 type Check = fn(&Sections, &mut Vec<Issue>);
 
 /// Every check. Of mistakes at one path, those of the first check are listed first.
-const CHECKS: [Check; 45] = [
+const CHECKS: [Check; 46] = [
     host::any,
     host::turbo,
     host::divisions,
@@ -76,6 +76,7 @@ const CHECKS: [Check; 45] = [
     device::drives,
     device::figures,
     device::paths,
+    device::local,
     cluster::names,
     cluster::hosts,
     cluster::parts,

@@ -51,9 +51,11 @@ pub struct ArrayCache {
     /// Memory for user data; 0 turns the cache off, for writes too.
     #[schemars(extend("x-minimum" = "0 B", "x-maximum" = "1 PiB"))]
     pub size: Bytes,
-    /// Time of the array's own work on a command: what a hit takes, without ports and fabric. A miss adds the disk.
-    #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "1 s"))]
-    pub latency: Duration,
+    /// Time of the array's own work on a command: what a hit takes, without ports and fabric. A miss adds the disk. Default:
+    /// 300 us; none for disks inside a host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-minimum" = "0 us", "x-maximum" = "1 s"))]
+    pub latency: Option<Duration>,
     /// Whether a write is acknowledged from the cache and reaches the disks later.
     pub write_back: bool,
     /// Written data that may wait for the disks; beyond it writes wait. At most 262,144 writes count, whatever their size.
@@ -65,10 +67,23 @@ impl Default for ArrayCache {
     fn default() -> Self {
         Self {
             size: Bytes::from_gib(16),
-            latency: Duration::from_micros(300),
+            latency: None,
             write_back: true,
             write_pending: Bytes::from_gib(1),
         }
+    }
+}
+
+impl StorageArray {
+    /// Time of its own work on a command.
+    pub fn latency(&self) -> Duration {
+        let micros = if self.is_local() { 0 } else { 300 };
+        self.cache.latency.unwrap_or(Duration::from_micros(micros))
+    }
+
+    /// Whether it is disks inside the host that uses them.
+    pub fn is_local(&self) -> bool {
+        self.protocol == Protocol::Local
     }
 }
 

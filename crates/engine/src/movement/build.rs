@@ -177,7 +177,14 @@ fn takes(island: &Island, vm: &VmGroup, host: HostId) -> bool {
         .pools
         .iter()
         .find(|pool| vm.storage.as_deref() == Some(pool.name));
+    let local = island
+        .arrays
+        .iter()
+        .any(|(name, array)| array.is_local() && vm.array.as_deref() == Some(name));
+    // disks inside a host stay there
+    let stays = |other: &IslandVm| island.groups[other.group].spec.array == vm.array && other.host == host;
     spec.hypervisor.family().facts().virtualises
+        && (!local || island.vms.iter().any(stays))
         && fits(vm, spec)
         && pool.is_none_or(|pool| pool.spec.deployment.allows(pool.nodes.contains(&host)))
 }

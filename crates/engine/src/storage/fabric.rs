@@ -33,6 +33,17 @@ impl Fabric {
         }
     }
 
+    /// A path to disks inside a host: what passes takes no time.
+    pub fn add_bus(&mut self) -> ArrayPath {
+        self.host_ports.push(Port::new(f64::INFINITY, 0));
+        self.array_ports.push(Port::new(f64::INFINITY, 0));
+        ArrayPath {
+            host_port: self.host_ports.len() as u32 - 1,
+            array_port: self.array_ports.len() as u32 - 1,
+            one_way_latency_ns: 0,
+        }
+    }
+
     /// An I/O goes to its array by this path, and comes back by it.
     #[inline]
     pub fn choose(&mut self, id: IoId, path: ArrayPath) {

@@ -117,6 +117,11 @@ impl Disk {
         self
     }
 
+    /// Operations that a host keeps outstanding on it. A hard disk works on one of those at a time.
+    pub fn host_depth(&self) -> u32 {
+        self.depth.max(REORDERED)
+    }
+
     /// Its channels, if it is flash.
     pub fn flash(&self) -> Option<&Flash> {
         match &self.times {

@@ -32,19 +32,27 @@ fn array(index: usize, name: &str, spec: &StorageArray, site: &Site, shared: &mu
         stream: Stream::named(site.seed, &format!("array/{name}")),
     };
     let disks = shared.disks.add(set, spec.disks.count as usize);
-    let port = || Port::new(spec.port_bandwidth.bytes_per_s(), spec.port_command.nanos());
-    let ports = &mut shared.fabric.array_ports;
-    let first_port = ports.len();
-    ports.extend((0..spec.front_end_ports).map(|_| port()));
+    let first_port = shared.fabric.array_ports.len();
+    let local = spec.is_local().then(|| {
+        let commands = u64::from(disk.host_depth()) * u64::from(spec.disks.count);
+        (shared.fabric.add_bus(), commands.min(u32::MAX.into()) as u32)
+    });
+    if local.is_none() {
+        let port = || Port::new(spec.port_bandwidth.bytes_per_s(), spec.port_command.nanos());
+        let ports = (0..spec.front_end_ports).map(|_| port());
+        shared.fabric.array_ports.extend(ports);
+    }
+    let cache = if local.is_some() { 0 } else { spec.cache.size.bytes() };
     let working_sets = site.working_sets(|vm| vm.spec.array.as_deref() == Some(name));
     Array {
         name: name.to_owned(),
-        ports: first_port..ports.len(),
-        hit_ratio: hit_ratio(spec.cache.size.bytes(), working_sets),
-        latency_ns: spec.cache.latency.nanos(),
+        ports: first_port..shared.fabric.array_ports.len(),
+        local,
+        hit_ratio: hit_ratio(cache, working_sets),
+        latency_ns: spec.latency().nanos(),
         raid: spec.raid,
         disks,
-        write_back: spec.cache.write_back && spec.cache.size.bytes() > 0,
+        write_back: spec.cache.write_back && cache > 0,
         most_pending_bytes: spec.cache.write_pending.bytes(),
         pending: 0,
         pending_bytes: 0,

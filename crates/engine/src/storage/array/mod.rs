@@ -12,6 +12,7 @@ mod build;
 
 pub use build::build_arrays;
 
+use super::fabric::ArrayPath;
 use super::queue::Queue;
 use super::request::{NONE, Requests, Role, Step};
 use super::shared::Shared;
@@ -31,6 +32,8 @@ pub struct Array {
     pub name: String,
     /// Its ports, by their numbers in the fabric.
     pub ports: Range<usize>,
+    /// Of disks inside a host: the way there, and the commands that the host keeps outstanding on them.
+    pub local: Option<(ArrayPath, u32)>,
     hit_ratio: f64,
     latency_ns: Nanos,
     raid: Raid,
@@ -164,17 +167,21 @@ impl Array {
         (self.reads, self.hits) = (0, 0);
     }
 
-    /// Its ports, its cache and its disks.
-    pub fn stations(&self, of: Station, shared: &Shared, now: Nanos, duration_ns: f64) -> [StationResult; 3] {
+    /// Its ports, its cache and its disks; of disks inside a host only these.
+    pub fn stations(&self, of: Station, shared: &Shared, now: Nanos, duration_ns: f64) -> Vec<StationResult> {
         let named = |what: &str| format!("{}-{what}", self.name);
+        let disks = Sums::of_disks(shared.disks.span(self.disks), now, duration_ns);
+        let disks = disks.result(of, named("disks"), false, duration_ns);
+        if self.local.is_some() {
+            return vec![disks];
+        }
         let ports = shared.fabric.array_ports[self.ports.clone()].iter();
         let ports = Sums::of_ports(ports, now, duration_ns).result(of, named("front-end"), false, duration_ns);
         let filled = self.pending_bytes as f64 / self.most_pending_bytes.max(1) as f64;
         let cache = Sums::of([(filled, self.queue.length.mean(now), self.queue.waits)]);
         let mut cache = cache.result(of, named("cache"), true, duration_ns);
         cache.hit_pct = (self.reads > 0).then(|| 100.0 * self.hits as f64 / self.reads as f64);
-        let disks = Sums::of_disks(shared.disks.span(self.disks), now, duration_ns);
-        [ports, cache, disks.result(of, named("disks"), false, duration_ns)]
+        vec![ports, cache, disks]
     }
 }
 

@@ -63,7 +63,7 @@ impl<'s> PathBuilder<'s> {
     /// A VM with its controllers, virtual disks and workers.
     fn vm(&mut self, id: VmId, vm: &SiteVm) -> VmIo {
         let (spec, place) = (vm.spec, self.site.place(id));
-        self.path.add_adapters(&place, self.fabric);
+        self.path.add_adapters(&place, self.arrays, self.fabric);
         let kind = spec.controller_kind(place.host_spec.hypervisor.family());
         let costs = virtual_controller(kind);
         let common = Common {

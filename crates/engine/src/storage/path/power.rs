@@ -101,7 +101,7 @@ impl Path {
             pool,
         );
         self.routes.come(place, pool);
-        self.add_adapters(place, fabric);
+        self.add_adapters(place, arrays, fabric);
         let kind = place.spec.controller_kind(place.host_spec.hypervisor.family());
         let costs = virtual_controller(kind);
         let profile = self.profile(place, &costs, pool);

@@ -75,6 +75,20 @@ impl Path {
         let spec = &place.host_spec.adapters;
         let is_used_by_others = self.routes.users[&(place.host, lun)].len() > 1;
         let shared_limit = is_used_by_others.then(|| self.shared_limit(place, lun));
+        if let Some((path, commands)) = arrays[lun.array].local {
+            let queue = self.lun_queue(place.host, lun, commands);
+            let lun_queues = LunQueues {
+                number: lun.number,
+                queue,
+                shared_limit,
+            };
+            let target = Target::Array {
+                array: lun.array,
+                path,
+                lun: lun_queues,
+            };
+            return (target, shared_limit.into_iter().chain([queue]).collect());
+        }
         let queue = self.lun_queue(place.host, lun, spec.lun_depth);
         let adapters = &self.adapters[&place.host];
         let port = lun.number as usize % adapters.ports.len();
@@ -118,8 +132,10 @@ impl Path {
     }
 
     /// Makes the ports of the host of a VM to arrays, each with its depth, if the VM needs them and they are not there.
-    pub(super) fn add_adapters(&mut self, place: &Place, fabric: &mut Fabric) {
-        if place.spec.array.is_none() || self.adapters.contains_key(&place.host) {
+    pub(super) fn add_adapters(&mut self, place: &Place, arrays: &[Array], fabric: &mut Fabric) {
+        let lun = self.routes.luns[place.vm.index()].first();
+        let is_outside = lun.is_some_and(|lun| arrays[lun.array].local.is_none());
+        if !is_outside || self.adapters.contains_key(&place.host) {
             return;
         }
         let spec = &place.host_spec.adapters;
