@@ -106,7 +106,7 @@ FLOORS: dict[str, list[str]] = {
         "words",
         "ready points table files metrics",
         "page metric_path",
-        "coding devices diagnosis entities measured movement pools telemetry topology",
+        "coding devices diagnosis entities measured movement pools stations telemetry topology",
         "memory supposed",
         "calibration capacity compared comparison density durability guests lab simulation store topology_svg",
         "simulation_page sizing",

@@ -16,6 +16,7 @@ has; a module's `table(document)` is for a terminal and its `page(document)` an 
 | `simulation`, `simulation_page` | points of a simulation: tables, page |
 | `movement`, `memory`, `supposed` | VMs that were down or moved; reclaimed memory; defaults that both stand on |
 | `pools` | the distributed storage of points: table, and failures in words |
+| `stations` | what limits the I/O of points, in words |
 | `topology`, `topology_svg` | NUMA layouts: words and terminal; drawing |
 | `comparison` | published figures against the twin |
 | `density`, `durability`, `sizing`, `capacity` | answers of `hypertwin.plan` |

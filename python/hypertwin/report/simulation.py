@@ -11,7 +11,7 @@ from rich.text import Text
 
 from hypertwin.documents.simulation import Point, Simulation
 from hypertwin.frame import numeric
-from hypertwin.report import entities, measured, memory, movement, pools
+from hypertwin.report import entities, measured, memory, movement, pools, stations
 from hypertwin.report.measured import Measured
 from hypertwin.report.points import (
     fixed_settings,
@@ -30,12 +30,6 @@ from hypertwin.report.words import calibration_note, number, some
 
 MOST_POINTS = 1_000
 """Points of a sweep that a table or a page has; the other forms have all."""
-
-WORTH_NAMING_PCT = 0.5
-"""Utilisation from which the busiest station is named: below it there is no I/O to speak of."""
-
-SHOWN_BOTTLENECKS = 12
-"""Points whose bottleneck is named below the table."""
 
 FEW_HOSTS = 16
 """Rows of hosts that a sweep shows without being asked."""
@@ -143,7 +137,7 @@ def notes(result: Simulation) -> list[str]:
         *memory.notes(result["points"]),
         *movement.notes(result["points"]),
         *memory_warnings(result["points"]),
-        *bottlenecks(result["points"]),
+        *stations.bottlenecks(result["points"]),
         *calibrations(result["points"]),
     ]
 
@@ -205,26 +199,6 @@ def _most_memory(points: Sequence[Point]) -> dict[str, dict[str, str]]:
         }
         for key, found in most.items()
     }
-
-
-def bottlenecks(points: Sequence[Point]) -> list[str]:
-    """What limits the I/O of each point that has any, the first SHOWN_BOTTLENECKS of them."""
-    paths = varying_paths(points)
-    said = []
-    for point in points:
-        found = point.get("bottleneck")
-        if found is None or found["utilization_pct"] < WORTH_NAMING_PCT:
-            continue
-        place = where(point, paths)
-        limit = "limits I/O" if found["saturated"] else "is the busiest, and not saturated"
-        behind = (
-            f"; next {found['next_station']} at {found['next_utilization_pct']:.0f} %" if found["next_station"] else ""
-        )
-        depth = f"; I/Os wait for {found['binding_depth']}" if found["binding_depth"] else ""
-        head = f"Bottleneck{f' ({place})' if place else ''}: "
-        said.append(f"{head}{found['station']} at {found['utilization_pct']:.0f} % {limit}{behind}{depth}.")
-    more = len(said) - SHOWN_BOTTLENECKS
-    return said[:SHOWN_BOTTLENECKS] + ([f"{more} more points have a bottleneck in the JSON form."] if more > 0 else [])
 
 
 def title(result: Simulation) -> str:

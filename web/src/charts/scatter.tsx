@@ -1,4 +1,4 @@
-/** Figures against each other, with the diagonal and the tolerance around it. */
+/** Figures against each other, with the diagonal and the tolerance around it, or joined to a curve. */
 
 import { useContext, useState } from "preact/hooks";
 import { ends, scaleOf } from "../lib/scale";
@@ -33,13 +33,25 @@ export function Scatter({ chart, hidden, width }: Props) {
         <AxisLeft box={box} along={y} theme={theme} />
         <AxisBelow box={box} along={x} theme={theme} />
         {chart.diagonal && <Diagonal box={box} x={x} y={y} within={chart.diagonal} theme={theme} />}
+        {chart.marks.map((group) =>
+          group.line && !hidden.has(group.name) ? (
+            <path
+              key={group.name}
+              d={`M${group.points.map((point) => `${atX(box, x, point.x).toFixed(1)},${atY(box, y, point.y).toFixed(1)}`).join("L")}`}
+              fill="none"
+              stroke={seriesColour(theme, group.points[0]?.colour ?? 0)}
+              stroke-width="2"
+              stroke-dasharray={group.line === "dashed" ? "6 4" : undefined}
+            />
+          ) : null,
+        )}
         {chart.marks.map((group, index) =>
           hidden.has(group.name)
             ? null
             : group.points.map((point, number) => (
                 <path
                   key={`${index}.${number}`}
-                  d={symbolPath(group.symbol, atX(box, x, point.x), atY(box, y, point.y), 5)}
+                  d={symbolPath(group.symbol, atX(box, x, point.x), atY(box, y, point.y), group.symbol === "star" ? 9 : 5)}
                   fill={point.hollow ? theme.surface : seriesColour(theme, point.colour)}
                   stroke={point.hollow ? seriesColour(theme, point.colour) : theme.surface}
                   stroke-width={point.hollow ? 2 : 0.75}

@@ -6,6 +6,7 @@ import type { PageDocument } from "./page";
 import { confidence, pointAnswer, sweepAnswer } from "./simulation/answer";
 import { verdicts } from "./simulation/breaks";
 import { clusterCards, clusterSections, differences } from "./simulation/clusters";
+import { knees } from "./simulation/curve";
 import type { Beside, Point, Simulation } from "./simulation/document";
 import { memorySections } from "./simulation/memory";
 import { movementSections } from "./simulation/movement";
@@ -63,16 +64,19 @@ function view(page: PageDocument, chosen: Record<string, string>): View {
   const wanted = names.filter((name) => chosen["group"] === `=${name}`);
   const shown = wanted.length ? wanted : names.slice(0, TOGETHER);
   const breaks = breaksSection(all, layout);
+  const swept = isSweep ? sweepSections(points, layout, shown, beside.published ?? []) : [];
+  const answer = isSweep ? sweepAnswer(points, layout) : pointAnswer(point);
   const rule = isSweep && layout.x !== null && !breaks.length ? [RULE] : [];
   const notes = page.notes.filter((note) => !page.made.calibrated.includes(note) && !beside.memory?.includes(note));
   return {
     title,
-    answer: withUnplaced(withMemory(isSweep ? sweepAnswer(points, layout) : pointAnswer(point), beside.memory ?? []), beside.unplaced ?? []),
+    answer: withUnplaced(withMemory({ ...answer, more: [...(answer.more ?? []), ...knees(swept)] }, beside.memory ?? []), beside.unplaced ?? []),
     promises: promises(beside),
     confidence: sure,
     cards: cards(points, beside),
     sections: [
-      ...(isSweep ? [...breaks, ...sweepSections(points, layout, shown, beside.published ?? [])] : []),
+      ...breaks,
+      ...swept,
       ...(beside.validation ? judged(beside.validation, beside.studies ?? []) : []),
       ...ofPoint(points, place, beside),
       ...(isSweep ? [pointsTable(points, beside.metrics ?? [])] : []),

@@ -102,6 +102,8 @@ export interface Series {
 export interface Marks {
   name: string;
   symbol: "star" | "circle" | "diamond";
+  /** In a scatter: a line from each point to the next. */
+  line?: "solid" | "dashed";
   points: { x: number; y: number; colour: number; hollow?: boolean; text: string }[];
 }
 

@@ -239,10 +239,20 @@ function summaries(point: Point): string[] {
   const found = groups(point);
   const names = worstFirst(Object.keys(found), (name) => known(found[name]!.response_ms.p99) ?? 0);
   return names.slice(0, NAMED - 1).flatMap((name) => {
-    const { response_ms: response, throughput_per_s: done } = found[name]!;
-    if (known(response.mean) === null) return [];
-    return [`${name} completes ${number(done)} transactions a second in ${number(response.mean!)} ms on average; 99 % take at most ${number(response.p99!)} ms.`];
+    const vm = found[name]!;
+    const { response_ms: response, throughput_per_s: done } = vm;
+    const io = known(vm.io_latency_ms?.mean) === null ? [] : [ioSentence(name, vm)];
+    // transactions of an I/O generator are its I/Os
+    if (known(response.mean) === null || Math.abs((vm.iops ?? 0) - done) < 0.01 * done) return io;
+    return [...io, `${name} completes ${number(done)} transactions a second in ${number(response.mean!)} ms on average; 99 % take at most ${number(response.p99!)} ms.`];
   });
+}
+
+/** I/Os of a group, reads and writes apart where both are there. */
+function ioSentence(name: string, vm: Vm): string {
+  const apart = ([["reads", vm.read?.latency_ms], ["writes", vm.write?.latency_ms]] as const).filter(([, times]) => known(times?.mean) !== null);
+  const told = (apart.length ? apart : [["they", vm.io_latency_ms] as const]).map(([what, times]) => `${what} take ${number(times!.mean!)} ms on average, 99 % at most ${number(times!.p99!)} ms`);
+  return `${name} does ${number(vm.iops!)} I/Os a second (${number(vm.io_mb_per_s ?? 0)} MB/s): ${told.join("; ")}.`;
 }
 
 /** How sure the figures are. */

@@ -4,6 +4,7 @@ import { number } from "../numbers";
 import type { Block, Chart, LineChart, Marks, Section, Series } from "../view";
 import { count, slug } from "../words";
 import { type Verdict, verdictsTable } from "./breaks";
+import { latencyCurve } from "./curve";
 import type { Figure, Point, Published, Vm } from "./document";
 import { type Axes, axisName, clusterNames, fullest, groups, groupNames, hasIo, known, type Line, lines, meanUsage } from "./points";
 import { RULE } from "./signs";
@@ -200,7 +201,9 @@ function chartBlocks(points: readonly Point[], layout: Axes, drawn: readonly Dra
     if (wanted.io && !io) return [];
     return chart(points, layout, wanted, drawn, published, suffix) ?? [];
   });
-  return charts.length ? [{ type: "charts", charts }] : [];
+  const curve = layout.x === null ? null : latencyCurve(layout.x, drawn, suffix);
+  const all = [...(curve ? [curve] : []), ...charts];
+  return all.length ? [{ type: "charts", charts: all }] : [];
 }
 
 const DASHES = ["solid", "dashed", "dotted"] as const;
@@ -247,13 +250,18 @@ function chart(points: readonly Point[], layout: Axes, wanted: Wanted, drawn: re
     title: wanted.title,
     text: wanted.text,
     alternative: alternative(wanted, series, places.map((each, index) => categories?.[index] ?? String(each))),
-    x: { name: axisName(layout.x), ...(categories ? { scale: "category", categories } : {}), ...(ticks ? { ticks } : {}) },
+    x: { name: axisName(layout.x), ...(categories ? { scale: "category", categories } : isDoubled(places) ? { scale: "log" } : {}), ...(ticks ? { ticks } : {}) },
     // noise below 1 % should not fill a chart
     y: { name: wanted.title, unit: wanted.unit, from: 0, ...(wanted.top ? { to: wanted.top } : wanted.unit === "%" && highest < 1 ? { to: 1 } : {}) },
     places,
     series,
     ...(marks ? { marks: [marks] } : {}),
   } satisfies LineChart;
+}
+
+/** Whether each value is at least twice the one before, as queue depths often are: the first would lie on one another. */
+function isDoubled(places: readonly number[]): boolean {
+  return places.length > 3 && places[0]! > 0 && places.every((value, index) => index === 0 || value >= 2 * places[index - 1]!);
 }
 
 function figureAt(read: Read, point: Point, group: string): Figure {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { BarChart, Block, Chart, HeatMap, LineChart, Section, Table, View } from "../view";
+import type { BarChart, Block, Chart, HeatMap, LineChart, ScatterChart, Section, Table, View } from "../view";
 import { SIMULATION } from "../simulation";
 import type { Beside, Cluster, Point } from "./document";
 import { batchSweep, host, page, point, slow, vm } from "./examples.test.data";
@@ -344,4 +344,46 @@ it("averages samples where there are more than a map has columns", () => {
   expect(binned([1, null, 3])).toEqual([1, null, 3]);
   const found = binned(Array.from({ length: 1000 }, (_, index) => index));
   expect([found.length, found[0], found.at(-1)]).toEqual([112, 4, 999]);
+});
+
+describe("I/O", () => {
+  const times = (mean: number, p99: number) => ({ mean, p50: mean, p95: p99, p99 });
+  const generator = (iops: number, mean: number) =>
+    vm({ throughput_per_s: iops, iops, io_mb_per_s: iops / 250, io_latency_ms: times(mean, 2 * mean), response_ms: times(mean, 2 * mean), read: { iops, latency_ms: times(mean, 2 * mean) }, write: { iops: 0, latency_ms: times(mean / 2, mean) } });
+  const depths = [[1, 20_000, 0.05], [2, 38_000, 0.052], [4, 70_000, 0.057], [8, 90_000, 0.09], [16, 90_100, 0.178], [32, 90_000, 0.356]] as const;
+  const path = "workloads.fio.arrivals.io.outstanding";
+  const sweep = depths.map(([depth, iops, mean]) =>
+    point({ db: generator(iops, mean) }, { set: { [path]: depth }, bottleneck: { station: "san-disks", utilization_pct: depth < 8 ? 50 : 99, saturated: depth >= 8, next_station: null, next_utilization_pct: null, binding_depth: null } }),
+  );
+
+  it("is drawn as latency against IOPS, in the order of the sweep, with the knee", () => {
+    const view = shown(sweep.toReversed());
+    const chart = charts(view).find((each) => each.id === "io-knee") as ScatterChart;
+    expect(chart.marks.map(({ name, line, points }) => [name, line, points.length])).toEqual([
+      ["db · mean", "solid", 6],
+      ["db · p99", "dashed", 6],
+      ["db · knee", undefined, 1],
+    ]);
+    expect(chart.marks[0]!.points.map((each) => each.x)).toEqual(depths.map(([, iops]) => iops));
+    expect(chart.marks[2]!.points[0]).toMatchObject({ x: 70_000, y: 0.057 });
+    expect(chart.y.scale).toBe("log");
+    const told = "db: the knee is at outstanding 4, 70,000 IOPS in 0.057 ms; from outstanding 8 on san-disks limits, 90,000 IOPS in 0.09 ms.";
+    expect(chart.alternative).toBe(told);
+    expect(view.answer.more).toContain(told);
+    expect(lines(view, "iops").x.scale).toBe("log");
+  });
+
+  it("is no curve against what is not asked for, nor of two points", () => {
+    const blocks = sweep.map((each, index) => ({ ...each, set: { "workloads.fio.block": `${2 ** index}KiB` } }));
+    for (const points of [blocks, sweep.slice(0, 2)]) expect(charts(shown(points)).some((chart) => chart.id === "io-knee")).toBe(false);
+    expect(lines(shown(batchSweep()), "throughput").x.scale).toBeUndefined();
+  });
+
+  it("is told in the answer, reads and writes apart, and once for a generator", () => {
+    const [only] = sweep;
+    expect(shown([only!]).answer.more).toContain("db does 20,000 I/Os a second (80 MB/s): reads take 0.05 ms on average, 99 % at most 0.1 ms; writes take 0.025 ms on average, 99 % at most 0.05 ms.");
+    expect(shown([only!]).answer.more!.join()).not.toContain("transactions");
+    const app = { ...generator(200, 0.5), throughput_per_s: 10, read: {}, write: {} };
+    expect(shown([point({ app })]).answer.more).toEqual(expect.arrayContaining([expect.stringContaining("they take 0.5 ms"), expect.stringContaining("app completes 10 transactions")]));
+  });
 });

@@ -1,0 +1,100 @@
+"""What limits the I/O of points, in words: the busiest station of the path, and what kind of thing it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+from hypertwin.documents.simulation import Point
+from hypertwin.report.points import setting, varying_paths, where
+
+WORTH_NAMING_PCT = 0.5
+"""Utilisation from which the busiest station is named: below it there is no I/O to speak of."""
+
+SHOWN = 12
+"""Sentences about points of a sweep; JSON has every point."""
+
+TOGETHER = 3
+"""Points in a row with the same bottleneck that share a sentence."""
+
+WORDS: Mapping[str, str] = {
+    "vcpus": "the vCPUs themselves",
+    "controllers": "the hypervisor's threads that work for virtual controllers",
+    "ring": "places for requests on virtual controllers",
+    "vdisk-depth": "requests that a virtual disk may have under way",
+    "dsnro": "requests that a VM may have under way on a LUN it shares",
+    "lun-depth": "requests that a host may have under way on a LUN",
+    "port-depth": "requests that a host may have under way on a port",
+    "ports": "the host's ports to the storage",
+    "front-end": "the array's ports",
+    "cache": "the array's cache",
+    "disks": "the array's disks",
+    "services": "the storage processes of the pool's nodes",
+    "devices": "the pool's disks",
+    "flash": "the pool's cache drives",
+    "network": "the network of the pool's nodes",
+    "client-network": "the network of the pool's clients",
+    "swap": "the device that the host swaps to",
+}
+"""What a station is, by the end of its name: `db-controllers`."""
+
+
+def bottlenecks(points: Sequence[Point]) -> list[str]:
+    """What limits the I/O of each point that has any, and what these stations are."""
+    paths = varying_paths(points)
+    said: list[str] = []
+    for _, run in groupby(points, _alike):
+        alike = list(run)
+        together = [alike] if len(paths) == 1 and len(alike) >= TOGETHER else [[point] for point in alike]
+        said += [sentence for each in together for sentence in _sentence(each, paths)]
+    more = len(said) - SHOWN
+    left = [f"{more} more points have a bottleneck in the JSON form."] if more > 0 else []
+    return [*said[:SHOWN], *left, *_explained(points)]
+
+
+def _is_worth_naming(point: Point) -> bool:
+    """Whether there is I/O to speak of."""
+    found = point.get("bottleneck")
+    return found is not None and found["utilization_pct"] >= WORTH_NAMING_PCT
+
+
+def _alike(point: Point) -> tuple[object, ...]:
+    found = point.get("bottleneck")
+    if found is None or not _is_worth_naming(point):
+        return ()
+    return found["station"], found["saturated"], found["next_station"], found["binding_depth"]
+
+
+def _sentence(alike: Sequence[Point], paths: Sequence[str]) -> Iterator[str]:
+    """What limits points that are alike in that."""
+    found = alike[-1].get("bottleneck")
+    if found is None or not _is_worth_naming(alike[-1]):
+        return
+    place = where(alike[0], paths) + (f" to {setting(alike[-1]['set'].get(paths[0]))}" if len(alike) > 1 else "")
+    head = f"Bottleneck{f' ({place})' if place else ''}: "
+    limit = "limits I/O" if found["saturated"] else "is the busiest, and not saturated"
+    all_found = [each for point in alike if (each := point.get("bottleneck"))]
+    busy = _range([each["utilization_pct"] for each in all_found])
+    following = [each["next_utilization_pct"] for each in all_found if each["next_utilization_pct"] is not None]
+    behind = f"; next {found['next_station']} at {_range(following)} %" if found["next_station"] else ""
+    depth = f"; I/Os wait for {found['binding_depth']}" if found["binding_depth"] else ""
+    yield f"{head}{found['station']} at {busy} % {limit}{behind}{depth}."
+
+
+def _range(values: Sequence[float]) -> str:
+    least, most = f"{min(values):.0f}", f"{max(values):.0f}"
+    return least if least == most else f"{least} to {most}"
+
+
+def _explained(points: Sequence[Point]) -> list[str]:
+    """What the stations are that limit, and the depths that I/Os wait for."""
+    found = [point["bottleneck"] for point in points if _is_worth_naming(point) and point["bottleneck"]]
+    named = dict.fromkeys(name for each in found for name in (each["station"], each["binding_depth"]) if name)
+    told = [f"{name}: {words}" for name in named if (words := _what(name))]
+    return [f"{'; '.join(told)}."] if told else []
+
+
+def _what(station: str) -> str | None:
+    """What a station is; None for one that has no words. Of two ends that fit the longer one counts."""
+    ends = [end for end in WORDS if station.endswith(f"-{end}")]
+    return WORDS[max(ends, key=len)] if ends else None

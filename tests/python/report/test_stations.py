@@ -1,0 +1,71 @@
+"""What limits the I/O of points is said once for points that are alike, and says what the station is."""
+
+from __future__ import annotations
+
+import pytest
+
+from hypertwin.report import stations
+
+
+def point(depth, station="db-controllers", pct=50.0, behind=("san-disks", 20.0), waits_for=None, **settings):
+    found = {
+        "station": station,
+        "utilization_pct": pct,
+        "saturated": pct >= 90,
+        "next_station": behind and behind[0],
+        "next_utilization_pct": behind and behind[1],
+        "binding_depth": waits_for,
+    }
+    return {"set": {"workloads.fio.arrivals.io.outstanding": depth, **settings}, "bottleneck": found}
+
+
+def test_points_in_a_row_with_the_same_bottleneck_share_a_sentence():
+    points = [
+        *(point(depth, pct=20.0 * depth) for depth in (1, 2, 3)),
+        point(8, pct=99.6),
+        point(16, "san-disks", 95, None, "db-ring"),
+        *(point(depth, pct=100.0) for depth in (32, 64)),
+    ]
+    assert stations.bottlenecks(points) == [
+        "Bottleneck (outstanding 1 to 3): db-controllers at 20 to 60 % is the busiest, and not saturated;"
+        " next san-disks at 20 %.",
+        "Bottleneck (outstanding 8): db-controllers at 100 % limits I/O; next san-disks at 20 %.",
+        "Bottleneck (outstanding 16): san-disks at 95 % limits I/O; I/Os wait for db-ring.",
+        "Bottleneck (outstanding 32): db-controllers at 100 % limits I/O; next san-disks at 20 %.",
+        "Bottleneck (outstanding 64): db-controllers at 100 % limits I/O; next san-disks at 20 %.",
+        "db-controllers: the hypervisor's threads that work for virtual controllers; san-disks: the array's disks;"
+        " db-ring: places for requests on virtual controllers.",
+    ]
+
+
+def test_points_of_several_paths_are_told_one_by_one():
+    points = [point(depth, pct=100.0, **{"vms.db.vcpus": vcpus}) for depth in (1, 2) for vcpus in (2, 4)]
+    assert [each.partition(":")[0] for each in stations.bottlenecks(points)][:4] == [
+        f"Bottleneck (outstanding {depth}, vcpus {vcpus})" for depth in (1, 2) for vcpus in (2, 4)
+    ]
+
+
+def test_points_without_io_are_not_told_of_and_part_those_beside_them():
+    idle = point(2, pct=0.2)
+    assert stations.bottlenecks([idle, {**idle, "bottleneck": None}]) == []
+    said = stations.bottlenecks([point(1), idle, point(4), point(8)])
+    assert [each.partition(" at ")[0] for each in said[:-1]] == [
+        f"Bottleneck (outstanding {depth}): db-controllers" for depth in (1, 4, 8)
+    ]
+
+
+def test_of_many_points_some_are_left_to_the_json_form():
+    points = [point(depth, f"{'ab'[depth % 2]}-disks", 100.0) for depth in range(20)]
+    assert stations.bottlenecks(points)[12] == "8 more points have a bottleneck in the JSON form."
+
+
+@pytest.mark.parametrize(
+    ("station", "said"),
+    [
+        ("pool-client-network", "pool-client-network: the network of the pool's clients."),
+        ("esx-1-port-depth", "esx-1-port-depth: requests that a host may have under way on a port."),
+        ("x-unheard-of", None),
+    ],
+)
+def test_a_station_is_explained_by_the_end_of_its_name(station, said):
+    assert stations.bottlenecks([point(1, station, 95, None)])[1:] == ([said] if said else [])

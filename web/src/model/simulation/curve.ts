@@ -1,0 +1,73 @@
+/** The curve that storage people read: latency against IOPS while more is asked for, and its knee. */
+
+import { number } from "../numbers";
+import type { Marks, ScatterChart, Section } from "../view";
+import type { Point, Vm } from "./document";
+import { groups, hasIo, known, type Line, setting } from "./points";
+
+/** Paths along which a group asks for more I/O: outstanding I/Os, load, rate, workers, VMs. */
+const ASKS = /\.(outstanding|load|rate|workers|population|count)$/;
+const ID = "io-knee";
+/** Points that make a curve. */
+const LEAST = 3;
+
+interface Place {
+  at: string;
+  point: Point;
+  iops: number;
+  mean: number;
+  p99: number | null;
+}
+
+/** Along one line of a sweep of `x`; null where it is no curve. */
+export function latencyCurve(x: string, drawn: readonly { name: string; group: string; line: Line; colour: number }[], suffix: string): ScatterChart | null {
+  const found = ASKS.test(x) ? drawn.map((each) => ({ ...each, places: placesOf(x, each.group, each.line) })).filter((each) => each.places.length >= LEAST) : [];
+  if (!found.length) return null;
+  const marks = found.flatMap(({ name, colour, places }): Marks[] => {
+    const best = knee(places);
+    const of = (place: Place, y: number, word: string) => ({ x: place.iops, y, colour, text: `${name}, ${place.at}: ${word}` });
+    return [
+      { name: `${name} · mean`, symbol: "circle", line: "solid", points: places.map((place) => of(place, place.mean, "mean")) },
+      { name: `${name} · p99`, symbol: "diamond", line: "dashed", points: places.flatMap((place) => (place.p99 === null ? [] : [{ ...of(place, place.p99, "p99"), hollow: true }])) },
+      { name: `${name} · knee`, symbol: "star", points: [of(best, best.mean, "knee")] },
+    ];
+  });
+  const latencies = found.flatMap(({ places }) => places.flatMap((place) => [place.mean, place.p99 ?? place.mean]));
+  const isWide = Math.max(...latencies) > 10 * Math.min(...latencies);
+  return {
+    type: "scatter",
+    id: ID + suffix,
+    title: "Latency against IOPS",
+    text: "From point to point more is asked for. At the knee IOPS over mean latency is highest: beyond it latency grows more than IOPS do.",
+    alternative: found.slice(0, 3).map(({ name, places }) => told(name, places)).join(" "),
+    x: { name: "I/O operations", unit: "1/s", from: 0 },
+    y: { name: "I/O latency", unit: "ms", ...(isWide ? { scale: "log" as const } : { from: 0 }) },
+    marks: marks.filter((each) => each.points.length),
+  };
+}
+
+function placesOf(x: string, group: string, line: Line): Place[] {
+  return line.points.flatMap((point) => {
+    const vm: Vm | undefined = groups(point)[group];
+    const [iops, mean] = [known(vm?.iops), known(vm?.io_latency_ms?.mean)];
+    return vm && hasIo(vm) && iops && mean ? [{ at: setting(x, point.set[x], [x]), point, iops, mean, p99: known(vm.io_latency_ms?.p99) }] : [];
+  });
+}
+
+/** Where the ratio of throughput to response, the power of a queueing system (Kleinrock 1979), is highest. */
+function knee(places: readonly Place[]): Place {
+  return places.reduce((best, place) => (place.iops / place.mean > best.iops / best.mean ? place : best));
+}
+
+function told(name: string, places: readonly Place[]): string {
+  const best = knee(places);
+  const full = places.find((place) => place.point.bottleneck?.saturated);
+  const limit = full ? `; from ${full.at} on ${full.point.bottleneck!.station} limits, ${number(full.iops)} IOPS in ${number(full.mean)} ms` : "";
+  return `${name}: the knee is at ${best.at}, ${number(best.iops)} IOPS in ${number(best.mean)} ms${limit}.`;
+}
+
+/** The knees that sections draw, in words. */
+export function knees(sections: readonly Section[]): string[] {
+  const charts = sections.flatMap((section) => section.blocks.flatMap((block) => (block.type === "charts" ? block.charts : [])));
+  return charts.filter((chart) => chart.id.startsWith(ID)).map((chart) => chart.alternative);
+}
