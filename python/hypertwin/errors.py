@@ -215,6 +215,7 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
         "zero-rate": "Open arrivals that never come.",
         "not-parallel": "A parallel workload with something that only sequential ones have.",
         "bad-fio": "A fio job file that cannot be read as a workload.",
+        "unlike-benchmark": "A scenario that cannot do what a benchmark did.",
         "not-io": "Something that an io workload, whose transactions are single I/Os, does not have.",
         "kind-and-device": "A disk that is of a kind and of a model.",
         "wrong-drive": "A figure of a hard disk for flash, or of flash for a hard disk.",

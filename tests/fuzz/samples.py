@@ -15,7 +15,7 @@ from typing import Any
 from tests import conftest
 from tests.python.diagnose import test_diagnose
 from tests.python.ingest import test_prometheus, test_prometheus_text, test_telemetry_table
-from tests.python.ingest.benchmarks import test_benchmark_outputs, test_fio
+from tests.python.ingest.benchmarks import test_benchmark_outputs, test_fio, test_io_points
 from tests.python.ingest.guests import test_pbuttons, test_sar, test_vmstat
 from tests.python.ingest.hyperv import test_cmdlets
 from tests.python.ingest.kvm import (
@@ -329,6 +329,7 @@ SAMPLES: Mapping[str, Callable[[], list[Any]]] = {
     "vCenter inventory": _vcenter,
     "vCenter counters": lambda: [f"{test_vsphere_answers.TWO}\n12;;2000,3000\n12;0;1,-1\n12;naa.6;1,1"],
     "fio job": lambda: [test_fio.JOB],
+    "io points": lambda: [(test_io_points.DATA / "fio-grid.json").read_text(), test_io_points.SUMMARY],
     "measurements": lambda: [importlib.import_module("tests.python.calibration.test_calibration").CSV],
     "calibration": lambda: [CALIBRATION],
     "scenario": lambda: [test_diagnose.CLUSTER, conftest.TINY],

@@ -25,6 +25,7 @@ import polars as pl
 from tests.conftest import TINY
 from tests.fuzz import samples
 from tests.python.ingest import test_prometheus
+from tests.python.ingest.benchmarks import test_io_points
 from tests.python.ingest.kvm import test_libvirt_import, test_lscpu
 from tests.python.ingest.vmware import test_vsphere_answers
 
@@ -43,7 +44,7 @@ from hypertwin.ingest import (
     telemetry_table,
     to_scenario,
 )
-from hypertwin.ingest.benchmarks import fio
+from hypertwin.ingest.benchmarks import fio, io_points
 from hypertwin.ingest.hyperv import cmdlets
 from hypertwin.ingest.inventory import Host, Inventory, Vm
 from hypertwin.ingest.kvm import libvirt_uri, libvirt_xml, lscpu, nova, ovirt, proxmox, virsh_files
@@ -379,6 +380,10 @@ def _own() -> Iterator[Target]:
         loaded = scenario.load(_file(data, "input.yaml"))
         diagnose.diagnose(cluster=loaded, simulate=False)
 
+    def io_point(data: bytes) -> None:
+        points, _ = io_points.read([_file(data, f"{test_io_points.CASE}-res.txt")])
+        assert all(math.isfinite(value) for point in points for value in point.figures.values())
+
     def fio_job(data: bytes) -> None:
         _file(data, "input.fio")
         fio.workload("input.fio", _scratch())
@@ -407,6 +412,7 @@ def _own() -> Iterator[Target]:
 
     yield Target("list of libvirt URIs", uris)
     yield Target("fio job", fio_job)
+    yield Target("io points", io_point)
     yield Target("measurements", measured)
     yield Target("calibration", calibrated, 0.5)
     yield Target("scenario", scenario_text, 0.3)

@@ -12,7 +12,7 @@ import random
 import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
@@ -24,6 +24,7 @@ from hypertwin.documents import calibration as documents
 from hypertwin.errors import Mistake, RunError, ScenarioError, fail
 from hypertwin.execution.runner import running
 from hypertwin.extras import needs
+from hypertwin.ingest import outside
 from hypertwin.run import LabelledProgress
 from hypertwin.scenario import Scenario, load
 
@@ -56,6 +57,9 @@ MAX_TEXT = 10_000
 
 _SEED_BITS = (1 << 53) - 1
 """Seeds stay below this, so that every JSON reader keeps them exactly."""
+
+_BENCHMARK = re.compile(rb'\A\x1f\x8b|"fio version"|^fio-[0-9]|^IOPS\s{0,40}= |^Datastore\s{0,40}[=:]', re.MULTILINE)
+"""What results of benchmarks have at their beginning, and a CSV file has not; they may be packed by gzip."""
 
 _PERCENT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*\Z")
 
@@ -156,6 +160,8 @@ class Calibration:
     previous: str | None
     """What the scenario itself was calibrated on, as it says."""
     runs: int
+    read_notes: tuple[str, ...] = ()
+    """What was left out of the measurements."""
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -191,7 +197,7 @@ class Calibration:
     @property
     def notes(self) -> list[str]:
         """What a reader must know besides the figures, in sentences."""
-        return list(self._notes())
+        return [*self.read_notes, *self._notes()]
 
     def _notes(self) -> Iterator[str]:
         for _, text in self.inseparable:
@@ -298,9 +304,11 @@ class Calibration:
 
 def calibrate(
     scenario: Scenario | str | Path,
-    measured: str | Path,
+    measured: str | Path | Sequence[str | Path],
     *,
     free: str | Sequence[str],
+    vm: str | None = None,
+    tails: bool = False,
     holdout: str | None = None,
     error: str | None = None,
     evaluations: int = EVALUATIONS,
@@ -314,11 +322,13 @@ def calibrate(
     on: str | None = None,
     progress: LabelledProgress | None = None,
 ) -> Calibration:
-    """Fit the parameters `free` of a scenario to the points in the CSV file `measured`.
+    """Fit the parameters `free` of a scenario to the points in `measured`.
 
-    `free` lists paths, each with bounds or without (`workloads.web.cpu.mean=5ms..20ms`); the columns of the file are
-    explained in `hypertwin.calibration.measurements`. `holdout` keeps rows out of the fit, to be predicted: a share
-    (`20%`, drawn by the seed) or numbers of rows (`3,7`). `error` is the relative standard deviation of measured values
+    That is a CSV file, or results of fio or HCIBench: one or several files and folders, measured in the group of VMs
+    `vm` (not needed where only one has an I/O generator); their percentiles are fitted with `tails` only. `free` lists
+    paths, each with bounds or without (`workloads.web.cpu.mean=5ms..20ms`); the columns of a CSV file are explained
+    in `hypertwin.calibration.measurements`. `holdout` keeps rows out of the fit, to be predicted: a share (`20%`, drawn
+    by the seed) or numbers of rows (`3,7`). `error` is the relative standard deviation of measured values
     without one in the file (`2%`); without either the residuals show how large it is. At most `evaluations` sets of
     parameters are tried. The other arguments are those of `hypertwin.simulate`.
 
@@ -334,7 +344,7 @@ def calibrate(
     settings = run.run_settings(seed=seed, replications=replications, duration=duration, warmup=warmup)
     base = load(scenario, {**fixed, **settings})
     free_parameters = parameters.parse([free] if isinstance(free, str) else free, base)
-    read = measurements.read(measured, base)
+    read = _read(measured, base, vm, tails)
     used, held = _divided(read.rows, holdout, int(base.data["run"]["seed"]), read.file)
     relative = None if error is None else _share(error, "--error", "2%")
     _check(base, free_parameters, read, replications, used, evaluations)
@@ -389,7 +399,41 @@ def calibrate(
         changes=fixed,
         previous=base.data.get("calibrated_on"),
         runs=twin.runs,
+        read_notes=read.notes,
     )
+
+
+def _read(
+    measured: str | Path | Sequence[str | Path], base: Scenario, vm: str | None, tails: bool
+) -> measurements.Measurements:
+    """The measured points of a CSV file, or of results of benchmarks."""
+    files = [Path(each) for each in ([measured] if isinstance(measured, str | Path) else measured)]
+    tables = [file for file in files if _is_table(file)]
+    if not tables:
+        needs("telemetry", "reading results of fio and HCIBench")
+        from hypertwin.calibration import io_points
+
+        return io_points.read(files, base, vm, tails)
+    if len(files) > 1:
+        allowed = "JSON of fio or summaries of HCIBench"
+        hint = "give one CSV file, or results of benchmarks: fio with --output-format=json"
+        fail("unknown-source", "", "neither, beside other files", allowed, hint, str(tables[0]))
+    for given, option in ((vm, "--vm"), (tails, "--tails")):
+        if given:
+            hint = "leave it out: a CSV file says what each column is of"
+            fail("unlike-benchmark", "", str(files[0]), "results of fio or HCIBench", hint, option)
+    return measurements.read(files[0], base)
+
+
+def _is_table(path: Path) -> bool:
+    """Whether it is no result of a benchmark, and so can only be a CSV file."""
+    if outside.is_folder(path):
+        return False
+    try:
+        with path.open("rb") as file:
+            return _BENCHMARK.search(file.read(outside.HEAD_BYTES)) is None
+    except (OSError, ValueError):  # its reader says what is wrong
+        return True
 
 
 def describe(direction: Direction, fitted: Sequence[Fitted]) -> str:
@@ -581,10 +625,21 @@ def _check(
 
 
 def _divided(rows: Sequence[Row], holdout: str | None, seed: int, file: str) -> tuple[list[Row], list[Row]]:
-    """The rows to fit and the rows to hold out; rows without values are in neither."""
-    full = [row for row in rows if row.cells]
+    """The rows to fit and the rows to hold out; rows without values are in neither.
+
+    A row to fit of which some values are only predicted is in both, each time with what belongs there.
+    """
+    used, held = _chosen([row for row in rows if row.cells], holdout, seed, file)
+    for row in used:
+        if predicted := tuple(cell for cell in row.cells if cell.held):
+            held.append(replace(row, cells=predicted))
+    used = [replace(row, cells=tuple(cell for cell in row.cells if not cell.held)) for row in used]
+    return [row for row in used if row.cells], held
+
+
+def _chosen(full: Sequence[Row], holdout: str | None, seed: int, file: str) -> tuple[list[Row], list[Row]]:
     if holdout is None:
-        return full, []
+        return list(full), []
     text = holdout.strip().removeprefix("rows").strip()
     if text.endswith("%"):
         share = _share(text, "--holdout", "20%")

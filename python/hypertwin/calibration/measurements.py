@@ -46,6 +46,8 @@ class Cell:
     value: float
     error: float | None
     """Standard deviation of its error; None where the file does not give it."""
+    held: bool = False
+    """Whether it is predicted only, whatever becomes of its row."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,8 @@ class Measurements:
 
     file: str
     rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+    """What was left out of the files."""
 
 
 def read(file: str | Path, scenario: Scenario) -> Measurements:

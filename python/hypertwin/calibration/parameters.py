@@ -52,12 +52,13 @@ class Parameter:
 def parse(items: Sequence[str], scenario: Scenario) -> tuple[Parameter, ...]:
     """The parameters that texts such as `vms.db.load` or `workloads.web.cpu.mean=5ms..20ms` free. Raises ScenarioError.
 
+    A text may have several, with commas between them.
     Whole numbers (`vms.db.vcpus`) cannot be freed: there is nothing between two of them to look at.
     """
     if not items:
         fail("bad-override", "", "nothing", _FORM, "say what to fit with --free", "--free")
     found: dict[str, Parameter] = {}
-    for item in items:
+    for item in (part for each in items for part in each.split(",")):
         parameter = _parse(item, scenario)
         if parameter.path in found:
             fail("duplicate-key", parameter.path, item, "each path once for --free", "give it once", f"--free {item}")

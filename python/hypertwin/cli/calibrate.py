@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,15 +13,37 @@ from hypertwin.calibration import calibrate
 from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output
 from hypertwin.cli.commands import Input
+from hypertwin.extras import needs
+from hypertwin.ingest import outside
 from hypertwin.report import registry
+
+
+def _files(named: str | Sequence[str] | None, _arguments: Mapping[str, Any]) -> Iterator[Path]:
+    """The files of measured points, those in folders too."""
+    for each in [named] if isinstance(named, str) else _measured(named):
+        path = Path(each)
+        if outside.is_folder(path):
+            needs("telemetry", "reading results of fio and HCIBench")
+            from hypertwin.ingest.benchmarks import io_points
+
+            yield from io_points.files(path)
+        else:
+            yield path
+
+
+def _measured(more: Sequence[str] | None) -> list[str]:
+    """The arguments that are files or folders; the others are parameters."""
+    return [each for each in more or () if Path(each).exists()]
 
 
 def command(
     path: options.ScenarioFile,
     measured: Annotated[
         str,
-        Input(),
-        typer.Argument(metavar="MEASUREMENTS.csv", help="Measured points: what was set, and metrics."),
+        Input(_files),
+        typer.Argument(
+            metavar="MEASUREMENTS", help="A CSV file of what was set and metrics; or results of fio or HCIBench."
+        ),
     ],
     free: Annotated[
         list[str],
@@ -28,7 +51,15 @@ def command(
             metavar="PATH[=LOW..HIGH]", help="A parameter to fit, with bounds or without; several follow one --free."
         ),
     ],
-    more: Annotated[list[str] | None, typer.Argument(metavar="PATH[=LOW..HIGH]", help="More after --free.")] = None,
+    more: Annotated[
+        list[str] | None,
+        Input(_files),
+        typer.Argument(metavar="MORE", help="More results of benchmarks, and more parameters after --free."),
+    ] = None,
+    vm: Annotated[
+        str | None, typer.Option(metavar="NAME", help="VMs in which the benchmark ran (default: those with `io`).")
+    ] = None,
+    tails: Annotated[bool, typer.Option("--tails", help="Fit percentiles of benchmarks, too.")] = False,
     holdout: Annotated[
         str | None,
         typer.Option(metavar="ROWS", help="Rows to predict instead of fitting: a share (20%) or numbers (3,7)."),
@@ -59,8 +90,10 @@ def command(
     with output.labelled_progress_bar() as progress:
         found = calibrate.calibrate(
             path,
-            measured,
-            free=[*free, *(more or [])],
+            [measured, *_measured(more)],
+            free=[*free, *(each for each in more or () if each not in _measured(more))],
+            vm=vm,
+            tails=tails,
             holdout=holdout,
             error=error,
             evaluations=evaluations,

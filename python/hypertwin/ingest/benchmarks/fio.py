@@ -1,7 +1,8 @@
 """fio job files as workloads: `workloads.NAME.fio: job.fio` in a scenario.
 
 One job of the file becomes one workload: every vdisk of the VM is a file of the job. `iodepth` x `numjobs` I/Os are
-outstanding on each, issued by `numjobs` workers. Format and meaning: fio's documentation,
+outstanding on each, issued by `numjobs` workers. `fsync`, `fdatasync` and `sync` make writes synchronous. `rate_iops`
+caps reads and writes each, so that a mix under it has as many of both. Format and meaning: fio's documentation,
 https://fio.readthedocs.io/en/latest/fio_doc.html.
 """
 
@@ -35,10 +36,23 @@ ASYNCHRONOUS = ("libaio", "io_uring", "posixaio", "windowsaio", "solarisaio")
 SYNCHRONOUS = ("sync", "psync", "vsync", "pvsync", "pvsync2")
 WITHOUT_EFFECT = frozenset(
     (
-        *("description", "directory", "disable_clat", "disable_lat", "disable_slat", "end_fsync", "fallocate"),
-        *("filename", "group_reporting", "gtod_reduce", "invalidate", "io_size", "log_avg_msec", "name"),
-        *("norandommap", "overwrite", "ramp_time", "randrepeat", "randseed", "refill_buffers", "runtime", "stonewall"),
-        *("thread", "time_based", "unlink", "write_bw_log", "write_iops_log", "write_lat_log"),
+        *("allow_file_create", "allow_mounted_write", "allrandrepeat", "bwavgtime", "clat_percentiles", "cpus_allowed"),
+        *(
+            "cpus_allowed_policy",
+            "create_on_open",
+            "create_serialize",
+            "description",
+            "directory",
+            "disable_clat",
+            "disk_util",
+        ),
+        *("disable_lat", "disable_slat", "end_fsync", "eta", "exitall", "fallocate", "filename", "filename_format"),
+        *("filesize", "group_reporting", "gtod_reduce", "invalidate", "io_size", "iopsavgtime", "lat_percentiles"),
+        *("log_avg_msec", "log_hist_msec", "loops", "name", "new_group", "norandommap", "number_ios", "offset"),
+        *("offset_increment", "output-format", "overwrite", "per_job_logs", "percentile_list", "ramp_time"),
+        *("random_generator", "randrepeat", "randseed", "refill_buffers", "runtime", "scramble_buffers"),
+        *("slat_percentiles", "startdelay", "stonewall", "thread", "time_based", "unlink", "wait_for"),
+        *("write_bw_log", "write_hist_log", "write_iops_log", "write_lat_log", "zero_buffers"),
     )
 )
 """Keys about where, for how long and how fio reports: they do not change a steady state."""
@@ -80,7 +94,15 @@ def workload(reference: str, folder: Path) -> dict[str, Any]:
     keys = dict.fromkeys(parser.options("global") if parser.has_section("global") else ())
     keys.update(dict.fromkeys(parser.options(job)))
     sections = {key: job if parser.has_option(job, key) else "global" for key in keys}
-    return _Job(path, {key: (section, parser.get(section, key) or "") for key, section in sections.items()}).workload()
+    return of_options(path, {key: (section, parser.get(section, key) or "") for key, section in sections.items()})
+
+
+def of_options(path: Path, options: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
+    """The workload of a job, given its section and text of each of its keys; `path` is for messages.
+
+    Raises ScenarioError, which names file, section and key.
+    """
+    return _Job(path, options).workload()
 
 
 class _Job:
@@ -101,7 +123,7 @@ class _Job:
         engine = self.value("ioengine", read=self.engine, default="psync")
         depth = self.value("iodepth", read=self.integer(1, 4096), default=1)
         workers = self.value("numjobs", read=self.integer(1, 1024), default=1)
-        rate = self.value("rate_iops", read=self.integer(1, 10**9), default=None)
+        caps = self.value("rate_iops", read=self.caps, default=None)
         if not self.value("direct", read=self.flag, default=False):
             section, written = self.options.get("direct", ("global", "(missing)"))
             hint = "set direct=1: buffered I/O goes to the guest's page cache, which is not modelled"
@@ -109,6 +131,8 @@ class _Job:
         outstanding = workers * (depth if engine in ASYNCHRONOUS else 1)
         if outstanding > 4096:
             self.fail("iodepth", "at most 4096 I/Os outstanding, iodepth x numjobs", "lower one of them")
+        if caps and 0 < read_pct < 100:
+            read_pct = round(100 * caps[0] / sum(caps), 6)
         made: dict[str, Any] = {
             "arrivals": {"io": {"outstanding": outstanding, "workers": workers}},
             "cpu": {"mean": CPU_PER_IO, "cv": 0},
@@ -116,8 +140,12 @@ class _Job:
             "random_pct": self.value("percentage_random", read=self.integer(0, 100), default=random_pct),
             "block": f"{self.value('bs', 'blocksize', read=self.size, default=4096)} B",
         }
-        if rate:
+        if caps:
+            rate = {100: caps[0], 0: caps[1]}.get(read_pct, sum(caps))
             made["arrivals"]["io"]["rate"] = f"{rate * workers} /s"
+        sync_pct = self.sync_pct()
+        if sync_pct and read_pct < 100:
+            made["sync_pct"] = sync_pct
         split = self.value("bssplit", read=self.split, default=())
         if split:
             made["block_mix"] = [{"block": f"{size} B", "share_pct": share} for size, share in split]
@@ -125,9 +153,19 @@ class _Job:
         if size:
             made["working_set"] = f"{size} B"
         for key in self.options.keys() - self.used:
-            known = "rw, bs, bssplit, iodepth, numjobs, size, rwmixread, percentage_random, rate_iops, ioengine, direct"
+            known = "rw, bs, bssplit, iodepth, numjobs, size, rwmixread, percentage_random, rate_iops, "
+            known += "fsync, fdatasync, sync, ioengine, direct"
             self.fail(key, f"keys that the model knows: {known}", "remove it, or describe the workload in the scenario")
         return made
+
+    def sync_pct(self) -> float:
+        """Writes that are on stable media before the job goes on, in per cent: one in so many, or all."""
+        for key in ("fsync", "fdatasync"):
+            every: int = self.value(key, read=self.integer(0, 10**6), default=0)
+            if every:
+                self.used.update(("fsync", "fdatasync", "sync"))
+                return round(100 / every, 6)
+        return 100 if self.value("sync", read=self.synchronous, default=False) else 0
 
     def value(self, *names: str, read: Callable[[str, str], Any], default: Any) -> Any:
         """The value of a key, under the first of its spellings that the job has."""
@@ -158,6 +196,18 @@ class _Job:
             return int(text)
 
         return read
+
+    def caps(self, key: str, text: str) -> tuple[int, int]:
+        """Most reads and writes per second."""
+        each = self.integer(1, 10**9)
+        reads, _, writes = text.partition(",")
+        return each(key, reads), each(key, writes or reads)
+
+    def synchronous(self, key: str, text: str) -> bool:
+        known = {"0": False, "none": False, "1": True, "sync": True, "dsync": True}
+        if text not in known:
+            self.fail(key, f"one of {', '.join(known)}", "use one of these")
+        return known[text]
 
     def flag(self, _key: str, text: str) -> bool:
         return text in ("1", "")

@@ -62,6 +62,16 @@ class Job:
     runtime_s: float | None
     directions: dict[str, Direction]
     """By `read` and `write`, or `mixed` where fio was told to report them as one."""
+    options: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """JSON only: section (`global` or the job's name) and text of each option."""
+    group: int = 0
+    """JSON only: jobs of one group run at the same time."""
+    clones: int = 1
+    """How many entries of the report these figures are from."""
+    together: int | None = None
+    """JSON only: how many jobs fio itself has added up, as far as its times tell."""
+    flush_ms: float | None = None
+    """JSON only: mean time of flushes per write, which fio does not count as a part of the writes before them."""
 
 
 def recognises(head: bytes) -> bool:
@@ -154,22 +164,43 @@ def _json_report(rows: Rows, report: object) -> Iterator[Job]:
     if not isinstance(report, dict):
         return
     time = text_log.epoch(report.get("timestamp"))
-    found: dict[str, list[Job]] = {}
+    found: dict[tuple[str, int], list[Job]] = {}
     listed = _mappings(report.get("jobs")) or _mappings(report.get("client_stats"))
     if len(listed) > MOST_JOBS:
         hint = "set group_reporting"
         outside.refuse(rows.path, "jobs", f"{len(listed)} jobs", f"at most {MOST_JOBS}", hint, "source-too-large")
-    for job in listed:
-        name = str(job.get("jobname", ""))[:1000] or "job"
-        if isinstance(job.get("hostname"), str):
-            name = f"{str(job['hostname'])[:500]} {name}"
-        if json_number(job.get("error")):
-            rows.note(f"job {outside.name(name)} ended with error {json_number(job.get('error')):.0f}")
-        directions = {key: part for key in ("read", "write", "mixed") if (part := _json_direction(rows, job.get(key)))}
-        runtimes = [json_number(_mapping(job.get(key)).get("runtime")) or 0 for key in directions]
-        found.setdefault(name, []).append(Job(name, time, max(runtimes, default=0) / 1000 or None, directions))
+    for entry in listed:
+        job = _json_job(rows, entry, time)
+        options = {"global": _mapping(report.get("global options")), job.name: _mapping(entry.get("job options"))}
+        job.options = {
+            str(key)[:100]: (section, str(value)[:1000])
+            for section, given in options.items()
+            for key, value in list(given.items())[:200]
+        }
+        found.setdefault((job.name, job.group), []).append(job)
     for jobs in found.values():
         yield jobs[0] if len(jobs) == 1 else _together(rows, jobs)
+
+
+def _json_job(rows: Rows, entry: Mapping[str, object], time: datetime | None) -> Job:
+    name = str(entry.get("jobname", ""))[:1000] or "job"
+    if isinstance(entry.get("hostname"), str):
+        name = f"{str(entry['hostname'])[:500]} {name}"
+    if json_number(entry.get("error")):
+        rows.note(f"job {outside.name(name)} ended with error {json_number(entry.get('error')):.0f}")
+    directions = {key: part for key in ("read", "write", "mixed") if (part := _json_direction(rows, entry.get(key)))}
+    parts = {key: _mapping(entry.get(key)) for key in ("read", "write", "mixed", "sync")}
+    longest_ms = max((json_number(parts[key].get("runtime")) or 0 for key in directions), default=0)
+    job = Job(name, time, longest_ms / 1000 or None, directions, group=round(json_number(entry.get("groupid")) or 0))
+    all_ms = json_number(entry.get("job_runtime"))
+    if all_ms and longest_ms:
+        job.together = round(all_ms / longest_ms)
+    flushes, writes = (json_number(parts[key].get("total_ios")) for key in ("sync", "write"))
+    for key, unit in (("lat_ns", "n"), ("lat", "u")) if flushes and writes else ():
+        mean = json_number(_mapping(parts["sync"].get(key)).get("mean"))
+        if mean:
+            job.flush_ms = mean * MS[unit] * (flushes or 0) / (writes or 1)
+    return job
 
 
 def _json_direction(rows: Rows, value: object) -> Direction | None:
@@ -210,7 +241,18 @@ def _together(rows: Rows, jobs: list[Job]) -> Job:
             mean_ms = sum(part.iops * (part.mean_ms or 0) for part in busy) / iops
         directions[key] = Direction(iops, sum(part.bytes_per_s for part in parts), mean_ms)
     runtime_s = max((job.runtime_s or 0 for job in jobs), default=0) or None
-    return Job(jobs[0].name, jobs[0].time, runtime_s, directions)
+    first = jobs[0]
+    flushes = [job.flush_ms for job in jobs if job.flush_ms is not None]
+    return Job(
+        first.name,
+        first.time,
+        runtime_s,
+        directions,
+        first.options,
+        first.group,
+        len(jobs),
+        flush_ms=sum(flushes) / len(flushes) if flushes else None,
+    )
 
 
 def _text_jobs(path: Path, rows: Rows) -> Iterator[Job]:

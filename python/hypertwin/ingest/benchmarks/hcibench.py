@@ -54,7 +54,7 @@ def recognises(head: bytes) -> bool:
 
 def files(folder: Path) -> Iterator[Path]:
     """The summaries in a folder, or the one beside it where it belongs to a test case, and the reports of their VMs."""
-    for summary in _summaries(folder):
+    for summary in summaries(folder):
         yield summary
         yield from _reports(summary)
 
@@ -65,7 +65,8 @@ def read(path: Path) -> Reading:
     return Reading(path.name, "hcibench", _frames(path, rows), rows.gaps, rows.notes)
 
 
-def _summaries(path: Path) -> list[Path]:
+def summaries(path: Path) -> list[Path]:
+    """The summaries in a folder, or the one beside it where it belongs to a test case."""
     try:
         found = sorted(entry for entry in itertools.islice(path.iterdir(), MOST_FILES) if entry.name.endswith(RESULT))
         beside = path.parent / f"{path.resolve().name}{RESULT}"
@@ -87,11 +88,9 @@ def _reports(summary: Path) -> list[Path]:
 
 
 def _frames(path: Path, rows: Rows) -> Iterator[pl.DataFrame]:
-    for summary in _summaries(path) if path.is_dir() else [path]:
+    for summary in summaries(path) if path.is_dir() else [path]:
         rows.path = summary
-        case = _case(summary)
-        text = outside.read_bytes(summary, MOST_BYTES).decode("utf-8", "replace")
-        _summary(rows, case, text)
+        case = _summary(rows)
         for report in _reports(summary) if path.is_dir() else ():
             rows.path = report
             _report(rows, case, report)
@@ -103,43 +102,59 @@ def _frames(path: Path, rows: Rows) -> Iterator[pl.DataFrame]:
     yield from rows.rest()
 
 
-def _summary(rows: Rows, case: str, text: str) -> None:
-    """Read the text of one test case."""
-    summary = _Summary(rows, case)
+def summary(rows: Rows) -> tuple[str, Summary]:
+    """The name of the test case and the text of its summary, which is the file of `rows`."""
+    case = _case(rows.path)
+    text = outside.read_bytes(rows.path, MOST_BYTES).decode("utf-8", "replace")
+    found = Summary(rows, case)
     for line in text.splitlines():
-        found = _PAIR.match(line.strip()) if len(line) < 1000 else None
-        if found:
-            summary.pair(found[1], found[2])
+        pair = _PAIR.match(line.strip()) if len(line) < 1000 else None
+        if pair:
+            found.pair(pair[1], pair[2])
         elif "finished testing early" in line or " out of " in line:
             rows.note(f"{case}: {outside.name(line)}")
-    several = len(summary.jobs) > 1
-    for names, figures in summary.jobs.items():
+    return case, found
+
+
+def _summary(rows: Rows) -> str:
+    """Read the text of one test case, and return its name."""
+    case, found = summary(rows)
+    several = len(found.jobs) > 1
+    for names, figures in found.jobs.items():
         rows.root = ("benchmark", " ".join((case, *filter(None, names))) if several else case)
         for metric, value in figures.items():
             rows.add(None, metric, value)
-    if not summary.jobs:
+    if not found.jobs:
         rows.note(f"{case}: no results in the summary")
     elif _CASE_EPOCH.search(case):
         rows.note("a test's name ends with its start, in seconds since 1970; the summary does not say when it ended")
+    return case
 
 
-class _Summary:
+class Summary:
     """The pairs of label and value in a summary."""
 
     def __init__(self, rows: Rows, case: str) -> None:
+        """Of a test case; notes and the usage of hosts go to `rows`."""
         self.rows = rows
         self.case = case
         self.names = ("", "")
         """Datastore and job."""
         self.jobs: dict[tuple[str, str], dict[str, float]] = {}
+        """Figures of jobs, by datastore and name."""
+        self.vms: dict[tuple[str, str], int] = {}
+        """How many VMs they are of."""
 
     def pair(self, label: str, value: str) -> None:
+        """Take a label and its value."""
         if label == "Datastore":
             self.names = (value, "")
         elif label in ("JOB_NAME", "Run Def"):
             self.names = (self.names[0], value)
         elif label in LABELS:
             self._figure(label, outside.number(value.split(maxsplit=1)[0]))
+        elif label == "VMs":
+            self.vms[self.names] = int(outside.number(value) or 0)
         elif label in USAGES:
             self._usage(label, value)
 

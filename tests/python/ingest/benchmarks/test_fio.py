@@ -69,6 +69,10 @@ def test_a_job_becomes_a_workload(tmp_path):
         ("iodepth=32", ("arrivals",), ({"io": {"outstanding": 32, "workers": 1}},)),
         ("thread\n  iodepth=32", ("arrivals",), ({"io": {"outstanding": 32, "workers": 1}},)),
         ("iodepth=32\nioengine=psync", ("arrivals",), ({"io": {"outstanding": 1, "workers": 1}},)),
+        ("rw=randwrite\nfsync=4", ("sync_pct",), (25,)),
+        ("rw=randrw\nsync=dsync", ("sync_pct",), (100,)),
+        ("rw=randrw\nrwmixread=70\nrate_iops=300,100", ("read_pct",), (75,)),
+        ("rw=randrw\nrate_iops=500", ("arrivals",), ({"io": {"outstanding": 1, "workers": 1, "rate": "1000 /s"}},)),
         ("rate_iops=500\nnumjobs=2", ("arrivals",), ({"io": {"outstanding": 2, "workers": 2, "rate": "1000 /s"}},)),
     ],
 )
