@@ -52,7 +52,7 @@ MODULES: dict[str, set[str]] = {
         *("execution", "library", "documents", "scenario", "run", "vnuma", "plan", "yaml_file", "errors", "_core"),
     },
     "vnuma": {"documents", "scenario", "errors", "_core"},
-    "report": {"documents", "frame", "reports", "errors", "scenario", "language"},
+    "report": {"documents", "frame", "reports", "errors", "scenario", "language", "drives"},
     "ingest": {"documents", "yaml_file", "writing", "errors", "extras", "language", "_core"},
     "diagnose": {
         *("documents", "scenario", "language", "_core", "run", "vnuma", "report", "ingest", "errors", "extras"),

@@ -51,7 +51,7 @@ FIGURES: Mapping[str, Callable[[Device], str]] = {
     "DWPD": lambda device: number(device["dwpd"]),
 }
 
-DROPPED_FIRST = ("rpm", "seek ms", "DWPD", "TB", "read MB/s", "write MB/s", "kind", "flush µs")
+DROPPED_FIRST = ("rpm", "DWPD", "TB", "read MB/s", "write MB/s", "seek ms", "kind", "flush µs")
 """Columns that are dropped in a narrow terminal, in this order."""
 
 

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from hypertwin import drives
 from hypertwin.documents.simulation import Point
 from hypertwin.report.movement import migrations
 from hypertwin.report.words import some
 
+HARD_DISKS = frozenset({"hdd-15k", "hdd-10k", "hdd-7.2k"})
+"""Kinds of disk for which power-loss protection has no meaning."""
+
+DEVICE_KEYS = {"arrays.": "arrays.NAME.disks.device", "storage.": "storage.NAME.devices.device"}
+"""The key that names a model, by the section of the scenario."""
+
 
 def notes(points: Iterable[Point], scenario: Mapping[str, Any]) -> list[str]:
     """A sentence for each supposition; `scenario` is the canonical form, from which a key at its default is absent."""
-    moved, restarted, paged, squeezed = set[str](), set[str](), set[str](), set[str]()
+    moved, restarted, paged, squeezed, with_io = set[str](), set[str](), set[str](), set[str](), set[str]()
     for point in points:
         moved |= {move["vm"] for move in migrations(point)}
         restarted |= {str(point["hosts"][outage["host"]]["cluster"]) for outage in point.get("outages", [])}
@@ -22,7 +29,9 @@ def notes(points: Iterable[Point], scenario: Mapping[str, Any]) -> list[str]:
                 paged.add(name)
             if memory and memory["compressed_bytes"]:
                 squeezed.add(name)
-    return list(_sentences(scenario, moved, restarted, paged, squeezed))
+            if vm.get("io_latency_ms"):
+                with_io.add(name)
+    return [*_sentences(scenario, moved, restarted, paged, squeezed), *_of_disks(scenario, _groups(scenario, with_io))]
 
 
 def _sentences(
@@ -48,6 +57,76 @@ def _sentences(
     clusters = scenario.get("clusters") or {}
     if found := sorted(name for name in restarted if "boot" not in (clusters.get(name, {}).get("ha") or {})):
         yield f"Supposed: how long VMs of {some(found)} take to start; outages depend on it (clusters.NAME.ha.boot)."
+
+
+def _of_disks(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[str]:
+    """What is supposed of the disks that groups with I/O use."""
+    kinds: dict[str, str] = {}
+    unprotected, unknown = set[str](), set[str]()
+    for group in groups:
+        vm = scenario["vms"][group]
+        for place, name, disks in _disks(scenario, vm):
+            device = disks.get("device")
+            kind, protected, is_known = _flush(scenario, disks)
+            if device is None:
+                kinds[f"{place}.{name}.{kind}"] = f"{name} ({kind})"
+            if kind in HARD_DISKS or not _is_flushed(scenario, vm):
+                continue
+            if protected is None:
+                unprotected.add(device or name)
+            elif device and not protected and not is_known:
+                unknown.add(device)
+    if kinds:
+        keys = {key for section, key in DEVICE_KEYS.items() if any(each.startswith(section) for each in kinds)}
+        yield (
+            f"Supposed: the disks of {some(sorted(kinds.values()))} are any of their kind; those of a model may differ"
+            f" ({', '.join(sorted(keys))}; hypertwin devices lists models)."
+        )
+    if unprotected:
+        yield (
+            f"Supposed: {some(sorted(unprotected))} keep{_s([*unprotected])} what is written when power fails, so that"
+            " a flush costs nothing; without that a synchronous write takes 0.6 to 12 ms"
+            " (devices.NAME.power_loss_protection)."
+        )
+    if unknown:
+        yield (
+            f"Supposed: a flush of {some(sorted(unknown))} takes as long as of other drives without power-loss"
+            " protection; none is published (devices.NAME.flush)."
+        )
+
+
+def _disks(scenario: Mapping[str, Any], vm: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """The kinds of disks that a VM uses, each with its section and entry of the scenario."""
+    if array := vm.get("array"):
+        yield "arrays", array, scenario["arrays"][array]["disks"]
+    if name := vm.get("storage"):
+        pool = scenario["storage"][name]
+        for disks in (pool["devices"], *pool.get("more_devices", ()), *([pool["flash"]] if "flash" in pool else [])):
+            yield "storage", name, disks
+
+
+def _is_flushed(scenario: Mapping[str, Any], vm: Mapping[str, Any]) -> bool:
+    """Whether anything waits until disks have what was written: not where an array keeps it in its cache."""
+    if not vm.get("storage"):
+        array = scenario["arrays"][vm["array"]]
+        has_cache = array.get("protocol") != "local" and not array["cache"]["size"].startswith("0 ")
+        if has_cache and array["cache"]["write_back"]:
+            return False
+    elif scenario["storage"][vm["storage"]].get("flushes") == "always":
+        return True
+    return bool(scenario["workloads"][vm["workload"]].get("sync_pct"))
+
+
+def _flush(scenario: Mapping[str, Any], disks: Mapping[str, Any]) -> tuple[str, bool | None, bool]:
+    """Of disks: their kind, whether they have power-loss protection (None: nobody says), whether a flush is known."""
+    device = disks.get("device")
+    if device is None:
+        return disks["kind"], None, False
+    own = scenario.get("devices", {}).get(device)
+    if own is not None:
+        return own["kind"], own.get("power_loss_protection"), "flush" in own
+    (found,) = drives.devices(device)
+    return found["kind"], found["power_loss_protection"], found["flush_us"] is not None
 
 
 def _workloads(scenario: Mapping[str, Any], vms: Iterable[str], key: str) -> list[str]:

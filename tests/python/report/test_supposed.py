@@ -1,0 +1,68 @@
+"""What is supposed of disks is said where I/O is shown, and no longer once the scenario says it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from tests.conftest import ROOT
+
+import hypertwin
+from hypertwin.report import supposed
+
+LOCAL, SAN, MESH = "local-nvme", "san-fio", "hyperconverged"
+OWN = {"kind": "nvme", "power_loss_protection": False}
+
+
+def said(name: str, overrides: dict[str, Any], *, io: bool = True) -> list[str]:
+    """What is supposed of an example in which `db` does I/O."""
+    scenario = hypertwin.load(ROOT / "scenarios" / f"{name}.yaml", overrides)
+    vms = ["db"] if name != MESH else ["db-1", "db-2"]
+    points: Any = [{"vms": {vm: {"io_latency_ms": {"mean": 1.0}} if io else {} for vm in vms}}]
+    return supposed.notes(points, scenario.data)
+
+
+@pytest.mark.parametrize(
+    ("name", "overrides", "beginnings"),
+    [
+        (LOCAL, {}, []),
+        (SAN, {}, ["the disks of san (sas-ssd) are any of their kind"]),
+        (SAN, {"arrays.san.disks": {"device": "PM1643", "count": 24}}, []),
+        (SAN, {"workloads.random.sync_pct": 50}, ["the disks of san"]),
+        (
+            SAN,
+            {"workloads.random.sync_pct": 50, "arrays.san.cache.size": "0 B"},
+            ["the disks of san", "san keeps what is written"],
+        ),
+        (
+            SAN,
+            {"workloads.random.sync_pct": 50, "arrays.san.cache.write_back": False, "arrays.san.disks.kind": "hdd-10k"},
+            ["the disks of san (hdd-10k)"],
+        ),
+        (MESH, {}, ["the disks of mesh (sas-ssd)"]),
+        (MESH, {"storage.mesh.flushes": "always"}, ["the disks of mesh", "mesh keeps what is written"]),
+        (LOCAL, {"arrays.nvme.disks.device": "970-PRO"}, []),
+        (LOCAL, {"arrays.nvme.disks.device": "MX500"}, ["a flush of MX500 takes as long"]),
+        (LOCAL, {"arrays.nvme.disks.device": "MX500", "workloads.fio.sync_pct": 0}, []),
+        (LOCAL, {"arrays.nvme.disks.device": "mine", "devices.mine": OWN}, ["a flush of mine takes as long"]),
+        (LOCAL, {"arrays.nvme.disks.device": "mine", "devices.mine": {**OWN, "flush": "1 ms"}}, []),
+        (LOCAL, {"arrays.nvme.disks.device": "mine", "devices.mine": {"kind": "nvme"}}, ["mine keeps what is written"]),
+        (LOCAL, {"arrays.nvme.disks.device": "Cheetah-15K.7"}, []),
+    ],
+)
+def test_what_is_supposed_of_disks_is_said_until_the_scenario_says_it(name, overrides, beginnings):
+    found = [each for each in said(name, overrides) if "disks" in each or "flush" in each]
+    assert len(found) == len(beginnings), found
+    for sentence, beginning in zip(found, beginnings, strict=True):
+        assert sentence.startswith(f"Supposed: {beginning}")
+    assert said(name, overrides, io=False) == []
+
+
+def test_each_names_the_key_that_says_better():
+    found = said(SAN, {"workloads.random.sync_pct": 50, "arrays.san.cache.size": "0 B"})
+    assert [re.findall(r"\(([\w.]+)[;)]", each)[-1] for each in found if "disks" in each or "flush" in each] == [
+        "arrays.NAME.disks.device",
+        "devices.NAME.power_loss_protection",
+    ]
+    assert "(storage.NAME.devices.device;" in said(MESH, {})[0]
