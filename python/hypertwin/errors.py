@@ -233,6 +233,7 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
         "no-compute-layer": "A two-layer deployment in which every host is a node of the pool.",
         "wrong-layer": "A VM on a host where the deployment of its storage has none.",
         "two-storages": "A VM with both an array and a pool.",
+        "two-kinds-of-threads": "A service with threads of a node and threads of each device.",
         "too-many-metadata-servers": "More metadata servers than nodes.",
         "fragment-over-chunk": "A fragment larger than the chunk that holds it.",
         "unknown-component": "Something fails that is not in the scenario.",

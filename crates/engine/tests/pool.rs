@@ -358,6 +358,16 @@ fn the_slowest_part_bounds_the_throughput() {
         "{reached} of the threads' bound"
     );
     assert!(threads.storage["pool-services"].utilization_pct > 97.0);
+    // Two threads for each of two disks on four nodes: four times as many, of which a node's CPUs are the bound.
+    let more = deep(
+        200,
+        json!({"storage": {"pool": {"service": {"threads_per_device": 2, "cpu_per_io": "1 ms"}}}}),
+    );
+    let reached = of(&more).iops / (4.0 * bound);
+    assert!(
+        (200.0 / 216.0 - 0.05..1.0001).contains(&reached),
+        "{reached} of the bound of threads of devices"
+    );
     // Eight disks: their mean time at depth 32 is all that counts.
     let disks = deep(
         256,

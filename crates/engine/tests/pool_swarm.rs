@@ -67,7 +67,12 @@ fn random_scenario(seed: u64, fails: bool) -> Scenario {
         },
     });
     if dice.one_in(2) {
-        pool["service"]["threads"] = json!(dice.range(1, 4));
+        let key = if dice.one_in(2) {
+            "threads"
+        } else {
+            "threads_per_device"
+        };
+        pool["service"][key] = json!(dice.range(1, 4));
     }
     if dice.one_in(2) {
         pool["flash"] = json!({

@@ -52,7 +52,7 @@ use crate::spec::scenario::Scenario;
 type Check = fn(&Sections, &mut Vec<Issue>);
 
 /// Every check. Of mistakes at one path, those of the first check are listed first.
-const CHECKS: [Check; 46] = [
+const CHECKS: [Check; 47] = [
     host::any,
     host::turbo,
     host::divisions,
@@ -85,6 +85,7 @@ const CHECKS: [Check; 46] = [
     fit::hosts,
     pool::vms,
     pool::layers,
+    pool::threads,
     pool::fragment,
     pool::nodes,
     pool::capacity,

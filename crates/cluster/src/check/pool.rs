@@ -47,6 +47,28 @@ pub(super) fn layers(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
+/// That the threads of a service are a node's or a device's, and not both.
+pub(super) fn threads(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, pool) in sound(&sections.storage) {
+        let (service, clean) = (&pool.service, |key: &str| {
+            sections.clean(&["storage", name, "service", key])
+        });
+        if service.threads.is_some()
+            && service.threads_per_device != 1
+            && clean("threads")
+            && clean("threads_per_device")
+        {
+            found.push(Issue::new(
+                ["storage", name, "service", "threads_per_device"],
+                "two-kinds-of-threads",
+                service.threads_per_device.to_string(),
+                "either threads or threads_per_device".to_owned(),
+                "threads are shared by all devices of a node; remove one of the two".to_owned(),
+            ));
+        }
+    }
+}
+
 /// That a chunk holds a fragment.
 pub(super) fn fragment(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, pool) in sound(&sections.storage) {

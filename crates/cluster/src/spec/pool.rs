@@ -244,10 +244,14 @@ pub struct PoolService {
     /// Payload that one core moves at nominal clock, on a service or a client: copies, checksums, packets.
     #[schemars(extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
     pub core_bandwidth: Bandwidth,
-    /// Threads of a node that share all of its operations. Default: each device has a thread of its own.
+    /// Threads of a node that share all of its operations. Default: each device has threads of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 1_024))]
     pub threads: Option<u32>,
+    /// Threads of each device that share its operations (an OSD of Ceph has several); without `threads`.
+    #[serde(skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1, max = 64))]
+    pub threads_per_device: u32,
     /// CPUs that the threads of one queue may use at most, as a container's limit says it: in every 100 ms so much, and
     /// then they wait. Default: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -264,6 +268,7 @@ impl Default for PoolService {
             cpu_per_io: Duration::from_micros(20),
             core_bandwidth: Bandwidth::from_bytes_per_s(4_000_000_000),
             threads: None,
+            threads_per_device: 1,
             limit_cpus: None,
             in_kernel: false,
         }
@@ -371,6 +376,10 @@ impl StoragePool {
         let node = self.all_devices().map(of).fold(0, u64::saturating_add);
         Bytes::new(node.saturating_mul(nodes.into()))
     }
+}
+
+fn is_one(number: &u32) -> bool {
+    *number == 1
 }
 
 /// The fewest of which one may fail.

@@ -105,6 +105,9 @@ fn working_set(spec: &VmGroup, workload: &Workload) -> u64 {
 pub fn service_threads(spec: &StoragePool) -> (usize, usize) {
     match spec.service.threads {
         Some(threads) => (1, threads as usize),
-        None => (spec.devices.per_node as usize, 1),
+        None => (
+            spec.devices_per_node() as usize,
+            spec.service.threads_per_device as usize,
+        ),
     }
 }
