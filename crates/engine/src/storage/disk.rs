@@ -100,7 +100,8 @@ impl Disks {
 
     /// `count` new disks of a set.
     pub fn add(&mut self, set: DiskSet, count: usize) -> Span<DiskId> {
-        let (first, link) = (self.disks.next_id(), Link::new(set.disk.bytes_per_s, 0));
+        // how long it is occupied, flash says
+        let (first, link) = (self.disks.next_id(), Link::new(f64::INFINITY, 0));
         let channels = set.disk.flash().map_or(0, |flash| flash.channels as usize);
         for _ in 0..count {
             self.disks.push(DiskState {
@@ -200,7 +201,7 @@ impl Disks {
                     let channel = (first + number) % flash.channels as usize;
                     busy_until = busy_until.max(state.channels.occupy(channel, now, busy_ns));
                 }
-                let transferred = state.link.pass(now, operation.bytes).1;
+                let transferred = state.link.occupy(now, flash.transfer_ns(operation)).1;
                 match operation.write {
                     true => flash.acknowledged_ns(transferred, busy_until),
                     false => transferred.max(busy_until),

@@ -35,7 +35,7 @@ impl Swaps {
         stream: Stream,
         shared: &mut Shared,
     ) {
-        let disk = Disk::of(Drive::of(device.kind, device.device.as_deref(), own));
+        let disk = Disk::of(Drive::of(device.kind, device.device.as_deref(), own), None);
         let set = DiskSet {
             owner: DiskOwner::Swap(host),
             disk,

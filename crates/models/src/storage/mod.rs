@@ -4,7 +4,8 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `virtual_controller.rs` | what a request costs guest and hypervisor; when a completion interrupts |
-//! | `link.rs`, `array.rs`, `disk.rs` | links; an array's cache and RAID groups; disks by kind |
+//! | `link.rs`, `array.rs` | links; an array's cache and RAID groups |
+//! | `disk/` | disks by kind and by model |
 //! | `placement.rs`, `stripe.rs`, `coding.rs` | where copies and fragments go; what a small write reads; what coding costs |
 //! | `durability.rs` | loss of data in closed form |
 

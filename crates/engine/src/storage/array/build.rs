@@ -20,11 +20,8 @@ pub fn build_arrays(site: &Site, shared: &mut Shared) -> Vec<Array> {
 }
 
 fn array(index: usize, name: &str, spec: &StorageArray, site: &Site, shared: &mut Shared) -> Array {
-    let disk = Disk::of(Drive::of(
-        spec.disks.kind,
-        spec.disks.device.as_deref(),
-        site.island.devices,
-    ));
+    let drive = Drive::of(spec.disks.kind, spec.disks.device.as_deref(), site.island.devices);
+    let disk = Disk::of(drive, spec.disks.used_pct);
     let set = DiskSet {
         owner: DiskOwner::Array(index),
         disk,

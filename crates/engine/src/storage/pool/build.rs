@@ -124,12 +124,12 @@ impl DiskSets<'_> {
         let per_node = spec.devices.per_node as usize;
         let own = self.site.island.devices;
         let drive = Drive::of(spec.devices.kind, spec.devices.device.as_deref(), own);
-        let device = disk(drive, spec.devices.random_write);
+        let device = disk(drive, spec.devices.used_pct, spec.devices.random_write);
         let depth = spec.devices.depth.map_or(device.depth, |depth| depth.min(device.depth));
         let disks = self.set(device, depth, "devices", nodes * per_node);
         let flash = spec.flash.as_ref().map(|flash| {
             let drive = Drive::of(flash.kind, flash.device.as_deref(), own);
-            let disk = disk(drive, flash.random_write);
+            let disk = disk(drive, None, flash.random_write);
             let per_node = flash.per_node as usize;
             let disks = self.set(disk, disk.depth, "flash", nodes * per_node);
             Flash::new(disks, per_node, flash.journal.bytes(), flash.read_cache.bytes())
@@ -148,8 +148,8 @@ impl DiskSets<'_> {
     }
 }
 
-fn disk(drive: Drive<'_>, random_write: Option<Bandwidth>) -> Disk {
-    let disk = Disk::of(drive);
+fn disk(drive: Drive<'_>, used_pct: Option<f64>, random_write: Option<Bandwidth>) -> Disk {
+    let disk = Disk::of(drive, used_pct);
     random_write.map_or(disk, |rate| disk.with_random_write(rate.bytes_per_s()))
 }
 

@@ -1,0 +1,379 @@
+//! Disks: how long an operation takes, by kind or model of disk and by what else waits.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `mod.rs` | a disk of any kind or model |
+//! | `hard_disk.rs` | seeks and revolutions |
+//! | `flash.rs` | channels, controller and buffer of flash |
+//! | `write_amplification.rs` | how much more flash writes than it is given |
+//!
+//! **Sources.** Seek and rotation give the published rates of random I/O at depth 1: 15,000 revolutions 185 per second,
+//! 10,000 133, 7,200 79. Flash of a kind: round figures of data sheets of the years around 2015 (SATA 90,000 reads and 30,000
+//! writes per second; SAS 145,000 and 70,000; NVMe 350,000 and 90,000), not published for any study here. Models: their data
+//! sheets, in the table of drives.
+//!
+//! **Assumptions.** Places are uniform over the disk; no zones, no failures. The engine takes operations of hard disks first
+//! come, first served and lets reordering show in their times.
+
+mod flash;
+mod hard_disk;
+pub mod write_amplification;
+
+pub use flash::Flash;
+
+use hard_disk::HardDisk;
+use hypertwin_cluster::{DiskKind, Drive};
+
+/// Unit of the data sheets' rates of flash.
+const PAGE_BYTES: f64 = 4_096.0;
+
+/// A kind or model of disk.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Disk {
+    /// Operations that it takes at a time.
+    pub depth: u32,
+    /// Transfer rate of a hard disk.
+    bytes_per_s: f64,
+    times: Times,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Times {
+    Mechanical(HardDisk),
+    Flash(Flash),
+}
+
+/// An operation for a disk, and what waits behind it.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation {
+    /// Bytes to transfer.
+    pub bytes: u64,
+    /// A write.
+    pub write: bool,
+    /// It begins where the operation before it ended.
+    pub sequential: bool,
+    /// Operations waiting behind it.
+    pub waiting: u32,
+}
+
+impl Disk {
+    /// The disk that a scenario names; of flash, `used_pct` is in use, or all.
+    pub fn of(drive: Drive<'_>, used_pct: Option<f64>) -> Self {
+        let kind = Self::new(drive.kind());
+        let Drive::Model(device) = drive else {
+            return kind.used(used_pct, None);
+        };
+        let model = Self {
+            depth: device.depth.unwrap_or(kind.depth),
+            bytes_per_s: device
+                .sequential_read
+                .map_or(kind.bytes_per_s, |rate| rate.bytes_per_s()),
+            times: match kind.times {
+                Times::Mechanical(disk) => Times::Mechanical(disk.of(device)),
+                Times::Flash(flash) => Times::Flash(flash.of(device)),
+            },
+        };
+        model.used(used_pct, device.over_provisioning_pct)
+    }
+
+    /// The disk of this kind.
+    pub fn new(kind: DiskKind) -> Self {
+        let mechanical = |seek_ms: f64, revolutions: f64, bytes_per_s| Self {
+            depth: 1,
+            bytes_per_s,
+            times: Times::Mechanical(HardDisk::new(seek_ms, revolutions)),
+        };
+        let flash = |depth, channels: u32, read_us: f64, write_us: f64, bytes_per_s: f64| Self {
+            depth,
+            bytes_per_s,
+            times: Times::Flash(Flash::new(channels, read_us, write_us, bytes_per_s)),
+        };
+        match kind {
+            DiskKind::Hdd15k => mechanical(3.4, 15_000.0, 200e6),
+            DiskKind::Hdd10k => mechanical(4.5, 10_000.0, 150e6),
+            DiskKind::Hdd7k => mechanical(8.5, 7_200.0, 150e6),
+            DiskKind::SataSsd => flash(32, 8, 90.0, 260.0, 530e6),
+            DiskKind::SasSsd => flash(128, 16, 110.0, 230.0, 1.1e9),
+            DiskKind::Nvme => flash(1_024, 32, 90.0, 350.0, 2.6e9),
+        }
+    }
+
+    /// The same disk, which sustains this rate of small random writes, if it is flash.
+    #[must_use]
+    pub fn with_random_write(mut self, bytes_per_s: f64) -> Self {
+        if let Times::Flash(flash) = &mut self.times {
+            *flash = flash.with_random_write(bytes_per_s);
+        }
+        self
+    }
+
+    /// The same disk, of which so much is in use, if it is flash; with so much beyond its capacity, or as follows from its rates.
+    fn used(mut self, used_pct: Option<f64>, over_provisioning_pct: Option<f64>) -> Self {
+        if let (Times::Flash(flash), Some(used_pct)) = (&mut self.times, used_pct) {
+            *flash = flash.used(used_pct, over_provisioning_pct);
+        }
+        self
+    }
+
+    /// Operations that a host keeps outstanding on it. A hard disk works on one of those at a time.
+    pub fn host_depth(&self) -> u32 {
+        self.depth.max(hard_disk::REORDERED)
+    }
+
+    /// Its channels, if it is flash.
+    pub fn flash(&self) -> Option<&Flash> {
+        match &self.times {
+            Times::Flash(flash) => Some(flash),
+            Times::Mechanical(_) => None,
+        }
+    }
+
+    /// Time of an operation of a hard disk, in nanoseconds; of flash, only its transfer. `seek` and `rotation` are uniform
+    /// in [0, 1).
+    pub fn service_ns(&self, operation: Operation, seek: f64, rotation: f64) -> u64 {
+        let transfer_ns = operation.bytes as f64 * 1e9 / self.bytes_per_s;
+        let service_ns = match &self.times {
+            Times::Mechanical(disk) if !operation.sequential => {
+                disk.position_ns(operation, seek, rotation) + transfer_ns
+            }
+            _ => transfer_ns,
+        };
+        service_ns.ceil() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Disk, Operation};
+    use hypertwin_cluster::{Device, DiskKind, Drive, drives};
+
+    const SMALL: Operation = Operation {
+        bytes: 512,
+        write: false,
+        sequential: false,
+        waiting: 0,
+    };
+
+    fn per_second(kind: DiskKind, operation: Operation) -> f64 {
+        1e9 / Disk::new(kind).service_ns(operation, 0.5, 0.5) as f64
+    }
+
+    #[test]
+    fn hard_disks_do_what_is_published_at_depth_one_and_about_twice_that_at_32() {
+        let published = [
+            (DiskKind::Hdd15k, 185.0),
+            (DiskKind::Hdd10k, 133.0),
+            (DiskKind::Hdd7k, 79.0),
+        ];
+        for (kind, expected) in published {
+            let alone = per_second(kind, SMALL);
+            assert!((alone - expected).abs() < 1.0, "{kind:?}: {alone}");
+            let deep = per_second(kind, Operation { waiting: 31, ..SMALL });
+            assert!((1.6..2.4).contains(&(deep / alone)), "{kind:?}: {deep}");
+        }
+    }
+
+    #[test]
+    fn a_scan_of_a_hard_disk_goes_at_its_transfer_rate() {
+        let scan = Operation {
+            bytes: 1 << 20,
+            sequential: true,
+            ..SMALL
+        };
+        assert!((per_second(DiskKind::Hdd15k, scan) * (1 << 20) as f64 / 200e6 - 1.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn flash_does_what_its_data_sheet_says() {
+        let published = [
+            (DiskKind::SataSsd, 90e3, 30e3),
+            (DiskKind::SasSsd, 145e3, 70e3),
+            (DiskKind::Nvme, 350e3, 90e3),
+        ];
+        for (kind, reads, writes) in published {
+            let disk = Disk::new(kind);
+            let flash = disk.flash().expect("flash");
+            let rate = |write| {
+                let page = Operation {
+                    bytes: 4_096,
+                    write,
+                    ..SMALL
+                };
+                let (channels, ns) = flash.work(page);
+                f64::from(flash.channels / channels) * 1e9 / ns as f64
+            };
+            assert!((rate(false) / reads - 1.0).abs() < 0.03, "{kind:?}");
+            assert!((rate(true) / writes - 1.0).abs() < 0.03, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn flash_takes_random_writes_at_the_rate_that_it_is_given_and_streams_at_its_transfer_rate() {
+        let disk = Disk::new(DiskKind::SasSsd).with_random_write(80e6);
+        let flash = disk.flash().expect("flash");
+        for (bytes, sequential, rate) in [(16_384, false, 80e6), (1 << 20, true, 1.1e9), (8 << 20, false, 1.1e9)] {
+            let write = Operation {
+                bytes,
+                write: true,
+                sequential,
+                waiting: 0,
+            };
+            let all = bytes as f64 * sustained(&disk, write);
+            assert!((all / rate - 1.0).abs() < 0.01, "{bytes}: {all}");
+        }
+        // a full buffer holds writes back
+        assert_eq!(flash.acknowledged_ns(1_000, 0), 21_000);
+        assert!(flash.acknowledged_ns(1_000, 60_000_000) > 1_000_000);
+    }
+
+    /// Operations like this one that flash sustains in a second, with enough of them outstanding.
+    fn sustained(disk: &Disk, operation: Operation) -> f64 {
+        let flash = disk.flash().expect("flash");
+        let (channels, ns) = flash.work(operation);
+        let channels = f64::from(flash.channels) / f64::from(channels) * 1e9 / ns as f64;
+        channels.min(1e9 / flash.transfer_ns(operation) as f64)
+    }
+
+    fn of_bytes(bytes: u64, write: bool, sequential: bool) -> Operation {
+        Operation {
+            bytes,
+            write,
+            sequential,
+            waiting: 0,
+        }
+    }
+
+    #[test]
+    fn every_drive_of_the_table_does_what_its_data_sheet_says() {
+        let is_near = |name: &str, what: &str, found: f64, sheet: Option<f64>| {
+            if let Some(sheet) = sheet {
+                assert!(
+                    (found / sheet - 1.0).abs() < 0.05,
+                    "{name}, {what}: {found}, {sheet} on its sheet"
+                );
+            }
+        };
+        for (name, device) in drives() {
+            let disk = Disk::of(Drive::Model(device), None);
+            let Some(flash) = disk.flash() else { continue };
+            let rate = |bytes, write, sequential| sustained(&disk, of_bytes(bytes, write, sequential));
+            let sheet = |rate: Option<hypertwin_cluster::Rate>| rate.map(|rate| rate.per_second());
+            is_near(
+                name,
+                "random reads",
+                rate(4_096, false, false),
+                sheet(device.random_read),
+            );
+            is_near(
+                name,
+                "random writes",
+                rate(4_096, true, false),
+                sheet(device.random_write),
+            );
+            let large = (128 << 10) as f64;
+            let sheet = |rate: Option<hypertwin_cluster::Bandwidth>| rate.map(|rate| rate.bytes_per_s());
+            is_near(
+                name,
+                "reads",
+                large * rate(128 << 10, false, true),
+                sheet(device.sequential_read),
+            );
+            is_near(
+                name,
+                "writes",
+                large * rate(128 << 10, true, true),
+                sheet(device.sequential_write),
+            );
+            let alone = flash.work(of_bytes(4_096, false, false)).1 as f64;
+            is_near(
+                name,
+                "a read",
+                alone,
+                device.read_latency.map(|latency| latency.nanos() as f64),
+            );
+            let transferred = flash.transfer_ns(of_bytes(4_096, true, false));
+            let acknowledged = flash.acknowledged_ns(transferred, 0) as f64;
+            is_near(
+                name,
+                "a write",
+                acknowledged,
+                device.write_latency.map(|latency| latency.nanos() as f64),
+            );
+        }
+    }
+
+    #[test]
+    fn operations_of_8_kib_are_as_fast_as_sheets_say_that_have_them() {
+        // thousands of reads and writes a second; what is not within 5 % is said with how far off it is
+        let sheets = [
+            ("S4500", 48.0, 21.0, -0.14),
+            ("S4600", 48.0, 40.0, 0.0),
+            ("S3700", 47.5, 20.0, 0.0),
+        ];
+        for (name, reads, writes, off) in sheets {
+            let disk = Disk::of(Drive::Model(&drives()[name]), None);
+            let rate = |write| sustained(&disk, of_bytes(8_192, write, false)) / 1e3;
+            assert!((rate(false) / reads - 1.0).abs() < 0.05, "{name}: {}", rate(false));
+            assert!((rate(true) / writes - 1.0 - off).abs() < 0.05, "{name}: {}", rate(true));
+        }
+    }
+
+    #[test]
+    fn random_writes_come_near_to_sequential_ones_as_they_grow() {
+        for (name, device) in drives() {
+            let disk = Disk::of(Drive::Model(device), None);
+            if disk.flash().is_none() {
+                continue;
+            }
+            let rate = |bytes, sequential| bytes as f64 * sustained(&disk, of_bytes(bytes, true, sequential));
+            let sizes: Vec<f64> = (12..27).map(|power| rate(1 << power, false)).collect();
+            assert!(
+                sizes.windows(2).all(|pair| pair[1] >= 0.99 * pair[0]),
+                "{name}: {sizes:?}"
+            );
+            let whole = rate(8 << 20, false) / rate(8 << 20, true);
+            assert!(
+                (0.9..1.2).contains(&whole),
+                "{name}: {whole} of sequential for a whole block"
+            );
+        }
+    }
+
+    #[test]
+    fn spare_capacity_gives_the_rate_that_write_amplification_says() {
+        let of = |spare: Option<f64>, used| {
+            let device = Device {
+                over_provisioning_pct: spare,
+                ..drives()["CM6-R"].clone()
+            };
+            sustained(&Disk::of(Drive::Model(&device), used), of_bytes(4_096, true, false))
+        };
+        let full = of(None, None);
+        assert_eq!(
+            of(None, Some(100.0)).round(),
+            full.round(),
+            "data sheets are for full drives"
+        );
+        // 7 % spare: 7.8 times as much is written; with 107 / 128 in use 28 %, so 2.5 times
+        let less = of(Some(7.0), Some(100.0 * 1.07 / 1.28)) / full;
+        assert!((less / (7.8 / 2.5) - 1.0).abs() < 0.05, "{less}");
+        let steps: Vec<f64> = [100.0, 90.0, 70.0, 40.0].map(|used| of(None, Some(used))).to_vec();
+        assert!(steps.is_sorted() && steps[3] < 4.2e9 / 4_096.0 * 1.01, "{steps:?}");
+    }
+
+    #[test]
+    fn a_hard_disk_reads_at_random_as_its_makers_formula_says() {
+        // Deskstar 7K500: 0.5 ms overhead, 8.2 ms seek, 47.9 MB/s on average; 4,096 reads take T, of which 105 % are typical
+        let device = Device {
+            seek_read: Some(hypertwin_cluster::Duration::from_micros(8_700)),
+            sequential_read: Some(hypertwin_cluster::Bandwidth::from_bytes_per_s(47_900_000)),
+            ..drives()["7K4000"].clone()
+        };
+        let disk = Disk::of(Drive::Model(&device), None);
+        let typical_s = 1.05 * 4_096.0 * disk.service_ns(SMALL, 0.5, 0.5) as f64 / 1e9;
+        assert!((typical_s / 55.5 - 1.0).abs() < 0.005, "{typical_s}");
+        let savvio = Disk::of(Drive::Model(&drives()["Savvio-10K.4"]), None);
+        let service = |write| savvio.service_ns(Operation { write, ..SMALL }, 0.5, 0.5) as f64 / 1e6;
+        assert!((service(false) - 6.8).abs() < 0.01 && (service(true) - 7.4).abs() < 0.01);
+    }
+}
