@@ -22,11 +22,13 @@
 //! Sheets are measured at depth 32 (SATA), 128 (SAS) and 256 (NVMe). What a sheet does not say is as for its kind: random writes in
 //! proportion to sequential ones, or to random reads.
 
+use super::operation::Operation;
 use super::write_amplification::{amplification, amplification_of, physical_for};
-use super::{Operation, PAGE_BYTES};
 use crate::rounding::round_up;
 use hypertwin_cluster::{Device, DiskKind};
 
+/// Unit of the data sheets' rates.
+const PAGE_BYTES: f64 = 4_096.0;
 /// What flash puts on one channel before it takes the next.
 const STRIPE_BYTES: u64 = 64 << 10;
 /// What flash acknowledges before it is written.

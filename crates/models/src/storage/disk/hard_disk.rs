@@ -6,7 +6,7 @@
 //! operation costs its transfer only. Alone, a random read takes what its maker's formula says: command overhead, seek,
 //! half a revolution and transfer (Hitachi Deskstar 7K500 specification, 2005, 4.4.5.2); overhead is part of the seek here.
 
-use super::Operation;
+use super::operation::Operation;
 use hypertwin_cluster::Device;
 
 /// Largest number of operations among which a hard disk chooses: the depth of its native command queue.

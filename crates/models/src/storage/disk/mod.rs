@@ -3,6 +3,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `mod.rs` | a disk of any kind or model |
+//! | `operation.rs` | what a disk is asked to do |
 //! | `hard_disk.rs` | seeks and revolutions |
 //! | `flash.rs` | channels, controller and buffer of flash |
 //! | `write_amplification.rs` | how much more flash writes than it is given |
@@ -17,15 +18,14 @@
 
 mod flash;
 mod hard_disk;
+mod operation;
 pub mod write_amplification;
 
 pub use flash::Flash;
+pub use operation::Operation;
 
 use hard_disk::HardDisk;
 use hypertwin_cluster::{DiskKind, Drive};
-
-/// Unit of the data sheets' rates of flash.
-const PAGE_BYTES: f64 = 4_096.0;
 
 /// A kind or model of disk.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,19 +41,6 @@ pub struct Disk {
 enum Times {
     Mechanical(HardDisk),
     Flash(Flash),
-}
-
-/// An operation for a disk, and what waits behind it.
-#[derive(Clone, Copy, Debug)]
-pub struct Operation {
-    /// Bytes to transfer.
-    pub bytes: u64,
-    /// A write.
-    pub write: bool,
-    /// It begins where the operation before it ended.
-    pub sequential: bool,
-    /// Operations waiting behind it.
-    pub waiting: u32,
 }
 
 impl Disk {
