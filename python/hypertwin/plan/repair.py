@@ -1,7 +1,7 @@
 """How long a pool of a scenario takes to recover from a failed disk: the repair time of durability, simulated.
 
-The first disk of the pool's first node fails, for good, when the measured time begins, and the rebuild begins at once:
-the wait before it (`rebuild.delay`) is added without simulating it. Where the run ends before the pool is whole, the
+The largest disk of the pool's first node fails, for good, when the measured time begins, and the rebuild begins at
+once: the wait before it (`rebuild.delay`) is added without simulating it. Where the run ends before the pool is whole, the
 rest is taken at the rate so far.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
-from hypertwin import run
+from hypertwin import _core, run
 from hypertwin.documents import plan as documents
 from hypertwin.errors import fail
 from hypertwin.execution.runner import running
@@ -184,14 +184,20 @@ def _pool(scenario: Scenario, name: str | None) -> str:
 
 
 def _disk(scenario: Scenario, pool: str) -> str:
-    """The first disk of the pool's first node, by the name that `failures` has for it."""
+    """The first of the largest disks of the pool's first node, by the name that `failures` has for it."""
     spec = scenario.inventory.pool[pool]
     first = next(each.name for each in scenario.inventory.pools if each.group == spec.group)
     if first != pool:
         hint = f"give {pool} nodes of its own, or leave {first} out"
         allowed = f"hosts whose disks are not those of {first}"
         fail("unknown-component", f"storage.{pool}.nodes", spec.group, allowed, hint)
-    return f"{spec.hosts[0]}/disk-1"
+    said = scenario.data["storage"][pool]
+    sizes = [
+        _core.size_bytes(disks["capacity"])
+        for disks in (said["devices"], *said.get("more_devices", ()))
+        for _ in range(disks["per_node"])
+    ]
+    return f"{spec.hosts[0]}/disk-{1 + sizes.index(max(sizes))}"
 
 
 def _never_whole(pool: str, failed: str, found: Mapping[str, Any], report: Mapping[str, Any]) -> NoReturn:

@@ -7,7 +7,7 @@ import { type Verdict, verdicts } from "./breaks";
 import type { Point, Simulation, Vm } from "./document";
 import { shortages } from "./memory";
 import { migrations, told } from "./movement";
-import { type Axes, axisName, clusterOf, clusters, fullest, groups, groupOf, known, mean, members, responses, varyingPaths, where, worstFirst } from "./points";
+import { type Axes, axisName, clusterOf, clusters, fullest, groups, groupOf, isGenerator, known, mean, members, responses, varyingPaths, where, worstFirst } from "./points";
 import { atMost, causes, isBad, LIMITS, severity, type Sign, signs } from "./signs";
 
 type Answer = View["answer"];
@@ -242,8 +242,7 @@ function summaries(point: Point): string[] {
     const vm = found[name]!;
     const { response_ms: response, throughput_per_s: done } = vm;
     const io = known(vm.io_latency_ms?.mean) === null ? [] : [ioSentence(name, vm)];
-    // transactions of an I/O generator are its I/Os
-    if (known(response.mean) === null || Math.abs((vm.iops ?? 0) - done) < 0.01 * done) return io;
+    if (known(response.mean) === null || isGenerator(vm)) return io;
     return [...io, `${name} completes ${number(done)} transactions a second in ${number(response.mean!)} ms on average; 99 % take at most ${number(response.p99!)} ms.`];
   });
 }

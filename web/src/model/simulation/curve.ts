@@ -3,7 +3,7 @@
 import { number } from "../numbers";
 import type { Marks, ScatterChart, Section } from "../view";
 import type { Point, Vm } from "./document";
-import { groups, hasIo, known, type Line, setting } from "./points";
+import { groups, isGenerator, known, type Line, setting } from "./points";
 
 /** Paths along which a group asks for more I/O: outstanding I/Os, load, rate, workers, VMs. */
 const ASKS = /\.(outstanding|load|rate|workers|population|count)$/;
@@ -29,7 +29,7 @@ export function latencyCurve(x: string, drawn: readonly { name: string; group: s
     return [
       { name: `${name} · mean`, symbol: "circle", line: "solid", points: places.map((place) => of(place, place.mean, "mean")) },
       { name: `${name} · p99`, symbol: "diamond", line: "dashed", points: places.flatMap((place) => (place.p99 === null ? [] : [{ ...of(place, place.p99, "p99"), hollow: true }])) },
-      { name: `${name} · knee`, symbol: "star", points: [of(best, best.mean, "knee")] },
+      { name: `${name} · knee`, symbol: "star", points: best ? [of(best, best.mean, "knee")] : [] },
     ];
   });
   const latencies = found.flatMap(({ places }) => places.flatMap((place) => [place.mean, place.p99 ?? place.mean]));
@@ -50,20 +50,23 @@ function placesOf(x: string, group: string, line: Line): Place[] {
   return line.points.flatMap((point) => {
     const vm: Vm | undefined = groups(point)[group];
     const [iops, mean] = [known(vm?.iops), known(vm?.io_latency_ms?.mean)];
-    return vm && hasIo(vm) && iops && mean ? [{ at: setting(x, point.set[x], [x]), point, iops, mean, p99: known(vm.io_latency_ms?.p99) }] : [];
+    return vm && isGenerator(vm) && iops && mean ? [{ at: setting(x, point.set[x], [x]), point, iops, mean, p99: known(vm.io_latency_ms?.p99) }] : [];
   });
 }
 
-/** Where the ratio of throughput to response, the power of a queueing system (Kleinrock 1979), is highest. */
-function knee(places: readonly Place[]): Place {
-  return places.reduce((best, place) => (place.iops / place.mean > best.iops / best.mean ? place : best));
+/** Where the ratio of throughput to response, the power of a queueing system (Kleinrock 1979), is highest; null if it still grows. */
+function knee(places: readonly Place[]): Place | null {
+  const best = places.reduce((most, place) => (place.iops / place.mean > most.iops / most.mean ? place : most));
+  return best === places.at(-1) ? null : best;
 }
 
 function told(name: string, places: readonly Place[]): string {
   const best = knee(places);
+  const figures = (place: Place) => `${place.at}, ${number(place.iops)} IOPS in ${number(place.mean)} ms`;
+  const first = best === places[0] ? "at or before" : "at";
   const full = places.find((place) => place.point.bottleneck?.saturated);
   const limit = full ? `; from ${full.at} on ${full.point.bottleneck!.station} limits, ${number(full.iops)} IOPS in ${number(full.mean)} ms` : "";
-  return `${name}: the knee is at ${best.at}, ${number(best.iops)} IOPS in ${number(best.mean)} ms${limit}.`;
+  return `${name}: the knee is ${best ? `${first} ${figures(best)}` : `beyond ${figures(places.at(-1)!)}`}${limit}.`;
 }
 
 /** The knees that sections draw, in words. */

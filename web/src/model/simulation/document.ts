@@ -290,7 +290,7 @@ export interface Beside {
   incidents?: Record<string, Record<string, string[]>>;
   /** The same of hosts, by point. */
   failures?: Record<string, string[]>;
-  /** Changes of load, in the order of time, which counts from the start of the run. */
+  /** Changes of load, and ports that fail and return, in the order of time, which counts from the start of the run. */
   load_steps?: { at_s: number; text: string }[];
   /** Hosts of which something was measured. */
   measured?: Record<string, MeasuredHost>;

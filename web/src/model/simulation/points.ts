@@ -172,6 +172,11 @@ export function hasIo(vm: Vm): boolean {
   return vm.io_latency_ms !== undefined;
 }
 
+/** Whether its transactions are single I/Os, as those of fio. */
+export function isGenerator(vm: Vm): boolean {
+  return hasIo(vm) && Math.abs((vm.iops ?? 0) - vm.throughput_per_s) <= 0.01 * vm.throughput_per_s;
+}
+
 /** Names with the largest figure first; equal ones by name. */
 export function worstFirst(names: readonly string[], weight: (name: string) => number): string[] {
   const weights = new Map(names.map((name) => [name, weight(name)]));

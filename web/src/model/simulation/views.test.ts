@@ -373,6 +373,14 @@ describe("I/O", () => {
     expect(lines(view, "iops").x.scale).toBe("log");
   });
 
+  it("has its knee before what is swept, or beyond it", () => {
+    const told = (points: Point[]) => (charts(shown(points)).find((chart) => chart.id === "io-knee") as ScatterChart).alternative;
+    expect(told(sweep.slice(0, 3))).toBe("db: the knee is beyond outstanding 4, 70,000 IOPS in 0.057 ms.");
+    expect(told(sweep.slice(3))).toMatch(/^db: the knee is at or before outstanding 8, 90,000 IOPS in 0.09 ms;/);
+    const app = sweep.map((each) => ({ ...each, groups: { db: { ...each.groups["db"]!, throughput_per_s: 10 } } }));
+    expect(charts(shown(app)).some((chart) => chart.id === "io-knee")).toBe(false);
+  });
+
   it("is no curve against what is not asked for, nor of two points", () => {
     const blocks = sweep.map((each, index) => ({ ...each, set: { "workloads.fio.block": `${2 ** index}KiB` } }));
     for (const points of [blocks, sweep.slice(0, 2)]) expect(charts(shown(points)).some((chart) => chart.id === "io-knee")).toBe(false);
