@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from itertools import product
 
@@ -72,6 +73,16 @@ def test_what_the_comments_of_a_pool_offer_is_valid(name):
         loads(text, [f"storage.pool.kind={kind}", f"storage.pool.redundancy={redundancy}"])
     assert "ec-3+2" in text
     assert "ec-3+2" not in written(name, 4, Storage.pool)
+
+
+@pytest.mark.parametrize(
+    ("storage", "disks"), [(Storage.array, "arrays.san.disks"), (Storage.pool, "storage.pool.devices")]
+)
+def test_the_model_of_drive_that_a_comment_offers_is_known(storage, disks):
+    text = written("kvm", 3, storage)
+    (device,) = re.findall(r"# or a model, not a kind: device: (\S+) \(hypertwin devices\)", text)
+    assert hypertwin.devices(device)
+    loads(text, [f"{disks}.kind=null", f"{disks}.device={device}"])
 
 
 def test_the_commands_in_its_comments_run(cli, tmp_path):

@@ -174,7 +174,7 @@ arrays:
     port_bandwidth: 1600 MB/s
     cache: {{ size: 64 GiB }}
     raid: raid-5
-    disks: {{ kind: sas-ssd, count: {disks} }}
+    disks: {{ kind: sas-ssd, count: {disks} }} # or a model, not a kind: device: PM1643 (hypertwin devices)
 """
 
 _POOL = """\
@@ -184,7 +184,7 @@ storage: # the hosts' own disks, pooled
     nodes: host # the group of hosts that has the disks
     redundancy: {redundancy}
     failure_domain: {domain}
-    devices: {{ kind: nvme, per_node: 4, capacity: 2 TB }}
+    devices: {{ kind: nvme, per_node: 4, capacity: 2 TB }} # or a model, not a kind: device: P4510 (hypertwin devices)
     stored: {stored} TB # data that it holds, without copies
     rebuild: {{ delay: 5 s, node_bandwidth: 500 MB/s }}
 #failures: [{{ at: 10 s, fails: [{first}/disk-1] }}] # a disk dies: `hypertwin simulate` says what that does
