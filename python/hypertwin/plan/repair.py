@@ -1,8 +1,8 @@
 """How long a pool of a scenario takes to recover from a failed disk: the repair time of durability, simulated.
 
 The largest disk of the pool's first node fails, for good, when the measured time begins, and the rebuild begins at
-once: the wait before it (`rebuild.delay`) is added without simulating it. Where the run ends before the pool is whole, the
-rest is taken at the rate so far.
+once: the wait before it (`rebuild.delay`) is added without simulating it. Where the run ends before the pool is whole,
+the rest is taken at the rate so far.
 """
 
 from __future__ import annotations

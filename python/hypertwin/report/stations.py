@@ -28,7 +28,7 @@ WORDS: Mapping[str, str] = {
     "ports": "the host's ports to the storage",
     "front-end": "the array's ports",
     "cache": "the array's cache",
-    "disks": "the array's disks",
+    "disks": "the disks of the array, or of the host",
     "services": "the storage processes of the pool's nodes",
     "devices": "the pool's disks",
     "flash": "the pool's cache drives",
@@ -70,7 +70,7 @@ def _sentence(alike: Sequence[Point], paths: Sequence[str]) -> Iterator[str]:
     found = alike[-1].get("bottleneck")
     if found is None or not _is_worth_naming(alike[-1]):
         return
-    place = where(alike[0], paths) + (f" to {setting(alike[-1]['set'].get(paths[0]))}" if len(alike) > 1 else "")
+    place = where(alike[0], paths) + _others(alike, paths)
     head = f"Bottleneck{f' ({place})' if place else ''}: "
     limit = "limits I/O" if found["saturated"] else "is the busiest, and not saturated"
     all_found = [each for point in alike if (each := point.get("bottleneck"))]
@@ -79,6 +79,16 @@ def _sentence(alike: Sequence[Point], paths: Sequence[str]) -> Iterator[str]:
     behind = f"; next {found['next_station']} at {_range(following)} %" if found["next_station"] else ""
     depth = f"; I/Os wait for {found['binding_depth']}" if found["binding_depth"] else ""
     yield f"{head}{found['station']} at {busy} % {limit}{behind}{depth}."
+
+
+def _others(alike: Sequence[Point], paths: Sequence[str]) -> str:
+    """After the first value of the only path: the last of a row of numbers, or all other words."""
+    others = [point["set"].get(paths[0]) for point in alike[1:]]
+    if not others:
+        return ""
+    if all(isinstance(value, int | float) for value in (alike[0]["set"].get(paths[0]), *others)):
+        return f" to {setting(others[-1])}"
+    return "".join(f", {setting(value)}" for value in others)
 
 
 def _range(values: Sequence[float]) -> str:

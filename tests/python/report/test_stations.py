@@ -33,9 +33,14 @@ def test_points_in_a_row_with_the_same_bottleneck_share_a_sentence():
         "Bottleneck (outstanding 16): san-disks at 95 % limits I/O; I/Os wait for db-ring.",
         "Bottleneck (outstanding 32): db-controllers at 100 % limits I/O; next san-disks at 20 %.",
         "Bottleneck (outstanding 64): db-controllers at 100 % limits I/O; next san-disks at 20 %.",
-        "db-controllers: the hypervisor's threads that work for virtual controllers; san-disks: the array's disks;"
-        " db-ring: places for requests on virtual controllers.",
+        "db-controllers: the hypervisor's threads that work for virtual controllers;"
+        " san-disks: the disks of the array, or of the host; db-ring: places for requests on virtual controllers.",
     ]
+
+
+def test_points_that_are_told_apart_by_words_are_named():
+    (said, _) = stations.bottlenecks([point(drive) for drive in ("P4610", "PM983", "970-PRO")])
+    assert said.startswith("Bottleneck (outstanding P4610, PM983, 970-PRO): db-controllers at 50 %")
 
 
 def test_points_of_several_paths_are_told_one_by_one():
