@@ -245,7 +245,7 @@ VMS = Kind(
     _WAITING,
     _CPU_DROPPED,
 )
-IO_DROPPED = ("MB/s", "latency ms", "read MB/s", "write MB/s", "read p99 ms", "write p99 ms", "p99 ms", "IOPS")
+IO_DROPPED = ("read MB/s", "write MB/s", "latency ms", "p99 ms", "MB/s", "read p99 ms", "write p99 ms", "IOPS")
 IO_OF_GROUPS = Kind(
     "I/O",
     lambda point: _with_io(groups(point)),

@@ -11,6 +11,7 @@ from tests.python.report.test_pools import plain
 
 import hypertwin
 from hypertwin.report import simulation
+from hypertwin.report.words import number
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +95,15 @@ def test_io_has_a_table_where_there_is_any(clustered, tiny_result):
     assert f" {group['io_latency_ms']['mean']:.2f} " in row
     assert f" {group['io_latency_ms']['p99']:.2f}" in row
     assert "I/O\n" not in shown(tiny_result)
+
+
+def test_a_narrow_terminal_keeps_iops_bandwidth_and_latencies_of_reads_and_writes(clustered):
+    table = shown(clustered, 80).partition("I/O\n")[2].partition("Hosts\n")[0]
+    db = clustered["points"][0]["groups"]["db"]
+    kept = [db["iops"], db["io_mb_per_s"]]
+    kept += [db[way]["latency_ms"][key] for way in ("read", "write") for key in ("mean", "p99")]
+    (row,) = re.findall(r"^  db .*$", table, re.MULTILINE)
+    assert {number(value) for value in kept} <= set(row.split())
 
 
 def test_ios_without_simulated_storage_are_a_column(tiny_point):
