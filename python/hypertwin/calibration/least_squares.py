@@ -246,17 +246,19 @@ class _Search:
         if self.evaluate([start])[0] is None:
             raise NoValueError
         try:
-            found = optimize.least_squares(
-                self.residuals,
-                start,
-                jac=lambda place: self.slopes(place).mean(axis=0),
-                bounds=(np.zeros_like(start) - 1e-12, np.ones_like(start) + 1e-12),
-                method="trf",
-                ftol=TOLERANCE,
-                xtol=TOLERANCE,
-                gtol=None,
-                x_scale=1.0,
-            )
+            # where no parameter has any effect, SciPy divides by slopes of 0
+            with np.errstate(divide="ignore", invalid="ignore"):
+                found = optimize.least_squares(
+                    self.residuals,
+                    start,
+                    jac=lambda place: self.slopes(place).mean(axis=0),
+                    bounds=(np.zeros_like(start) - 1e-12, np.ones_like(start) + 1e-12),
+                    method="trf",
+                    ftol=TOLERANCE,
+                    xtol=TOLERANCE,
+                    gtol=None,
+                    x_scale=1.0,
+                )
         except _OutOfEvaluations:
             return (self.best[1] if self.best else start), False
         return np.clip(found.x, 0.0, 1.0), bool(found.status > 0)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hypertwin.cli import lab_cpu, lab_profile, lab_vm, output
+from hypertwin.cli import lab_cpu, lab_disk, lab_profile, lab_vm, output
 from hypertwin.cli.commands import App, Input
 from hypertwin.cli.vnuma import of_option
 from hypertwin.errors import ScenarioError
@@ -18,6 +18,7 @@ from hypertwin.report import registry
 app = App(help="Measure this machine, and check the twin's predictions of it.")
 app.command(name="profile")(lab_profile.command)
 app.command(name="cpu")(lab_cpu.command)
+app.command(name="disk")(lab_disk.command)
 app.command(name="vm")(lab_vm.command)
 
 

@@ -1,4 +1,4 @@
-"""What `hypertwin lab profile`, `lab cpu`, `lab vm` and `lab erasure-coding` print."""
+"""What `hypertwin lab profile`, `lab cpu`, `lab disk`, `lab vm` and `lab erasure-coding` print."""
 
 from __future__ import annotations
 
@@ -214,6 +214,87 @@ class Contention(TypedDict):
     skipped: list[Skipped]
     medians: Mapping[str, float | None]
     promised: Errors
+    out: str
+
+
+# ---- the disk
+
+
+class DiskFigures(TypedDict):
+    """What a load came to; of mixed loads reads and writes apart, of others the 99th percentile, as fio has it."""
+
+    iops: float
+    latency_ms_mean: float
+    latency_ms_p99: NotRequired[float]
+    read_latency_ms_mean: NotRequired[float]
+    write_latency_ms_mean: NotRequired[float]
+
+
+class DiskPoint(TypedDict):
+    """A load, as measured (median of the runs) and in the twin after the fit; `spread_pct` is half the range."""
+
+    load: str
+    read_pct: int
+    random: bool
+    block_bytes: int
+    depth: int
+    synchronous: bool
+    measured: DiskFigures
+    spread_pct: float
+    twin: DiskFigures
+    error_pct: float
+
+
+class DiskParameter(TypedDict):
+    """A parameter of the device, with its 95 % interval in `unit` where the points bound it."""
+
+    parameter: str
+    value: str
+    interval: list[float] | None
+    unit: str
+    told_by: str
+
+
+class DiskPrediction(TypedDict):
+    """The prediction, as it was written before its load was measured."""
+
+    predicted_at: str
+    scenario_sha256: str
+    load: str
+    figures: DiskFigures
+
+
+class DiskCompared(DiskPrediction):
+    """The prediction and what was measured then; `runs` are I/Os per second, the median counts."""
+
+    sha256: str
+    unchanged: bool
+    measured_from: str
+    measured: DiskFigures
+    runs: list[float]
+    spread_pct: float
+    error_pct: float
+    latency_error_pct: float
+
+
+class DiskLab(TypedDict):
+    """What `lab disk` found."""
+
+    version: str
+    measured_at: str
+    processor: Processor
+    kernel: Kernel
+    fio: str
+    folder: str
+    file_bytes: int
+    seconds: float
+    repeat: int
+    points: list[DiskPoint]
+    parameters: list[DiskParameter]
+    prediction: DiskCompared
+    steal_pct: float
+    promised_pct: float
+    notes: list[str]
     out: str
 
 

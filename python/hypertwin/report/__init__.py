@@ -23,7 +23,7 @@ has; a module's `table(document)` is for a terminal and its `page(document)` an 
 | `compared` | two results of one kind |
 | `calibration` | fitted parameters and their errors |
 | `diagnosis` | findings: groups, words and terminal; page |
-| `lab`, `guests`, `coding` | what the lab measured: contention and the machine; guests; erasure coding |
+| `lab`, `measured_disk`, `guests`, `coding` | measured by the lab: contention, machine; disk; guests; erasure coding |
 | `telemetry` | what a table of telemetry holds |
 | `store`, `devices` | what is kept of earlier simulations; drives by name |
 | `registry` | each kind of result and its views |

@@ -37,6 +37,7 @@ from hypertwin.report import (
     files,
     guests,
     lab,
+    measured_disk,
     simulation,
     simulation_page,
     sizing,
@@ -75,6 +76,7 @@ CALIBRATION: Views[fitted.Calibration] = Views(calibration.table, calibration.pa
 DIAGNOSIS: Views[found.Document] = Views(diagnosis.table, diagnosis.page)
 TELEMETRY: Views[Telemetry] = Views(telemetry.table)
 CONTENTION: Views[measured.Contention] = Views(lab.table, lab.page)
+DISK: Views[measured.DiskLab] = Views(measured_disk.table)
 GUESTS: Views[measured.Guests] = Views(guests.table, guests.page)
 PROFILE: Views[measured.Profile] = Views(lab.profile_table)
 CODING: Views[measured.Coding] = Views(coding.table)

@@ -1,9 +1,11 @@
-"""Results of fio and HCIBench as points of a scenario."""
+"""Results of fio and HCIBench as points of a scenario, and a device that is found again from them."""
 
 from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.conftest import refused
@@ -14,7 +16,7 @@ from hypertwin.calibration import io_points
 
 SCENARIO = """\
 name: disk
-run: {duration: 60 ms, warmup: 10 ms, sample_interval: 10 ms, replications: 2}
+run: {duration: 60 ms, warmup: 40 ms, sample_interval: 10 ms, replications: 2}
 hosts:
   h: {sockets: 1, cores_per_socket: 8, clock: 3 GHz, memory_per_node: 64 GiB, hypervisor: linux-6.12}
 vms: {db: {vcpus: 4, memory: 4 GiB, workload: w, array: disk, vdisks: 1, controller: virtio-blk}}
@@ -24,7 +26,7 @@ arrays:
     raid: raid-0
     cache: {size: 0 B, latency: 20 us}
     disks: {device: mine, count: 1}
-devices: {mine: {kind: nvme, read_latency: 80 us, random_read: 300000 /s, write_latency: 25 us, random_write: 90000 /s}}
+devices: {mine: {kind: nvme, read_latency: 120 us, random_read: 50000 /s, write_latency: 25 us, random_write: 20000 /s}}
 """
 
 
@@ -94,6 +96,51 @@ def test_which_vm_the_benchmark_ran_in(disk):
     assert "workloads.w2.block" in io_points.read(of, own, "web").rows[0].settings
     with refused("unknown-reference", match="I/O generator"):
         io_points.read(of, disk, "nobody")
+
+
+def _fio(figures: Any, read_pct: int, depth: int) -> dict[str, Any]:
+    """What fio would print of a VM with these figures."""
+    parts = {}
+    for way, share in (("read", read_pct), ("write", 100 - read_pct)):
+        found = figures[way] if share else {"iops": 0.0, "latency_ms": {"mean": 0.0}}
+        parts[way] = {"iops": found["iops"], "bw_bytes": 0, "runtime": 1000}
+        parts[way]["lat_ns"] = {"mean": found["latency_ms"]["mean"] * 1e6}
+    options = {"rw": "randrw", "rwmixread": str(read_pct), "iodepth": str(depth), "bs": "4k"}
+    return {"jobname": f"{read_pct}-{depth}", "groupid": depth * 1000 + read_pct, "job options": options, **parts}
+
+
+def _measured(scenario: hypertwin.Scenario, file: Path, read_pct: int) -> Path:
+    """A grid of loads as fio would measure it, made by the twin from another seed."""
+    jobs = []
+    for depth in (1, 8, 64):
+        load = {"arrivals.io.outstanding": depth, "arrivals.io.rate": None, "read_pct": read_pct, "sync_pct": 0}
+        changes = {f"workloads.w.{key}": value for key, value in load.items()} | {"workloads.w.block": "4 KiB"}
+        made = hypertwin.simulate(scenario, overrides=changes, seed=7 + depth, duration="100 ms", replications=1)
+        jobs.append(_fio(made.points[0]["groups"]["db"], read_pct, depth))
+    common = {"ioengine": "libaio", "direct": "1"}
+    report = {"fio version": "fio-3.33", "timestamp": 1, "global options": common, "jobs": jobs}
+    file.write_text(json.dumps(report))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("read_pct", "wrong"),
+    [
+        (100, {"read_latency": "170 us", "random_read": "90000 /s"}),
+        (0, {"write_latency": "40 us", "random_write": "9000 /s"}),
+    ],
+    ids=["read", "write"],
+)
+def test_a_planted_device_is_found_again(read_pct, wrong, disk, tmp_path):
+    found = hypertwin.calibrate(
+        disk,
+        _measured(disk, tmp_path / "fio.json", read_pct),
+        free=",".join(f"devices.mine.{key}" for key in wrong),
+        overrides={f"devices.mine.{key}": value for key, value in wrong.items()},
+    )
+    planted = disk.data["devices"]["mine"]
+    for key, each in zip(wrong, found.fitted, strict=True):
+        assert each.value == pytest.approx(float(str(planted[key]).split()[0]), rel=0.05), key
 
 
 def test_files_that_do_not_belong_together(disk, tmp_path):

@@ -1,0 +1,87 @@
+"""`hypertwin lab disk`: this machine's disk as a device of a scenario, and a prediction that is measured then."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hypertwin import _core, writing
+from hypertwin.cli import options, output
+from hypertwin.errors import fail
+from hypertwin.execution.runner import running
+from hypertwin.extras import needs
+from hypertwin.report import registry
+
+LEAST, MOST = 2**24, 2**40
+
+
+def command(
+    folder: Annotated[
+        Path | None,
+        typer.Option("--dir", metavar="DIR", help="Folder on the disk to measure (default: that of temporary files)."),
+    ] = None,
+    size: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Size of the file that is made there, and removed (default: 1GiB)."),
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(metavar="S", min=0.1, max=600, help="Measured time of each run (default: 2).")
+    ] = None,
+    repeat: Annotated[
+        int | None, typer.Option(metavar="N", min=1, max=100, help="Runs of each load; the median counts (default: 3).")
+    ] = None,
+    read_pct: Annotated[
+        int, typer.Option("--mix", metavar="P", min=1, max=99, help="Reads of the predicted load, in per cent.")
+    ] = 70,
+    depth: Annotated[int, typer.Option(metavar="N", min=1, max=1024, help="Depth of the predicted load.")] = 8,
+    quick: Annotated[bool, typer.Option("--quick", help="Two depths, half a second each, a file of 64 MiB.")] = False,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder for scenario, prediction and measured points.")
+    ] = Path("out/lab-disk"),
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit 1 when the prediction is further off than is promised.")
+    ] = False,
+    form: Annotated[output.Format, typer.Option("--format", help="Form of the result.")] = output.Format.table,
+    store: options.Store = None,
+    on: options.On = None,
+) -> None:
+    """Measure a disk with fio, fit a device to it, predict a mix that was not measured, then measure that.
+
+    Only a file is written, which is made for this and removed.
+    """
+    for extra in ("calibrate", "telemetry"):
+        needs(extra, "`lab disk`")
+    from hypertwin.lab import disk
+
+    writing.check_writable(made=out)
+    place = folder or Path(tempfile.gettempdir())
+    if not place.is_dir():
+        fail("not-a-file", "", str(place), "a folder on the disk to measure", "create it first", "--dir")
+    usual = disk.QUICK if quick else disk.Plan()
+    plan = replace(
+        usual,
+        size_bytes=usual.size_bytes if size is None else _bytes(size),
+        seconds=usual.seconds if seconds is None else seconds,
+        repeat=usual.repeat if repeat is None else repeat,
+        read_pct=read_pct,
+        depth=depth,
+    )
+    with running(store=store, on=on), output.labelled_progress_bar() as progress:
+        found = disk.measure(plan, folder=place, out=out, progress=progress)
+    output.show(registry.DISK, found, form)
+    if check and not disk.within_promise(found):
+        raise typer.Exit(1)
+
+
+def _bytes(text: str) -> int:
+    try:
+        size = _core.size_bytes(text)
+    except ValueError:
+        size = 0
+    if not LEAST <= size <= MOST:
+        fail("bad-quantity", "", text, "a size, 16 MiB to 1 TiB", "as in 4GiB", "--size")
+    return size // 2**20 * 2**20

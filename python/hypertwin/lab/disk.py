@@ -1,0 +1,423 @@
+"""This machine's disk: measure its curves, fit a device to them, predict a load that was not measured, measure it.
+
+The device has a few parameters, and each is told by the points that depend on it: latencies by one I/O at a time,
+random rates by deep queues, rates in sequence by large blocks, a flush by synchronous writes. The prediction is on
+disk, with a hash, before its load is measured for the first time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hypertwin import _core, run, scenario, writing
+from hypertwin.calibration.calibrate import calibrate
+from hypertwin.documents import lab as documents
+from hypertwin.errors import HypertwinError
+from hypertwin.lab import fio, system
+from hypertwin.lab.fio import Fio, Load
+from hypertwin.run import LabelledProgress
+
+PROMISED_PCT = 20.0
+"""Largest error of the predicted throughput, on a quiet machine."""
+PREDICTED_RUNS = 5
+"""How often the predicted load is measured; the median counts."""
+KIB = 2**10
+SMALL, LARGE = 4 * KIB, 128 * KIB
+DEPTHS, FEW_DEPTHS = (1, 4, 16, 64), (1, 16)
+LARGE_DEPTH = 16
+SPREAD_NOTE_PCT = 20.0
+BUSY_PCT = 90.0
+"""CPU time of fio, in per cent of its one thread, from which it may be what limits a rate."""
+TWIN = {"duration": "200 ms", "warmup": "50 ms", "sample_interval": "100 ms", "replications": 3, "seed": 1}
+"""How long the twin looks at each load."""
+NOT_MODELLED = (
+    "Not modelled: caches of the hypervisor's host, limits of a cloud's volumes, other users of the same disk, and "
+    "what a disk does after minutes of writing. Where the spread is large, one of these is at work."
+)
+
+
+class DiskError(HypertwinError):
+    """The disk could not be measured or fitted."""
+
+    code = "lab-disk"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to measure, and for how long."""
+
+    size_bytes: int = 2**30
+    seconds: float = 2.0
+    repeat: int = 3
+    depths: Sequence[int] = DEPTHS
+    read_pct: int = 70
+    """Reads of the load to predict, which is random, in blocks of 4 KiB."""
+    depth: int = 8
+    """Its depth; neither this mix nor, by default, this depth is measured before."""
+
+    @property
+    def loads(self) -> dict[str, list[Load]]:
+        """The loads to measure, by what they tell."""
+        return {
+            "reads": [Load(100, True, SMALL, depth) for depth in self.depths],
+            "writes": [Load(0, True, SMALL, depth) for depth in self.depths],
+            "sequential reads": [Load(100, False, LARGE, LARGE_DEPTH)],
+            "sequential writes": [Load(0, False, LARGE, LARGE_DEPTH)],
+            "flushes": [Load(0, True, SMALL, 1, synchronous=True)],
+        }
+
+    @property
+    def predicted(self) -> Load:
+        """The load to predict."""
+        return Load(self.read_pct, True, SMALL, self.depth)
+
+
+QUICK = Plan(size_bytes=2**26, seconds=0.5, repeat=1, depths=FEW_DEPTHS)
+"""A few seconds, to see that it works."""
+
+TOLD: Mapping[str, Sequence[str]] = {
+    "sequential reads": ("sequential_read",),
+    "reads": ("read_latency", "random_read"),
+    "sequential writes": ("sequential_write",),
+    "writes": ("write_latency", "random_write"),
+    "flushes": ("flush",),
+}
+"""Parameters of a device by the loads that tell them, in the order in which they are fitted."""
+
+
+# ---- measuring
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Runs of one load."""
+
+    load: Load
+    reports: Sequence[Mapping[str, Any]]
+
+    def iops(self, report: Mapping[str, Any]) -> float:
+        """I/Os per second of one run."""
+        return float(report["jobs"][0]["read"]["iops"] + report["jobs"][0]["write"]["iops"])
+
+    @property
+    def median(self) -> Mapping[str, Any]:
+        """The run whose throughput is the median; of an even number, the lower one in the middle."""
+        return sorted(self.reports, key=self.iops)[(len(self.reports) - 1) // 2]
+
+    @property
+    def figures(self) -> documents.DiskFigures:
+        """Figures of the median run."""
+        return _figures(self.median, self.iops(self.median))
+
+    @property
+    def spread_pct(self) -> float:
+        """Half of the range of throughput over the runs, in per cent of the median."""
+        rates = [self.iops(report) for report in self.reports]
+        return 100 * (max(rates) - min(rates)) / 2 / self.iops(self.median)
+
+    @property
+    def cpu_pct(self) -> float:
+        """CPU time of fio in the median run, in per cent of a thread."""
+        job = self.median["jobs"][0]
+        return float(job["usr_cpu"] + job["sys_cpu"])
+
+
+def _figures(report: Mapping[str, Any], iops: float) -> documents.DiskFigures:
+    job = report["jobs"][0]
+    parts = [job[way] for way in ("read", "write") if job[way]["iops"] > 0]
+    mean_ns = sum(part["iops"] * part["lat_ns"]["mean"] for part in parts) / iops
+    found: documents.DiskFigures = {"iops": iops, "latency_ms_mean": mean_ns / 1e6}
+    if len(parts) > 1:
+        found["read_latency_ms_mean"] = job["read"]["lat_ns"]["mean"] / 1e6
+        found["write_latency_ms_mean"] = job["write"]["lat_ns"]["mean"] / 1e6
+    else:
+        found["latency_ms_p99"] = parts[0]["clat_ns"]["percentile"]["99.000000"] / 1e6
+    return found
+
+
+def _measure(
+    tool: Fio, loads: Sequence[Load], runs: int, seconds: float, finished: Callable[[], None]
+) -> dict[str, Measured]:
+    """Every load once, then again: what changes over minutes is in the spread of all, not in the figures of one."""
+    reports: dict[str, list[Mapping[str, Any]]] = {load.name: [] for load in loads}
+    for _ in range(runs):
+        for load in loads:
+            reports[load.name].append(tool.measure(load, seconds))
+            finished()
+    return {load.name: Measured(load, reports[load.name]) for load in loads}
+
+
+# ---- the twin
+
+
+def scenario_of(found: Mapping[str, Measured], cpus: int, clock_hz: float) -> dict[str, Any]:
+    """The scenario of this machine's disk; parameters of its device are first guesses, read off the points."""
+    reads = [each for each in found.values() if _is(each.load, 100, random=True)]
+    writes = [each for each in found.values() if _is(each.load, 0, random=True) and not each.load.synchronous]
+    large = {way: next(each for each in found.values() if _is(each.load, way, random=False)) for way in (100, 0)}
+    synchronous = next(each for each in found.values() if each.load.synchronous)
+    alone = {way: each[0].figures["latency_ms_mean"] for way, each in (("read", reads), ("write", writes))}
+    most = {way: max(each.figures["iops"] for each in of) for way, of in (("read", reads), ("write", writes))}
+    flush_ms = max(synchronous.figures["latency_ms_mean"] - alone["write"], 0.001)
+    deepest = reads[-1]
+    user_s = float(deepest.median["jobs"][0]["usr_cpu"]) / 100 / deepest.figures["iops"]
+    rate = {way: each.figures["iops"] * LARGE / 1e6 for way, each in large.items()}
+    return {
+        "name": "disk",
+        "description": "This machine's disk, as `hypertwin lab disk` measured it.",
+        "run": TWIN,
+        "hosts": {
+            "machine": {
+                "sockets": 1,
+                "cores_per_socket": cpus,
+                "clock": f"{clock_hz / 1e6:.3f} MHz",
+                "memory_per_node": "64 GiB",
+                "hypervisor": "linux-6.12",
+            }
+        },
+        "vms": {"system": {"vcpus": cpus, "memory": "1 GiB", "array": "disk", "vdisks": 1, "workload": "fio"}},
+        "workloads": {
+            "fio": {
+                "arrivals": {"io": {"outstanding": 1, "workers": 1}},
+                "cpu": {"mean": f"{1e6 * user_s:.4g} us", "cv": 0},
+                "block": f"{SMALL} B",
+                "sync_pct": 0,
+            }
+        },
+        "arrays": {
+            "disk": {"protocol": "local", "raid": "raid-0", "disks": {"device": "measured", "count": 1}},
+        },
+        "devices": {
+            "measured": {
+                "kind": "nvme",
+                "read_latency": f"{1e3 * alone['read']:.4g} us",
+                "random_read": f"{most['read']:.0f} /s",
+                "write_latency": f"{1e3 * alone['write']:.4g} us",
+                "random_write": f"{most['write']:.0f} /s",
+                "sequential_read": f"{rate[100]:.1f} MB/s",
+                "sequential_write": f"{rate[0]:.1f} MB/s",
+                "flush": f"{1e3 * flush_ms:.4g} us",
+            }
+        },
+    }
+
+
+def _is(load: Load, read_pct: int, *, random: bool) -> bool:
+    return load.read_pct == read_pct and load.random is random
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The device after the fit."""
+
+    data: Mapping[str, Any]
+    """The scenario with it."""
+    parameters: Sequence[documents.DiskParameter]
+    twin: Mapping[str, documents.DiskFigures]
+    """The twin's figures of each load."""
+    notes: Sequence[str]
+
+
+def fit(data: Mapping[str, Any], plan: Plan, folder: Path, progress: LabelledProgress | None) -> Fitted:
+    """Fit the device to the points in `folder`, group by group."""
+    data = json.loads(json.dumps(data))
+    parameters: list[documents.DiskParameter] = []
+    notes: list[str] = []
+    twin: dict[str, documents.DiskFigures] = {}
+    device = data["devices"]["measured"]
+    for what, keys in TOLD.items():
+        loads = plan.loads[what]
+        found = calibrate(
+            scenario.loads(yaml.safe_dump(data)),
+            [folder / f"{load.name}.json" for load in loads],
+            free=[f"devices.measured.{key}" for key in keys],
+            progress=progress,
+        )
+        notes += [text for _, text in found.inseparable]
+        for key, each in zip(keys, found.fitted, strict=True):
+            device[key] = each.parameter.text(each.value)
+            parameters.append(
+                {
+                    "parameter": key,
+                    "value": device[key],
+                    "interval": list(each.interval) if each.interval else None,
+                    "unit": each.parameter.unit,
+                    "told_by": what,
+                }
+            )
+        for number, load in enumerate(loads, 1):
+            cells = {each.cell.metric.key: each.twin for each in found.compared if each.row.number == number}
+            twin[load.name] = {"iops": cells["iops"], "latency_ms_mean": cells["io_latency_ms_mean"]}
+    return Fitted(data, parameters, twin, notes)
+
+
+def predict(data: Mapping[str, Any], load: Load, folder: Path) -> documents.DiskPrediction:
+    """Simulate a load on the fitted device; write scenario and prediction to `folder`."""
+    io = {"outstanding": load.depth, "workers": 1}
+    workload = {**data["workloads"]["fio"], "arrivals": {"io": io}, "read_pct": load.read_pct, "random_pct": 100}
+    text = "# Made by `hypertwin lab disk`.\n"
+    text += yaml.safe_dump({**data, "workloads": {"fio": workload}}, sort_keys=False, width=120)
+    (folder / "scenario.yaml").write_text(text, encoding="utf-8")
+    group: Mapping[str, Any] = run.simulate(scenario.load(folder / "scenario.yaml")).points[0]["groups"]["system"]
+    figures: documents.DiskFigures = {
+        "iops": group["iops"],
+        "latency_ms_mean": group["io_latency_ms"]["mean"],
+        "read_latency_ms_mean": group["read"]["latency_ms"]["mean"],
+        "write_latency_ms_mean": group["write"]["latency_ms"]["mean"],
+    }
+    prediction: documents.DiskPrediction = {
+        "predicted_at": datetime.now(UTC).isoformat(),
+        "scenario_sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "load": load.name,
+        "figures": figures,
+    }
+    _write(folder / "prediction.json", prediction)
+    return prediction
+
+
+# ---- all of it
+
+
+def measure(plan: Plan, *, folder: Path, out: Path, progress: LabelledProgress | None = None) -> documents.DiskLab:
+    """Measure the disk that `folder` is on, fit, predict, measure the prediction; files go to `out`.
+
+    Raises FioMissingError, FioError, DiskError.
+    """
+    loads = [load for group in plan.loads.values() for load in group]
+    steps = len(loads) * plan.repeat + PREDICTED_RUNS + 1
+    done = 0
+
+    def finished() -> None:
+        nonlocal done
+        done += 1
+        if progress:
+            progress("measuring", done, steps)
+
+    for name in ("scenario.yaml", "prediction.json", "results.json"):
+        writing.claim(out / name)
+    before, started = system.stat_line(), datetime.now(UTC).isoformat()
+    points = out / "points"
+    try:
+        points.mkdir(parents=True, exist_ok=True)
+        with fio.on(folder, plan.size_bytes) as tool:
+            tool.prepare()
+            finished()
+            found = _measure(tool, loads, plan.repeat, plan.seconds, finished)
+            for name, each in found.items():
+                _write(points / f"{name}.json", each.median)
+            clock_hz = float(system.processor()["clock_hz"] or 2.5e9)
+            first = scenario_of(found, len(system.usable_cpus()), clock_hz)
+            fitted = fit(first, plan, points, progress)
+            prediction = predict(fitted.data, plan.predicted, out)
+            sha256 = _sha256(out / "prediction.json")
+            measured_from = datetime.now(UTC).isoformat()
+            (runs,) = _measure(tool, [plan.predicted], PREDICTED_RUNS, plan.seconds, finished).values()
+            _write(points / f"{plan.predicted.name}.json", runs.median)
+            version = tool.version
+        noise = system.noise(before, system.stat_line(), 0.0)
+        summary: documents.DiskLab = {
+            "version": _core.version(),
+            "measured_at": started,
+            "processor": system.processor(),
+            "kernel": system.kernel(),
+            "fio": version,
+            "folder": str(folder),
+            "file_bytes": plan.size_bytes,
+            "seconds": plan.seconds,
+            "repeat": plan.repeat,
+            "points": [_point(each, fitted.twin[name]) for name, each in found.items()],
+            "parameters": list(fitted.parameters),
+            "prediction": _compared(prediction, runs, measured_from, sha256, out),
+            "steal_pct": noise["steal_pct"],
+            "promised_pct": PROMISED_PCT,
+            "notes": [*_notes([*found.values(), runs], noise), *fitted.notes, NOT_MODELLED],
+            "out": str(out),
+        }
+        _write(out / "results.json", summary)
+    except OSError as error:
+        raise DiskError(f"cannot write to {error.filename or out}: {error.strerror}") from error
+    return summary
+
+
+def _point(each: Measured, twin: documents.DiskFigures) -> documents.DiskPoint:
+    load = each.load
+    measured = each.figures
+    return {
+        "load": load.name,
+        "read_pct": load.read_pct,
+        "random": load.random,
+        "block_bytes": load.block_bytes,
+        "depth": load.depth,
+        "synchronous": load.synchronous,
+        "measured": measured,
+        "spread_pct": each.spread_pct,
+        "twin": twin,
+        "error_pct": _error_pct(twin["iops"], measured["iops"]),
+    }
+
+
+def _compared(
+    prediction: documents.DiskPrediction, runs: Measured, measured_from: str, sha256: str, out: Path
+) -> documents.DiskCompared:
+    figures = prediction["figures"]
+    measured = runs.figures
+    measured["iops"] = statistics.median(runs.iops(report) for report in runs.reports)
+    return {
+        **prediction,
+        "sha256": sha256,
+        "unchanged": _sha256(out / "prediction.json") == sha256,
+        "measured_from": measured_from,
+        "measured": measured,
+        "runs": [runs.iops(report) for report in runs.reports],
+        "spread_pct": runs.spread_pct,
+        "error_pct": _error_pct(figures["iops"], measured["iops"]),
+        "latency_error_pct": _error_pct(figures["latency_ms_mean"], measured["latency_ms_mean"]),
+    }
+
+
+def _notes(found: Sequence[Measured], noise: Mapping[str, float]) -> list[str]:
+    """What makes the figures less sure."""
+    notes = []
+    spread = [each for each in found if each.spread_pct > SPREAD_NOTE_PCT]
+    if spread:
+        worst = max(spread, key=lambda each: each.spread_pct)
+        notes.append(
+            f"{len(spread)} of {len(found)} loads spread by more than {SPREAD_NOTE_PCT:g} % over their runs, "
+            f"{worst.load.name} by {worst.spread_pct:.0f} %: the disk, or what is between it and this system, was not "
+            "quiet."
+        )
+    busy = [each for each in found if each.cpu_pct > BUSY_PCT]
+    if busy:
+        notes.append(f"fio's thread was busy at {busy[0].load.name}: that rate may be of the CPU, not of the disk.")
+    if noise["steal_pct"] > 1:
+        notes.append(f"The host took {noise['steal_pct']:.1f} % of the CPUs' time while this was measured.")
+    if noise["foreign_pct"] > 50:
+        notes.append(f"The CPUs were busy for {noise['foreign_pct']:.0f} % of the time, fio included.")
+    return notes
+
+
+def within_promise(summary: documents.DiskLab) -> bool:
+    """Whether the predicted throughput is within what is promised, and the prediction as it was before."""
+    found = summary["prediction"]
+    return abs(found["error_pct"]) <= summary["promised_pct"] and found["unchanged"]
+
+
+def _error_pct(twin: float, measured: float) -> float:
+    return 100 * (twin - measured) / measured
+
+
+def _write(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
