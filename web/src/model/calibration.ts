@@ -33,6 +33,7 @@ interface MetricErrors {
 interface Value {
   row: number;
   name: string;
+  set: Record<string, unknown>;
   metric: string;
   unit: string;
   measured: number;
@@ -148,6 +149,72 @@ function fitChart(found: Calibration, metric: MetricErrors): ScatterChart {
   };
 }
 
+const OUTSTANDING = /\.io\.outstanding$/;
+const WAYS = [
+  { latency: ".io_latency_ms.mean", word: "" },
+  { latency: ".read_latency_ms_mean", word: " · reads" },
+  { latency: ".write_latency_ms_mean", word: " · writes" },
+] as const;
+
+interface Curve {
+  name: string;
+  places: { outstanding: number; iops: Value; latency: Value }[];
+}
+
+/** Points of one load at several depths, each with throughput and one mean latency. */
+function curves(found: Calibration): Curve[] {
+  const made = new Map<string, Curve>();
+  for (const iops of found.points.filter((each) => each.metric.endsWith(".iops"))) {
+    const depth = Object.entries(iops.set).find(([path, value]) => OUTSTANDING.test(path) && typeof value === "number");
+    for (const { latency, word } of WAYS) {
+      const mean = found.points.find((each) => each.row === iops.row && each.metric === iops.metric.replace(/\.iops$/, latency));
+      if (!depth || !mean) continue;
+      const rest = Object.entries(iops.set).filter(([path]) => !/\.io\.(outstanding|workers)$/.test(path));
+      const key = JSON.stringify([rest, iops.metric, word]);
+      const curve = made.get(key) ?? { name: iops.name.replace(/(, )?\d+ outstanding/, "") + word, places: [] };
+      curve.places.push({ outstanding: depth[1] as number, iops, latency: mean });
+      made.set(key, curve);
+    }
+  }
+  return [...made.values()].map((each) => ({ ...each, places: [...each.places].sort((one, other) => one.outstanding - other.outstanding) }));
+}
+
+/** Latency against IOPS at growing depth, measured and in the twin; nothing where no load has two depths. */
+function curveChart(found: Calibration): ScatterChart[] {
+  const drawn = curves(found).filter((each) => each.places.length > 1);
+  if (!drawn.length) return [];
+  const side = (curve: Curve, colour: number, of: "measured" | "twin"): Marks => ({
+    name: `${curve.name} · ${of}`,
+    symbol: of === "measured" ? "circle" : "diamond",
+    line: of === "measured" ? "solid" : "dashed",
+    points: curve.places.map(({ outstanding, iops, latency }) => ({
+      x: iops[of],
+      y: latency[of],
+      colour,
+      hollow: of === "twin",
+      text: `${curve.name}, ${outstanding} outstanding, ${of}: ${amount(iops[of], "1/s")} in ${amount(latency[of], "ms")}`,
+    })),
+  });
+  const latencies = drawn.flatMap(({ places }) => places.flatMap(({ latency }) => [latency.measured, latency.twin]));
+  const isWide = Math.max(...latencies) > 10 * Math.min(...latencies);
+  const ends = ({ name, places }: Curve) => {
+    const last = places.at(-1)!;
+    return `${name}, ${last.outstanding} outstanding: measured ${number(last.iops.measured)} IOPS in ${number(last.latency.measured)} ms, twin ${number(last.iops.twin)} in ${number(last.latency.twin)} ms.`;
+  };
+  return [
+    {
+      type: "scatter",
+      id: "io-curve",
+      title: "Latency against IOPS",
+      text: "Each curve is one load, with more outstanding from point to point.",
+      alternative: drawn.slice(0, 3).map(ends).join(" "),
+      x: { name: "I/O operations", unit: "1/s", from: 0 },
+      y: { name: "mean latency", unit: "ms", ...(isWide ? { scale: "log" as const } : { from: 0 }) },
+      marks: drawn.flatMap((curve, index) => [side(curve, index, "measured"), side(curve, index, "twin")]),
+    },
+  ];
+}
+
 const PARAMETERS: Column[] = [
   words("path", "parameter"),
   figures("start", "start"),
@@ -223,7 +290,7 @@ function confidence(found: Calibration): View["confidence"] {
   return [
     ...(held === null
       ? [{ tone: "note" as const, text: "No rows were held out: how well the fit predicts what it has not seen is only estimated by leaving rows out." }]
-      : [{ tone: "plain" as const, text: `Rows that the fit never saw: mean error ${number(held)} %.` }]),
+      : [{ tone: "plain" as const, text: `Values that the fit never saw: mean error ${number(held)} %.` }]),
     ...found.inseparable.map((each) => ({ tone: "bad" as const, text: each.text })),
     ...found.correlated.map((each) => ({ tone: "warn" as const, text: `${list(each.parameters)} are hard to tell apart: correlation ${number(each.correlation)}.` })),
     ...(found.errors_explain === null
@@ -282,7 +349,7 @@ function view(page: PageDocument): View {
         id: "fit",
         heading: "Twin against measured",
         blocks: [
-          { type: "charts", charts: found.metrics.map((each) => fitChart(found, each)) },
+          { type: "charts", charts: [...curveChart(found), ...found.metrics.map((each) => fitChart(found, each))] },
           { type: "table", table: { id: "errors", caption: "Errors by metric", columns: METRICS, rows: metrics } },
         ],
       },

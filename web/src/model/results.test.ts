@@ -391,6 +391,30 @@ describe("calibration", () => {
   });
 });
 
+describe("a measured curve", () => {
+  const value = (row: number, depth: number, metric: string, measured: number, twin: number) => ({
+    ...calibration.points[0]!,
+    ...{ row, metric, measured, twin, name: `reads of 4 KiB, random, ${depth} outstanding` },
+    set: { "workloads.w.arrivals.io.outstanding": depth, "workloads.w.arrivals.io.workers": Math.min(depth, 2), "workloads.w.read_pct": 100 },
+  });
+  const deep = [value(1, 16, "groups.db.iops", 90_000, 80_000), value(1, 16, "groups.db.io_latency_ms.mean", 0.17, 0.2)];
+  const single = [value(2, 1, "groups.db.iops", 10_000, 11_000), value(2, 1, "groups.db.io_latency_ms.mean", 0.1, 0.09)];
+
+  it("is drawn from shallow to deep, measured and in the twin", () => {
+    const drawn = chart<ScatterChart>(view("calibration", { ...calibration, points: [...deep, ...single] }), "io-curve");
+    expect(drawn.marks.map((each) => [each.name, each.line, each.points.map(({ x, y }) => [x, y])])).toEqual([
+      ["reads of 4 KiB, random · measured", "solid", [[10_000, 0.1], [90_000, 0.17]]],
+      ["reads of 4 KiB, random · twin", "dashed", [[11_000, 0.09], [80_000, 0.2]]],
+    ]);
+    expect(drawn.alternative).toContain("16 outstanding: measured 90,000 IOPS in 0.17 ms");
+  });
+
+  it("is none with one depth, or without latency", () => {
+    const shown = view("calibration", { ...calibration, points: [...deep, single[0]!] });
+    expect(JSON.stringify(shown)).not.toContain("io-curve");
+  });
+});
+
 describe("contention", () => {
   it("holds the medians against what is promised", () => {
     const shown = view("contention", contention);
