@@ -125,8 +125,11 @@ fn parts(failure: &Failure, island: &Island, storage: &Storage) -> Vec<Part> {
                 let (pool, device) = pools.ids().find_map(device)?;
                 Part::Device(pool, device)
             }
-            // ports do not fail yet
-            Component::Port(..) => return None,
+            Component::Port(name, number) => {
+                let array = island.arrays.iter().position(|(array, _)| **array == name);
+                let of_array = array.map(|array| Part::ArrayPort(array, number as usize));
+                of_array.or_else(|| Some(Part::HostPort(host_of(&name)?, number as usize)))?
+            }
             Component::Rack(pool, number) => Part::Rack(pool_of(&pool)?, number),
             Component::Metadata(pool, number) => Part::Metadata(pool_of(&pool)?, number as usize),
         })

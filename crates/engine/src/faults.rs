@@ -18,6 +18,9 @@ pub enum Part {
     Device(PoolId, usize),
     Rack(PoolId, u32),
     Metadata(PoolId, usize),
+    /// A port of a host to arrays, and one of an array, by their numbers there.
+    HostPort(HostId, usize),
+    ArrayPort(usize, usize),
 }
 
 /// Parts that fail or return together.

@@ -42,6 +42,8 @@ ids! {
     VdiskId
     /// A queue depth on the way to storage.
     DepthId
+    /// A LUN with several paths, as one host reaches it.
+    LunId
     /// A virtual controller.
     ControllerId
     /// A worker of a generator of I/Os.

@@ -2,8 +2,8 @@
 
 use crate::ids::{HostId, Table};
 use hypertwin_cluster::{
-    Cluster, Device, Event, Failure, HostGroup, PlacementRule, RunSettings, StorageArray, StoragePool, VmGroup,
-    Workload,
+    Cluster, Component, Device, Event, Failure, HostGroup, PlacementRule, RunSettings, StorageArray, StoragePool,
+    VmGroup, Workload,
 };
 use std::collections::BTreeMap;
 
@@ -38,6 +38,15 @@ impl Island<'_> {
         });
         let kinds = kinds.collect();
         (specs.into_iter().cloned().collect(), kinds)
+    }
+
+    /// Hosts and arrays of which ports fail during the run.
+    pub fn with_failing_ports(&self) -> impl Iterator<Item = String> {
+        let parts = self.failures.iter().flat_map(|failure| &failure.fails);
+        parts.filter_map(|part| match Component::parse(part)? {
+            Component::Port(name, _) => Some(name),
+            _ => None,
+        })
     }
 
     /// Whether VMs may come to other hosts during the run.

@@ -360,6 +360,7 @@ impl Simulation {
         match part {
             Part::Host(host) | Part::Link(host) => self.storage.pools()[pool].has_node(host),
             Part::Device(of, _) | Part::Rack(of, _) | Part::Metadata(of, _) => of == pool,
+            Part::HostPort(..) | Part::ArrayPort(..) => false,
         }
     }
 
@@ -377,6 +378,15 @@ impl Simulation {
                 hosts.into_iter().for_each(|host| self.change_host(host, action));
             }
             Part::Metadata(pool, server) => self.storage.change_metadata_server(pool, server, action.fails),
+            Part::HostPort(host, port) => {
+                self.storage.change_host_port(host, port, action.fails, &mut self.clock);
+                self.answer();
+            }
+            Part::ArrayPort(array, port) => {
+                self.storage
+                    .change_array_port(array, port, action.fails, &mut self.clock);
+                self.answer();
+            }
         }
     }
 

@@ -368,7 +368,7 @@ fn random_scenario(seed: u64) -> Scenario {
         workloads.insert(name.clone(), workload);
         vms.insert(format!("v{index}"), support::vm(vcpus as u32, &name, vm));
     }
-    let text = json!({
+    let mut text = json!({
         "name": "life", "run": {"duration": "200 ms", "warmup": "20 ms", "sample_interval": "50 ms"},
         // so that VMs may move; nothing happens by itself
         "events": [{"at": "1 h", "maintenance": if nodes > 1 { "h-1" } else { "h" }}],
@@ -394,6 +394,20 @@ fn random_scenario(seed: u64) -> Scenario {
             false => json!([]),
         },
     });
+    let ports = |group: &str| {
+        let (count, ports) = (
+            &text["hosts"][group]["count"],
+            &text["hosts"][group]["adapters"]["ports"],
+        );
+        let name = if *count == 1 {
+            group.to_owned()
+        } else {
+            format!("{group}-1")
+        };
+        (name, ports.as_u64().expect("a number"))
+    };
+    let hosts = [ports("h"), ports("g")];
+    support::random_paths(seed, &mut text, &hosts, (1, 200), false);
     Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("seed {seed}: {mistakes:#?}"))
 }
 

@@ -191,6 +191,7 @@ class Station(TypedDict):
     throughput_per_s: float
     mb_per_s: NotRequired[float]
     hit_pct: NotRequired[float]
+    path_failovers: NotRequired[float]
 
 
 class Bottleneck(TypedDict):

@@ -797,6 +797,13 @@ CATALOGUE: tuple[Metric, ...] = (
     Metric("mb_per_s", STATION, "Payload", "MB/s", "Payload that passed; ports, networks and disks of pools only."),
     Metric("hit_pct", STATION, "Hits", "%", "Reads that the array's cache answered; caches only."),
     Metric(
+        "path_failovers",
+        STATION,
+        "Sent again",
+        "",
+        "I/Os whose answer was lost with a port, and that were sent again; ports of hosts where ports fail only.",
+    ),
+    Metric(
         "redundancy",
         POOL,
         "Redundancy",

@@ -89,6 +89,9 @@ fn port(sections: &Sections, name: &str, number: u32) -> Result<(), String> {
     let ports = match sections.arrays.get(name) {
         Some(None) => return Ok(()),
         None if !sections.readable("arrays") => return Ok(()),
+        Some(Some(array)) if array.is_local() => {
+            return Err("ports of an array: its disks are inside a host".to_owned());
+        }
         Some(Some(array)) => array.front_end_ports,
         None => match host_group(sections, name).map_err(|hosts| format!("{hosts}; or an array"))? {
             Some((_, group)) => group.adapters.ports,

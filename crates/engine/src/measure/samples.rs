@@ -379,11 +379,11 @@ impl<'s> Interval<'s> {
     }
 
     fn adapters(&self, host: HostId) -> impl Iterator<Item = DeviceSample> {
-        let path = self.observed.storage.path();
+        let (storage, path) = (self.observed.storage, self.observed.storage.path());
         let adapters = path.adapters(host).into_iter();
         let ports = adapters.flat_map(|adapters| adapters.ports.clone().zip(adapters.depths.iter()));
         ports.enumerate().map(move |(number, (port, depth))| {
-            let through = |vdisk: &VdiskId| matches!(path.vdisk(*vdisk).target, Target::Array { path, .. } if path.host_port as usize == port);
+            let through = |vdisk: &VdiskId| storage.host_port(*vdisk) == Some(port);
             let vdisks: Vec<VdiskId> = self.luns[host].values().flatten().copied().filter(through).collect();
             let mut sample = self.commands(&vdisks);
             sample.active = self.mean_of_depth(depth, 0);

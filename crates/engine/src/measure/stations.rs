@@ -36,7 +36,10 @@ pub fn results(observed: &Observed, groups: &[String], duration_ns: f64) -> Vec<
         let (of, name) = (Station::Ports { host: id.index() }, || {
             format!("{}-ports", cpu.hosts()[id].name)
         });
-        results.extend(ports.map(|sums| sums.result(of, name(), false, duration_ns)));
+        results.extend(ports.map(|sums| StationResult {
+            path_failovers: storage.path_failovers(id),
+            ..sums.result(of, name(), false, duration_ns)
+        }));
     }
     for id in cpu.hosts().ids() {
         let (of, name) = (Station::Swap { host: id.index() }, || {
@@ -66,6 +69,8 @@ pub struct StationReport {
     pub mb_per_s: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hit_pct: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_failovers: Option<f64>,
 }
 
 /// Which station limits, in a report.
@@ -122,6 +127,9 @@ pub fn summarise(replications: &[&[StationResult]]) -> (BTreeMap<String, Station
             throughput_per_s: mean(|one| one.throughput_per_s),
             mb_per_s: first.mb_per_s.map(|_| mean(|one| one.mb_per_s.unwrap_or(0.0))),
             hit_pct: first.hit_pct.map(|_| mean(|one| one.hit_pct.unwrap_or(0.0))),
+            path_failovers: first
+                .path_failovers
+                .map(|_| mean(|one| one.path_failovers.unwrap_or(0.0))),
         };
         (first, report)
     });

@@ -1,26 +1,21 @@
 //! The fabric between hosts and arrays: the ports at both of its ends, and the path that each I/O takes between them.
 //!
-//! A path is chosen when an I/O leaves its host and kept until it is back. Today every virtual disk has one
-//! of its own; a multipathing policy would choose here, I/O by I/O.
+//! A path is chosen when an I/O leaves its host and kept until it is back. Most LUNs have one path, which is known
+//! beforehand; for the others see `multipath.rs`.
 
-use super::port::Port;
-use super::request::PerIo;
-use crate::ids::IoId;
+use super::multipath::{Health, LunPaths};
+use super::port::{ArrayPath, Port};
+use super::request::{PerIo, Requests};
+use crate::ids::{DepthId, IoId, LunId, Table};
 use hypertwin_kernel::Nanos;
-
-/// A path from a host to an array.
-#[derive(Clone, Copy, Debug)]
-pub struct ArrayPath {
-    /// The host's port and the array's, by their numbers in the fabric.
-    pub host_port: u32,
-    pub array_port: u32,
-    pub one_way_latency_ns: Nanos,
-}
 
 /// Ports of all hosts and arrays.
 pub struct Fabric {
     pub host_ports: Vec<Port>,
     pub array_ports: Vec<Port>,
+    /// LUNs with several paths, or whose ports may fail; and how these ports are.
+    pub luns: Table<LunId, LunPaths>,
+    pub health: Health,
     paths: PerIo<ArrayPath>,
 }
 
@@ -29,6 +24,8 @@ impl Fabric {
         Self {
             host_ports: Vec::new(),
             array_ports: Vec::new(),
+            luns: Table::new(),
+            health: Health::default(),
             paths: PerIo::new(),
         }
     }
@@ -48,6 +45,13 @@ impl Fabric {
     #[inline]
     pub fn choose(&mut self, id: IoId, path: ArrayPath) {
         self.paths.set(id, path);
+    }
+
+    /// Chooses the path of an I/O to a LUN with several: the depth of its port on the host. `None` if none works: it waits.
+    pub fn choose_of(&mut self, lun: LunId, id: IoId, requests: &mut Requests) -> Option<DepthId> {
+        let (path, depth) = self.luns[lun].choose(id, &self.health, requests)?;
+        self.paths.set(id, path);
+        Some(depth)
     }
 
     /// One way of an I/O, without its data.
@@ -91,5 +95,6 @@ impl Fabric {
     pub fn reset(&mut self, now: Nanos) {
         let ports = self.host_ports.iter_mut().chain(&mut self.array_ports);
         ports.for_each(|port| port.reset(now));
+        self.luns.iter_mut().for_each(|lun| lun.failovers = 0);
     }
 }

@@ -19,6 +19,7 @@
 //! | `swap.rs` | disks that hosts swap to |
 //! | `disk.rs` | disks of arrays, pools and hosts that swap |
 //! | `fabric.rs` | ports of hosts and arrays, and the path that an I/O takes between them |
+//! | `multipath.rs` | LUNs with several paths, and ports that fail |
 //! | `network.rs` | ports of hosts for pools, and which hosts can be reached |
 //! | `shared.rs` | what path, arrays and pools all work with; replies |
 //! | `request.rs` | records of I/Os |
@@ -32,6 +33,7 @@ mod array;
 mod disk;
 mod fabric;
 mod meter;
+mod multipath;
 mod network;
 mod path;
 mod pool;
@@ -47,7 +49,7 @@ mod work;
 pub use disk::DiskState;
 pub use meter::Passages;
 pub use network::HostState;
-pub use path::{Path, Target, VmIo};
+pub use path::{Path, Target, VmIo, Way};
 pub use pool::{Counters, IncidentReport, MemberView, Pool, PoolReport, PoolResult, PoolTimeline, What, summarise};
 pub use queue::Waits;
 pub use shared::Reply;
@@ -55,13 +57,14 @@ pub use site::{Site, SiteVm, service_threads};
 pub use stations::{Station, StationResult, Sums};
 
 use crate::clock::Clock;
-use crate::ids::{ControllerId, DiskId, HostId, IoId, PoolId, ProcessId, Table, VmId, WorldId};
+use crate::ids::{ControllerId, DepthId, DiskId, HostId, IoId, PoolId, ProcessId, Table, VdiskId, VmId, WorldId};
 use crate::plan::VmPlan;
 use array::{Array, build_arrays};
 use disk::{DiskOwner, Disks};
 use fabric::Fabric;
 use hypertwin_cluster::{Device, SwapDevice};
 use hypertwin_kernel::{Nanos, Stream};
+use multipath::End;
 use network::{Network, NetworkHost};
 use path::PathBuilder;
 use pool::{Outcome, build_pools};
@@ -175,10 +178,8 @@ impl Storage {
 
     /// A VM is powered off: its I/Os are dropped, and what they held goes to others.
     pub fn stop_vm(&mut self, vm: VmId, clock: &mut Clock) {
-        for depth in self.path.stop(vm, clock.now, &mut self.shared.requests) {
-            if let Some(next) = self.path.free_slot(depth, clock.now, &self.shared.requests) {
-                self.advance(next, clock);
-            }
+        for depth in self.path.stop(vm, clock.now, &mut self.shared) {
+            self.free_slot(depth, clock);
         }
     }
 
@@ -236,6 +237,7 @@ impl Storage {
             }
             Step::Disk => self.disk_done(id, clock),
             Step::Host => self.complete(id, clock),
+            Step::Resend => self.resend(id, clock),
             Step::Paged => Swaps::back(id, shared),
             Step::Arrive(pool) => self.pools[pool].arrive(id, shared, clock),
             Step::Back(pool) => {
@@ -279,6 +281,26 @@ impl Storage {
         self.pools[pool].change_metadata_server(server, fails);
     }
 
+    /// A port of a host to arrays fails or returns, by its number there.
+    pub fn change_host_port(&mut self, host: HostId, port: usize, fails: bool, clock: &mut Clock) {
+        if let Some(adapters) = self.path.adapters(host) {
+            let end = End::Host(adapters.ports.start + port);
+            self.change_port(end, fails, clock);
+        }
+    }
+
+    /// A port of an array fails or returns, by its number there.
+    pub fn change_array_port(&mut self, array: usize, port: usize, fails: bool, clock: &mut Clock) {
+        let end = End::Array(self.arrays[array].ports.start + port);
+        self.change_port(end, fails, clock);
+    }
+
+    fn change_port(&mut self, end: End, fails: bool, clock: &mut Clock) {
+        for id in self.path.change_port(end, fails, &mut self.shared, clock.now) {
+            self.advance(id, clock);
+        }
+    }
+
     /// Something that a pool depends on has changed: what that means for its data.
     pub fn reassess(&mut self, pool: PoolId, what: What, clock: &mut Clock) {
         let lost_before = self.pools[pool].lost_bytes();
@@ -318,8 +340,10 @@ impl Storage {
             return;
         }
         match *self.path.leave(id, clock.now, &shared.requests) {
-            Target::Array { array, path, .. } => {
-                shared.fabric.choose(id, path);
+            Target::Array { array, way, .. } => {
+                if let Way::One(path) = way {
+                    shared.fabric.choose(id, path);
+                }
                 self.arrays[array].send(id, shared, clock);
             }
             Target::Pool { pool, .. } => {
@@ -378,16 +402,40 @@ impl Storage {
             self.shared.requests.release(id);
             return;
         }
-        if !self.path.reaches_vm(id, &mut self.shared, clock.now) {
+        if !self.path.reaches_host(id, Step::Host, &mut self.shared) {
             return;
         }
-        let route = self.path.vdisk(self.shared.requests[id].vdisk).route;
-        for &depth in route.depths().iter().rev() {
-            if let Some(next) = self.path.free_slot(depth, clock.now, &self.shared.requests) {
-                self.advance(next, clock);
+        if let Some(lun) = self.path.several(&self.shared.requests[id]) {
+            let (depth, is_answered) = self.path.leave_path(id, lun, &mut self.shared, clock);
+            self.free_slot(depth, clock);
+            if !is_answered {
+                return;
             }
         }
+        self.path.reach_vm(id, &mut self.shared, clock.now);
+        let route = self.path.vdisk(self.shared.requests[id].vdisk).route;
+        for &depth in route.depths().iter().rev() {
+            self.free_slot(depth, clock);
+        }
         self.path.interrupt(id, &mut self.shared, clock);
+    }
+
+    /// A slot of a depth goes to the first that waits for it.
+    #[inline]
+    fn free_slot(&mut self, depth: DepthId, clock: &mut Clock) {
+        if let Some(next) = self.path.free_slot(depth, clock.now, &self.shared.requests) {
+            self.advance(next, clock);
+        }
+    }
+
+    /// An I/O whose answer was lost goes by another path.
+    fn resend(&mut self, id: IoId, clock: &mut Clock) {
+        if self.shared.requests[id].issuer == Issuer::Nobody {
+            self.shared.requests.release(id);
+        } else if self.path.reaches_host(id, Step::Resend, &mut self.shared) {
+            self.path.choose_again(&mut self.shared.requests[id]);
+            self.advance(id, clock);
+        }
     }
 
     // ---- for reading
@@ -402,6 +450,20 @@ impl Storage {
             };
         }
         self.pools.is_empty().then(|| self.path.host_of(io))
+    }
+
+    /// The port of its host that the I/Os of a virtual disk go by, now that of the last one where they have several.
+    pub fn host_port(&self, vdisk: VdiskId) -> Option<usize> {
+        let fabric = &self.shared.fabric;
+        match self.path.vdisk(vdisk).target {
+            Target::Array {
+                way: Way::One(path), ..
+            } => Some(path.host_port as usize),
+            Target::Array {
+                way: Way::Several(lun), ..
+            } => Some(fabric.luns[lun].current().host_port as usize),
+            Target::Pool { .. } => None,
+        }
     }
 
     pub fn path(&self) -> &Path {
@@ -460,6 +522,13 @@ impl Storage {
         let ports = self.path.adapters(host)?.ports.clone();
         let ports = self.shared.fabric.host_ports[ports].iter();
         Some(Sums::of_ports(ports, now, duration_ns))
+    }
+
+    /// I/Os of a host that were sent again since measuring began, as their path had failed; `None` if no port has ever failed.
+    pub fn path_failovers(&self, host: HostId) -> Option<f64> {
+        let fabric = &self.shared.fabric;
+        let luns = self.path.luns_with_paths(host);
+        (!fabric.health.is_whole()).then(|| luns.map(|lun| fabric.luns[lun].failovers as f64).sum())
     }
 
     /// What was measured of arrays and pools in `duration_ns`; `run` is the fraction of time that a world ran.

@@ -1,8 +1,17 @@
-//! Ports of hosts and arrays.
+//! Ports of hosts and arrays, and paths between them.
 
 use super::queue::Waits;
 use hypertwin_kernel::Nanos;
 use hypertwin_models::storage::link::Link;
+
+/// A path from a host to an array.
+#[derive(Clone, Copy, Debug)]
+pub struct ArrayPath {
+    /// The host's port and the array's, by their numbers in the fabric.
+    pub host_port: u32,
+    pub array_port: u32,
+    pub one_way_latency_ns: Nanos,
+}
 
 /// A port, with a link in each direction.
 pub struct Port {

@@ -43,6 +43,8 @@ pub enum Step {
     Disk,
     /// It is back at the host.
     Host,
+    /// Its answer was lost on its path; it is sent again.
+    Resend,
     /// It reaches a node of the pool.
     Arrive(PoolId),
     /// The reply of a node reaches the client.

@@ -49,6 +49,8 @@ pub struct StationResult {
     pub mb_per_s: Option<f64>,
     /// Reads that the cache answered; `None` for what is not a cache.
     pub hit_pct: Option<f64>,
+    /// I/Os whose path failed and that were sent again; `None` where no port failed.
+    pub path_failovers: Option<f64>,
 }
 
 /// Sums over the members of a station.
@@ -117,6 +119,7 @@ impl Sums {
             throughput_per_s: self.waits.passed as f64 / duration_ns * 1e9,
             mb_per_s: self.bytes.map(|bytes| bytes as f64 / duration_ns * 1e3),
             hit_pct: None,
+            path_failovers: None,
         }
     }
 }

@@ -96,6 +96,40 @@ pub fn seeds(count: u64) -> std::ops::Range<u64> {
     first..first + set("SWARM_SEEDS").unwrap_or(count)
 }
 
+/// Several paths to the LUNs of the array `san` of a scenario, half of the time, and ports that fail between these times in
+/// milliseconds: of hosts of these names with so many ports, and of the array.
+pub fn random_paths(seed: u64, scenario: &mut Value, hosts: &[(String, u64)], between: (u64, u64), always_back: bool) {
+    // choices of its own, so that the others stay what they were before these keys came
+    let mut dice = Dice::new(seed, "paths");
+    if dice.one_in(2) {
+        return;
+    }
+    let per_lun = dice.range(1, 4);
+    let policy = dice.pick(&["fixed", "most-recently-used", "round-robin", "queue-length"]);
+    scenario["arrays"]["san"]["paths"] = json!({
+        "per_lun": per_lun, "optimised": dice.range(1, per_lun), "policy": policy, "iops_limit": dice.range(1, 9),
+        "bytes_limit": format!("{} KiB", dice.range(1, 512)), "timeout": format!("{} us", dice.range(0, 20_000)),
+        "non_optimised_latency": format!("{} us", dice.range(0, 300)),
+    });
+    let array_ports = scenario["arrays"]["san"]["front_end_ports"].as_u64().expect("a number");
+    let failures = scenario["failures"].as_array_mut().expect("a list");
+    for _ in 0..dice.range(0, 8) {
+        let (name, ports) = match dice.one_in(2) {
+            true => ("san".to_owned(), array_ports),
+            false => hosts[dice.range(0, hosts.len() as u64 - 1) as usize].clone(),
+        };
+        let at = dice.range(between.0, between.1);
+        // odd times, so that no other event falls on them
+        let mut failure = json!({
+            "at": format!("{at}.00013 ms"), "fails": [format!("{name}/port-{}", dice.range(1, ports))],
+        });
+        if always_back || !dice.one_in(3) {
+            failure["returns"] = json!(format!("{}.00017 ms", dice.range(at, between.1)));
+        }
+        failures.push(failure);
+    }
+}
+
 /// Whether a swarm runs the seeds of `make test`, of which it is known what they cover.
 pub fn usual_seeds() -> bool {
     ["SWARM_SEEDS", "SWARM_FROM"]

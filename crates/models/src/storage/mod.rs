@@ -1,4 +1,4 @@
-//! The parts of the I/O path, one file each: virtual controllers, links, an array's cache and RAID groups, disks,
+//! The parts of the I/O path, one file each: virtual controllers, links, paths, an array's cache and RAID groups, disks,
 //! erasure coding. What queues where is the engine's business; these say how long a thing takes and what it costs.
 //!
 //! | file | what it holds |
@@ -6,6 +6,7 @@
 //! | `virtual_controller.rs` | what a request costs guest and hypervisor; when a completion interrupts |
 //! | `link.rs`, `array.rs` | links; an array's cache and RAID groups |
 //! | `disk/` | disks by kind and by model |
+//! | `multipath.rs` | which path to a LUN an I/O takes |
 //! | `placement.rs`, `stripe.rs`, `coding.rs` | where copies and fragments go; what a small write reads; what coding costs |
 //! | `durability.rs` | loss of data in closed form |
 
@@ -14,6 +15,7 @@ pub mod coding;
 pub mod disk;
 pub mod durability;
 pub mod link;
+pub mod multipath;
 pub mod placement;
 pub mod stripe;
 pub mod virtual_controller;

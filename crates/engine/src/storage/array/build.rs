@@ -45,6 +45,8 @@ fn array(index: usize, name: &str, spec: &StorageArray, site: &Site, shared: &mu
         name: name.to_owned(),
         ports: first_port..shared.fabric.array_ports.len(),
         local,
+        paths: (spec.paths.per_lun > 1 || site.island.with_failing_ports().next().is_some())
+            .then(|| spec.paths.clone()),
         hit_ratio: hit_ratio(cache, working_sets),
         latency_ns: spec.latency().nanos(),
         raid: spec.raid,

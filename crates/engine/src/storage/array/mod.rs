@@ -12,14 +12,14 @@ mod build;
 
 pub use build::build_arrays;
 
-use super::fabric::ArrayPath;
+use super::port::ArrayPath;
 use super::queue::Queue;
 use super::request::{NONE, Requests, Role, Step};
 use super::shared::Shared;
 use super::stations::{Station, StationResult, Sums};
 use crate::clock::Clock;
 use crate::ids::{DiskId, IoId, Span};
-use hypertwin_cluster::Raid;
+use hypertwin_cluster::{Paths, Raid};
 use hypertwin_kernel::Nanos;
 use hypertwin_models::storage::array::write_operations;
 use std::ops::Range;
@@ -34,6 +34,8 @@ pub struct Array {
     pub ports: Range<usize>,
     /// Of disks inside a host: the way there, and the commands that the host keeps outstanding on them.
     pub local: Option<(ArrayPath, u32)>,
+    /// The paths of its LUNs, where there are several or ports may fail.
+    pub paths: Option<Paths>,
     hit_ratio: f64,
     latency_ns: Nanos,
     raid: Raid,

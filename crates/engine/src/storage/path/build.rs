@@ -3,10 +3,10 @@
 use super::Path;
 use super::controller::Controller;
 use super::luns::{Routes, pool_of};
-use super::vdisk::{Route, Target, Vdisk};
+use super::vdisk::{Route, Target, Vdisk, Way};
 use super::vm::{IoMeasured, VmIo};
 use super::worker::Worker;
-use crate::ids::{ControllerId, DepthId, Id, PoolId, Span, Table, VmId, WorkerId};
+use crate::ids::{ControllerId, DepthId, HostId, Id, PoolId, Span, Table, VmId, WorkerId};
 use crate::storage::array::Array;
 use crate::storage::fabric::Fabric;
 use crate::storage::pool::Pool;
@@ -57,6 +57,14 @@ impl<'s> PathBuilder<'s> {
             let io = vm.spec.has_disks().then(|| self.vm(id, vm));
             self.path.vms.push(io);
         }
+        // a VM may come there after they have failed
+        for name in self.site.island.with_failing_ports() {
+            let mut hosts = self.site.island.hosts.iter();
+            let host = hosts.position(|host| host.name == name).map(HostId::new);
+            if let Some(host) = host.filter(|host| !self.path.adapters.contains_key(host)) {
+                self.path.add_ports(host, self.site.host(host), self.fabric);
+            }
+        }
         self.path
     }
 
@@ -106,7 +114,7 @@ impl<'s> PathBuilder<'s> {
         let own = self.path.add_depth(common.vdisk_depth, station);
         let ring = DepthId::new(common.first_ring.index() + position);
         let (target, host_depths) = match self.path.lun_of(place.vm, number) {
-            Some(lun) => self.path.lun_target(place, lun, self.arrays),
+            Some(lun) => self.path.lun_target(place, lun, self.arrays, self.fabric),
             None => {
                 let pool = pool_of(place.spec, self.pools);
                 let target = Target::Pool {
@@ -117,11 +125,18 @@ impl<'s> PathBuilder<'s> {
                 (target, Vec::new())
             }
         };
+        let has_paths = matches!(
+            target,
+            Target::Array {
+                way: Way::Several(_),
+                ..
+            }
+        );
         self.path.vdisks.push(Vdisk {
             vm: place.vm,
             controller: ControllerId::new(common.first_controller.index() + position),
             profile: common.profile,
-            route: Route::new([own, ring], host_depths),
+            route: Route::new([own, ring], host_depths).with_paths(has_paths),
             target,
         });
     }

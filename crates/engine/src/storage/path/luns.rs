@@ -1,6 +1,6 @@
 //! Who uses which LUNs and pools from which host.
 
-use crate::ids::{DepthId, HostId, Id, PoolId, Table, VmId};
+use crate::ids::{DepthId, HostId, Id, LunId, PoolId, Table, VmId};
 use crate::storage::array::Array;
 use crate::storage::pool::Pool;
 use crate::storage::site::{Place, Site, SiteVm};
@@ -25,6 +25,8 @@ pub(super) struct Routes {
     pub(super) users: BTreeMap<(HostId, Lun), BTreeSet<VmId>>,
     /// The queue of each LUN on each host, and the hypervisor's limit for each VM on a LUN that others use too.
     pub(super) lun_queues: BTreeMap<(HostId, Lun), DepthId>,
+    /// Those with several paths, as each host reaches them.
+    pub(super) several: BTreeMap<(HostId, Lun), LunId>,
     pub(super) shared_limits: BTreeMap<(HostId, VmId, Lun), DepthId>,
     /// Per host and pool: the working sets of the VMs there.
     pub(super) working_sets: BTreeMap<(HostId, PoolId), u64>,

@@ -29,17 +29,20 @@ mod vm;
 mod worker;
 
 pub use build::PathBuilder;
-pub use vdisk::{Target, Vdisk};
+pub use vdisk::{Target, Vdisk, Way};
 pub use vm::VmIo;
 
 use super::meter::{Meter, Passages};
+use super::multipath::End;
 use super::pool::Address;
 use super::queue::QueueDepth;
 use super::request::{Io, Issuer, NONE, Requests, Role, Step};
 use super::shared::{Reply, Shared};
 use super::stations::{Station, StationResult, Sums};
 use crate::clock::Clock;
-use crate::ids::{ControllerId, DepthId, HostId, Id, IoId, ProcessId, Span, Table, VdiskId, VmId, WorkerId, WorldId};
+use crate::ids::{
+    ControllerId, DepthId, HostId, Id, IoId, LunId, ProcessId, Span, Table, VdiskId, VmId, WorkerId, WorldId,
+};
 use controller::Controller;
 use hypertwin_kernel::Nanos;
 use luns::Routes;
@@ -264,6 +267,17 @@ impl Path {
                     self.queue_on_controller(id, shared, now);
                     return false;
                 }
+                Stage::Paths => {
+                    let Some(lun) = self.vdisks[io.vdisk].several() else {
+                        unreachable!("only a LUN with several paths has this stage");
+                    };
+                    let Some(depth) = shared.fabric.choose_of(lun, id, &mut shared.requests) else {
+                        return false;
+                    };
+                    if !self.depths[depth].enter(now, &mut shared.requests, id) {
+                        return false;
+                    }
+                }
                 Stage::Out => return true,
             }
         }
@@ -354,24 +368,78 @@ impl Path {
 
     // ---- back to the guest
 
-    /// Whether a complete I/O reaches its VM. While the host is off it waits.
+    /// Whether an I/O is back at its host: while that is off, `step` waits.
     #[inline]
-    pub fn reaches_vm(&mut self, id: IoId, shared: &mut Shared, now: Nanos) -> bool {
+    pub fn reaches_host(&self, id: IoId, step: Step, shared: &mut Shared) -> bool {
         let io = &mut shared.requests[id];
-        let vdisk = &self.vdisks[io.vdisk];
-        let host = self.vms[vdisk.vm].host;
-        if !shared.network.state(host).is_up {
-            io.step = Step::Host;
+        let host = self.host_of(io);
+        let is_up = shared.network.state(host).is_up;
+        if !is_up {
+            io.step = step;
             shared.replies.push_back(Reply::Deferred { host, io: id });
-            return false;
         }
+        is_up
+    }
+
+    /// An I/O to a LUN with several paths is back at its host. Its answer may have been lost: then it is sent again. Returns
+    /// the depth of its port, which has a slot free, and whether it has its answer.
+    pub fn leave_path(&mut self, id: IoId, lun: LunId, shared: &mut Shared, clock: &mut Clock) -> (DepthId, bool) {
+        let fabric = &mut shared.fabric;
+        let depth = fabric.luns[lun].leave(id);
+        let resend_at = fabric.luns[lun].resend_at(id, &fabric.health, clock.now);
+        if let Some(time) = resend_at {
+            shared.requests.at(id, Step::Resend, time, clock);
+        }
+        (depth, resend_at.is_none())
+    }
+
+    /// The LUN of an I/O, if that has several paths.
+    #[inline]
+    pub fn several(&self, io: &Io) -> Option<LunId> {
+        self.vdisks[io.vdisk].several()
+    }
+
+    /// An I/O has to choose a path again, when it goes on along its route.
+    pub fn choose_again(&self, io: &mut Io) {
+        io.stage = self.vdisks[io.vdisk].route.paths();
+    }
+
+    /// A port fails or returns: I/Os that wait for it, or for any path, have to choose again.
+    pub fn change_port(&mut self, end: End, fails: bool, shared: &mut Shared, now: Nanos) -> Vec<IoId> {
+        let Shared { fabric, requests, .. } = shared;
+        let mut again = Vec::new();
+        if !fabric.health.change(end, fails, now) {
+            return again;
+        }
+        let luns: Vec<LunId> = fabric.luns.ids().filter(|&lun| fabric.luns[lun].has(end)).collect();
+        for lun in luns {
+            fabric.luns[lun].take_waiting(requests, |_| true, &mut again);
+            let queued = again.len();
+            for depth in fabric.luns[lun].depths().filter(|_| fails) {
+                self.depths[depth].queue.drain(now, requests, &mut again);
+            }
+            for &id in &again[queued..] {
+                let lun = self
+                    .several(&requests[id])
+                    .expect("every LUN of the host has paths to choose from");
+                fabric.luns[lun].leave(id);
+            }
+        }
+        again.iter().for_each(|&id| self.choose_again(&mut requests[id]));
+        again
+    }
+
+    /// A complete I/O reaches its VM.
+    #[inline]
+    pub fn reach_vm(&mut self, id: IoId, shared: &mut Shared, now: Nanos) {
+        let io = &shared.requests[id];
+        let vdisk = &self.vdisks[io.vdisk];
         if let Some(meter) = &mut self.meter {
             meter.answer(id, io.vdisk, io.write, now);
         }
         if let Target::Array { .. } = vdisk.target {
             shared.fabric.count(id, io.bytes, io.write);
         }
-        true
     }
 
     /// A complete I/O gives back its slot of a depth: the I/O that gets it.
@@ -484,6 +552,12 @@ impl Path {
     /// Ports of a host to arrays.
     pub fn adapters(&self, host: HostId) -> Option<&Adapters> {
         self.adapters.get(&host)
+    }
+
+    /// The LUNs with several paths that a host has used.
+    pub fn luns_with_paths(&self, host: HostId) -> impl Iterator<Item = LunId> {
+        let several = self.routes.several.iter();
+        several.filter(move |((from, _), _)| *from == host).map(|(_, &lun)| lun)
     }
 
     /// Measures from now.

@@ -7,7 +7,7 @@ use super::Path;
 use super::luns::pool_of;
 use super::vdisk::{Route, Target};
 use crate::clock::Clock;
-use crate::ids::{DepthId, Id, IoId, PoolId, ProcessId, Table, VmId};
+use crate::ids::{DepthId, Id, IoId, LunId, PoolId, ProcessId, Table, VmId};
 use crate::storage::array::Array;
 use crate::storage::fabric::Fabric;
 use crate::storage::pool::Pool;
@@ -21,19 +21,21 @@ use std::collections::BTreeSet;
 impl Path {
     /// A VM is powered off: all its I/Os are dropped. Returns the depths of its host that have a slot too many taken for each
     /// of them, in order; see [`Self::free_slot`].
-    pub fn stop(&mut self, vm: VmId, now: Nanos, requests: &mut Requests) -> Vec<DepthId> {
+    pub fn stop(&mut self, vm: VmId, now: Nanos, shared: &mut Shared) -> Vec<DepthId> {
         let Some(io) = self.vms.get(vm) else {
             return Vec::new();
         };
         let (vdisks, controllers, workers) = (io.vdisks, io.controllers, io.workers);
         let mut dropped: Vec<IoId> = Vec::new();
+        let mut slots = self.leave_paths(vm, now, shared, &mut dropped);
+        let Shared { requests, fabric, .. } = shared;
         for worker in workers.iter() {
             self.workers[worker].clear(requests, &mut dropped);
         }
         for controller in controllers.iter() {
             self.controllers[controller].clear(now, requests, &mut dropped);
         }
-        let mut slots = self.leave_host_queues(vm, now, requests, &mut dropped);
+        slots.extend(self.leave_host_queues(vm, now, requests, &mut dropped));
         for vdisk in vdisks.iter() {
             for &depth in self.vdisks[vdisk].route.of_guest() {
                 self.depths[depth].clear(now, requests, &mut dropped);
@@ -53,10 +55,44 @@ impl Path {
             let request = &mut requests[id];
             (request.issuer, request.parent) = (Issuer::Nobody, NONE);
             if request.step != Step::Issue {
-                slots.extend(self.vdisks[request.vdisk].route.of_host());
+                let vdisk = &self.vdisks[request.vdisk];
+                slots.extend(vdisk.route.of_host());
+                // what is to be sent again has given its port back
+                let on_path = vdisk.several().filter(|_| request.step != Step::Resend);
+                slots.extend(on_path.map(|lun| fabric.luns[lun].leave(id)));
             }
         }
         slots
+    }
+
+    /// Takes out the I/Os of a VM that wait for a path or for the port of one. Returns the depths in which they had slots.
+    fn leave_paths(&mut self, vm: VmId, now: Nanos, shared: &mut Shared, dropped: &mut Vec<IoId>) -> Vec<DepthId> {
+        let Shared { requests, fabric, .. } = shared;
+        let vdisks = &self.vdisks;
+        let is_of_vm = |io: &Io| vdisks[io.vdisk].vm == vm;
+        let luns: BTreeSet<LunId> = self.vms[vm]
+            .vdisks
+            .iter()
+            .filter_map(|vdisk| vdisks[vdisk].several())
+            .collect();
+        let first = dropped.len();
+        let mut depths = BTreeSet::new();
+        for &lun in &luns {
+            fabric.luns[lun].take_waiting(requests, is_of_vm, dropped);
+            depths.extend(fabric.luns[lun].depths());
+        }
+        let queued = dropped.len();
+        for depth in depths {
+            self.depths[depth].queue.take_out(now, requests, is_of_vm, dropped);
+        }
+        for &id in &dropped[queued..] {
+            let lun = vdisks[requests[id].vdisk].several();
+            fabric.luns[lun.expect("it waits for one of its paths")].leave(id);
+        }
+        let all = dropped[first..]
+            .iter()
+            .flat_map(|&id| vdisks[requests[id].vdisk].route.of_host());
+        all.copied().collect()
     }
 
     /// Takes the I/Os of a VM out of the queues of its host. Returns the depths in which they had slots.
@@ -110,12 +146,13 @@ impl Path {
         }
         for (number, id) in vdisks.iter().enumerate() {
             if let Some(lun) = self.lun_of(place.vm, number) {
-                let (target, host_depths) = self.lun_target(place, lun, arrays);
+                let (target, host_depths) = self.lun_target(place, lun, arrays, fabric);
                 let vdisk = &mut self.vdisks[id];
                 let &[own, ring] = vdisk.route.of_guest() else {
                     unreachable!("a virtual disk has a depth of its own and a ring");
                 };
-                (vdisk.route, vdisk.target) = (Route::new([own, ring], host_depths), target);
+                vdisk.target = target;
+                vdisk.route = Route::new([own, ring], host_depths).with_paths(vdisk.several().is_some());
             }
             self.vdisks[id].profile = profile;
         }

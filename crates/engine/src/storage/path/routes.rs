@@ -5,19 +5,22 @@
 //! there for long.
 
 use super::luns::Lun;
-use super::vdisk::{LunQueues, Target};
+use super::vdisk::{LunQueues, Target, Way};
 use super::vm::IoProfile;
 use super::{Adapters, Path};
-use crate::ids::{DepthId, HostId, Id, Span, VmId};
+use crate::ids::{DepthId, HostId, Id, LunId, Span, VmId};
 use crate::storage::array::Array;
-use crate::storage::fabric::{ArrayPath, Fabric};
+use crate::storage::fabric::Fabric;
+use crate::storage::multipath::LunPaths;
 use crate::storage::pool::Pool;
-use crate::storage::port::Port;
+use crate::storage::port::{ArrayPath, Port};
 use crate::storage::queue::QueueDepth;
 use crate::storage::site::Place;
 use crate::storage::stations::Station;
 use crate::storage::work::DriverWork;
-use hypertwin_cluster::{Arrivals, Workload};
+use hypertwin_cluster::{Arrivals, HostGroup, Paths, Workload};
+use hypertwin_kernel::Nanos;
+use hypertwin_models::storage::multipath::Multipath;
 use hypertwin_models::storage::virtual_controller::VirtualController;
 
 impl Path {
@@ -71,43 +74,74 @@ impl Path {
     }
 
     /// The way of a VM from its host to a LUN: the path to the array, and the depths on the host's side.
-    pub(super) fn lun_target(&mut self, place: &Place, lun: Lun, arrays: &[Array]) -> (Target, Vec<DepthId>) {
-        let spec = &place.host_spec.adapters;
+    pub(super) fn lun_target(
+        &mut self,
+        place: &Place,
+        lun: Lun,
+        arrays: &[Array],
+        fabric: &mut Fabric,
+    ) -> (Target, Vec<DepthId>) {
+        let (spec, array) = (&place.host_spec.adapters, &arrays[lun.array]);
         let is_used_by_others = self.routes.users[&(place.host, lun)].len() > 1;
         let shared_limit = is_used_by_others.then(|| self.shared_limit(place, lun));
-        if let Some((path, commands)) = arrays[lun.array].local {
-            let queue = self.lun_queue(place.host, lun, commands);
-            let lun_queues = LunQueues {
-                number: lun.number,
-                queue,
-                shared_limit,
-            };
-            let target = Target::Array {
-                array: lun.array,
-                path,
-                lun: lun_queues,
-            };
-            return (target, shared_limit.into_iter().chain([queue]).collect());
-        }
-        let queue = self.lun_queue(place.host, lun, spec.lun_depth);
-        let adapters = &self.adapters[&place.host];
-        let port = lun.number as usize % adapters.ports.len();
-        let array_ports = &arrays[lun.array].ports;
-        let depths = shared_limit.into_iter().chain([queue, adapters.depths.at(port)]);
+        let commands = array.local.map_or(spec.lun_depth, |(_, commands)| commands);
+        let queue = self.lun_queue(place.host, lun, commands);
+        let mut depths: Vec<DepthId> = shared_limit.into_iter().chain([queue]).collect();
+        let way = match (array.local, &array.paths) {
+            (Some((path, _)), _) => Way::One(path),
+            (None, Some(paths)) => Way::Several(self.several_from(place, lun, array, paths, fabric)),
+            (None, None) => {
+                let (path, depth) = self.path_of(place, lun, 0, array, 0);
+                depths.push(depth);
+                Way::One(path)
+            }
+        };
+        let lun_queues = LunQueues {
+            number: lun.number,
+            queue,
+            shared_limit,
+        };
         let target = Target::Array {
             array: lun.array,
-            path: ArrayPath {
-                host_port: (adapters.ports.start + port) as u32,
-                array_port: (array_ports.start + lun.number as usize % array_ports.len()) as u32,
-                one_way_latency_ns: spec.latency.nanos() / 2,
-            },
-            lun: LunQueues {
-                number: lun.number,
-                queue,
-                shared_limit,
-            },
+            way,
+            lun: lun_queues,
         };
-        (target, depths.collect())
+        (target, depths)
+    }
+
+    /// Path `number` of a LUN, which takes `more_ns` there and back than an optimised one; and the depth of its port.
+    fn path_of(&self, place: &Place, lun: Lun, number: usize, array: &Array, more_ns: Nanos) -> (ArrayPath, DepthId) {
+        let adapters = &self.adapters[&place.host];
+        let number = lun.number as usize + number;
+        let port = number % adapters.ports.len();
+        let path = ArrayPath {
+            host_port: (adapters.ports.start + port) as u32,
+            array_port: (array.ports.start + number % array.ports.len()) as u32,
+            one_way_latency_ns: (place.host_spec.adapters.latency.nanos() + more_ns) / 2,
+        };
+        (path, adapters.depths.at(port))
+    }
+
+    /// The paths of a LUN from the host of a VM.
+    fn several_from(&mut self, place: &Place, lun: Lun, array: &Array, paths: &Paths, fabric: &mut Fabric) -> LunId {
+        if let Some(&known) = self.routes.several.get(&(place.host, lun)) {
+            return known;
+        }
+        let optimised = paths.optimised.unwrap_or(paths.per_lun);
+        let path = |number: u32| {
+            let is_optimised = number < optimised;
+            let more_ns = if is_optimised {
+                0
+            } else {
+                paths.non_optimised_latency.nanos()
+            };
+            self.path_of(place, lun, number as usize, array, more_ns)
+        };
+        let all = (0..paths.per_lun).map(path).collect();
+        let several = LunPaths::new(Multipath::new(paths), paths.timeout.nanos(), all);
+        let id = fabric.luns.push(several);
+        self.routes.several.insert((place.host, lun), id);
+        id
     }
 
     fn shared_limit(&mut self, place: &Place, lun: Lun) -> DepthId {
@@ -138,10 +172,13 @@ impl Path {
         if !is_outside || self.adapters.contains_key(&place.host) {
             return;
         }
-        let spec = &place.host_spec.adapters;
-        let station = self.station(Station::PortDepth {
-            host: place.host.index(),
-        });
+        self.add_ports(place.host, place.host_spec, fabric);
+    }
+
+    /// The ports of a host to arrays.
+    pub(super) fn add_ports(&mut self, host: HostId, spec: &HostGroup, fabric: &mut Fabric) {
+        let spec = &spec.adapters;
+        let station = self.station(Station::PortDepth { host: host.index() });
         let (first, first_depth) = (fabric.host_ports.len(), self.depths.next_id());
         for _ in 0..spec.ports {
             let port = Port::new(spec.bandwidth.bytes_per_s(), spec.command.nanos());
@@ -152,7 +189,7 @@ impl Path {
             ports: first..fabric.host_ports.len(),
             depths: Span::new(first_depth, spec.ports as usize),
         };
-        self.adapters.insert(place.host, adapters);
+        self.adapters.insert(host, adapters);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Virtual disks: the route that their I/Os take to the host's edge, and where their data are.
 
-use crate::ids::{ControllerId, DepthId, PoolId, VmId};
-use crate::storage::fabric::ArrayPath;
+use crate::ids::{ControllerId, DepthId, LunId, PoolId, VmId};
+use crate::storage::port::ArrayPath;
 
 /// A virtual disk.
 // on a pool, one line of the cache
@@ -22,6 +22,8 @@ pub enum Stage {
     Depth(DepthId),
     /// The world of its virtual controller works on it.
     Controller,
+    /// It chooses its path, and takes a slot of the path's port.
+    Paths,
     /// It leaves the host.
     Out,
 }
@@ -33,6 +35,8 @@ pub struct Route {
     /// Depths before the controller, and in all.
     before: u8,
     count: u8,
+    /// Whether it has several paths at its end.
+    has_paths: bool,
 }
 
 impl Route {
@@ -45,6 +49,7 @@ impl Route {
             depths: [guest[0]; Self::MOST],
             before: guest.len() as u8,
             count: 0,
+            has_paths: false,
         };
         for depth in guest.into_iter().chain(host) {
             route.depths[usize::from(route.count)] = depth;
@@ -61,9 +66,22 @@ impl Route {
         let depth = position - u8::from(position > self.before);
         if depth < self.count {
             Stage::Depth(self.depths[usize::from(depth)])
+        } else if self.has_paths && depth == self.count {
+            Stage::Paths
         } else {
             Stage::Out
         }
+    }
+
+    /// The same route, with several paths at its end.
+    pub fn with_paths(mut self, has_paths: bool) -> Self {
+        self.has_paths = has_paths;
+        self
+    }
+
+    /// The position at which a path is chosen.
+    pub fn paths(&self) -> u8 {
+        self.count + 1
     }
 
     /// Depths of the guest's side, which belong to its VM alone.
@@ -87,13 +105,31 @@ impl Route {
 #[derive(Clone, Copy, Debug)]
 pub enum Target {
     /// An array, by its number.
-    Array {
-        array: usize,
-        path: ArrayPath,
-        lun: LunQueues,
-    },
+    Array { array: usize, way: Way, lun: LunQueues },
     /// A pool; how far sequential I/O is, in bytes; and a number of the disk's own that decides where its data are.
     Pool { pool: PoolId, offset: u64, key: u64 },
+}
+
+/// The way of an I/O across the fabric.
+#[derive(Clone, Copy, Debug)]
+pub enum Way {
+    /// A path that never changes.
+    One(ArrayPath),
+    /// The path that the policy of this LUN chooses.
+    Several(LunId),
+}
+
+impl Vdisk {
+    /// Its LUN, if that has several paths.
+    #[inline]
+    pub fn several(&self) -> Option<LunId> {
+        match self.target {
+            Target::Array {
+                way: Way::Several(lun), ..
+            } => Some(lun),
+            _ => None,
+        }
+    }
 }
 
 /// A LUN as one VM on one host reaches it.
