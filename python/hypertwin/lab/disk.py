@@ -34,6 +34,8 @@ KIB = 2**10
 SMALL, LARGE = 4 * KIB, 128 * KIB
 DEPTHS, FEW_DEPTHS = (1, 4, 16, 64), (1, 16)
 LARGE_DEPTH = 16
+HEADS_MS = 2.0
+"""Time of a random read beyond which a disk has heads to move."""
 SPREAD_NOTE_PCT = 20.0
 BUSY_PCT = 90.0
 """CPU time of fio, in per cent of its one thread, from which it may be what limits a rate."""
@@ -224,14 +226,15 @@ class Fitted:
     parameters: Sequence[documents.DiskParameter]
     twin: Mapping[str, documents.DiskFigures]
     """The twin's figures of each load."""
-    notes: Sequence[str]
+    unknown: Sequence[str]
+    """Parameters that the points do not determine."""
 
 
 def fit(data: Mapping[str, Any], plan: Plan, folder: Path, progress: LabelledProgress | None) -> Fitted:
     """Fit the device to the points in `folder`, group by group."""
     data = json.loads(json.dumps(data))
     parameters: list[documents.DiskParameter] = []
-    notes: list[str] = []
+    unknown: list[str] = []
     twin: dict[str, documents.DiskFigures] = {}
     device = data["devices"]["measured"]
     for what, keys in TOLD.items():
@@ -242,7 +245,7 @@ def fit(data: Mapping[str, Any], plan: Plan, folder: Path, progress: LabelledPro
             free=[f"devices.measured.{key}" for key in keys],
             progress=progress,
         )
-        notes += [text for _, text in found.inseparable]
+        unknown += [each.parameter.path.rpartition(".")[2] for each in found.fitted if not each.identified]
         for key, each in zip(keys, found.fitted, strict=True):
             device[key] = each.parameter.text(each.value)
             parameters.append(
@@ -257,7 +260,7 @@ def fit(data: Mapping[str, Any], plan: Plan, folder: Path, progress: LabelledPro
         for number, load in enumerate(loads, 1):
             cells = {each.cell.metric.key: each.twin for each in found.compared if each.row.number == number}
             twin[load.name] = {"iops": cells["iops"], "latency_ms_mean": cells["io_latency_ms_mean"]}
-    return Fitted(data, parameters, twin, notes)
+    return Fitted(data, parameters, twin, unknown)
 
 
 def predict(data: Mapping[str, Any], load: Load, folder: Path) -> documents.DiskPrediction:
@@ -339,7 +342,7 @@ def measure(plan: Plan, *, folder: Path, out: Path, progress: LabelledProgress |
             "prediction": _compared(prediction, runs, measured_from, sha256, out),
             "steal_pct": noise["steal_pct"],
             "promised_pct": PROMISED_PCT,
-            "notes": [*_notes([*found.values(), runs], noise), *fitted.notes, NOT_MODELLED],
+            "notes": [*_notes([*found.values(), runs], noise, fitted), NOT_MODELLED],
             "out": str(out),
         }
         _write(out / "results.json", summary)
@@ -384,9 +387,16 @@ def _compared(
     }
 
 
-def _notes(found: Sequence[Measured], noise: Mapping[str, float]) -> list[str]:
+def _notes(found: Sequence[Measured], noise: Mapping[str, float], fitted: Fitted) -> list[str]:
     """What makes the figures less sure."""
     notes = []
+    if fitted.unknown:
+        notes.append(f"Not determined by the points, and left near the first guess: {', '.join(fitted.unknown)}.")
+    alone_ms = min(each.figures["latency_ms_mean"] for each in found if _is(each.load, 100, random=True))
+    if alone_ms > HEADS_MS:
+        notes.append(
+            f"A random read takes {alone_ms:.1f} ms: this is a hard disk, and the device fitted to it is flash."
+        )
     spread = [each for each in found if each.spread_pct > SPREAD_NOTE_PCT]
     if spread:
         worst = max(spread, key=lambda each: each.spread_pct)

@@ -76,6 +76,15 @@ def test_the_file_is_removed(run):
     assert list((folder / "disk").iterdir()) == []
 
 
+def test_the_file_is_removed_after_an_error(tmp_path):
+    needs("fio")
+    with pytest.raises(KeyboardInterrupt), fio.on(tmp_path, 2**24) as tool:
+        tool.prepare()
+        assert tool.file.stat().st_size == 2**24
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_table_says_how_far_off_the_prediction_is(run):
     _, found = run
     console = Console(width=200, record=True, file=io.StringIO())
