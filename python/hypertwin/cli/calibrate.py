@@ -33,7 +33,14 @@ def _files(named: str | Sequence[str] | None, _arguments: Mapping[str, Any]) -> 
 
 def _measured(more: Sequence[str] | None) -> list[str]:
     """The arguments that are files or folders; the others are parameters."""
-    return [each for each in more or () if Path(each).exists()]
+    return [each for each in more or () if _exists(each)]
+
+
+def _exists(name: str) -> bool:
+    try:
+        return Path(name).exists()
+    except OSError:  # too long for a name
+        return False
 
 
 def command(

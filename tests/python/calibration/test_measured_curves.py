@@ -154,18 +154,28 @@ def test_files_that_do_not_belong_together(disk, tmp_path):
         hypertwin.calibrate(disk, tmp_path / "none.json", free="devices.mine.read_latency")
 
 
-def test_the_command_takes_files_and_folders(cli, disk, tmp_path):
+@pytest.mark.usefixtures("disk")
+def test_the_command_takes_files_and_folders(cli, tmp_path, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
     folder = tmp_path / "results"
     folder.mkdir()
     shutil.copy(DATA / "fio-grid.json", folder / "one.json")
     shutil.copy(DATA / "fio-plus.json", tmp_path / "two.json")
     made = cli(
-        *("calibrate", tmp_path / "disk.yaml", folder, tmp_path / "two.json", "--format", "json"),
-        *("--free", "workloads.w.cpu.mean=1us..90us", "--evaluations", 4, "--report", tmp_path / "page.html"),
+        *("calibrate", "disk.yaml", "results", "two.json", "--format", "json"),
+        *("--free", "workloads.w.cpu.mean=1us..90us", "--evaluations", 4, "--report", "page.html"),
     )
     assert made.returncode == 0, made.stderr
     result = json.loads(made.stdout)
     assert len({value["row"] for value in result["points"]}) == 6
     assert {value["held_out"] for value in result["points"] if value["metric"].endswith("p99")} == {True}
     assert any("predicted, not fitted" in note for note in result["notes"])
-    assert "one.json" in (tmp_path / "page.html").read_text()
+    first = (tmp_path / "page.html").read_bytes()
+    assert b"one.json" in first
+    shutil.rmtree(folder)
+    again = cli("rerun", "page.html", "--report", "again.html")
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "again.html").read_bytes() == first
+    long = cli("calibrate", "disk.yaml", "two.json", "--free", "workloads.w.cpu.mean", "x" * 5_000)
+    assert long.returncode == 2
+    assert "unknown-path" in long.stderr
