@@ -101,7 +101,8 @@ def command(
     if warned := simulation.memory_warnings(result["points"]):
         sys.stderr.write(f"warning: {' '.join(warned)}\n")
     hosts = measured.of_hosts(simulated.first_scenario.inventory)
-    said = supposed.notes(result["points"], simulated.first_scenario.data)
+    ports = [f"{step['at_s']:g} s: {step['text']}." for step in _ports(simulated.first_scenario)]
+    said = [*ports, *supposed.notes(result["points"], simulated.first_scenario.data)]
     beside = _beside(simulated.first_scenario) if report is not None else {}
     output.write_page(registry.SIMULATION, result, report, suppositions=said, **beside)
     if form is Format.parquet:
@@ -141,10 +142,22 @@ def _beside(first: scenario.Scenario) -> dict[str, Any]:
     ]
     return {
         "layouts": vnuma.layouts(first),
-        "load_steps": sorted(steps, key=lambda step: step["at_s"]),
+        "load_steps": sorted([*steps, *_ports(first)], key=lambda step: step["at_s"]),
         "measured_hosts": measured.of_hosts(first.inventory),
         "measured_vms": measured.of_vms(first.inventory),
     }
+
+
+def _ports(first: scenario.Scenario) -> list[dict[str, Any]]:
+    """When ports of hosts and arrays fail and return, in order; the result tells of other failures by what they did."""
+    found = [
+        {"at_s": _core.duration_s(failure[key]), "text": f"{part} {verb}"}
+        for failure in first.data.get("failures", ())
+        for part in failure["fails"]
+        for key, verb in (("at", "fails"), ("returns", "returns"))
+        if "/port-" in part and key in failure
+    ]
+    return sorted(found, key=lambda step: step["at_s"])
 
 
 def _shown(show: list[str] | None, form: Format) -> list[str]:

@@ -200,11 +200,11 @@ _IO: Mapping[str, Text] = {
     "latency ms": plain("io_latency_ms.mean"),
     "p99 ms": plain("io_latency_ms.p99"),
     **{
-        f"{way} {head}": plain(f"{way}.{key}")
+        f"{way} {head}": text(f"{way}.{key}")
         for way in ("read", "write")
-        for head, key in (
-            *(("IOPS", "iops"), ("MB/s", "mb_per_s")),
-            *(("ms", "latency_ms.mean"), ("p99 ms", "latency_ms.p99")),
+        for head, key, text in (
+            *(("IOPS", "iops", above_zero), ("MB/s", "mb_per_s", above_zero)),
+            *(("ms", "latency_ms.mean", plain), ("p99 ms", "latency_ms.p99", plain)),
         )
     },
 }
@@ -340,6 +340,7 @@ STATIONS = Kind(
         "throughput /s": plain("throughput_per_s"),
         "MB/s": plain("mb_per_s"),
         "hits %": plain("hit_pct"),
+        "sent again": above_zero("path_failovers"),
     },
     lambda entity: (entity.figure("utilization_pct") or 0,),
     "the busiest first",

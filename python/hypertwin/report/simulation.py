@@ -145,15 +145,22 @@ def notes(result: Simulation) -> list[str]:
 def steadiness(points: Sequence[Point]) -> list[str]:
     """Why points marked with * have no steady state."""
     unsteady = [point for point in points if not point["steady"]]
-    down = [point for point in unsteady if point.get("failures") or point.get("outages")]
+    down = [point for point in unsteady if point.get("failures") or point.get("outages") or _lost_paths(point)]
     said = []
     if down:
-        said.append("* has no steady state: hosts failed in it, and its figures are means of before, while and after.")
+        said.append(
+            "* has no steady state: something failed in it, and its figures are means of before, while and after."
+        )
     if len(down) < len(unsteady):
         said.append(
             "* did not reach a steady state: the load may exceed what the host can carry, or the run is too short."
         )
     return said
+
+
+def _lost_paths(point: Point) -> bool:
+    """Whether ports failed, so that I/Os were sent again."""
+    return any(numeric(station, "path_failovers") for station in point["storage"].values())
 
 
 def memory_warnings(points: Sequence[Point]) -> list[str]:

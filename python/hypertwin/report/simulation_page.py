@@ -50,9 +50,10 @@ def page(
 
     `study` is the publication that the sweep is of, `validation` its figures against the twin, and `published` those to
     show in the charts of the sweep.
-    `layouts` are the NUMA layouts of the VMs of the first point, by name, to be drawn. `load_steps` are changes of load
-    (`at_s` since the start of the run, `text`), for the charts over time. `measured_hosts` and `measured_vms` are shown
-    beside the twin's figures, `suppositions` (`supposed.notes`) among the remarks.
+    `layouts` are the NUMA layouts of the VMs of the first point, by name, to be drawn. `load_steps` are changes of
+    load, and ports that fail and return (`at_s` since the start of the run, `text`), for the charts over time.
+    `measured_hosts` and `measured_vms` are shown beside the twin's figures, `suppositions` (`supposed.notes`)
+    among the remarks.
     """
     result, few = _fitting(result)
     drawings, note = topology_svg.drawings(layouts or {})

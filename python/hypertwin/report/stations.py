@@ -11,6 +11,9 @@ from hypertwin.report.points import setting, varying_paths, where
 WORTH_NAMING_PCT = 0.5
 """Utilisation from which the busiest station is named: below it there is no I/O to speak of."""
 
+SATURATED_PCT = 90.0
+"""Utilisation from which a member of a station limits what uses it: as the core has it of stations."""
+
 SHOWN = 12
 """Sentences about points of a sweep; JSON has every point."""
 
@@ -62,7 +65,22 @@ def _alike(point: Point) -> tuple[object, ...]:
     found = point.get("bottleneck")
     if found is None or not _is_worth_naming(point):
         return ()
-    return found["station"], found["saturated"], found["next_station"], found["binding_depth"]
+    return (
+        found["station"],
+        found["saturated"],
+        found["next_station"],
+        found["binding_depth"],
+        bool(_full_member(point)),
+    )
+
+
+def _full_member(point: Point) -> tuple[int, float] | None:
+    """Of the busiest station, if it is not saturated: how many members it has, and how busy one is that is."""
+    found = point["bottleneck"]
+    station = point["storage"].get(found["station"]) if found and not found["saturated"] else None
+    if not station or station["utilization_max_pct"] < SATURATED_PCT or station["members"] < 2:
+        return None
+    return station["members"], station["utilization_max_pct"]
 
 
 def _sentence(alike: Sequence[Point], paths: Sequence[str]) -> Iterator[str]:
@@ -72,7 +90,12 @@ def _sentence(alike: Sequence[Point], paths: Sequence[str]) -> Iterator[str]:
         return
     place = where(alike[0], paths) + _others(alike, paths)
     head = f"Bottleneck{f' ({place})' if place else ''}: "
-    limit = "limits I/O" if found["saturated"] else "is the busiest, and not saturated"
+    full = _full_member(alike[-1])
+    limit = "is the busiest, and not saturated"
+    if found["saturated"]:
+        limit = "limits I/O"
+    elif full:
+        limit = f"is the busiest; one of its {full[0]} is at {full[1]:.0f} %, and limits what uses it"
     all_found = [each for point in alike if (each := point.get("bottleneck"))]
     busy = _range([each["utilization_pct"] for each in all_found])
     following = [each["next_utilization_pct"] for each in all_found if each["next_utilization_pct"] is not None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from hypertwin import drives
@@ -13,13 +13,32 @@ from hypertwin.report.words import some
 HARD_DISKS = frozenset({"hdd-15k", "hdd-10k", "hdd-7.2k"})
 """Kinds of disk for which power-loss protection has no meaning."""
 
+DEFAULT_CONTROLLERS = {"esxi": "pvscsi", "linux": "virtio-scsi"}
+"""What VMs have on hosts of a family where the scenario does not say."""
+
+PUBLISHED_COSTS: Mapping[str, Collection[str]] = {
+    "esxi-5.0": {"pvscsi", "lsi-sas"},
+    "esxi-5.1": {"pvscsi"},
+    "linux": {"virtio-blk", "vhost-blk", "passthrough"},
+    "esxi": {"passthrough"},
+    "none": {"passthrough"},
+}
+"""Controllers whose CPU per I/O follows from what is published, by version or family: docs/models/io-path.md."""
+
+DEFAULTS_OF_PATHS = {
+    "timeout": ("5 s", "an I/O to {} whose path fails is sent again after 5 s"),
+    "non_optimised_latency": ("200 us", "a path to {} that is not optimised takes 200 us longer"),
+}
+"""Defaults of paths that are suppositions, as the canonical form has them, in a sentence."""
+
 DEVICE_KEYS = {"arrays.": "arrays.NAME.disks.device", "storage.": "storage.NAME.devices.device"}
 """The key that names a model, by the section of the scenario."""
 
 
 def notes(points: Iterable[Point], scenario: Mapping[str, Any]) -> list[str]:
     """A sentence for each supposition; `scenario` is the canonical form, from which a key at its default is absent."""
-    moved, restarted, paged, squeezed, with_io = set[str](), set[str](), set[str](), set[str](), set[str]()
+    moved, restarted, paged, squeezed = set[str](), set[str](), set[str](), set[str]()
+    with_io = dict[str, str]()
     for point in points:
         moved |= {move["vm"] for move in migrations(point)}
         restarted |= {str(point["hosts"][outage["host"]]["cluster"]) for outage in point.get("outages", [])}
@@ -30,8 +49,13 @@ def notes(points: Iterable[Point], scenario: Mapping[str, Any]) -> list[str]:
             if memory and memory["compressed_bytes"]:
                 squeezed.add(name)
             if vm.get("io_latency_ms"):
-                with_io.add(name)
-    return [*_sentences(scenario, moved, restarted, paged, squeezed), *_of_disks(scenario, _groups(scenario, with_io))]
+                with_io[name] = str(vm.get("host"))
+    return [
+        *_sentences(scenario, moved, restarted, paged, squeezed),
+        *_of_disks(scenario, _groups(scenario, with_io)),
+        *_of_controllers(scenario, with_io),
+        *_of_paths(scenario, _groups(scenario, with_io)),
+    ]
 
 
 def _sentences(
@@ -95,6 +119,36 @@ def _of_disks(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[st
         )
 
 
+def _of_controllers(scenario: Mapping[str, Any], with_io: Mapping[str, str]) -> Iterator[str]:
+    """What is supposed of the CPU that I/Os cost, for VMs and their hosts."""
+    found = set[str]()
+    for vm, host in with_io.items():
+        for group in _entries(scenario["vms"], [vm]):
+            for hosts in _entries(scenario["hosts"], [host]):
+                hypervisor = str(scenario["hosts"][hosts]["hypervisor"])
+                family = hypervisor.partition("-")[0]
+                kind = scenario["vms"][group].get("controller", DEFAULT_CONTROLLERS.get(family))
+                if kind and kind not in PUBLISHED_COSTS.get(hypervisor, PUBLISHED_COSTS.get(family, ())):
+                    found.add(f"{hypervisor} ({kind})")
+    if found:
+        yield (
+            f"Supposed: the CPU that an I/O costs on {some(sorted(found))}; it follows from published figures of"
+            " pvscsi on ESXi 5.0 and 5.1, and of virtio-blk and vhost-blk (vms.NAME.controller)."
+        )
+
+
+def _of_paths(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[str]:
+    """What is supposed of paths to arrays, where ports fail."""
+    if not any("/port-" in part for failure in scenario.get("failures", ()) for part in failure["fails"]):
+        return
+    arrays = sorted({array for group in groups if (array := scenario["vms"][group].get("array"))})
+    for key, (default, sentence) in DEFAULTS_OF_PATHS.items():
+        paths = {name: scenario["arrays"][name].get("paths", {}) for name in arrays}
+        of = {name for name in arrays if key == "timeout" or "optimised" in paths[name]}
+        if found := sorted(name for name in of if paths[name].get(key, default) == default):
+            yield f"Supposed: {sentence.format(some(found))} (arrays.NAME.paths.{key})."
+
+
 def _disks(scenario: Mapping[str, Any], vm: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """The kinds of disks that a VM uses, each with its section and entry of the scenario."""
     if array := vm.get("array"):
@@ -136,9 +190,14 @@ def _workloads(scenario: Mapping[str, Any], vms: Iterable[str], key: str) -> lis
 
 
 def _groups(scenario: Mapping[str, Any], vms: Iterable[str]) -> list[str]:
-    """The entries under `vms` that VMs are of: `web-3` is of `web`, unless there is a `web-3`."""
-    names = (vm if vm in scenario["vms"] else vm.rpartition("-")[0] for vm in vms)
-    return sorted({name for name in names if name in scenario["vms"]})
+    """The entries under `vms` that VMs are of."""
+    return _entries(scenario["vms"], vms)
+
+
+def _entries(section: Mapping[str, Any], members: Iterable[str]) -> list[str]:
+    """The entries that VMs or hosts are of: `web-3` is of `web`, unless there is a `web-3`."""
+    names = (name if name in section else name.rpartition("-")[0] for name in members)
+    return sorted({name for name in names if name in section})
 
 
 def _s(names: list[str]) -> str:

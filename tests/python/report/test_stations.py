@@ -7,7 +7,7 @@ import pytest
 from hypertwin.report import stations
 
 
-def point(depth, station="db-controllers", pct=50.0, behind=("san-disks", 20.0), waits_for=None, **settings):
+def point(depth, station="db-controllers", pct=50.0, behind=("san-disks", 20.0), waits_for=None, busiest=0, **settings):
     found = {
         "station": station,
         "utilization_pct": pct,
@@ -16,7 +16,11 @@ def point(depth, station="db-controllers", pct=50.0, behind=("san-disks", 20.0),
         "next_utilization_pct": behind and behind[1],
         "binding_depth": waits_for,
     }
-    return {"set": {"workloads.fio.arrivals.io.outstanding": depth, **settings}, "bottleneck": found}
+    return {
+        "set": {"workloads.fio.arrivals.io.outstanding": depth, **settings},
+        "bottleneck": found,
+        "storage": {station: {"members": 2, "utilization_max_pct": busiest or pct}},
+    }
 
 
 def test_points_in_a_row_with_the_same_bottleneck_share_a_sentence():
@@ -35,6 +39,19 @@ def test_points_in_a_row_with_the_same_bottleneck_share_a_sentence():
         "Bottleneck (outstanding 64): db-controllers at 100 % limits I/O; next san-disks at 20 %.",
         "db-controllers: the hypervisor's threads that work for virtual controllers;"
         " san-disks: the disks of the array, or of the host; db-ring: places for requests on virtual controllers.",
+    ]
+
+
+def test_a_station_of_which_one_member_is_full_is_not_called_idle():
+    full = [point(depth, "esx-ports", 50 + depth, None, busiest=99.9) for depth in (1, 2, 3)]
+    assert stations.bottlenecks(
+        [*full, point(4, "esx-ports", 95, None, busiest=100), point(5, "esx-ports", 60, None)]
+    ) == [
+        "Bottleneck (outstanding 1 to 3): esx-ports at 51 to 53 % is the busiest; one of its 2 is at 100 %, and limits"
+        " what uses it.",
+        "Bottleneck (outstanding 4): esx-ports at 95 % limits I/O.",
+        "Bottleneck (outstanding 5): esx-ports at 60 % is the busiest, and not saturated.",
+        "esx-ports: the host's ports to the storage.",
     ]
 
 

@@ -11,15 +11,16 @@ from tests.conftest import ROOT
 import hypertwin
 from hypertwin.report import supposed
 
-LOCAL, SAN, MESH = "local-nvme", "san-fio", "hyperconverged"
+LOCAL, SAN, PATHS, MESH = "local-nvme", "san-fio", "san-paths", "hyperconverged"
 OWN = {"kind": "nvme", "power_loss_protection": False}
 
 
 def said(name: str, overrides: dict[str, Any], *, io: bool = True) -> list[str]:
     """What is supposed of an example in which `db` does I/O."""
     scenario = hypertwin.load(ROOT / "scenarios" / f"{name}.yaml", overrides)
-    vms = ["db"] if name != MESH else ["db-1", "db-2"]
-    points: Any = [{"vms": {vm: {"io_latency_ms": {"mean": 1.0}} if io else {} for vm in vms}}]
+    vms = {PATHS: ["backup"], MESH: ["db-1", "db-2"]}.get(name, ["db"])
+    host = next(each.name for each in scenario.inventory.hosts)
+    points: Any = [{"vms": {vm: {"host": host, **({"io_latency_ms": {"mean": 1.0}} if io else {})} for vm in vms}}]
     return supposed.notes(points, scenario.data)
 
 
@@ -57,6 +58,38 @@ def test_what_is_supposed_of_disks_is_said_until_the_scenario_says_it(name, over
     for sentence, beginning in zip(found, beginnings, strict=True):
         assert sentence.startswith(f"Supposed: {beginning}")
     assert said(name, overrides, io=False) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "overrides", "of"),
+    [
+        (LOCAL, {}, "linux-6.12 (virtio-scsi)"),
+        (LOCAL, {"vms.db.controller": "virtio-blk"}, None),
+        (LOCAL, {"hosts.kvm.hypervisor": "esxi-5.0"}, None),
+        (LOCAL, {"hosts.kvm.hypervisor": "esxi-5.0", "vms.db.controller": "nvme"}, "esxi-5.0 (nvme)"),
+        (LOCAL, {"hosts.kvm.hypervisor": "esxi-8.0"}, "esxi-8.0 (pvscsi)"),
+        (LOCAL, {"hosts.kvm.hypervisor": "esxi-8.0", "vms.db.controller": "passthrough"}, None),
+    ],
+)
+def test_the_cpu_of_an_io_is_supposed_where_none_is_published(name, overrides, of):
+    found = [each for each in said(name, overrides) if "CPU" in each]
+    assert found == [] if of is None else found[0].startswith(f"Supposed: the CPU that an I/O costs on {of};")
+    assert said(name, overrides, io=False) == []
+
+
+@pytest.mark.parametrize(
+    ("overrides", "keys"),
+    [
+        ({}, ["non_optimised_latency"]),
+        ({"arrays.san.paths.timeout": None}, ["timeout", "non_optimised_latency"]),
+        ({"arrays.san.paths": None}, ["timeout"]),
+        ({"arrays.san.paths.non_optimised_latency": "50 us"}, []),
+        ({"failures": []}, []),
+    ],
+)
+def test_defaults_of_paths_are_told_where_ports_fail(overrides, keys):
+    found = [each for each in said(PATHS, overrides) if "path" in each]
+    assert [re.findall(r"\(arrays.NAME.paths.(\w+)\)", each) for each in found] == [[key] for key in keys]
 
 
 def test_each_names_the_key_that_says_better():
