@@ -225,6 +225,7 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
         "too-many-vdisks": "More virtual disks than the controllers take.",
         "depth-over-maximum": "More requests outstanding on a virtual disk than its controller allows.",
         "not-pvscsi": "Ring pages of a controller that is not PVSCSI.",
+        "wrong-controller": "Queues, threads or a cache that the kind of virtual controller does not have.",
         "mix-over-100": "Sizes of I/Os whose shares are more than 100 % in all.",
         "unordered-steps": "Load steps out of order.",
         "bad-redundancy": "Neither copies nor an erasure code.",

@@ -273,7 +273,6 @@ fn a_host_without_hypervisor_has_one_system_and_divides_nothing() {
         ("limit", json!("1 GHz")),
         ("reservation", json!("1 GHz")),
         ("affinity", json!("0")),
-        ("array", json!("san")),
     ] {
         let path = format!("/vms/web/{key}");
         let wrong = (format!("vms.web.{key}"), "wrong-hypervisor".to_owned());
@@ -291,6 +290,24 @@ fn a_host_without_hypervisor_has_one_system_and_divides_nothing() {
         web.remove("host");
         web.insert(key.to_owned(), value);
         assert_eq!(codes(&elsewhere), [wrong]);
+    }
+    let with_disks = ("/vms/web/array", json!("san"));
+    assert!(
+        read(&on_bare(std::slice::from_ref(&with_disks))).is_ok(),
+        "its own driver"
+    );
+    for (key, value) in [
+        ("controller", json!("virtio-blk")),
+        ("io_threads", json!(1)),
+        ("disk_cache", json!("writeback")),
+        ("aio", json!("threads")),
+    ] {
+        let virtual_disks = on_bare(&[with_disks.clone(), (&format!("/vms/web/{key}"), value)]);
+        assert!(
+            codes(&virtual_disks).contains(&(format!("vms.web.{key}"), "wrong-hypervisor".to_owned())),
+            "{key}: {:?}",
+            codes(&virtual_disks)
+        );
     }
     let overhead = on_bare(&[("/hosts/kvm/overhead", json!({"cpu_per_io": "5 us"}))]);
     assert_eq!(

@@ -4,7 +4,7 @@ use crate::clock::{Clock, Event};
 use crate::cpu::Processors;
 use crate::faults::{Action, Faults, Part};
 use crate::guest::Guests;
-use crate::ids::{ControllerId, HostId, Id, PoolId, VmId, WorldId};
+use crate::ids::{HostId, Id, IoThreadId, PoolId, VmId, WorldId};
 use crate::island::Island;
 use crate::lives::Lives;
 use crate::measure::Recorder;
@@ -24,20 +24,20 @@ pub fn build(island: &Island, seed: u64) -> Simulation {
     let mut faults = Faults::new(island.hosts.len());
     let blueprint = Blueprint::of(island, seed);
     let mut site_vms = Vec::with_capacity(island.vms.len());
-    let mut controllers = 0;
+    let mut io_threads = 0;
     for (position, vm) in island.vms.iter().enumerate() {
         let group = &island.groups[vm.group];
         let plan = blueprint.plan(VmId::new(position), vm.host, 0);
-        let worlds = cpu.add_vm(&plan, ControllerId::new(controllers));
+        let worlds = cpu.add_vm(&plan, IoThreadId::new(io_threads));
         let first_process = guests.add_vm(&plan, worlds.helpers, &mut clock);
-        controllers += worlds.controllers.len();
+        io_threads += worlds.io_threads.len();
         site_vms.push(SiteVm {
             name: vm.name,
             spec: group.spec,
             workload: group.workload,
             group: vm.group,
             host: vm.host,
-            controllers: worlds.controllers.iter().collect(),
+            io_threads: worlds.io_threads.iter().collect(),
             first_process,
         });
     }

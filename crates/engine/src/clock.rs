@@ -1,6 +1,6 @@
 //! Simulated time, what will happen, and what components have to tell each other at this instant.
 
-use crate::ids::{HostId, IoId, PoolId, ProcessId, VmId, WorldId};
+use crate::ids::{ControllerId, HostId, IoId, PoolId, ProcessId, VmId, WorldId};
 use hypertwin_kernel::{Calendar, EventId, Nanos};
 use std::collections::VecDeque;
 
@@ -17,6 +17,8 @@ pub enum Event {
     Process(ProcessId),
     /// Something happens to an I/O on its path.
     Io(IoId),
+    /// Completions of a controller have waited for an interrupt for long.
+    Interrupt(ControllerId),
     /// An open workload's next transaction arrives.
     Arrival(VmId),
     /// Co-scheduling is checked.

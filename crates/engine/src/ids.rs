@@ -46,6 +46,8 @@ ids! {
     LunId
     /// A virtual controller.
     ControllerId
+    /// A world that works for virtual controllers.
+    IoThreadId
     /// A worker of a generator of I/Os.
     WorkerId
     /// A disk of an array or a pool.
@@ -73,6 +75,11 @@ impl<I: Id> Span<I> {
 
     pub fn len(self) -> usize {
         self.count as usize
+    }
+
+    /// The first entry, if there is one.
+    pub fn start(self) -> I {
+        self.first
     }
 
     /// The entry after the last one.

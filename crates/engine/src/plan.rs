@@ -4,6 +4,7 @@ use crate::ids::{HostId, Table, VmId};
 use crate::island::Island;
 use hypertwin_cluster::{HostGroup, HypervisorOverhead, VmGroup, Workload};
 use hypertwin_kernel::Stream;
+use hypertwin_models::storage::virtual_controller::io_threads;
 use hypertwin_models::{hypervisor, vnuma};
 
 /// What the VMs of an island are made from, on whichever host.
@@ -56,6 +57,7 @@ impl Blueprint {
             host_spec,
             numa: hypervisor::model(host_spec.hypervisor).virtual_numa(host_spec, spec),
             most_helpers: most.iter().map(helpers_on).max().unwrap_or(0),
+            most_io_threads: most.iter().map(|host| io_threads(host, spec).count).max().unwrap_or(0),
             placement,
             seed: self.seed,
         }
@@ -85,6 +87,8 @@ pub struct VmPlan<'s> {
     pub numa: vnuma::Topology,
     /// Worlds that work for it on the host that has most of them.
     pub most_helpers: usize,
+    /// Worlds that work for its controllers on the host that has most of them.
+    pub most_io_threads: usize,
     /// How often it has been placed before.
     pub placement: u32,
     /// Of the random streams.

@@ -104,6 +104,10 @@ impl Simulation {
                 self.storage.on_io(io, clock);
                 self.answer();
             }
+            Event::Interrupt(controller) => {
+                self.storage.on_interrupt(controller, clock);
+                self.answer();
+            }
             Event::Arrival(vm) => self.failure = guests.on_arrival(vm, clock).err(),
             Event::Cosched(vm) => self.cpu.on_cosched(vm, guests, clock),
             Event::Limit(vm) => self.cpu.on_limit(vm, guests, clock),
@@ -131,6 +135,7 @@ impl Simulation {
             }
             Event::Process(process) => host_of_vm(self.guests.vcpu_of(process).vm),
             Event::Io(io) => self.storage.host_of(io),
+            Event::Interrupt(controller) => Some(self.storage.host_of_controller(controller)),
             Event::Arrival(vm)
             | Event::Cosched(vm)
             | Event::Limit(vm)
@@ -234,7 +239,7 @@ impl Simulation {
                 self.begin_ios(process);
                 self.guests.next_request(vm, index)
             }
-            Kind::Controller(controller) => self.storage.next_on_controller(controller, &mut self.clock),
+            Kind::IoThread(thread) => self.storage.next_on_thread(thread, &mut self.clock),
             Kind::Sender => None,
             Kind::Service { pool, thread } => self.storage.next_on_service(pool, thread, &mut self.clock),
         };

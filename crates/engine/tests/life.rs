@@ -452,6 +452,16 @@ fn random_vm(dice: &mut Dice, version: &str, vcpus: u64) -> (Value, Value) {
         &mut vm,
         json!({"controller": dice.pick(kinds), "vdisks": dice.range(1, 4)}),
     );
+    match (dice.range(0, 5), version.starts_with("esxi")) {
+        (0, false) => merge(
+            &mut vm,
+            json!({"queues": dice.range(1, 4), "io_threads": dice.range(0, 3)}),
+        ),
+        (1, false) => vm["controller"] = json!(dice.pick(&["vhost-blk", "ahci"])),
+        (0, true) => vm["queues"] = json!(dice.range(1, 3)),
+        (2, _) => vm["controller"] = json!("passthrough"),
+        _ => {}
+    }
     if dice.one_in(2) {
         vm["storage"] = json!("pool");
     } else {

@@ -137,9 +137,14 @@ fn random_scenario(seed: u64) -> Scenario {
         }
         vms.insert(format!("v{index}"), support::vm(vcpus as u32, &name, more));
     }
-    let mut arrays = random_storage(&mut dice, &mut host, &mut vms, &mut workloads);
+    let arrays = random_storage(
+        &mut dice,
+        &mut Dice::new(seed, "path"),
+        &mut host,
+        &mut vms,
+        &mut workloads,
+    );
     if guest_dice.one_in(10) {
-        arrays = json!({});
         without_hypervisor(&mut host, &mut vms, &mut workloads);
     }
     let text = json!({
@@ -164,26 +169,23 @@ fn without_hypervisor(host: &mut Value, vms: &mut Map<String, Value>, workloads:
                 "limit",
                 "reservation",
                 "affinity",
-                "array",
                 "controller",
-                "controllers",
-                "vdisks",
-                "vdisk_depth",
-                "shared_luns",
+                "queues",
+                "io_threads",
+                "disk_cache",
+                "aio",
             ],
         ),
     ] {
         keys.iter()
             .for_each(|key| drop(map.as_object_mut().expect("a mapping").remove(*key)));
     }
-    if workloads["w0"]["arrivals"].get("io").is_some() {
-        workloads["w0"]["arrivals"] = json!({"closed": {"population": 3}});
-    }
 }
 
 /// An array for some of the machines, of which some are turned into generators of I/O.
 fn random_storage(
     dice: &mut Dice,
+    path_dice: &mut Dice,
     host: &mut Value,
     vms: &mut Map<String, Value>,
     workloads: &mut Map<String, Value>,
@@ -219,6 +221,7 @@ fn random_storage(
         vm["vdisks"] = json!(dice.range(1, 6));
         vm["vdisk_depth"] = json!(dice.range(1, 32));
         vm["shared_luns"] = json!(dice.one_in(2));
+        random_path(path_dice, linux, vm);
         if dice.one_in(2) {
             workload["arrivals"] = json!({"io": {"outstanding": dice.range(1, 4), "workers": dice.range(1, 8)}});
             workload["cpu"]["mean"] = json!(format!("{} us", dice.range(0, 300)));
@@ -243,6 +246,37 @@ fn random_storage(
             "count": dice.range(1, 24),
         },
     }})
+}
+
+/// Kinds of controllers, queues, threads and caches beside those that were there before.
+fn random_path(dice: &mut Dice, linux: bool, vm: &mut Value) {
+    if dice.one_in(2) {
+        return;
+    }
+    merge(vm, json!({"guest": {"kind": dice.pick(&["linux", "windows"])}}));
+    match dice.range(0, 3) {
+        0 => {
+            let kinds = ["passthrough", "ahci", "ide", if linux { "vhost-blk" } else { "nvme" }];
+            vm["controller"] = json!(dice.pick(&kinds));
+            if vm["controller"] == "ide" {
+                vm["vdisk_depth"] = json!(1);
+            }
+        }
+        1 if linux => {
+            vm["controller"] = json!(dice.pick(&["virtio-scsi", "virtio-blk"]));
+            vm["queues"] = json!(dice.range(1, 6));
+            vm["io_threads"] = json!(dice.range(0, 4));
+        }
+        2 if linux => {
+            vm["controller"] = json!("virtio-scsi");
+            vm["disk_cache"] = json!(dice.pick(&["none", "writeback", "unsafe"]));
+            vm["aio"] = json!(dice.pick(&["native", "io_uring", "threads"]));
+        }
+        _ => {
+            vm["controller"] = json!(if linux { "vhost-scsi" } else { "pvscsi" });
+            vm["queues"] = json!(dice.range(1, 4));
+        }
+    }
 }
 
 /// That no link carries more than its bandwidth, nothing is busier than always, and no depth holds more than its places.

@@ -93,7 +93,6 @@ fn virtual_keys(name: &str, vm: &VmGroup, host: &str) -> Vec<(&'static str, Issu
     });
     let whole = "the system has the whole host; remove it";
     let fewer = "remove it; fewer vcpus than the host has logical CPUs leave the last ones off";
-    let disks = "give its I/O time as the workload's delay, and its work as part of cpu";
     let keys = [
         ("shares", shares, whole),
         ("limit", vm.limit.map(|limit| limit.to_string()), fewer),
@@ -103,8 +102,6 @@ fn virtual_keys(name: &str, vm: &VmGroup, host: &str) -> Vec<(&'static str, Issu
             whole,
         ),
         ("affinity", vm.affinity.clone(), fewer),
-        ("array", vm.array.clone(), disks),
-        ("storage", vm.storage.clone(), disks),
     ];
     let set = keys
         .into_iter()

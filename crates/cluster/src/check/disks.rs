@@ -6,6 +6,7 @@ use crate::spec::controller::{ControllerKind, VDISKS_PER_CONTROLLER};
 use crate::spec::hypervisor::Family;
 use crate::spec::vm::VmGroup;
 use crate::spec::workload::Arrivals;
+use serde::Serialize;
 
 /// That a VM without disks has no keys about them, and no workload that needs some.
 pub(super) fn place(sections: &Sections, found: &mut Vec<Issue>) {
@@ -37,6 +38,8 @@ pub(super) fn place(sections: &Sections, found: &mut Vec<Issue>) {
             ("ring_pages", vm.ring_pages.map(|pages| pages.to_string())),
             ("queues", vm.queues.map(|queues| queues.to_string())),
             ("io_threads", vm.io_threads.map(|threads| threads.to_string())),
+            ("disk_cache", changed_name(&vm.disk_cache)),
+            ("aio", changed_name(&vm.aio)),
             ("shared_luns", vm.shared_luns.then(|| "true".to_owned())),
             ("workload", generator.then(|| vm.workload.clone())),
         ];
@@ -68,12 +71,12 @@ pub(super) fn controllers(sections: &Sections, found: &mut Vec<Issue>) {
             ));
         }
         let family = family_of(sections, vm);
-        let kind = vm.controller.or(family.and_then(Family::default_controller));
+        let kind = vm.controller.or(family.map(Family::default_controller));
         let Some(kind) = kind.filter(|_| clean("controller")) else {
             continue;
         };
         let facts = family.map(Family::facts);
-        if let Some(facts) = facts.filter(|facts| facts.virtualises && !facts.controllers.contains(&kind)) {
+        if let Some(facts) = facts.filter(|facts| !facts.controllers.contains(&kind)) {
             let own: Vec<&str> = facts.controllers.iter().map(|kind| kind.as_str()).collect();
             found.push(Issue::new(
                 ["vms", name, "controller"],
@@ -104,6 +107,66 @@ pub(super) fn controllers(sections: &Sections, found: &mut Vec<Issue>) {
             ));
         }
     }
+}
+
+/// That what is said of queues, threads and caches is there for the kind of controller.
+pub(super) fn queues_and_threads(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, vm) in sound(&sections.vms).filter(|(_, vm)| vm.has_disks()) {
+        let clean = |key: &str| sections.clean(&["vms", name, key]);
+        let family = family_of(sections, vm);
+        let Some(kind) = vm.controller.or(family.map(Family::default_controller)) else {
+            continue;
+        };
+        for (key, value, allowed) in of_other_kinds(vm, kind).into_iter().filter(|(key, ..)| clean(key)) {
+            found.push(Issue::new(
+                ["vms", name, key],
+                "wrong-controller",
+                value,
+                allowed.to_owned(),
+                format!(
+                    "the controller is {}; remove the key, or change vms.NAME.controller",
+                    kind.as_str()
+                ),
+            ));
+        }
+    }
+}
+
+/// Keys that a VM sets and that a controller of this kind does not have, with their values and what is allowed.
+fn of_other_kinds(vm: &VmGroup, kind: ControllerKind) -> Vec<(&'static str, String, &'static str)> {
+    use ControllerKind::{Ahci, Ide, LsiSas, Passthrough, VhostBlk, VhostScsi, VirtioBlk, VirtioScsi};
+    let is_of_qemu = !matches!(kind, VhostBlk | VhostScsi | Passthrough);
+    let has_queues = !matches!(kind, Ide | Ahci | LsiSas | Passthrough);
+    let has_threads = matches!(kind, VirtioBlk | VirtioScsi);
+    let queues = vm.queues.filter(|queues| !has_queues && *queues > 1);
+    let threads = vm
+        .io_threads
+        .filter(|threads| !has_threads && (*threads > 0 || !is_of_qemu));
+    let cache = changed_name(&vm.disk_cache).filter(|_| !is_of_qemu);
+    let aio = changed_name(&vm.aio).filter(|_| !is_of_qemu);
+    let keys = [
+        ("queues", queues.map(|count| count.to_string()), "one queue"),
+        (
+            "io_threads",
+            threads.map(|count| count.to_string()),
+            "for virtio-blk and virtio-scsi",
+        ),
+        (
+            "disk_cache",
+            cache,
+            "for what QEMU does, not the kernel or the machine itself",
+        ),
+        ("aio", aio, "for what QEMU does, not the kernel or the machine itself"),
+    ];
+    let set = keys.into_iter();
+    set.filter_map(|(key, value, allowed)| Some((key, value?, allowed)))
+        .collect()
+}
+
+/// A word of the scenario that is not the default.
+fn changed_name<T: Default + PartialEq + Serialize>(value: &T) -> Option<String> {
+    let word = serde_json::to_value(value).ok().filter(|_| *value != T::default())?;
+    word.as_str().map(str::to_owned)
 }
 
 /// The one family of all hosts that a VM may be on, if there is one and it is known.

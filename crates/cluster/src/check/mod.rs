@@ -52,7 +52,7 @@ use crate::spec::scenario::Scenario;
 type Check = fn(&Sections, &mut Vec<Issue>);
 
 /// Every check. Of mistakes at one path, those of the first check are listed first.
-const CHECKS: [Check; 47] = [
+const CHECKS: [Check; 48] = [
     host::any,
     host::turbo,
     host::divisions,
@@ -73,6 +73,7 @@ const CHECKS: [Check; 47] = [
     numa::options,
     disks::place,
     disks::controllers,
+    disks::queues_and_threads,
     device::drives,
     device::figures,
     device::paths,

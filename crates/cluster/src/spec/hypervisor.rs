@@ -36,7 +36,7 @@ pub struct FamilyFacts {
     pub balloons: bool,
     /// Whether a VM can have more vCPUs than its host has logical CPUs.
     pub wider_than_host: bool,
-    /// Kinds of virtual storage controller that VMs can have, the default first; none without a hypervisor.
+    /// Kinds of storage controller that VMs can have, the default first; without a hypervisor the host's own.
     pub controllers: &'static [ControllerKind],
 }
 
@@ -87,7 +87,7 @@ impl Family {
                 reservations: false,
                 balloons: false,
                 wider_than_host: false,
-                controllers: &[],
+                controllers: &[ControllerKind::Passthrough],
             },
         }
     }
@@ -97,9 +97,9 @@ impl Family {
         self.facts().key
     }
 
-    /// The virtual storage controller that VMs have by default, if they can have one.
-    pub const fn default_controller(self) -> Option<ControllerKind> {
-        self.facts().controllers.first().copied()
+    /// The storage controller that VMs have by default.
+    pub const fn default_controller(self) -> ControllerKind {
+        self.facts().controllers[0]
     }
 }
 

@@ -152,7 +152,8 @@ pub struct VmGroup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["pool"]))]
     pub storage: Option<String>,
-    /// Kind of virtual storage controller. Default: `pvscsi` on ESXi, `virtio-scsi` on Linux.
+    /// Kind of virtual storage controller. Default: `pvscsi` on ESXi, `virtio-scsi` on Linux; without a hypervisor the host's
+    /// own, which is `passthrough`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ControllerKind")]
     pub controller: Option<ControllerKind>,
@@ -235,8 +236,7 @@ impl VmGroup {
 
     /// Kind of its controllers on a host of this family.
     pub fn controller_kind(&self, family: Family) -> ControllerKind {
-        let kind = self.controller.or(family.default_controller());
-        kind.expect("a machine with disks is on a host whose machines can have controllers")
+        self.controller.unwrap_or(family.default_controller())
     }
 
     /// The highest factor that `load` and `load_steps` reach.

@@ -4,7 +4,7 @@ use super::memory::{HostMemory, VmMemory};
 use super::placement::WorldPlan;
 use super::processors::{Cpu, GroupCounters, Had, Host, HostCounters, Kind, Off, Power, Processors, VcpuGroup, World};
 use crate::clock::{Clock, Event};
-use crate::ids::{ControllerId, HostId, Id, PoolId, Span, Table, WorldId};
+use crate::ids::{HostId, Id, IoThreadId, PoolId, Span, Table, WorldId};
 use crate::island::IslandHost;
 use crate::plan::VmPlan;
 use crate::vcpu::Vcpu;
@@ -22,7 +22,7 @@ const SHARES_PER_THREAD: f64 = 1_000.0;
 /// Worlds of a VM other than its vCPUs.
 pub struct VmWorlds {
     pub helpers: Span<WorldId>,
-    pub controllers: Span<WorldId>,
+    pub io_threads: Span<WorldId>,
 }
 
 impl Host {
@@ -77,25 +77,20 @@ impl Processors {
         }
     }
 
-    /// Makes the worlds of a VM and places it; its controllers have numbers from `first_controller` on.
-    pub fn add_vm(&mut self, plan: &VmPlan, first_controller: ControllerId) -> VmWorlds {
+    /// Makes the worlds of a VM and places it; its I/O threads have numbers from `first_thread` on.
+    pub fn add_vm(&mut self, plan: &VmPlan, first_thread: IoThreadId) -> VmWorlds {
         let vm = plan.vm;
         let vcpus = self.new_worlds(plan.vcpus(), |index| Kind::Vcpu(Vcpu { vm, index }));
         let helpers = self.new_worlds(plan.most_helpers, |index| Kind::Helper { vm, index });
-        let count = if plan.spec.has_disks() {
-            plan.spec.controllers as usize
-        } else {
-            0
-        };
-        let controller = |number| Kind::Controller(ControllerId::new(first_controller.index() + number));
-        let controllers = self.new_worlds(count, controller);
+        let thread = |number| Kind::IoThread(IoThreadId::new(first_thread.index() + number));
+        let io_threads = self.new_worlds(plan.most_io_threads, thread);
         self.groups.push(VcpuGroup {
             host: plan.host,
             since: None,
             before: Had::default(),
             vcpus,
-            helpers: Span::new(vcpus.end(), helpers.len() + count),
-            controllers: count,
+            helpers: Span::new(vcpus.end(), helpers.len() + io_threads.len()),
+            io_threads: io_threads.len(),
             memory: VmMemory::none(),
             limit: None,
             throttled: false,
@@ -106,7 +101,7 @@ impl Processors {
             local: TimeAverage::new(),
         });
         let helpers = self.take_in(plan, 0);
-        VmWorlds { helpers, controllers }
+        VmWorlds { helpers, io_threads }
     }
 
     /// Worlds that are on no host.

@@ -13,6 +13,7 @@ use hypertwin_models::cpu_set::CpuSet;
 use hypertwin_models::hypervisor;
 use hypertwin_models::scheduler::{GroupSpec, NumaClient, WorldSpec};
 use hypertwin_models::smt;
+use hypertwin_models::storage::virtual_controller::io_threads;
 use hypertwin_models::topology::Domain;
 
 /// What a host's scheduler is told of a world, beside its group.
@@ -146,15 +147,20 @@ impl Processors {
         if hypervisor.helpers_have_own_group() {
             self.hosts[plan.host].add_group(shares, 0.0, Vec::new());
         }
-        debug_assert!(plan.helpers() <= plan.most_helpers, "worlds are there for every host");
+        let io_threads = io_threads(plan.host_spec, plan.spec).count;
+        debug_assert!(
+            plan.helpers() <= plan.most_helpers && io_threads <= plan.most_io_threads,
+            "worlds are there for every host"
+        );
         let group = &self.groups[plan.vm];
         let others = group.helpers;
         let helpers = Span::new(group.vcpus.end(), plan.helpers());
-        let controllers = others.len() - group.controllers..others.len();
+        let first_thread = others.len() - group.io_threads;
+        let io_threads = first_thread..first_thread + io_threads;
         for (position, world) in helpers.iter().enumerate() {
             self.place_helper(world, plan, first_cpu + position * topology.threads_per_core);
         }
-        for (position, world) in controllers.map(|number| others.at(number)).enumerate() {
+        for (position, world) in io_threads.map(|number| others.at(number)).enumerate() {
             self.place_helper(world, plan, first_cpu + position * topology.threads_per_core);
         }
         self.place_group(plan, &homes, now);

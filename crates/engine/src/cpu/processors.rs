@@ -3,7 +3,7 @@
 use super::budget::Limit;
 use super::memory::{HostMemory, VmMemory};
 use crate::clock::Clock;
-use crate::ids::{ControllerId, HostId, PoolId, Span, Table, VmId, WorldId};
+use crate::ids::{HostId, IoThreadId, PoolId, Span, Table, VmId, WorldId};
 use crate::vcpu::{Guest, Next, Vcpu, Work};
 use hypertwin_cluster::CoreScheduling;
 use hypertwin_kernel::{EventId, Nanos, TimeAverage};
@@ -121,7 +121,8 @@ pub enum Kind {
         vm: VmId,
         index: usize,
     },
-    Controller(ControllerId),
+    /// Works for virtual controllers of a VM.
+    IoThread(IoThreadId),
     /// Serves devices of a pool.
     Service {
         pool: PoolId,
@@ -178,7 +179,7 @@ impl World {
     pub fn vcpu(&self) -> Option<Vcpu> {
         match self.kind {
             Kind::Vcpu(vcpu) => Some(vcpu),
-            Kind::Helper { .. } | Kind::Controller(_) | Kind::Service { .. } | Kind::Sender => None,
+            Kind::Helper { .. } | Kind::IoThread(_) | Kind::Service { .. } | Kind::Sender => None,
         }
     }
 }
@@ -192,9 +193,9 @@ pub struct VcpuGroup {
     /// What its worlds had had before.
     pub(super) before: Had,
     pub vcpus: Span<WorldId>,
-    /// Worlds of the hypervisor that work for the VM; the last of them are its controllers.
+    /// Worlds of the hypervisor that work for the VM; the last of them are its I/O threads.
     pub helpers: Span<WorldId>,
-    pub(super) controllers: usize,
+    pub(super) io_threads: usize,
     pub memory: VmMemory,
     pub(super) limit: Option<Limit>,
     pub(super) throttled: bool,

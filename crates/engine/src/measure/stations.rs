@@ -20,7 +20,9 @@ pub fn results(observed: &Observed, groups: &[String], duration_ns: f64) -> Vec<
         let of = Station::Workers { group };
         results.push(sums.result(of, format!("{}-vcpus", groups[group]), false, duration_ns));
         let sums = path.controllers_station(&members, &run, now);
-        results.push(sums.result(of, format!("{}-controllers", groups[group]), false, duration_ns));
+        if sums.members > 0 {
+            results.push(sums.result(of, format!("{}-controllers", groups[group]), false, duration_ns));
+        }
     }
     let name = |station| match station {
         Station::VdiskDepth { group } => format!("{}-vdisk-depth", groups[group]),

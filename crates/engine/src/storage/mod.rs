@@ -2,7 +2,7 @@
 //!
 //! A VM's I/O follows the route of its virtual disk to the edge of the host, crosses a fabric to an array or a network to
 //! the nodes of a pool, waits for disks, and comes back to the guest. Links need no event of their own, so an I/O which
-//! hits the array's cache costs four: its worker, its controller's world, the array's answer, the way back. A miss adds
+//! hits the array's cache costs four: its worker, its I/O thread, the array's answer, the way back. A miss adds
 //! the disk.
 //!
 //! **Boundary.** [`Storage`] is told of I/Os to begin, of events, of work done by its worlds, and of hosts and devices that
@@ -57,7 +57,9 @@ pub use site::{Site, SiteVm, service_threads};
 pub use stations::{Station, StationResult, Sums};
 
 use crate::clock::Clock;
-use crate::ids::{ControllerId, DepthId, DiskId, HostId, IoId, PoolId, ProcessId, Table, VdiskId, VmId, WorldId};
+use crate::ids::{
+    ControllerId, DepthId, DiskId, HostId, IoId, IoThreadId, PoolId, ProcessId, Table, VdiskId, VmId, WorldId,
+};
 use crate::plan::VmPlan;
 use array::{Array, build_arrays};
 use disk::{DiskOwner, Disks};
@@ -206,15 +208,12 @@ impl Storage {
 
     // ---- from the processors
 
-    /// The world of a controller is done with a request: its work for the next, or `None` if it is idle.
+    /// An I/O thread is done with a request: its work for the next, or `None` if it is idle.
     #[inline]
-    pub fn next_on_controller(&mut self, controller: ControllerId, clock: &mut Clock) -> Option<f64> {
-        let id = self
-            .path
-            .finish_on_controller(controller, clock.now, &self.shared.requests);
+    pub fn next_on_thread(&mut self, thread: IoThreadId, clock: &mut Clock) -> Option<f64> {
+        let id = self.path.finish_on_thread(thread, clock.now, &self.shared.requests);
         self.advance(id, clock);
-        self.path
-            .start_on_controller(controller, clock.now, &self.shared.requests)
+        self.path.start_on_thread(thread, clock.now, &self.shared.requests)
     }
 
     /// A thread of a pool's service is done with an operation: its work for the next, or `None` if it is idle.
@@ -249,6 +248,11 @@ impl Storage {
                 self.follow(pool, outcome, clock);
             }
         }
+    }
+
+    /// Completions of a controller have waited for an interrupt for long.
+    pub fn on_interrupt(&mut self, controller: ControllerId, clock: &mut Clock) {
+        self.path.on_interrupt(controller, &mut self.shared, clock);
     }
 
     /// A pool replaces what has been away for long enough.
@@ -464,6 +468,11 @@ impl Storage {
             } => Some(fabric.luns[lun].current().host_port as usize),
             Target::Pool { .. } => None,
         }
+    }
+
+    /// Host of the VM that a controller is of.
+    pub fn host_of_controller(&self, controller: ControllerId) -> HostId {
+        self.path.host_of_controller(controller)
     }
 
     pub fn path(&self) -> &Path {

@@ -23,8 +23,8 @@ pub struct SiteVm<'s> {
     pub workload: &'s Workload,
     pub group: usize,
     pub host: HostId,
-    /// Worlds of its controllers.
-    pub controllers: Vec<WorldId>,
+    /// Worlds of its I/O threads, as many as it has on the host where it has most.
+    pub io_threads: Vec<WorldId>,
     /// Its first process: a generator's workers are the processes from there on.
     pub first_process: ProcessId,
 }

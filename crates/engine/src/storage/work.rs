@@ -30,12 +30,18 @@ pub struct DriverWork {
 impl DriverWork {
     #[inline]
     pub fn of(&self, io: &Io) -> f64 {
-        let is_stripe = io.sequential || u64::from(io.bytes) >= self.stripe_bytes;
-        let coding_ns_per_byte = match (io.write, is_stripe) {
+        self.work_ns(io.bytes, io.write, io.sequential)
+    }
+
+    /// Likewise for an I/O of this size and kind.
+    #[inline]
+    pub fn work_ns(&self, bytes: u32, is_write: bool, is_sequential: bool) -> f64 {
+        let is_stripe = is_sequential || u64::from(bytes) >= self.stripe_bytes;
+        let coding_ns_per_byte = match (is_write, is_stripe) {
             (false, _) => 0.0,
             (true, true) => self.stripe_ns_per_byte,
             (true, false) => self.update_ns_per_byte,
         };
-        self.cost.of(io.bytes) + coding_ns_per_byte * f64::from(io.bytes)
+        self.cost.of(bytes) + coding_ns_per_byte * f64::from(bytes)
     }
 }

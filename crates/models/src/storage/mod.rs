@@ -3,7 +3,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `virtual_controller.rs` | what a request costs guest and hypervisor; when a completion interrupts |
+//! | `virtual_controller/` | what a request costs guest and hypervisor, by kind and version; who works on it; when a completion interrupts |
 //! | `link.rs`, `array.rs` | links; an array's cache and RAID groups |
 //! | `disk/` | disks by kind and by model |
 //! | `multipath.rs` | which path to a LUN an I/O takes |

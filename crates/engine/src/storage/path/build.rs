@@ -2,6 +2,7 @@
 
 use super::Path;
 use super::controller::Controller;
+use super::io_thread::IoThread;
 use super::luns::{Routes, pool_of};
 use super::vdisk::{Route, Target, Vdisk, Way};
 use super::vm::{IoMeasured, VmIo};
@@ -30,6 +31,8 @@ struct Common {
     first_controller: ControllerId,
     first_ring: DepthId,
     vdisk_depth: u32,
+    /// Whether nobody on the host works for its I/O.
+    is_own: bool,
     profile: u32,
 }
 
@@ -73,23 +76,30 @@ impl<'s> PathBuilder<'s> {
         let (spec, place) = (vm.spec, self.site.place(id));
         self.path.add_adapters(&place, self.arrays, self.fabric);
         let kind = spec.controller_kind(place.host_spec.hypervisor.family());
-        let costs = virtual_controller(kind);
+        let costs = virtual_controller(place.host_spec, spec);
         let common = Common {
             first_controller: self.path.controllers.next_id(),
             first_ring: self.path.depths.next_id(),
             vdisk_depth: spec.vdisk_depth.unwrap_or(kind.vdisk_depth().0),
+            is_own: costs.is_own,
             profile: self.path.profile(&place, &costs, pool_of(spec, self.pools)),
         };
         let station = self.path.station(Station::Ring { group: vm.group });
-        for &world in &vm.controllers {
+        for _ in 0..spec.controllers {
             let ring = self.path.add_depth(kind.depth(spec.ring_pages), station);
-            let work_ns = costs.hypervisor_cycles * 1e9 / place.host_spec.clock.hz();
-            self.path.controllers.push(Controller::new(world, ring, work_ns));
+            self.path.controllers.push(Controller::new(id, ring, costs.coalesces));
         }
+        let first_thread = self.path.threads.next_id();
+        for &world in &vm.io_threads {
+            self.path.threads.push(IoThread::new(world));
+        }
+        let controllers = Span::new(common.first_controller, spec.controllers as usize);
+        let threads = Span::new(first_thread, vm.io_threads.len());
+        self.path.share_threads(&place, &costs, controllers, threads);
         let first_vdisk = self.path.vdisks.next_id();
         let mut keys = Stream::named(self.site.seed, &format!("vm/{}/places", vm.name));
         for number in 0..spec.all_vdisks() as usize {
-            self.add_vdisk(&place, vm.controllers.len(), number, &common, &mut keys);
+            self.add_vdisk(&place, controllers.len(), number, &common, &mut keys);
         }
         let (workers, outstanding) = self.add_workers(vm, vm.workload);
         VmIo {
@@ -101,7 +111,8 @@ impl<'s> PathBuilder<'s> {
             stream: Stream::named(self.site.seed, &format!("vm/{}/io", vm.name)),
             next_issue_ns: 0.0,
             group: vm.group,
-            controllers: Span::new(common.first_controller, vm.controllers.len()),
+            controllers,
+            threads,
             workers,
             outstanding,
             measured: [(); 2].map(|()| IoMeasured::new()),
@@ -136,7 +147,7 @@ impl<'s> PathBuilder<'s> {
             vm: place.vm,
             controller: ControllerId::new(common.first_controller.index() + position),
             profile: common.profile,
-            route: Route::new([own, ring], host_depths).with_paths(has_paths),
+            route: Route::new([own, ring], !common.is_own, host_depths).with_paths(has_paths),
             target,
         });
     }

@@ -1,91 +1,125 @@
-//! Virtual controllers: the world of each works on one request after another, and coalesces interrupts.
+//! Virtual controllers: which of its I/O threads works on a request, and when a completion interrupts the guest.
 
-use crate::ids::{DepthId, IoId, WorldId};
-use crate::storage::queue::{Fifo, Queue};
-use crate::storage::request::{NONE, Requests};
+use super::worker::Worker;
+use crate::clock::{Clock, Event};
+use crate::ids::{ControllerId, DepthId, Id, IoId, IoThreadId, Span, Table, VmId, WorkerId};
+use crate::storage::queue::Fifo;
+use crate::storage::request::{Issuer, Requests};
 use hypertwin_kernel::Nanos;
-use hypertwin_models::storage::virtual_controller::Coalescing;
+use hypertwin_models::storage::virtual_controller::{Coalescing, HeedsRate, LONGEST_NS};
 
-/// A virtual controller and the world that works for it.
-// two lines of the cache
+/// A virtual controller.
+// one line of the cache
 #[repr(align(64))]
 pub struct Controller {
-    pub world: WorldId,
+    pub vm: VmId,
     /// Its ring of requests.
     pub ring: DepthId,
-    /// Work of the world for a request, in nanoseconds alone on a core at nominal clock.
-    pub work_ns: f64,
-    /// What waits for the world.
-    pub queue: Queue,
-    current: IoId,
-    /// The world has no work and waits; while it goes from one request to the next, it does not.
-    is_idle: bool,
-    /// Complete I/Os that wait for an interrupt.
+    /// Who works on its requests; nobody on what the guest drives itself.
+    threads: Span<IoThreadId>,
+    queues: u32,
+    /// The queue of the next request of a transaction: they take turns.
+    next_queue: u32,
+    coalescing: Option<Coalescing>,
+    /// Complete I/Os that wait for an interrupt, since when the first of them does, and whether somebody looks after it.
     completed: Fifo,
-    coalescing: Coalescing,
+    since: Nanos,
+    is_watched: bool,
 }
 
 impl Controller {
-    pub fn new(world: WorldId, ring: DepthId, work_ns: f64) -> Self {
+    /// One that nobody works for yet.
+    pub fn new(vm: VmId, ring: DepthId, coalesces: Option<HeedsRate>) -> Self {
         Self {
-            world,
+            vm,
             ring,
-            work_ns,
-            queue: Queue::new(),
-            current: NONE,
-            is_idle: true,
+            threads: Span::new(IoThreadId::new(0), 0),
+            queues: 1,
+            next_queue: 0,
+            coalescing: coalesces.map(Coalescing::new),
             completed: Fifo::default(),
-            coalescing: Coalescing::default(),
+            since: 0,
+            is_watched: false,
         }
     }
 
-    /// A request comes; whether the world, which was idle, takes it at once. Else it waits.
-    #[inline]
-    pub fn take(&mut self, id: IoId, now: Nanos, requests: &mut Requests) -> bool {
-        if !self.is_idle {
-            self.queue.push(now, requests, id);
-            return false;
+    /// These threads work for its queues from now on.
+    pub fn set_threads(&mut self, threads: Span<IoThreadId>, queues: usize) {
+        (self.threads, self.queues) = (threads, queues as u32);
+    }
+
+    /// Its host coalesces its interrupts so from now on.
+    pub fn set_coalescing(&mut self, coalesces: Option<HeedsRate>) {
+        if self.coalescing.map(|coalescing| coalescing.heeds_rate()) != coalesces {
+            self.coalescing = coalesces.map(Coalescing::new);
         }
-        self.queue.pass();
-        self.is_idle = false;
-        self.current = id;
-        true
     }
 
-    /// Gives the world its next request; without one it is idle from now on.
+    /// The thread that works on all requests, if there is one alone.
     #[inline]
-    pub fn start(&mut self, now: Nanos, requests: &Requests) -> Option<IoId> {
-        let next = self.queue.pop(now, requests);
-        self.is_idle = next.is_none();
-        self.current = next.unwrap_or(NONE);
-        next
+    pub fn only_thread(&self) -> Option<IoThreadId> {
+        (self.threads.len() == 1).then(|| self.threads.at(0))
     }
 
-    /// The request that the world is done with.
-    #[inline]
-    pub fn finish(&mut self) -> IoId {
-        debug_assert!(
-            self.current != NONE,
-            "the world of a controller runs only for a request"
-        );
-        std::mem::replace(&mut self.current, NONE)
+    /// The thread that works on a request of `issuer`, whose VM has these workers. Each worker has a queue.
+    pub fn thread_for(&mut self, issuer: Issuer, workers: Span<WorkerId>) -> IoThreadId {
+        let queue = match issuer {
+            Issuer::Worker(worker) => workers.position(worker).unwrap_or(0) % self.queues as usize,
+            _ => {
+                self.next_queue = (self.next_queue + 1) % self.queues;
+                self.next_queue as usize
+            }
+        };
+        self.threads.at(queue % self.threads.len())
     }
 
-    /// All that it has is dropped; its world is idle.
-    pub fn clear(&mut self, now: Nanos, requests: &Requests, dropped: &mut Vec<IoId>) {
-        self.queue.drain(now, requests, dropped);
-        if self.current != NONE {
-            dropped.push(std::mem::replace(&mut self.current, NONE));
-        }
+    /// All that waits for an interrupt is dropped.
+    pub fn clear(&mut self, requests: &Requests, dropped: &mut Vec<IoId>) {
         dropped.extend(std::iter::from_fn(|| self.completed.pop(requests)));
-        self.is_idle = true;
     }
 
     /// An I/O is complete; whether the guest is interrupted for it and all that were before.
     #[inline]
-    pub fn complete(&mut self, id: IoId, in_flight: u32, now: Nanos, requests: &mut Requests) -> bool {
+    pub fn complete(
+        &mut self,
+        id: IoId,
+        in_flight: u32,
+        requests: &mut Requests,
+        this: ControllerId,
+        clock: &mut Clock,
+    ) -> bool {
+        let Some(coalescing) = &mut self.coalescing else {
+            self.completed.push(requests, id);
+            return true;
+        };
+        if self.completed.is_empty() {
+            self.since = clock.now;
+        }
         self.completed.push(requests, id);
-        self.coalescing.interrupts(now, in_flight)
+        let interrupts = coalescing.interrupts(clock.now, in_flight);
+        if !interrupts && !self.is_watched {
+            self.is_watched = true;
+            clock.at(self.since + LONGEST_NS, Event::Interrupt(this));
+        }
+        interrupts
+    }
+
+    /// Somebody looks after what waits for an interrupt; whether it has waited for too long.
+    pub fn is_late(&mut self, this: ControllerId, clock: &mut Clock) -> bool {
+        let due = self.since + LONGEST_NS;
+        let is_late = !self.completed.is_empty() && due <= clock.now;
+        self.is_watched = !self.completed.is_empty() && !is_late;
+        if self.is_watched {
+            clock.at(due, Event::Interrupt(this));
+        }
+        is_late
+    }
+
+    /// Whether an interrupt costs the guest anything: without coalescing, one that handles completions is told of more
+    /// without being interrupted.
+    #[inline]
+    pub fn is_felt(&self, workers: &Table<WorkerId, Worker>, worker: WorkerId) -> bool {
+        self.coalescing.is_some() || !workers[worker].has_more()
     }
 
     /// The next I/O that the guest hears of.

@@ -13,7 +13,7 @@
 //! | `vm.rs` | a VM: what its I/Os are like, and what is measured |
 //! | `vdisk.rs` | a virtual disk, its route and its target: what to extend for another transport |
 //! | `worker.rs` | threads of a generator |
-//! | `controller.rs` | a virtual controller, its world and its interrupts |
+//! | `controller.rs`, `io_thread.rs` | a virtual controller: its queues and interrupts; the worlds that work for it |
 //! | `routes.rs` | which depths a route has on a host, and which path a LUN is reached by |
 //! | `luns.rs` | who uses which LUNs and pools from which host |
 //! | `power.rs` | VMs that are powered off and on, and come to another host |
@@ -21,6 +21,7 @@
 
 mod build;
 mod controller;
+mod io_thread;
 mod luns;
 mod power;
 mod routes;
@@ -41,10 +42,12 @@ use super::shared::{Reply, Shared};
 use super::stations::{Station, StationResult, Sums};
 use crate::clock::Clock;
 use crate::ids::{
-    ControllerId, DepthId, HostId, Id, IoId, LunId, ProcessId, Span, Table, VdiskId, VmId, WorkerId, WorldId,
+    ControllerId, DepthId, HostId, Id, IoId, IoThreadId, LunId, ProcessId, Span, Table, VdiskId, VmId, WorkerId,
+    WorldId,
 };
 use controller::Controller;
 use hypertwin_kernel::Nanos;
+use io_thread::IoThread;
 use luns::Routes;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -59,6 +62,7 @@ pub struct Path {
     vdisks: Table<VdiskId, Vdisk>,
     depths: Table<DepthId, QueueDepth>,
     controllers: Table<ControllerId, Controller>,
+    threads: Table<IoThreadId, IoThread>,
     workers: Table<WorkerId, Worker>,
     /// Ports of hosts to arrays, of those that use them.
     adapters: BTreeMap<HostId, Adapters>,
@@ -88,6 +92,7 @@ impl Path {
             vdisks: Table::new(),
             depths: Table::new(),
             controllers: Table::new(),
+            threads: Table::new(),
             workers: Table::new(),
             adapters: BTreeMap::new(),
             outstanding: Vec::new(),
@@ -290,30 +295,34 @@ impl Path {
             meter.enter(id, now);
         }
         let controller = &mut self.controllers[index];
-        if controller.take(id, now, &mut shared.requests) {
-            let world = controller.world;
-            let work_ns = self.controller_work(index, &shared.requests[id]);
+        let index = controller
+            .only_thread()
+            .unwrap_or_else(|| controller.thread_for(shared.requests[id].issuer, self.vms[controller.vm].workers));
+        let thread = &mut self.threads[index];
+        if thread.take(id, now, &mut shared.requests) {
+            let world = thread.world;
+            let work_ns = self.thread_work(index, &shared.requests[id]);
             shared.replies.push_back(Reply::Run { world, work_ns });
         }
     }
 
-    /// Work of a controller's world for a request.
+    /// Work of a thread for a request.
     #[inline]
-    fn controller_work(&self, index: ControllerId, io: &Io) -> f64 {
-        self.controllers[index].work_ns + self.profile_of(io).driver.of(io)
+    fn thread_work(&self, index: IoThreadId, io: &Io) -> f64 {
+        self.threads[index].work_ns + self.profile_of(io).driver.of(io)
     }
 
-    /// Gives a controller's world its next request, and returns its work for it; `None` if there is none.
+    /// Gives a thread its next request, and returns its work for it; `None` if there is none.
     #[inline]
-    pub fn start_on_controller(&mut self, index: ControllerId, now: Nanos, requests: &Requests) -> Option<f64> {
-        let id = self.controllers[index].start(now, requests)?;
-        Some(self.controller_work(index, &requests[id]))
+    pub fn start_on_thread(&mut self, index: IoThreadId, now: Nanos, requests: &Requests) -> Option<f64> {
+        let id = self.threads[index].start(now, requests)?;
+        Some(self.thread_work(index, &requests[id]))
     }
 
-    /// The request that a controller's world is done with.
+    /// The request that a thread is done with.
     #[inline]
-    pub fn finish_on_controller(&mut self, index: ControllerId, now: Nanos, requests: &Requests) -> IoId {
-        let id = self.controllers[index].finish();
+    pub fn finish_on_thread(&mut self, index: IoThreadId, now: Nanos, requests: &Requests) -> IoId {
+        let id = self.threads[index].finish();
         if let Some(meter) = &mut self.meter {
             meter.handled(id, requests[id].vdisk, now);
         }
@@ -454,9 +463,23 @@ impl Path {
         let index = self.vdisks[shared.requests[id].vdisk].controller;
         let controller = &mut self.controllers[index];
         let in_flight = self.depths[controller.ring].used();
-        if !controller.complete(id, in_flight, clock.now, &mut shared.requests) {
-            return;
+        if controller.complete(id, in_flight, &mut shared.requests, index, clock) {
+            self.deliver_all(index, shared, clock);
         }
+    }
+
+    /// Somebody looks after the completions of a controller that wait for an interrupt. While the host is off they wait.
+    pub fn on_interrupt(&mut self, index: ControllerId, shared: &mut Shared, clock: &mut Clock) {
+        let is_late = self.controllers[index].is_late(index, clock);
+        let host = self.vms[self.controllers[index].vm].host;
+        if is_late && shared.network.state(host).is_up {
+            self.deliver_all(index, shared, clock);
+        }
+    }
+
+    /// The guest hears of all complete I/Os of a controller by one interrupt.
+    #[inline]
+    fn deliver_all(&mut self, index: ControllerId, shared: &mut Shared, clock: &mut Clock) {
         let mut is_first = true;
         while let Some(id) = self.controllers[index].next_completed(&shared.requests) {
             self.deliver(id, std::mem::take(&mut is_first), shared, clock);
@@ -467,7 +490,10 @@ impl Path {
     #[inline]
     fn deliver(&mut self, id: IoId, is_first: bool, shared: &mut Shared, clock: &mut Clock) {
         let io = &shared.requests[id];
-        if is_first && let Issuer::Worker(worker) = io.issuer {
+        if is_first
+            && let Issuer::Worker(worker) = io.issuer
+            && self.controllers[self.vdisks[io.vdisk].controller].is_felt(&self.workers, worker)
+        {
             self.workers[worker].interrupt_ns += self.profile_of(io).interrupt_ns;
         }
         let parent = io.parent;
@@ -525,6 +551,11 @@ impl Path {
         self.meter.as_ref().map_or(&[], Meter::vdisks)
     }
 
+    /// Host of the VM that a controller is of.
+    pub fn host_of_controller(&self, controller: ControllerId) -> HostId {
+        self.vms[self.controllers[controller].vm].host
+    }
+
     /// Host of the VM that an I/O is of.
     pub fn host_of(&self, io: &Io) -> HostId {
         self.vms[self.vdisks[io.vdisk].vm].host
@@ -564,16 +595,15 @@ impl Path {
     pub fn reset(&mut self, now: Nanos) {
         self.since = now;
         self.depths.iter_mut().for_each(|depth| depth.reset(now));
-        let controllers = self.controllers.iter_mut();
-        controllers.for_each(|controller| controller.queue.reset(now));
+        self.threads.iter_mut().for_each(|thread| thread.queue.reset(now));
         let measured = self.vms.iter_mut().flat_map(|vm| &mut vm.measured);
         measured.for_each(IoMeasured::reset);
     }
 
-    /// The controllers of some VMs as one station; `run` is the fraction of time that a world ran.
+    /// The threads of the controllers of some VMs as one station; `run` is the fraction of time that a world ran.
     pub fn controllers_station(&self, vms: &[VmId], run: &impl Fn(WorldId) -> f64, now: Nanos) -> Sums {
-        let controllers = vms.iter().flat_map(|&vm| &self.controllers[self.vms[vm].controllers]);
-        Sums::of(controllers.map(|one| (run(one.world), one.queue.length.mean(now), one.queue.waits)))
+        let threads = vms.iter().flat_map(|&vm| &self.threads[self.vms[vm].threads]);
+        Sums::of(threads.map(|one| (run(one.world), one.queue.length.mean(now), one.queue.waits)))
     }
 
     /// VMs with virtual disks by their group.

@@ -25,15 +25,18 @@ impl Path {
         let Some(io) = self.vms.get(vm) else {
             return Vec::new();
         };
-        let (vdisks, controllers, workers) = (io.vdisks, io.controllers, io.workers);
+        let (vdisks, controllers, threads, workers) = (io.vdisks, io.controllers, io.threads, io.workers);
         let mut dropped: Vec<IoId> = Vec::new();
         let mut slots = self.leave_paths(vm, now, shared, &mut dropped);
         let Shared { requests, fabric, .. } = shared;
         for worker in workers.iter() {
             self.workers[worker].clear(requests, &mut dropped);
         }
+        for thread in threads.iter() {
+            self.threads[thread].clear(now, requests, &mut dropped);
+        }
         for controller in controllers.iter() {
-            self.controllers[controller].clear(now, requests, &mut dropped);
+            self.controllers[controller].clear(requests, &mut dropped);
         }
         slots.extend(self.leave_host_queues(vm, now, requests, &mut dropped));
         for vdisk in vdisks.iter() {
@@ -127,7 +130,7 @@ impl Path {
         let Some(io) = self.vms.get(place.vm) else {
             return;
         };
-        let (vdisks, controllers) = (io.vdisks, io.controllers);
+        let (vdisks, controllers, threads) = (io.vdisks, io.controllers, io.threads);
         let pool = pool_of(place.spec, pools);
         self.routes.leave(
             &Place {
@@ -138,23 +141,23 @@ impl Path {
         );
         self.routes.come(place, pool);
         self.add_adapters(place, arrays, fabric);
-        let kind = place.spec.controller_kind(place.host_spec.hypervisor.family());
-        let costs = virtual_controller(kind);
+        let costs = virtual_controller(place.host_spec, place.spec);
         let profile = self.profile(place, &costs, pool);
+        self.share_threads(place, &costs, controllers, threads);
         for controller in controllers.iter() {
-            self.controllers[controller].work_ns = costs.hypervisor_cycles * 1e9 / place.host_spec.clock.hz();
+            self.controllers[controller].set_coalescing(costs.coalesces);
         }
         for (number, id) in vdisks.iter().enumerate() {
-            if let Some(lun) = self.lun_of(place.vm, number) {
-                let (target, host_depths) = self.lun_target(place, lun, arrays, fabric);
-                let vdisk = &mut self.vdisks[id];
-                let &[own, ring] = vdisk.route.of_guest() else {
-                    unreachable!("a virtual disk has a depth of its own and a ring");
-                };
-                vdisk.target = target;
-                vdisk.route = Route::new([own, ring], host_depths).with_paths(vdisk.several().is_some());
-            }
-            self.vdisks[id].profile = profile;
+            let (target, host_depths) = match self.lun_of(place.vm, number) {
+                Some(lun) => self.lun_target(place, lun, arrays, fabric),
+                None => (self.vdisks[id].target, Vec::new()),
+            };
+            let vdisk = &mut self.vdisks[id];
+            let &[own, ring] = vdisk.route.of_guest() else {
+                unreachable!("a virtual disk has a depth of its own and a ring");
+            };
+            (vdisk.target, vdisk.profile) = (target, profile);
+            vdisk.route = Route::new([own, ring], !costs.is_own, host_depths).with_paths(vdisk.several().is_some());
         }
         let io = &mut self.vms[place.vm];
         (io.host, io.profile) = (place.host, profile);

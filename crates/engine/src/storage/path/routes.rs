@@ -8,7 +8,7 @@ use super::luns::Lun;
 use super::vdisk::{LunQueues, Target, Way};
 use super::vm::IoProfile;
 use super::{Adapters, Path};
-use crate::ids::{DepthId, HostId, Id, LunId, Span, VmId};
+use crate::ids::{ControllerId, DepthId, HostId, Id, IoThreadId, LunId, Span, VmId};
 use crate::storage::array::Array;
 use crate::storage::fabric::Fabric;
 use crate::storage::multipath::LunPaths;
@@ -21,7 +21,7 @@ use crate::storage::work::DriverWork;
 use hypertwin_cluster::{Arrivals, HostGroup, Paths, Workload};
 use hypertwin_kernel::Nanos;
 use hypertwin_models::storage::multipath::Multipath;
-use hypertwin_models::storage::virtual_controller::VirtualController;
+use hypertwin_models::storage::virtual_controller::{VirtualController, io_threads};
 
 impl Path {
     /// A queue depth, which is measured as long as all others are.
@@ -41,7 +41,7 @@ impl Path {
     pub(super) fn profile(&mut self, place: &Place, costs: &VirtualController, pool: Option<&Pool>) -> u32 {
         let (spec, workload) = (place.spec, place.workload);
         let reference_hz = workload.reference_clock.unwrap_or(place.host_spec.clock).hz();
-        let profile = IoProfile {
+        let mut profile = IoProfile {
             blocks: blocks(workload),
             largest: costs.largest_bytes.map_or(u32::MAX, |bytes| bytes as u32),
             read: workload.read_pct / 100.0,
@@ -52,13 +52,17 @@ impl Path {
             }),
             guest_ns: costs.guest_cycles * 1e9 / reference_hz,
             interrupt_ns: costs.interrupt_cycles * 1e9 / reference_hz,
-            driver: pool.map_or_else(DriverWork::default, Pool::driver_work),
+            driver: pool.map_or_else(DriverWork::default, |pool| pool.driver_work(costs.client_caches)),
             gap_ns: match &workload.arrivals {
                 Arrivals::Io { rate: Some(rate), .. } if spec.load > 0.0 => 1e9 / (rate.per_second() * spec.load),
                 _ => 0.0,
             },
             per_burst: workload.ios / f64::from(workload.bursts),
         };
+        if costs.is_own {
+            let driver = std::mem::take(&mut profile.driver);
+            profile.guest_ns += profile.mean_work(&driver) * place.host_spec.clock.hz() / reference_hz;
+        }
         // mostly that of the VM before it
         let known = self.profiles.iter().rposition(|known| *known == profile);
         let number = known.unwrap_or_else(|| {
@@ -66,6 +70,26 @@ impl Path {
             self.profiles.len() - 1
         });
         number as u32
+    }
+
+    /// Shares the I/O threads of a VM among its controllers, as its host has it.
+    pub(super) fn share_threads(
+        &mut self,
+        place: &Place,
+        costs: &VirtualController,
+        controllers: Span<ControllerId>,
+        threads: Span<IoThreadId>,
+    ) {
+        let shares = io_threads(place.host_spec, place.spec);
+        let work_ns = costs.hypervisor_cycles * 1e9 / place.host_spec.clock.hz();
+        for thread in threads.iter() {
+            self.threads[thread].work_ns = work_ns;
+        }
+        for (position, controller) in controllers.iter().enumerate() {
+            let first = if shares.is_shared { 0 } else { position * shares.each };
+            let own = Span::new(IoThreadId::new(threads.start().index() + first), shares.each);
+            self.controllers[controller].set_threads(own, shares.queues);
+        }
     }
 
     /// The LUN of a virtual disk, if it is on an array.

@@ -20,7 +20,7 @@ pub struct Vdisk {
 pub enum Stage {
     /// An I/O takes a slot here, and gives it back when it completes.
     Depth(DepthId),
-    /// The world of its virtual controller works on it.
+    /// A world that works for its virtual controller works on it.
     Controller,
     /// It chooses its path, and takes a slot of the path's port.
     Paths,
@@ -32,24 +32,29 @@ pub enum Stage {
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
     depths: [DepthId; Self::MOST],
-    /// Depths before the controller, and in all.
+    /// Depths of the guest's side, and in all.
     before: u8,
     count: u8,
     /// Whether it has several paths at its end.
     has_paths: bool,
+    /// The position of the controller; [`u8::MAX`] where nobody on the host works for it.
+    controller: u8,
 }
 
 impl Route {
     /// The most depths on a route: virtual disk, ring; DSNRO, LUN, port.
     const MOST: usize = 5;
 
-    /// A route past the depths of the guest's side, the controller, those of the host's side, and then out.
-    pub fn new(guest: [DepthId; 2], host: impl IntoIterator<Item = DepthId>) -> Self {
+    /// A route past the depths of the guest's side, the controller if somebody works for it, those of the host's side, and
+    /// then out.
+    pub fn new(guest: [DepthId; 2], has_thread: bool, host: impl IntoIterator<Item = DepthId>) -> Self {
+        let before = guest.len() as u8;
         let mut route = Self {
             depths: [guest[0]; Self::MOST],
-            before: guest.len() as u8,
+            before,
             count: 0,
             has_paths: false,
+            controller: if has_thread { before } else { u8::MAX },
         };
         for depth in guest.into_iter().chain(host) {
             route.depths[usize::from(route.count)] = depth;
@@ -60,10 +65,10 @@ impl Route {
 
     #[inline]
     pub fn stage(&self, position: u8) -> Stage {
-        if position == self.before {
+        if position == self.controller {
             return Stage::Controller;
         }
-        let depth = position - u8::from(position > self.before);
+        let depth = position - u8::from(position > self.controller);
         if depth < self.count {
             Stage::Depth(self.depths[usize::from(depth)])
         } else if self.has_paths && depth == self.count {
@@ -81,7 +86,7 @@ impl Route {
 
     /// The position at which a path is chosen.
     pub fn paths(&self) -> u8 {
-        self.count + 1
+        self.count + u8::from(self.controller != u8::MAX)
     }
 
     /// Depths of the guest's side, which belong to its VM alone.

@@ -1,6 +1,6 @@
 //! A VM with virtual disks: what its I/Os are like, how fast they may come, and what is measured of them.
 
-use crate::ids::{ControllerId, HostId, Span, Table, VdiskId, VmId, WorkerId};
+use crate::ids::{ControllerId, HostId, IoThreadId, Span, Table, VdiskId, VmId, WorkerId};
 use crate::responses::Responses;
 use crate::storage::request::Io;
 use crate::storage::work::DriverWork;
@@ -25,6 +25,7 @@ pub struct VmIo {
     pub next_issue_ns: f64,
     pub group: usize,
     pub controllers: Span<ControllerId>,
+    pub threads: Span<IoThreadId>,
     pub workers: Span<WorkerId>,
     /// I/Os that a generator keeps outstanding.
     pub outstanding: usize,
@@ -66,6 +67,21 @@ pub struct IoMeasured {
 }
 
 impl IoProfile {
+    /// The mean work of a driver for an I/O.
+    pub fn mean_work(&self, driver: &DriverWork) -> f64 {
+        let mut upto = 0.0;
+        let mut mean_ns = 0.0;
+        for &(next, bytes) in &self.blocks {
+            for (is_write, of_ways) in [(false, self.read), (true, 1.0 - self.read)] {
+                for (is_sequential, of_places) in [(false, self.random), (true, 1.0 - self.random)] {
+                    mean_ns += (next - upto) * of_ways * of_places * driver.work_ns(bytes, is_write, is_sequential);
+                }
+            }
+            upto = next;
+        }
+        mean_ns
+    }
+
     /// Draws what an I/O is: its size, its direction, and whether it follows the one before.
     #[inline]
     pub fn draw(&self, stream: &mut Stream, io: &mut Io) {

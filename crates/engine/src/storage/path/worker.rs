@@ -47,6 +47,12 @@ impl Worker {
         self.queue.push(requests, id);
     }
 
+    /// Whether it has I/Os to handle beside the one at hand.
+    #[inline]
+    pub fn has_more(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
     /// The process that has to be started now: the worker was idle and has something to do.
     #[inline]
     pub fn start(&mut self) -> Option<ProcessId> {

@@ -95,6 +95,7 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
             update_ns_per_byte: coding.update_ns_per_byte,
             stripe_bytes: spec.fragment.bytes() * u64::from(redundancy.needed()),
         },
+        client_cache_ns: spec.client.cache_cpu_per_io.nanos() as f64,
         layer_ns: spec.layer_latency.nanos() / 2,
         timeout_ns: spec.client.timeout.nanos(),
         metadata: vec![0; spec.metadata_servers(group.count) as usize],

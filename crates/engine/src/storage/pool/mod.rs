@@ -79,6 +79,8 @@ pub struct Pool {
     services: Services,
     /// Work of the clients' driver.
     driver: DriverWork,
+    /// Work of the client's cache for an I/O, where it has one.
+    client_cache_ns: f64,
     /// One way between a client that is no node and a node, beside the network.
     layer_ns: Nanos,
     timeout_ns: Nanos,
@@ -201,9 +203,11 @@ impl Pool {
         self.id
     }
 
-    /// Work of the driver that a host uses the pool with.
-    pub fn driver_work(&self) -> DriverWork {
-        self.driver
+    /// Work of the driver that a host uses the pool with, and of its cache if it caches.
+    pub fn driver_work(&self, caches: bool) -> DriverWork {
+        let mut driver = self.driver;
+        driver.cost.io_ns += if caches { self.client_cache_ns } else { 0.0 };
+        driver
     }
 
     /// Probability that a random read of a VM on `host` hits the node's cache, by all working sets there.

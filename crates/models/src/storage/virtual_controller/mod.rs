@@ -1,0 +1,124 @@
+//! Virtual storage controllers: what a request costs the guest and the hypervisor, who works on it, and when a completion
+//! interrupts.
+//!
+//! **Mechanism.** The guest's driver and the hypervisor each spend a number of cycles on a request. A world of the hypervisor
+//! (a VMkernel world, a thread of QEMU) works on one request after another, so it carries at most one CPU's worth: clock /
+//! cycles. A controller has one of them or, where it has several queues, several side by side. What a machine drives itself,
+//! given to it or without a hypervisor, has none. ESXi's PVSCSI and LSI SAS coalesce interrupts; all others interrupt
+//! when the guest has handled what it was told before, as virtio's event index, and drivers that empty a queue, have it.
+//!
+//! **Assumptions.** The hypervisor's whole work for an I/O is done before it is sent; cycles do not depend on its
+//! size up to where it is split. What is a supposition in [`table`] is said to be one there.
+//!
+//! | file | |
+//! |---|---|
+//! | `mod.rs` | what a controller of a VM is like on a host |
+//! | `table.rs` | cycles by kind and version, each with its source |
+//! | `coalescing.rs` | when a completion interrupts |
+
+mod coalescing;
+mod table;
+
+pub use coalescing::{Coalescing, LONGEST_NS};
+
+use hypertwin_cluster::{AsyncIo, ControllerKind, DiskCache, Family, GuestKind, HostGroup, SPLIT_BYTES, VmGroup};
+use table::{CACHE_CYCLES, HAND_OVER_CYCLES, MAIN_LOOP_CYCLES, WINDOWS_CYCLES};
+
+/// What a virtual controller of a VM costs on a host.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VirtualController {
+    /// Cycles of the guest's driver and block layer for a request.
+    pub guest_cycles: f64,
+    /// Cycles of the hypervisor for a request, on one of its worlds.
+    pub hypervisor_cycles: f64,
+    /// Cycles of the guest for an interrupt, however many completions it brings.
+    pub interrupt_cycles: f64,
+    /// Bytes beyond which a request is split; `None`: never.
+    pub largest_bytes: Option<u64>,
+    /// Whether interrupts are coalesced, and if so whether that begins at a rate.
+    pub coalesces: Option<HeedsRate>,
+    /// Whether the guest itself has the driver of a pool: nobody on the host works for its I/O.
+    pub is_own: bool,
+    /// Whether the client of a pool caches.
+    pub client_caches: bool,
+}
+
+/// Whether coalescing begins at a rate, or with commands in flight alone.
+pub type HeedsRate = bool;
+
+/// Worlds of the hypervisor that work for the controllers of a VM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IoThreads {
+    /// Queues of one controller.
+    pub queues: usize,
+    /// Worlds of one controller, each for some of its queues.
+    pub each: usize,
+    /// Whether one world works for all controllers: QEMU's main loop.
+    pub is_shared: bool,
+    /// Worlds in all.
+    pub count: usize,
+}
+
+/// What a controller of `vm` costs on `host`.
+pub fn virtual_controller(host: &HostGroup, vm: &VmGroup) -> VirtualController {
+    let kind = vm.controller_kind(host.hypervisor.family());
+    let row = table::row(host.hypervisor, kind);
+    let guest_cycles = match (vm.guest.kind, row.system) {
+        (Some(GuestKind::Windows), GuestKind::Linux) => row.guest_cycles + WINDOWS_CYCLES,
+        (Some(GuestKind::Linux), GuestKind::Windows) => row.guest_cycles - WINDOWS_CYCLES,
+        _ => row.guest_cycles,
+    };
+    let is_cached = !matches!(vm.disk_cache, DiskCache::None | DiskCache::Directsync);
+    let is_esxi = host.hypervisor.family() == Family::Esxi;
+    let coalesces = is_esxi && matches!(kind, ControllerKind::Pvscsi | ControllerKind::LsiSas);
+    VirtualController {
+        guest_cycles,
+        hypervisor_cycles: row.hypervisor_cycles + qemu_cycles(host, vm, is_cached),
+        interrupt_cycles: row.interrupt_cycles,
+        largest_bytes: (kind == ControllerKind::Pvscsi).then_some(SPLIT_BYTES),
+        coalesces: coalesces.then_some(table::heeds_rate(host.hypervisor, kind)),
+        is_own: kind == ControllerKind::Passthrough,
+        client_caches: is_cached && vm.storage.is_some(),
+    }
+}
+
+/// What QEMU's main loop, cache and engine cost beside the controller. A pool's client has a cache of its own.
+fn qemu_cycles(host: &HostGroup, vm: &VmGroup, is_cached: bool) -> f64 {
+    let parts = [
+        (io_threads(host, vm).is_shared, MAIN_LOOP_CYCLES),
+        (is_cached && vm.storage.is_none(), CACHE_CYCLES),
+        (vm.aio == AsyncIo::Threads, HAND_OVER_CYCLES),
+    ];
+    parts
+        .iter()
+        .filter(|(applies, _)| *applies)
+        .map(|(_, cycles)| cycles)
+        .sum()
+}
+
+/// Who works for the controllers of `vm` on `host`. ESXi has a world for each queue, and so has the kernel of Linux (vhost);
+/// QEMU has the threads that it is told, for what is a virtio device, or its main loop.
+pub fn io_threads(host: &HostGroup, vm: &VmGroup) -> IoThreads {
+    let family = host.hypervisor.family();
+    let kind = vm.controller_kind(family);
+    let queues = match (kind, family) {
+        (ControllerKind::Ide | ControllerKind::Ahci | ControllerKind::LsiSas, _) => 1,
+        (_, Family::Linux) => vm.queues.unwrap_or(vm.vcpus),
+        _ => vm.queues.unwrap_or(1),
+    } as usize;
+    let each = match (kind, family) {
+        (ControllerKind::Passthrough, _) => 0,
+        (ControllerKind::Ide | ControllerKind::Ahci, Family::Linux) => 1,
+        (ControllerKind::VhostBlk | ControllerKind::VhostScsi, _) | (_, Family::Esxi) => queues,
+        _ => queues.min(vm.io_threads.unwrap_or(1).max(1) as usize),
+    };
+    let in_main_loop = vm.io_threads == Some(0) || matches!(kind, ControllerKind::Ide | ControllerKind::Ahci);
+    let is_shared = family == Family::Linux && in_main_loop && each > 0;
+    let controllers = if is_shared { 1 } else { vm.controllers as usize };
+    IoThreads {
+        queues,
+        each,
+        is_shared,
+        count: if vm.has_disks() { each * controllers } else { 0 },
+    }
+}
