@@ -13,7 +13,13 @@ from hypertwin.studies import study as studies
 OVER_A_QUARTER = {"cpu-limit-example", "kvm-cern", "pgbench-azure"}
 """Sources with fewer than four figures for each parameter that they had to set."""
 
-OF_THE_MODEL = {"density.slo", "cycles of pvscsi", "cycles of lsi-sas"}
+OF_THE_MODEL = {
+    "density.slo",
+    "cycles of pvscsi",
+    "cycles of lsi-sas",
+    "cycles of virtio-blk's guest",
+    "cycles of an I/O thread",
+}
 """Free parameters that are no path into a scenario: an objective, and constants of the core."""
 
 UNNAMED = {
