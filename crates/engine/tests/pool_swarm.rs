@@ -40,6 +40,8 @@ fn random_scenario(seed: u64, fails: bool) -> Scenario {
         let copies = dice.range(1, domains.min(4));
         format!("replicas-{copies}:{}", dice.range(1, copies))
     };
+    // choices of their own, so that the others stay what they were before these keys came
+    let mut device_dice = Dice::new(seed, "pool devices");
     let kind = dice.pick(&["nvme", "sas-ssd", "sata-ssd", "hdd-7.2k"]);
     let slow = kind == "hdd-7.2k";
     let hypervisor = dice.pick(&["esxi-6.5", "esxi-8.0", "linux-6.6"]);
@@ -80,6 +82,18 @@ fn random_scenario(seed: u64, fails: bool) -> Scenario {
             "journal": format!("{} KiB", dice.pick(&[0, 128, 100_000])),
         });
     }
+    let mut devices = json!({});
+    if device_dice.one_in(3) {
+        devices["d"] = support::random_device(&mut device_dice);
+        devices["e"] = support::random_device(&mut device_dice);
+        let used_pct = device_dice.range(1, 100);
+        pool["devices"] = json!({"device": "d", "used_pct": used_pct, "per_node": per_node, "capacity": "100 GB"});
+        pool["flushes"] = json!(device_dice.pick(&["as-asked", "always"]));
+        if pool["flash"].is_object() && devices["e"]["kind"] != "hdd-10k" {
+            pool["flash"].as_object_mut().expect("a mapping").remove("kind");
+            pool["flash"]["device"] = json!("e");
+        }
+    }
     let (mut vms, mut workloads) = (Map::new(), Map::new());
     for index in 0..dice.range(1, 3) {
         let count = dice.range(1, 2);
@@ -108,6 +122,9 @@ fn random_scenario(seed: u64, fails: bool) -> Scenario {
         });
         if workload["arrivals"].get("closed").is_some() {
             workload["ios"] = json!(dice.range(1, 3));
+        }
+        if device_dice.one_in(3) {
+            workload["sync_pct"] = json!(device_dice.pick(&[1, 50, 100]));
         }
         workloads.insert(format!("w{index}"), workload);
     }
@@ -141,7 +158,7 @@ fn random_scenario(seed: u64, fails: bool) -> Scenario {
     }
     let text = json!({
         "name": "pool-swarm", "run": {"duration": "4 s", "warmup": "0 s", "sample_interval": "500 ms"},
-        "hosts": {"node": node, "other": host}, "vms": vms, "workloads": workloads, "storage": {"pool": pool},
+        "devices": devices, "hosts": {"node": node, "other": host}, "vms": vms, "workloads": workloads, "storage": {"pool": pool},
         "failures": failures,
     });
     Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("seed {seed}: {mistakes:#?}"))

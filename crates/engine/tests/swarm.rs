@@ -3,7 +3,7 @@
 
 mod support;
 
-use hypertwin_cluster::{Bandwidth, SPLIT_BYTES, Scenario};
+use hypertwin_cluster::{Bandwidth, Drive, SPLIT_BYTES, Scenario};
 use hypertwin_engine::{HostResult, Replication, StationResult, aggregate, replication_seed, run, watched_run};
 use hypertwin_models::storage::disk::{Disk, Operation};
 use hypertwin_sharing::{Claim, proportional_share};
@@ -28,7 +28,7 @@ fn random_scenario(seed: u64) -> Scenario {
     let mut dice = Dice::new(seed, "swarm");
     // choices of their own, so that the others stay what they were before these keys came
     let (mut guest_dice, mut wake_dice) = (Dice::new(seed, "guest"), Dice::new(seed, "wake-up"));
-    let mut shape_dice = Dice::new(seed, "shape");
+    let (mut shape_dice, mut device_dice) = (Dice::new(seed, "shape"), Dice::new(seed, "device"));
     let (sockets, mut cores, threads) = (dice.range(1, 3), dice.range(1, 5), dice.range(1, 2));
     let divided = shape_dice
         .one_in(4)
@@ -147,8 +147,18 @@ fn random_scenario(seed: u64) -> Scenario {
     if guest_dice.one_in(10) {
         without_hypervisor(&mut host, &mut vms, &mut workloads);
     }
+    let mut devices = json!({});
+    if device_dice.one_in(3) && !arrays["san"].is_null() {
+        devices["d"] = support::random_device(&mut device_dice);
+        arrays["san"]["disks"] = json!({
+            "device": "d", "count": device_dice.range(1, 8), "used_pct": device_dice.range(1, 100),
+        });
+        for workload in workloads.values_mut() {
+            workload["sync_pct"] = json!(device_dice.pick(&[0, 50, 100]));
+        }
+    }
     let text = json!({
-        "name": "swarm", "run": {"duration": "300 ms", "warmup": "0 s", "sample_interval": "50 ms"},
+        "name": "swarm", "devices": devices, "run": {"duration": "300 ms", "warmup": "0 s", "sample_interval": "50 ms"},
         "hosts": {"h": host}, "vms": vms, "workloads": workloads, "arrays": arrays,
     });
     Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("seed {seed}: {mistakes:#?}"))
@@ -310,7 +320,9 @@ fn check_storage(seed: u64, scenario: &Scenario, result: &Replication) {
             );
         }
         if name == "san-disks" {
-            let disk = Disk::new(scenario.arrays["san"].disks.kind.expect("it has a kind"));
+            let disks = &scenario.arrays["san"].disks;
+            let drive = Drive::of(disks.kind, disks.device.as_deref(), &scenario.devices);
+            let disk = Disk::of(drive, disks.used_pct);
             // Each start counts; the fastest operation is a sequential one, controllers split large ones, and flash may have
             // more of them in its depth and its buffer.
             let smallest = scenario
@@ -326,13 +338,15 @@ fn check_storage(seed: u64, scenario: &Scenario, result: &Replication) {
                 waiting: 0,
             };
             let rate = |write| match disk.flash() {
+                Some(flash) if disk.write_cache.is_some() => 1e9 / flash.transfer_ns(operation(write)) as f64,
                 Some(flash) => {
                     let (channels, busy_ns) = flash.work(operation(write));
                     f64::from(flash.channels) / f64::from(channels) * 1e9 / busy_ns as f64
                 }
                 None => 1e9 / disk.service_ns(operation(write), 0.0, 0.0) as f64,
             };
-            let more = if disk.flash().is_some() { 1_024.0 } else { 0.0 };
+            let buffered = ((4 << 20) as f64 / smallest as f64).max(1_024.0);
+            let more = if disk.flash().is_some() { buffered } else { 0.0 };
             let begun = (f64::from(disk.depth) + more) / result.duration_s;
             let most = (rate(false).max(rate(true)) + begun) * station.members as f64;
             assert!(

@@ -5,7 +5,7 @@ use super::request::{Requests, Step};
 use crate::clock::Clock;
 use crate::ids::{DiskId, HostId, IoId, PoolId, Span, Table};
 use hypertwin_kernel::{Nanos, Stream, TimeAverage};
-use hypertwin_models::storage::disk::{Disk, Operation};
+use hypertwin_models::storage::disk::{CacheLevel, Disk, Flash, Operation};
 use hypertwin_models::storage::link::Link;
 use std::mem::offset_of;
 
@@ -42,6 +42,8 @@ pub struct DiskState {
     queue: Fifo,
     /// Operations that nobody waits for: the others go first.
     background: Fifo,
+    /// The channel whose turn it is to be written to, where they take turns.
+    turn: u32,
     /// It has failed. Operations at work still end; its owner checks this then.
     pub has_failed: bool,
     /// Read and written since measuring began.
@@ -49,9 +51,24 @@ pub struct DiskState {
     pub waits: Waits,
     /// Operations in the queues.
     pub queued: TimeAverage,
+    /// What only some drives have.
+    special: Option<Box<Special>>,
 }
 
-const _: () = assert!(offset_of!(DiskState, waits.waited) <= 192);
+const _: () = assert!(offset_of!(DiskState, waits.waited) <= 192 && size_of::<DiskState>() <= 256);
+
+/// The state of what only some drives have: flushes, a write cache, stalls.
+#[derive(Default)]
+struct Special {
+    /// Synchronous writes that the flush under way is for, and those that wait for the next.
+    flushing: Fifo,
+    unflushed: Fifo,
+    /// Time of all channels for those that wait.
+    unflushed_ns: u64,
+    cache: CacheLevel,
+    /// Bytes to write until it stalls.
+    until_stall: f64,
+}
 
 /// Channels of flash, each a [`Link`] that takes operations one after the other.
 struct Channels {
@@ -99,11 +116,18 @@ impl Disks {
     }
 
     /// `count` new disks of a set.
-    pub fn add(&mut self, set: DiskSet, count: usize) -> Span<DiskId> {
+    pub fn add(&mut self, mut set: DiskSet, count: usize) -> Span<DiskId> {
         // how long it is occupied, flash says
         let (first, link) = (self.disks.next_id(), Link::new(f64::INFINITY, 0));
         let channels = set.disk.flash().map_or(0, |flash| flash.channels as usize);
         for _ in 0..count {
+            let special = set.disk.is_special().then(|| {
+                let until_stall = set.disk.stalls.map_or(0.0, |stalls| stalls.next(set.stream.uniform()));
+                Box::new(Special {
+                    until_stall,
+                    ..Special::default()
+                })
+            });
             self.disks.push(DiskState {
                 set: self.sets.len() as u32,
                 used: 0,
@@ -112,10 +136,12 @@ impl Disks {
                 busy: TimeAverage::new(),
                 queue: Fifo::default(),
                 background: Fifo::default(),
+                turn: 0,
                 has_failed: false,
                 bytes: [0; 2],
                 waits: Waits::default(),
                 queued: TimeAverage::new(),
+                special,
             });
         }
         self.sets.push(set);
@@ -194,20 +220,32 @@ impl Disks {
                 now + set.disk.service_ns(operation, seek, rotation)
             }
             Some(flash) => {
-                let (count, busy_ns) = flash.work(operation);
-                let first = set.stream.below(flash.channels.into()) as usize;
+                let (count, busy_ns) = match set.disk.is_special() {
+                    true => state.special_work(&set.disk, flash, operation, &mut set.stream, now),
+                    false => flash.work(operation),
+                };
+                let first = match operation.write && flash.writes_in_turn {
+                    true => {
+                        let next = (state.turn + count) % flash.channels;
+                        std::mem::replace(&mut state.turn, next)
+                    }
+                    false => set.stream.below(flash.channels.into()) as u32,
+                };
                 let mut busy_until = 0;
-                for number in 0..count as usize {
-                    let channel = (first + number) % flash.channels as usize;
+                for number in 0..count {
+                    let channel = ((first + number) % flash.channels) as usize;
                     busy_until = busy_until.max(state.channels.occupy(channel, now, busy_ns));
                 }
                 let transferred = state.link.occupy(now, flash.transfer_ns(operation)).1;
                 match operation.write {
-                    true => flash.acknowledged_ns(transferred, busy_until),
+                    true => flash.acknowledged_ns(operation, (count, busy_ns), transferred, busy_until),
                     false => transferred.max(busy_until),
                 }
             }
         };
+        if let Some(special) = state.special.as_mut().filter(|_| set.disk.write_cache.is_some()) {
+            special.cache.busy_until(end);
+        }
         state.used += 1;
         state.busy.set(now, f64::from(state.used));
         requests.at(id, Step::Disk, end, clock);
@@ -233,6 +271,48 @@ impl Disks {
             state.queued.set(clock.now, f64::from(state.waiting()));
             self.start(next, requests, clock);
         }
+    }
+
+    /// Whether a disk is done with an operation for good: if it is a synchronous write and the disk has to flush, it is when
+    /// that is over, see [`Self::flushed`]. Writes that come during a flush share the next one.
+    #[inline]
+    pub fn is_stable(&mut self, id: IoId, requests: &mut Requests, clock: &mut Clock) -> bool {
+        let io = &requests[id];
+        !io.sync || self.is_stable_at_once(id, requests, clock)
+    }
+
+    fn is_stable_at_once(&mut self, id: IoId, requests: &mut Requests, clock: &mut Clock) -> bool {
+        let io = &requests[id];
+        let state = &mut self.disks[io.disk];
+        let disk = &self.sets[state.set as usize].disk;
+        let Some(special) = state.special.as_mut().filter(|_| disk.flush_ns > 0) else {
+            return true;
+        };
+        debug_assert!(io.write, "only writes are synchronous");
+        let operation = Operation {
+            bytes: u64::from(io.bytes),
+            write: true,
+            sequential: io.sequential,
+            waiting: 0,
+        };
+        special.unflushed_ns += disk.flash().map_or(0, |flash| flash.program_ns(operation));
+        special.unflushed.push(requests, id);
+        if special.flushing.is_empty() {
+            special.flush(disk.flush_ns, requests, clock);
+        }
+        false
+    }
+
+    /// A flush is over: the writes that it was for. The next begins, if some wait for it.
+    pub fn flushed(&mut self, disk: DiskId, requests: &mut Requests, clock: &mut Clock) -> Fifo {
+        let state = &mut self.disks[disk];
+        let flush_ns = self.sets[state.set as usize].disk.flush_ns;
+        let special = state.special.as_mut().expect("a disk that flushes is special");
+        let stable = std::mem::take(&mut special.flushing);
+        if !special.unflushed.is_empty() {
+            special.flush(flush_ns, requests, clock);
+        }
+        stable
     }
 
     /// Whether the first background operation of a disk has waited for longer than any other.
@@ -267,6 +347,35 @@ impl Disks {
 }
 
 impl DiskState {
+    /// As [`Flash::work`], for a drive with a write cache or stalls. A drive that stalls does so first.
+    fn special_work(
+        &mut self,
+        disk: &Disk,
+        flash: &Flash,
+        operation: Operation,
+        stream: &mut Stream,
+        now: Nanos,
+    ) -> (u32, u64) {
+        let special = self.special.as_mut().expect("each disk of a special set has its state");
+        if !operation.write {
+            return flash.work(operation);
+        }
+        if let Some(stalls) = &disk.stalls {
+            special.until_stall -= operation.bytes as f64;
+            if special.until_stall <= 0.0 {
+                special.until_stall = stalls.next(stream.uniform());
+                self.link.occupy(now, stalls.length_ns);
+                for channel in 0..self.channels.free_at.len() {
+                    self.channels.occupy(channel, now, stalls.length_ns);
+                }
+            }
+        }
+        match &disk.write_cache {
+            Some(cache) if special.cache.takes(cache, operation.bytes, now) => flash.cached_work(cache, operation),
+            _ => flash.work(operation),
+        }
+    }
+
     #[inline]
     fn waiting(&self) -> u32 {
         self.queue.len() + self.background.len()
@@ -279,5 +388,15 @@ impl DiskState {
             return self.busy.mean(now);
         }
         (busy_ns - self.channels.left_ns(now)) as f64 / free_at.len() as f64 / duration_ns
+    }
+}
+
+impl Special {
+    /// All synchronous writes that wait are flushed.
+    fn flush(&mut self, flush_ns: u64, requests: &mut Requests, clock: &mut Clock) {
+        self.flushing = std::mem::take(&mut self.unflushed);
+        let end = clock.now + flush_ns + std::mem::take(&mut self.unflushed_ns);
+        let first = self.flushing.first().expect("a flush is for some writes");
+        requests.at(first, Step::Flushed, end, clock);
     }
 }

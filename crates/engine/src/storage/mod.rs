@@ -234,7 +234,18 @@ impl Storage {
                 let array = self.path.array_of(&shared.requests[id]);
                 self.arrays[array].receive(id, shared, clock);
             }
-            Step::Disk => self.disk_done(id, clock),
+            Step::Disk => {
+                if self.shared.disks.is_stable(id, &mut self.shared.requests, clock) {
+                    self.disk_done(id, clock);
+                }
+            }
+            Step::Flushed => {
+                let disk = shared.requests[id].disk;
+                let mut stable = shared.disks.flushed(disk, &mut shared.requests, clock);
+                while let Some(id) = stable.pop(&self.shared.requests) {
+                    self.disk_done(id, clock);
+                }
+            }
             Step::Host => self.complete(id, clock),
             Step::Resend => self.resend(id, clock),
             Step::Paged => Swaps::back(id, shared),

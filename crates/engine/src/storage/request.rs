@@ -41,6 +41,8 @@ pub enum Step {
     Array,
     /// A disk is done with it.
     Disk,
+    /// The flush is over that it is the first write of.
+    Flushed,
     /// It is back at the host.
     Host,
     /// Its answer was lost on its path; it is sent again.
@@ -83,6 +85,8 @@ pub struct Io {
     pub bytes: u32,
     pub write: bool,
     pub sequential: bool,
+    /// A write that is done when it is on stable media, and is not yet.
+    pub sync: bool,
     pub role: Role,
     pub step: Step,
     /// The next stage of its route.
@@ -124,6 +128,7 @@ impl Requests {
             bytes: 0,
             write: false,
             sequential: false,
+            sync: false,
             role: Role::Request,
             step: Step::Issue,
             stage: 0,

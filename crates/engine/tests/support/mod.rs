@@ -85,6 +85,43 @@ pub fn merge(value: &mut Value, more: Value) {
     }
 }
 
+/// A drive of any kind with any of what only some drives have, for `devices` of a swarm's scenario.
+pub fn random_device(dice: &mut Dice) -> Value {
+    let mut device = json!({"kind": dice.pick(&["nvme", "sas-ssd", "sata-ssd"])});
+    if dice.one_in(6) {
+        return json!({
+            "kind": "hdd-10k", "seek_read": format!("{} us", dice.range(0, 9_000)), "rpm": dice.range(4_000, 15_000),
+        });
+    }
+    let numbers = [
+        ("random_read", "/s", 1_000, 1_000_000),
+        ("random_write", "/s", 1_000, 600_000),
+        ("sequential_read", "MB/s", 100, 7_000),
+        ("sequential_write", "MB/s", 100, 7_000),
+        ("read_latency", "us", 5, 500),
+        ("write_latency", "us", 5, 500),
+        ("flush", "us", 0, 5_000),
+    ];
+    for (key, unit, least, most) in numbers {
+        if dice.one_in(2) {
+            device[key] = json!(format!("{} {unit}", dice.range(least, most)));
+        }
+    }
+    device["power_loss_protection"] = json!(dice.one_in(2));
+    if dice.one_in(2) {
+        device["over_provisioning_pct"] = json!(dice.range(1, 60));
+    }
+    if dice.one_in(3) {
+        let size = format!("{} MiB", dice.range(1, 64));
+        device["write_cache"] = json!({"size": size, "write": format!("{} MB/s", dice.range(100, 5_000))});
+    }
+    if dice.one_in(3) {
+        let written = format!("{} KiB", dice.range(64, 20_000));
+        device["stalls"] = json!({"written": written, "length": format!("{} us", dice.range(1, 20_000))});
+    }
+    device
+}
+
 /// Seeds of a swarm: `count` from 0, or `SWARM_SEEDS` from `SWARM_FROM`, where either is set.
 pub fn seeds(count: u64) -> std::ops::Range<u64> {
     let set = |name: &str| {

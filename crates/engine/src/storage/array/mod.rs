@@ -90,6 +90,7 @@ impl Array {
     /// The cache takes a write.
     fn accept(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
         let destage = shared.requests.part_of(id, Role::Destage);
+        shared.requests[destage].sync = false;
         self.pending += 1;
         self.pending_bytes += u64::from(shared.requests[id].bytes);
         self.write_disks(destage, shared, clock);
@@ -103,7 +104,9 @@ impl Array {
         io.parts = reads + writes;
         for number in 0..reads + writes {
             let operation = shared.requests.part_of(id, Role::Operation);
-            shared.requests[operation].write = number >= reads;
+            let io = &mut shared.requests[operation];
+            io.write = number >= reads;
+            io.sync &= io.write;
             self.queue_on_disk(operation, shared, clock);
         }
     }

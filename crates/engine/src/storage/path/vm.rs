@@ -45,6 +45,8 @@ pub struct IoProfile {
     /// Fractions of the I/Os that are reads, and at random.
     pub read: f64,
     pub random: f64,
+    /// Fraction of the writes that are synchronous.
+    pub sync: f64,
     /// Bytes that the I/Os of one virtual disk are spread over.
     pub working_set: u64,
     /// Fraction of random reads that hit a pool's cache on the host.
@@ -98,6 +100,7 @@ impl IoProfile {
         };
         io.write = self.read < 1.0 && stream.uniform() >= self.read;
         io.sequential = self.random < 1.0 && stream.uniform() >= self.random;
+        io.sync = io.write && self.sync > 0.0 && stream.uniform() < self.sync;
     }
 }
 

@@ -80,6 +80,7 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         kind: spec.kind,
         redundancy,
         write_path: spec.write_path,
+        flushes: spec.flushes,
         fragment: spec.fragment.bytes(),
         span,
         nodes,

@@ -5,7 +5,7 @@ use crate::clock::Clock;
 use crate::ids::{HostId, Id, IoId};
 use crate::storage::request::{Io, NONE, Role, Step};
 use crate::storage::shared::Shared;
-use hypertwin_cluster::{PoolKind, Redundancy, WritePath};
+use hypertwin_cluster::{Flushes, PoolKind, Redundancy, WritePath};
 use hypertwin_models::storage::stripe::{Update, completed, update};
 
 impl Pool {
@@ -99,6 +99,7 @@ impl Pool {
         let leg = shared.requests.part_of(id, Role::Leg);
         let io = &mut shared.requests[leg];
         (io.bytes, io.write) = (bytes, write);
+        io.sync = write && (io.sync || self.flushes == Flushes::Always);
         let request = &self.requests[id];
         let device = self.data.device_at(request.group as usize, position);
         let task = Task {
@@ -398,6 +399,7 @@ impl Pool {
         }
         let destage = shared.requests.part_of(id, Role::Destage);
         shared.requests[destage].parent = NONE;
+        shared.requests[destage].sync = false;
         self.tasks.set(destage, self.tasks[id]);
         shared.disks.queue(disk, destage, true, &mut shared.requests, clock);
     }

@@ -49,7 +49,7 @@ use bitcode::{Decode, Encode};
 use data_placement::DataPlacement;
 use device::Devices;
 use history::History;
-use hypertwin_cluster::{PoolKind, Redundancy, WritePath};
+use hypertwin_cluster::{Flushes, PoolKind, Redundancy, WritePath};
 use hypertwin_kernel::{Nanos, Stream};
 use hypertwin_models::storage::array::hit_ratio;
 use hypertwin_models::storage::link::Link;
@@ -65,6 +65,7 @@ pub struct Pool {
     kind: PoolKind,
     redundancy: Redundancy,
     write_path: WritePath,
+    flushes: Flushes,
     /// Bytes of one fragment, and of all that one chunk of each data member holds.
     fragment: u64,
     span: u64,

@@ -22,6 +22,7 @@
 //! Sheets are measured at depth 32 (SATA), 128 (SAS) and 256 (NVMe). What a sheet does not say is as for its kind: random writes in
 //! proportion to sequential ones, or to random reads.
 
+use super::extras::WriteCache;
 use super::operation::Operation;
 use super::write_amplification::{amplification, amplification_of, physical_for};
 use crate::rounding::round_up;
@@ -53,6 +54,8 @@ pub struct Flash {
     command_ns: [f64; 2],
     bytes_per_ns: f64,
     acknowledge_ns: u64,
+    /// Writes go to its channels in turn, not by chance.
+    pub writes_in_turn: bool,
     /// What is collected, as follows from `random_ns`; nothing where random writes cost no more than others.
     collecting: Option<Collecting>,
 }
@@ -80,6 +83,7 @@ impl Flash {
             command_ns: [0.0; 2],
             bytes_per_ns: bytes_per_s / 1e9,
             acknowledge_ns: 20_000,
+            writes_in_turn: false,
             collecting: None,
         }
         .collecting()
@@ -101,10 +105,20 @@ impl Flash {
         let writes = rate(device.random_write).unwrap_or(kind_writes * write_sequential / kind_sequential);
 
         // c + 4 KiB / rate and c + 128 KiB / rate are what the sheet says
-        let page_ns = 1e9 / reads;
-        let slope = (SHEET_BYTES / read_sequential * 1e9 - page_ns) / (SHEET_BYTES - PAGE_BYTES);
-        let bytes_per_ns = (1.0 / slope).max(write_sequential.max(writes * PAGE_BYTES) / 1e9);
-        let command_ns = (page_ns - PAGE_BYTES / bytes_per_ns).max(0.0);
+        let (page_ns, large_ns) = (1e9 / reads, SHEET_BYTES / read_sequential * 1e9);
+        let slope = (large_ns - page_ns) / (SHEET_BYTES - PAGE_BYTES);
+        // small reads that take longer than large ones are held back by channels, not by the controller
+        let is_controller = 2.0 * page_ns < large_ns;
+        let bytes_per_ns = if is_controller {
+            1.0 / slope
+        } else {
+            read_sequential / 1e9
+        };
+        let bytes_per_ns = bytes_per_ns.max(write_sequential.max(writes * PAGE_BYTES) / 1e9);
+        let command_ns = match is_controller {
+            true => (page_ns - PAGE_BYTES / bytes_per_ns).max(0.0),
+            false => 0.0,
+        };
         let write_command_ns = command_ns
             .min(1e9 / writes - PAGE_BYTES / write_sequential * 1e9)
             .max(0.0);
@@ -125,6 +139,7 @@ impl Flash {
             command_ns: [command_ns, write_command_ns],
             bytes_per_ns,
             acknowledge_ns: acknowledged_ns.map_or(self.acknowledge_ns, |ns| (ns - transfer_ns).max(0.0) as u64),
+            writes_in_turn: true,
             collecting: None,
         }
         .collecting()
@@ -180,6 +195,30 @@ impl Flash {
         (channels, (all_ns / f64::from(channels)).ceil() as u64)
     }
 
+    /// As [`Self::work`], of a write that a write cache takes.
+    pub fn cached_work(&self, cache: &WriteCache, operation: Operation) -> (u32, u64) {
+        let (channels, _) = self.work(operation);
+        let all_ns = operation.bytes as f64 / cache.bytes_per_ns * f64::from(self.channels);
+        (channels, round_up(all_ns / f64::from(channels)))
+    }
+
+    /// Time in which all channels together write what an operation gives them, in nanoseconds.
+    pub fn program_ns(&self, operation: Operation) -> u64 {
+        let (channels, busy_ns) = self.work(operation);
+        busy_ns * u64::from(channels) / u64::from(self.channels)
+    }
+
+    /// Gives it a write cache, whose rate it transfers at least.
+    pub(super) fn with_cache(&mut self, cache: &hypertwin_cluster::WriteCache) -> WriteCache {
+        let bytes_per_ns = cache.write.bytes_per_s() / 1e9;
+        self.bytes_per_ns = self.bytes_per_ns.max(bytes_per_ns);
+        WriteCache {
+            size: cache.size.bytes() as f64,
+            bytes_per_ns,
+            drain_bytes_per_ns: PAGE_BYTES * f64::from(self.channels) / self.sequential_ns,
+        }
+    }
+
     /// Time of a channel for one page of a random write of this size.
     #[inline]
     fn random_page_ns(&self, bytes: u64) -> f64 {
@@ -196,10 +235,23 @@ impl Flash {
         }
     }
 
-    /// When a write is acknowledged that is transferred at `transferred_ns` and keeps channels busy until `busy_until_ns`.
+    /// When a write is acknowledged that is transferred at `transferred_ns` and keeps channels busy until `busy_until_ns`; `work` as
+    /// of [`Self::work`]. The buffer is full while they are busy for longer than it takes them to empty it.
     #[inline]
-    pub fn acknowledged_ns(&self, transferred_ns: u64, busy_until_ns: u64) -> u64 {
-        let buffer_ns = BUFFER_BYTES / PAGE_BYTES * self.random_ns / f64::from(self.channels);
+    pub fn acknowledged_ns(
+        &self,
+        operation: Operation,
+        work: (u32, u64),
+        transferred_ns: u64,
+        busy_until_ns: u64,
+    ) -> u64 {
+        let (count, busy_ns) = work;
+        let buffer_ns = match self.writes_in_turn {
+            true => {
+                BUFFER_BYTES / operation.bytes as f64 * busy_ns as f64 * f64::from(count) / f64::from(self.channels)
+            }
+            false => BUFFER_BYTES / PAGE_BYTES * self.random_ns / f64::from(self.channels),
+        };
         (transferred_ns + self.acknowledge_ns).max(busy_until_ns.saturating_sub(buffer_ns as u64))
     }
 }
