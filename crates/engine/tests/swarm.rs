@@ -137,7 +137,7 @@ fn random_scenario(seed: u64) -> Scenario {
         }
         vms.insert(format!("v{index}"), support::vm(vcpus as u32, &name, more));
     }
-    let arrays = random_storage(
+    let mut arrays = random_storage(
         &mut dice,
         &mut Dice::new(seed, "path"),
         &mut host,
