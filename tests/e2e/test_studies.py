@@ -10,7 +10,7 @@ from hypertwin.scenario import load
 from hypertwin.studies import judge
 from hypertwin.studies import study as studies
 
-OVER_A_QUARTER = {"cpu-limit-example", "kvm-cern", "pgbench-azure"}
+OVER_A_QUARTER = {"cpu-limit-example", "kvm-cern", "pgbench-azure", "qemu-librbd"}
 """Sources with fewer than four figures for each parameter that they had to set."""
 
 OF_THE_MODEL = {

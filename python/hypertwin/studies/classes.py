@@ -299,6 +299,8 @@ class _Case:
             if _asked_pct(self.vm) * vcpus / workers >= CPU_PCT:
                 return "client"
         depth = (self.report.get("bottleneck") or {}).get("binding_depth")
+        if depth and depth.endswith("-vdisk-depth") and self.keys.get("controller") == "ide":
+            return "controller"  # one request at a time, whatever disk it is for
         return _of_station(depth) if depth in dict(self._own_stations()) else None
 
     def loop(self) -> str:
