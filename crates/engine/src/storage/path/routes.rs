@@ -46,7 +46,7 @@ impl Path {
             largest: costs.largest_bytes.map_or(u32::MAX, |bytes| bytes as u32),
             read: workload.read_pct / 100.0,
             random: workload.random_pct / 100.0,
-            sync: workload.sync_pct / 100.0,
+            sync: costs.flushed.unwrap_or(workload.sync_pct / 100.0),
             working_set: workload.working_set.bytes(),
             cached: pool.map_or(0.0, |pool| {
                 pool.cached(place.host, self.routes.working_sets[&(place.host, pool.id())])

@@ -41,6 +41,8 @@ pub struct VirtualController {
     pub is_own: bool,
     /// Whether the client of a pool caches.
     pub client_caches: bool,
+    /// The fraction of writes that are flushed, where that is not up to the guest.
+    pub flushed: Option<f64>,
 }
 
 /// Whether coalescing begins at a rate, or with commands in flight alone.
@@ -79,6 +81,11 @@ pub fn virtual_controller(host: &HostGroup, vm: &VmGroup) -> VirtualController {
         coalesces: coalesces.then_some(table::heeds_rate(host.hypervisor, kind)),
         is_own: kind == ControllerKind::Passthrough,
         client_caches: is_cached && vm.storage.is_some(),
+        flushed: match vm.disk_cache {
+            DiskCache::Writethrough | DiskCache::Directsync => Some(1.0),
+            DiskCache::Unsafe => Some(0.0),
+            DiskCache::None | DiskCache::Writeback => None,
+        },
     }
 }
 
