@@ -19,11 +19,14 @@ DEFAULT_CONTROLLERS = {"esxi": "pvscsi", "linux": "virtio-scsi"}
 PUBLISHED_COSTS: Mapping[str, Collection[str]] = {
     "esxi-5.0": {"pvscsi", "lsi-sas"},
     "esxi-5.1": {"pvscsi"},
-    "linux": {"virtio-blk", "vhost-blk", "passthrough"},
+    "linux": {"virtio-blk", "passthrough"},
     "esxi": {"passthrough"},
     "none": {"passthrough"},
 }
 """Controllers whose CPU per I/O follows from what is published, by version or family: docs/models/io-path.md."""
+
+CACHED = frozenset({"writeback", "writethrough", "unsafe"})
+"""Values of `disk_cache` with a cache."""
 
 DEFAULTS_OF_PATHS = {
     "timeout": ("5 s", "an I/O to {} whose path fails is sent again after 5 s"),
@@ -54,6 +57,7 @@ def notes(points: Iterable[Point], scenario: Mapping[str, Any]) -> list[str]:
         *_sentences(scenario, moved, restarted, paged, squeezed),
         *_of_disks(scenario, _groups(scenario, with_io)),
         *_of_controllers(scenario, with_io),
+        *_of_caches(scenario, _groups(scenario, with_io)),
         *_of_paths(scenario, _groups(scenario, with_io)),
     ]
 
@@ -133,7 +137,15 @@ def _of_controllers(scenario: Mapping[str, Any], with_io: Mapping[str, str]) -> 
     if found:
         yield (
             f"Supposed: the CPU that an I/O costs on {some(sorted(found))}; it follows from published figures of"
-            " pvscsi on ESXi 5.0 and 5.1, and of virtio-blk and vhost-blk (vms.NAME.controller)."
+            " pvscsi on ESXi 5.0 and 5.1, and of virtio-blk (vms.NAME.controller)."
+        )
+
+
+def _of_caches(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[str]:
+    """What is not modelled of the host's page cache, or that of a pool's client."""
+    if found := [name for name in groups if scenario["vms"][name].get("disk_cache", "none") in CACHED]:
+        yield (
+            f"Not modelled: what its cache spares the disks of {some(found)}; it only costs CPU (vms.NAME.disk_cache)."
         )
 
 

@@ -77,6 +77,12 @@ def test_the_cpu_of_an_io_is_supposed_where_none_is_published(name, overrides, o
     assert said(name, overrides, io=False) == []
 
 
+@pytest.mark.parametrize(("cache", "told"), [("writeback", True), ("writethrough", True), ("directsync", False)])
+def test_what_a_cache_spares_is_not_modelled(cache, told):
+    found = [each for each in said(LOCAL, {"vms.db.disk_cache": cache}) if "cache" in each]
+    assert [each.startswith("Not modelled: what its cache spares the disks of db;") for each in found] == [True] * told
+
+
 @pytest.mark.parametrize(
     ("overrides", "keys"),
     [
