@@ -13,14 +13,24 @@ from hypertwin.studies import study as studies
 OVER_A_QUARTER = {"cpu-limit-example", "kvm-cern", "pgbench-azure", "qemu-librbd"}
 """Sources with fewer than four figures for each parameter that they had to set."""
 
+OF_DRIVES = {
+    f"{key} of drives"
+    for key in (
+        *("random_read", "random_write", "sequential_read", "sequential_write", "read_latency", "write_latency"),
+        *("flush", "seek_read", "write_cache"),
+    )
+}
+"""Keys of drives that are free in each drive of the table."""
+
 OF_THE_MODEL = {
     "density.slo",
     "cycles of pvscsi",
     "cycles of lsi-sas",
     "cycles of virtio-blk's guest",
     "cycles of an I/O thread",
+    *OF_DRIVES,
 }
-"""Free parameters that are no path into a scenario: an objective, and constants of the core."""
+"""Free parameters that are no path into a scenario: an objective, constants of the core, and the table of drives."""
 
 UNNAMED = {
     "ceph-1tib": 1,
@@ -74,6 +84,12 @@ def test_no_virtual_node_and_nothing_of_esxi_6_0_was_calibrated_on():
 def test_only_the_objective_of_chunk_store_was_calibrated():
     rows = studies.find("chunk-store").rows
     assert [row.case for row in rows if row.kind == "calibrated"] == ["gen6-42"]
+
+
+def test_only_one_job_of_a_drive_was_calibrated_for_synchronous_writes():
+    rows = studies.find("flush-rates").rows
+    drives = {row.case for row in rows if row.kind == "calibrated"}
+    assert drives == {"PM863-1", "SM863-1", "850-PRO-1", "970-PRO-1", "KC3000-1"}
 
 
 def test_only_the_longest_study_is_left_to_the_page_of_all_figures():
