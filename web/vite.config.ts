@@ -25,13 +25,20 @@ function hashOfSources(): string {
   return all.digest("hex");
 }
 
-/** What of uPlot no chart here uses, 10 kB of the page: stepped lines, bars and splines, dates, its own legend. */
+/**
+ * What of uPlot no chart here uses, 13 kB of the page: stepped lines, bars and splines, dates, its own legend, scales that
+ * are not linear (`lib/scale.ts` places values), plots of points.
+ */
 const UNUSED: [RegExp, string][] = [
   [/^\s*\(paths\.(stepped|bars|spline) *= \w+\);$/gm, ""],
   [/^\s*uPlot\.(fmtDate|tzDate|sync|join|addGap|clipGaps|orient) *= .*;$/gm, ""],
   [/^(const \[ timeIncrs|\s*const _time(Axis|Series)\w+ *=).*;$/gm, ""],
   [/\bisTime = [^;]+;/g, "isTime = false;"],
   [/\bshowLegend = legend\.show;/g, "showLegend = false;"],
+  [/\bmode == 1\b/g, "true"],
+  [/\bmode == 2\b/g, "false"],
+  [/\b(\w+\.)?distr *(== *([2-4]|100)|>= *3)(?!\d)/g, "false"],
+  [/\b\w+\.distr *(== *1|!= *2)(?!\d)/g, "true"],
 ];
 
 export default defineConfig({

@@ -279,8 +279,8 @@ export function confidence(result: Simulation): View["confidence"] {
   else if (points.length === 1)
     found.push({
       tone: "warn",
-      text: first.failures?.length
-        ? "The run has no steady state, since hosts failed or came back in it: its figures are means of different times."
+      text: first.failures?.length || Object.values(first.storage).some((each) => each.path_failovers)
+        ? "The run has no steady state, since something failed or came back in it: its figures are means of different times."
         : "The run did not reach a steady state: the load exceeds what it can carry or changes, or the run is too short. Its figures depend on its length.",
     });
   else

@@ -151,6 +151,8 @@ export interface Station {
   throughput_per_s: number;
   mb_per_s?: Figure;
   hit_pct?: Figure;
+  /** I/Os that were sent again because a port failed. */
+  path_failovers?: Figure;
 }
 
 export interface Bottleneck {
