@@ -33,7 +33,8 @@ def read(files: Sequence[Path], scenario: Scenario, vm: str | None = None, tails
     `tails` percentiles are fitted, too. Raises ScenarioError.
     """
     group = _group(scenario, vm)
-    points, notes = io_points.read(files)
+    points, said = io_points.read(files)
+    notes = [f"Of the measurements: {note}." for note in said]
     rows = [_row(number, point, scenario, group, tails) for number, point in enumerate(points, 1)]
     if not tails and any(cell.held for row in rows for cell in row.cells):
         notes.append("Percentiles are predicted, not fitted: with --tails they are fitted, too.")

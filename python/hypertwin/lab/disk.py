@@ -183,7 +183,7 @@ def scenario_of(found: Mapping[str, Measured], cpus: int, clock_hz: float) -> di
                 "cores_per_socket": cpus,
                 "clock": f"{clock_hz / 1e6:.3f} MHz",
                 "memory_per_node": "64 GiB",
-                "hypervisor": "linux-6.12",
+                "hypervisor": "none",
             }
         },
         "vms": {"system": {"vcpus": cpus, "memory": "1 GiB", "array": "disk", "vdisks": 1, "workload": "fio"}},
