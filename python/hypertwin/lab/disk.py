@@ -191,6 +191,7 @@ def scenario_of(found: Mapping[str, Measured], cpus: int, clock_hz: float) -> di
             "fio": {
                 "arrivals": {"io": {"outstanding": 1, "workers": 1}},
                 "cpu": {"mean": f"{1e6 * user_s:.4g} us", "cv": 0},
+                "wake_up": "0 s",  # part of fio's latency, and so of the device's
                 "block": f"{SMALL} B",
                 "sync_pct": 0,
             }
