@@ -28,6 +28,9 @@ PUBLISHED_COSTS: Mapping[str, Collection[str]] = {
 CACHED = frozenset({"writeback", "writethrough", "unsafe"})
 """Values of `disk_cache` with a cache."""
 
+OF_THE_HOST = frozenset({"iscsi", "nvme-tcp", "nvme-rdma"})
+"""Protocols that the host has work with; that of Fibre Channel is the adapter's."""
+
 DEFAULTS_OF_PATHS = {
     "timeout": ("5 s", "an I/O to {} whose path fails is sent again after 5 s"),
     "non_optimised_latency": ("200 us", "a path to {} that is not optimised takes 200 us longer"),
@@ -58,6 +61,7 @@ def notes(points: Iterable[Point], scenario: Mapping[str, Any]) -> list[str]:
         *_of_disks(scenario, _groups(scenario, with_io)),
         *_of_controllers(scenario, with_io),
         *_of_caches(scenario, _groups(scenario, with_io)),
+        *_of_protocols(scenario, _groups(scenario, with_io)),
         *_of_paths(scenario, _groups(scenario, with_io)),
     ]
 
@@ -149,16 +153,28 @@ def _of_caches(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[s
         )
 
 
+def _of_protocols(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[str]:
+    """What is supposed of protocols that hosts themselves work for."""
+    used = {name: scenario["arrays"][name].get("protocol") for name in _arrays(scenario, groups)}
+    if found := sorted(f"{protocol} ({name})" for name, protocol in used.items() if protocol in OF_THE_HOST):
+        yield f"Supposed: the CPU and time that {some(found)} cost{_s(found)} the host (arrays.NAME.protocol)."
+
+
 def _of_paths(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[str]:
     """What is supposed of paths to arrays, where ports fail."""
     if not any("/port-" in part for failure in scenario.get("failures", ()) for part in failure["fails"]):
         return
-    arrays = sorted({array for group in groups if (array := scenario["vms"][group].get("array"))})
+    arrays = _arrays(scenario, groups)
     for key, (default, sentence) in DEFAULTS_OF_PATHS.items():
         paths = {name: scenario["arrays"][name].get("paths", {}) for name in arrays}
         of = {name for name in arrays if key == "timeout" or "optimised" in paths[name]}
         if found := sorted(name for name in of if paths[name].get(key, default) == default):
             yield f"Supposed: {sentence.format(some(found))} (arrays.NAME.paths.{key})."
+
+
+def _arrays(scenario: Mapping[str, Any], groups: Iterable[str]) -> list[str]:
+    """The arrays that groups use."""
+    return sorted({array for group in groups if (array := scenario["vms"][group].get("array"))})
 
 
 def _disks(scenario: Mapping[str, Any], vm: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:

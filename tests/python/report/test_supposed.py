@@ -77,6 +77,13 @@ def test_the_cpu_of_an_io_is_supposed_where_none_is_published(name, overrides, o
     assert said(name, overrides, io=False) == []
 
 
+@pytest.mark.parametrize("protocol", [None, "fc", "nvme-fc", "iscsi", "nvme-tcp", "nvme-rdma"])
+def test_what_a_protocol_costs_the_host_is_supposed(protocol):
+    found = [each for each in said(SAN, {"arrays.san.protocol": protocol}) if "protocol" in each]
+    sentence = f"Supposed: the CPU and time that {protocol} (san) costs the host (arrays.NAME.protocol)."
+    assert found == ([sentence] if protocol in ("iscsi", "nvme-tcp", "nvme-rdma") else [])
+
+
 @pytest.mark.parametrize(("cache", "told"), [("writeback", True), ("writethrough", True), ("directsync", False)])
 def test_what_a_cache_spares_is_not_modelled(cache, told):
     found = [each for each in said(LOCAL, {"vms.db.disk_cache": cache}) if "cache" in each]
