@@ -25,6 +25,9 @@ PUBLISHED_COSTS: Mapping[str, Collection[str]] = {
 }
 """Controllers whose CPU per I/O follows from what is published, by version or family: docs/models/io-path.md."""
 
+SYNCHRONOUS = frozenset({"writethrough", "directsync"})
+"""Values of `disk_cache` that make every write synchronous."""
+
 CACHED = frozenset({"writeback", "writethrough", "unsafe"})
 """Values of `disk_cache` with a cache."""
 
@@ -94,7 +97,7 @@ def _sentences(
 def _of_disks(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[str]:
     """What is supposed of the disks that groups with I/O use."""
     kinds: dict[str, str] = {}
-    unprotected, unknown = set[str](), set[str]()
+    unprotected, unknown, flushing = set[str](), set[str](), set[str]()
     for group in groups:
         vm = scenario["vms"][group]
         for place, name, disks in _disks(scenario, vm):
@@ -106,8 +109,10 @@ def _of_disks(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[st
                 continue
             if protected is None:
                 unprotected.add(device or name)
-            elif device and not protected and not is_known:
-                unknown.add(device)
+            elif device and not protected:
+                flushing.add(device)
+                if not is_known:
+                    unknown.add(device)
     if kinds:
         keys = {key for section, key in DEVICE_KEYS.items() if any(each.startswith(section) for each in kinds)}
         yield (
@@ -119,6 +124,11 @@ def _of_disks(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[st
             f"Supposed: {some(sorted(unprotected))} keep{_s([*unprotected])} what is written when power fails, so that"
             " a flush costs nothing; without that a synchronous write takes 0.6 to 12 ms"
             " (devices.NAME.power_loss_protection)."
+        )
+    if flushing:
+        yield (
+            f"Synchronous writes wait for flushes of {some(sorted(flushing))}, without power-loss protection;"
+            " a disk counts as idle while it flushes."
         )
     if unknown:
         yield (
@@ -196,7 +206,9 @@ def _is_flushed(scenario: Mapping[str, Any], vm: Mapping[str, Any]) -> bool:
             return False
     elif scenario["storage"][vm["storage"]].get("flushes") == "always":
         return True
-    return bool(scenario["workloads"][vm["workload"]].get("sync_pct"))
+    cache = vm.get("disk_cache")
+    asked = scenario["workloads"][vm["workload"]].get("sync_pct")
+    return cache in SYNCHRONOUS or bool(asked and cache != "unsafe")
 
 
 def _flush(scenario: Mapping[str, Any], disks: Mapping[str, Any]) -> tuple[str, bool | None, bool]:
