@@ -26,7 +26,7 @@ class Format(enum.StrEnum):
 
 def command(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Drives to show, with their source (default: all).")
+        list[str] | None, typer.Argument(metavar="NAME", help="Drives to show, with their source (default: all).")
     ] = None,
     kind: Annotated[str | None, typer.Option(metavar="KIND", help="Only these, such as nvme or sata-ssd.")] = None,
     form: Annotated[Format, typer.Option("--format", help="Form of the table.")] = Format.table,

@@ -16,9 +16,9 @@ FEW = 3
 """Drives whose sources are told below the table."""
 
 NOTES = (
-    "Reads and writes: thousands of random 4 KiB a second; writes as sustained with all of the drive written. "
-    "Latencies: one at a time. PLP: power-loss protection, with which a flush has nothing to do. DWPD: whole drives "
-    "that may be written a day.",
+    "Reads and writes: thousands of random 4 KiB a second, writes as sustained with all of the drive written unless the"
+    " source says other. Latencies: one at a time. PLP: power-loss protection, with which a flush has nothing to do."
+    " DWPD: whole drives that may be written a day.",
     "What is empty the data sheet does not say: it is as for drives of the kind, and PLP as yes.",
 )
 
