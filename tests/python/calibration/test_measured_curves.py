@@ -26,7 +26,9 @@ arrays:
     raid: raid-0
     cache: {size: 0 B, latency: 20 us}
     disks: {device: mine, count: 1}
-devices: {mine: {kind: nvme, read_latency: 120 us, random_read: 50000 /s, write_latency: 25 us, random_write: 20000 /s}}
+devices:
+  mine: {kind: nvme, read_latency: 120 us, random_read: 50000 /s, write_latency: 25 us, random_write: 20000 /s,
+    flush: 600 us}
 """
 
 
@@ -98,7 +100,7 @@ def test_which_vm_the_benchmark_ran_in(disk):
         io_points.read(of, disk, "nobody")
 
 
-def _fio(figures: Any, read_pct: int, depth: int) -> dict[str, Any]:
+def _fio(figures: Any, read_pct: int, depth: int, sync_pct: int) -> dict[str, Any]:
     """What fio would print of a VM with these figures."""
     parts = {}
     for way, share in (("read", read_pct), ("write", 100 - read_pct)):
@@ -106,17 +108,18 @@ def _fio(figures: Any, read_pct: int, depth: int) -> dict[str, Any]:
         parts[way] = {"iops": found["iops"], "bw_bytes": 0, "runtime": 1000}
         parts[way]["lat_ns"] = {"mean": found["latency_ms"]["mean"] * 1e6}
     options = {"rw": "randrw", "rwmixread": str(read_pct), "iodepth": str(depth), "bs": "4k"}
+    options |= {"sync": "dsync"} if sync_pct else {}
     return {"jobname": f"{read_pct}-{depth}", "groupid": depth * 1000 + read_pct, "job options": options, **parts}
 
 
-def _measured(scenario: hypertwin.Scenario, file: Path, read_pct: int) -> Path:
+def _measured(scenario: hypertwin.Scenario, file: Path, read_pct: int, sync_pct: int) -> Path:
     """A grid of loads as fio would measure it, made by the twin from another seed."""
     jobs = []
     for depth in (1, 8, 64):
-        load = {"arrivals.io.outstanding": depth, "arrivals.io.rate": None, "read_pct": read_pct, "sync_pct": 0}
+        load = {"arrivals.io.outstanding": depth, "arrivals.io.rate": None, "read_pct": read_pct, "sync_pct": sync_pct}
         changes = {f"workloads.w.{key}": value for key, value in load.items()} | {"workloads.w.block": "4 KiB"}
         made = hypertwin.simulate(scenario, overrides=changes, seed=7 + depth, duration="100 ms", replications=1)
-        jobs.append(_fio(made.points[0]["groups"]["db"], read_pct, depth))
+        jobs.append(_fio(made.points[0]["groups"]["db"], read_pct, depth, sync_pct))
     common = {"ioengine": "libaio", "direct": "1"}
     report = {"fio version": "fio-3.33", "timestamp": 1, "global options": common, "jobs": jobs}
     file.write_text(json.dumps(report))
@@ -124,17 +127,18 @@ def _measured(scenario: hypertwin.Scenario, file: Path, read_pct: int) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("read_pct", "wrong"),
+    ("read_pct", "sync_pct", "wrong"),
     [
-        (100, {"read_latency": "170 us", "random_read": "90000 /s"}),
-        (0, {"write_latency": "40 us", "random_write": "9000 /s"}),
+        (100, 0, {"read_latency": "170 us", "random_read": "90000 /s"}),
+        (0, 0, {"write_latency": "40 us", "random_write": "9000 /s"}),
+        (0, 100, {"flush": "900 us"}),
     ],
-    ids=["read", "write"],
+    ids=["read", "write", "flush"],
 )
-def test_a_planted_device_is_found_again(read_pct, wrong, disk, tmp_path):
+def test_a_planted_device_is_found_again(read_pct, sync_pct, wrong, disk, tmp_path):
     found = hypertwin.calibrate(
         disk,
-        _measured(disk, tmp_path / "fio.json", read_pct),
+        _measured(disk, tmp_path / "fio.json", read_pct, sync_pct),
         free=",".join(f"devices.mine.{key}" for key in wrong),
         overrides={f"devices.mine.{key}": value for key, value in wrong.items()},
     )
