@@ -186,23 +186,60 @@ fn an_array_with_a_write_back_cache_acknowledges_synchronous_writes_like_any() {
     assert!(behind(false) > 2.3, "{}", behind(false));
 }
 
+/// The same on a pool of one node and one disk, `pool` merged over it.
+fn of_pool(more: Value, pool: Value, failures: Value) -> Replication {
+    let mut spec = json!({
+        "kind": "chunk-store", "nodes": "h", "redundancy": "replicas-1", "stored": "1 GiB",
+        "devices": {"device": "d", "per_node": 1, "capacity": "1 TB"},
+    });
+    merge(&mut spec, pool);
+    let mut text = serde_json::to_value(scenario(1, more)).expect("a scenario");
+    text.as_object_mut().expect("a mapping").remove("arrays");
+    let vm = text["vms"]["v"].as_object_mut().expect("a mapping");
+    vm.remove("array");
+    vm.insert("storage".to_owned(), json!("pool"));
+    text["storage"] = json!({"pool": spec});
+    text["failures"] = failures;
+    let scenario = Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"));
+    replications(&scenario, 1).remove(0)
+}
+
+#[test]
+fn several_kinds_of_disk_in_a_pool_are_asked_for_their_capacity() {
+    let drive = |latency: &str| json!({"kind": "nvme", "read_latency": latency});
+    let read = |more: Value, failures: Value| {
+        let mut all = json!({
+            "devices": {"d": drive("100 us"), "e": drive("1 ms")},
+            "arrays": {"disks": {"disks": {"device": "d"}}}, "workloads": {"w": {"working_set": "10 GiB"}},
+        });
+        merge(&mut all, json!({"run": {"duration": "20 s"}}));
+        let mut pool = json!({"chunk": "1 MiB", "stored": "10 GiB", "devices": {"capacity": "1 TB"}});
+        merge(&mut pool, more);
+        of_pool(all, pool, failures)
+    };
+    let slow = |per_node: u32| json!({"device": "e", "per_node": per_node, "capacity": "3 TB"});
+    let alone_ms = io(&read(json!({}), json!([]))).1;
+    let mixed = read(json!({"more_devices": [slow(1)]}), json!([]));
+    // three quarters of the data are on the slow one
+    assert_near(io(&mixed).1 - alone_ms, 0.75 * 0.9, 0.02 * 0.675, "ms more");
+    let station = mixed
+        .stations
+        .iter()
+        .find(|station| station.name == "pool-devices")
+        .expect("it has disks");
+    assert_eq!(station.members, 2);
+    // half as much of the data is on each of two
+    let two = read(json!({"more_devices": [slow(2)]}), json!([]));
+    assert_near(io(&two).1 - alone_ms, 6.0 / 7.0 * 0.9, 0.02 * 0.77, "ms more");
+    // copies on both: without the slow disk, which is the node's second, all reads go to the first
+    let failing = json!({"redundancy": "replicas-2:1", "failure_domain": "disk", "more_devices": [slow(1)]});
+    let without = read(failing, json!([{"at": "0 s", "fails": ["h/disk-2"]}]));
+    assert_near(io(&without).1, alone_ms, 0.02 * alone_ms, "ms on the first disk");
+}
+
 #[test]
 fn a_pool_flushes_at_each_write_where_it_says_so() {
-    let latency_ms = |device: Value, pool: Value| {
-        let mut pool_spec = json!({
-            "kind": "chunk-store", "nodes": "h", "redundancy": "replicas-1", "stored": "1 GiB",
-            "devices": {"device": "d", "per_node": 1, "capacity": "1 TB"},
-        });
-        merge(&mut pool_spec, pool);
-        let mut text = serde_json::to_value(scenario(1, writes(device, 1, json!({})))).expect("a scenario");
-        text.as_object_mut().expect("a mapping").remove("arrays");
-        let vm = text["vms"]["v"].as_object_mut().expect("a mapping");
-        vm.remove("array");
-        vm.insert("storage".to_owned(), json!("pool"));
-        text["storage"] = json!({"pool": pool_spec});
-        let scenario = Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"));
-        io(&replications(&scenario, 1)[0]).1
-    };
+    let latency_ms = |device: Value, pool: Value| io(&of_pool(writes(device, 1, json!({})), pool, json!([]))).1;
     let slow = || flushing(json!({"random_write": "100000 /s"}));
     let asked = latency_ms(slow(), json!({}));
     let always = latency_ms(slow(), json!({"flushes": "always"}));

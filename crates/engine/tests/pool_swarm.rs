@@ -25,7 +25,15 @@ fn name(group: &str, count: u64, number: u64) -> String {
 /// A pool of any kind that the schema allows, quick to simulate and to rebuild; with failures if `fails`.
 fn random_scenario(seed: u64, fails: bool) -> Scenario {
     let mut dice = Dice::new(seed, "pool swarm");
-    let (nodes, per_node) = (dice.range(1, 8), dice.range(1, 3));
+    // choices of their own, so that the others stay what they were before these keys came
+    let mut device_dice = Dice::new(seed, "pool devices");
+    let more = if device_dice.one_in(4) {
+        device_dice.range(1, 2)
+    } else {
+        0
+    };
+    let (nodes, first) = (dice.range(1, 8), dice.range(1, 3));
+    let per_node = first + more;
     let racks = dice.range(1, 4);
     let domain = dice.pick(&["disk", "host", "host", "rack"]);
     let domains = match domain {
@@ -40,8 +48,6 @@ fn random_scenario(seed: u64, fails: bool) -> Scenario {
         let copies = dice.range(1, domains.min(4));
         format!("replicas-{copies}:{}", dice.range(1, copies))
     };
-    // choices of their own, so that the others stay what they were before these keys came
-    let mut device_dice = Dice::new(seed, "pool devices");
     let kind = dice.pick(&["nvme", "sas-ssd", "sata-ssd", "hdd-7.2k"]);
     let slow = kind == "hdd-7.2k";
     let hypervisor = dice.pick(&["esxi-6.5", "esxi-8.0", "linux-6.6"]);
@@ -57,7 +63,7 @@ fn random_scenario(seed: u64, fails: bool) -> Scenario {
         "deployment": dice.pick(&["hci", "two-layer", "mixed"]), "failure_domain": domain, "racks": racks,
         "chunk": "256 KiB", "fragment": format!("{} KiB", dice.pick(&[16, 64, 256])),
         "write_path": dice.pick(&["chain", "primary", "client"]),
-        "devices": {"kind": kind, "per_node": per_node, "capacity": "100 GB"},
+        "devices": {"kind": kind, "per_node": first, "capacity": "100 GB"},
         "service": {"cpu_per_io": format!("{} us", dice.range(0, 60)), "in_kernel": dice.one_in(2)},
         "client": {"timeout": format!("{} ms", dice.range(1, 50))},
         "layer_latency": format!("{} us", dice.range(0, 500)),
@@ -82,12 +88,17 @@ fn random_scenario(seed: u64, fails: bool) -> Scenario {
             "journal": format!("{} KiB", dice.pick(&[0, 128, 100_000])),
         });
     }
+    if more > 0 {
+        let capacity = format!("{} GB", device_dice.range(20, 400));
+        let kind = device_dice.pick(&["nvme", "sata-ssd", "hdd-15k"]);
+        pool["more_devices"] = json!([{"kind": kind, "per_node": more, "capacity": capacity}]);
+    }
     let mut devices = json!({});
     if device_dice.one_in(3) {
         devices["d"] = support::random_device(&mut device_dice);
         devices["e"] = support::random_device(&mut device_dice);
         let used_pct = device_dice.range(1, 100);
-        pool["devices"] = json!({"device": "d", "used_pct": used_pct, "per_node": per_node, "capacity": "100 GB"});
+        pool["devices"] = json!({"device": "d", "used_pct": used_pct, "per_node": first, "capacity": "100 GB"});
         pool["flushes"] = json!(device_dice.pick(&["as-asked", "always"]));
         if pool["flash"].is_object() && devices["e"]["kind"] != "hdd-10k" {
             pool["flash"].as_object_mut().expect("a mapping").remove("kind");
@@ -188,7 +199,7 @@ impl<'s> Outages<'s> {
         Self {
             scenario,
             nodes: scenario.hosts["node"].count as usize,
-            per_node: pool.devices.per_node as usize,
+            per_node: pool.all_devices().map(|devices| devices.per_node as usize).sum(),
             racks: pool.racks as usize,
             parsed: parsed.collect(),
         }

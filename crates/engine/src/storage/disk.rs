@@ -116,9 +116,27 @@ impl Disks {
     }
 
     /// `count` new disks of a set.
-    pub fn add(&mut self, mut set: DiskSet, count: usize) -> Span<DiskId> {
+    pub fn add(&mut self, set: DiskSet, count: usize) -> Span<DiskId> {
+        self.add_in_turn(vec![(set, count)], 1)
+    }
+
+    /// New disks of several sets, so many of each, then again, `times` in all.
+    pub fn add_in_turn(&mut self, sets: Vec<(DiskSet, usize)>, times: usize) -> Span<DiskId> {
+        let (first, first_set) = (self.disks.next_id(), self.sets.len());
+        let (sets, counts): (Vec<DiskSet>, Vec<usize>) = sets.into_iter().unzip();
+        self.sets.extend(sets);
+        for _ in 0..times {
+            for (number, &count) in counts.iter().enumerate() {
+                self.push(first_set + number, count);
+            }
+        }
+        Span::new(first, times * counts.iter().sum::<usize>())
+    }
+
+    fn push(&mut self, number: usize, count: usize) {
+        let set = &mut self.sets[number];
         // how long it is occupied, flash says
-        let (first, link) = (self.disks.next_id(), Link::new(f64::INFINITY, 0));
+        let link = Link::new(f64::INFINITY, 0);
         let channels = set.disk.flash().map_or(0, |flash| flash.channels as usize);
         for _ in 0..count {
             let special = set.disk.is_special().then(|| {
@@ -129,7 +147,7 @@ impl Disks {
                 })
             });
             self.disks.push(DiskState {
-                set: self.sets.len() as u32,
+                set: number as u32,
                 used: 0,
                 channels: Channels::new(channels),
                 link,
@@ -144,8 +162,6 @@ impl Disks {
                 special,
             });
         }
-        self.sets.push(set);
-        Span::new(first, count)
     }
 
     pub fn all(&self) -> &[DiskState] {

@@ -7,17 +7,33 @@
 //! **Sources.** Weil et al., "CRUSH: controlled, scalable, decentralized placement of replicated data", SC 2006, for groups and
 //! failure domains; about a hundred groups a device is what Ceph's documentation advises.
 //!
-//! **Assumptions.** All devices are of one size. What is lost goes to that one of two random devices in a domain without a copy
-//! which has fewer groups.
+//! Where devices differ in size, the larger are in more decks, so that all have groups for their capacity.
+//!
+//! **Assumptions.** What is lost goes to that one of two random devices in a domain without a copy which has fewer groups for
+//! its capacity.
 
 /// Groups that each device has on average; a small pool has as many groups as it has chunks.
 pub const GROUPS_PER_DEVICE: usize = 100;
 
 /// The devices of `groups` groups of `width` members, one group after another. `domain_of` is the failure domain of each
-/// device, `below(n)` a random number under n.
+/// device, `capacities` what it holds, `below(n)` a random number under n. Devices that hold less than a thousandth of the
+/// largest count as that.
 ///
 /// There must be at least `width` domains.
-pub fn deal(domain_of: &[u32], groups: usize, width: usize, mut below: impl FnMut(u64) -> u64) -> Vec<u32> {
+pub fn deal(
+    domain_of: &[u32],
+    capacities: &[f64],
+    groups: usize,
+    width: usize,
+    mut below: impl FnMut(u64) -> u64,
+) -> Vec<u32> {
+    let largest = capacities.iter().copied().fold(0.0, f64::max);
+    let parts: Vec<f64> = capacities
+        .iter()
+        .map(|capacity| (capacity / largest).max(1e-3))
+        .collect();
+    // a device has a card in a deck whenever its parts so far make one more
+    let mut credits = vec![0.0; parts.len()];
     let mut members = Vec::with_capacity(groups * width);
     let mut deck: Vec<u32> = Vec::new();
     for group in 0..groups {
@@ -30,7 +46,14 @@ pub fn deal(domain_of: &[u32], groups: usize, width: usize, mut below: impl FnMu
             };
             let mut at = deck.iter().rposition(free);
             if at.is_none() {
-                let mut fresh: Vec<u32> = (0..domain_of.len() as u32).collect();
+                let mut fresh: Vec<u32> = Vec::with_capacity(parts.len());
+                for (device, (credit, part)) in credits.iter_mut().zip(&parts).enumerate() {
+                    *credit += part;
+                    if *credit >= 1.0 {
+                        *credit -= 1.0;
+                        fresh.push(device as u32);
+                    }
+                }
                 for last in (1..fresh.len()).rev() {
                     fresh.swap(last, below(last as u64 + 1) as usize);
                 }
@@ -39,20 +62,27 @@ pub fn deal(domain_of: &[u32], groups: usize, width: usize, mut below: impl FnMu
                 deck = fresh;
                 at = deck.iter().rposition(free);
             }
-            let device = deck.remove(at.expect("there are enough failure domains"));
+            let device = match at {
+                Some(at) => deck.remove(at),
+                // only small devices, which few decks have, are in other domains
+                None => {
+                    let free: Vec<u32> = (0..domain_of.len() as u32).filter(free).collect();
+                    free[below(free.len() as u64) as usize]
+                }
+            };
             members.push(device);
         }
     }
     members
 }
 
-/// Where a lost member goes: a usable device in a domain that none of the `others` is in. `load` is how many groups each
-/// device has. `None` if there is none.
+/// Where a lost member goes: a usable device in a domain that none of the `others` is in. `filled` is how many groups a
+/// device has for its capacity. `None` if there is none.
 pub fn replacement(
     domain_of: &[u32],
     others: &[u32],
     usable: impl Fn(usize) -> bool,
-    load: &[u32],
+    filled: impl Fn(usize) -> f64,
     mut below: impl FnMut(u64) -> u64,
 ) -> Option<u32> {
     let allowed = |&device: &usize| {
@@ -67,7 +97,7 @@ pub fn replacement(
     }
     let mut draw = || candidates[below(candidates.len() as u64) as usize];
     let (one, other) = (draw(), draw());
-    Some(if load[other] < load[one] { other } else { one } as u32)
+    Some(if filled(other) < filled(one) { other } else { one } as u32)
 }
 
 #[cfg(test)]
@@ -87,7 +117,7 @@ mod tests {
         for (hosts, per_host, width) in [(4, 6, 2), (6, 7, 3), (5, 1, 5), (24, 3, 20)] {
             let domain_of: Vec<u32> = (0..hosts * per_host).map(|device| device / per_host).collect();
             let groups = 1_000;
-            let members = deal(&domain_of, groups, width, random());
+            let members = deal(&domain_of, &vec![1e12; domain_of.len()], groups, width, random());
             let mut load = vec![0_u32; domain_of.len()];
             for group in members.chunks(width) {
                 let mut domains: Vec<u32> = group.iter().map(|&device| domain_of[device as usize]).collect();
@@ -105,9 +135,43 @@ mod tests {
     #[test]
     fn what_is_lost_goes_to_another_domain_or_nowhere() {
         let domain_of = [0, 0, 1, 1, 2, 2];
-        let load = [1; 6];
-        let found = replacement(&domain_of, &[0, 2], |device| device != 4, &load, random());
+        let found = replacement(&domain_of, &[0, 2], |device| device != 4, |_| 1.0, random());
         assert_eq!(found, Some(5));
-        assert_eq!(replacement(&domain_of, &[0, 2, 4], |_| true, &load, random()), None);
+        assert_eq!(replacement(&domain_of, &[0, 2, 4], |_| true, |_| 1.0, random()), None);
+    }
+
+    #[test]
+    fn devices_have_groups_for_their_capacity() {
+        for (sizes, width) in [(vec![1.0, 3.0], 2), (vec![4.0, 3.84, 1.0], 3), (vec![1.0, 50.0], 1)] {
+            let hosts = 5;
+            let capacities: Vec<f64> = (0..hosts).flat_map(|_| sizes.clone()).collect();
+            let domain_of: Vec<u32> = (0..capacities.len())
+                .map(|device| (device / sizes.len()) as u32)
+                .collect();
+            let groups = 5_000;
+            let members = deal(&domain_of, &capacities, groups, width, random());
+            let mut load = vec![0.0; capacities.len()];
+            for group in members.chunks(width) {
+                assert!((1..width).all(|at| {
+                    group[..at]
+                        .iter()
+                        .all(|&one| domain_of[one as usize] != domain_of[group[at] as usize])
+                }));
+                group.iter().for_each(|&device| load[device as usize] += 1.0);
+            }
+            let each = (groups * width) as f64 / capacities.iter().sum::<f64>();
+            for (load, capacity) in load.iter().zip(&capacities) {
+                assert!(
+                    (load - each * capacity).abs() <= 0.1 * each * capacity + 2.0,
+                    "{sizes:?}: {load} on {capacity}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_pool_whose_large_devices_are_all_in_one_domain_still_has_all_copies() {
+        let members = deal(&[0, 0, 1], &[1e15, 1e15, 1e9], 200, 2, random());
+        assert!(members.chunks(2).all(|group| group.contains(&2)));
     }
 }

@@ -7,7 +7,7 @@ use super::journal::Flash;
 use super::rebuild_queue::RebuildQueue;
 use super::service::Services;
 use super::{Counters, Node, Pool};
-use crate::ids::{DiskId, HostId, Id, PoolId, Span, Table};
+use crate::ids::{HostId, Id, PoolId, Table};
 use crate::island::IslandPool;
 use crate::storage::disk::{DiskOwner, DiskSet};
 use crate::storage::queue::Fifo;
@@ -122,31 +122,38 @@ struct DiskSets<'s> {
 
 impl DiskSets<'_> {
     /// The devices of all nodes, and the flash in front of them.
-    fn add(mut self, spec: &StoragePool, nodes: usize) -> (Devices, Option<Flash>) {
-        let per_node = spec.devices.per_node as usize;
+    fn add(self, spec: &StoragePool, nodes: usize) -> (Devices, Option<Flash>) {
         let own = self.site.island.devices;
-        let drive = Drive::of(spec.devices.kind, spec.devices.device.as_deref(), own);
-        let device = disk(drive, spec.devices.used_pct, spec.devices.random_write);
-        let depth = spec.devices.depth.map_or(device.depth, |depth| depth.min(device.depth));
-        let disks = self.set(device, depth, "devices", nodes * per_node);
+        let kinds = spec.all_devices().enumerate().map(|(number, devices)| {
+            let drive = Drive::of(devices.kind, devices.device.as_deref(), own);
+            let device = disk(drive, devices.used_pct, devices.random_write);
+            let depth = devices.depth.map_or(device.depth, |depth| depth.min(device.depth));
+            let purpose = match number {
+                0 => "devices".to_owned(),
+                _ => format!("devices-{}", number + 1),
+            };
+            (self.set(device, depth, &purpose), devices.per_node as usize)
+        });
+        let kinds = kinds.collect();
+        let disks = self.shared.disks.add_in_turn(kinds, nodes);
         let flash = spec.flash.as_ref().map(|flash| {
             let drive = Drive::of(flash.kind, flash.device.as_deref(), own);
             let disk = disk(drive, None, flash.random_write);
             let per_node = flash.per_node as usize;
-            let disks = self.set(disk, disk.depth, "flash", nodes * per_node);
+            let set = self.set(disk, disk.depth, "flash");
+            let disks = self.shared.disks.add(set, nodes * per_node);
             Flash::new(disks, per_node, flash.journal.bytes(), flash.read_cache.bytes())
         });
-        (Devices::new(disks, per_node), flash)
+        (Devices::new(disks, spec.devices_per_node() as usize), flash)
     }
 
-    fn set(&mut self, disk: Disk, depth: u32, purpose: &str, count: usize) -> Span<DiskId> {
-        let set = DiskSet {
+    fn set(&self, disk: Disk, depth: u32, purpose: &str) -> DiskSet {
+        DiskSet {
             owner: DiskOwner::Pool(self.id),
             disk,
             depth,
             stream: Stream::named(self.site.seed, &format!("storage/{}/{purpose}", self.name)),
-        };
-        self.shared.disks.add(set, count)
+        }
     }
 }
 
@@ -158,7 +165,7 @@ fn disk(drive: Drive<'_>, used_pct: Option<f64>, random_write: Option<Bandwidth>
 /// Deals the groups of `stored` bytes to `devices`, which are numbered node after node.
 fn data_placement(spec: &StoragePool, span: u64, stored: u64, devices: usize, stream: &mut Stream) -> DataPlacement {
     let redundancy = spec.redundancy();
-    let node_of = |device: usize| device as u32 / spec.devices.per_node;
+    let node_of = |device: usize| device as u32 / spec.devices_per_node();
     let domain_of: Vec<u32> = (0..devices)
         .map(|device| match spec.failure_domain {
             FailureDomain::Disk => device as u32,
@@ -169,8 +176,14 @@ fn data_placement(spec: &StoragePool, span: u64, stored: u64, devices: usize, st
     let width = redundancy.width() as usize;
     let chunks = stored.div_ceil(span).clamp(1, MOST_GROUPS as u64) as usize;
     let groups = chunks.min((devices * GROUPS_PER_DEVICE).div_ceil(width));
-    let dealt = deal(&domain_of, groups, width, |n| stream.below(n));
-    DataPlacement::new(redundancy, dealt, stored, domain_of)
+    let node = spec.all_devices().flat_map(|devices| {
+        let capacity = devices.capacity.bytes() as f64;
+        std::iter::repeat_n(capacity, devices.per_node as usize)
+    });
+    let node: Vec<f64> = node.collect();
+    let capacities: Vec<f64> = node.into_iter().cycle().take(devices).collect();
+    let dealt = deal(&domain_of, &capacities, groups, width, |n| stream.below(n));
+    DataPlacement::new(redundancy, dealt, stored, domain_of, capacities)
 }
 
 /// The nodes of a pool, with the queues of their services.

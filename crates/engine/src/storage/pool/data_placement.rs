@@ -37,6 +37,8 @@ pub struct DataPlacement {
     lost_groups: usize,
     /// Per device: its failure domain.
     pub domain_of: Vec<u32>,
+    /// Per device: its capacity in bytes.
+    pub capacities: Vec<f64>,
 }
 
 /// A copy or fragment of a group.
@@ -58,7 +60,13 @@ impl Member {
 
 impl DataPlacement {
     /// Groups of `stored` bytes, on the devices that were dealt to them, one group after another.
-    pub fn new(redundancy: Redundancy, dealt: Vec<u32>, stored: u64, domain_of: Vec<u32>) -> Self {
+    pub fn new(
+        redundancy: Redundancy,
+        dealt: Vec<u32>,
+        stored: u64,
+        domain_of: Vec<u32>,
+        capacities: Vec<f64>,
+    ) -> Self {
         let (width, needed) = (redundancy.width() as usize, redundancy.needed() as usize);
         let groups = dealt.len() / width;
         Self {
@@ -73,6 +81,7 @@ impl DataPlacement {
             lost: vec![false; groups],
             lost_groups: 0,
             domain_of,
+            capacities,
         }
     }
 

@@ -41,7 +41,9 @@ impl Pool {
         let states = &mut self.devices.states;
         let is_usable = |device: usize| states[device].is_available;
         let stream = &mut self.stream;
-        let Some(device) = replacement(&data.domain_of, &others, is_usable, load, |n| stream.below(n)) else {
+        // groups for its capacity
+        let filled = |device: usize| f64::from(load[device]) / data.capacities[device];
+        let Some(device) = replacement(&data.domain_of, &others, is_usable, filled, |n| stream.below(n)) else {
             return;
         };
         let old = data.device(member);
