@@ -220,7 +220,7 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
         "kind-and-device": "A disk that is of a kind and of a model.",
         "wrong-drive": "A figure of a hard disk for flash, or of flash for a hard disk.",
         "too-many-paths": "More optimised paths than paths.",
-        "not-local": "Paths or a cache of disks inside a host, or disks inside a host used from several.",
+        "not-local": "Paths, ports or a cache of disks inside a host, or disks inside a host used from several.",
         "no-array": "Virtual disks or an io workload of a VM without an array.",
         "too-many-vdisks": "More virtual disks than the controllers take.",
         "depth-over-maximum": "More requests outstanding on a virtual disk than its controller allows.",

@@ -37,6 +37,8 @@ pub enum Event {
     Failure(u32),
     /// A host looks after its memory.
     Reclaim(HostId),
+    /// A queue of a pool's service gets the CPU quota of another period.
+    Quota { pool: PoolId, queue: u32 },
     /// A pool replaces what is still away.
     Detect(PoolId),
     /// Something about a VM that moves or restarts is due.

@@ -15,6 +15,7 @@
 //! | `movement/` | VMs that restart where a host failed, and migrate |
 //! | `measure/` | from what they count to results and reports |
 //! | `build.rs` | from a scenario to the initial state |
+//! | `budget.rs` | what VMs and services may still use of a CPU limit |
 //! | `clock.rs`, `ids.rs`, `vcpu.rs`, `island.rs`, `plan.rs`, `responses.rs`, `error.rs` | what they share: time, events and signals; numbers; the border between guests and processors; what an island and a VM are made from |
 //! | `islands/` | hosts that share nothing: cut apart, simulated, and put together again |
 //! | `sampled_run.rs` | a run that is handed out sample by sample |
@@ -23,6 +24,7 @@
 //! **Boundary.** A component sees what is shared, never another component; `scripts/check_architecture.py` keeps files free of
 //! circles. **Invariant.** Events happen in the order of time, priority and scheduling, whatever component they are for.
 
+mod budget;
 mod build;
 mod clock;
 mod cpu;

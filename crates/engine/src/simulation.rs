@@ -121,6 +121,10 @@ impl Simulation {
                 self.storage.on_detect(pool, clock);
                 self.answer();
             }
+            Event::Quota { pool, queue } => {
+                self.storage.renew_quota(pool, queue as usize, clock);
+                self.answer();
+            }
             Event::Movement(due) => self.on_movement(due),
             Event::StartMeasuring | Event::Sample | Event::Observe => self.measure(event),
         }
@@ -143,6 +147,7 @@ impl Simulation {
             | Event::LoadStep { vm, .. } => host_of_vm(vm),
             Event::Failure(_)
             | Event::Detect(_)
+            | Event::Quota { .. }
             | Event::Movement(_)
             | Event::StartMeasuring
             | Event::Sample

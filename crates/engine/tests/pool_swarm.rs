@@ -82,6 +82,11 @@ fn random_scenario(seed: u64, fails: bool) -> Scenario {
         };
         pool["service"][key] = json!(dice.range(1, 4));
     }
+    // choices of their own, so that the others stay what they were before this key came
+    let mut quota_dice = Dice::new(seed, "quota");
+    if quota_dice.one_in(3) {
+        pool["service"]["limit_cpus"] = json!(quota_dice.range(1, 100) as f64 / 100.0);
+    }
     if dice.one_in(2) {
         pool["flash"] = json!({
             "kind": "nvme", "per_node": dice.range(1, 2), "read_cache": format!("{} MiB", dice.range(0, 64)),

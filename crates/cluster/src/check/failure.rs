@@ -26,14 +26,23 @@ pub(super) fn returns(sections: &Sections, found: &mut Vec<Issue>) {
 pub(super) fn components(sections: &Sections, found: &mut Vec<Issue>) {
     for (index, failure) in readable(sections) {
         for (entry, text) in failure.fails.iter().enumerate() {
-            let known = match Component::parse(text) {
-                Some(component) => has(sections, &component),
+            let component = Component::parse(text);
+            let known = match &component {
+                Some(component) => has(sections, component),
                 None => Err("HOST, HOST/disk-N, HOST/link, HOST/port-N, ARRAY/port-N, POOL/rack-N or POOL/metadata-N, with N from 1".to_owned()),
             };
-            found.extend(known.err().map(|allowed| {
+            let known = known.map_err(|allowed| ("unknown-component", allowed));
+            let known = match component {
+                Some(Component::Port(name, _)) if is_local(sections, &name) => Err((
+                    "not-local",
+                    "ports of an array: these disks are inside a host".to_owned(),
+                )),
+                _ => known,
+            };
+            found.extend(known.err().map(|(code, allowed)| {
                 Issue::new(
                     ["failures", &index, "fails", &entry.to_string()],
-                    "unknown-component",
+                    code,
                     show_text(text),
                     allowed,
                     "hosts of a group of several are called name-1, name-2 and so on".to_owned(),
@@ -84,14 +93,17 @@ fn disk(sections: &Sections, host: &str, group: &str, number: u32) -> Result<(),
     }
 }
 
+/// Whether this is an array of disks inside a host, which has no ports.
+fn is_local(sections: &Sections, name: &str) -> bool {
+    let array = sections.arrays.get(name).and_then(Option::as_ref);
+    array.is_some_and(|array| array.is_local() && sections.clean(&["arrays", name]))
+}
+
 /// Whether a host or an array has this port.
 fn port(sections: &Sections, name: &str, number: u32) -> Result<(), String> {
     let ports = match sections.arrays.get(name) {
         Some(None) => return Ok(()),
         None if !sections.readable("arrays") => return Ok(()),
-        Some(Some(array)) if array.is_local() => {
-            return Err("ports of an array: its disks are inside a host".to_owned());
-        }
         Some(Some(array)) => array.front_end_ports,
         None => match host_group(sections, name).map_err(|hosts| format!("{hosts}; or an array"))? {
             Some((_, group)) => group.adapters.ports,

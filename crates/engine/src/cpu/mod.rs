@@ -15,7 +15,7 @@
 //! | `processors.rs` | hosts, worlds and groups of vCPUs: their state |
 //! | `dispatch.rs` | worlds become ready, start, stop and are charged |
 //! | `coscheduling.rs` | vCPUs that are too far ahead of their siblings |
-//! | `limits.rs`, `budget.rs` | CPU limits: VMs are held back; what they may still use |
+//! | `limits.rs` | CPU limits: VMs are held back |
 //! | `balance.rs` | between threads, cores and nodes |
 //! | `memory.rs`, `bandwidth.rs` | where the memory of VMs is; how bandwidth is divided, and how pages move |
 //! | `power.rs` | worlds that may not run: hosts that failed, VMs that are paused or throttled |
@@ -24,7 +24,6 @@
 
 mod balance;
 mod bandwidth;
-mod budget;
 mod build;
 mod coscheduling;
 mod dispatch;

@@ -1,8 +1,8 @@
 //! VMs come to a host, and leave it: their groups in its scheduler, their home nodes, their memory.
 
-use super::budget::Limit;
 use super::memory::VmMemory;
 use super::processors::{Host, Off, Power, Processors};
+use crate::budget::Limit;
 use crate::clock::Clock;
 use crate::ids::{HostId, Id, Span, VmId, WorldId};
 use crate::plan::VmPlan;

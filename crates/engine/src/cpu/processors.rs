@@ -1,7 +1,7 @@
 //! Hosts, worlds and groups of vCPUs: the state of processors, what others may read and set of it.
 
-use super::budget::Limit;
 use super::memory::{HostMemory, VmMemory};
+use crate::budget::Limit;
 use crate::clock::Clock;
 use crate::ids::{HostId, IoThreadId, PoolId, Span, Table, VmId, WorldId};
 use crate::vcpu::{Guest, Next, Vcpu, Work};

@@ -1,7 +1,7 @@
 //! From a scenario to guests and their processes.
 
 use super::guests::{Arrivals, Guests, Helpers, Measured, Overhead, Streams, Vm};
-use super::load::{next_gap_ns, sessions};
+use super::load::{SIZE_UNIT, next_gap_ns, sessions};
 use super::parallel::Parallel;
 use crate::clock::{Clock, Event};
 use crate::ids::{ProcessId, Span, Table, VmId, WorldId};
@@ -108,6 +108,12 @@ fn vm(plan: &VmPlan, arrivals: Arrivals, sessions: u32, helpers: Span<WorldId>) 
         cpu_burst: Draw::new(nanos(&workload.cpu) / bursts / processes, workload.cpu.cv),
         stretch: guest_system::stretch(plan.vcpus(), workload.scaling.unwrap_or_default()),
         delay: Draw::new(nanos(&workload.delay) / bursts, workload.delay.cv),
+        size: (workload.transaction_cv > 0.0).then(|| {
+            (
+                Draw::new(SIZE_UNIT, workload.transaction_cv),
+                plan.stream("transaction"),
+            )
+        }),
         ios_per_burst: plain_ios(plan) / bursts,
         overhead,
         helpers: Helpers::new(helpers),

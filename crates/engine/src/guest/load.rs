@@ -10,6 +10,9 @@ use hypertwin_kernel::{Draw, Nanos, Stream};
 /// Transactions in progress in one VM beyond which a run is given up.
 const MOST_IN_PROGRESS: usize = 1_000_000;
 
+/// What a draw of a transaction's size counts as 1: draws are whole numbers.
+pub const SIZE_UNIT: f64 = 1e9;
+
 /// Sessions of a closed population at a load.
 pub fn sessions(population: u32, load: f64) -> u32 {
     (f64::from(population) * load).round() as u32
@@ -38,6 +41,9 @@ impl Guests {
         }
         entry.started = clock.now;
         entry.bursts_left = vm.bursts;
+        if let Some((size, stream)) = &mut vm.size {
+            entry.size = size.sample(stream) as f64 / SIZE_UNIT;
+        }
         vm.in_progress += 1;
         self.begin_burst(process, clock);
         Timer::Nothing
@@ -163,6 +169,7 @@ impl Process {
             phase: Phase::Think,
             looked_for: LookedFor::None,
             bursts_left: 0,
+            size: 1.0,
             vcpu: session % vcpus as u32,
             started: 0,
             remaining_ns: 0.0,

@@ -1,6 +1,6 @@
 //! What a process does: CPU bursts, requests to helper worlds, delays.
 
-use super::guests::{Arrivals, Ended, Guests, Helpers, LookedFor, Phase, Request, Timer};
+use super::guests::{Arrivals, Ended, Guests, Helpers, LookedFor, Phase, Process, Request, Timer};
 use crate::clock::{Clock, Event};
 use crate::ids::{ProcessId, VmId};
 use crate::vcpu::Vcpu;
@@ -41,7 +41,7 @@ impl Guests {
         let process = &mut self.processes[process];
         let vm = &mut self.vms[process.vm];
         let burst_ns = io_ns
-            + vm.cpu_burst.sample(&mut vm.streams.cpu) as f64 * vm.stretch[busy - 1]
+            + vm.cpu_burst.sample(&mut vm.streams.cpu) as f64 * process.size * vm.stretch[busy - 1]
             + std::mem::take(&mut vm.owed_ns);
         process.phase = Phase::Compute;
         process.looked_for = LookedFor::None;
@@ -124,10 +124,12 @@ impl Guests {
 
     /// The device, lock or network delay of `process` begins; `true` if it is over at once.
     pub fn begin_delay(&mut self, process: ProcessId, clock: &mut Clock) -> bool {
-        let vm = &mut self.vms[self.processes[process].vm];
+        let Process { vm, size, .. } = self.processes[process];
+        let vm = &mut self.vms[vm];
         let is_over = vm.delay.mean() <= 0.0;
         if !is_over {
-            let time = clock.now + vm.delay.sample(&mut vm.streams.delay);
+            let delay_ns = vm.delay.sample(&mut vm.streams.delay) as f64 * size;
+            let time = clock.now + delay_ns as u64;
             clock.at(time, Event::Process(process));
         }
         is_over

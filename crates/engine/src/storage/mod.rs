@@ -266,6 +266,11 @@ impl Storage {
         self.path.on_interrupt(controller, &mut self.shared, clock);
     }
 
+    /// A queue of a pool's service gets the CPU quota of another period.
+    pub fn renew_quota(&mut self, pool: PoolId, queue: usize, clock: &mut Clock) {
+        self.pools[pool].renew_quota(queue, &mut self.shared, clock);
+    }
+
     /// A pool replaces what has been away for long enough.
     pub fn on_detect(&mut self, pool: PoolId, clock: &mut Clock) {
         let outcome = self.pools[pool].detect(&mut self.shared, clock);

@@ -6,7 +6,7 @@
 //! | `virtual_controller/` | what a request costs guest and hypervisor, by kind and version; who works on it; when a completion interrupts |
 //! | `link.rs`, `array.rs` | links; an array's cache and RAID groups |
 //! | `disk/` | disks by kind and by model |
-//! | `multipath.rs` | which path to a LUN an I/O takes |
+//! | `multipath.rs`, `protocol.rs` | which path to a LUN an I/O takes; what its protocol costs the host |
 //! | `placement.rs`, `stripe.rs`, `coding.rs` | where copies and fragments go; what a small write reads; what coding costs |
 //! | `durability.rs` | loss of data in closed form |
 
@@ -17,5 +17,6 @@ pub mod durability;
 pub mod link;
 pub mod multipath;
 pub mod placement;
+pub mod protocol;
 pub mod stripe;
 pub mod virtual_controller;

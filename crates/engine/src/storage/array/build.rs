@@ -1,6 +1,6 @@
 //! From a scenario to its arrays.
 
-use super::Array;
+use super::{Array, Reach};
 use crate::storage::disk::{DiskOwner, DiskSet};
 use crate::storage::port::Port;
 use crate::storage::queue::Queue;
@@ -45,6 +45,11 @@ fn array(index: usize, name: &str, spec: &StorageArray, site: &Site, shared: &mu
         name: name.to_owned(),
         ports: first_port..shared.fabric.array_ports.len(),
         local,
+        reach: Reach {
+            protocol: spec.protocol,
+            asked: spec.paths.plugin,
+            kind: drive.kind(),
+        },
         paths: (spec.paths.per_lun > 1 || site.island.with_failing_ports().next().is_some())
             .then(|| spec.paths.clone()),
         hit_ratio: hit_ratio(cache, working_sets),

@@ -19,9 +19,10 @@ use super::shared::Shared;
 use super::stations::{Station, StationResult, Sums};
 use crate::clock::Clock;
 use crate::ids::{DiskId, IoId, Span};
-use hypertwin_cluster::{Paths, Raid};
+use hypertwin_cluster::{DiskKind, Hypervisor, Paths, Plugin, Protocol, Raid};
 use hypertwin_kernel::Nanos;
 use hypertwin_models::storage::array::write_operations;
+use hypertwin_models::storage::protocol::{self, ProtocolCost};
 use std::ops::Range;
 
 /// Writes that an array keeps for its disks, whatever their size.
@@ -34,6 +35,8 @@ pub struct Array {
     pub ports: Range<usize>,
     /// Of disks inside a host: the way there, and the commands that the host keeps outstanding on them.
     pub local: Option<(ArrayPath, u32)>,
+    /// What reaching it costs.
+    pub reach: Reach,
     /// The paths of its LUNs, where there are several or ports may fail.
     pub paths: Option<Paths>,
     hit_ratio: f64,
@@ -49,6 +52,27 @@ pub struct Array {
     queue: Queue,
     reads: u64,
     hits: u64,
+}
+
+/// How hosts reach an array.
+pub struct Reach {
+    protocol: Protocol,
+    /// Multipathing of ESXi, if the scenario says it; and what kind of disks it is for.
+    asked: Option<Plugin>,
+    kind: DiskKind,
+}
+
+impl Reach {
+    /// What a command costs a host.
+    pub fn cost(&self, host: Hypervisor) -> ProtocolCost {
+        let plugin = protocol::plugin(self.asked, host, self.protocol, self.kind);
+        ProtocolCost::of(self.protocol).with_plugin(plugin)
+    }
+
+    /// Time of the protocol's software, there and back.
+    pub fn latency_ns(&self) -> Nanos {
+        ProtocolCost::of(self.protocol).latency_ns
+    }
 }
 
 impl Array {

@@ -82,7 +82,9 @@ impl<'s> PathBuilder<'s> {
             first_ring: self.path.depths.next_id(),
             vdisk_depth: spec.vdisk_depth.unwrap_or(kind.vdisk_depth().0),
             is_own: costs.is_own,
-            profile: self.path.profile(&place, &costs, pool_of(spec, self.pools)),
+            profile: self
+                .path
+                .profile(&place, &costs, self.arrays, pool_of(spec, self.pools)),
         };
         let station = self.path.station(Station::Ring { group: vm.group });
         for _ in 0..spec.controllers {

@@ -142,7 +142,7 @@ impl Path {
         self.routes.come(place, pool);
         self.add_adapters(place, arrays, fabric);
         let costs = virtual_controller(place.host_spec, place.spec);
-        let profile = self.profile(place, &costs, pool);
+        let profile = self.profile(place, &costs, arrays, pool);
         self.share_threads(place, &costs, controllers, threads);
         for controller in controllers.iter() {
             self.controllers[controller].set_coalescing(costs.coalesces);

@@ -17,7 +17,7 @@ use crate::storage::port::{ArrayPath, Port};
 use crate::storage::queue::QueueDepth;
 use crate::storage::site::Place;
 use crate::storage::stations::Station;
-use crate::storage::work::DriverWork;
+use crate::storage::work::{Cost, DriverWork};
 use hypertwin_cluster::{Arrivals, HostGroup, Paths, Workload};
 use hypertwin_kernel::Nanos;
 use hypertwin_models::storage::multipath::Multipath;
@@ -38,7 +38,13 @@ impl Path {
     }
 
     /// The number of the profile of a VM, which it shares with others that have the same.
-    pub(super) fn profile(&mut self, place: &Place, costs: &VirtualController, pool: Option<&Pool>) -> u32 {
+    pub(super) fn profile(
+        &mut self,
+        place: &Place,
+        costs: &VirtualController,
+        arrays: &[Array],
+        pool: Option<&Pool>,
+    ) -> u32 {
         let (spec, workload) = (place.spec, place.workload);
         let reference_hz = workload.reference_clock.unwrap_or(place.host_spec.clock).hz();
         let mut profile = IoProfile {
@@ -53,7 +59,10 @@ impl Path {
             }),
             guest_ns: costs.guest_cycles * 1e9 / reference_hz,
             interrupt_ns: costs.interrupt_cycles * 1e9 / reference_hz,
-            driver: pool.map_or_else(DriverWork::default, |pool| pool.driver_work(costs.client_caches)),
+            driver: pool.map_or_else(
+                || self.protocol_work(place, costs, arrays),
+                |pool| pool.driver_work(costs.client_caches),
+            ),
             gap_ns: match &workload.arrivals {
                 Arrivals::Io { rate: Some(rate), .. } if spec.load > 0.0 => 1e9 / (rate.per_second() * spec.load),
                 _ => 0.0,
@@ -90,6 +99,24 @@ impl Path {
             let first = if shares.is_shared { 0 } else { position * shares.each };
             let own = Span::new(IoThreadId::new(threads.start().index() + first), shares.each);
             self.controllers[controller].set_threads(own, shares.queues);
+        }
+    }
+
+    /// Work of a controller's world for the protocol by which a VM reaches its array.
+    fn protocol_work(&self, place: &Place, costs: &VirtualController, arrays: &[Array]) -> DriverWork {
+        let Some(lun) = self.routes.luns[place.vm.index()].first() else {
+            return DriverWork::default();
+        };
+        let cost = arrays[lun.array].reach.cost(place.host_spec.hypervisor);
+        let cycle_ns = 1e9 / place.host_spec.clock.hz();
+        let cost = Cost {
+            // no plug-in saves more than there is
+            io_ns: cost.cycles.max(-costs.hypervisor_cycles) * cycle_ns,
+            ns_per_byte: cost.cycles_per_byte * cycle_ns,
+        };
+        DriverWork {
+            cost,
+            ..DriverWork::default()
         }
     }
 
@@ -142,7 +169,7 @@ impl Path {
         let path = ArrayPath {
             host_port: (adapters.ports.start + port) as u32,
             array_port: (array.ports.start + number % array.ports.len()) as u32,
-            one_way_latency_ns: (place.host_spec.adapters.latency.nanos() + more_ns) / 2,
+            one_way_latency_ns: (place.host_spec.adapters.latency.nanos() + array.reach.latency_ns() + more_ns) / 2,
         };
         (path, adapters.depths.at(port))
     }

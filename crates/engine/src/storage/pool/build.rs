@@ -195,7 +195,7 @@ fn nodes(id: PoolId, spec: &StoragePool, hosts: &[HostId], site: &Site, services
         let first = number * queues;
         for _ in 0..queues {
             let worlds = worlds.next().expect("there is a world for each thread of each node");
-            services.add_queue(worlds);
+            services.add_queue(worlds, spec.service.limit_cpus);
         }
         Node {
             host,

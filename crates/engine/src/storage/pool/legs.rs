@@ -1,7 +1,7 @@
 //! The way of a request through a pool: legs to the devices that serve it, and back.
 
 use super::{Address, Outcome, Pool, Request, Task};
-use crate::clock::Clock;
+use crate::clock::{Clock, Event};
 use crate::ids::{HostId, Id, IoId};
 use crate::storage::request::{Io, NONE, Role, Step};
 use crate::storage::shared::Shared;
@@ -290,7 +290,27 @@ impl Pool {
         if let Some(id) = self.services.finish(thread) {
             self.served(id, shared, clock);
         }
-        self.services.next(thread, clock.now, &shared.requests)
+        match self.services.next(thread, clock.now, &shared.requests) {
+            Ok(work_ns) => Some(work_ns),
+            Err(renewal) => {
+                if let Some((queue, time)) = renewal {
+                    self.renew_at(queue, time, clock);
+                }
+                None
+            }
+        }
+    }
+
+    /// A queue of a service gets the CPU quota of another period.
+    pub fn renew_quota(&mut self, queue: usize, shared: &mut Shared, clock: &mut Clock) {
+        if let Some(time) = self.services.renew(queue, shared, clock.now) {
+            self.renew_at(queue, time, clock);
+        }
+    }
+
+    fn renew_at(&self, queue: usize, time: u64, clock: &mut Clock) {
+        let (pool, queue) = (self.id, queue as u32);
+        clock.at(time, Event::Quota { pool, queue });
     }
 
     /// The service of a node has worked on an operation, which goes on to its device.

@@ -1,11 +1,13 @@
 //! The services of a pool's nodes: threads that the hosts' schedulers place beside those of the VMs.
 
+use crate::budget::Limit;
 use crate::ids::{IoId, WorldId};
 use crate::storage::queue::{Queue, Waits};
 use crate::storage::request::{Io, NONE, Requests, Role};
 use crate::storage::shared::{Reply, Shared};
 use crate::storage::work::Cost;
 use hypertwin_kernel::Nanos;
+use hypertwin_models::scheduler::LimitEnforcement;
 use std::ops::Range;
 
 /// Queues and threads of all nodes.
@@ -21,6 +23,14 @@ pub struct Services {
 struct ServiceQueue {
     queue: Queue,
     idle: Vec<usize>,
+    limit: Option<Quota>,
+}
+
+/// What the threads of a queue may use of CPUs.
+struct Quota {
+    limit: Limit,
+    /// Threads that wait for the next period.
+    held: Vec<usize>,
 }
 
 /// A thread of a service.
@@ -29,6 +39,8 @@ struct Thread {
     /// The queue that it takes from.
     queue: usize,
     current: IoId,
+    /// Its work for that.
+    work_ns: f64,
 }
 
 impl Services {
@@ -42,16 +54,24 @@ impl Services {
     }
 
     /// Adds a queue with a thread for each of `worlds`; returns its number.
-    pub fn add_queue(&mut self, worlds: &[WorldId]) -> usize {
+    ///
+    /// Its threads may use `limit_cpus` in all, as the cgroup of a container may: so much in each period, and then they wait for
+    /// the next. What they use is the work of operations, however long a busy sibling makes it.
+    pub fn add_queue(&mut self, worlds: &[WorldId], limit_cpus: Option<f64>) -> usize {
         let (queue, first) = (self.queues.len(), self.threads.len());
         self.threads.extend(worlds.iter().map(|&world| Thread {
             world,
             queue,
             current: NONE,
+            work_ns: 0.0,
         }));
         self.queues.push(ServiceQueue {
             queue: Queue::new(),
             idle: (first..self.threads.len()).rev().collect(),
+            limit: limit_cpus.map(|cpus| Quota {
+                limit: Limit::new(LimitEnforcement::Quota, cpus, 0),
+                held: Vec::new(),
+            }),
         });
         queue
     }
@@ -65,8 +85,15 @@ impl Services {
             return;
         };
         service.queue.pass();
-        self.threads[thread].current = id;
-        let (world, work_ns) = (self.threads[thread].world, self.work(&shared.requests[id]));
+        self.run(thread, id, shared);
+    }
+
+    /// A thread that has nothing to do takes an operation.
+    fn run(&mut self, thread: usize, id: IoId, shared: &mut Shared) {
+        let work_ns = self.work(&shared.requests[id]);
+        let state = &mut self.threads[thread];
+        (state.current, state.work_ns) = (id, work_ns);
+        let world = state.world;
         shared.replies.push_back(Reply::Run { world, work_ns });
     }
 
@@ -80,17 +107,50 @@ impl Services {
         work_ns
     }
 
-    /// Gives a thread its next operation, and returns its work for it; without one the thread is idle.
+    /// Gives a thread its next operation, and returns its work for it; without one the thread is idle. Also when the quota of its
+    /// queue is used up: then the queue is to be renewed at the time that is returned instead.
     #[inline]
-    pub fn next(&mut self, thread: usize, now: Nanos, requests: &Requests) -> Option<f64> {
+    pub fn next(&mut self, thread: usize, now: Nanos, requests: &Requests) -> Result<f64, Option<(usize, Nanos)>> {
         let state = &mut self.threads[thread];
         let service = &mut self.queues[state.queue];
+        if let Some(quota) = &mut service.limit {
+            quota.limit.charge(state.work_ns as Nanos, state.work_ns);
+            let (is_held, until) = quota.limit.check(false, 1.0, now);
+            if is_held {
+                // who is idle waits, too; the first of them has the queue renewed
+                let is_first = quota.held.is_empty();
+                quota.held.push(thread);
+                quota.held.append(&mut service.idle);
+                return Err(is_first.then_some((state.queue, until)));
+            }
+        }
         let Some(id) = service.queue.pop(now, requests) else {
             service.idle.push(thread);
-            return None;
+            return Err(None);
         };
-        state.current = id;
-        Some(self.work(&requests[id]))
+        let work_ns = self.work(&requests[id]);
+        let state = &mut self.threads[thread];
+        (state.current, state.work_ns) = (id, work_ns);
+        Ok(work_ns)
+    }
+
+    /// A period of the quota of a queue begins: its threads go on. Returns the time when they do if they have to wait longer.
+    pub fn renew(&mut self, queue: usize, shared: &mut Shared, now: Nanos) -> Option<Nanos> {
+        let service = &mut self.queues[queue];
+        let quota = service.limit.as_mut()?;
+        let (is_held, until) = quota.limit.check(true, 1.0, now);
+        if is_held {
+            return Some(until);
+        }
+        service.idle.append(&mut quota.held);
+        while let Some(thread) = self.queues[queue].idle.pop() {
+            let Some(id) = self.queues[queue].queue.pop(now, &shared.requests) else {
+                self.queues[queue].idle.push(thread);
+                break;
+            };
+            self.run(thread, id, shared);
+        }
+        None
     }
 
     /// The operation that a thread is done with; `None` if it was dropped meanwhile.

@@ -1,4 +1,4 @@
-//! What a VM may still use of its CPU limit. ESXi paces a VM: every use moves a limit tag into the future, as in mClock, and
+//! What a VM or a service may still use of its CPU limit. ESXi paces a VM: every use moves a limit tag into the future, as in mClock, and
 //! while the tag is too far ahead of the time the VM is held back. Linux gives a cgroup a quota in every period.
 
 use hypertwin_kernel::Nanos;
@@ -16,7 +16,7 @@ pub struct Limit {
     /// Core-nanoseconds per nanosecond.
     cores: f64,
     /// Since when no vCPU has had anything to do; no check is in the calendar then.
-    pub(super) idle_since: Option<Nanos>,
+    pub idle_since: Option<Nanos>,
     kept: Kept,
 }
 
@@ -30,7 +30,7 @@ enum Kept {
 
 impl Limit {
     /// A limit to so many cores at nominal clock, from now on.
-    pub(super) fn new(enforcement: LimitEnforcement, cores: f64, now: Nanos) -> Self {
+    pub fn new(enforcement: LimitEnforcement, cores: f64, now: Nanos) -> Self {
         let kept = match enforcement {
             LimitEnforcement::Paced { owed_ns } => Kept::Pace {
                 tag_ns: now as f64,
@@ -49,7 +49,7 @@ impl Limit {
     }
 
     /// As a new one, in place of one whose next check may be in the calendar already.
-    pub(super) fn in_place_of(mut self, old: Option<&Self>) -> Self {
+    pub fn in_place_of(mut self, old: Option<&Self>) -> Self {
         if old.is_some_and(|old| old.idle_since.is_none()) {
             self.idle_since = None;
         }
@@ -57,7 +57,7 @@ impl Limit {
     }
 
     /// A vCPU has run, and was charged.
-    pub(super) fn charge(&mut self, run_ns: Nanos, used_ns: f64) {
+    pub fn charge(&mut self, run_ns: Nanos, used_ns: f64) {
         match &mut self.kept {
             Kept::Pace { tag_ns, .. } => *tag_ns += used_ns / self.cores,
             Kept::Quota { left_ns, .. } => *left_ns -= run_ns as f64,
@@ -65,7 +65,7 @@ impl Limit {
     }
 
     /// A vCPU has something to do. Time in which none had earns nothing. Whether the checks begin again with this.
-    pub(super) fn wake(&mut self, now: Nanos) -> bool {
+    pub fn wake(&mut self, now: Nanos) -> bool {
         let Some(since) = self.idle_since.take() else {
             return false;
         };
@@ -76,7 +76,7 @@ impl Limit {
     }
 
     /// Whether the VM is held back from now on, and when to look again if it can use up to `most` cores.
-    pub(super) fn check(&mut self, was_held: bool, most: f64, now: Nanos) -> (bool, Nanos) {
+    pub fn check(&mut self, was_held: bool, most: f64, now: Nanos) -> (bool, Nanos) {
         let cores = self.cores;
         match &mut self.kept {
             Kept::Pace { tag_ns, owed_ns } => {
