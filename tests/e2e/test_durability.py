@@ -128,6 +128,18 @@ def set_all(nodes, per_node=4, stored="20 GiB"):
     return [text for path, value in values.items() for text in ("--set", f"{path}={value}")]
 
 
+def test_of_several_kinds_of_disk_the_largest_fails(cli):
+    more = "[{kind: hdd-7.2k, per_node: 2, capacity: 12 TB}, {kind: hdd-7.2k, per_node: 1, capacity: 1 TB}]"
+    arguments = ("--set", f"{POOL}.more_devices={more}", "--set", f"{POOL}.stored=2 TiB", "--duration", 5)
+    done = cli("durability", EXAMPLE, *arguments, "--replications", 1, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    twin = json.loads(done.stdout)["twin"]
+    assert twin["failed"] == "node-1/disk-5"
+    # data are spread by capacity: it has 12 of the 41 TB of each of 5 nodes
+    held_gib = 3 * 2 * 1024 * 12 / (5 * 41)
+    assert twin["rebuilt_gib"] + twin["due_gib"] == pytest.approx(held_gib, rel=0.02)
+
+
 def test_the_repair_time_of_a_scenario_comes_from_the_twin(cli):
     arguments = ("durability", EXAMPLE, "--storage", "pool", "--afr", "1.5%", "--replications", 1, "--duration", "60")
     done = cli(*arguments, "--format", "json")
