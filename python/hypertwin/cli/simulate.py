@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,10 +13,14 @@ import typer
 from hypertwin import _core, run, scenario, vnuma, writing
 from hypertwin.calibration import file as calibration_file
 from hypertwin.cli import options, output
-from hypertwin.errors import short
+from hypertwin.documents.simulation import Point
+from hypertwin.errors import ScenarioError, short
 from hypertwin.extras import needs
 from hypertwin.ingest.vmware import esxtop_export
 from hypertwin.report import files, measured, registry, simulation, supposed
+
+FEW_POINTS = 12
+"""Points of a sweep that are each asked for what they stand on."""
 
 
 class Format(enum.StrEnum):
@@ -102,7 +106,7 @@ def command(
         sys.stderr.write(f"warning: {' '.join(warned)}\n")
     hosts = measured.of_hosts(simulated.first_scenario.inventory)
     ports = [f"{step['at_s']:g} s: {step['text']}." for step in _ports(simulated.first_scenario)]
-    said = [*ports, *supposed.notes(result["points"], simulated.first_scenario.data)]
+    said = [*ports, *_supposed(result["points"], simulated.first_scenario)]
     beside = _beside(simulated.first_scenario) if report is not None else {}
     output.write_page(registry.SIMULATION, result, report, suppositions=said, **beside)
     if form is Format.parquet:
@@ -146,6 +150,18 @@ def _beside(first: scenario.Scenario) -> dict[str, Any]:
         "measured_hosts": measured.of_hosts(first.inventory),
         "measured_vms": measured.of_vms(first.inventory),
     }
+
+
+def _supposed(points: Sequence[Point], first: scenario.Scenario) -> list[str]:
+    """What is supposed at any of a few points; of more, or where a value only fits the file, at the first."""
+    if not 1 < len(points) <= FEW_POINTS:
+        return supposed.notes(points, first.data)
+    try:
+        scenarios = [scenario.load(first, point["set"]) for point in points]
+    except ScenarioError:
+        return supposed.notes(points, first.data)
+    each = (supposed.notes([point], its.data) for point, its in zip(points, scenarios, strict=True))
+    return list(dict.fromkeys(note for notes in each for note in notes))
 
 
 def _ports(first: scenario.Scenario) -> list[dict[str, Any]]:
