@@ -62,6 +62,7 @@ impl Controller {
     }
 
     /// The thread that works on a request of `issuer`, whose VM has these workers. Each worker has a queue.
+    #[inline(never)]
     pub fn thread_for(&mut self, issuer: Issuer, workers: Span<WorkerId>) -> IoThreadId {
         let queue = match issuer {
             Issuer::Worker(worker) => workers.position(worker).unwrap_or(0) % self.queues as usize,

@@ -469,6 +469,8 @@ impl Path {
     }
 
     /// Somebody looks after the completions of a controller that wait for an interrupt. While the host is off they wait.
+    // rare: the code of events that are not is smaller without it
+    #[cold]
     pub fn on_interrupt(&mut self, index: ControllerId, shared: &mut Shared, clock: &mut Clock) {
         let is_late = self.controllers[index].is_late(index, clock);
         let host = self.vms[self.controllers[index].vm].host;
