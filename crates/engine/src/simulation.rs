@@ -296,8 +296,8 @@ impl Simulation {
 
     /// The hypervisor has done its part: the I/Os of a process begin, or the delay that stands for them.
     fn begin_ios(&mut self, process: ProcessId) {
-        let vm = self.guests.begin_ios(process);
-        if self.storage.begin_burst(vm, process, &mut self.clock) {
+        let (vm, work) = self.guests.begin_ios(process);
+        if self.storage.begin_burst(vm, process, work, &mut self.clock) {
             self.answer();
         } else {
             self.begin_delay(process);

@@ -21,31 +21,38 @@ fn assert_near(actual: impl Into<Option<f64>>, expected: f64, tolerance: f64, wh
 }
 
 #[test]
-fn the_size_of_a_transaction_is_that_of_all_its_bursts() {
+fn a_larger_transaction_has_more_rounds_of_cpu_and_the_same_delay() {
     let session = |cv: f64| {
         let workload = json!({"w": {
-            "arrivals": {"closed": {"population": 1}}, "bursts": 20, "cpu": {"mean": "6 ms", "cv": 0},
+            "arrivals": {"closed": {"population": 1}}, "bursts": 20, "cpu": {"mean": "6 ms", "cv": 0}, "ios": 30,
             "delay": {"mean": "4 ms", "cv": 0}, "transaction_cv": cv,
         }});
         let vms = json!({"v": vm(1, "w", json!({}))});
-        let scenario = support::scenario(host("linux-6.12", 1, 1, 1), vms, workload, "200 s", "0 s");
+        let mut host = host("linux-6.12", 1, 1, 1);
+        merge(&mut host, json!({"overhead": {"cpu_per_io": "0 us"}}));
+        let scenario = support::scenario(host, vms, workload, "200 s", "0 s");
         report(&scenario, 1).groups["v"].clone()
     };
     let alike = session(0.0).response_ms;
     assert_near(alike.p99, 10.0, 0.01, "all alike");
-    // 20 independent bursts would hardly differ; one exponential factor makes the whole transaction exponential
+    // 20 independent bursts would hardly differ; one exponential factor makes all CPU of a transaction exponential
     let sized = session(1.0);
     let response = sized.response_ms;
     assert_near(response.mean, 10.0, 0.03, "the mean stays");
-    assert_near(response.p50, 10.0 * 2.0_f64.ln(), 0.04, "median of an exponential time");
+    assert_near(
+        response.p50,
+        4.0 + 6.0 * 2.0_f64.ln(),
+        0.04,
+        "median of an exponential time",
+    );
     assert_near(
         response.p99,
-        10.0 * 100.0_f64.ln(),
+        4.0 + 6.0 * 100.0_f64.ln(),
         0.05,
         "99th percentile of an exponential time",
     );
-    // CPU and delay grow together: as much CPU a second as without
     assert_near(sized.run_pct, session(0.0).run_pct, 0.02, "CPU");
+    assert_near(sized.iops, 3_000.0, 0.03, "I/Os");
 }
 
 /// Clients of a pool whose service has one thread a device and works 200 us on each operation, all within `limit` of a CPU:
@@ -93,9 +100,9 @@ fn a_quota_bounds_what_the_threads_of_a_queue_do() {
     let services = &held.storage["pool-services"];
     assert_near(
         services.utilization_max_pct,
-        50.0,
+        100.0,
         0.02,
-        "the busiest thread has its half",
+        "the busiest thread has all of its half",
     );
     let free = of(&pool(1e6, None)).throughput_per_s;
     assert_near(

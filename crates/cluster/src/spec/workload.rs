@@ -19,8 +19,8 @@ pub struct Workload {
     pub bursts: u32,
     /// CPU work of one transaction, split evenly over its bursts.
     pub cpu: Service,
-    /// How much transactions differ in size: the coefficient of variation of a factor that the CPU work and the delay of all
-    /// bursts of one transaction have in common. `cpu.cv` and `delay.cv` vary each burst by itself.
+    /// How much transactions differ in size: the coefficient of variation of how many rounds of CPU and I/O one has, of
+    /// `bursts` on average. Its whole `delay` stays as it is. `cpu.cv` and `delay.cv` vary each burst by itself.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0.0, max = 20.0))]
     pub transaction_cv: f64,

@@ -34,7 +34,7 @@ pub struct Vm {
     /// By what factor the work of a burst grows, by the number of busy vCPUs: at 0 with one busy.
     pub(super) stretch: Vec<f64>,
     pub(super) delay: Draw,
-    /// By what factor the bursts and delays of a transaction are longer than others, drawn for each; `None` if all are alike.
+    /// How much larger a transaction is than others, drawn for each; `None` if all are alike.
     pub(super) size: Option<(Draw, Stream)>,
     /// I/Os of one burst.
     pub(super) ios_per_burst: f64,
@@ -131,8 +131,9 @@ pub(super) struct Process {
     /// What of its burst's misses has been looked for.
     pub(super) looked_for: LookedFor,
     pub(super) bursts_left: u32,
-    /// By what factor its transaction is longer than others.
-    pub(super) size: f64,
+    /// By what factor each of its transaction's rounds has more work and I/O than others, and more delay.
+    pub(super) work: f32,
+    pub(super) delay: f32,
     /// Its vCPU, now or last.
     pub(super) vcpu: u32,
     pub(super) started: Nanos,

@@ -42,7 +42,12 @@ impl Guests {
         entry.started = clock.now;
         entry.bursts_left = vm.bursts;
         if let Some((size, stream)) = &mut vm.size {
-            entry.size = size.sample(stream) as f64 / SIZE_UNIT;
+            let bursts = f64::from(vm.bursts);
+            let rounds = size.sample(stream) as f64 / SIZE_UNIT * bursts;
+            let whole = rounds.round().max(1.0);
+            entry.bursts_left = whole as u32;
+            entry.work = (rounds / whole) as f32;
+            entry.delay = (bursts / whole) as f32;
         }
         vm.in_progress += 1;
         self.begin_burst(process, clock);
@@ -169,7 +174,8 @@ impl Process {
             phase: Phase::Think,
             looked_for: LookedFor::None,
             bursts_left: 0,
-            size: 1.0,
+            work: 1.0,
+            delay: 1.0,
             vcpu: session % vcpus as u32,
             started: 0,
             remaining_ns: 0.0,

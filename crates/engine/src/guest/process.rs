@@ -41,7 +41,7 @@ impl Guests {
         let process = &mut self.processes[process];
         let vm = &mut self.vms[process.vm];
         let burst_ns = io_ns
-            + vm.cpu_burst.sample(&mut vm.streams.cpu) as f64 * process.size * vm.stretch[busy - 1]
+            + vm.cpu_burst.sample(&mut vm.streams.cpu) as f64 * f64::from(process.work) * vm.stretch[busy - 1]
             + std::mem::take(&mut vm.owed_ns);
         process.phase = Phase::Compute;
         process.looked_for = LookedFor::None;
@@ -115,20 +115,21 @@ impl Guests {
     }
 
     /// The I/Os of `process` begin, or the delay that stands for them: those of which VM.
-    pub fn begin_ios(&mut self, process: ProcessId) -> VmId {
-        let id = self.processes[process].vm;
+    pub fn begin_ios(&mut self, process: ProcessId) -> (VmId, f64) {
+        let Process { vm: id, work, .. } = self.processes[process];
+        let work = f64::from(work);
         let vm = &mut self.vms[id];
-        vm.measured.ios += vm.ios_per_burst;
-        id
+        vm.measured.ios += vm.ios_per_burst * work;
+        (id, work)
     }
 
     /// The device, lock or network delay of `process` begins; `true` if it is over at once.
     pub fn begin_delay(&mut self, process: ProcessId, clock: &mut Clock) -> bool {
-        let Process { vm, size, .. } = self.processes[process];
+        let Process { vm, delay, .. } = self.processes[process];
         let vm = &mut self.vms[vm];
         let is_over = vm.delay.mean() <= 0.0;
         if !is_over {
-            let delay_ns = vm.delay.sample(&mut vm.streams.delay) as f64 * size;
+            let delay_ns = vm.delay.sample(&mut vm.streams.delay) as f64 * f64::from(delay);
             let time = clock.now + delay_ns as u64;
             clock.at(time, Event::Process(process));
         }

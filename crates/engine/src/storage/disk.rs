@@ -58,13 +58,14 @@ pub struct DiskState {
 const _: () = assert!(offset_of!(DiskState, waits.waited) <= 192 && size_of::<DiskState>() <= 256);
 
 /// The state of what only some drives have: flushes, a write cache, stalls.
-#[derive(Default)]
 struct Special {
     /// Synchronous writes that the flush under way is for, and those that wait for the next.
     flushing: Fifo,
     unflushed: Fifo,
     /// Time of all channels for those that wait.
     unflushed_ns: u64,
+    /// Flushes, one after another.
+    flushes: Link,
     cache: CacheLevel,
     /// Bytes to write until it stalls.
     until_stall: f64,
@@ -142,8 +143,12 @@ impl Disks {
             let special = set.disk.is_special().then(|| {
                 let until_stall = set.disk.stalls.map_or(0.0, |stalls| stalls.next(set.stream.uniform()));
                 Box::new(Special {
+                    flushing: Fifo::default(),
+                    unflushed: Fifo::default(),
+                    unflushed_ns: 0,
+                    flushes: link,
+                    cache: CacheLevel::default(),
                     until_stall,
-                    ..Special::default()
                 })
             });
             self.disks.push(DiskState {
@@ -233,7 +238,10 @@ impl Disks {
         let end = match set.disk.flash() {
             None => {
                 let (seek, rotation) = (set.stream.uniform(), set.stream.uniform());
-                now + set.disk.service_ns(operation, seek, rotation)
+                // a synchronous write after another in sequence finds that its sector has just passed, unless it waited here
+                let has_passed = io.sync && io.sequential && io.since == now;
+                let turn_ns = if has_passed { set.disk.revolution_ns() } else { 0 };
+                now + turn_ns + set.disk.service_ns(operation, seek, rotation)
             }
             Some(flash) => {
                 let (count, busy_ns) = match set.disk.is_special() {
@@ -358,6 +366,10 @@ impl Disks {
             disk.waits = Waits::default();
             disk.bytes = [0; 2];
             disk.channels.busy_ns = disk.channels.left_ns(now);
+            disk.link.reset(now);
+            if let Some(special) = &mut disk.special {
+                special.flushes.reset(now);
+            }
         }
     }
 }
@@ -397,13 +409,16 @@ impl DiskState {
         self.queue.len() + self.background.len()
     }
 
-    /// The fraction of `duration_ns`, which ends now, in which it was busy.
+    /// The fraction of `duration_ns`, which ends now, in which it was busy: of flash, its channels, its controller or its
+    /// flushes, whichever most.
     pub fn utilization(&self, now: Nanos, duration_ns: f64) -> f64 {
         let Channels { free_at, busy_ns } = &self.channels;
         if free_at.is_empty() {
             return self.busy.mean(now);
         }
-        (busy_ns - self.channels.left_ns(now)) as f64 / free_at.len() as f64 / duration_ns
+        let channels_ns = (busy_ns - self.channels.left_ns(now)) as f64 / free_at.len() as f64;
+        let flushes_ns = self.special.as_ref().map_or(0, |special| special.flushes.busy_ns(now));
+        channels_ns.max(self.link.busy_ns(now).max(flushes_ns) as f64) / duration_ns
     }
 }
 
@@ -411,7 +426,8 @@ impl Special {
     /// All synchronous writes that wait are flushed.
     fn flush(&mut self, flush_ns: u64, requests: &mut Requests, clock: &mut Clock) {
         self.flushing = std::mem::take(&mut self.unflushed);
-        let end = clock.now + flush_ns + std::mem::take(&mut self.unflushed_ns);
+        let flush_ns = flush_ns + std::mem::take(&mut self.unflushed_ns);
+        let end = self.flushes.occupy(clock.now, flush_ns).1;
         let first = self.flushing.first().expect("a flush is for some writes");
         requests.at(first, Step::Flushed, end, clock);
     }

@@ -125,9 +125,9 @@ impl Storage {
 
     // ---- from the guest
 
-    /// The I/Os of a burst of `process` begin; `false` if there are none. When all are back: [`Reply::Completed`].
-    pub fn begin_burst(&mut self, vm: VmId, process: ProcessId, clock: &mut Clock) -> bool {
-        let due = self.path.begin_burst(vm, process);
+    /// The I/Os of a burst of `process` begin, `work` times as many as others have; `false` if there are none. When all are back: [`Reply::Completed`].
+    pub fn begin_burst(&mut self, vm: VmId, process: ProcessId, work: f64, clock: &mut Clock) -> bool {
+        let due = self.path.begin_burst(vm, process, work);
         for _ in 0..due {
             let id = self.path.next_of_burst(vm, process, &mut self.shared.requests);
             self.submit(id, clock);

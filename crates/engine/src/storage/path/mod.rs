@@ -105,12 +105,12 @@ impl Path {
 
     // ---- from the guest
 
-    /// I/Os that a burst of a transaction of `process` begins with.
-    pub fn begin_burst(&mut self, vm: VmId, process: ProcessId) -> u32 {
+    /// I/Os that a burst of a transaction of `process` begins with, `work` times as many as others have.
+    pub fn begin_burst(&mut self, vm: VmId, process: ProcessId, work: f64) -> u32 {
         let Some(vm) = self.vms.get_mut(vm) else {
             return 0;
         };
-        let due = vm.due(self.profiles[vm.profile as usize].per_burst);
+        let due = vm.due(self.profiles[vm.profile as usize].per_burst * work);
         if self.outstanding.len() <= process.index() {
             self.outstanding.resize(process.index() + 1, 0);
         }

@@ -28,6 +28,7 @@ struct ServiceQueue {
 
 /// What the threads of a queue may use of CPUs.
 struct Quota {
+    cpus: f64,
     limit: Limit,
     /// Threads that wait for the next period.
     held: Vec<usize>,
@@ -69,6 +70,7 @@ impl Services {
             queue: Queue::new(),
             idle: (first..self.threads.len()).rev().collect(),
             limit: limit_cpus.map(|cpus| Quota {
+                cpus,
                 limit: Limit::new(LimitEnforcement::Quota, cpus, 0),
                 held: Vec::new(),
             }),
@@ -178,11 +180,13 @@ impl Services {
         self.threads.iter().map(|thread| thread.world)
     }
 
-    /// Per queue: the fraction of time that its threads ran, its mean length, and its waits.
+    /// Per queue: the fraction of time that its threads ran, or of what they may use if that is less, its mean length, and its
+    /// waits.
     pub fn measured(&self, run: impl Fn(WorldId) -> f64, now: Nanos) -> impl Iterator<Item = (f64, f64, Waits)> {
         self.queues.iter().enumerate().map(move |(index, service)| {
             let threads = self.threads.iter().filter(|thread| thread.queue == index);
-            let count = threads.clone().count() as f64;
+            let most = service.limit.as_ref().map_or(f64::INFINITY, |quota| quota.cpus);
+            let count = (threads.clone().count() as f64).min(most);
             let busy = threads.map(|thread| run(thread.world)).sum::<f64>() / count;
             (busy, service.queue.length.mean(now), service.queue.waits)
         })

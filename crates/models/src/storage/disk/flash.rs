@@ -32,6 +32,8 @@ use hypertwin_cluster::{Device, DiskKind};
 const PAGE_BYTES: f64 = 4_096.0;
 /// What flash puts on one channel before it takes the next.
 const STRIPE_BYTES: u64 = 64 << 10;
+/// A page of flash.
+const FLASH_PAGE_BYTES: u64 = 16 << 10;
 /// What flash acknowledges before it is written.
 const BUFFER_BYTES: f64 = (4 << 20) as f64;
 /// What is erased at a time.
@@ -184,7 +186,12 @@ impl Flash {
     /// On how many channels an operation works, and how long each is busy with it, in nanoseconds.
     #[inline]
     pub fn work(&self, operation: Operation) -> (u32, u64) {
-        let stripes = operation.bytes.div_ceil(STRIPE_BYTES).max(1);
+        // what is written in turn goes to one channel after another by page of flash
+        let stripe = match operation.write && operation.sequential && self.writes_in_turn {
+            true => FLASH_PAGE_BYTES,
+            false => STRIPE_BYTES,
+        };
+        let stripes = operation.bytes.div_ceil(stripe).max(1);
         let channels = stripes.min(u64::from(self.channels)) as u32;
         let pages = (operation.bytes as f64 / PAGE_BYTES).ceil();
         let all_ns = match (operation.write, operation.sequential) {

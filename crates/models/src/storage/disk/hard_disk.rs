@@ -17,7 +17,7 @@ pub(super) const REORDERED: u32 = 32;
 pub struct HardDisk {
     /// Mean seek of a read, and of a write.
     seek_ns: [f64; 2],
-    revolution_ns: f64,
+    pub(super) revolution_ns: f64,
 }
 
 impl HardDisk {

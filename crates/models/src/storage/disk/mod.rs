@@ -147,6 +147,14 @@ impl Disk {
         self.depth.max(hard_disk::REORDERED)
     }
 
+    /// Time of a revolution of a hard disk; 0 of flash.
+    pub fn revolution_ns(&self) -> u64 {
+        match &self.times {
+            Times::Mechanical(disk) => disk.revolution_ns as u64,
+            Times::Flash(_) => 0,
+        }
+    }
+
     /// Its channels, if it is flash.
     pub fn flash(&self) -> Option<&Flash> {
         match &self.times {
