@@ -66,12 +66,12 @@ impl Reach {
     /// What a command costs a host.
     pub fn cost(&self, host: Hypervisor) -> ProtocolCost {
         let plugin = protocol::plugin(self.asked, host, self.protocol, self.kind);
-        ProtocolCost::of(self.protocol).with_plugin(plugin)
+        ProtocolCost::of(self.protocol, host.family()).with_plugin(plugin)
     }
 
     /// Time of the protocol's software, there and back.
-    pub fn latency_ns(&self) -> Nanos {
-        ProtocolCost::of(self.protocol).latency_ns
+    pub fn latency_ns(&self, host: Hypervisor) -> Nanos {
+        ProtocolCost::of(self.protocol, host.family()).latency_ns
     }
 }
 

@@ -169,7 +169,10 @@ impl Path {
         let path = ArrayPath {
             host_port: (adapters.ports.start + port) as u32,
             array_port: (array.ports.start + number % array.ports.len()) as u32,
-            one_way_latency_ns: (place.host_spec.adapters.latency.nanos() + array.reach.latency_ns() + more_ns) / 2,
+            one_way_latency_ns: (place.host_spec.adapters.latency.nanos()
+                + array.reach.latency_ns(place.host_spec.hypervisor)
+                + more_ns)
+                / 2,
         };
         (path, adapters.depths.at(port))
     }
