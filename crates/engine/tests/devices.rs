@@ -334,3 +334,36 @@ fn waits_at_a_device_are_as_the_formula_of_pollaczek_and_khinchine_says() {
         );
     }
 }
+
+#[test]
+fn a_synchronous_write_in_sequence_on_a_hard_disk_waits_for_a_revolution() {
+    let disk = json!({"kind": "hdd-7.2k", "rpm": 7_200, "sequential_read": "150 MB/s"});
+    let rate = |sync_pct: u32| {
+        let workload = json!({"sync_pct": sync_pct, "random_pct": 0});
+        io(&run(1, writes(disk.clone(), 1, workload))).0
+    };
+    let revolution_us = 60e6 / 7_200.0;
+    assert_near(
+        rate(100),
+        1e6 / (revolution_us + 4_096.0 / 150.0),
+        1.0,
+        "its sector has passed",
+    );
+    assert!(rate(0) > 10_000.0, "others only transfer");
+}
+
+#[test]
+fn a_disk_is_as_busy_as_the_busiest_of_channels_controller_and_flushes() {
+    let busy = |more: Value| support::report(&scenario(1, more), 1).storage["disks-disks"].utilization_pct;
+    let flushes = busy(writes(flushing(json!({})), 1, json!({"sync_pct": 100})));
+    assert_near(flushes, 100.0, 2.0, "it flushes nearly all the time");
+    // many channels, one controller: 128 KiB in sequence
+    let device = json!({
+        "kind": "nvme", "random_read": "500000 /s", "read_latency": "80 us", "sequential_read": "3 GB/s",
+    });
+    let reads = json!({
+        "devices": {"d": device}, "arrays": {"disks": {"disks": {"device": "d"}}},
+        "workloads": {"w": {"arrivals": {"io": {"outstanding": 32}}, "block": "128 KiB", "random_pct": 0}},
+    });
+    assert_near(busy(reads), 100.0, 2.0, "its controller is full");
+}

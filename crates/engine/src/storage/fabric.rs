@@ -3,7 +3,7 @@
 //! A path is chosen when an I/O leaves its host and kept until it is back. Most LUNs have one path, which is known
 //! beforehand; for the others see `multipath.rs`.
 
-use super::multipath::{Health, LunPaths};
+use super::multipath::{Health, LunPaths, Taken};
 use super::port::{ArrayPath, Port};
 use super::request::{PerIo, Requests};
 use crate::ids::{DepthId, IoId, LunId, Table};
@@ -17,6 +17,8 @@ pub struct Fabric {
     pub luns: Table<LunId, LunPaths>,
     pub health: Health,
     paths: PerIo<ArrayPath>,
+    /// Of I/Os to LUNs with several paths.
+    taken: PerIo<Taken>,
 }
 
 impl Fabric {
@@ -27,6 +29,7 @@ impl Fabric {
             luns: Table::new(),
             health: Health::default(),
             paths: PerIo::new(),
+            taken: PerIo::new(),
         }
     }
 
@@ -49,9 +52,21 @@ impl Fabric {
 
     /// Chooses the path of an I/O to a LUN with several: the depth of its port on the host. `None` if none works: it waits.
     pub fn choose_of(&mut self, lun: LunId, id: IoId, requests: &mut Requests) -> Option<DepthId> {
-        let (path, depth) = self.luns[lun].choose(id, &self.health, requests)?;
+        let taken = self.luns[lun].choose(id, &self.health, requests)?;
+        let (path, depth) = self.luns[lun].path(taken);
         self.paths.set(id, path);
+        self.taken.set(id, taken);
         Some(depth)
+    }
+
+    /// An I/O leaves the path that it took to such a LUN: the depth in which it has a slot or waits for one.
+    pub fn leave(&mut self, lun: LunId, id: IoId) -> DepthId {
+        self.luns[lun].leave(self.taken[id])
+    }
+
+    /// When such an I/O is sent again, if its answer was lost.
+    pub fn resend_at(&mut self, lun: LunId, id: IoId, now: Nanos) -> Option<Nanos> {
+        self.luns[lun].resend_at(self.taken[id], &self.health, now)
     }
 
     /// One way of an I/O, without its data.

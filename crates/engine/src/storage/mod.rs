@@ -125,7 +125,8 @@ impl Storage {
 
     // ---- from the guest
 
-    /// The I/Os of a burst of `process` begin, `work` times as many as others have; `false` if there are none. When all are back: [`Reply::Completed`].
+    /// The I/Os of a burst of `process` begin, `work` times as many as others have; `false` if there are none. When all are
+    /// back: [`Reply::Completed`].
     pub fn begin_burst(&mut self, vm: VmId, process: ProcessId, work: f64, clock: &mut Clock) -> bool {
         let due = self.path.begin_burst(vm, process, work);
         for _ in 0..due {

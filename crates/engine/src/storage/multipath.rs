@@ -6,7 +6,7 @@
 
 use super::port::ArrayPath;
 use super::queue::Fifo;
-use super::request::{Io, PerIo, Requests};
+use super::request::{Io, Requests};
 use crate::ids::{DepthId, IoId};
 use hypertwin_kernel::Nanos;
 use hypertwin_models::storage::multipath::Multipath;
@@ -82,6 +82,13 @@ impl Health {
     }
 }
 
+/// The path that an I/O took, of those of its LUN, and how often it had failed by then.
+#[derive(Clone, Copy)]
+pub struct Taken {
+    path: u32,
+    failures: u32,
+}
+
 /// The paths of a LUN from one host.
 pub struct LunPaths {
     policy: Multipath,
@@ -89,8 +96,6 @@ pub struct LunPaths {
     /// Each path, with the depth of its port on the host.
     paths: Vec<(ArrayPath, DepthId)>,
     under_way: Vec<u32>,
-    /// The path of each I/O, and how often it had failed when the I/O took it.
-    taken: PerIo<(u32, u32)>,
     /// I/Os that no path was there for.
     waiting: Fifo,
     /// I/Os that were sent again.
@@ -104,14 +109,13 @@ impl LunPaths {
             timeout_ns,
             under_way: vec![0; paths.len()],
             paths,
-            taken: PerIo::new(),
             waiting: Fifo::default(),
             failovers: 0,
         }
     }
 
-    /// The path of an I/O, with the depth of its port. `None` if none works: the I/O waits.
-    pub fn choose(&mut self, id: IoId, health: &Health, requests: &mut Requests) -> Option<(ArrayPath, DepthId)> {
+    /// The path of an I/O. `None` if none works: the I/O waits.
+    pub fn choose(&mut self, id: IoId, health: &Health, requests: &mut Requests) -> Option<Taken> {
         let (paths, under_way) = (&self.paths, &self.under_way);
         let bytes = u64::from(requests[id].bytes);
         let works = |path: usize| health.works(paths[path].0);
@@ -120,24 +124,29 @@ impl LunPaths {
             return None;
         };
         self.under_way[chosen] += 1;
-        let path = self.paths[chosen];
-        self.taken.set(id, (chosen as u32, health.failures(path.0)));
-        Some(path)
+        Some(Taken {
+            path: chosen as u32,
+            failures: health.failures(self.paths[chosen].0),
+        })
+    }
+
+    /// A path that an I/O took, with the depth of its port.
+    pub fn path(&self, taken: Taken) -> (ArrayPath, DepthId) {
+        self.paths[taken.path as usize]
     }
 
     /// An I/O leaves its path: the depth in which it has a slot or waits for one.
-    pub fn leave(&mut self, id: IoId) -> DepthId {
-        let chosen = self.taken[id].0 as usize;
+    pub fn leave(&mut self, taken: Taken) -> DepthId {
+        let chosen = taken.path as usize;
         debug_assert!(self.under_way[chosen] > 0, "what leaves a path has taken it");
         self.under_way[chosen] -= 1;
         self.paths[chosen].1
     }
 
     /// When an I/O is sent again whose answer was lost; `None` if it was not.
-    pub fn resend_at(&mut self, id: IoId, health: &Health, now: Nanos) -> Option<Nanos> {
-        let (chosen, failures) = self.taken[id];
-        let path = self.paths[chosen as usize].0;
-        if health.failures(path) == failures {
+    pub fn resend_at(&mut self, taken: Taken, health: &Health, now: Nanos) -> Option<Nanos> {
+        let (path, _) = self.path(taken);
+        if health.failures(path) == taken.failures {
             return None;
         }
         self.failovers += 1;

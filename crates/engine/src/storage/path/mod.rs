@@ -394,8 +394,8 @@ impl Path {
     /// the depth of its port, which has a slot free, and whether it has its answer.
     pub fn leave_path(&mut self, id: IoId, lun: LunId, shared: &mut Shared, clock: &mut Clock) -> (DepthId, bool) {
         let fabric = &mut shared.fabric;
-        let depth = fabric.luns[lun].leave(id);
-        let resend_at = fabric.luns[lun].resend_at(id, &fabric.health, clock.now);
+        let depth = fabric.leave(lun, id);
+        let resend_at = fabric.resend_at(lun, id, clock.now);
         if let Some(time) = resend_at {
             shared.requests.at(id, Step::Resend, time, clock);
         }
@@ -431,7 +431,7 @@ impl Path {
                 let lun = self
                     .several(&requests[id])
                     .expect("every LUN of the host has paths to choose from");
-                fabric.luns[lun].leave(id);
+                fabric.leave(lun, id);
             }
         }
         again.iter().for_each(|&id| self.choose_again(&mut requests[id]));

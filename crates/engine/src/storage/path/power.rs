@@ -62,7 +62,7 @@ impl Path {
                 slots.extend(vdisk.route.of_host());
                 // what is to be sent again has given its port back
                 let on_path = vdisk.several().filter(|_| request.step != Step::Resend);
-                slots.extend(on_path.map(|lun| fabric.luns[lun].leave(id)));
+                slots.extend(on_path.map(|lun| fabric.leave(lun, id)));
             }
         }
         slots
@@ -90,7 +90,7 @@ impl Path {
         }
         for &id in &dropped[queued..] {
             let lun = vdisks[requests[id].vdisk].several();
-            fabric.luns[lun.expect("it waits for one of its paths")].leave(id);
+            fabric.leave(lun.expect("it waits for one of its paths"), id);
         }
         let all = dropped[first..]
             .iter()
