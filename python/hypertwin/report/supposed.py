@@ -126,10 +126,7 @@ def _of_disks(scenario: Mapping[str, Any], groups: Iterable[str]) -> Iterator[st
             " (devices.NAME.power_loss_protection)."
         )
     if flushing:
-        yield (
-            f"Synchronous writes wait for flushes of {some(sorted(flushing))}, without power-loss protection;"
-            " a disk counts as idle while it flushes."
-        )
+        yield f"Synchronous writes wait for flushes of {some(sorted(flushing))}, without power-loss protection."
     if unknown:
         yield (
             f"Supposed: a flush of {some(sorted(unknown))} takes as long as of other drives without power-loss"

@@ -108,10 +108,7 @@ def test_defaults_of_paths_are_told_where_ports_fail(overrides, keys):
 
 
 def test_a_drive_that_flushes_before_it_answers_is_named():
-    told = (
-        "Synchronous writes wait for flushes of 970-PRO, without power-loss protection;"
-        " a disk counts as idle while it flushes."
-    )
+    told = "Synchronous writes wait for flushes of 970-PRO, without power-loss protection."
     drive = {"arrays.nvme.disks.device": "970-PRO"}
     assert told in said(LOCAL, drive)
     assert told not in [*said(LOCAL, {}), *said(LOCAL, {**drive, "workloads.fio.sync_pct": 0})]
