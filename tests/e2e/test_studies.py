@@ -26,6 +26,7 @@ OF_THE_MODEL = {
     "density.slo",
     "cycles of pvscsi",
     "cycles of lsi-sas",
+    "cycles of NVMe over TCP on ESXi",
     "cycles of virtio-blk's guest",
     "cycles of an I/O thread",
     *OF_DRIVES,
