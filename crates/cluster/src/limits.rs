@@ -26,6 +26,8 @@ pub(crate) const SAMPLES: f64 = 2e7;
 pub(crate) const DISKS: u64 = 200_000;
 /// Virtual disks in all.
 pub(crate) const VDISKS: f64 = 500_000.0;
+/// Threads that work for virtual controllers or for pools in all.
+pub(crate) const IO_THREADS: u64 = 2_000_000;
 /// I/Os that workloads can keep outstanding in all, in parts of 512 KiB.
 pub(crate) const OUTSTANDING: f64 = 4_000_000.0;
 

@@ -116,6 +116,25 @@ fn only_kvm_runs_a_machine_wider_than_its_host() {
 }
 
 #[test]
+fn threads_that_work_for_disks_are_bounded() {
+    let array = json!({"san": {"disks": {"kind": "nvme", "count": 4}}});
+    let queues = |queues: u32| {
+        let mut scenario = changed(&[("/vms/web/array", json!("san")), ("/vms/web/queues", json!(queues))]);
+        scenario["arrays"] = array.clone();
+        scenario["vms"]["web"]["count"] = json!(2_000);
+        scenario["vms"]["web"]["controllers"] = json!(4);
+        read(&scenario)
+    };
+    assert!(queues(200).is_ok());
+    let refused = queues(300).unwrap_err();
+    assert_eq!(refused.len(), 1);
+    assert_eq!(
+        (refused[0].code.as_str(), refused[0].value.as_str()),
+        ("too-large", "2400000 I/O threads in all")
+    );
+}
+
+#[test]
 fn shares_are_per_vcpu_unless_a_number() {
     let totals = [Shares::Low, Shares::Normal, Shares::High, Shares::Number(7)].map(|shares| shares.total(4));
     assert_eq!(totals, [2_000.0, 4_000.0, 8_000.0, 7.0]);

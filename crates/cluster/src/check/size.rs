@@ -21,6 +21,16 @@ pub(super) fn in_all(sections: &Sections, found: &mut Vec<Issue>) {
         let nodes = sections.nodes_of(pool).map_or(0, |nodes| u64::from(nodes.count));
         nodes * u64::from(pool.devices_per_node() + flash)
     });
+    let io_threads = sum(&sections.vms, |vm| {
+        let each = vm.queues.unwrap_or(vm.vcpus).max(vm.io_threads.unwrap_or(1));
+        let controllers = if vm.has_disks() { vm.controllers } else { 0 };
+        u64::from(vm.count) * u64::from(controllers) * u64::from(each)
+    });
+    let service_threads = sum(&sections.storage, |pool| {
+        let of_devices = pool.devices_per_node().saturating_mul(pool.service.threads_per_device);
+        let nodes = sections.nodes_of(pool).map_or(0, |nodes| u64::from(nodes.count));
+        nodes * u64::from(pool.service.threads.unwrap_or(of_devices))
+    });
     let mut work = Work::default();
     for (_, vm) in sound(&sections.vms) {
         if let Some(workload) = sections.workload_of(vm) {
@@ -38,6 +48,13 @@ pub(super) fn in_all(sections: &Sections, found: &mut Vec<Issue>) {
         ("vms", "vCPUs", vcpus as f64, limits::VCPUS as f64),
         ("arrays", "disks", disks as f64, limits::DISKS as f64),
         ("storage", "disks", pooled as f64, limits::DISKS as f64),
+        ("vms", "I/O threads", io_threads as f64, limits::IO_THREADS as f64),
+        (
+            "storage",
+            "service threads",
+            service_threads as f64,
+            limits::IO_THREADS as f64,
+        ),
         ("vms", "virtual disks", work.vdisks, limits::VDISKS),
         ("vms", "processes", work.processes, limits::PROCESSES),
         ("vms", "I/Os outstanding", work.outstanding, limits::OUTSTANDING),

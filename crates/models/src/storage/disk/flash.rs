@@ -34,6 +34,8 @@ const PAGE_BYTES: f64 = 4_096.0;
 const STRIPE_BYTES: u64 = 64 << 10;
 /// A page of flash.
 const FLASH_PAGE_BYTES: u64 = 16 << 10;
+/// More channels than any drive has.
+const MOST_CHANNELS: f64 = 1_024.0;
 /// What flash acknowledges before it is written.
 const BUFFER_BYTES: f64 = (4 << 20) as f64;
 /// What is erased at a time.
@@ -276,5 +278,5 @@ fn sheet_depth(kind: DiskKind) -> f64 {
 fn channels(at_work: f64, depth: f64) -> u32 {
     // what a depth that hardly covers them would take is no longer what the sheet was measured at
     let spare = ((depth - 1.0) / (depth - at_work).max(1.0)).clamp(1.0, 2.0);
-    (at_work * spare).ceil().max(1.0) as u32
+    (at_work * spare).ceil().clamp(1.0, MOST_CHANNELS) as u32
 }

@@ -407,6 +407,14 @@ mod tests {
     }
 
     #[test]
+    fn a_sheet_that_no_drive_has_gives_no_more_channels_than_any_has() {
+        let text = r#"{"kind": "nvme", "random_read": "1000000000 /s", "read_latency": "1 s"}"#;
+        let device: Device = serde_json::from_str(text).expect("it is in its ranges");
+        let disk = Disk::of(Drive::Model(&device), None);
+        assert_eq!(disk.flash().expect("flash").channels, 1_024);
+    }
+
+    #[test]
     fn a_hard_disk_reads_at_random_as_its_makers_formula_says() {
         // Deskstar 7K500: 0.5 ms overhead, 8.2 ms seek, 47.9 MB/s on average; 4,096 reads take T, of which 105 % are typical
         let device = Device {
