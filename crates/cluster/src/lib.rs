@@ -52,6 +52,7 @@ pub use redundancy::{Redundancy, RedundancyError};
 pub use schema::options::HypervisorOptions;
 pub use schema::schema_json;
 pub use spec::array::{ArrayCache, DiskKind, Disks, PathPolicy, Paths, Plugin, Protocol, Raid, StorageArray};
+pub use spec::ceph::{Ceph, CephClient, CephRelease, CephScheduler, MclockProfile};
 pub use spec::cluster::{
     AdmissionPolicy, Balancing, BalancingPolicy, Cluster, Datastore, HighAvailability, PowerPolicy, PoweredOff,
     RestartPolicy,
@@ -67,9 +68,10 @@ pub use spec::migration::{Convergence, Event, Migration};
 pub use spec::network::{Adapters, Network};
 pub use spec::placement_rule::{PlacementRule, RuleKind};
 pub use spec::pool::{
-    Deployment, FailureDomain, Flushes, PoolClient, PoolDevices, PoolFlash, PoolKind, PoolService, Rebuild,
-    StoragePool, WritePath,
+    Deployment, FailureDomain, Flushes, PoolClient, PoolDevices, PoolFlash, PoolKind, PoolNetworks, PoolService,
+    RackLink, Rebuild, StoragePolicy, StoragePool, WritePath,
 };
 pub use spec::scenario::{RunSettings, Scenario};
 pub use spec::vm::{GuestKind, GuestSystem, LoadStep, NumaOptions, RestartPriority, Shares, SizedOn, VmGroup};
+pub use spec::vsan::{Vsan, VsanArchitecture};
 pub use spec::workload::{Arrivals, BlockShare, Parts, Scaling, Service, Workload};

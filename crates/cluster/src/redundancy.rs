@@ -66,8 +66,8 @@ impl Redundancy {
     pub const MAX_PARITY: u32 = 16;
 
     /// What is allowed, in words.
-    pub const ALLOWED: &str = "replicas-N or replicas-N:M with N copies from 1 to 8 and a minimum M from 1 to N, or ec-K+M \
-        with K data fragments from 1 to 64 and M parity fragments from 1 to 16";
+    pub const ALLOWED: &str = "replicas-N or replicas-N:M with N copies from 1 to 8 and a minimum M from 1 to N, ec-K+M \
+        with K data fragments from 1 to 64 and M parity fragments from 1 to 16, or raid-1, raid-5 or raid-6";
 
     /// `copies` copies, of which `minimum` must be there for writes.
     ///
@@ -163,6 +163,10 @@ impl FromStr for Redundancy {
     type Err = RedundancyError;
 
     fn from_str(text: &str) -> Result<Self, RedundancyError> {
+        let text = RAID
+            .iter()
+            .find(|(name, _)| *name == text)
+            .map_or(text, |(_, form)| form);
         if let Some(numbers) = text.strip_prefix("replicas-") {
             let (copies, minimum) = numbers.split_once(':').unwrap_or((numbers, "1"));
             Self::replicas(number(copies)?, number(minimum)?)
@@ -173,6 +177,9 @@ impl FromStr for Redundancy {
         }
     }
 }
+
+/// What RAID levels of vSAN are.
+const RAID: [(&str, &str); 3] = [("raid-1", "replicas-2"), ("raid-5", "ec-3+1"), ("raid-6", "ec-4+2")];
 
 /// `ec-17+3` for `17+3`, and `replicas-3:2` for `3:2`; other texts stay as they are.
 fn long_form(text: &str) -> String {
@@ -224,8 +231,9 @@ impl JsonSchema for Redundancy {
         json_schema!({
             "type": "string",
             "description": "How a piece of data is spread over failure domains: replicas-N is N whole copies, replicas-N:M \
-                stops writes below M copies (replicas-N: below 1), ec-K+M is K data and M parity fragments.",
-            "pattern": format!("^(replicas-({})|ec-([1-9]|[1-5][0-9]|6[0-4])\\+([1-9]|1[0-6]))$", replicas.join("|")),
+                stops writes below M copies (replicas-N: below 1), ec-K+M is K data and M parity fragments; raid-1, raid-5 and \
+                raid-6 are replicas-2, ec-3+1 and ec-4+2.",
+            "pattern": format!("^(replicas-({})|ec-([1-9]|[1-5][0-9]|6[0-4])\\+([1-9]|1[0-6])|raid-[156])$", replicas.join("|")),
             "examples": ["replicas-3:2", "ec-3+2"],
             "x-code": CODE,
             "x-allowed": Self::ALLOWED,

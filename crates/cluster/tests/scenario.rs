@@ -8,9 +8,10 @@ use hypertwin_cluster::{
     Failure, FailureDomain, Family, Flushes, Frequency, GuestKind, GuestSystem, HighAvailability, HostGroup,
     Hypervisor, HypervisorOverhead, LoadStep, MeasuredCluster, MeasuredHost, MeasuredVm, MemorySystem, Migration,
     Mistake, Network, NumaOptions, PageSharing, PathPolicy, Paths, PlacementRule, Plugin, PoolClient, PoolDevices,
-    PoolFlash, PoolKind, PoolService, PowerPolicy, PoweredOff, Protocol, Raid, Rate, Rebuild, Reclamation, Redundancy,
-    RestartPolicy, RestartPriority, RuleKind, RunSettings, Scaling, Scenario, SchedulerOptions, Service, Shares,
-    Stalls, StorageArray, StoragePool, SwapDevice, VmGroup, Workload, WriteCache, WritePath, schema_json,
+    PoolFlash, PoolKind, PoolNetworks, PoolService, PowerPolicy, PoweredOff, Protocol, RackLink, Raid, Rate, Rebuild,
+    Reclamation, Redundancy, RestartPolicy, RestartPriority, RuleKind, RunSettings, Scaling, Scenario,
+    SchedulerOptions, Service, Shares, Stalls, StorageArray, StoragePolicy, StoragePool, SwapDevice, VmGroup, Workload,
+    WriteCache, WritePath, schema_json,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -692,6 +693,8 @@ fn workload() -> impl Strategy<Value = Workload> {
         prop::option::of(100..9_000_u64),
     )
         .prop_map(|(arrivals, cpu, delay, bursts, ios, clock)| Workload {
+            read_from: None,
+            write_to: None,
             arrivals,
             bursts,
             cpu,
@@ -742,6 +745,7 @@ fn vm() -> impl Strategy<Value = VmGroup> {
         any::<bool>(),
     )
         .prop_map(|(count, vcpus, shares, steps, limit, bound)| VmGroup {
+            policy: None,
             count,
             vcpus,
             cores_per_socket: bound.then_some(vcpus),
@@ -900,12 +904,28 @@ fn pool() -> StoragePool {
         nodes: "h".to_owned(),
         deployment: Deployment::Mixed,
         redundancy: Some(Redundancy::Erasure { data: 3, parity: 2 }),
+        policies: BTreeMap::from([(
+            "gold".to_owned(),
+            StoragePolicy {
+                redundancy: Redundancy::Replicas { copies: 3, minimum: 2 },
+                fragment: Some(Bytes::new(1 << 16)),
+            },
+        )]),
+        ceph: None,
+        vsan: None,
+        networks: PoolNetworks {
+            cluster: Some(Network::default()),
+            between_racks: Some(RackLink {
+                latency: Duration::from_millis(1),
+                bandwidth: None,
+            }),
+        },
         failure_domain: FailureDomain::Disk,
         racks: 2,
         chunk: Some(Bytes::from_gib(1)),
         fragment: Bytes::new(1 << 20),
         coding: Some(Bandwidth::from_bytes_per_s(9_000_000_000)),
-        write_path: WritePath::Primary,
+        write_path: Some(WritePath::Primary),
         devices: PoolDevices {
             kind: Some(DiskKind::Hdd7k),
             device: None,
@@ -929,6 +949,7 @@ fn pool() -> StoragePool {
             kind: None,
             device: Some("P4800X".to_owned()),
             per_node: 2,
+            capacity: Some(Bytes::from_gib(375)),
             random_write: Some(Bandwidth::from_bytes_per_s(123_000_000)),
             journal: Bytes::from_gib(8),
             read_cache: Bytes::from_gib(100),
@@ -1064,12 +1085,14 @@ fn scenario() -> impl Strategy<Value = Scenario> {
                 at: Duration::from_secs(1),
                 fails: vec!["pool/rack-2".to_owned(), "pool/metadata-1".to_owned()],
                 returns: Some(Duration::from_secs(2)),
+                empty: true,
             }],
             events: vec![Event {
                 at: Duration::from_secs(3),
                 migrate: None,
                 to: None,
                 maintenance: Some(first.to_owned()),
+                add: None,
                 until: Some(Duration::from_secs(5)),
             }],
             rules: vec![PlacementRule {

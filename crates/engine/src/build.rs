@@ -84,7 +84,7 @@ fn add_services(cpu: &mut Processors, island: &Island) -> Vec<Vec<WorldId>> {
             let mut worlds: Vec<WorldId> = Vec::new();
             for &host in &pool.nodes {
                 let numbers = worlds.len()..worlds.len() + queues * threads;
-                let threads = cpu.add_service(host, PoolId::new(index), numbers, pool.spec.service.in_kernel);
+                let threads = cpu.add_service(host, PoolId::new(index), numbers, pool.spec.is_in_kernel());
                 worlds.extend(threads.iter());
             }
             worlds

@@ -467,7 +467,7 @@ impl<'s> Checker<'s> {
         }
         // nothing is written faster than the throttle allows
         let first = self.changes.first().copied().unwrap_or(end);
-        let rate = self.outages.nodes as f64 * spec.rebuild.node_bandwidth.bytes_per_s();
+        let rate = self.outages.nodes as f64 * spec.rebuild_bandwidth().bytes_per_s();
         let units = self.outages.nodes as f64 * f64::from(spec.rebuild.streams) * spec.rebuild.unit.bytes() as f64;
         let most = rate * end.saturating_sub(first) as f64 / 1e9 + units;
         assert!(

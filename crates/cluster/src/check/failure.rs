@@ -10,6 +10,15 @@ use crate::spec::pool::StoragePool;
 /// That what fails comes back after it failed.
 pub(super) fn returns(sections: &Sections, found: &mut Vec<Issue>) {
     for (index, failure) in readable(sections) {
+        if failure.empty && failure.returns.is_none() {
+            found.push(Issue::new(
+                ["failures", &index, "empty"],
+                "never-returns",
+                "true".to_owned(),
+                "true with returns: it comes back without its data".to_owned(),
+                "add returns, or remove empty".to_owned(),
+            ));
+        }
         if let Some(returns) = failure.returns.filter(|returns| *returns <= failure.at) {
             found.push(Issue::new(
                 ["failures", &index, "returns"],

@@ -12,6 +12,8 @@
 //! | [`sections`] | nothing: what the checks see of a scenario |
 //! | [`host`], [`workload`], [`vm`], [`numa`], [`memory`], [`disks`], [`device`], [`pool`], [`failure`], [`movement`],
 //! | [`rule`], [`cluster`] | the section or keys of that name |
+//! | [`pool_kind`] | keys that only some kinds of pool have, and policies |
+//! | [`copies`] | workloads that copy from one storage to another |
 //! | [`option`] | options that not every hypervisor has |
 //! | [`bare_metal`] | hosts without a hypervisor |
 //! | [`fit`], [`reservation`] | that hosts exist that have room for the VMs |
@@ -19,6 +21,7 @@
 
 mod bare_metal;
 mod cluster;
+mod copies;
 mod device;
 mod disks;
 mod failure;
@@ -32,6 +35,7 @@ mod name;
 mod numa;
 mod option;
 mod pool;
+mod pool_kind;
 mod reservation;
 mod rule;
 mod sections;
@@ -52,7 +56,7 @@ use crate::spec::scenario::Scenario;
 type Check = fn(&Sections, &mut Vec<Issue>);
 
 /// Every check. Of mistakes at one path, those of the first check are listed first.
-const CHECKS: [Check; 48] = [
+const CHECKS: [Check; 51] = [
     host::any,
     host::turbo,
     host::divisions,
@@ -84,6 +88,9 @@ const CHECKS: [Check; 48] = [
     bare_metal::overhead,
     bare_metal::machines,
     fit::hosts,
+    copies::ends,
+    pool_kind::keys,
+    pool_kind::policies,
     pool::vms,
     pool::layers,
     pool::threads,

@@ -10,16 +10,26 @@ use crate::spec::vm::VmGroup;
 /// That each event is exactly one thing.
 pub(super) fn actions(sections: &Sections, found: &mut Vec<Issue>) {
     for (index, event) in readable(sections) {
-        if event.migrate.is_some() == event.maintenance.is_some() {
-            let value = match event.migrate {
-                Some(_) => "migrate and maintenance",
-                None => "neither",
+        let actions = [
+            ("migrate", event.migrate.is_some()),
+            ("maintenance", event.maintenance.is_some()),
+            ("add", event.add.is_some()),
+        ];
+        let said: Vec<&str> = actions
+            .iter()
+            .filter(|(_, is_said)| *is_said)
+            .map(|(key, _)| *key)
+            .collect();
+        if said.len() != 1 {
+            let value = match said.is_empty() {
+                true => "none of them".to_owned(),
+                false => said.join(" and "),
             };
             found.push(Issue::new(
                 ["events", &index],
                 "one-of",
-                value.to_owned(),
-                "exactly one of migrate (with to) and maintenance".to_owned(),
+                value,
+                "exactly one of migrate (with to), maintenance and add".to_owned(),
                 "write one entry for each thing that is done".to_owned(),
             ));
         }

@@ -147,7 +147,17 @@ pub(super) fn owned<T: Clone>(groups: &Groups<T>) -> BTreeMap<String, T> {
 
 /// A reference to a group that is not there.
 pub(super) fn unknown<T>(path: &[&str], value: &str, section: &str, known: &Groups<T>) -> Issue {
-    let mut names: Vec<&str> = known.keys().map(String::as_str).collect();
+    unknown_among(path, value, section, known.keys())
+}
+
+/// A reference to something that is not among what `section` has.
+pub(super) fn unknown_among<'n>(
+    path: &[&str],
+    value: &str,
+    section: &str,
+    known: impl Iterator<Item = &'n String>,
+) -> Issue {
+    let mut names: Vec<&str> = known.map(String::as_str).collect();
     let hint = match nearest(value, names.iter().copied()) {
         Some(near) => format!("did you mean {near}?"),
         None => format!("add it under {section}, or refer to one that is there"),

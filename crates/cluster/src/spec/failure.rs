@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::defaults::is_default;
 use crate::quantity::Duration;
 
 /// Things that fail, at one moment.
@@ -21,6 +22,9 @@ pub struct Failure {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 s", "x-maximum" = "60 d"))]
     pub returns: Option<Duration>,
+    /// Whether its disks are back without their data: replaced, or made anew. With `returns`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub empty: bool,
 }
 
 /// One thing that can fail.

@@ -83,7 +83,7 @@ pub enum Convergence {
     PostCopy,
 }
 
-/// Something that is done to the cluster at a moment: one of `migrate` and `maintenance`.
+/// Something that is done to the cluster at a moment: one of `migrate`, `maintenance` and `add`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = one_action)]
@@ -103,6 +103,10 @@ pub struct Event {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 160), extend("examples" = ["esx-1"]))]
     pub maintenance: Option<String>,
+    /// A node of a pool (`node-4`) or a disk of it (`node-1/disk-3`) joins its pool: until then it has no data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(min = 1, max = 160), extend("examples" = ["node-4"]))]
+    pub add: Option<String>,
     /// When it takes machines again. Default: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 s", "x-maximum" = "60 d"))]

@@ -20,12 +20,13 @@
 //! | [`workload`] | what the processes in a VM do |
 //! | [`array`](mod@array) | storage arrays, and how hosts reach them |
 //! | [`device`] | drives as their data sheets describe them |
-//! | [`pool`] | pools of distributed storage |
+//! | [`pool`], [`ceph`], [`vsan`] | pools of distributed storage; what only some kinds have |
 //! | [`failure`] | what fails when |
 //! | [`placement_rule`] | rules about which VMs belong where |
 //! | `defaults`, `shape` | shared defaults; what the types change in the schema derived from them |
 
 pub mod array;
+pub mod ceph;
 pub mod cluster;
 pub mod controller;
 mod defaults;
@@ -42,4 +43,5 @@ pub mod pool;
 pub mod scenario;
 mod shape;
 pub mod vm;
+pub mod vsan;
 pub mod workload;

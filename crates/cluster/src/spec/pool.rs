@@ -3,9 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use std::collections::BTreeMap;
+
 use super::array::DiskKind;
+use super::ceph::Ceph;
 use super::defaults::{is_default, mebibyte, one};
+use super::network::Network;
 use super::shape::plain_enum;
+use super::vsan::Vsan;
 use crate::quantity::{Bandwidth, Bytes, Duration};
 use crate::redundancy::Redundancy;
 
@@ -13,7 +18,7 @@ use crate::redundancy::Redundancy;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StoragePool {
-    /// Which software it resembles: sets the defaults of `redundancy`, `chunk` and `service.threads`.
+    /// Which software it is, or resembles: sets how it works, and the defaults of other keys.
     pub kind: PoolKind,
     /// The hosts that have its disks and run its services: a key of `hosts`.
     #[schemars(length(min = 1, max = 64), extend("examples" = ["node"]))]
@@ -22,10 +27,26 @@ pub struct StoragePool {
     #[serde(default)]
     pub deployment: Deployment,
     /// What is kept of the data: `replicas-N`, or `replicas-N:M` (writes wait below M copies), or `ec-K+M` (K data and M
-    /// parity fragments). Default: `replicas-2` for a mirrored mesh, `replicas-3:2` for a chunk store.
+    /// parity fragments). `raid-1`, `raid-5` and `raid-6` are `replicas-2`, `ec-3+1` and `ec-4+2`. Default: `replicas-2` for a
+    /// mirrored mesh and vSAN, `replicas-3:2` for a chunk store and Ceph.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Redundancy")]
     pub redundancy: Option<Redundancy>,
+    /// What machines may ask for instead of `redundancy`, by name: see `policy` of machines.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 16))]
+    pub policies: BTreeMap<String, StoragePolicy>,
+    /// What only Ceph has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Ceph")]
+    pub ceph: Option<Ceph>,
+    /// What only vSAN has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vsan")]
+    pub vsan: Option<Vsan>,
+    /// Networks beside the one of the hosts.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub networks: PoolNetworks,
     /// What never has more than one copy or fragment of the same data.
     #[serde(default)]
     pub failure_domain: FailureDomain,
@@ -33,7 +54,8 @@ pub struct StoragePool {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 10_000))]
     pub racks: u32,
-    /// Unit of placement: what is together on one device. Default: 1 MiB for a mirrored mesh, 256 MiB for a chunk store.
+    /// Unit of placement: what is together on one device. Default: 1 MiB for a mirrored mesh, 256 MiB for a chunk store, 4 MiB
+    /// for Ceph, 1 MiB for vSAN.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "64 KiB", "x-maximum" = "1 TiB"))]
     pub chunk: Option<Bytes>,
@@ -45,9 +67,11 @@ pub struct StoragePool {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bandwidth", extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
     pub coding: Option<Bandwidth>,
-    /// How copies of a write reach their devices. Fragments of erasure coding always come from the client.
-    #[serde(default)]
-    pub write_path: WritePath,
+    /// How copies of a write reach their devices. Fragments of erasure coding come from the client, but for Ceph's. Default:
+    /// `primary` for Ceph, `client` for vSAN, else `chain`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "WritePath")]
+    pub write_path: Option<WritePath>,
     /// Disks of each node that hold the data.
     pub devices: PoolDevices,
     /// Disks of other kinds that each node has beside these. Data are spread over all by capacity.
@@ -92,8 +116,12 @@ pub struct StoragePool {
 pub enum PoolKind {
     /// Small chunks mirrored over all devices; metadata are never in the way of data (ScaleIO).
     MirroredMesh,
-    /// Large chunks, one service for each disk, metadata servers that must agree (Virtuozzo Storage, Ceph).
+    /// Large chunks, one service for each disk, metadata servers that must agree (Virtuozzo Storage).
     ChunkStore,
+    /// Ceph: placement groups with a primary, an OSD for each device.
+    Ceph,
+    /// VMware vSAN, in the hypervisor.
+    Vsan,
 }
 
 impl PoolKind {
@@ -102,6 +130,8 @@ impl PoolKind {
         match self {
             Self::MirroredMesh => "mirrored-mesh",
             Self::ChunkStore => "chunk-store",
+            Self::Ceph => "ceph",
+            Self::Vsan => "vsan",
         }
     }
 }
@@ -146,12 +176,11 @@ pub enum FailureDomain {
 }
 
 /// How the copies of a write reach their devices.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = plain_enum)]
 pub enum WritePath {
     /// Each node passes them on to the next (ScaleIO, Virtuozzo Storage).
-    #[default]
     Chain,
     /// The first node sends them to the others (Ceph).
     Primary,
@@ -167,7 +196,7 @@ pub enum Flushes {
     /// When a machine asks for it: see `sync_pct` of workloads.
     #[default]
     AsAsked,
-    /// At every write, before it is acknowledged (Ceph).
+    /// At every write, before it is acknowledged.
     Always,
 }
 
@@ -203,6 +232,46 @@ pub struct PoolDevices {
     pub depth: Option<u32>,
 }
 
+/// How data are kept that ask for it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StoragePolicy {
+    /// What is kept of them.
+    #[schemars(extend("examples" = ["raid-5"]))]
+    pub redundancy: Redundancy,
+    /// Erasure coding: what one device has of one stripe. Default: the pool's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Bytes", extend("x-minimum" = "4 KiB", "x-maximum" = "64 MiB"))]
+    pub fragment: Option<Bytes>,
+}
+
+/// Networks of a pool beside that of its hosts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PoolNetworks {
+    /// Ports of each node for what nodes send to one another: copies, fragments, recovery. Default: those that clients use, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Network")]
+    pub cluster: Option<Network>,
+    /// What lies between two racks, or sites if they are: a stretched cluster. Default: nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "RackLink")]
+    pub between_racks: Option<RackLink>,
+}
+
+/// What lies between two racks or sites.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RackLink {
+    /// Of a message, there and back, beside that of the hosts' network.
+    #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "1 s"), extend("examples" = ["1 ms"]))]
+    pub latency: Duration,
+    /// Payload between two racks in each direction. Default: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Bandwidth", extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
+    pub bandwidth: Option<Bandwidth>,
+}
+
 /// Flash of each node that holds no data for good.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -219,6 +288,10 @@ pub struct PoolFlash {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 100))]
     pub per_node: u32,
+    /// Of one. vSAN: what its write buffer and read cache share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Bytes", extend("x-minimum" = "1 GiB", "x-maximum" = "1 PiB"))]
+    pub capacity: Option<Bytes>,
     /// What one takes of small random writes for long, its own housekeeping included. Default: its data sheet's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bandwidth", extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
@@ -238,9 +311,11 @@ pub struct PoolFlash {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PoolService {
-    /// CPU of one device operation, at the host's nominal clock.
-    #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "100 ms"))]
-    pub cpu_per_io: Duration,
+    /// CPU of one device operation, at the host's nominal clock. Default: 20 us. Ceph has a table of its own: see
+    /// `ceph.cpu_factor`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-minimum" = "0 us", "x-maximum" = "100 ms"))]
+    pub cpu_per_io: Option<Duration>,
     /// Payload that one core moves at nominal clock, on a service or a client: copies, checksums, packets.
     #[schemars(extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
     pub core_bandwidth: Bandwidth,
@@ -258,19 +333,21 @@ pub struct PoolService {
     #[schemars(with = "f64", range(min = 0.01, max = 1_024.0))]
     pub limit_cpus: Option<f64>,
     /// Whether it is part of the hypervisor (vSAN) and does not wait for the time slices of machines, as a process or a
-    /// virtual machine does (ScaleIO, Virtuozzo Storage, Ceph).
-    pub in_kernel: bool,
+    /// virtual machine does (ScaleIO, Virtuozzo Storage, Ceph). Default: that of vSAN is, others are not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub in_kernel: Option<bool>,
 }
 
 impl Default for PoolService {
     fn default() -> Self {
         Self {
-            cpu_per_io: Duration::from_micros(20),
+            cpu_per_io: None,
             core_bandwidth: Bandwidth::from_bytes_per_s(4_000_000_000),
             threads: None,
             threads_per_device: 1,
             limit_cpus: None,
-            in_kernel: false,
+            in_kernel: None,
         }
     }
 }
@@ -279,23 +356,26 @@ impl Default for PoolService {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PoolClient {
-    /// CPU of one I/O, at the host's nominal clock.
-    #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "100 ms"))]
-    pub cpu_per_io: Duration,
+    /// CPU of one I/O, at the host's nominal clock. Default: 10 us, and for Ceph what its `client` costs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-minimum" = "0 us", "x-maximum" = "100 ms"))]
+    pub cpu_per_io: Option<Duration>,
     /// CPU that its own cache adds to that (librbd), for machines whose `disk_cache` is one that uses it.
     #[schemars(extend("x-minimum" = "0 us", "x-maximum" = "100 ms"))]
     pub cache_cpu_per_io: Duration,
-    /// How long it waits for a node before it asks another.
-    #[schemars(extend("x-minimum" = "1 ms", "x-maximum" = "1 h"))]
-    pub timeout: Duration,
+    /// How long it waits for a node before it asks another. Default: 1 s; for Ceph 20 s, until an OSD is taken for dead
+    /// (`osd_heartbeat_grace`); for vSAN 5 s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-minimum" = "1 ms", "x-maximum" = "1 h"))]
+    pub timeout: Option<Duration>,
 }
 
 impl Default for PoolClient {
     fn default() -> Self {
         Self {
-            cpu_per_io: Duration::from_micros(10),
+            cpu_per_io: None,
             cache_cpu_per_io: Duration::from_micros(20),
-            timeout: Duration::from_secs(1),
+            timeout: None,
         }
     }
 }
@@ -304,12 +384,16 @@ impl Default for PoolClient {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rebuild {
-    /// How long after a failure it begins, unless what failed returns before.
-    #[schemars(extend("x-minimum" = "0 s", "x-maximum" = "30 d"))]
-    pub delay: Duration,
-    /// What one node reads, and what it writes, for it at most.
-    #[schemars(extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
-    pub node_bandwidth: Bandwidth,
+    /// How long after a failure it begins, unless what failed returns before. Default: 5 s; for Ceph 10 min after it is taken
+    /// for dead (`mon_osd_down_out_interval`); for vSAN 60 min.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-minimum" = "0 s", "x-maximum" = "30 d"))]
+    pub delay: Option<Duration>,
+    /// What one node reads, and what it writes, for it at most. Default: 500 MB/s; for Ceph and vSAN no limit but their
+    /// schedulers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Bandwidth", extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
+    pub node_bandwidth: Option<Bandwidth>,
     /// Placement groups that each node on average has in work at a time.
     #[schemars(range(min = 1, max = 1_000))]
     pub streams: u32,
@@ -321,8 +405,8 @@ pub struct Rebuild {
 impl Default for Rebuild {
     fn default() -> Self {
         Self {
-            delay: Duration::from_secs(5),
-            node_bandwidth: Bandwidth::from_bytes_per_s(500_000_000),
+            delay: None,
+            node_bandwidth: None,
             streams: 4,
             unit: mebibyte(),
         }
@@ -333,17 +417,84 @@ impl StoragePool {
     /// What is kept of the data.
     pub fn redundancy(&self) -> Redundancy {
         self.redundancy.unwrap_or(match self.kind {
-            PoolKind::MirroredMesh => Redundancy::Replicas { copies: 2, minimum: 1 },
-            PoolKind::ChunkStore => Redundancy::Replicas { copies: 3, minimum: 2 },
+            PoolKind::MirroredMesh | PoolKind::Vsan => Redundancy::Replicas { copies: 2, minimum: 1 },
+            PoolKind::ChunkStore | PoolKind::Ceph => Redundancy::Replicas { copies: 3, minimum: 2 },
         })
     }
 
     /// Unit of placement.
     pub fn chunk(&self) -> Bytes {
         self.chunk.unwrap_or(match self.kind {
-            PoolKind::MirroredMesh => mebibyte(),
+            PoolKind::MirroredMesh | PoolKind::Vsan => mebibyte(),
             PoolKind::ChunkStore => Bytes::new(256 << 20),
+            PoolKind::Ceph => Bytes::new(4 << 20),
         })
+    }
+
+    /// How copies of a write reach their devices.
+    pub fn write_path(&self) -> WritePath {
+        self.write_path.unwrap_or(match self.kind {
+            PoolKind::MirroredMesh | PoolKind::ChunkStore => WritePath::Chain,
+            PoolKind::Ceph => WritePath::Primary,
+            PoolKind::Vsan => WritePath::Client,
+        })
+    }
+
+    /// CPU of one device operation, where no table has it.
+    pub fn service_cpu_per_io(&self) -> Duration {
+        self.service.cpu_per_io.unwrap_or(Duration::from_micros(20))
+    }
+
+    /// Whether its services are part of the hypervisor.
+    pub fn is_in_kernel(&self) -> bool {
+        self.service.in_kernel.unwrap_or(self.kind == PoolKind::Vsan)
+    }
+
+    /// CPU of one I/O on its client, where no table has it.
+    pub fn client_cpu_per_io(&self) -> Duration {
+        self.client.cpu_per_io.unwrap_or(Duration::from_micros(10))
+    }
+
+    /// How long a client waits for a node before it asks another.
+    pub fn timeout(&self) -> Duration {
+        self.client.timeout.unwrap_or(Duration::from_secs(match self.kind {
+            PoolKind::MirroredMesh | PoolKind::ChunkStore => 1,
+            PoolKind::Ceph => 20,
+            PoolKind::Vsan => 5,
+        }))
+    }
+
+    /// How long after a failure it begins to rebuild.
+    pub fn rebuild_delay(&self) -> Duration {
+        self.rebuild.delay.unwrap_or(Duration::from_secs(match self.kind {
+            PoolKind::MirroredMesh | PoolKind::ChunkStore => 5,
+            PoolKind::Ceph => 620,
+            PoolKind::Vsan => 3_600,
+        }))
+    }
+
+    /// What one node reads, and what it writes, for rebuilding at most.
+    pub fn rebuild_bandwidth(&self) -> Bandwidth {
+        self.rebuild.node_bandwidth.unwrap_or(match self.kind {
+            PoolKind::MirroredMesh | PoolKind::ChunkStore => Bandwidth::from_bytes_per_s(500_000_000),
+            PoolKind::Ceph | PoolKind::Vsan => Bandwidth::from_bytes_per_s(1_000_000_000_000),
+        })
+    }
+
+    /// What is kept of the data of a policy, or of those that name none.
+    pub fn redundancy_of(&self, policy: Option<&str>) -> Redundancy {
+        let policy = policy.and_then(|name| self.policies.get(name));
+        policy.map_or_else(|| self.redundancy(), |policy| policy.redundancy)
+    }
+
+    /// Its settings as a Ceph cluster: the defaults if it says none.
+    pub fn ceph(&self) -> Ceph {
+        self.ceph.clone().unwrap_or_default()
+    }
+
+    /// Its settings as a vSAN cluster: the defaults if it says none.
+    pub fn vsan(&self) -> Vsan {
+        self.vsan.clone().unwrap_or_default()
     }
 
     /// Metadata servers that it has on `nodes` hosts.

@@ -152,6 +152,10 @@ pub struct VmGroup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["pool"]))]
     pub storage: Option<String>,
+    /// How its virtual disks are kept there: a key of the pool's `policies`. Default: by the pool's `redundancy`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["raid-5"]))]
+    pub policy: Option<String>,
     /// Kind of virtual storage controller. Default: `pvscsi` on ESXi, `virtio-scsi` on Linux; without a hypervisor the host's
     /// own, which is `passthrough`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

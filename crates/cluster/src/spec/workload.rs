@@ -57,6 +57,15 @@ pub struct Workload {
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0.0, max = 100.0))]
     pub sync_pct: f64,
+    /// Copies: what each I/O reads, a key of `arrays` or `storage`; it is then written to `write_to`. For a backup, a clone, a
+    /// move to other storage. With `arrivals.io`. Default, if `write_to` is there: the machine's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["pool"]))]
+    pub read_from: Option<String>,
+    /// Copies: where each I/O is written that was read from `read_from`. Default, if that is there: the machine's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["backups"]))]
+    pub write_to: Option<String>,
     /// What one virtual disk's I/Os are spread over: decides how many hit the array's cache.
     #[serde(default = "default_working_set")]
     #[schemars(extend("x-minimum" = "1 MiB", "x-maximum" = "1 PiB"))]
@@ -113,6 +122,11 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// Whether it copies from one storage to another.
+    pub fn copies(&self) -> bool {
+        self.read_from.is_some() || self.write_to.is_some()
+    }
+
     /// The largest size that an I/O can have.
     pub fn largest_block(&self) -> Bytes {
         self.block_mix

@@ -72,14 +72,14 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         ns_per_byte,
     };
     let coding = Coding::of(spec, group);
-    let mut services = Services::new(cost(spec.service.cpu_per_io.nanos()), coding.rebuild_ns_per_byte);
+    let mut services = Services::new(cost(spec.service_cpu_per_io().nanos()), coding.rebuild_ns_per_byte);
     let nodes = nodes(id, spec, hosts, site, &mut services);
     Pool {
         name: name.to_owned(),
         id,
         kind: spec.kind,
         redundancy,
-        write_path: spec.write_path,
+        write_path: spec.write_path(),
         flushes: spec.flushes,
         fragment: spec.fragment.bytes(),
         span,
@@ -91,17 +91,17 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         flash,
         services,
         driver: DriverWork {
-            cost: cost(spec.client.cpu_per_io.nanos()),
+            cost: cost(spec.client_cpu_per_io().nanos()),
             stripe_ns_per_byte: coding.stripe_ns_per_byte,
             update_ns_per_byte: coding.update_ns_per_byte,
             stripe_bytes: spec.fragment.bytes() * u64::from(redundancy.needed()),
         },
         client_cache_ns: spec.client.cache_cpu_per_io.nanos() as f64,
         layer_ns: spec.layer_latency.nanos() / 2,
-        timeout_ns: spec.client.timeout.nanos(),
+        timeout_ns: spec.timeout().nanos(),
         metadata: vec![0; spec.metadata_servers(group.count) as usize],
         suspended: Fifo::default(),
-        rebuild: RebuildQueue::new(&spec.rebuild, hosts.len()),
+        rebuild: RebuildQueue::new(spec, hosts.len()),
         stream,
         history: History::default(),
         raw_capacity: spec.raw_capacity(group.count).bytes(),
@@ -190,7 +190,7 @@ fn data_placement(spec: &StoragePool, span: u64, stored: u64, devices: usize, st
 fn nodes(id: PoolId, spec: &StoragePool, hosts: &[HostId], site: &Site, services: &mut Services) -> Vec<Node> {
     let (queues, threads) = service_threads(spec);
     let mut worlds = site.services[id.index()].chunks(threads);
-    let rebuild_link = || Link::new(spec.rebuild.node_bandwidth.bytes_per_s(), 0);
+    let rebuild_link = || Link::new(spec.rebuild_bandwidth().bytes_per_s(), 0);
     let node = |(number, &host): (usize, &HostId)| {
         let first = number * queues;
         for _ in 0..queues {

@@ -12,6 +12,8 @@
 //! |---|---|
 //! | `mod.rs` | a pool and its nodes; which device serves what |
 //! | `legs.rs` | the way of a request: legs to devices, and back |
+//! | `fragments.rs` | erasure coding: what a request reads and writes |
+//! | `node.rs` | what nodes do for legs: services, devices, journals, replies |
 //! | `data_placement.rs` | placement groups: members, what they lack, which data are lost |
 //! | `device.rs` | devices: where each is, and whether it is available |
 //! | `journal.rs` | flash in front of the devices: journals and read caches |
@@ -27,9 +29,11 @@ mod build;
 mod data_placement;
 mod device;
 mod failure;
+mod fragments;
 mod history;
 mod journal;
 mod legs;
+mod node;
 mod rebuild;
 mod rebuild_queue;
 mod report;

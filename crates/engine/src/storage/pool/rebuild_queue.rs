@@ -1,7 +1,7 @@
 //! Members that lack something: which are rebuilt now, and whose turn it is next.
 
 use super::data_placement::DataPlacement;
-use hypertwin_cluster::Rebuild;
+use hypertwin_cluster::StoragePool;
 use hypertwin_kernel::Nanos;
 use std::collections::BTreeSet;
 
@@ -23,12 +23,12 @@ pub struct RebuildQueue {
 }
 
 impl RebuildQueue {
-    pub fn new(spec: &Rebuild, nodes: usize) -> Self {
+    pub fn new(spec: &StoragePool, nodes: usize) -> Self {
         Self {
-            delay_ns: spec.delay.nanos(),
-            bytes_per_s: spec.node_bandwidth.bytes_per_s(),
-            unit: spec.unit.bytes(),
-            most_working: spec.streams as usize * nodes,
+            delay_ns: spec.rebuild_delay().nanos(),
+            bytes_per_s: spec.rebuild_bandwidth().bytes_per_s(),
+            unit: spec.rebuild.unit.bytes(),
+            most_working: spec.rebuild.streams as usize * nodes,
             working: BTreeSet::new(),
             waiting: BTreeSet::new(),
             busy_since: None,

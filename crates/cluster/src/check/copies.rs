@@ -1,0 +1,65 @@
+//! Workloads that copy from one storage to another: that both exist.
+
+use super::sections::{Sections, sound, unknown_among};
+use crate::mistake::Issue;
+use crate::spec::workload::{Arrivals, Workload};
+
+/// That the ends of a copy are arrays or pools, and that what copies does nothing else.
+pub(super) fn ends(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, workload) in sound(&sections.workloads).filter(|(_, workload)| workload.copies()) {
+        let clean = |key: &str| sections.clean(&["workloads", name, key]);
+        for (key, end) in [("read_from", &workload.read_from), ("write_to", &workload.write_to)] {
+            let known = |end: &String| sections.arrays.contains_key(end) || sections.storage.contains_key(end);
+            let readable = sections.readable("arrays") && sections.readable("storage");
+            if let Some(end) = end.as_ref().filter(|end| readable && clean(key) && !known(end)) {
+                let names = sections.arrays.keys().chain(sections.storage.keys());
+                found.push(unknown_among(
+                    &["workloads", name, key],
+                    end,
+                    "arrays or storage",
+                    names,
+                ));
+            }
+        }
+        if !matches!(workload.arrivals, Arrivals::Io { .. }) && clean("arrivals") {
+            found.push(Issue::new(
+                ["workloads", name, "arrivals"],
+                "not-copying",
+                "not io".to_owned(),
+                "io: what copies keeps I/Os outstanding, each read and then written".to_owned(),
+                "use arrivals: { io: { outstanding: 16 } }, or remove read_from and write_to".to_owned(),
+            ));
+        }
+        if workload.read_pct < 100.0 && clean("read_pct") {
+            found.push(Issue::new(
+                ["workloads", name, "read_pct"],
+                "not-copying",
+                workload.read_pct.to_string(),
+                "100: all that is read is written".to_owned(),
+                "remove it".to_owned(),
+            ));
+        }
+    }
+    own_end(sections, found);
+}
+
+/// That a machine whose copies have one end has storage of its own for the other.
+fn own_end(sections: &Sections, found: &mut Vec<Issue>) {
+    let is_half = |workload: &&Workload| workload.read_from.is_some() != workload.write_to.is_some();
+    for (name, vm) in sound(&sections.vms) {
+        let lacks = !vm.has_disks() && sections.workload_of(vm).as_ref().is_some_and(is_half);
+        let clean = |key: &str| sections.clean(&["vms", name, key]);
+        if lacks && clean("array") && clean("storage") && clean("workload") {
+            found.push(Issue::new(
+                ["vms", name, "workload"],
+                "one-end",
+                vm.workload.clone(),
+                "read_from and write_to, or a machine with an array or a storage".to_owned(),
+                format!(
+                    "give workloads.{} the other end, or vms.{name} an array or a storage",
+                    vm.workload
+                ),
+            ));
+        }
+    }
+}

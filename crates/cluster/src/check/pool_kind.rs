@@ -1,0 +1,195 @@
+//! What only some kinds of pool have, and the policies that machines ask for.
+
+use super::sections::{Sections, sound, unknown_among};
+use crate::mistake::Issue;
+use crate::redundancy::Redundancy;
+use crate::spec::ceph::{CephRelease, CephScheduler};
+use crate::spec::pool::{PoolKind, StoragePool};
+use crate::spec::vsan::VsanArchitecture;
+
+/// That a pool has no keys of another kind.
+pub(super) fn keys(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, pool) in sound(&sections.storage) {
+        if !sections.clean(&["storage", name, "kind"]) {
+            continue;
+        }
+        for (path, value, allowed, hint) in foreign(pool) {
+            let path: Vec<&str> = ["storage", name].into_iter().chain(path.split('.')).collect();
+            if sections.clean(&path) {
+                found.push(Issue::new(
+                    path,
+                    "wrong-kind",
+                    value,
+                    allowed.to_owned(),
+                    hint.to_owned(),
+                ));
+            }
+        }
+    }
+}
+
+/// A key that does not go with the kind, its value, what is allowed, and a hint.
+type Foreign = (&'static str, String, &'static str, &'static str);
+
+fn foreign(pool: &StoragePool) -> Vec<Foreign> {
+    let mut found: Vec<Foreign> = Vec::new();
+    let mut add = |is_foreign: bool, path, value: String, allowed, hint| {
+        if is_foreign {
+            found.push((path, value, allowed, hint));
+        }
+    };
+    let kind = pool.kind.as_str();
+    let (is_ceph, is_vsan) = (pool.kind == PoolKind::Ceph, pool.kind == PoolKind::Vsan);
+    let set = |text: &str| text.to_owned();
+    add(
+        pool.ceph.is_some() && !is_ceph,
+        "ceph",
+        format!("with kind: {kind}"),
+        "with kind: ceph alone",
+        "set kind to ceph, or remove ceph",
+    );
+    add(
+        pool.vsan.is_some() && !is_vsan,
+        "vsan",
+        format!("with kind: {kind}"),
+        "with kind: vsan alone",
+        "set kind to vsan, or remove vsan",
+    );
+    if is_ceph {
+        let (ceph, service) = (pool.ceph(), &pool.service);
+        let threads = "none: ceph.shards, ceph.threads_per_shard and ceph.messengers say it";
+        add(
+            service.threads.is_some(),
+            "service.threads",
+            service.threads.unwrap_or_default().to_string(),
+            threads,
+            "remove it",
+        );
+        add(
+            service.threads_per_device != 1,
+            "service.threads_per_device",
+            service.threads_per_device.to_string(),
+            threads,
+            "remove it",
+        );
+        add(
+            service.cpu_per_io.is_some(),
+            "service.cpu_per_io",
+            service.cpu_per_io.map_or_else(String::new, |cpu| cpu.to_string()),
+            "none: what operations of Ceph cost follows from ceph.release",
+            "remove it; ceph.cpu_factor makes all of them dearer or cheaper",
+        );
+        let flash = pool.flash.as_ref();
+        let caches = flash.is_some_and(|flash| flash.journal.bytes() + flash.read_cache.bytes() > 0);
+        add(
+            caches,
+            "flash",
+            set("with a journal or a read cache"),
+            "flash without journal and read_cache: it has the log of the OSDs (WAL and DB)",
+            "remove them; ceph.deferred_below says which data go to the log",
+        );
+        add(
+            ceph.ec_optimizations && ceph.release < CephRelease::Tentacle,
+            "ceph.ec_optimizations",
+            set("true"),
+            "false before release: tentacle",
+            "set ceph.release to tentacle, or remove it",
+        );
+        add(
+            ceph.scheduler == Some(CephScheduler::Mclock) && ceph.release < CephRelease::Quincy,
+            "ceph.scheduler",
+            set("mclock"),
+            "wpq before release: quincy",
+            "remove it, or choose a later release",
+        );
+    }
+    if is_vsan {
+        let has_cache = pool.flash.is_some();
+        let is_osa = pool.vsan().architecture == VsanArchitecture::Osa;
+        add(
+            has_cache && !is_osa,
+            "flash",
+            set("with architecture: esa"),
+            "none: ESA has no cache devices",
+            "set vsan.architecture to osa, or put its devices under devices and more_devices",
+        );
+        add(
+            !has_cache && is_osa,
+            "vsan.architecture",
+            set("osa"),
+            "osa with flash: a cache device for each disk group",
+            "add flash with kind or device, per_node (disk groups) and capacity",
+        );
+    }
+    found
+}
+
+/// That policies fit their pool, and that machines ask for those that are there.
+pub(super) fn policies(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, pool) in sound(&sections.storage) {
+        let counted = sections.clean(&["hosts", &pool.nodes, "count"])
+            && sections.clean(&["storage", name, "devices"])
+            && sections.clean(&["storage", name, "racks"]);
+        let domains = sections.nodes_of(pool).filter(|nodes| nodes.count > 0 && counted);
+        for (policy, spec) in &pool.policies {
+            let path = |key| ["storage", name, "policies", policy, key];
+            let width = spec.redundancy.width();
+            if let Some(domains) = domains
+                .map(|nodes| pool.domains(nodes.count))
+                .filter(|most| *most < width)
+            {
+                found.push(Issue::new(
+                    path("redundancy"),
+                    "too-few-domains",
+                    spec.redundancy.to_string(),
+                    format!("at most {domains} copies or fragments: the pool has so many failure domains"),
+                    format!(
+                        "{} needs {width}; add nodes (hosts.{}.count), or choose a smaller failure_domain",
+                        spec.redundancy, pool.nodes
+                    ),
+                ));
+            }
+            let fragment = spec.fragment.unwrap_or(pool.fragment);
+            let is_code = matches!(spec.redundancy, Redundancy::Erasure { .. });
+            let clean = sections.clean(&["storage", name, "chunk"]) && sections.clean(&["storage", name, "fragment"]);
+            if is_code && fragment > pool.chunk() && clean {
+                let at_policy = ["storage", name, "policies", policy, "fragment"];
+                let at_pool = ["storage", name, "fragment"];
+                let at: &[&str] = if spec.fragment.is_some() { &at_policy } else { &at_pool };
+                found.push(Issue::new(
+                    at.iter().copied(),
+                    "fragment-over-chunk",
+                    fragment.to_string(),
+                    format!("at most the chunk, {}", pool.chunk()),
+                    "a chunk of a device holds its fragments of many stripes; lower fragment or raise chunk".to_owned(),
+                ));
+            }
+        }
+    }
+    for (name, vm) in sound(&sections.vms) {
+        let Some(policy) = vm.policy.as_ref().filter(|_| sections.clean(&["vms", name, "policy"])) else {
+            continue;
+        };
+        let path = ["vms", name, "policy"];
+        let pool = vm
+            .storage
+            .as_ref()
+            .map(|storage| (storage, sections.storage.get(storage)));
+        match pool {
+            None if sections.clean(&["vms", name, "storage"]) => found.push(Issue::new(
+                path,
+                "no-pool",
+                policy.clone(),
+                "a machine with a storage".to_owned(),
+                format!("set vms.{name}.storage to a key of storage, or remove policy"),
+            )),
+            Some((storage, Some(Some(pool)))) if !pool.policies.contains_key(policy) => {
+                let section = format!("storage.{storage}.policies");
+                if sections.clean(&["storage", storage, "policies"]) {
+                    found.push(unknown_among(&path, policy, &section, pool.policies.keys()));
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! What only pools of `kind: ceph` have.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::defaults::{is_default, one, one_f64};
+use super::shape::plain_enum;
+use crate::quantity::{Bytes, Duration};
+
+/// A Ceph cluster. Each device is an OSD. What is not said is as its release ships it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Ceph {
+    /// Its release: sets what operations cost of CPU, and the defaults of `scheduler`, `min_alloc` and shards.
+    pub release: CephRelease,
+    /// How machines reach it.
+    pub client: CephClient,
+    /// Nodes with a gateway, and threads (reactors) of each; with `client: gateway`.
+    #[schemars(range(min = 1, max = 1_000))]
+    pub gateways: u32,
+    /// Threads of one gateway that do I/O.
+    #[schemars(range(min = 1, max = 256))]
+    pub reactors: u32,
+    /// OSDs on each device: what shards, messengers and committing threads are counted by.
+    #[serde(skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1, max = 16))]
+    pub osds_per_device: u32,
+    /// Threads of an OSD that send and receive (`ms_async_op_threads`).
+    #[schemars(range(min = 1, max = 24))]
+    pub messengers: u32,
+    /// Queues of an OSD, to which its placement groups are dealt (`osd_op_num_shards`). Default: 8 on flash; 1 on hard disks,
+    /// 5 before Squid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 64))]
+    pub shards: Option<u32>,
+    /// Threads of each of them (`osd_op_num_threads_per_shard`). Default: 2 on flash; 5 on hard disks, 1 before Squid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 64))]
+    pub threads_per_shard: Option<u32>,
+    /// CPU of all its operations over what the table of releases has: other processors, other builds.
+    #[serde(skip_serializing_if = "is_default_factor")]
+    #[schemars(range(min = 0.01, max = 100.0))]
+    pub cpu_factor: f64,
+    /// Whether data are encrypted on devices (dm-crypt).
+    #[serde(skip_serializing_if = "is_default")]
+    pub encrypt_disks: bool,
+    /// Whether messages are encrypted (msgr2 `secure`).
+    #[serde(skip_serializing_if = "is_default")]
+    pub encrypt_wire: bool,
+    /// Smallest unit that BlueStore allocates. Default: 4 KiB; before Pacific 16 KiB on flash and 64 KiB on hard disks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Bytes", extend("x-minimum" = "4 KiB", "x-maximum" = "1 MiB"))]
+    pub min_alloc: Option<Bytes>,
+    /// Writes smaller than this go to the log with their data, and to their place later (`bluestore_prefer_deferred_size`).
+    /// Default: none on flash, 64 KiB on hard disks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Bytes", extend("x-minimum" = "0 B", "x-maximum" = "16 MiB"))]
+    pub deferred_below: Option<Bytes>,
+    /// Erasure codes: reads of the fragments asked for alone, and writes without whole stripes (`allow_ec_optimizations`, from
+    /// Tentacle on).
+    #[serde(skip_serializing_if = "is_default")]
+    pub ec_optimizations: bool,
+    /// Placement groups. Default: about 100 on each device, as its autoscaler aims at, or 200 of all copies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 200_000))]
+    pub placement_groups: Option<u32>,
+    /// Who is served first on an OSD. Default: `mclock`; `wpq` before Quincy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "CephScheduler")]
+    pub scheduler: Option<CephScheduler>,
+    /// What mClock keeps for machines, and what for recovery.
+    pub profile: MclockProfile,
+    /// I/Os per second that mClock takes one device to be able to do. Default: 21,500 on flash, 315 on hard disks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64", range(min = 1.0, max = 10_000_000.0))]
+    pub device_iops: Option<f64>,
+    /// Placement groups that a device is backfilled with, and those that it is a source of, at a time (`osd_max_backfills`).
+    #[schemars(range(min = 1, max = 1_000))]
+    pub max_backfills: u32,
+    /// Objects that a device recovers at a time. Default: 10 on flash, 3 on hard disks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 1_000))]
+    pub recovery_max_active: Option<u32>,
+    /// WPQ: pause between objects. Default: none on flash, 100 ms on hard disks, 25 ms on hard disks with a log on flash.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-minimum" = "0 us", "x-maximum" = "10 s"))]
+    pub recovery_sleep: Option<Duration>,
+    /// How often all data are read and compared (deep scrub; Ceph's own default is 7 d). Default: never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Duration", extend("x-minimum" = "1 min", "x-maximum" = "365 d"))]
+    pub deep_scrub: Option<Duration>,
+    /// How full devices may be before it warns, in per cent (`mon_osd_nearfull_ratio`): what usable capacity is counted to.
+    #[schemars(range(min = 1.0, max = 100.0))]
+    pub nearfull_pct: f64,
+}
+
+impl Default for Ceph {
+    fn default() -> Self {
+        Self {
+            release: CephRelease::Squid,
+            client: CephClient::Librbd,
+            gateways: 4,
+            reactors: 4,
+            osds_per_device: one(),
+            messengers: 3,
+            shards: None,
+            threads_per_shard: None,
+            cpu_factor: one_f64(),
+            encrypt_disks: false,
+            encrypt_wire: false,
+            min_alloc: None,
+            deferred_below: None,
+            ec_optimizations: false,
+            placement_groups: None,
+            scheduler: None,
+            profile: MclockProfile::Balanced,
+            device_iops: None,
+            max_backfills: one(),
+            recovery_max_active: None,
+            recovery_sleep: None,
+            deep_scrub: None,
+            nearfull_pct: 85.0,
+        }
+    }
+}
+
+/// Release of Ceph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(transform = plain_enum)]
+pub enum CephRelease {
+    /// 12 (2017), of Red Hat Ceph Storage 3.
+    Luminous,
+    /// 14 (2019), of Red Hat Ceph Storage 4.
+    Nautilus,
+    /// 15 (2020).
+    Octopus,
+    /// 16 (2021).
+    Pacific,
+    /// 17 (2022).
+    Quincy,
+    /// 18 (2023).
+    Reef,
+    /// 19 (2024).
+    Squid,
+    /// 20 (2025).
+    Tentacle,
+}
+
+/// How machines reach Ceph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(transform = plain_enum)]
+pub enum CephClient {
+    /// The library in the process of each machine (QEMU).
+    Librbd,
+    /// The driver of the host's kernel.
+    Krbd,
+    /// NVMe over TCP, by gateways on the nodes.
+    Gateway,
+}
+
+/// Who is served first on an OSD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(transform = plain_enum)]
+pub enum CephScheduler {
+    /// Weighted priority queue: by priority of operations; recovery sleeps between objects.
+    Wpq,
+    /// Reservations, weights and limits for machines, recovery, and what is done at best effort.
+    Mclock,
+}
+
+/// What mClock keeps for machines, and what for recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(transform = plain_enum)]
+pub enum MclockProfile {
+    /// Half and half.
+    Balanced,
+    /// 60 per cent for machines, and twice the weight.
+    HighClientOps,
+    /// 30 per cent for machines, and half the weight.
+    HighRecoveryOps,
+}
+
+fn is_one(number: &u32) -> bool {
+    *number == 1
+}
+
+fn is_default_factor(factor: &f64) -> bool {
+    (*factor - 1.0).abs() < f64::EPSILON
+}

@@ -1,0 +1,180 @@
+//! At a node: its service works on operations, its devices and journal do them, and it replies.
+
+use super::{Outcome, Pool, Task};
+use crate::clock::{Clock, Event};
+use crate::ids::IoId;
+use crate::storage::request::{Io, NONE, Role, Step};
+use crate::storage::shared::Shared;
+use hypertwin_cluster::WritePath;
+
+impl Pool {
+    // ---- at a node
+
+    /// A leg or a part of a rebuilt piece reaches its node.
+    pub fn arrive(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+        let io = &shared.requests[id];
+        if io.role == Role::RebuildRead {
+            self.rebuild_part_arrived(id, shared, clock);
+            return;
+        }
+        let device = self.tasks[id].device;
+        let client = self.requests[io.parent].client;
+        let is_cut_off = !shared.network.state(client).is_linked && self.host_of(device) != client;
+        if !self.devices.is_available(device) || is_cut_off {
+            self.fail_leg(id, shared, clock);
+            return;
+        }
+        self.services.enqueue(self.queue_of(device), id, shared, clock.now);
+    }
+
+    /// A thread of a service is done with its operation, and takes the next: its work for it, if there is one.
+    pub fn next_on_service(&mut self, thread: usize, shared: &mut Shared, clock: &mut Clock) -> Option<f64> {
+        if let Some(id) = self.services.finish(thread) {
+            self.served(id, shared, clock);
+        }
+        match self.services.next(thread, clock.now, &shared.requests) {
+            Ok(work_ns) => Some(work_ns),
+            Err(renewal) => {
+                if let Some((queue, time)) = renewal {
+                    self.renew_at(queue, time, clock);
+                }
+                None
+            }
+        }
+    }
+
+    /// A queue of a service gets the CPU quota of another period.
+    pub fn renew_quota(&mut self, queue: usize, shared: &mut Shared, clock: &mut Clock) {
+        if let Some(time) = self.services.renew(queue, shared, clock.now) {
+            self.renew_at(queue, time, clock);
+        }
+    }
+
+    fn renew_at(&self, queue: usize, time: u64, clock: &mut Clock) {
+        let (pool, queue) = (self.id, queue as u32);
+        clock.at(time, Event::Quota { pool, queue });
+    }
+
+    /// The service of a node has worked on an operation, which goes on to its device.
+    fn served(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+        let device = self.tasks[id].device;
+        if !self.devices.is_available(device) {
+            self.fail_operation(id, shared, clock);
+            return;
+        }
+        let io = &shared.requests[id];
+        if io.role == Role::Leg && io.write {
+            self.pass_on(id, shared, clock);
+            let node = self.devices.node_of(device);
+            if let Some(flash) = self.flash.as_mut().filter(|flash| flash.has_journal()) {
+                if flash.enter(node, id, &mut shared.requests) {
+                    let disk = flash.journal_of(node, device);
+                    shared.disks.queue(disk, id, false, &mut shared.requests, clock);
+                }
+                return;
+            }
+        }
+        // rebuilding is held back by its throttle, not here: a disk that is always busy would never let it pass
+        let disk = self.devices.disk(device);
+        shared.disks.queue(disk, id, false, &mut shared.requests, clock);
+    }
+
+    /// A node sends a write on to the next node, or to all others.
+    fn pass_on(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+        let from = self.host_of(self.tasks[id].device);
+        let back_ns = self.tasks[id].back_ns;
+        let mut next = std::mem::replace(&mut self.tasks[id].chain, NONE);
+        while next != NONE {
+            // its reply comes back the way that it goes
+            let to = self.host_of(self.tasks[next].device);
+            self.tasks[next].back_ns = self.message_ns(&shared.network, to, from) + back_ns;
+            self.send_data(next, from, shared, clock);
+            if self.write_path == WritePath::Chain {
+                return;
+            }
+            next = std::mem::replace(&mut self.tasks[next].chain, NONE);
+        }
+    }
+
+    /// A write has left a node's journal: room for those that wait.
+    pub(super) fn leave_journal(&mut self, device: u32, bytes: u32, shared: &mut Shared, clock: &mut Clock) {
+        let node = self.devices.node_of(device);
+        let flash = self.flash.as_mut().expect("what is destaged was in a journal");
+        flash.leave(node, bytes);
+        while let Some(first) = flash.next(node, &shared.requests) {
+            let disk = flash.journal_of(node, self.tasks[first].device);
+            shared.disks.queue(disk, first, false, &mut shared.requests, clock);
+        }
+    }
+
+    // ---- back
+
+    /// A device, journal or cache is done with an operation.
+    pub fn disk_done(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) -> Outcome {
+        let &Io {
+            disk,
+            write,
+            role,
+            bytes,
+            ..
+        } = &shared.requests[id];
+        let is_flash = self.is_flash(disk);
+        if is_flash && !write {
+            return self.end_leg(id, shared, clock);
+        }
+        let device = self.tasks[id].device;
+        if role == Role::Destage {
+            shared.requests.release(id);
+            self.leave_journal(device, bytes, shared, clock);
+            return Outcome::Pending;
+        }
+        if is_flash {
+            self.destage(id, shared, clock);
+        }
+        if !self.devices.is_available(device) {
+            self.fail_operation(id, shared, clock);
+            return Outcome::Pending;
+        }
+        match role {
+            Role::Rebuild => self.rebuilt(id, shared, clock),
+            Role::RebuildRead => {
+                self.send_rebuild_part(id, shared, clock);
+                Outcome::Pending
+            }
+            Role::Leg => {
+                self.reply(id, shared, clock);
+                Outcome::Pending
+            }
+            Role::Request | Role::Operation | Role::Destage | Role::Page => {
+                unreachable!("no device of a pool works on these")
+            }
+        }
+    }
+
+    /// What is in a journal goes on to its device, if that still works.
+    fn destage(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+        let Task { device, .. } = self.tasks[id];
+        let disk = self.devices.disk(device);
+        if shared.disks.get(disk).has_failed {
+            self.leave_journal(device, shared.requests[id].bytes, shared, clock);
+            return;
+        }
+        let destage = shared.requests.part_of(id, Role::Destage);
+        shared.requests[destage].parent = NONE;
+        shared.requests[destage].sync = false;
+        self.tasks.set(destage, self.tasks[id]);
+        shared.disks.queue(disk, destage, true, &mut shared.requests, clock);
+    }
+
+    /// The reply of a leg goes back to the client, by the way it came: data that were read, or that a write is done.
+    fn reply(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+        let io = &shared.requests[id];
+        let Task { device, back_ns, .. } = self.tasks[id];
+        let mut at = clock.now;
+        if !io.write {
+            let client = self.requests[io.parent].client;
+            at = shared.network.transmit(self.host_of(device), client, io.bytes, at);
+        }
+        shared.requests.at(id, Step::Back(self.id), at + back_ns, clock);
+    }
+}
