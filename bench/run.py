@@ -49,6 +49,8 @@ VMS_PER_HOST = (8, 16)
 """VMs of two vCPUs on a host of 16 cores: one vCPU a core, and two."""
 VMS_LIMIT_S = 300
 """After which a simulator of VMs is given up."""
+POOL_KINDS = ("chunk-store", "ceph", "vsan")
+"""Beside the mirrored mesh, on the most hosts."""
 KERNEL_GROUPS = ("mm1", "network", "hold")
 BATCH_GROUPS = ("sweep", "tasks", "hit", "esxtop")
 GROUPS = (*KERNEL_GROUPS, "twin", "scale", "vms", *BATCH_GROUPS)
@@ -195,7 +197,10 @@ def twin_jobs(groups: Sequence[str], scale: Scale) -> list[Job]:
         jobs.append(twin_job("io", f"{seconds} s", ["io", "--seconds", seconds]))
         for nodes in scale.pool_nodes:
             options = ["pool", "--hosts", str(nodes), "--seconds", f"{scale.pool_seconds:g}"]
-            jobs.append(twin_job(f"pool-{nodes}", f"{scale.pool_seconds:g} s", options))
+            length = f"{scale.pool_seconds:g} s"
+            jobs.append(twin_job(f"pool-{nodes}", length, options))
+            kinds = POOL_KINDS if nodes == max(scale.pool_nodes) else ()
+            jobs += [twin_job(f"{kind}-{nodes}", length, [*options, "--kind", kind]) for kind in kinds]
     if "scale" in groups:
         for hosts in scale.hosts:
             seconds = f"{max(0.02, scale.host_seconds / hosts):g}"

@@ -36,6 +36,7 @@ SOLO: dict[str, Any] = {"vms.db.vcpus": 24, "vms.db.load": 3}
 MILLION_IOPS = HERE.parent / "studies" / "million-iops" / "multi-vm.yaml"
 PAIR: dict[str, Any] = {**SOLO, "vms.neighbour.count": 1, "vms.neighbour.vcpus": 24, "vms.neighbour.load": 2}
 VMS_PER_HOST = 4
+MESH = "mirrored-mesh"
 VMS_PER_NODE = 20
 STEPS = 24
 """Load steps of `vms`, a second each."""
@@ -107,6 +108,7 @@ def scenario_of(given: argparse.Namespace) -> hypertwin.Scenario:
         return hypertwin.load(HERE / "scale.yaml", changes)
     if given.case == "pool":
         changes = {"hosts.node.count": given.hosts, "vms.app.count": VMS_PER_NODE * given.hosts}
+        changes |= {"storage.pool.kind": given.kind, "storage.pool.redundancy": "replicas-2"}
         return hypertwin.load(HERE / "pool.yaml", changes)
     if given.case == "io":
         return hypertwin.load(MILLION_IOPS)
@@ -126,6 +128,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("case", choices=["solo", "pair", "io", "pool", "scale", "vms"])
     parser.add_argument("--hosts", type=int, default=1)
+    parser.add_argument("--kind", default=MESH, choices=[MESH, "chunk-store", "ceph", "vsan"], help="of `pool`")
     parser.add_argument("--vms", type=int, default=8, help="of `vms`, on each host")
     parser.add_argument("--seconds", type=float, default=100.0, help="simulated, a tenth of it warm-up; 24 for `vms`")
     parser.add_argument("--threads", type=int, default=1)
@@ -152,7 +155,8 @@ def main() -> None:
     events = int(read["events"])
     later = events - int(json.loads(_core.aggregate([started]))["events"])
     simulated_s = (warmup_ms + duration_ms) / 1000
-    name = {"pool": f"pool-{given.hosts}", "scale": f"scale-{given.hosts}", "vms": f"vms-{given.hosts * given.vms}"}
+    pool = "pool" if given.kind == MESH else given.kind
+    name = {"pool": f"{pool}-{given.hosts}", "scale": f"scale-{given.hosts}", "vms": f"vms-{given.hosts * given.vms}"}
     print(
         json.dumps(
             {

@@ -91,7 +91,21 @@ def test_the_twin_cases_give_one_row_each(twin: tuple[Path, str]) -> None:
     assert written["result_sha256"] == twin[1]
     rows = written["rows"]
     assert [(row["case"], row["threads"]) for row in rows] == [
-        *[(case, 1) for case in ("solo", "pair", "io", "pool-2", "pool-3", "scale-1", "scale-3")],
+        *[
+            (case, 1)
+            for case in (
+                "solo",
+                "pair",
+                "io",
+                "pool-2",
+                "pool-3",
+                "chunk-store-3",
+                "ceph-3",
+                "vsan-3",
+                "scale-1",
+                "scale-3",
+            )
+        ],
         ("scale-3", 2),
     ]
     for row in rows:
