@@ -42,7 +42,8 @@ MODULES: dict[str, set[str]] = {
     "writing": {"errors"},
     "yaml_file": {"errors"},
     "language": {"_core"},
-    "scenario": {"language", "yaml_file", "errors", "ingest", "_core"},
+    "scenario": {"language", "yaml_file", "errors", "ingest", "presets", "_core"},
+    "presets": {"documents", "yaml_file", "errors"},
     "docs": {"_core"},
     "drives": {"documents", "language", "errors", "_core"},
     "execution": {"documents", "errors", "extras", "scenario", "writing", "_core"},
@@ -76,7 +77,7 @@ MODULES: dict[str, set[str]] = {
     "cli": {
         *("documents", "scenario", "run", "vnuma", "frame", "errors", "extras", "writing", "studies", "report"),
         *("_core", "execution", "ingest", "diagnose", "calibration", "plan", "lab", "library", "language", "compare"),
-        "drives",
+        *("drives", "presets"),
     },
     "": {"scenario", "run", "calibration", "plan", "errors", "drives"},  # hypertwin/__init__.py: the public API
 }

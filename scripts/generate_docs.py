@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hypertwin import docs, errors
+from hypertwin import docs, errors, presets
 from hypertwin.diagnose import guide
 from hypertwin.report import metrics
 
@@ -16,6 +16,7 @@ def pages() -> dict[Path, str]:
     return {
         DOCS / "errors.md": errors.to_markdown(),
         DOCS / "metrics.md": metrics.to_markdown(),
+        DOCS / "presets.md": presets.to_markdown(),
         DOCS / "scenario.md": docs.to_markdown(),
         DOCS / "findings.md": guide.to_markdown(),
     }

@@ -8,14 +8,14 @@
 |---|---|
 | `scenario.py`, `yaml_file.py`, `language.py` | loading and overriding; YAML with lines; what a scenario means |
 | `run.py`, `reports.py`, `frame.py` | sweeps and replications; the reports of points; a result as one table |
-| `vnuma.py`, `drives.py` | virtual NUMA; drives by name |
+| `vnuma.py`, `drives.py`, `presets.py` | virtual NUMA; drives and pools by name |
 | `execution/` | who runs simulations, and where results are kept |
 | `errors.py`, `extras.py` | what can go wrong, by code; what only an extra brings |
 | `writing.py` | files that appear whole or not at all |
 | `ingest/` | other systems' inventories and telemetry, read |
 | `plan/`, `calibration/`, `studies/`, `diagnose/`, `lab/` | one question each, asked of the twin |
 | `compare/` | two results of one command, figure by figure |
-| `library/` | examples and studies, which come with the package |
+| `library/` | examples, studies and presets, which come with the package |
 | `documents/` | the JSON documents that commands print, as types |
 | `report/`, `cli/` | results as tables, files and pages; the command line |
 | `docs.py` | the reference of the scenario file |

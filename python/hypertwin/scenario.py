@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from hypertwin import _core, language, yaml_file
+from hypertwin import _core, language, presets, yaml_file
 from hypertwin.errors import FileError, Mistake, ScenarioError, fail, short
 from hypertwin.ingest.benchmarks import fio
 from hypertwin.yaml_file import MAX_DEPTH, HugeNumber, Node
@@ -275,12 +275,16 @@ def _check(file: _File, overrides: Mapping[str, object], swept: Collection[str] 
         except ScenarioError as error:
             mistakes.extend(error.mistakes)
     mistakes.extend(_read_jobs(draft))
+    unknown = _read_presets(draft)
+    mistakes.extend(_located(each, draft) for each in unknown)
     try:
         text = _core.validate(json.dumps(draft.data, allow_nan=False))
     except _core.ScenarioMistakes as error:
         listed = error.args[0]
         entries = json.loads(listed) if isinstance(listed, str) else listed
-        mistakes.extend(_located(Mistake(**entry), draft) for entry in entries)
+        stand_ins = {each.path.removesuffix(".preset") for each in unknown}
+        told = [Mistake(**entry) for entry in entries]
+        mistakes.extend(_located(each, draft) for each in told if stand_ins.isdisjoint(_prefixes(each.path)))
     if mistakes:
         mistakes.sort(key=lambda mistake: (mistake.code == "more-mistakes", mistake.line or 0, mistake.path))
         raise ScenarioError.of(mistakes)
@@ -317,10 +321,38 @@ def _job(file: _File, name: str) -> dict[str, Any]:
     return file.jobs[name]
 
 
+def _read_presets(draft: _Draft) -> list[Mistake]:
+    """Replace each `storage.NAME.preset` by the keys it stands for; keys next to it win. Returns the mistakes.
+
+    In place of a preset that there is not stands any other, so that the rest of the scenario can be checked.
+    """
+    found = draft.data.get("storage") if isinstance(draft.data, dict) else None
+    pools: dict[str, Any] = found if isinstance(found, dict) else {}
+    read: dict[str, Any] = {}
+    mistakes: list[Mistake] = []
+    for name, pool in pools.items():
+        if not (isinstance(pool, dict) and "preset" in pool):
+            continue
+        try:
+            preset = presets.find(_written(pool["preset"]), f"storage.{name}.preset")
+        except ScenarioError as error:
+            mistakes.extend(error.mistakes)
+            preset = presets.find(presets.names()[0])
+        read[name] = _merged(preset["pool"], {key: value for key, value in pool.items() if key != "preset"})
+    if read:
+        draft.data["storage"] = {**pools, **read}
+    return mistakes
+
+
+_EITHER = {"kind": "device", "device": "kind"}
+"""Keys of disks of which one says what the other does."""
+
+
 def _merged(under: Any, over: Any) -> Any:
     if not (isinstance(under, dict) and isinstance(over, dict)):
         return over
-    return {**under, **{key: _merged(under.get(key), value) for key, value in over.items()}}
+    kept = {key: value for key, value in under.items() if _EITHER.get(key) not in over}
+    return {**kept, **{key: _merged(under.get(key), value) for key, value in over.items()}}
 
 
 def _located(mistake: Mistake, draft: _Draft) -> Mistake:

@@ -24,7 +24,11 @@ LARGEST_MB = 90
 
 LIBRARY = {
     f"hypertwin/library/{name}/{path.relative_to(ROOT / folder).as_posix()}"
-    for name, folder in (("examples", "scenarios"), ("studies", "studies"))
+    for name, folder in (
+        ("examples", "scenarios"),
+        ("studies", "studies"),
+        ("presets", "python/hypertwin/library/presets"),
+    )
     for path in (ROOT / folder).rglob("*")
     if path.suffix in (".csv", ".fio", ".md", ".yaml")
 }
@@ -104,7 +108,7 @@ def cpu_s(run: Run, *arguments: object) -> float:
 
 
 def check_files(wheel: Path) -> None:
-    """The wheel has one core for every Python, all examples and studies, and no file that was made by a run."""
+    """The wheel has one core for every Python, what comes with the package, and no file that was made by a run."""
     assert "-cp311-abi3-" in wheel.name
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if not name.endswith("/")}

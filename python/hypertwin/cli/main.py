@@ -29,6 +29,7 @@ COMMANDS = {
     "vnuma": "hypertwin.cli.vnuma",
     "durability": "hypertwin.cli.durability",
     "devices": "hypertwin.cli.devices",
+    "presets": "hypertwin.cli.presets",
     "calibrate": "hypertwin.cli.calibrate",
     "compare": "hypertwin.cli.compare",
     "store": "hypertwin.cli.store",

@@ -19,5 +19,6 @@ not import its makers. Names end in their unit as in docs/metrics.md (`_s` secon
 | `lab` | `hypertwin lab profile`, `cpu`, `vm` and `erasure-coding` |
 | `store` | `hypertwin store list` |
 | `devices` | `hypertwin devices` |
+| `presets` | `hypertwin presets` |
 | `page` | none: what a page is made from |
 """

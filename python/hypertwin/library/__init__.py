@@ -1,6 +1,7 @@
-"""What comes with the package as files: examples and studies.
+"""What comes with the package as files: examples, studies and presets.
 
-In a checkout, `library/examples` and `library/studies` are links to `scenarios/` and `studies/` of its root.
+`presets/` has the pools that scenarios may name (`hypertwin.presets`). In a checkout, `library/examples` and
+`library/studies` are links to `scenarios/` and `studies/` of its root.
 
 | file | what it holds |
 |---|---|

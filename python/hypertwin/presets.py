@@ -1,0 +1,87 @@
+"""The presets that pools may name (`preset: ceph-3x-nvme`): a file for each under `library/presets`."""
+
+from __future__ import annotations
+
+import difflib
+from functools import cache
+from pathlib import Path
+
+from hypertwin import yaml_file
+from hypertwin.documents.presets import Preset
+from hypertwin.errors import fail, short
+
+FOLDER = Path(__file__).resolve().parent / "library" / "presets"
+
+
+def names() -> list[str]:
+    """Names of all presets."""
+    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+def presets(*chosen: str) -> list[Preset]:
+    """All presets, or those named, in that order. Raises ScenarioError for a name that there is not."""
+    return [find(name) for name in chosen or names()]
+
+
+@cache
+def find(name: str, path: str = "NAME") -> Preset:
+    """One preset; `path` is where it is named. Raises ScenarioError for a name that there is not."""
+    known = names()
+    if name not in known:
+        near = difflib.get_close_matches(name.lower(), known, n=1)
+        hint = f"did you mean {near[0]}?" if near else "hypertwin presets lists them"
+        fail("unknown-value", path, short(name), ", ".join(known), hint)
+    found = yaml_file.parse(text(name), f"{name}.yaml").root.data()
+    return Preset(
+        name=name,
+        description=found["description"],
+        differs=found["differs"],
+        sources=found["sources"],
+        date=found["date"],
+        refresh=found["refresh"],
+        pool=found["pool"],
+    )
+
+
+def text(name: str) -> str:
+    """The file of a preset, with the comments that say what of it is a supposition."""
+    return (FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
+
+
+_INTRODUCTION = """\
+# Presets of pools
+
+*Generated from `python/hypertwin/library/presets`. Change those, not this page.*
+
+`preset` names a pool as a product makes it:
+
+```yaml
+storage:
+  pool:
+    preset: ceph-3x-nvme
+    nodes: node # a key of hosts: no preset knows it
+    devices: { device: PM9A3, per_node: 8 } # keys beside it win, one by one
+```
+
+It is replaced by its keys before the scenario is checked, so all else is as if they were written there. `--set
+storage.pool.preset=vsan-esa` chooses another, `--sweep storage.pool.preset=ceph-3x-nvme,ceph-ec42-nvme` takes several
+in turn. `hypertwin presets` lists them, `hypertwin presets NAME` shows one, with what of it is a supposition.
+"""
+
+
+def to_markdown() -> str:
+    """The page about all presets, docs/presets.md."""
+    parts = [_INTRODUCTION]
+    for each in presets():
+        sources = "; ".join(each["sources"])
+        parts.append(
+            f"## `{each['name']}`\n\n{each['description']}\n\n*Not as the product*: {each['differs']}\n\n"
+            f"*Sources* ({each['date']}): {sources}.\n\n*To refresh*: {each['refresh']}\n\n"
+            f"```yaml\n{_pool(each['name'])}```\n"
+        )
+    return "\n".join(parts)
+
+
+def _pool(name: str) -> str:
+    """The lines of a preset's file that have its keys, with their comments."""
+    return text(name).partition("\npool:\n")[2].replace("\n  ", "\n").removeprefix("  ")
