@@ -8,6 +8,7 @@
 //! | `disk/` | disks by kind and by model |
 //! | `multipath.rs`, `protocol.rs` | which path to a LUN an I/O takes; what its protocol costs the host |
 //! | `placement.rs`, `stripe.rs`, `coding.rs` | where copies and fragments go; what a small write reads; what coding costs |
+//! | `qos.rs` | whom an OSD of Ceph serves first |
 //! | `durability.rs` | loss of data in closed form |
 
 pub mod array;
@@ -18,5 +19,6 @@ pub mod link;
 pub mod multipath;
 pub mod placement;
 pub mod protocol;
+pub mod qos;
 pub mod stripe;
 pub mod virtual_controller;
