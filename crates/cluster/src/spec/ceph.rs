@@ -124,6 +124,51 @@ impl Default for Ceph {
     }
 }
 
+/// What follows from the release and from what an OSD is on, where nothing else is said.
+impl Ceph {
+    /// Queues of an OSD.
+    pub fn shards_on(&self, is_flash: bool) -> u32 {
+        self.shards.unwrap_or(match is_flash {
+            true => 8,
+            // as of Ceph's pull request 58509, 2024
+            false if self.release >= CephRelease::Squid => 1,
+            false => 5,
+        })
+    }
+
+    /// Threads of each of them.
+    pub fn threads_per_shard_on(&self, is_flash: bool) -> u32 {
+        self.threads_per_shard.unwrap_or(match is_flash {
+            true => 2,
+            false if self.release >= CephRelease::Squid => 5,
+            false => 1,
+        })
+    }
+
+    /// Threads of an OSD: messengers, those of its shards, and the one that commits.
+    pub fn threads_on(&self, is_flash: bool) -> u32 {
+        self.messengers + self.shards_on(is_flash) * self.threads_per_shard_on(is_flash) + 1
+    }
+
+    /// Smallest unit that BlueStore allocates.
+    pub fn min_alloc_on(&self, is_flash: bool) -> Bytes {
+        self.min_alloc.unwrap_or(Bytes::new(match is_flash {
+            _ if self.release >= CephRelease::Pacific => 4 << 10,
+            true => 16 << 10,
+            false => 64 << 10,
+        }))
+    }
+
+    /// Bytes below which a write rides in the log with its data: it is small, or less than the unit of allocation.
+    pub fn deferred_on(&self, is_flash: bool) -> Bytes {
+        let preferred = self.deferred_below.unwrap_or(Bytes::new(match is_flash {
+            true => 0,
+            false => 64 << 10,
+        }));
+        preferred.max(self.min_alloc_on(is_flash))
+    }
+}
+
 /// Release of Ceph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -190,4 +235,39 @@ fn is_one(number: &u32) -> bool {
 
 fn is_default_factor(factor: &f64) -> bool {
     (*factor - 1.0).abs() < f64::EPSILON
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ceph, CephRelease};
+    use crate::quantity::Bytes;
+
+    #[test]
+    fn what_is_not_said_is_as_the_release_ships_it() {
+        let of = |release| Ceph {
+            release,
+            ..Ceph::default()
+        };
+        let threads = |release, is_flash| {
+            let ceph = of(release);
+            (ceph.shards_on(is_flash), ceph.threads_per_shard_on(is_flash))
+        };
+        assert_eq!(threads(CephRelease::Squid, true), (8, 2));
+        assert_eq!(threads(CephRelease::Squid, false), (1, 5));
+        assert_eq!(threads(CephRelease::Reef, false), (5, 1));
+        assert_eq!(of(CephRelease::Reef).threads_on(true), 3 + 16 + 1);
+        let kib = |bytes: Bytes| bytes.bytes() >> 10;
+        let deferred = |release, is_flash| kib(of(release).deferred_on(is_flash));
+        assert_eq!(deferred(CephRelease::Pacific, true), 4);
+        assert_eq!(deferred(CephRelease::Octopus, true), 16);
+        assert_eq!(deferred(CephRelease::Pacific, false), 64);
+        let said = Ceph {
+            min_alloc: Some(Bytes::new(16 << 10)),
+            deferred_below: Some(Bytes::new(8 << 10)),
+            shards: Some(4),
+            threads_per_shard: Some(3),
+            ..Ceph::default()
+        };
+        assert_eq!((kib(said.deferred_on(true)), said.threads_on(true)), (16, 16));
+    }
 }

@@ -9,9 +9,11 @@
 //! | `multipath.rs`, `protocol.rs` | which path to a LUN an I/O takes; what its protocol costs the host |
 //! | `placement.rs`, `stripe.rs`, `coding.rs` | where copies and fragments go; what a small write reads; what coding costs |
 //! | `qos.rs` | whom an OSD of Ceph serves first |
+//! | `ceph/` | what operations of Ceph cost |
 //! | `durability.rs` | loss of data in closed form |
 
 pub mod array;
+pub mod ceph;
 pub mod coding;
 pub mod disk;
 pub mod durability;
