@@ -167,6 +167,33 @@ impl Ceph {
         }));
         preferred.max(self.min_alloc_on(is_flash))
     }
+
+    /// Who is served first on its OSDs.
+    pub fn scheduler(&self) -> CephScheduler {
+        self.scheduler.unwrap_or(match self.release < CephRelease::Quincy {
+            true => CephScheduler::Wpq,
+            false => CephScheduler::Mclock,
+        })
+    }
+
+    /// Objects that an OSD recovers at a time.
+    pub fn recovery_max_active_on(&self, is_flash: bool) -> u32 {
+        self.recovery_max_active.unwrap_or(if is_flash { 10 } else { 3 })
+    }
+
+    /// Pause between objects that an OSD recovers; `has_log` where it has its log on flash.
+    pub fn recovery_sleep_on(&self, is_flash: bool, has_log: bool) -> Duration {
+        let shipped = match (is_flash, has_log) {
+            (true, _) => 0,
+            (false, true) => 25,
+            (false, false) => 100,
+        };
+        match self.scheduler() {
+            CephScheduler::Wpq => self.recovery_sleep.unwrap_or(Duration::from_millis(shipped)),
+            // it ignores all sleeps
+            CephScheduler::Mclock => Duration::from_millis(0),
+        }
+    }
 }
 
 /// Release of Ceph.

@@ -4,6 +4,7 @@ use super::data_placement::DataPlacement;
 use super::device::Devices;
 use super::history::History;
 use super::journal::Flash;
+use super::qos::Waiting;
 use super::rebuild_queue::RebuildQueue;
 use super::service::Services;
 use super::{Counters, Node, Pool};
@@ -15,7 +16,7 @@ use crate::storage::request::PerIo;
 use crate::storage::shared::Shared;
 use crate::storage::site::{Site, service_threads};
 use crate::storage::work::{Cost, DriverWork};
-use hypertwin_cluster::{Bandwidth, Drive, FailureDomain, HostGroup, Redundancy, StoragePool};
+use hypertwin_cluster::{Bandwidth, DiskKind, Drive, FailureDomain, HostGroup, Redundancy, StoragePool};
 use hypertwin_kernel::Stream;
 use hypertwin_models::storage::coding;
 use hypertwin_models::storage::disk::Disk;
@@ -190,12 +191,19 @@ fn data_placement(spec: &StoragePool, span: u64, stored: u64, devices: usize, st
 fn nodes(id: PoolId, spec: &StoragePool, hosts: &[HostId], site: &Site, services: &mut Services) -> Vec<Node> {
     let (queues, threads) = service_threads(spec);
     let mut worlds = site.services[id.index()].chunks(threads);
+    let kinds: Vec<DiskKind> = spec
+        .all_devices()
+        .flat_map(|devices| {
+            let drive = Drive::of(devices.kind, devices.device.as_deref(), site.island.devices);
+            std::iter::repeat_n(drive.kind(), devices.per_node as usize)
+        })
+        .collect();
     let rebuild_link = || Link::new(spec.rebuild_bandwidth().bytes_per_s(), 0);
     let node = |(number, &host): (usize, &HostId)| {
         let first = number * queues;
-        for _ in 0..queues {
+        for kind in kinds.iter().copied().cycle().take(queues) {
             let worlds = worlds.next().expect("there is a world for each thread of each node");
-            services.add_queue(worlds, spec.service.limit_cpus);
+            services.add_queue(worlds, spec.service.limit_cpus, Waiting::new(spec, kind, 1));
         }
         Node {
             host,

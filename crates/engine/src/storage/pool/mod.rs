@@ -18,6 +18,7 @@
 //! | `device.rs` | devices: where each is, and whether it is available |
 //! | `journal.rs` | flash in front of the devices: journals and read caches |
 //! | `service.rs` | queues and threads of the nodes' services |
+//! | `qos.rs` | in which order a queue serves what waits |
 //! | `rebuild.rs` | reads what a member lacks from others, and writes it |
 //! | `rebuild_queue.rs` | which member's turn it is |
 //! | `failure.rs` | what a failure or return means for data |
@@ -34,6 +35,7 @@ mod history;
 mod journal;
 mod legs;
 mod node;
+mod qos;
 mod rebuild;
 mod rebuild_queue;
 mod report;
@@ -57,6 +59,7 @@ use hypertwin_cluster::{Flushes, PoolKind, Redundancy, WritePath};
 use hypertwin_kernel::{Nanos, Stream};
 use hypertwin_models::storage::array::hit_ratio;
 use hypertwin_models::storage::link::Link;
+use hypertwin_models::storage::qos::Class;
 use journal::Flash;
 use rebuild_queue::RebuildQueue;
 use service::Services;
@@ -169,6 +172,7 @@ struct Task {
 struct Piece {
     /// The member that lacks it.
     member: u32,
+    class: Class,
     has_failed: bool,
 }
 

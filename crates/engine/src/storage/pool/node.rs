@@ -6,6 +6,7 @@ use crate::ids::IoId;
 use crate::storage::request::{Io, NONE, Role, Step};
 use crate::storage::shared::Shared;
 use hypertwin_cluster::WritePath;
+use hypertwin_models::storage::qos::Class;
 
 impl Pool {
     // ---- at a node
@@ -24,7 +25,21 @@ impl Pool {
             self.fail_leg(id, shared, clock);
             return;
         }
-        self.services.enqueue(self.queue_of(device), id, shared, clock.now);
+        self.enqueue(id, shared, clock);
+    }
+
+    /// An operation waits for a thread of the service of its device.
+    #[inline]
+    pub(super) fn enqueue(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+        let class = match shared.requests[id].role {
+            Role::Rebuild => self.pieces[id].class,
+            Role::RebuildRead => self.pieces[shared.requests[id].parent].class,
+            _ => Class::Client,
+        };
+        let queue = self.queue_of(self.tasks[id].device);
+        if let Some(time) = self.services.enqueue(queue, id, class, shared, clock.now) {
+            self.renew_at(queue, time, clock);
+        }
     }
 
     /// A thread of a service is done with its operation, and takes the next: its work for it, if there is one.
@@ -43,7 +58,7 @@ impl Pool {
         }
     }
 
-    /// A queue of a service gets the CPU quota of another period.
+    /// A queue of a service gets the CPU quota of another period, or may go on with what had to wait for its class.
     pub fn renew_quota(&mut self, queue: usize, shared: &mut Shared, clock: &mut Clock) {
         if let Some(time) = self.services.renew(queue, shared, clock.now) {
             self.renew_at(queue, time, clock);

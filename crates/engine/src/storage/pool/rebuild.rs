@@ -7,6 +7,7 @@ use crate::storage::request::{Issuer, NONE, Role, Step};
 use crate::storage::shared::Shared;
 use hypertwin_kernel::Nanos;
 use hypertwin_models::storage::placement::replacement;
+use hypertwin_models::storage::qos::Class;
 
 impl Pool {
     /// Replaces the members of devices that have been away for the rebuild delay, if a majority of the metadata servers can
@@ -91,6 +92,7 @@ impl Pool {
         (io.role, io.bytes, io.write) = (Role::Rebuild, bytes as u32, true);
         let piece = Piece {
             member: member as u32,
+            class: Class::BestEffort,
             has_failed: false,
         };
         let task = Task {
@@ -127,7 +129,7 @@ impl Pool {
             let read = shared.requests.part_of(id, Role::RebuildRead);
             shared.requests[read].write = false;
             self.tasks.set(read, Task { device, ..task });
-            self.services.enqueue(self.queue_of(device), read, shared, clock.now);
+            self.enqueue(read, shared, clock);
         }
     }
 
@@ -154,7 +156,7 @@ impl Pool {
             self.stop_rebuilding(piece, shared, clock);
             return;
         }
-        self.services.enqueue(self.queue_of(device), piece, shared, clock.now);
+        self.enqueue(piece, shared, clock);
     }
 
     /// A piece is written.

@@ -1,13 +1,15 @@
 //! The services of a pool's nodes: threads that the hosts' schedulers place beside those of the VMs.
 
+use super::qos::{Next, Waiting};
 use crate::budget::Limit;
 use crate::ids::{IoId, WorldId};
-use crate::storage::queue::{Queue, Waits};
+use crate::storage::queue::Waits;
 use crate::storage::request::{Io, NONE, Requests, Role};
 use crate::storage::shared::{Reply, Shared};
 use crate::storage::work::Cost;
 use hypertwin_kernel::Nanos;
 use hypertwin_models::scheduler::LimitEnforcement;
+use hypertwin_models::storage::qos::Class;
 use std::ops::Range;
 
 /// Queues and threads of all nodes.
@@ -21,7 +23,7 @@ pub struct Services {
 
 /// A queue of a node's service, and those of its threads that have nothing to do.
 struct ServiceQueue {
-    queue: Queue,
+    waiting: Waiting,
     idle: Vec<usize>,
     limit: Option<Quota>,
 }
@@ -58,7 +60,7 @@ impl Services {
     ///
     /// Its threads may use `limit_cpus` in all, as the cgroup of a container may: so much in each period, and then they wait for
     /// the next. What they use is the work of operations, however long a busy sibling makes it.
-    pub fn add_queue(&mut self, worlds: &[WorldId], limit_cpus: Option<f64>) -> usize {
+    pub fn add_queue(&mut self, worlds: &[WorldId], limit_cpus: Option<f64>, waiting: Waiting) -> usize {
         let (queue, first) = (self.queues.len(), self.threads.len());
         self.threads.extend(worlds.iter().map(|&world| Thread {
             world,
@@ -67,7 +69,7 @@ impl Services {
             work_ns: 0.0,
         }));
         self.queues.push(ServiceQueue {
-            queue: Queue::new(),
+            waiting,
             idle: (first..self.threads.len()).rev().collect(),
             limit: limit_cpus.map(|cpus| Quota {
                 cpus,
@@ -78,16 +80,35 @@ impl Services {
         queue
     }
 
-    /// An operation waits for a thread.
+    /// An operation waits for a thread. If it has to wait for its class, the queue is to be renewed at the time that is returned.
     #[inline]
-    pub fn enqueue(&mut self, queue: usize, id: IoId, shared: &mut Shared, now: Nanos) {
+    pub fn enqueue(&mut self, queue: usize, id: IoId, class: Class, shared: &mut Shared, now: Nanos) -> Option<Nanos> {
         let service = &mut self.queues[queue];
         let Some(thread) = service.idle.pop() else {
-            service.queue.push(now, &mut shared.requests, id);
-            return;
+            service.waiting.push(now, &mut shared.requests, id, class);
+            return None;
         };
-        service.queue.pass();
-        self.run(thread, id, shared);
+        if service.waiting.passes() {
+            self.run(thread, id, shared);
+            return None;
+        }
+        service.waiting.push(now, &mut shared.requests, id, class);
+        service.idle.push(thread);
+        self.run_idle(queue, shared, now)
+    }
+
+    /// Threads of a queue that have nothing to do take what waits. Returns when to look again if some has to wait for its class.
+    fn run_idle(&mut self, queue: usize, shared: &mut Shared, now: Nanos) -> Option<Nanos> {
+        while let Some(thread) = self.queues[queue].idle.pop() {
+            match self.queues[queue].waiting.pop(now, &shared.requests) {
+                Next::Operation(id) => self.run(thread, id, shared),
+                next => {
+                    self.queues[queue].idle.push(thread);
+                    return next.later();
+                }
+            }
+        }
+        None
     }
 
     /// A thread that has nothing to do takes an operation.
@@ -110,7 +131,8 @@ impl Services {
     }
 
     /// Gives a thread its next operation, and returns its work for it; without one the thread is idle. Also when the quota of its
-    /// queue is used up: then the queue is to be renewed at the time that is returned instead.
+    /// queue is used up, or what waits has to wait for its class: then the queue is to be renewed at the time that is returned
+    /// instead.
     #[inline]
     pub fn next(&mut self, thread: usize, now: Nanos, requests: &Requests) -> Result<f64, Option<(usize, Nanos)>> {
         let state = &mut self.threads[thread];
@@ -126,9 +148,12 @@ impl Services {
                 return Err(is_first.then_some((state.queue, until)));
             }
         }
-        let Some(id) = service.queue.pop(now, requests) else {
-            service.idle.push(thread);
-            return Err(None);
+        let id = match service.waiting.pop(now, requests) {
+            Next::Operation(id) => id,
+            next => {
+                service.idle.push(thread);
+                return Err(next.later().map(|time| (state.queue, time)));
+            }
         };
         let work_ns = self.work(&requests[id]);
         let state = &mut self.threads[thread];
@@ -136,23 +161,17 @@ impl Services {
         Ok(work_ns)
     }
 
-    /// A period of the quota of a queue begins: its threads go on. Returns the time when they do if they have to wait longer.
+    /// A period of the quota of a queue begins, or what waits may go on: its threads do. Returns when to look again.
     pub fn renew(&mut self, queue: usize, shared: &mut Shared, now: Nanos) -> Option<Nanos> {
         let service = &mut self.queues[queue];
-        let quota = service.limit.as_mut()?;
-        let (is_held, until) = quota.limit.check(true, 1.0, now);
-        if is_held {
-            return Some(until);
+        if let Some(quota) = &mut service.limit {
+            let (is_held, until) = quota.limit.check(true, 1.0, now);
+            if is_held {
+                return Some(until);
+            }
+            service.idle.append(&mut quota.held);
         }
-        service.idle.append(&mut quota.held);
-        while let Some(thread) = self.queues[queue].idle.pop() {
-            let Some(id) = self.queues[queue].queue.pop(now, &shared.requests) else {
-                self.queues[queue].idle.push(thread);
-                break;
-            };
-            self.run(thread, id, shared);
-        }
-        None
+        self.run_idle(queue, shared, now)
     }
 
     /// The operation that a thread is done with; `None` if it was dropped meanwhile.
@@ -165,7 +184,7 @@ impl Services {
     /// Drops all operations that wait in some queues or are with their threads.
     pub fn drop_all(&mut self, queues: Range<usize>, dropped: &mut Vec<IoId>, requests: &Requests, now: Nanos) {
         for service in &mut self.queues[queues.clone()] {
-            service.queue.drain(now, requests, dropped);
+            service.waiting.drain(now, requests, dropped);
         }
         // a thread that computes finds out when it is done
         for thread in self.threads.iter_mut().filter(|thread| queues.contains(&thread.queue)) {
@@ -188,12 +207,13 @@ impl Services {
             let most = service.limit.as_ref().map_or(f64::INFINITY, |quota| quota.cpus);
             let count = (threads.clone().count() as f64).min(most);
             let busy = threads.map(|thread| run(thread.world)).sum::<f64>() / count;
-            (busy, service.queue.length.mean(now), service.queue.waits)
+            let (length, waits) = service.waiting.measured(now);
+            (busy, length, waits)
         })
     }
 
     /// Measures from now.
     pub fn reset(&mut self, now: Nanos) {
-        self.queues.iter_mut().for_each(|service| service.queue.reset(now));
+        self.queues.iter_mut().for_each(|service| service.waiting.reset(now));
     }
 }
