@@ -10,11 +10,13 @@
 //! | `placement.rs`, `stripe.rs`, `coding.rs` | where copies and fragments go; what a small write reads; what coding costs |
 //! | `qos.rs` | whom an OSD of Ceph serves first |
 //! | `ceph/` | what operations of Ceph cost |
+//! | `destaging.rs`, `vsan.rs` | a write buffer that is overwritten and swept in order of address; what vSAN does by itself |
 //! | `durability.rs` | loss of data in closed form |
 
 pub mod array;
 pub mod ceph;
 pub mod coding;
+pub mod destaging;
 pub mod disk;
 pub mod durability;
 pub mod link;
@@ -24,3 +26,4 @@ pub mod protocol;
 pub mod qos;
 pub mod stripe;
 pub mod virtual_controller;
+pub mod vsan;

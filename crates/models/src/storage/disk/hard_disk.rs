@@ -46,4 +46,16 @@ impl HardDisk {
         let seek_ns = self.seek_ns[usize::from(operation.write)];
         2.0 * seek * seek_ns * (2.0 / (among + 1.0)).sqrt() + rotation * self.revolution_ns
     }
+
+    /// Time until a write begins that is `distance` of the stroke ahead of the last, where the disk turns past that in `turning_ns`:
+    /// it turns, or seeks if that is quicker.
+    pub(super) fn ahead_ns(&self, distance: f64, turning_ns: f64, rotation: f64) -> f64 {
+        let seek_ns = self.seek_ns[1] * (2.0 * distance).sqrt();
+        turning_ns.min(seek_ns + rotation * self.revolution_ns)
+    }
+
+    /// Time until a write begins from anywhere in `region` of the stroke.
+    pub(super) fn within_ns(&self, region: f64, seek: f64, rotation: f64) -> f64 {
+        2.0 * seek * self.seek_ns[1] * region.min(1.0).sqrt() + rotation * self.revolution_ns
+    }
 }

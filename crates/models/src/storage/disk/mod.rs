@@ -175,6 +175,34 @@ impl Disk {
         };
         service_ns.ceil() as u64
     }
+
+    /// Time in which a hard disk writes what a sweep visits; `seek` and `rotation` are uniform in [0, 1).
+    pub fn pass_ns(&self, pass: Pass, seek: f64, rotation: f64) -> u64 {
+        let turning_ns = |bytes: f64| bytes * 1e9 / self.bytes_per_s;
+        let position_ns = match &self.times {
+            Times::Mechanical(disk) if pass.is_interrupted => {
+                disk.within_ns(pass.region / pass.capacity, seek, rotation)
+            }
+            Times::Mechanical(disk) => disk.ahead_ns(pass.gap / pass.capacity, turning_ns(pass.gap), rotation),
+            Times::Flash(_) => 0.0,
+        };
+        (position_ns + turning_ns(pass.span)).ceil() as u64
+    }
+}
+
+/// Where a sweep in order of address goes on: all in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Pass {
+    /// From the end of the last that was written to the first that is now.
+    pub gap: f64,
+    /// From there to the end of the last.
+    pub span: f64,
+    /// All that it sweeps.
+    pub region: f64,
+    /// The whole disk.
+    pub capacity: f64,
+    /// The disk has done something else since.
+    pub is_interrupted: bool,
 }
 
 /// Time of a flush of a model.
@@ -188,7 +216,7 @@ fn flush_ns(device: &Device) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Disk, Operation};
+    use super::{Disk, Operation, Pass};
     use hypertwin_cluster::{Device, DiskKind, Drive, drives};
 
     const SMALL: Operation = Operation {
@@ -412,6 +440,46 @@ mod tests {
         let device: Device = serde_json::from_str(text).expect("it is in its ranges");
         let disk = Disk::of(Drive::Model(&device), None);
         assert_eq!(disk.flash().expect("flash").channels, 1_024);
+    }
+
+    #[test]
+    fn a_sweep_turns_past_what_is_near_and_seeks_what_is_far() {
+        let disk = Disk::new(DiskKind::Hdd10k);
+        let pass = Pass {
+            gap: 0.0,
+            span: 150e3,
+            region: 90e9,
+            capacity: 900e9,
+            is_interrupted: false,
+        };
+        let ms = |pass: Pass| disk.pass_ns(pass, 0.5, 0.5) as f64 / 1e6;
+        // 150 MB/s, 4.5 ms and 6 ms a revolution
+        assert_eq!(ms(pass), 1.0);
+        assert_eq!(ms(Pass { gap: 300e3, ..pass }), 1.0 + 2.0);
+        let gap = 45e6;
+        let far = 4.5 * (2.0 * gap / 900e9_f64).sqrt() + 3.0;
+        assert!((ms(Pass { gap, ..pass }) - 1.0 - far).abs() < 1e-3);
+        let back = 4.5 * 0.1_f64.sqrt() + 3.0;
+        assert!(
+            (ms(Pass {
+                is_interrupted: true,
+                ..pass
+            }) - 1.0
+                - back)
+                .abs()
+                < 1e-3
+        );
+        // in order of address, many more a second than at random
+        let ordered = 1e3
+            / ms(Pass {
+                gap: 9e6,
+                span: 4_096.0,
+                ..pass
+            });
+        assert!(
+            ordered > 2.0 * per_second(DiskKind::Hdd10k, Operation { write: true, ..SMALL }),
+            "{ordered}"
+        );
     }
 
     #[test]
