@@ -10,7 +10,7 @@ from hypertwin.scenario import load
 from hypertwin.studies import judge
 from hypertwin.studies import study as studies
 
-OVER_A_QUARTER = {"cpu-limit-example", "kvm-cern", "pgbench-azure", "qemu-librbd"}
+OVER_A_QUARTER = {"ceph-hci-quincy-reef", "cpu-limit-example", "kvm-cern", "pgbench-azure", "qemu-librbd"}
 """Sources with fewer than four figures for each parameter that they had to set."""
 
 OF_DRIVES = {
@@ -22,6 +22,15 @@ OF_DRIVES = {
 }
 """Keys of drives that are free in each drive of the table."""
 
+OF_CEPH = {
+    "cycles of Luminous over Reef",
+    "cycles of a gateway of Ceph",
+    "cycles of a message of Ceph",
+    *(f"cycles of a {what} of Ceph{how}" for what in ("read", "write") for how in ("", " that is encrypted")),
+    *(f"cycles of a byte that Ceph {does}" for does in ("reads", "writes", "encrypts")),
+}
+"""What operations of Ceph cost: constants of its table."""
+
 OF_THE_MODEL = {
     "density.slo",
     "cycles of pvscsi",
@@ -29,12 +38,18 @@ OF_THE_MODEL = {
     "cycles of NVMe over TCP on ESXi",
     "cycles of virtio-blk's guest",
     "cycles of an I/O thread",
+    *OF_CEPH,
     *OF_DRIVES,
 }
 """Free parameters that are no path into a scenario: an objective, constants of the core, and the table of drives."""
 
 UNNAMED = {
     "ceph-1tib": 1,
+    "ceph-erasure-ways": 1,
+    "ceph-micron": 1,
+    "ceph-one-osd": 3,
+    "ceph-rhcs-all-flash": 7,
+    "ceph-vm-tails": 3,
     "chunk-store": 2,
     "esxi-vnuma": 50,
     "million-iops": 5,
