@@ -46,10 +46,11 @@ def report(usage: float = 10.0, storage: dict[str, float] | None = None, **of: A
     memory, binding = of.pop("memory_usage_pct", 50.0), of.pop("binding", None)
     nodes = {str(node): {"memory_gb_per_s": of.pop("node_gb_per_s", 0.0)} for node in range(2)}
     busy = {"usage_pct": usage, "memory_usage_pct": memory, "nodes": nodes}
-    full = {"usage_pct": 100.0, "memory_usage_pct": 50.0, "nodes": nodes}
+    full = {"usage_pct": 100.0, "utilization_pct": 100.0, "memory_usage_pct": 50.0, "nodes": nodes}
+    node = {**full, "utilization_pct": of.pop("pool_utilization", 50.0)}
     vms = {"db": vm(**of), "client": vm(**of), "other-1": vm("esx-2", run_pct=80), "other-2": vm("esx-2")}
     return {
-        "hosts": {"esx-1": busy, "esx-2": full, "node-1": full, "node-2": full, "node-3": full},
+        "hosts": {"esx-1": busy, "esx-2": full, "node-1": full, "node-2": node, "node-3": node},
         "vms": vms,
         "groups": {**{name: vms[name] for name in ("db", "client")}, "other": vm("esx-2", count=2, vcpus=8)},
         "storage": {name: {"utilization_pct": value} for name, value in (storage or {}).items()},
@@ -125,6 +126,14 @@ def test_a_generator_outside_of_the_pool_is_its_client():
     assert limit(report(usage=95.0), path="vms.client.iops") == "client"
     assert limit(report(guest_cpu_pct=95.0), path="vms.client.iops") == "client"
     assert limit(report(guest_cpu_pct=95.0), "generator") == "guest-cpu", "of an array, it is what is measured"
+
+
+def test_the_nodes_of_a_pool_limit_a_generator_outside_of_it():
+    scenario = loads(SCENARIO.replace("WORKLOAD", "loop").replace("generator, storage", "one-worker, storage"))
+    full, free = report(pool_utilization=85.0), report(pool_utilization=84.9)  # 90 on average: the first node is full
+    assert limit_of_run(full, scenario, "groups.client.iops") == "storage-cpu"
+    assert limit_of_run(free, scenario, "groups.client.iops") == "latency"
+    assert limit(full) == "latency", "db is not on the pool"
 
 
 @pytest.mark.parametrize(
