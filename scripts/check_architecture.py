@@ -43,11 +43,12 @@ MODULES: dict[str, set[str]] = {
     "yaml_file": {"errors"},
     "language": {"_core"},
     "scenario": {"language", "yaml_file", "errors", "ingest", "presets", "_core"},
+    "space": {"documents", "language", "scenario", "_core"},
     "presets": {"documents", "yaml_file", "errors"},
     "docs": {"_core"},
     "drives": {"documents", "language", "errors", "_core"},
     "execution": {"documents", "errors", "extras", "scenario", "writing", "_core"},
-    "run": {"documents", "execution", "scenario", "frame", "reports", "errors", "_core"},
+    "run": {"documents", "execution", "scenario", "space", "frame", "reports", "errors", "_core"},
     "library": {"yaml_file", "scenario", "language", "errors"},
     "studies": {
         *("execution", "library", "documents", "scenario", "run", "vnuma", "plan", "yaml_file", "errors", "_core"),
@@ -68,7 +69,7 @@ MODULES: dict[str, set[str]] = {
     "compare": {"documents", "report", "ingest"},
     "plan": {
         *("documents", "execution", "scenario", "language", "run", "vnuma", "report", "errors", "frame", "_core"),
-        "yaml_file",  # limits of clusters are a file
+        *("space", "yaml_file"),  # limits of clusters are a file
     },
     "lab": {
         *("documents", "scenario", "run", "report", "ingest", "yaml_file", "writing", "errors", "frame", "_core"),
@@ -111,7 +112,7 @@ FLOORS: dict[str, list[str]] = {
         "words",
         "ready points table files metrics",
         "page metric_path",
-        "coding devices diagnosis entities measured movement pools stations telemetry topology",
+        "coding devices diagnosis entities measured movement pools room stations telemetry topology",
         "memory supposed",
         "calibration capacity compared comparison density durability guests lab measured_disk simulation store",
         "topology_svg",

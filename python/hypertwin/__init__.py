@@ -8,7 +8,8 @@
 |---|---|
 | `scenario.py`, `yaml_file.py`, `language.py` | loading and overriding; YAML with lines; what a scenario means |
 | `run.py`, `reports.py`, `frame.py` | sweeps and replications; the reports of points; a result as one table |
-| `vnuma.py`, `drives.py`, `presets.py` | virtual NUMA; drives and pools by name |
+| `vnuma.py`, `space.py` | virtual NUMA; the room of pools |
+| `drives.py`, `presets.py` | drives and pools by name |
 | `execution/` | who runs simulations, and where results are kept |
 | `errors.py`, `extras.py` | what can go wrong, by code; what only an extra brings |
 | `writing.py` | files that appear whole or not at all |

@@ -1,7 +1,8 @@
 """A result as a flat table: one row per sweep point and entity, for spreadsheets and data frames.
 
 Columns, in this order: `scenario`, `version`, `seed`, `point` (0, 1, ...), one column per path that was set or
-swept, `replications`, `steady`, `kind` (`host`, `vm`, `group`, `storage`, `pool` or `cluster`), `name`, then every
+swept, `replications`, `steady`, `kind` (`host`, `vm`, `group`, `storage`, `pool`, `cluster` or `space` of a
+pool), `name`, then every
 metric. A metric that is a small object in the JSON form becomes one column per key: `response_ms.p99` is
 `response_ms_p99`. A metric that an entity lacks is empty.
 """
@@ -19,7 +20,10 @@ from hypertwin.reports import settings
 if TYPE_CHECKING:
     import polars
 
-KINDS = {"hosts": "host", "vms": "vm", "groups": "group", "storage": "storage", "pools": "pool", "clusters": "cluster"}
+KINDS = {
+    **{"hosts": "host", "vms": "vm", "groups": "group", "storage": "storage", "pools": "pool", "clusters": "cluster"},
+    "space": "space",
+}
 """Sections of a point and the word for one of their entities."""
 
 RESERVED = ("scenario", "version", "seed", "point", "replications", "steady", "kind", "name")
@@ -52,7 +56,7 @@ def set_column(path: str) -> str:
 
 
 def entities(point: Point) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Yield (kind, name, metrics) of every host, VM, group, station of the I/O path, pool and cluster of one point."""
+    """Yield (kind, name, metrics) of every host, VM, group, station of the I/O path, pool, its space, and cluster."""
     sections: Mapping[str, Any] = point
     for section, kind in KINDS.items():
         for name, metrics in sections.get(section, {}).items():

@@ -13,6 +13,7 @@ from typing import Any, cast, overload
 
 from hypertwin import _core
 from hypertwin.documents import simulation as documents
+from hypertwin.documents.space import Space
 
 KEPT = 12 << 20
 """Letters of JSON whose reports stay decoded, those of the first points: results that are not huge are decoded once."""
@@ -41,9 +42,14 @@ class Packed:
 class Reports(Sequence[documents.Point]):
     """The reports of points, in their order. Not to be changed: most of them are decoded anew when they are read."""
 
-    def __init__(self, changes: Sequence[Mapping[str, Any]], packed: Sequence[Packed]) -> None:
-        """Of each point what was set, and its report."""
-        self.changes, self._packed = changes, packed
+    def __init__(
+        self,
+        changes: Sequence[Mapping[str, Any]],
+        packed: Sequence[Packed],
+        spaces: Sequence[Mapping[str, Space]],
+    ) -> None:
+        """Of each point what was set, its report, and how much room its pools have."""
+        self.changes, self._packed, self._spaces = changes, packed, spaces
         letters, self._kept = 0, dict[int, documents.Point | None]()
         for index, each in enumerate(packed):
             letters += each.letters
@@ -62,19 +68,24 @@ class Reports(Sequence[documents.Point]):
     def __getitem__(self, index: int | slice) -> documents.Point | Reports:
         """The report of a point, or those of some, which are not decoded for it."""
         if isinstance(index, slice):
-            return Reports(self.changes[index], self._packed[index])
+            return Reports(self.changes[index], self._packed[index], self._spaces[index])
         place = range(len(self))[index]
         point = self._kept.get(place)
         if point is None:
-            point = cast(documents.Point, {**json.loads(self._packed[place].text), "set": dict(self.changes[place])})
+            point = cast(documents.Point, {**json.loads(self._packed[place].text), **self._added(place)})
             if place in self._kept:
                 self._kept[place] = point
         return point
 
     def indented(self, index: int, depth: int) -> str:
         """The report of a point as JSON at some depth of a document; see `hypertwin.report.files.to_json`."""
-        changes = json.dumps(self.changes[index], ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        return _core.indented(self._packed[index].text.replace(NOTHING_SET, f'"set":{changes}', 1), depth)
+        added = json.dumps(self._added(index), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return _core.indented(self._packed[index].text.replace(NOTHING_SET, added[1:-1], 1), depth)
+
+    def _added(self, index: int) -> dict[str, Any]:
+        """What the core does not say of a point."""
+        space = self._spaces[index]
+        return {"set": dict(self.changes[index]), **({"space": dict(space)} if space else {})}
 
     def __iter__(self) -> Iterator[documents.Point]:
         """One report after another."""

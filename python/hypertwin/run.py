@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from hypertwin import _core, frame
+from hypertwin import _core, frame, space
 from hypertwin.documents import simulation as documents
+from hypertwin.documents.space import Space
 from hypertwin.errors import RunError
 from hypertwin.execution.runner import Run, running
 from hypertwin.reports import Packed, Reports
@@ -186,6 +187,7 @@ def product(sweep: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
 def run_points(points: Sequence[Point], *, progress: Progress | None = None) -> Result:
     """Run all replications of all points and return their reports in the order of the points."""
     changes: list[Mapping[str, Any]] = []
+    spaces: list[Mapping[str, Space]] = []
     reports: dict[int, Packed] = {}
     replications: dict[int, range] = {}
     finished: dict[int, dict[int, _core.Replication]] = {}
@@ -193,6 +195,7 @@ def run_points(points: Sequence[Point], *, progress: Progress | None = None) -> 
     with running() as runner:
         for index, point in enumerate(points):
             changes.append(point.changes)
+            spaces.append(space.spaces(point.scenario))
             report = runner.kept_report(point.scenario)
             if report is None:
                 replications[index] = range(int(point.scenario.run["replications"]))
@@ -220,7 +223,7 @@ def run_points(points: Sequence[Point], *, progress: Progress | None = None) -> 
         version=_core.version(),
         scenario=first.name,
         seed=int(first.run["seed"]),
-        points=Reports(changes, [reports[index] for index in range(len(points))]),
+        points=Reports(changes, [reports[index] for index in range(len(points))], spaces),
         first_scenario=first,
     )
 

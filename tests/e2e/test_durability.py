@@ -91,7 +91,7 @@ def test_the_page_has_the_curves_of_each_scheme_and_the_table(cli, tmp_path):
     ("option", "arguments"),
     [
         ("--scheme", ("--scheme", "3+99")),
-        ("--scheme", ("--scheme", "raid-5")),
+        ("--scheme", ("--scheme", "raid-7")),
         ("--afr", ("--afr", "0.4")),
         ("--afr", ("--afr", "2000%")),
         ("--repair", ("--repair", "6.5")),

@@ -58,7 +58,7 @@ def test_every_key_of_the_json_is_in_the_catalogue(cli, tiny, virtual_disks):
     scenario = (SCENARIOS / "hyperconverged.yaml", "--duration", 1, "--replications", 1) if virtual_disks else (tiny,)
     (point,) = json.loads(cli("simulate", *scenario, "--format", "json").stdout)["points"]
     known = {(scope, metric.key) for metric in CATALOGUE for scope in metric.scopes}
-    sections = {"hosts", "vms", "groups", "storage", "pools", "clusters", "bottleneck"}
+    sections = {"hosts", "vms", "groups", "storage", "pools", "space", "clusters", "bottleneck"}
     used = {(kind, key) for kind, _, metrics in frame.entities(point) for key in paths(metrics)}
     used |= {("point", key) for key in set(point) - sections}
     assert ({"vm", "group"} <= {kind for kind, key in used if key == "read_latency_ms_p99"}) == virtual_disks

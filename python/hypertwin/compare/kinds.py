@@ -44,7 +44,7 @@ KINDS = (
         "capacity",
         frozenset({"scenario", "clusters", "total", "datastores"}),
         settings=("scenario",),
-        items={"clusters": (), "datastores": ("name",)},
+        items={"clusters": (), "datastores": ("name",), "pools": (), "policies": ("name",)},
         left_out=frozenset({"known_pct", "over_s", "vm", "reclaimable"}),
         words=frozenset({"binding", "kind"}),
     ),
@@ -141,7 +141,8 @@ KINDS = (
         "simulate",
         frozenset({"scenario", "seed", "points"}),
         settings=("scenario", "seed"),
-        items={"hosts": (), "vms": (), "groups": (), "storage": (), "pools": (), "clusters": (), "nodes": ()},
+        items={"hosts": (), "vms": (), "groups": (), "storage": (), "pools": (), "clusters": (), "nodes": ()}
+        | {"space": (), "policies": ("name",)},
         left_out=frozenset({"timeline", "incidents", "outcomes", "events", "simulated_s", "response_count"}),
         words=frozenset({"steady", "station", "state"}),
     ),

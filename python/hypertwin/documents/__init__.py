@@ -20,5 +20,6 @@ not import its makers. Names end in their unit as in docs/metrics.md (`_s` secon
 | `store` | `hypertwin store list` |
 | `devices` | `hypertwin devices` |
 | `presets` | `hypertwin presets` |
+| `space` | none: the room of a pool, in several |
 | `page` | none: what a page is made from |
 """

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
+from hypertwin.documents.space import Space
+
 Source = Literal["measured", "configured", "assumed"]
 """Where a figure is from: somebody measured it, it follows from what was set up, or something in it was assumed."""
 
@@ -346,5 +348,7 @@ class Capacity(TypedDict):
     clusters: dict[str, Cluster]
     total: Total
     datastores: list[Datastore]
+    pools: dict[str, Space]
+    """The room of each pool of distributed storage."""
     reclaimable: list[ReclaimableVm]
     """What is idle, larger than it needs, off, a template, or has snapshots: the largest first."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NotRequired, TypedDict
 
 from hypertwin.documents.simulation import Bottleneck
+from hypertwin.documents.space import Space
 from hypertwin.documents.vnuma import HostTopology, Layout, LayoutWarning
 
 
@@ -128,6 +129,18 @@ class Repair(TypedDict):
     serial: bool
 
 
+class BesideRebuild(TypedDict):
+    """What VMs of a group get of their storage without a failure, and while the pool rebuilds."""
+
+    group: str
+    iops: float
+    iops_beside: float
+    response_ms: float | None
+    response_ms_beside: float | None
+    response_ms_p99: float | None
+    response_ms_p99_beside: float | None
+
+
 class FailedDisk(TypedDict):
     """What the twin measured of the repair of one disk of a scenario's pool."""
 
@@ -144,6 +157,8 @@ class FailedDisk(TypedDict):
     rebuild_mb_per_s: float
     rebuild_s: float
     is_measured: bool
+    clients: list[BesideRebuild]
+    space: Space
     detection_s: float
     detection: str
     replications: int

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, NotRequired, TypedDict
 
+from hypertwin.documents.space import Space
+
 
 class Node(TypedDict):
     """A NUMA node of a host."""
@@ -343,6 +345,8 @@ class Point(TypedDict):
 
     set: dict[str, Any]
     """Paths into the scenario and the values that they were set to."""
+    space: NotRequired[dict[str, Space]]
+    """How much room each pool has."""
     replications: int
     steady: bool
     warmup_s: float

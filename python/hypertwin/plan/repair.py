@@ -2,24 +2,29 @@
 
 The largest disk of the pool's first node fails, for good, when the measured time begins, and the rebuild begins at
 once: the wait before it (`rebuild.delay`) is added without simulating it. Where the run ends before the pool is whole,
-the rest is taken at the rate so far.
+the rest is taken at the rate so far. The same without the failure tells what the rebuild costs the VMs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
-from hypertwin import _core, run
+from hypertwin import _core, run, space
 from hypertwin.documents import plan as documents
+from hypertwin.documents.simulation import Point
+from hypertwin.documents.space import Space
 from hypertwin.errors import fail
 from hypertwin.execution.runner import running
 from hypertwin.plan import durability
 from hypertwin.scenario import Scenario, load
 
 GIB = 2**30
+
+DELAYS = {"mirrored-mesh": "5 s", "chunk-store": "5 s", "ceph": "620 s", "vsan": "60 min"}
+"""When pools that do not say it begin to rebuild, by kind: the default of `rebuild.delay`, for Ceph with its grace."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,10 @@ class Measured:
     """From the start of the rebuild to its end."""
     is_measured: bool
     """Whether the runs saw its end; else the rest is taken at the rate so far."""
+    clients: list[documents.BesideRebuild]
+    """What the groups of VMs that use the pool get without the failure, and beside it: means of the measured time."""
+    space: Space
+    """How much room the pool has."""
     detection_s: float
     """From the failure to the start of the rebuild."""
     detection: str
@@ -106,7 +115,7 @@ def measure(
     base = load(scenario, {**(overrides or {}), **settings, "failures": []})
     pool = _pool(base, storage)
     spec = base.data["storage"][pool]
-    waited = detection if detection is not None else str(spec["rebuild"]["delay"])
+    waited = detection if detection is not None else str(spec["rebuild"].get("delay") or DELAYS[spec["kind"]])
     detection_s = durability.detection_time(waited)
     with running(jobs=jobs, store=store, on=on):
         if warmup == run.AUTO:
@@ -120,7 +129,7 @@ def measure(
                 f"storage.{pool}.rebuild.delay": "0 s",
             },
         )
-        (report,) = run.run_points([run.Point({}, failing)], progress=progress).points
+        healthy, report = run.run_points([run.Point({}, base), run.Point({}, failing)], progress=progress).points
     found = report["pools"][pool]
     if found["time_to_whole_s"] is None:
         _never_whole(pool, failed, found, report)
@@ -137,6 +146,8 @@ def measure(
         rebuild_mb_per_s=found["rebuild_mb_per_s"],
         rebuild_s=found["time_to_whole_s"],
         is_measured=found["degraded_pct"] == 0,
+        clients=list(_clients(base, pool, healthy, report)),
+        space=space.spaces(base)[pool],
         detection_s=detection_s,
         detection=waited,
         replications=report["replications"],
@@ -144,6 +155,22 @@ def measure(
         warmup_s=report["warmup_s"],
         seed=int(base.data["run"]["seed"]),
     )
+
+
+def _clients(base: Scenario, pool: str, healthy: Point, failing: Point) -> Iterator[documents.BesideRebuild]:
+    """What each group of VMs on the pool gets, without the failure and with it."""
+    groups = dict.fromkeys(vm.group for vm in base.inventory.vms if vm.pool == pool)
+    for group in groups:
+        one, other = healthy["groups"][group], failing["groups"][group]
+        yield {
+            "group": group,
+            "iops": one.get("iops", 0.0),
+            "iops_beside": other.get("iops", 0.0),
+            "response_ms": one["response_ms"]["mean"],
+            "response_ms_beside": other["response_ms"]["mean"],
+            "response_ms_p99": one["response_ms"]["p99"],
+            "response_ms_p99_beside": other["response_ms"]["p99"],
+        }
 
 
 def assess(measured: Measured, *, annual_failure_rate: float, serial_repair: bool = False) -> documents.Durability:

@@ -15,7 +15,7 @@ has; a module's `table(document)` is for a terminal and its `page(document)` an 
 | `measured` | what was measured of hosts, beside the twin |
 | `simulation`, `simulation_page` | points of a simulation: tables, page |
 | `movement`, `memory`, `supposed` | VMs that were down or moved; reclaimed memory; defaults that both stand on |
-| `pools` | the distributed storage of points: table, and failures in words |
+| `pools`, `room` | the distributed storage of points: table, and failures in words; how much fits |
 | `stations` | what limits the I/O of points, in words |
 | `topology`, `topology_svg` | NUMA layouts: words and terminal; drawing |
 | `comparison` | published figures against the twin |

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from hypertwin.documents.capacity import Capacity, Cluster, Figures, ReclaimableVm, Restartable, Total, VmsLeft
 from hypertwin.report import files
+from hypertwin.report import room as pool_room
 from hypertwin.report.page import Listing, Page
 from hypertwin.report.table import Cells, fitted
 from hypertwin.report.words import count, number, some
@@ -22,11 +23,15 @@ LACKS = {"cpu": "CPU", "memory": "memory", "memory_consumed": "memory", "ratio":
 MOST_VMS = 20
 """VMs in a table of a terminal."""
 
-WORDY = ("VM", "cluster", "state", "binds", "judged by", "restarted by", "admission", "may power on", "will perform")
+WORDY = (
+    *("VM", "cluster", "state", "binds", "judged by", "restarted by", "admission", "may power on", "will perform"),
+    *("pool", "policy", "redundancy", pool_room.WITHOUT),
+)
 """Columns of words, which come first in a table."""
 
 FIRST_OUT = (
     *("sockets", "active %", "memory GiB", "provisioned %", "by consumed", "storage GiB", "spare hosts now", "oldest"),
+    *("usable then GiB", "overhead ×", "raw GiB"),
     *("slot", "unreserved CPU %", "unreserved memory %", "tolerates", "restarts from s", "slots free"),
     *("by ratio", "used %", "vCPUs", "by CPU", "by memory", "largest restart", "consumed %", "hosts"),
 )
@@ -249,7 +254,13 @@ def notes(found: Capacity) -> list[str]:
         f"{some(names)}: {note}" if several and len(names) < len(found["clusters"]) else note
         for note, names in said.items()
     ]
-    return [*_limits(found), *told, *found["total"]["notes"]]
+    return [*_limits(found), *told, *found["total"]["notes"], *pool_room.notes(found["pools"])]
+
+
+def _pools(found: Capacity) -> tuple[list[str], list[list[str]]]:
+    """Heads and cells of the table of pools."""
+    cells = pool_room.table(found["pools"])
+    return list(cells.heads), [list(row) for row in cells.rows]
 
 
 def reclaimable_notes(found: Capacity) -> list[str]:
@@ -268,6 +279,8 @@ def table(found: Capacity, width: int | None = None) -> RenderableType:
     shown = [(title, use(found)), ("What still fits without them", room(found)), (FAILOVER, failover(found))]
     if stored(found)[1]:
         shown.append((STORED, stored(found)))
+    if found["pools"]:
+        shown.append((pool_room.TITLE, _pools(found)))
     first = [Text(line, style="bold red") for line in without_place(found)]
     return Group(*first, *_tables(shown, width), *(Text(note, style="dim") for note in notes(found)))
 
@@ -305,6 +318,7 @@ def page(found: Capacity) -> Page:
             Listing("What still fits without them", *room(found)),
             Listing(FAILOVER, *failover(found)),
             *([Listing(STORED, *stored(found))] if stored(found)[1] else []),
+            *([Listing(pool_room.TITLE, *_pools(found))] if found["pools"] else []),
             Listing("What VMs that are on do not use", *reclaimable(found)),
             Listing("What does not run, and the storage that it takes", *leftovers(found)),
         ],

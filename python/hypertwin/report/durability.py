@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from hypertwin.documents.plan import Durability, DurabilityDocument, LossAt
+from hypertwin.documents.plan import Durability, DurabilityDocument, FailedDisk, LossAt
+from hypertwin.report import room
 from hypertwin.report.page import Listing, Page
 from hypertwin.report.table import titled
 from hypertwin.report.words import number
@@ -53,10 +54,22 @@ def facts(result: Durability) -> list[tuple[str, str]]:
 
 def notes(result: Durability) -> tuple[str, ...]:
     """What a reader must know besides the figures; for a pool of a scenario also the origin of its repair time."""
-    source = [f"Repair: {result['repair']['source']}."] if "twin" in result else []
+    source = [f"Repair: {result['repair']['source']}.", *of_twin(result["twin"])] if "twin" in result else []
     losses = [entry[model] for entry in result["schemes"] for model in ("backblaze", "markov")]
     beyond = [BEYOND_NOTE] if any(loss["beyond_model"] for loss in losses) else []
     return (*source, *beyond, *NOTES)
+
+
+def of_twin(twin: FailedDisk) -> list[str]:
+    """What the rebuild costs VMs, and how much room the pool has."""
+    costs = [
+        f"Beside the rebuild {each['group']} gets {number(each['iops_beside'])} I/Os per second in place of"
+        f" {number(each['iops'])}, and responds in {number(each['response_ms_beside'])} ms in place of"
+        f" {number(each['response_ms'])} (p99 {number(each['response_ms_p99_beside'])} in place of"
+        f" {number(each['response_ms_p99'])})."
+        for each in twin["clients"]
+    ]
+    return [*costs, *room.notes({twin["pool"]: twin["space"]})]
 
 
 def warnings(result: Durability) -> list[str]:

@@ -49,6 +49,7 @@ CLUSTER = ("cluster",)
 POINT = ("point",)
 STATION = ("storage",)
 POOL = ("pool",)
+SPACE = ("space",)
 TIMED_POOL = ("pool", "timeline")
 """Figures of a pool that its timeline has, too."""
 
@@ -1059,6 +1060,54 @@ CATALOGUE: tuple[Metric, ...] = (
         "(done, running, given-up), how many `rounds` sent `sent_bytes`, and `downtime_ms`, how long it stood still at "
         "the end. In JSON only, and only where VMs may move.",
     ),
+    Metric("kind", SPACE, "Kind", "", "Kind of the pool, as the scenario says it."),
+    Metric("raw_gib", SPACE, "Raw capacity", "GiB", "Capacity of all devices of the pool."),
+    Metric(
+        "full_pct",
+        SPACE,
+        "Full at",
+        "%",
+        "How full devices may be by the rules of the product: `ceph.nearfull_pct`; 90 % of vSAN, whose operations "
+        "reserve is the rest (a supposition); else 100 %.",
+        storage_software="Ceph: mon_osd_nearfull_ratio",
+    ),
+    Metric(
+        "room_gib",
+        SPACE,
+        "Usable",
+        "GiB",
+        "User's data that the pool may hold at the policies in use, so that no device is fuller than that, also "
+        "with a host lost and its data made anew, where the other hosts can take them (vSAN: host rebuild reserve). "
+        "Placement is taken to be perfect.",
+        storage_software="Ceph: MAX AVAIL of ceph df and what is stored, without the lost host",
+    ),
+    Metric("stored_gib", SPACE, "Stored", "GiB", "User's data in the pool, without copies and parity."),
+    Metric("used_pct", SPACE, "Used", "%", "How full devices are: stored data, copies and parity over raw capacity."),
+    Metric("free_gib", SPACE, "Free", "GiB", "How much more of the user's data fits, at the policies in use."),
+    Metric(
+        "policies",
+        SPACE,
+        "Policies",
+        "",
+        "Of each policy, and of the pool's own redundancy (`(pool)`): raw bytes for each byte (`overhead`), what is "
+        "`stored_gib`, what may be stored if all is of it (`room_gib`), how much more fits (`free_gib`). In JSON only.",
+    ),
+    Metric("lost_host_survives", SPACE, "Survives a host", "", "Whether all data are there without a host."),
+    Metric(
+        "lost_host_heals",
+        SPACE,
+        "Heals",
+        "",
+        "Whether hosts are left for every copy or fragment (and a witness) when one is lost for good.",
+    ),
+    Metric(
+        "lost_host_room_gib",
+        SPACE,
+        "Usable after a host",
+        "GiB",
+        "What the pool may hold then, with another host to lose; null where it cannot heal.",
+    ),
+    Metric("lost_host_used_pct", SPACE, "Used after a host", "%", "How full devices are then, after the rebuild."),
     Metric(
         "outages",
         POINT,
@@ -1111,20 +1160,25 @@ def to_markdown() -> str:
         "|---|---|---|---|---|---|---|",
     ]
     pools = [metric for metric in CATALOGUE if POOL[0] in metric.scopes]
+    spaces = [metric for metric in CATALOGUE if metric.scopes == SPACE]
     lines += [
         _row(metric, ", ".join(metric.scopes), metric.esxtop, metric.vcenter, metric.linux)
         for metric in CATALOGUE
-        if metric not in pools
+        if metric not in pools and metric not in spaces
     ]
     lines += [
         "",
         "## Pools of distributed storage",
         "",
-        "Under `pools` of a point, and those with a star under `timeline.pools`, too. ScaleIO's names are those of its "
-        "REST statistics.",
+        "ScaleIO's names are those of its REST statistics. Under `space` of a point, from the scenario alone:",
         "",
         "| key | unit | definition | storage software |",
         "|---|---|---|---|",
+    ]
+    lines += [_row(metric, None, metric.storage_software) for metric in spaces]
+    lines += [
+        *("", "Under `pools` of a point, and those with a star under `timeline.pools`, too:", ""),
+        *("| key | unit | definition | storage software |", "|---|---|---|---|"),
     ]
     for metric in pools:
         star = " *" if metric.scopes == TIMED_POOL else ""

@@ -17,10 +17,6 @@ from hypertwin.report.words import number
 LOST = "lost GiB"
 
 HEADS = (
-    "stored GiB",
-    "usable GiB",
-    "raw GiB",
-    "overhead ×",
     "read MB/s",
     "write MB/s",
     "cache hits %",
@@ -35,18 +31,16 @@ HEADS = (
 """Heads of the columns after the swept paths, the pool's name and its redundancy."""
 
 DROPPED_FIRST = (
-    "raw GiB",
     "device read MB/s",
     "device write MB/s",
     "read MB/s",
-    "usable GiB",
     "write MB/s",
     "written ×",
 )
 """Columns that are dropped in a narrow terminal, in this order."""
 
 NOTES = (
-    "Overhead: raw over usable capacity. MB/s of clients: payload of virtual disks. Of devices: copies, parity and "
+    "MB/s of clients: payload of virtual disks. Of devices: copies, parity and "
     "rebuilding included. Written ×: bytes "
     "written for each byte that clients wrote, rebuilding aside.",
     "Degraded: groups that are not whole at the end of the run. Whole after: from the failure; reckoned at the rate "
@@ -90,10 +84,6 @@ def lines(result: Simulation) -> Cells:
 def _figures(pool: Pool) -> list[str]:
     rebuilt = pool["rebuilt_gib"] > 0
     return [
-        number(pool["stored_gib"]),
-        number(pool["usable_gib"]),
-        number(pool["raw_gib"]),
-        number(pool["raw_gib"] / pool["usable_gib"]),
         number(pool["read_mb_per_s"] or None),
         number(pool["write_mb_per_s"] or None),
         number(pool.get("cache_hit_pct")),

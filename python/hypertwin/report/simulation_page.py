@@ -143,7 +143,7 @@ def _listings(result: Simulation) -> Iterator[Listing]:
         cells, _ = entities.cells(result, kind)
         if cells.rows:
             yield Listing(kind.title or simulation.title(result), cells.heads, cells.rows)
-    for name in ("memory", "moves"):
+    for name in ("memory", "moves", "pools"):
         for heading, cells, *_ in simulation.tables_of(result, name):
             if cells.rows:
                 yield Listing(heading, cells.heads, cells.rows)

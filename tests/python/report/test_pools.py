@@ -14,7 +14,7 @@ import hypertwin
 from hypertwin import frame, scenario
 from hypertwin.errors import ScenarioError
 from hypertwin.plan import objective
-from hypertwin.report import files, metrics, pools, simulation
+from hypertwin.report import files, metrics, pools, room, simulation
 
 EXAMPLE = ROOT / "scenarios" / "disk-failure.yaml"
 
@@ -57,15 +57,39 @@ def test_the_table_has_what_the_report_has(result):
     lines = pools.lines(result)
     (cells,) = lines.rows
     row = dict(zip(lines.heads, cells, strict=True))
-    assert (row["pool"], row["redundancy"], row["overhead ×"]) == ("pool", "replicas-3:2", "3")
-    assert row["stored GiB"] == f"{pool['stored_gib']:.0f}" == "20"  # ten machines with one disk of 2 GiB
-    assert row["raw GiB"] == f"{5 * 4 * 4e12 / 2**30:,.0f}"
+    assert (row["pool"], row["redundancy"]) == ("pool", "replicas-3:2")
     assert row["written ×"] == f"{pool['amplification']:.2f}"
     assert row["whole after s"] == f"{pool['time_to_whole_s']:.1f}"
     assert row["lost GiB"] == "0"
     text = plain(simulation.table(result))
     assert "Distributed storage" in text
     assert "replicas-3:2" in text
+
+
+def test_the_room_of_pools_is_told_with_its_rule(result):
+    lines = room.lines(result)
+    (cells,) = lines.rows
+    row = dict(zip(lines.heads, cells, strict=True))
+    assert (row["pool"], row["redundancy"], row["overhead ×"]) == ("pool", "replicas-3:2", "3")
+    assert row["without a host"] == "whole again"
+    assert row["stored GiB"] == "20"  # ten machines with one disk of 2 GiB
+    assert row["raw GiB"] == f"{5 * 4 * 4e12 / 2**30:,.0f}"
+    assert row["usable GiB"] == f"{4 * 4 * 4e12 / 3 / 2**30:,.0f}"  # four of five hosts
+    text = plain(simulation.table(result))
+    assert "Room of distributed storage" in text
+    assert "with room to make a lost host's data anew" in text
+
+
+def test_points_with_the_same_room_share_its_lines(result):
+    (point,) = result["points"]
+    points = [{**point, "set": {"vms.app.load": load}} for load in (1, 2)]
+    assert len(room.lines({**result, "points": points}).rows) == 1
+    space = point["space"]["pool"]
+    other = {**space, "lost_host": {**space["lost_host"], "heals": False}}
+    points[1] = {**points[1], "space": {"pool": other}}
+    lines = room.lines({**result, "points": points})
+    assert [row[:2] for row in lines.rows] == [["1", "pool"], ["2", "pool"]]
+    assert [row[lines.heads.index("without a host")] for row in lines.rows] == ["whole again", "stays degraded"]
 
 
 def test_a_scenario_without_pools_has_no_section(tiny):

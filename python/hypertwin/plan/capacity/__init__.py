@@ -24,7 +24,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from hypertwin import _core, language, scenario
+from hypertwin import _core, language, scenario, space
 from hypertwin.documents import capacity as documents
 from hypertwin.errors import fail
 from hypertwin.language import Host, Inventory
@@ -95,6 +95,7 @@ def capacity(
         "clusters": clusters,
         "total": _total(clusters, states, storage.together(stores, states, off), reclaim.together(everything)),
         "datastores": [_datastore(each, used_by) for each, used_by in stores],
+        "pools": space.spaces(loaded) if cluster is None else {},
         "reclaimable": reclaim.listed(everything),
     }
 

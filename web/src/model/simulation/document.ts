@@ -194,6 +194,12 @@ export interface Pool {
   [figure: string]: unknown;
 }
 
+/** The room of a pool. */
+export interface Space {
+  lost_host: { survives: boolean; heals: boolean; room_gib: number | null; used_pct: number };
+  [figure: string]: unknown;
+}
+
 type Samples = Record<string, (number | null)[] | undefined>;
 
 export interface Timeline {
@@ -219,6 +225,7 @@ export interface Point {
   groups: Record<string, Vm>;
   storage: Record<string, Station>;
   pools?: Record<string, Pool>;
+  space?: Record<string, Space>;
   bottleneck?: Bottleneck | null;
   failures?: HostFailure[];
   /** Of the first replication, as all that has a time. */

@@ -1,7 +1,7 @@
 /** Tables of a simulation: groups, VMs, hosts, stations and pools of a point, and all points of a sweep. */
 
 import type { Cell, Column, Row, Section, Table } from "../view";
-import { type Beside, type Cluster, type Figure, type Host, type MeasuredVm, metric, type Metric, type Point, type Pool, type Station, type Vm } from "./document";
+import { type Beside, type Cluster, type Figure, type Host, type MeasuredVm, metric, type Metric, type Point, type Pool, type Space, type Station, type Vm } from "./document";
 import { clusterNames, clusters, groupOf, groups, hasIo, known, shortPath, valueText, varyingPaths, worstFirst } from "./points";
 import { RESOLVED, severity, signs, waiting } from "./signs";
 
@@ -82,11 +82,16 @@ const STATION_KEYS = ["members", "utilization_pct", "utilization_max_pct", "queu
 const OF_STATION = plain<Station>(...STATION_KEYS);
 
 const POOL_KEYS = [
-  "redundancy", "stored_gib", "usable_gib", "raw_gib", "read_mb_per_s", "write_mb_per_s", "cache_hit_pct", "device_read_mb_per_s",
+  "redundancy", "read_mb_per_s", "write_mb_per_s", "cache_hit_pct", "device_read_mb_per_s",
   "device_write_mb_per_s", "amplification", "degraded_pct", "rebuilt_gib", "rebuild_mb_per_s", "time_to_whole_s", "lost_gib",
   "suspended_ios", "retries", "errors",
 ];
 const OF_POOL = plain<Pool>(...POOL_KEYS);
+const OF_SPACE: Reading<Space>[] = [
+  ...plain<Space>("raw_gib", "full_pct", "room_gib", "stored_gib", "free_gib", "used_pct"),
+  { key: "lost_host_used_pct", value: ({ lost_host }) => (lost_host.survives ? lost_host.used_pct : null) },
+  { key: "lost_host_room_gib", value: ({ lost_host }) => lost_host.room_gib },
+];
 /** Figures of pools that are told when they are none, too. */
 const ALWAYS = new Set(["lost_gib", "degraded_pct"]);
 
@@ -190,6 +195,8 @@ export function pointTables(point: Point, metrics: readonly Metric[], { measured
   if (Object.keys(stations).length)
     tables.push(table(metrics, "storage", "stations-table", "Stations of the I/O path, the busiest first", worstFirst(Object.keys(stations), (name) => stations[name]!.utilization_pct), (name) => stations[name]!, OF_STATION));
   const pools = point.pools ?? {};
+  const space = point.space ?? {};
+  if (Object.keys(space).length) tables.push(table(metrics, "space", "room", "Room of distributed storage", Object.keys(space), (name) => space[name]!, OF_SPACE));
   if (Object.keys(pools).length) tables.push(table(metrics, "pool", "pools", "Distributed storage", Object.keys(pools), (name) => pools[name]!, OF_POOL));
   return [{ id: "tables", heading: "Groups, VMs, hosts and storage", blocks: tables.filter((each) => each.rows.length).map((each) => ({ type: "table", table: each })) }];
 }

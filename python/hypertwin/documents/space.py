@@ -1,0 +1,51 @@
+"""How much room a pool of distributed storage has, as simulate, capacity and durability tell it."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+
+class LostHost(TypedDict):
+    """A pool without one of its hosts, for good."""
+
+    survives: bool
+    """Whether all data are still there."""
+    heals: bool
+    """Whether they can be made whole again on the hosts left."""
+    room_gib: float | None
+    """What may be stored then, by the same rule: with another host lost. None where it cannot heal."""
+    used_pct: float
+    """How full its devices are then; after the rebuild, where it can heal."""
+
+
+class PolicySpace(TypedDict):
+    """What a pool keeps of the data of one policy."""
+
+    name: str
+    """`(pool)` is of VMs that name none."""
+    redundancy: str
+    overhead: float
+    """Raw bytes for each byte of the user."""
+    stored_gib: float
+    room_gib: float
+    """What may be stored if all is of this policy."""
+    free_gib: float
+    """How much more of this policy fits."""
+
+
+class Space(TypedDict):
+    """The room of a pool. Sizes but `raw_gib` are the user's, without copies and parity, at the policies in use."""
+
+    kind: str
+    raw_gib: float
+    full_pct: float
+    """How full devices may be by the rules of the product."""
+    room_gib: float
+    """What may be stored so that they are not fuller, with a host lost and its data made anew where they can be."""
+    stored_gib: float
+    used_pct: float
+    """How full devices are."""
+    free_gib: float
+    """How much more fits; 0 where more is stored than may be."""
+    lost_host: LostHost
+    policies: list[PolicySpace]
