@@ -279,6 +279,13 @@ class Pool:
     vms_on_nodes: bool
     """Whether VMs that use it may be on its nodes."""
     redundancy: Redundancy
+    policies: Mapping[str, Redundancy]
+    """What its policies keep of the data of VMs that name one."""
+
+    @property
+    def width(self) -> int:
+        """The most copies or fragments of one piece of data."""
+        return max(each.width for each in (self.redundancy, *self.policies.values()))
 
 
 @dataclass(frozen=True)
@@ -387,7 +394,14 @@ def inventory(scenario_json: str) -> Inventory:
         hosts=tuple(Host(**{**host, "measured": MeasuredHost(**host["measured"])}) for host in found["hosts"]),
         vms=tuple(Vm(**{**vm, "measured": MeasuredVm(**vm["measured"])}) for vm in found["vms"]),
         pools=tuple(
-            Pool(**{**pool, "hosts": tuple(pool["hosts"]), "redundancy": Redundancy(**pool["redundancy"])})
+            Pool(
+                **{
+                    **pool,
+                    "hosts": tuple(pool["hosts"]),
+                    "redundancy": Redundancy(**pool["redundancy"]),
+                    "policies": {name: Redundancy(**kept) for name, kept in pool["policies"].items()},
+                }
+            )
             for pool in found["pools"]
         ),
         powered_off=tuple(PoweredOff(**vm) for vm in found["powered_off"]),

@@ -279,6 +279,8 @@ pub struct PoolMember {
     pub vms_on_nodes: bool,
     /// What is kept of the data.
     pub redundancy: RedundancyFacts,
+    /// What its policies keep of the data that ask for it.
+    pub policies: BTreeMap<String, RedundancyFacts>,
 }
 
 /// What a redundancy asks for and survives.
@@ -334,6 +336,11 @@ impl Scenario {
             hosts: member_names(&pool.nodes, self.hosts[&pool.nodes].count).collect(),
             vms_on_nodes: pool.deployment.allows(true),
             redundancy: pool.redundancy().into(),
+            policies: pool
+                .policies
+                .iter()
+                .map(|(name, policy)| (name.clone(), policy.redundancy.into()))
+                .collect(),
         });
         let clusters: BTreeSet<&str> = hosts.iter().map(|host| host.cluster.as_str()).collect();
         Inventory {

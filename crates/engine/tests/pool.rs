@@ -738,3 +738,113 @@ fn a_machine_elsewhere_moves_no_data() {
     let without_group = |text: &str| text.replacen("group: 0", "", 1).replacen("group: 1", "", 1);
     assert_eq!(without_group(&measured), without_group(&measured_too));
 }
+
+/// A pool of five nodes with the generator `v` on three copies, and `w` on `policy`, in equal working sets.
+fn two_policies(policy: Value, more: Value) -> Value {
+    let machine = |policy: Option<&str>| {
+        let mut machine = vm(
+            4,
+            "w",
+            json!({"storage": "pool", "controller": "nvme", "vdisks": 1, "host": "other"}),
+        );
+        if let Some(policy) = policy {
+            machine["policy"] = json!(policy);
+        }
+        machine
+    };
+    let mut text = base(
+        5,
+        json!({
+            "vms": {"v": machine(None), "w": machine(Some("p"))},
+            "workloads": {"w": {"working_set": "10 GiB", "read_pct": 0, "arrivals": seldom()}},
+            "storage": {"pool": {"redundancy": "replicas-3", "policies": {"p": policy}}},
+        }),
+    );
+    text["storage"]["pool"].as_object_mut().unwrap().remove("stored");
+    merge(&mut text, more);
+    text
+}
+
+#[test]
+fn data_of_a_policy_are_kept_as_it_says() {
+    let report = report(&two_policies(
+        json!({"redundancy": "ec-3+1", "fragment": "16 KiB"}),
+        json!({}),
+    ));
+    let pool = pool(&report);
+    let told: Vec<_> = pool
+        .policies
+        .iter()
+        .map(|one| (one.policy.as_deref(), one.redundancy.as_str()))
+        .collect();
+    assert_eq!(told, [(None, "replicas-3"), (Some("p"), "ec-3+1")]);
+    for (one, (amplification, stored)) in pool.policies.iter().zip([(3.0, 10.0), (4.0 / 3.0, 10.0)]) {
+        assert_near(one.stored_gib, stored, 1e-6, "stored");
+        assert_near(one.raw_gib, amplification * stored, 1e-6, "raw");
+    }
+    assert_eq!(
+        pool.placement_groups,
+        pool.policies.iter().map(|one| one.placement_groups).sum::<usize>()
+    );
+    assert_near(pool.stored_gib, 20.0, 1e-6, "stored in all");
+    assert_near(
+        pool.raw_gib / pool.usable_gib,
+        (3.0 + 4.0 / 3.0) / 2.0,
+        1e-6,
+        "raw for what is stored",
+    );
+    // three copies of the one; of the other, which writes more than a stripe, a parity for three fragments
+    assert_near(pool.amplification, (3.0 + 4.0 / 3.0) / 2.0, 0.01, "written");
+}
+
+#[test]
+fn a_policy_that_all_name_is_the_pools_own_redundancy() {
+    for redundancy in ["replicas-3", "ec-3+1"] {
+        let failure = json!({"failures": [{"at": "500 ms", "fails": ["node-2"]}], "storage": {"pool": {
+            "stored": "1 GiB", "rebuild": {"delay": "100 ms"},
+        }}});
+        let own = report(&base(
+            5,
+            merged(&failure, json!({"storage": {"pool": {"redundancy": redundancy}}})),
+        ));
+        let policies = json!({"p": {"redundancy": redundancy}});
+        let named = json!({"storage": {"pool": {"policies": policies}}, "vms": {"v": {"policy": "p"}}});
+        let mut named = report(&base(5, merged(&failure, named)));
+        assert!(pool(&own).rebuilt_gib > 0.0 && pool(&own).policies.is_empty());
+        let told = std::mem::take(&mut named.pools.get_mut("pool").unwrap().policies);
+        assert_eq!(told.len(), 1);
+        assert_eq!(json!(own), json!(named));
+    }
+}
+
+#[test]
+fn each_policy_survives_what_it_says() {
+    // of two nodes that are gone, the copies survive, and the groups of 3+1 with a member on both do not
+    let failure = json!({
+        "failures": [{"at": "500 ms", "fails": ["node-2", "node-3"]}],
+        "storage": {"pool": {"rebuild": {"delay": "100 ms", "node_bandwidth": "1 TB/s"}, "stored": "1 GiB"}},
+    });
+    let lost = |policy: &str| pool(&report(&two_policies(json!({"redundancy": policy}), failure.clone()))).lost_gib;
+    // a group of four members on five nodes has one on both unless it lacks one of them: three of five
+    assert_near(lost("ec-3+1"), 0.5 * 0.6, 0.15, "GiB lost");
+    assert_eq!(lost("ec-2+2"), 0.0);
+    let whole = report(&two_policies(
+        json!({"redundancy": "ec-2+1"}),
+        json!({
+            "failures": [{"at": "100 ms", "fails": ["node-2"]}],
+            "storage": {"pool": {"rebuild": {"delay": "1 ms", "node_bandwidth": "1 TB/s"}, "stored": "200 MiB"}},
+        }),
+    ));
+    assert_eq!(
+        (pool(&whole).degraded_pct, pool(&whole).lost_gib),
+        (0.0, 0.0),
+        "all is whole again"
+    );
+    assert!(pool(&whole).rebuilt_gib > 0.0);
+}
+
+fn merged(one: &Value, other: Value) -> Value {
+    let mut both = one.clone();
+    merge(&mut both, other);
+    both
+}

@@ -9,7 +9,7 @@ use hypertwin_cluster::{Component, FailureDomain, Redundancy, Scenario};
 use hypertwin_engine::{Counters, HostResult, MemberView, Replication, State, View, watched_run};
 
 use serde_json::{Map, json};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use support::{Dice, seeds, usual_seeds};
 
 const SEEDS: u64 = 400;
@@ -19,6 +19,16 @@ fn name(group: &str, count: u64, number: u64) -> String {
         group.to_owned()
     } else {
         format!("{group}-{}", number + 1)
+    }
+}
+
+fn random_redundancy(dice: &mut Dice, domains: u64) -> String {
+    if domains >= 2 && dice.one_in(2) {
+        let parity = dice.range(1, 3.min(domains - 1));
+        format!("ec-{}+{parity}", dice.range(1, (domains - parity).min(6)))
+    } else {
+        let copies = dice.range(1, domains.min(4));
+        format!("replicas-{copies}:{}", dice.range(1, copies))
     }
 }
 
@@ -41,13 +51,7 @@ fn random_scenario(seed: u64, fails: bool) -> Scenario {
         "host" => nodes,
         _ => racks.min(nodes),
     };
-    let redundancy = if domains >= 2 && dice.one_in(2) {
-        let parity = dice.range(1, 3.min(domains - 1));
-        format!("ec-{}+{parity}", dice.range(1, (domains - parity).min(6)))
-    } else {
-        let copies = dice.range(1, domains.min(4));
-        format!("replicas-{copies}:{}", dice.range(1, copies))
-    };
+    let redundancy = random_redundancy(&mut dice, domains);
     let kind = dice.pick(&["nvme", "sas-ssd", "sata-ssd", "hdd-7.2k"]);
     let slow = kind == "hdd-7.2k";
     let hypervisor = dice.pick(&["esxi-6.5", "esxi-8.0", "linux-6.6"]);
@@ -110,6 +114,23 @@ fn random_scenario(seed: u64, fails: bool) -> Scenario {
             pool["flash"]["device"] = json!("e");
         }
     }
+    // choices of their own, so that the others stay what they were before this key came
+    let mut policy_dice = Dice::new(seed, "policies");
+    let policies = if policy_dice.one_in(3) {
+        policy_dice.range(1, 2)
+    } else {
+        0
+    };
+    pool["policies"] = (0..policies)
+        .map(|policy| {
+            let redundancy = random_redundancy(&mut policy_dice, domains);
+            let fragment = format!("{} KiB", policy_dice.pick(&[8, 32, 128]));
+            (
+                format!("p{policy}"),
+                json!({"redundancy": redundancy, "fragment": fragment}),
+            )
+        })
+        .collect();
     let (mut vms, mut workloads) = (Map::new(), Map::new());
     for index in 0..dice.range(1, 3) {
         let count = dice.range(1, 2);
@@ -125,6 +146,10 @@ fn random_scenario(seed: u64, fails: bool) -> Scenario {
             format!("v{index}"),
             support::vm(dice.range(1, 2) as u32, &format!("w{index}"), more),
         );
+        if policies > 0 && !policy_dice.one_in(3) {
+            let policy = format!("p{}", policy_dice.range(0, policies - 1));
+            vms[&format!("v{index}")]["policy"] = json!(policy);
+        }
         let arrivals = if dice.one_in(3) {
             let think = json!({"mean": format!("{} ms", dice.range(1, 20))});
             json!({"closed": {"population": dice.range(1, 4), "think": think}})
@@ -310,7 +335,8 @@ impl<'s> Outages<'s> {
 struct Checker<'s> {
     seed: u64,
     outages: Outages<'s>,
-    redundancy: Redundancy,
+    /// By the number of the layout.
+    kept: Vec<Redundancy>,
     changes: Vec<u64>,
     passed: usize,
     /// As of the changes passed: which nodes are off, and whether most metadata servers are there.
@@ -318,8 +344,8 @@ struct Checker<'s> {
     majority: bool,
     events: u64,
     before: Counters,
-    /// Most members of one group that were not whole at one time.
-    worst: u32,
+    /// How many more members of one group were not whole at one time than it survives, at most.
+    worst: i64,
     members: Vec<MemberView>,
     /// Groups that must be lost, by what is gone for good.
     dead: HashSet<usize>,
@@ -334,13 +360,13 @@ impl<'s> Checker<'s> {
             seed,
             changes: outages.changes(),
             outages,
-            redundancy: scenario.storage["pool"].redundancy(),
+            kept: kept(scenario),
             passed: 0,
             off: Vec::new(),
             majority: true,
             events: 0,
             before: Counters::default(),
-            worst: 0,
+            worst: i64::MIN,
             members: Vec::new(),
             dead: HashSet::new(),
             acknowledged_without_majority: 0,
@@ -401,9 +427,11 @@ impl<'s> Checker<'s> {
             count.rebuilt + count.abandoned + due,
             "seed {seed} at {now}: what members came to lack was rebuilt, given up, or is lacking"
         );
-        let (width, survives) = (self.redundancy.width() as usize, self.redundancy.survives());
         let mut degraded = 0;
-        for (group, members) in self.members.chunks(width).enumerate() {
+        for (group, members) in self.members.chunk_by(|one, next| one.group == next.group).enumerate() {
+            let kept = self.kept[members[0].layout];
+            let (width, survives) = (kept.width() as usize, kept.survives());
+            assert_eq!(members.len(), width, "seed {seed} at {now}: group {group}");
             let domains: HashSet<usize> = members
                 .iter()
                 .map(|member| self.outages.domain(member.device))
@@ -426,7 +454,7 @@ impl<'s> Checker<'s> {
                 lacking += u32::from(!member.up || member.due > 0);
             }
             degraded += usize::from(lacking > 0);
-            self.worst = self.worst.max(lacking);
+            self.worst = self.worst.max(i64::from(lacking) - i64::from(survives));
             let gone = members.iter().filter(|member| self.outages.is_gone(now, member.device));
             if !at_change && gone.count() as u32 > survives {
                 self.dead.insert(group);
@@ -437,16 +465,21 @@ impl<'s> Checker<'s> {
             degraded,
             "seed {seed} at {now}: groups that are not whole"
         );
-        let least = self.dead.len() as u64 * self.members[0].bytes * u64::from(self.redundancy.needed());
+        let dead = |member: &&MemberView| self.dead.contains(&member.group);
+        // every member of a lost group stands for its part of the data
+        let of = |member: &MemberView| {
+            let kept = self.kept[member.layout];
+            member.bytes * u64::from(kept.needed()) / u64::from(kept.width())
+        };
+        let least: u64 = self.members.iter().filter(dead).map(of).sum();
         assert!(
             count.lost >= least,
             "seed {seed} at {now}: lost {} of {least}",
             count.lost
         );
         assert!(
-            count.lost == 0 || self.worst > survives,
-            "seed {seed} at {now}: lost data though at most {} of {survives} members were away",
-            self.worst
+            count.lost == 0 || self.worst > 0,
+            "seed {seed} at {now}: lost data though no group lacked more members than it survives"
         );
     }
 
@@ -475,7 +508,8 @@ impl<'s> Checker<'s> {
             "seed {seed}: rebuilt {} of {most}",
             count.rebuilt
         );
-        let needed = u64::from(self.redundancy.needed());
+        let needed = self.kept.iter().map(|kept| u64::from(kept.needed())).min();
+        let needed = needed.expect("a pool keeps data");
         assert!(
             count.lost > 0 || count.rebuild_read >= needed * count.rebuilt,
             "seed {seed}: rebuilt {} from {}",
@@ -489,11 +523,12 @@ impl<'s> Checker<'s> {
             .filter(|&device| self.outages.device_is_up(end, device))
             .map(|device| self.outages.domain(device))
             .collect();
-        let enough = domains.len() >= self.redundancy.width() as usize;
-        let readable = self
-            .members
-            .chunks(self.redundancy.width() as usize)
-            .all(|members| members.iter().filter(|member| member.up && member.due == 0).count() as u64 >= needed);
+        let enough = self.kept.iter().all(|kept| domains.len() >= kept.width() as usize);
+        let mut groups = self.members.chunk_by(|one, next| one.group == next.group);
+        let readable = groups.all(|members| {
+            let whole = members.iter().filter(|member| member.up && member.due == 0).count();
+            whole >= self.kept[members[0].layout].needed() as usize
+        });
         // a disk without a moment to spare may take long
         let devices = result.stations.iter().find(|station| station.name == "pool-devices");
         let spare = devices.is_some_and(|station| station.utilization_max_pct < 90.0);
@@ -506,6 +541,16 @@ impl<'s> Checker<'s> {
             assert_eq!(pool.report.suspended_ios, 0.0, "seed {seed}: and nothing need wait");
         }
     }
+}
+
+/// What the layouts of the pool keep: for VMs without a policy, if there are any, and for each policy that one names.
+fn kept(scenario: &Scenario) -> Vec<Redundancy> {
+    let pool = &scenario.storage["pool"];
+    let policies: BTreeSet<Option<&str>> = scenario.vms.values().map(|vm| vm.policy.as_deref()).collect();
+    policies
+        .into_iter()
+        .map(|policy| policy.map_or(pool.redundancy(), |name| pool.policies[name].redundancy))
+        .collect()
 }
 
 /// Bytes of the I/Os that can be on their way at a time.
@@ -580,28 +625,34 @@ fn devices_write_what_clients_write_times_the_redundancy() {
         let result = watched(seed, &scenario);
         let (pool, spec) = (&result.pools[0], &scenario.storage["pool"]);
         let count = &pool.count;
-        let redundancy = spec.redundancy();
+        let kept = kept(&scenario);
         assert_eq!(
             (count.due, count.lost, count.retries, count.errors, count.wasted),
             (0, 0, 0, 0, 0),
             "seed {seed}"
         );
         // What is on its way at the end, and of a stream, the stripes that are not full.
-        let slack = in_flight(&scenario) as f64 * f64::from(redundancy.width());
         let streams = scenario.vm_names().len() as f64 * 2.0;
-        let (low, high, slack) = match redundancy {
-            Redundancy::Replicas { copies, .. } => (f64::from(copies), f64::from(copies), slack),
-            Redundancy::Erasure { data, parity } => {
-                let stripe = spec.fragment.bytes() as f64 * f64::from(data + parity);
-                let whole = redundancy.amplification();
-                // a small write changes one data fragment and all parity
-                (
-                    whole.min(1.0 + f64::from(parity)),
-                    1.0 + f64::from(parity),
-                    slack + streams * 16.0 * stripe,
-                )
-            }
-        };
+        let largest = spec.policies.values().filter_map(|policy| policy.fragment);
+        let largest = largest.fold(spec.fragment, Ord::max).bytes() as f64;
+        let (mut low, mut high, mut slack) = (f64::INFINITY, 0.0_f64, 0.0_f64);
+        for redundancy in kept {
+            let width = f64::from(redundancy.width());
+            let (least, most, more) = match redundancy {
+                Redundancy::Replicas { copies, .. } => (f64::from(copies), f64::from(copies), 0.0),
+                Redundancy::Erasure { parity, .. } => {
+                    let small = 1.0 + f64::from(parity);
+                    // a small write changes one data fragment and all parity
+                    (
+                        redundancy.amplification().min(small),
+                        small,
+                        streams * 16.0 * largest * width,
+                    )
+                }
+            };
+            (low, high) = (low.min(least), high.max(most));
+            slack = slack.max(in_flight(&scenario) as f64 * width + more);
+        }
         let (written, client) = (count.written as f64, count.client[1] as f64);
         assert!(
             written >= low * client - slack && written <= high * client + slack,

@@ -271,7 +271,7 @@ class Remedies:
                 "elsewhere, the twin cannot say"
             )
         changes = []
-        for count in dict.fromkeys((max(len(pool.hosts) // 2, pool.redundancy.width), len(pool.hosts))):
+        for count in dict.fromkeys((max(len(pool.hosts) // 2, pool.width), len(pool.hosts))):
             own = f"{pool.name}-nodes"
             sets = {
                 f"hosts.{own}": unlabelled(self._data["hosts"][pool.group], count),

@@ -220,6 +220,16 @@ class Incident(TypedDict):
     whole_after_s: float | None
 
 
+class Policy(TypedDict):
+    """What a policy keeps in a pool; None is what VMs without a policy keep."""
+
+    policy: str | None
+    redundancy: str
+    placement_groups: int
+    stored_gib: float
+    raw_gib: float
+
+
 class Pool(TypedDict):
     """A pool of distributed storage."""
 
@@ -228,6 +238,7 @@ class Pool(TypedDict):
     raw_gib: float
     usable_gib: float
     stored_gib: float
+    policies: NotRequired[list[Policy]]
     read_mb_per_s: float
     write_mb_per_s: float
     device_read_mb_per_s: float

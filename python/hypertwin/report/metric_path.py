@@ -33,7 +33,9 @@ CONVERSIONS: Mapping[str, Mapping[str, float]] = {
 NESTED = ("response_ms_", "io_latency_ms_")
 """Beginnings of flat keys that reports nest: `response_ms_p99` is `response_ms.p99` there."""
 
-WORDS = frozenset({"unit", "outcomes", "redundancy", "incidents", "host", "cluster", "clusters", "fullest_host"})
+WORDS = frozenset(
+    {"unit", "outcomes", "redundancy", "incidents", "policies", "host", "cluster", "clusters", "fullest_host"}
+)
 """Keys of names and lists, which are no figures; `hosts` is a list of a group, and of a cluster a number."""
 
 _NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?)\s*(.*)")

@@ -850,6 +850,15 @@ CATALOGUE: tuple[Metric, ...] = (
         storage_software="Ceph: STORED of ceph df",
     ),
     Metric(
+        "policies",
+        POOL,
+        "Policies",
+        "",
+        "Where VMs name policies: what each keeps, and under an empty `policy` what is kept of the others' data. Of "
+        "each its `redundancy` and `placement_groups`, user's data `stored_gib`, and with copies and parity `raw_gib`.",
+        storage_software="vSAN: storage policies",
+    ),
+    Metric(
         "read_mb_per_s",
         POOL,
         "Client reads",

@@ -5,6 +5,7 @@ use crate::mistake::Issue;
 use crate::redundancy::Redundancy;
 use crate::spec::host::HostGroup;
 use crate::spec::pool::{Deployment, StoragePool};
+use std::collections::BTreeMap;
 
 /// That the nodes of a pool exist, and that there are hosts for the VMs.
 pub(super) fn layers(sections: &Sections, found: &mut Vec<Issue>) {
@@ -131,18 +132,32 @@ pub(super) fn capacity(sections: &Sections, found: &mut Vec<Issue>) {
         let Some(nodes) = sections.nodes_of(pool).filter(|_| counted(sections, name, pool)) else {
             continue;
         };
-        let redundancy = pool.redundancy();
         let raw = pool.raw_capacity(nodes.count).bytes() as f64;
-        let stored = pool.stored.map(|stored| stored.bytes());
-        let data = stored.unwrap_or_else(|| working_sets(sections, name)) as f64;
-        let needed = data * redundancy.amplification();
-        if needed > raw && clean("stored") && sections.clean(&["vms"]) && clean("redundancy") {
+        let sets = working_sets(sections, name, pool);
+        let sum: f64 = sets.values().sum();
+        let data = pool.stored.map_or(sum, |stored| stored.bytes() as f64);
+        let kept: f64 = sets.iter().map(|(kept, bytes)| bytes * kept.amplification()).sum();
+        let needed = match sum > 0.0 {
+            true => data * (kept / sum),
+            false => data * pool.redundancy().amplification(),
+        };
+        let clean_data = clean("stored") && sections.clean(&["vms"]) && clean("redundancy") && clean("policies");
+        if needed > raw && clean_data {
+            let redundancies: Vec<String> = match sets.is_empty() {
+                true => vec![pool.redundancy().to_string()],
+                false => sets.keys().map(Redundancy::to_string).collect(),
+            };
             let gib = |bytes: f64| format!("{:.1} GiB", bytes / f64::from(1 << 30));
             let key = if pool.stored.is_some() { "stored" } else { "devices" };
             found.push(Issue::new(
                 ["storage", name, key],
                 "pool-over-capacity",
-                format!("{} of data, {} with {redundancy}", gib(data), gib(needed)),
+                format!(
+                    "{} of data, {} with {}",
+                    gib(data),
+                    gib(needed),
+                    redundancies.join(" and ")
+                ),
                 format!("at most {} of devices, all nodes together", gib(raw)),
                 "store less, or add nodes, devices or capacity".to_owned(),
             ));
@@ -164,17 +179,17 @@ fn counted(sections: &Sections, name: &str, pool: &StoragePool) -> bool {
         && sections.clean(&["storage", name, "racks"])
 }
 
-/// Working sets of all virtual disks on a pool.
-fn working_sets(sections: &Sections, pool: &str) -> u64 {
-    sound(&sections.vms)
-        .filter(|(_, vm)| vm.storage.as_deref() == Some(pool))
-        .map(|(_, vm)| {
-            let each = sections
-                .workload_of(vm)
-                .map_or(0, |workload| workload.working_set.bytes());
-            each.saturating_mul(u64::from(vm.count) * u64::from(vm.all_vdisks()))
-        })
-        .fold(0, u64::saturating_add)
+/// Working sets of all virtual disks on a pool, by how they are kept there.
+fn working_sets(sections: &Sections, name: &str, pool: &StoragePool) -> BTreeMap<Redundancy, f64> {
+    let mut sets = BTreeMap::new();
+    for (_, vm) in sound(&sections.vms).filter(|(_, vm)| vm.storage.as_deref() == Some(name)) {
+        let each = sections
+            .workload_of(vm)
+            .map_or(0, |workload| workload.working_set.bytes());
+        let bytes = each.saturating_mul(u64::from(vm.count) * u64::from(vm.all_vdisks()));
+        *sets.entry(pool.redundancy_of(vm.policy.as_deref())).or_default() += bytes as f64;
+    }
+    sets
 }
 
 /// That the storage of a VM exists, is one, and is where its host allows.

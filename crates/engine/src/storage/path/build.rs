@@ -130,8 +130,10 @@ impl<'s> PathBuilder<'s> {
             Some(lun) => self.path.lun_target(place, lun, self.arrays, self.fabric),
             None => {
                 let pool = pool_of(place.spec, self.pools);
+                let pool = pool.expect("a virtual disk without an array is on a pool");
                 let target = Target::Pool {
-                    pool: pool.expect("a virtual disk without an array is on a pool").id(),
+                    pool: pool.id(),
+                    layout: pool.layout_of(place.spec.policy.as_deref()),
                     offset: 0,
                     key: keys.bits(),
                 };

@@ -355,7 +355,10 @@ impl Path {
             vm, profile, target, ..
         } = &mut self.vdisks[io.vdisk];
         let profile = &self.profiles[*profile as usize];
-        let Target::Pool { offset, key, .. } = target else {
+        let Target::Pool {
+            layout, offset, key, ..
+        } = target
+        else {
             unreachable!("only the I/Os of a pool have an address there");
         };
         let vm = &mut self.vms[*vm];
@@ -369,6 +372,7 @@ impl Path {
         };
         Address {
             client: vm.host,
+            layout: *layout,
             key: *key,
             place,
             is_cached: !io.write && !io.sequential && profile.cached > 0.0 && vm.stream.uniform() < profile.cached,

@@ -61,7 +61,7 @@ impl Path {
             interrupt_ns: costs.interrupt_cycles * 1e9 / reference_hz,
             driver: pool.map_or_else(
                 || self.protocol_work(place, costs, arrays),
-                |pool| pool.driver_work(costs.client_caches),
+                |pool| pool.driver_work(pool.layout_of(spec.policy.as_deref()), costs.client_caches),
             ),
             gap_ns: match &workload.arrivals {
                 Arrivals::Io { rate: Some(rate), .. } if spec.load > 0.0 => 1e9 / (rate.per_second() * spec.load),

@@ -111,8 +111,14 @@ impl Route {
 pub enum Target {
     /// An array, by its number.
     Array { array: usize, way: Way, lun: LunQueues },
-    /// A pool; how far sequential I/O is, in bytes; and a number of the disk's own that decides where its data are.
-    Pool { pool: PoolId, offset: u64, key: u64 },
+    /// A pool; how its data are kept there; how far sequential I/O is, in bytes; and a number of the disk's own that decides
+    /// where its data are.
+    Pool {
+        pool: PoolId,
+        layout: u16,
+        offset: u64,
+        key: u64,
+    },
 }
 
 /// The way of an I/O across the fabric.

@@ -1,6 +1,6 @@
 //! From a scenario to its pools.
 
-use super::data_placement::DataPlacement;
+use super::data_placement::{DataPlacement, Layout};
 use super::device::Devices;
 use super::history::History;
 use super::journal::Flash;
@@ -22,7 +22,7 @@ use hypertwin_models::storage::coding;
 use hypertwin_models::storage::disk::Disk;
 use hypertwin_models::storage::link::Link;
 use hypertwin_models::storage::placement::{GROUPS_PER_DEVICE, deal};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Groups of the largest pools.
 const MOST_GROUPS: usize = 200_000;
@@ -48,13 +48,7 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
     let mut stream = Stream::named(site.seed, &format!("storage/{name}"));
     let disks = DiskSets { id, name, site, shared };
     let (mut devices, flash) = disks.add(spec, hosts.len());
-    let redundancy = spec.redundancy();
-    let span = spec.chunk().bytes().saturating_mul(u64::from(redundancy.needed()));
-    let stored = spec.stored.map_or_else(
-        || site.working_sets(|vm| vm.spec.storage.as_deref() == Some(name)),
-        |stored| stored.bytes(),
-    );
-    let data = data_placement(spec, span, stored, devices.states.len(), &mut stream);
+    let data = data_placement(spec, &stored(name, spec, site), devices.states.len(), &mut stream);
     for member in 0..data.members.len() {
         devices.states[data.device(member) as usize].groups += 1;
     }
@@ -72,18 +66,26 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         io_ns: io_ns as f64,
         ns_per_byte,
     };
-    let coding = Coding::of(spec, group);
-    let mut services = Services::new(cost(spec.service_cpu_per_io().nanos()), coding.rebuild_ns_per_byte);
+    let coding: Vec<Coding> = data
+        .layouts
+        .iter()
+        .map(|layout| Coding::of(layout.redundancy, spec, group))
+        .collect();
+    let driver = |(layout, coding): (&Layout, &Coding)| DriverWork {
+        cost: cost(spec.client_cpu_per_io().nanos()),
+        stripe_ns_per_byte: coding.stripe_ns_per_byte,
+        update_ns_per_byte: coding.update_ns_per_byte,
+        stripe_bytes: layout.fragment * layout.needed as u64,
+    };
+    let drivers = data.layouts.iter().zip(&coding).map(driver).collect();
+    let mut services = Services::new(cost(spec.service_cpu_per_io().nanos()));
     let nodes = nodes(id, spec, hosts, site, &mut services);
     Pool {
         name: name.to_owned(),
         id,
         kind: spec.kind,
-        redundancy,
         write_path: spec.write_path(),
         flushes: spec.flushes,
-        fragment: spec.fragment.bytes(),
-        span,
         nodes,
         node_of,
         clients: clients.into_iter().collect(),
@@ -91,12 +93,8 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         data,
         flash,
         services,
-        driver: DriverWork {
-            cost: cost(spec.client_cpu_per_io().nanos()),
-            stripe_ns_per_byte: coding.stripe_ns_per_byte,
-            update_ns_per_byte: coding.update_ns_per_byte,
-            stripe_bytes: spec.fragment.bytes() * u64::from(redundancy.needed()),
-        },
+        drivers,
+        rebuild_ns_per_byte: coding.iter().map(|coding| coding.rebuild_ns_per_byte).collect(),
         client_cache_ns: spec.client.cache_cpu_per_io.nanos() as f64,
         layer_ns: spec.layer_latency.nanos() / 2,
         timeout_ns: spec.timeout().nanos(),
@@ -163,9 +161,40 @@ fn disk(drive: Drive<'_>, used_pct: Option<f64>, random_write: Option<Bandwidth>
     random_write.map_or(disk, |rate| disk.with_random_write(rate.bytes_per_s()))
 }
 
-/// Deals the groups of `stored` bytes to `devices`, which are numbered node after node.
-fn data_placement(spec: &StoragePool, span: u64, stored: u64, devices: usize, stream: &mut Stream) -> DataPlacement {
-    let redundancy = spec.redundancy();
+/// What is stored by each policy that some VM names, by name, after what is stored by none.
+fn stored<'s>(name: &str, spec: &StoragePool, site: &Site<'s>) -> Vec<(Option<&'s str>, u64)> {
+    let mut stored: BTreeMap<Option<&str>, u64> = BTreeMap::new();
+    for vm in site.vms {
+        if vm.spec.storage.as_deref() == Some(name) {
+            let sum = stored.entry(vm.spec.policy.as_deref()).or_default();
+            *sum = sum.saturating_add(vm.working_set());
+        }
+        let ends = [&vm.workload.read_from, &vm.workload.write_to];
+        if ends.iter().any(|end| end.as_deref() == Some(name)) {
+            stored.entry(None).or_default();
+        }
+    }
+    if stored.is_empty() {
+        stored.insert(None, 0);
+    }
+    let sum: u128 = stored.values().map(|&bytes| u128::from(bytes)).sum();
+    if let Some(all) = spec.stored {
+        let of_all = |bytes: u64| (u128::from(all.bytes()) * u128::from(bytes)).checked_div(sum);
+        let equal = all.bytes() / stored.len() as u64;
+        let shares = stored.values_mut();
+        shares.for_each(|bytes| *bytes = of_all(*bytes).map_or(equal, |share| share as u64));
+    }
+    stored.into_iter().collect()
+}
+
+/// Deals the groups of what is stored by each policy to `devices`, which are numbered node after node. Policies share the
+/// devices' groups as they share their bytes.
+fn data_placement(
+    spec: &StoragePool,
+    stored: &[(Option<&str>, u64)],
+    devices: usize,
+    stream: &mut Stream,
+) -> DataPlacement {
     let node_of = |device: usize| device as u32 / spec.devices_per_node();
     let domain_of: Vec<u32> = (0..devices)
         .map(|device| match spec.failure_domain {
@@ -174,17 +203,44 @@ fn data_placement(spec: &StoragePool, span: u64, stored: u64, devices: usize, st
             FailureDomain::Rack => node_of(device) % spec.racks,
         })
         .collect();
-    let width = redundancy.width() as usize;
-    let chunks = stored.div_ceil(span).clamp(1, MOST_GROUPS as u64) as usize;
-    let groups = chunks.min((devices * GROUPS_PER_DEVICE).div_ceil(width));
     let node = spec.all_devices().flat_map(|devices| {
         let capacity = devices.capacity.bytes() as f64;
         std::iter::repeat_n(capacity, devices.per_node as usize)
     });
     let node: Vec<f64> = node.collect();
     let capacities: Vec<f64> = node.into_iter().cycle().take(devices).collect();
-    let dealt = deal(&domain_of, &capacities, groups, width, |n| stream.below(n));
-    DataPlacement::new(redundancy, dealt, stored, domain_of, capacities)
+    let layouts: Vec<(Layout, u64)> = stored
+        .iter()
+        .map(|&(policy, bytes)| (layout(policy, spec), bytes))
+        .collect();
+    let raw = |(layout, bytes): &(Layout, u64)| u128::from(*bytes) * layout.width as u128 / layout.needed as u128;
+    let all = layouts.iter().map(raw).sum::<u128>().max(1);
+    let mut data = DataPlacement::new(domain_of, capacities);
+    for layout in layouts {
+        let members = (devices * GROUPS_PER_DEVICE) as u128 * raw(&layout).max(1);
+        let (layout, bytes) = layout;
+        let most = members.div_ceil(layout.width as u128 * all) as usize;
+        let chunks = bytes.div_ceil(layout.span).clamp(1, MOST_GROUPS as u64) as usize;
+        let groups = chunks.min(most);
+        let dealt = deal(&data.domain_of, &data.capacities, groups, layout.width, |n| {
+            stream.below(n)
+        });
+        data.add(layout, dealt, bytes);
+    }
+    data
+}
+
+/// How the data of a policy are kept, or of those that name none.
+fn layout(policy: Option<&str>, spec: &StoragePool) -> Layout {
+    let fragment = policy
+        .and_then(|name| spec.policies[name].fragment)
+        .unwrap_or(spec.fragment);
+    Layout::new(
+        policy,
+        spec.redundancy_of(policy),
+        fragment.bytes(),
+        spec.chunk().bytes(),
+    )
 }
 
 /// The nodes of a pool, with the queues of their services.
@@ -227,8 +283,8 @@ struct Coding {
 
 impl Coding {
     /// As ISA-L was measured to do on one core, or in proportion to the scenario's own rate.
-    fn of(spec: &StoragePool, nodes: &HostGroup) -> Self {
-        let Redundancy::Erasure { data, parity } = spec.redundancy() else {
+    fn of(redundancy: Redundancy, spec: &StoragePool, nodes: &HostGroup) -> Self {
+        let Redundancy::Erasure { data, parity } = redundancy else {
             return Self {
                 stripe_ns_per_byte: 0.0,
                 update_ns_per_byte: 0.0,

@@ -1,10 +1,16 @@
 //! Where data are: the members of each placement group, and what each of them lacks.
+//!
+//! Data that are kept in another way have groups of their own: a [`Layout`] for each policy. Groups and members are numbered
+//! through all layouts.
 
 use hypertwin_cluster::Redundancy;
+use std::ops::Range;
 
 /// A copy or fragment of a placement group as an observer sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemberView {
+    /// What is kept of its group's data: the number of the layout.
+    pub layout: usize,
     /// Its group.
     pub group: usize,
     /// The device that it is on, by its number in the pool: the devices of one node after those of another.
@@ -17,19 +23,73 @@ pub struct MemberView {
     pub bytes: u64,
 }
 
-/// The placement groups of a pool.
-pub struct DataPlacement {
+/// What is kept of some data, and in which groups.
+pub struct Layout {
+    /// The policy that says so; none for the pool's own redundancy.
+    pub policy: Option<String>,
+    pub redundancy: Redundancy,
     /// Members of a group, and how many of them must be whole for reads and for writes.
     pub width: usize,
     pub needed: usize,
     pub minimum: usize,
-    pub groups: usize,
+    /// Bytes of one fragment, and of all that one chunk of each data member holds.
+    pub fragment: u64,
+    pub span: u64,
+    /// What a member has when it lacks nothing.
+    pub member_bytes: u64,
+    pub groups: Range<usize>,
+    first_member: usize,
+}
+
+impl Layout {
+    /// One without groups, for data of a policy.
+    pub fn new(policy: Option<&str>, redundancy: Redundancy, fragment: u64, chunk: u64) -> Self {
+        Self {
+            policy: policy.map(str::to_owned),
+            redundancy,
+            width: redundancy.width() as usize,
+            needed: redundancy.needed() as usize,
+            minimum: redundancy.minimum_available() as usize,
+            fragment,
+            span: chunk.saturating_mul(u64::from(redundancy.needed())),
+            member_bytes: 0,
+            groups: 0..0,
+            first_member: 0,
+        }
+    }
+
+    /// Bytes of all members that lack nothing.
+    pub fn raw_bytes(&self) -> u64 {
+        self.member_bytes * (self.groups.len() * self.width) as u64
+    }
+
+    /// Bytes of the users' that it keeps.
+    pub fn stored_bytes(&self) -> f64 {
+        self.raw_bytes() as f64 / self.redundancy.amplification()
+    }
+
+    /// The first member of a group.
+    #[inline]
+    fn first_of(&self, group: usize) -> usize {
+        self.first_member + (group - self.groups.start) * self.width
+    }
+
+    /// All positions in a group, beginning with one of them.
+    #[inline]
+    pub fn in_turn(&self, first: u8) -> impl Iterator<Item = usize> + use<> {
+        let (first, width) = (usize::from(first), self.width);
+        (0..width).map(move |step| (first + step) % width)
+    }
+}
+
+/// The placement groups of a pool.
+pub struct DataPlacement {
+    /// One at least.
+    pub layouts: Vec<Layout>,
     /// The devices of the members of all groups, one group after another.
     devices: Vec<u32>,
     /// The members likewise. Apart from their devices, which every I/O looks up: while all groups are whole, nobody looks here.
     pub members: Vec<Member>,
-    /// What a member has when it lacks nothing.
-    pub member_bytes: u64,
     /// Groups some of whose members are not whole.
     pub degraded: usize,
     /// Per group: whether its data are lost; and how many are.
@@ -59,35 +119,69 @@ impl Member {
 }
 
 impl DataPlacement {
-    /// Groups of `stored` bytes, on the devices that were dealt to them, one group after another.
-    pub fn new(
-        redundancy: Redundancy,
-        dealt: Vec<u32>,
-        stored: u64,
-        domain_of: Vec<u32>,
-        capacities: Vec<f64>,
-    ) -> Self {
-        let (width, needed) = (redundancy.width() as usize, redundancy.needed() as usize);
-        let groups = dealt.len() / width;
+    /// No groups yet, for devices in these domains.
+    pub fn new(domain_of: Vec<u32>, capacities: Vec<f64>) -> Self {
         Self {
-            width,
-            needed,
-            minimum: redundancy.minimum_available() as usize,
-            groups,
-            members: vec![Member { is_up: true, due: 0 }; dealt.len()],
-            devices: dealt,
-            member_bytes: stored.div_ceil((groups * needed) as u64),
+            layouts: Vec::new(),
+            devices: Vec::new(),
+            members: Vec::new(),
             degraded: 0,
-            lost: vec![false; groups],
+            lost: Vec::new(),
             lost_groups: 0,
             domain_of,
             capacities,
         }
     }
 
+    /// Adds the groups of `stored` bytes, on the devices that were dealt to them, one group after another.
+    pub fn add(&mut self, mut layout: Layout, dealt: Vec<u32>, stored: u64) {
+        let (first, groups) = (self.lost.len(), dealt.len() / layout.width);
+        layout.groups = first..first + groups;
+        layout.first_member = self.members.len();
+        layout.member_bytes = stored.div_ceil((groups * layout.needed) as u64);
+        self.members
+            .resize(self.members.len() + dealt.len(), Member { is_up: true, due: 0 });
+        self.lost.resize(layout.groups.end, false);
+        self.devices.extend(dealt);
+        self.layouts.push(layout);
+    }
+
+    /// All groups.
+    pub fn groups(&self) -> usize {
+        self.lost.len()
+    }
+
+    /// The layout that a group is of.
+    #[inline]
+    pub fn layout_of(&self, group: usize) -> &Layout {
+        &self.layouts[self.layout_number(group)]
+    }
+
+    /// Likewise its number.
+    #[inline]
+    pub fn layout_number(&self, group: usize) -> usize {
+        let later = self.layouts[1..].iter();
+        later.take_while(|layout| layout.groups.start <= group).count()
+    }
+
+    /// The layout that a member is of.
+    pub fn layout_of_member(&self, member: usize) -> &Layout {
+        let later = self.layouts[1..].iter();
+        &self.layouts[later.take_while(|layout| layout.first_member <= member).count()]
+    }
+
     /// The group of a member.
     pub fn group_of(&self, member: usize) -> usize {
-        member / self.width
+        let layout = self.layout_of_member(member);
+        layout.groups.start + (member - layout.first_member) / layout.width
+    }
+
+    /// The numbers of the members of a group.
+    #[inline]
+    pub fn members_of(&self, group: usize) -> Range<usize> {
+        let layout = self.layout_of(group);
+        let first = layout.first_of(group);
+        first..first + layout.width
     }
 
     /// The device of a member.
@@ -101,7 +195,7 @@ impl DataPlacement {
         self.devices[member] = device;
         self.members[member] = Member {
             is_up: true,
-            due: self.member_bytes,
+            due: self.layout_of_member(member).member_bytes,
         };
     }
 
@@ -115,7 +209,7 @@ impl DataPlacement {
     /// The device of the member of a group at `position`.
     #[inline]
     pub fn device_at(&self, group: usize, position: usize) -> u32 {
-        self.devices[group * self.width + position]
+        self.devices[self.layout_of(group).first_of(group) + position]
     }
 
     /// Whether the member of a group at `position` can be read.
@@ -139,7 +233,7 @@ impl DataPlacement {
     /// The members of a group.
     #[inline]
     pub fn of_group(&self, group: usize) -> &[Member] {
-        &self.members[group * self.width..(group + 1) * self.width]
+        &self.members[self.members_of(group)]
     }
 
     /// Members of a group that are whole.
@@ -147,40 +241,40 @@ impl DataPlacement {
         self.of_group(group).iter().filter(|member| member.is_whole()).count()
     }
 
+    /// How many of its members a group may lose, as it is, before it cannot be read.
+    pub fn spare(&self, group: usize) -> isize {
+        self.whole(group) as isize - self.layout_of(group).needed as isize
+    }
+
     /// Members of a group that are up.
     pub fn up(&self, group: usize) -> usize {
         if self.degraded == 0 {
-            return self.width;
+            return self.layout_of(group).width;
         }
         self.of_group(group).iter().filter(|member| member.is_up).count()
     }
 
     /// Whether too few members of a group are whole for writes.
     pub fn is_below_minimum(&self, group: usize) -> bool {
-        self.degraded > 0 && self.whole(group) < self.minimum
-    }
-
-    /// All positions in a group, beginning with one of them.
-    #[inline]
-    pub fn in_turn(&self, first: u8) -> impl Iterator<Item = usize> + use<> {
-        let (first, width) = (usize::from(first), self.width);
-        (0..width).map(move |step| (first + step) % width)
+        self.degraded > 0 && self.whole(group) < self.layout_of(group).minimum
     }
 
     /// The first positions of whole members of a group, as many as needed.
     pub fn readable(&self, group: usize) -> Vec<usize> {
-        let whole = (0..self.width).filter(|&position| self.is_readable(group, position));
-        whole.take(self.needed).collect()
+        let layout = self.layout_of(group);
+        let whole = (0..layout.width).filter(|&position| self.is_readable(group, position));
+        whole.take(layout.needed).collect()
     }
 
     /// Members that what another one lacks can be read from, as many as needed.
     pub fn sources(&self, member: usize) -> Vec<usize> {
-        let first = self.group_of(member) * self.width;
+        let &Layout { width, needed, .. } = self.layout_of_member(member);
+        let first = self.members_of(self.group_of(member)).start;
         // each member begins with another one, so that all take part
-        let order = (1..self.width).map(|step| first + (member - first + step) % self.width);
+        let order = (1..width).map(|step| first + (member - first + step) % width);
         order
             .filter(|&other| self.members[other].is_whole())
-            .take(self.needed)
+            .take(needed)
             .collect()
     }
 
@@ -190,31 +284,33 @@ impl DataPlacement {
         if self.degraded == 0 {
             return None;
         }
-        let member = &mut self.members[group * self.width + position];
+        let layout = self.layout_of(group);
+        let (index, most) = (layout.first_of(group) + position, layout.member_bytes);
+        let member = &mut self.members[index];
         if member.is_up {
             return None;
         }
-        let missed = bytes.min(self.member_bytes - member.due.min(self.member_bytes));
+        let missed = bytes.min(most - member.due.min(most));
         member.due += missed;
         Some(missed)
     }
 
     /// Counts the groups that are not whole.
     pub fn count_degraded(&mut self) {
-        let groups = self.members.chunks(self.width);
-        self.degraded = groups.filter(|members| !members.iter().all(Member::is_whole)).count();
+        let is_degraded = |group: &usize| !self.of_group(*group).iter().all(Member::is_whole);
+        self.degraded = (0..self.groups()).filter(is_degraded).count();
     }
 
     /// Groups that take no writes.
     pub fn groups_below_minimum(&self) -> usize {
-        (0..self.groups)
-            .filter(|&group| self.whole(group) < self.minimum)
+        (0..self.groups())
+            .filter(|&group| self.whole(group) < self.layout_of(group).minimum)
             .count()
     }
 
     /// Groups that are not whole, in per cent.
     pub fn degraded_pct(&self) -> f64 {
-        100.0 * self.degraded as f64 / self.groups as f64
+        100.0 * self.degraded as f64 / self.groups() as f64
     }
 
     /// Bytes that members lack.
@@ -230,12 +326,18 @@ impl DataPlacement {
 
     /// All members, group after group.
     pub fn view(&self) -> impl Iterator<Item = MemberView> + use<'_> {
-        self.members.iter().enumerate().map(|(index, member)| MemberView {
-            group: self.group_of(index),
-            device: self.device(index) as usize,
-            up: member.is_up,
-            due: member.due,
-            bytes: self.member_bytes,
+        let layouts = self.layouts.iter().enumerate();
+        layouts.flat_map(move |(number, layout)| {
+            let members =
+                (0..layout.groups.len() * layout.width).map(move |member| (member, layout.first_member + member));
+            members.map(move |(member, index)| MemberView {
+                layout: number,
+                group: layout.groups.start + member / layout.width,
+                device: self.device(index) as usize,
+                up: self.members[index].is_up,
+                due: self.members[index].due,
+                bytes: layout.member_bytes,
+            })
         })
     }
 }

@@ -63,16 +63,17 @@ impl Pool {
 
     /// Finds groups of which too little is left or will come back.
     fn find_losses(&mut self, network: &Network) {
-        for group in 0..self.data.groups {
+        for group in 0..self.data.groups() {
             let members = self.data.of_group(group).iter().enumerate();
             let left = members.filter(|&(position, member)| {
                 let device = self.data.device_at(group, position);
                 let is_gone = self.devices.states[device as usize].gone > 0;
                 member.due == 0 && !is_gone && !network.state(self.host_of(device)).is_gone
             });
-            if left.count() < self.data.needed && !self.data.is_lost(group) {
+            let layout = self.data.layout_of(group);
+            if left.count() < layout.needed && !self.data.is_lost(group) {
+                self.count.lost += layout.member_bytes * layout.needed as u64;
                 self.data.lose(group);
-                self.count.lost += self.data.member_bytes * self.data.needed as u64;
             }
         }
     }
@@ -119,7 +120,7 @@ impl Pool {
             fails: what.fails,
             degraded: self.data.degraded,
             suspended: match stands_still {
-                true => self.data.groups,
+                true => self.data.groups(),
                 false => self.data.groups_below_minimum(),
             },
             stands_still,

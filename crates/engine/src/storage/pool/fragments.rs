@@ -29,7 +29,8 @@ impl Pool {
         clock: &mut Clock,
     ) -> Outcome {
         let io = &shared.requests[id];
-        if io.sequential || u64::from(io.bytes) >= self.fragment * data as u64 {
+        let layout = self.data.layout_of(self.requests[id].group as usize);
+        if io.sequential || u64::from(io.bytes) >= layout.fragment * data as u64 {
             return self.write_stripes(id, data, parity, shared, clock);
         }
         let Touched { first, count, range } = self.touched(id, data, shared);
@@ -44,7 +45,7 @@ impl Pool {
             _ => position < data && !is_touched(position),
         };
         let group = self.requests[id].group as usize;
-        let mut reads: Vec<usize> = (0..self.data.width).filter(|&position| is_wanted(position)).collect();
+        let mut reads: Vec<usize> = (0..data + parity).filter(|&position| is_wanted(position)).collect();
         if !reads.iter().all(|&position| self.data.is_readable(group, position)) {
             reads = self.data.readable(group);
         }
@@ -56,7 +57,8 @@ impl Pool {
     pub(super) fn write_touched(&mut self, id: IoId, data: usize, shared: &mut Shared, clock: &mut Clock) -> Outcome {
         let Touched { first, count, range } = self.touched(id, data, shared);
         let is_written = |position: &usize| *position >= data || (*position + data - first) % data < count;
-        let positions = (0..self.data.width).filter(is_written);
+        let width = self.data.layout_of(self.requests[id].group as usize).width;
+        let positions = (0..width).filter(is_written);
         let writes: Vec<(usize, u32)> = positions.map(|position| (position, range)).collect();
         self.send_writes(id, &writes, shared, clock)
     }
@@ -70,8 +72,9 @@ impl Pool {
         shared: &mut Shared,
         clock: &mut Clock,
     ) -> Outcome {
-        let (place, bytes) = (self.requests[id].place, u64::from(shared.requests[id].bytes));
-        let fragment = self.fragment;
+        let Request { place, group, .. } = self.requests[id];
+        let bytes = u64::from(shared.requests[id].bytes);
+        let fragment = self.data.layout_of(group as usize).fragment;
         let mut writes: Vec<(usize, u32)> = Vec::new();
         let mut at = place;
         let end = place + bytes;
@@ -105,7 +108,8 @@ impl Pool {
                 self.send_data(leg, client, shared, clock);
             }
         }
-        self.count.below_minimum += u64::from(self.data.up(group as usize) < self.data.minimum);
+        let group = group as usize;
+        self.count.below_minimum += u64::from(self.data.up(group) < self.data.layout_of(group).minimum);
         match shared.requests.part_done(id) {
             true => self.all_legs_done(id, shared, clock),
             false => Outcome::Pending,
@@ -115,9 +119,11 @@ impl Pool {
     /// Data fragments of its stripe that a request touches.
     fn touched(&self, id: IoId, data: usize, shared: &Shared) -> Touched {
         let bytes = u64::from(shared.requests[id].bytes);
-        let count = (bytes.div_ceil(self.fragment) as usize).min(data);
+        let Request { place, group, .. } = self.requests[id];
+        let fragment = self.data.layout_of(group as usize).fragment;
+        let count = (bytes.div_ceil(fragment) as usize).min(data);
         Touched {
-            first: (self.requests[id].place / self.fragment) as usize % data,
+            first: (place / fragment) as usize % data,
             count,
             range: bytes.div_ceil(count as u64) as u32,
         }

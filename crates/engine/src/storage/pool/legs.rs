@@ -13,11 +13,12 @@ impl Pool {
     /// A request leaves its host for the pool.
     pub fn begin(&mut self, id: IoId, address: Address, shared: &mut Shared, clock: &mut Clock) -> Outcome {
         let Address { client, key, place, .. } = address;
-        let chunk = mix(key, place / self.span);
-        let (groups, width) = (self.data.groups as u64, self.data.width as u64);
+        let layout = &self.data.layouts[usize::from(address.layout)];
+        let chunk = mix(key, place / layout.span);
+        let (groups, width) = (layout.groups.len() as u64, layout.width as u64);
         let request = Request {
             client,
-            group: (chunk % groups) as u32,
+            group: layout.groups.start as u32 + (chunk % groups) as u32,
             // chunks of a group take turns in which of its copies comes first
             first: (chunk / groups % width) as u8,
             has_failed: false,
@@ -53,15 +54,16 @@ impl Pool {
             shared.requests.at(id, Step::Host, at, clock);
             return Outcome::Pending;
         }
-        let enough = if io.write { self.data.minimum } else { self.data.needed };
+        let layout = self.data.layout_of(group);
+        let enough = if io.write { layout.minimum } else { layout.needed };
         let is_blocked = self.kind == PoolKind::ChunkStore && !self.has_majority(&shared.network);
         if is_blocked || self.data.degraded > 0 && self.data.whole(group) < enough {
             self.suspended.push(&mut shared.requests, id);
             return Outcome::Pending;
         }
-        match (self.redundancy, io.write) {
+        match (layout.redundancy, io.write) {
             (Redundancy::Replicas { .. }, false) => {
-                let mut positions = self.data.in_turn(first);
+                let mut positions = layout.in_turn(first);
                 let position = positions.find(|&position| self.data.is_readable(group, position));
                 let position = position.expect("enough members of the group are whole");
                 let bytes = io.bytes;
@@ -124,7 +126,9 @@ impl Pool {
         } = self.requests[id];
         let mut legs = [NONE; Redundancy::MAX_COPIES as usize];
         let mut count = 0;
-        for position in self.data.in_turn(first) {
+        let layout = self.data.layout_of(group as usize);
+        let minimum = layout.minimum;
+        for position in layout.in_turn(first) {
             if self.takes_write(group as usize, position, bytes) {
                 legs[count] = self.new_leg(id, position, bytes, true, shared);
                 count += 1;
@@ -133,7 +137,7 @@ impl Pool {
         let legs = &legs[..count];
         shared.requests[id].parts = count as u32;
         self.requests[id].is_writing = true;
-        self.count.below_minimum += u64::from(count < self.data.minimum);
+        self.count.below_minimum += u64::from(count < minimum);
         if self.write_path == WritePath::Client {
             for &leg in legs {
                 self.send_data(leg, client, shared, clock);
@@ -196,10 +200,8 @@ impl Pool {
             if self.data.is_below_minimum(request.group as usize) {
                 return self.attempt(id, shared, clock);
             }
-            let Redundancy::Erasure { data, .. } = self.redundancy else {
-                unreachable!("only erasure coding reads before it writes");
-            };
-            return self.write_touched(id, data as usize, shared, clock);
+            let data = self.data.layout_of(request.group as usize).needed;
+            return self.write_touched(id, data, shared, clock);
         }
         self.count.client[usize::from(io.write)] += u64::from(io.bytes);
         request.written = 0;

@@ -55,7 +55,7 @@ use bitcode::{Decode, Encode};
 use data_placement::DataPlacement;
 use device::Devices;
 use history::History;
-use hypertwin_cluster::{Flushes, PoolKind, Redundancy, WritePath};
+use hypertwin_cluster::{Flushes, PoolKind, WritePath};
 use hypertwin_kernel::{Nanos, Stream};
 use hypertwin_models::storage::array::hit_ratio;
 use hypertwin_models::storage::link::Link;
@@ -70,12 +70,8 @@ pub struct Pool {
     pub name: String,
     id: PoolId,
     kind: PoolKind,
-    redundancy: Redundancy,
     write_path: WritePath,
     flushes: Flushes,
-    /// Bytes of one fragment, and of all that one chunk of each data member holds.
-    fragment: u64,
-    span: u64,
     nodes: Vec<Node>,
     /// Per host: the node that it is.
     node_of: Vec<Option<u32>>,
@@ -85,8 +81,10 @@ pub struct Pool {
     data: DataPlacement,
     flash: Option<Flash>,
     services: Services,
-    /// Work of the clients' driver.
-    driver: DriverWork,
+    /// Per layout: work of the clients' driver.
+    drivers: Vec<DriverWork>,
+    /// Per layout: work of a service for a byte that it rebuilds, beside that for the operation.
+    rebuild_ns_per_byte: Vec<f64>,
     /// Work of the client's cache for an I/O, where it has one.
     client_cache_ns: f64,
     /// One way between a client that is no node and a node, beside the network.
@@ -122,6 +120,8 @@ struct Node {
 pub struct Address {
     /// Host of the VM.
     pub client: HostId,
+    /// The layout that they are kept by: see [`Pool::layout_of`].
+    pub layout: u16,
     /// A number of the virtual disk, and the request's first byte there.
     pub key: u64,
     pub place: u64,
@@ -212,9 +212,19 @@ impl Pool {
         self.id
     }
 
-    /// Work of the driver that a host uses the pool with, and of its cache if it caches.
-    pub fn driver_work(&self, caches: bool) -> DriverWork {
-        let mut driver = self.driver;
+    /// The number of the layout that the data of a policy, or of those that name none, are kept by.
+    pub fn layout_of(&self, policy: Option<&str>) -> u16 {
+        let found = self
+            .data
+            .layouts
+            .iter()
+            .position(|layout| layout.policy.as_deref() == policy);
+        found.expect("there is a layout for each policy that a VM names") as u16
+    }
+
+    /// Work of the driver that a host uses a layout of the pool with, and of its cache if it caches.
+    pub fn driver_work(&self, layout: u16, caches: bool) -> DriverWork {
+        let mut driver = self.drivers[usize::from(layout)];
         driver.cost.io_ns += if caches { self.client_cache_ns } else { 0.0 };
         driver
     }

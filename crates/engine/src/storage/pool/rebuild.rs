@@ -34,8 +34,8 @@ impl Pool {
     /// Moves a member to another device, where it lacks everything; it stays where it is if there is none.
     fn replace(&mut self, member: usize, load: &mut [u32]) {
         let data = &mut self.data;
-        let first = data.group_of(member) * data.width;
-        let others: Vec<u32> = (first..first + data.width)
+        let others: Vec<u32> = data
+            .members_of(data.group_of(member))
             .filter(|&other| other != member)
             .map(|other| data.device(other))
             .collect();
@@ -53,7 +53,7 @@ impl Pool {
         load[old as usize] -= 1;
         load[device as usize] += 1;
         self.count.abandoned += data.members[member].due;
-        self.count.due += data.member_bytes;
+        self.count.due += data.layout_of_member(member).member_bytes;
         data.move_to(member, device);
     }
 
@@ -77,7 +77,7 @@ impl Pool {
         if !self.has_majority(&shared.network) {
             return;
         }
-        while let Some(member) = self.rebuild.start(self.data.needed) {
+        while let Some(member) = self.rebuild.start() {
             self.next_piece(member, shared, clock);
         }
         self.rebuild.note(clock.now);
@@ -102,6 +102,9 @@ impl Pool {
         };
         self.pieces.set(id, piece);
         self.tasks.set(id, task);
+        let layout = self.data.layout_number(self.data.group_of(member));
+        let coding_ns = self.rebuild_ns_per_byte[layout] * bytes as f64;
+        self.services.coding_ns.set(id, coding_ns);
         let node = self.devices.node_of(device);
         let mut turn = self.nodes[node].rebuild_write.pass(clock.now, bytes).1.max(clock.now);
         for source in self.data.sources(member) {
@@ -119,7 +122,7 @@ impl Pool {
         let (member, task) = (self.pieces[id].member as usize, self.tasks[id]);
         let sources = self.data.sources(member);
         let is_there = self.data.members[member].is_up && self.data.device(member) == task.device;
-        if sources.len() < self.data.needed || !is_there {
+        if sources.len() < self.data.layout_of_member(member).needed || !is_there {
             self.stop_rebuilding(id, shared, clock);
             return;
         }
@@ -175,14 +178,15 @@ impl Pool {
             return Outcome::Pending;
         }
         self.rebuild.stop(member);
-        let (group, width) = (self.data.group_of(member), self.data.width);
-        let whole = self.data.whole(group);
-        if whole == width {
+        let group = self.data.group_of(member);
+        let (layout, whole) = (self.data.layout_of(group), self.data.whole(group));
+        let may_resume = whole == layout.needed || whole == layout.minimum;
+        if whole == layout.width {
             self.data.degraded -= 1;
             self.history.note(self.data.degraded, clock.now);
         }
-        self.rebuild.promote(group * width..(group + 1) * width, whole);
-        let may_resume = whole == self.data.needed || whole == self.data.minimum;
+        self.rebuild
+            .promote(self.data.members_of(group), self.data.spare(group));
         let resumes = !self.suspended.is_empty() && may_resume;
         self.start_rebuilding(shared, clock);
         if resumes { Outcome::Resume } else { Outcome::Pending }

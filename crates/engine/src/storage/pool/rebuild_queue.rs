@@ -15,8 +15,8 @@ pub struct RebuildQueue {
     pub unit: u64,
     most_working: usize,
     working: BTreeSet<usize>,
-    /// By the whole members of their group, fewest first, and then by number. Always up to date.
-    waiting: BTreeSet<(usize, usize)>,
+    /// By how many more members their group may lose, fewest first, and then by number. Always up to date.
+    waiting: BTreeSet<(isize, usize)>,
     /// Since when some member is rebuilt, and how long some was before.
     busy_since: Option<Nanos>,
     busy_ns: Nanos,
@@ -55,7 +55,7 @@ impl RebuildQueue {
     pub fn queue(&mut self, member: usize, data: &DataPlacement) {
         let (state, group) = (data.members[member], data.group_of(member));
         if state.is_up && state.due > 0 && !data.is_lost(group) && !self.working.contains(&member) {
-            self.waiting.insert((data.whole(group), member));
+            self.waiting.insert((data.spare(group), member));
         }
     }
 
@@ -66,11 +66,11 @@ impl RebuildQueue {
     }
 
     /// The next member to rebuild, if one more may be and its group has enough whole members to read from.
-    pub fn start(&mut self, needed: usize) -> Option<usize> {
+    pub fn start(&mut self) -> Option<usize> {
         if self.working.len() >= self.most_working {
             return None;
         }
-        let first = *self.waiting.range((needed, 0)..).next()?;
+        let first = *self.waiting.range((0, 0)..).next()?;
         self.waiting.remove(&first);
         self.working.insert(first.1);
         Some(first.1)
@@ -81,11 +81,11 @@ impl RebuildQueue {
         self.working.remove(&member);
     }
 
-    /// A member of a group has become whole, the last of `whole`: the others of the group wait among others.
-    pub fn promote(&mut self, members: std::ops::Range<usize>, whole: usize) {
+    /// A member of a group has become whole, so that the group may lose `spare`: the others of the group wait among others.
+    pub fn promote(&mut self, members: std::ops::Range<usize>, spare: isize) {
         for member in members {
-            if self.waiting.remove(&(whole - 1, member)) {
-                self.waiting.insert((whole, member));
+            if self.waiting.remove(&(spare - 1, member)) {
+                self.waiting.insert((spare, member));
             }
         }
     }

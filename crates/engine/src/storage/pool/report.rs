@@ -1,5 +1,6 @@
 //! What the report says about a pool: what it carried, what failed, and how it was made whole again.
 
+use super::data_placement::Layout;
 use super::history::Incident;
 use super::{Counters, Pool};
 use crate::ids::{HostId, Id, WorldId};
@@ -48,6 +49,17 @@ pub struct PoolTimeline {
     pub suspended_ios: Vec<u64>,
 }
 
+/// What a policy keeps in a pool.
+#[derive(Clone, Debug, Serialize, Encode, Decode)]
+#[allow(missing_docs, reason = "as in `PointReport`")]
+pub struct PolicyReport {
+    pub policy: Option<String>,
+    pub redundancy: String,
+    pub placement_groups: usize,
+    pub stored_gib: f64,
+    pub raw_gib: f64,
+}
+
 /// A pool in a report.
 #[derive(Clone, Debug, Serialize, Encode, Decode)]
 #[allow(missing_docs, reason = "as in `PointReport`")]
@@ -57,6 +69,8 @@ pub struct PoolReport {
     pub raw_gib: f64,
     pub usable_gib: f64,
     pub stored_gib: f64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub policies: Vec<PolicyReport>,
     pub read_mb_per_s: f64,
     pub write_mb_per_s: f64,
     pub device_read_mb_per_s: f64,
@@ -105,16 +119,22 @@ impl Pool {
         let mb_per_s = |bytes: u64| bytes as f64 / duration_ns * 1e3;
         let disks = shared.disks.span(self.devices.disks);
         let device = |direction: usize| -> u64 { disks.iter().map(|disk| disk.bytes[direction]).sum() };
-        let amplification = self.redundancy.amplification();
-        let stored = self.data.member_bytes * self.data.members.len() as u64;
+        let layouts = &self.data.layouts;
+        let stored: f64 = layouts.iter().map(Layout::stored_bytes).sum();
+        let amplification = match layouts.as_slice() {
+            [only] => only.redundancy.amplification(),
+            several => several.iter().map(Layout::raw_bytes).sum::<u64>() as f64 / stored,
+        };
+        let has_policies = layouts.iter().any(|layout| layout.policy.is_some());
         let has_cache = self.flash.as_ref().is_some_and(|flash| flash.read_cache() > 0);
         let rebuild_rate = count.rebuilt as f64 / self.rebuild.busy_ns(now).max(1) as f64;
         let report = PoolReport {
-            redundancy: self.redundancy.to_string(),
-            placement_groups: self.data.groups,
+            redundancy: layouts[0].redundancy.to_string(),
+            placement_groups: self.data.groups(),
             raw_gib: self.raw_capacity as f64 / GIB,
             usable_gib: self.raw_capacity as f64 / amplification / GIB,
-            stored_gib: stored as f64 / amplification / GIB,
+            stored_gib: stored / GIB,
+            policies: layouts.iter().filter(|_| has_policies).map(policy).collect(),
             read_mb_per_s: mb_per_s(count.client[0]),
             write_mb_per_s: mb_per_s(count.client[1]),
             device_read_mb_per_s: mb_per_s(device(0)),
@@ -151,7 +171,7 @@ impl Pool {
     }
 
     fn incident(&self, incident: &Incident) -> IncidentReport {
-        let share = |groups: usize| 100.0 * groups as f64 / self.data.groups as f64;
+        let share = |groups: usize| 100.0 * groups as f64 / self.data.groups() as f64;
         IncidentReport {
             time_s: seconds(incident.at),
             what: incident.what.clone(),
@@ -192,6 +212,17 @@ impl Pool {
             }
         }
         stations
+    }
+}
+
+/// What a layout keeps.
+fn policy(layout: &Layout) -> PolicyReport {
+    PolicyReport {
+        policy: layout.policy.clone(),
+        redundancy: layout.redundancy.to_string(),
+        placement_groups: layout.groups.len(),
+        stored_gib: layout.stored_bytes() / GIB,
+        raw_gib: layout.raw_bytes() as f64 / GIB,
     }
 }
 

@@ -4,7 +4,7 @@ use super::qos::{Next, Waiting};
 use crate::budget::Limit;
 use crate::ids::{IoId, WorldId};
 use crate::storage::queue::Waits;
-use crate::storage::request::{Io, NONE, Requests, Role};
+use crate::storage::request::{NONE, PerIo, Requests, Role};
 use crate::storage::shared::{Reply, Shared};
 use crate::storage::work::Cost;
 use hypertwin_kernel::Nanos;
@@ -17,8 +17,8 @@ pub struct Services {
     queues: Vec<ServiceQueue>,
     threads: Vec<Thread>,
     cost: Cost,
-    /// Work of erasure coding for a byte that is rebuilt.
-    rebuild_ns_per_byte: f64,
+    /// Of pieces that are rebuilt: the work of erasure coding.
+    pub coding_ns: PerIo<f64>,
 }
 
 /// A queue of a node's service, and those of its threads that have nothing to do.
@@ -47,12 +47,12 @@ struct Thread {
 }
 
 impl Services {
-    pub fn new(cost: Cost, rebuild_ns_per_byte: f64) -> Self {
+    pub fn new(cost: Cost) -> Self {
         Self {
             queues: Vec::new(),
             threads: Vec::new(),
             cost,
-            rebuild_ns_per_byte,
+            coding_ns: PerIo::new(),
         }
     }
 
@@ -113,7 +113,7 @@ impl Services {
 
     /// A thread that has nothing to do takes an operation.
     fn run(&mut self, thread: usize, id: IoId, shared: &mut Shared) {
-        let work_ns = self.work(&shared.requests[id]);
+        let work_ns = self.work(id, &shared.requests);
         let state = &mut self.threads[thread];
         (state.current, state.work_ns) = (id, work_ns);
         let world = state.world;
@@ -122,12 +122,13 @@ impl Services {
 
     /// Work of a thread for an operation.
     #[inline]
-    fn work(&self, io: &Io) -> f64 {
-        let mut work_ns = self.cost.of(io.bytes);
-        if io.role == Role::Rebuild {
-            work_ns += self.rebuild_ns_per_byte * f64::from(io.bytes);
+    fn work(&self, id: IoId, requests: &Requests) -> f64 {
+        let io = &requests[id];
+        let work_ns = self.cost.of(io.bytes);
+        match io.role {
+            Role::Rebuild => work_ns + self.coding_ns[id],
+            _ => work_ns,
         }
-        work_ns
     }
 
     /// Gives a thread its next operation, and returns its work for it; without one the thread is idle. Also when the quota of its
@@ -155,7 +156,7 @@ impl Services {
                 return Err(next.later().map(|time| (state.queue, time)));
             }
         };
-        let work_ns = self.work(&requests[id]);
+        let work_ns = self.work(id, requests);
         let state = &mut self.threads[thread];
         (state.current, state.work_ns) = (id, work_ns);
         Ok(work_ns)
