@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from hypertwin.documents.simulation import Point, Simulation
 from hypertwin.documents.space import PolicySpace, Space
-from hypertwin.report.points import setting, short_path, varying_paths
+from hypertwin.report.points import setting, short_path, varying_paths, where
 from hypertwin.report.table import Cells
-from hypertwin.report.words import number
+from hypertwin.report.words import number, some
 
 TITLE = "Room of distributed storage"
 
@@ -90,6 +90,19 @@ def after_a_host(space: Space) -> str:
     if not lost["heals"]:
         return "stays degraded"
     return "too full" if lost["used_pct"] > space["full_pct"] else "whole again"
+
+
+def notes_of(result: Simulation) -> list[str]:
+    """The same of the points of a result: once where they say the same."""
+    points = result["points"]
+    paths = varying_paths(points)
+    told: dict[str, list[str]] = {}
+    for point in points:
+        for note in notes(point.get("space", {})):
+            told.setdefault(note, []).append(where(point, paths))
+    if all(len(places) == len(points) for places in told.values()):
+        return list(told)
+    return [f"{note[:-1]} ({some(places)})." for note, places in told.items()]
 
 
 def notes(spaces: Mapping[str, Space]) -> list[str]:

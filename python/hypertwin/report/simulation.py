@@ -94,15 +94,10 @@ def tables_of(
         kind = replace(each, title="Groups") if each is entities.GROUPS and later else each
         yield kind.title, *entities.cells(result, kind, hidden), kind.dropped_first
     if name == "pools":
-        yield room.TITLE, room.lines(result), " ".join(_rooms(result)), room.DROPPED_FIRST
+        yield room.TITLE, room.lines(result), "\n".join(room.notes_of(result)), room.DROPPED_FIRST
     if name == "moves":
         yield "Outages", *movement.outages_table(result), movement.OUTAGES_DROPPED
         yield "Migrations", *movement.migrations_table(result), movement.MIGRATIONS_DROPPED
-
-
-def _rooms(result: Simulation) -> Iterator[str]:
-    """What is to be said of the room of pools, once where points do not differ."""
-    return iter(dict.fromkeys(told for point in result["points"] for told in room.notes(point.get("space", {}))))
 
 
 def _hidden(result: Simulation, named: Collection[str]) -> set[str]:

@@ -11,7 +11,7 @@ from hypertwin import frame
 from hypertwin.documents.simulation import Point, Simulation, Timeline
 from hypertwin.documents.validation import Row
 from hypertwin.documents.vnuma import Layout
-from hypertwin.report import entities, measured, movement, pools, simulation, topology_svg
+from hypertwin.report import entities, measured, movement, pools, room, simulation, topology_svg
 from hypertwin.report.comparison import Study
 from hypertwin.report.measured import Measured, MeasuredVms
 from hypertwin.report.metrics import CATALOGUE, Metric, catalogue_key
@@ -83,7 +83,7 @@ def page(
         title=study.title if study else result["scenario"],
         document=thinned(result),
         beside={key: value for key, value in beside.items() if value},
-        notes=[*few, *simulation.notes(result), *suppositions, *measured.notes(result, measured_hosts or {})],
+        notes=[*few, *simulation.notes(result), *room.notes_of(result), *suppositions, *measured.notes(result, measured_hosts or {})],
         tables=list(_listings(measured.beside(result, measured_hosts or {}))),
     )
 

@@ -90,6 +90,9 @@ def test_points_with_the_same_room_share_its_lines(result):
     lines = room.lines({**result, "points": points})
     assert [row[:2] for row in lines.rows] == [["1", "pool"], ["2", "pool"]]
     assert [row[lines.heads.index("without a host")] for row in lines.rows] == ["whole again", "stays degraded"]
+    said = room.notes_of({**result, "points": points})
+    assert [note.rpartition(" (")[2] for note in said] == ["load 1).", "load 2)."]
+    assert not room.notes_of({**result, "points": points[:1]})[0].endswith(").")
 
 
 def test_a_scenario_without_pools_has_no_section(tiny):

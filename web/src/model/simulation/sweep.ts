@@ -39,6 +39,16 @@ const host = (word: string, ofPoint: (point: Point) => Figure): Read => ({ word,
 
 const FULLEST = "fullest host";
 
+/** A figure of all pools of a point. */
+const pools = (word: string, read: (point: Point, pool: string) => Figure, join: (values: number[]) => number): Read => ({
+  word,
+  path: "",
+  ofPoint: (point) => join(Object.keys(point.space ?? {}).map((pool) => read(point, pool) ?? 0)) || null,
+});
+/** How busy the busiest member of a station of pools is. */
+const busiest = (word: string): Read => pools(word, (point, pool) => point.storage[`${pool}-${word}`]?.utilization_max_pct, (values) => Math.max(0, ...values));
+const room = (word: string, key: string): Read => pools(word, (point, pool) => point.space?.[pool]?.[key] as Figure, (values) => values.reduce((sum, value) => sum + value, 0));
+
 const CHARTS: Wanted[] = [
   {
     id: "response-mean",
@@ -138,6 +148,21 @@ const CHARTS: Wanted[] = [
       { word: "reads", path: "read_mb_per_s", value: (vm) => vm.read?.mb_per_s },
       { word: "writes", path: "write_mb_per_s", value: (vm) => vm.write?.mb_per_s },
     ],
+  },
+  {
+    id: "limits",
+    title: "What limits pools",
+    text: "The busiest member of each.",
+    unit: "%",
+    top: 100,
+    reads: ["devices", "services", "network"].map(busiest),
+  },
+  {
+    id: "room",
+    title: "Room of pools",
+    text: "Usable with a host lost.",
+    unit: "GiB",
+    reads: [room("usable", "room_gib"), room("stored", "stored_gib")],
   },
   {
     id: "cpu-per-io",

@@ -52,6 +52,21 @@ describe("a sweep", () => {
     expect(lines(view, "cpu").series.at(-1)).toMatchObject({ name: "host usage", values: [44, 100, 100, 100] });
   });
 
+  it("sets pools side by side: what may be stored, and what is busiest", () => {
+    const station = (utilization_max_pct: number) => ({ utilization_max_pct }) as never;
+    const swept = [["ceph", 20, 90], ["vsan", 40, 30]].map(([preset, room_gib, busy]) =>
+      point({ db: vm() }, {
+        set: { "storage.pool.preset": preset },
+        storage: { "pool-devices": station(busy as number), "pool-services": station(12) },
+        space: { pool: { room_gib, stored_gib: 10, lost_host: { survives: true, heals: true, room_gib: 1, used_pct: 2 } } },
+      }),
+    );
+    const found = charts(shown(swept)) as BarChart[];
+    const series = (id: string) => found.find((chart) => chart.id === `${id}-db`)!.series.map(({ name, values }) => [name, values]);
+    expect(series("room")).toEqual([["usable", [20, 40]], ["stored", [10, 10]]]);
+    expect(series("limits")).toEqual([["devices", [90, 30]], ["services", [12, 12]]]);
+  });
+
   it("states its rule once, beside the verdicts or among the remarks", () => {
     expect(section(shown(batchSweep()), "breaks").text).toBe(RULE);
     expect(shown(batchSweep()).remarks).toEqual([]);
