@@ -61,9 +61,7 @@ def capacity(domains: Sequence[float], width: int) -> float:
 
 def _space(name: str, scenario: Scenario, pool: Mapping[str, Any]) -> Space:
     inventory = scenario.inventory.pool[name]
-    redundancies = {OWN: inventory.redundancy} | {
-        policy: language.redundancy(said["redundancy"]) for policy, said in pool.get("policies", {}).items()
-    }
+    redundancies = {OWN: inventory.redundancy, **inventory.policies}
     data = _stored(name, scenario, pool)
     used = {policy: each for policy, each in redundancies.items() if data[policy]} or {OWN: inventory.redundancy}
     domains = _domains(pool, len(inventory.hosts))

@@ -83,7 +83,13 @@ def page(
         title=study.title if study else result["scenario"],
         document=thinned(result),
         beside={key: value for key, value in beside.items() if value},
-        notes=[*few, *simulation.notes(result), *room.notes_of(result), *suppositions, *measured.notes(result, measured_hosts or {})],
+        notes=[
+            *few,
+            *simulation.notes(result),
+            *room.notes_of(result),
+            *suppositions,
+            *measured.notes(result, measured_hosts or {}),
+        ],
         tables=list(_listings(measured.beside(result, measured_hosts or {}))),
     )
 
