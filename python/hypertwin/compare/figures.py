@@ -47,6 +47,8 @@ NOUNS = {
     "lines": "metric",
     "rows": "row",
     "read": "file",
+    "policies": "policy",
+    "space": "room of",
 }
 """What a thing of a list is called, where that is not the list's name without its `s`."""
 
