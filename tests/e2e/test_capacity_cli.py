@@ -7,6 +7,7 @@ import io
 import json
 
 import pytest
+from tests.conftest import ROOT
 from tests.python.ingest.vmware import rvtools_estate, rvtools_files
 
 import hypertwin
@@ -68,6 +69,15 @@ def test_the_table_has_a_row_for_each_cluster_and_what_it_stands_on(cli, estate)
     assert [row[1] for row in rows] == ["1", "3", "4", "-", "memory", "-", "-", "-"]
     assert [row[2] for row in rows[3:6]] == ["-", "8", "8"]
     assert "corrected" not in text
+
+
+def test_pools_have_a_table_of_their_room_with_its_rule(cli):
+    text = cli("capacity", ROOT / "scenarios" / "vsan-sql.yaml").stdout
+    rows = [line.split() for line in text.splitlines() if "replicas-2" in line or "raid-5" in line]
+    assert [row[:2] for row in rows] == [["vsan", "(pool)"], ["raid-5", "ec-2+1"]]
+    # 16 disks of 3.84 TB, of which four stay free for a lost host, and a tenth of the rest for vSAN
+    assert f"{0.9 * 12 * 3.84e12 / 2 / 2**30:,.0f}" in rows[0]
+    assert "the rest is the operations reserve: a supposition" in text
 
 
 def test_csv_has_a_line_for_each_cluster(cli, estate, tmp_path):

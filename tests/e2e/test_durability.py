@@ -169,6 +169,29 @@ def test_the_repair_time_of_a_scenario_comes_from_the_twin(cli):
     assert "5 s until the rebuild begins" in said
 
 
+def test_what_a_rebuild_costs_is_what_simulate_says_with_and_without_the_failure(cli):
+    length = ("--replications", 1, "--duration", 3, "--set", "storage.pool.rebuild.node_bandwidth=100 GB/s")
+    twin = json.loads(cli("durability", EXAMPLE, *length, "--format", "json").stdout)["twin"]
+    (client,) = twin["clients"]
+    failing = ("failures=[{at: 2 s, fails: [node-1/disk-1]}]", "storage.pool.rebuild.delay=0 s")
+    for suffix, sets in (("", ("failures=[]",)), ("_beside", failing)):
+        run = [part for each in sets for part in ("--set", each)]
+        (point,) = json.loads(cli("simulate", EXAMPLE, *length, *run, "--format", "json").stdout)["points"]
+        assert client[f"iops{suffix}"] == point["groups"]["app"]["iops"]
+        assert client[f"response_ms_p99{suffix}"] == point["groups"]["app"]["response_ms"]["p99"]
+        assert twin["space"] == point["space"]["pool"]
+    assert client["response_ms_beside"] > client["response_ms"]
+
+
+@pytest.mark.parametrize(("kind", "waited"), [("chunk-store", 5), ("ceph", 620), ("vsan", 3600)])
+def test_a_rebuild_begins_when_its_kind_lets_it(cli, kind, waited):
+    sets = (f"storage.pool.kind={kind}", "storage.pool.flash=null", "storage.pool.rebuild.delay=null")
+    run = [part for each in sets for part in ("--set", each)]
+    length = ("--replications", 1, "--duration", 1, "--warmup", 0)
+    twin = json.loads(cli("durability", EXAMPLE, *run, *length, "--format", "json").stdout)["twin"]
+    assert twin["detection_s"] == waited
+
+
 def test_a_rebuild_that_the_run_does_not_finish_is_extrapolated_and_said(cli):
     def twin(*more):
         return json.loads(cli("durability", EXAMPLE, "--format", "json", *SHORT, *more).stdout)

@@ -142,6 +142,8 @@ export interface Capacity {
   clusters: Record<string, Cluster>;
   total: Figures;
   datastores: Datastore[];
+  /** The room of pools: see documents/space.py. */
+  pools?: Record<string, { raw_gib: number; room_gib: number; stored_gib: number; free_gib: number; used_pct: number; lost_host: { used_pct: number } }>;
   reclaimable: ReclaimableVm[];
 }
 
@@ -412,6 +414,16 @@ const STORES: Column[] = [
   figures("provisioned_pct", "provisioned", "%", { text: "What virtual disks may grow to; above 100 % they can fill it." }),
 ];
 
+const POOLS: Column[] = [
+  words("name", "pool"),
+  figures("raw_gib", "raw", "GiB"),
+  figures("room_gib", "usable", "GiB", { text: "With a host lost." }),
+  figures("stored_gib", "stored", "GiB"),
+  figures("free_gib", "free", "GiB"),
+  figures("used_pct", "used", "%"),
+  figures("lost_host", "without a host", "%"),
+];
+
 const OF_VMS: Column[] = [
   words("cluster", "cluster"),
   figures("vms_provisioned_gib", "may grow to", "GiB", { text: "VMs that are on or off, and templates." }),
@@ -425,7 +437,8 @@ const full = (used: number): Tone => (used > FULL_PCT ? "bad" : used > NEARLY_FU
 function storage(found: Capacity, rows: readonly { name: string; of: Figures }[]): Section[] {
   const stored = rows.flatMap(({ name, of: { storage: each } }) => (each ? [{ cluster: name, ...each }] : []));
   const ofVms = stored.some((each) => (each.vms_provisioned_gib ?? each.vms_used_gib ?? each.vms_in_guest_gib) !== null) ? stored : [];
-  if (!found.datastores.length && !ofVms.length) return [];
+  const pools = Object.entries(found.pools ?? {}).map(([name, each]) => ({ name, ...each, lost_host: each.lost_host.used_pct }));
+  if (!found.datastores.length && !ofVms.length && !pools.length) return [];
   const known = found.datastores.filter((each) => each.used_pct !== null).sort((one, other) => other.used_pct! - one.used_pct! || byName(one.name, other.name));
   const bars: BarChart = {
     type: "bars",
@@ -448,6 +461,7 @@ function storage(found: Capacity, rows: readonly { name: string; of: Figures }[]
         ...(ofVms.length
           ? [{ type: "table" as const, table: { id: "stored", caption: "Storage that VMs take", columns: OF_VMS, rows: ofVms } }]
           : []),
+        ...(pools.length ? [{ type: "table" as const, table: { id: "pools", caption: "Pools", columns: POOLS, rows: pools } }] : []),
         ...(found.datastores.length
           ? [
               {

@@ -147,7 +147,8 @@ describe("capacity", () => {
       ["all", 48884, 25620, 19120, 3112],
     ]);
     const shownAs = (found: unknown) => view("capacity", found).sections.find((each) => each.id === "storage")?.blocks.map((each) => (each.type === "table" ? each.table.id : each.type));
-    const without = { ...copy(capacity), datastores: [] };
+    expect(shownAs({ ...copy(capacity), datastores: [] })).toEqual(["stored", "pools"]);
+    const without = { ...copy(capacity), datastores: [], pools: {} };
     expect(shownAs(without)).toEqual(["stored"]);
     expect(shownAs(of("edge"))).toContain("datastores");
     for (const each of [without.total, ...Object.values(without.clusters)]) Object.assign(each, { storage: null });
