@@ -117,8 +117,9 @@ def _overhead(redundancy: Redundancy) -> float:
 
 
 def _witness(pool: Mapping[str, Any], redundancy: Redundancy) -> int:
-    """Domains beyond its own that data need for a vote: those of two copies with a witness."""
-    return int(bool(pool.get("vsan", {}).get("witness")) and redundancy.width == 2 and redundancy.survives == 1)
+    """Hosts beyond its own that data need for a vote: two copies with a witness. That of two sites is at a third."""
+    has = bool(pool.get("vsan", {}).get("witness")) and pool["failure_domain"] == "host"
+    return int(has and redundancy.width == 2 and redundancy.survives == 1)
 
 
 def _disks(pool: Mapping[str, Any]) -> list[float]:

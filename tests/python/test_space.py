@@ -67,6 +67,10 @@ def test_vsan_keeps_a_host_and_its_operations_reserve() -> None:
         "heals"
     ]  # two left, and no witness
     assert room({"kind": "vsan"}, hosts=3)["lost_host"]["heals"]
+    sites = {"failure_domain": "rack", "racks": 2, "vsan": {"witness": True}}
+    stretched = room({"kind": "vsan", **sites}, hosts=6)
+    assert stretched["lost_host"]["heals"]  # within its site; the witness of both is elsewhere
+    assert stretched["room_gib"] == pytest.approx(0.9 * 20 * TB)
 
 
 def test_each_policy_counts_with_its_own_overhead() -> None:
