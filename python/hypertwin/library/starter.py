@@ -191,8 +191,8 @@ storage: # the hosts' own disks, pooled
 """
 
 _KINDS = {
-    "ESXi": "mirrored-mesh # as ScaleIO; or chunk-store, as Ceph",
-    "KVM": "chunk-store # as Ceph; or mirrored-mesh, as ScaleIO",
+    "ESXi": "vsan # or ceph, mirrored-mesh, chunk-store; or a product as it is set up: hypertwin presets",
+    "KVM": "ceph # or vsan, mirrored-mesh, chunk-store; or a product as it is set up: hypertwin presets",
 }
 _COPIES = {2: "replicas-2 # two copies", 3: "replicas-3:2 # three copies; writes wait below two"}
 _DOMAINS = {
