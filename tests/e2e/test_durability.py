@@ -183,6 +183,21 @@ def test_what_a_rebuild_costs_is_what_simulate_says_with_and_without_the_failure
     assert client["response_ms_beside"] > client["response_ms"]
 
 
+def test_of_a_pool_with_policies_one_is_assessed_and_the_others_are_named(cli):
+    file = ROOT / "scenarios" / "vsan-sql.yaml"
+    other = "vms.other={count: 2, vcpus: 2, memory: 8 GiB, storage: vsan, policy: raid-5, workload: oltp}"
+    length = ("--duration", "200 ms", "--warmup", "100 ms", "--replications", 1)
+    arguments = ("durability", file, "--set", other, *length)
+    found = [json.loads(cli(*arguments, *of, "--format", "json").stdout) for of in ((), ("--policy", "raid-5"))]
+    assert [each["schemes"][0]["scheme"] for each in found] == ["replicas-2", "ec-2+1"]
+    assert [each["twin"]["policy"] for each in found] == [None, "raid-5"]
+    assert sum(each["twin"]["stored_gib"] for each in found) == pytest.approx(12 * 1024)
+    assert "Of policy (pool); --policy asks for raid-5." in " ".join(cli(*arguments).stdout.split())
+    done = cli(*arguments, "--policy", "gold")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--policy" in done.stderr and "(pool), raid-5" in done.stderr
+
+
 @pytest.mark.parametrize(("kind", "waited"), [("chunk-store", 5), ("ceph", 620), ("vsan", 3600)])
 def test_a_rebuild_begins_when_its_kind_lets_it(cli, kind, waited):
     sets = (f"storage.pool.kind={kind}", "storage.pool.flash=null", "storage.pool.rebuild.delay=null")

@@ -30,6 +30,9 @@ def command(
     storage: Annotated[
         str | None, typer.Option(metavar="POOL", help="With a scenario: the pool; may be left out where there is one.")
     ] = None,
+    policy: Annotated[
+        str | None, typer.Option(metavar="NAME", help="With a pool whose VMs have policies: whose data are meant.")
+    ] = None,
     scheme: Annotated[
         list[str] | None,
         typer.Option(
@@ -93,6 +96,7 @@ def command(
                 measured = twin.measure(
                     path,
                     storage=storage,
+                    policy=policy,
                     detection=detection,
                     overrides=scenario.parse_sets(sets or []),
                     seed=seed,
@@ -119,7 +123,7 @@ def command(
 OF_THE_SCENARIO = ("scheme", "repair", "disk", "rebuild", "groups", "usable")
 """Options that a scenario leaves nothing to say for."""
 
-OF_THE_TWIN = ("storage", "sets", "duration", "warmup", "seed", "replications", "jobs", "store")
+OF_THE_TWIN = ("storage", "policy", "sets", "duration", "warmup", "seed", "replications", "jobs", "store")
 """Options that mean nothing without a scenario."""
 
 

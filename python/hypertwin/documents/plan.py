@@ -146,6 +146,10 @@ class FailedDisk(TypedDict):
 
     scenario: str
     pool: str
+    policy: str | None
+    """Whose data `schemes` is of, where VMs name policies."""
+    policies: list[str]
+    """Those that VMs name, `(pool)` if some name none; empty where no VM does."""
     redundancy: str
     placement_groups: int
     stored_gib: float

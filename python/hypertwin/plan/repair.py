@@ -14,7 +14,7 @@ from typing import Any, NoReturn, cast
 
 from hypertwin import _core, run, space
 from hypertwin.documents import plan as documents
-from hypertwin.documents.simulation import Point
+from hypertwin.documents.simulation import Point, Pool
 from hypertwin.documents.space import Space
 from hypertwin.errors import fail
 from hypertwin.execution.runner import running
@@ -33,6 +33,10 @@ class Measured:
 
     scenario: str
     pool: str
+    policy: str | None
+    """Whose data the durability is of, where VMs name policies."""
+    policies: list[str]
+    """Those that VMs name, `(pool)` if some name none; empty where no VM does."""
     redundancy: str
     placement_groups: int
     stored_gib: float
@@ -94,6 +98,7 @@ def measure(
     scenario: Scenario | str | Path,
     *,
     storage: str | None = None,
+    policy: str | None = None,
     detection: str | None = None,
     overrides: Mapping[str, Any] | None = None,
     seed: int | None = None,
@@ -107,6 +112,7 @@ def measure(
 ) -> Measured:
     """Simulate the failure of a disk of the pool `storage` (the only one if None), as the module says.
 
+    Of a pool whose VMs name policies, the durability is that of the data of `policy`, or of the first in the report.
     `detection` (`15min`) replaces the pool's `rebuild.delay`. Failures of the scenario itself are left out. The other
     arguments are those of `hypertwin.simulate`. Raises ScenarioError for mistakes and for a pool that
     never recovers, and RunError when a run fails.
@@ -133,12 +139,15 @@ def measure(
     found = report["pools"][pool]
     if found["time_to_whole_s"] is None:
         _never_whole(pool, failed, found, report)
+    kept = _kept(found, pool, policy)
     return Measured(
         scenario=base.name,
         pool=pool,
-        redundancy=found["redundancy"],
-        placement_groups=found["placement_groups"],
-        stored_gib=found["stored_gib"],
+        policy=kept.get("policy"),
+        policies=[each["policy"] or space.OWN for each in found.get("policies", ())],
+        redundancy=kept["redundancy"],
+        placement_groups=kept["placement_groups"],
+        stored_gib=kept["stored_gib"],
         stored_guessed="stored" not in spec,
         failed=failed,
         rebuilt_gib=found["rebuilt_gib"],
@@ -171,6 +180,15 @@ def _clients(base: Scenario, pool: str, healthy: Point, failing: Point) -> Itera
             "response_ms_p99": one["response_ms"]["p99"],
             "response_ms_p99_beside": other["response_ms"]["p99"],
         }
+
+
+def _kept(found: Pool, pool: str, policy: str | None) -> Mapping[str, Any]:
+    """What the report says of the data of a policy, or of all where no VM names one."""
+    policies = {each["policy"] or space.OWN: each for each in found.get("policies", ())}
+    if policy is not None and policy not in policies:
+        allowed = ", ".join(policies) or f"none: no VM on {pool} names a policy"
+        fail("unknown-reference", "policy", policy, allowed, "name a policy that some VM has, or leave it out")
+    return policies[policy] if policy is not None else next(iter(policies.values()), found)
 
 
 def assess(measured: Measured, *, annual_failure_rate: float, serial_repair: bool = False) -> documents.Durability:

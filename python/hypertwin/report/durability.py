@@ -11,7 +11,7 @@ from hypertwin.documents.plan import Durability, DurabilityDocument, FailedDisk,
 from hypertwin.report import room
 from hypertwin.report.page import Listing, Page
 from hypertwin.report.table import titled
-from hypertwin.report.words import number
+from hypertwin.report.words import number, some
 
 DAY_S, HOUR_S, MINUTE_S = 86_400, 3_600, 60
 LARGE = 1e6
@@ -69,6 +69,9 @@ def of_twin(twin: FailedDisk) -> list[str]:
         f" {number(each['response_ms_p99'])})."
         for each in twin["clients"]
     ]
+    others = [each for each in twin["policies"] if each != (twin["policy"] or room.OWN)]
+    if others:
+        costs.insert(0, f"Of policy {twin['policy'] or room.OWN}; --policy asks for {some(others)}.")
     return [*costs, *room.notes({twin["pool"]: twin["space"]})]
 
 
