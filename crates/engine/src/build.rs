@@ -12,7 +12,7 @@ use crate::movement::Movement;
 use crate::plan::Blueprint;
 use crate::reclaim::Reclaim;
 use crate::simulation::Simulation;
-use crate::storage::{Site, SiteVm, Storage, service_threads};
+use crate::storage::{Site, SiteVm, Storage, service_queues};
 use hypertwin_cluster::{Component, Failure};
 
 /// Builds the initial state of `island` with the random streams of `seed`.
@@ -80,10 +80,11 @@ fn add_services(cpu: &mut Processors, island: &Island) -> Vec<Vec<WorldId>> {
     let pools = island.pools.iter().enumerate();
     pools
         .map(|(index, pool)| {
-            let (queues, threads) = service_threads(pool.spec);
             let mut worlds: Vec<WorldId> = Vec::new();
-            for &host in &pool.nodes {
-                let numbers = worlds.len()..worlds.len() + queues * threads;
+            for (node, &host) in pool.nodes.iter().enumerate() {
+                let queues = service_queues(pool.spec, island.devices, node);
+                let threads: usize = queues.iter().map(|queue| queue.threads).sum();
+                let numbers = worlds.len()..worlds.len() + threads;
                 let threads = cpu.add_service(host, PoolId::new(index), numbers, pool.spec.is_in_kernel());
                 worlds.extend(threads.iter());
             }

@@ -246,7 +246,10 @@ impl Simulation {
             }
             Kind::IoThread(thread) => self.storage.next_on_thread(thread, &mut self.clock),
             Kind::Sender => None,
-            Kind::Service { pool, thread } => self.storage.next_on_service(pool, thread, &mut self.clock),
+            Kind::Service { pool, thread } => {
+                let run_ns = self.cpu.worlds()[world].account.run_ns;
+                self.storage.next_on_service(pool, thread, run_ns, &mut self.clock)
+            }
         };
         if let Some(work_ns) = next {
             self.cpu.give(world, work_ns);

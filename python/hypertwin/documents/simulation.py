@@ -244,6 +244,7 @@ class Pool(TypedDict):
     device_read_mb_per_s: float
     device_write_mb_per_s: float
     amplification: float
+    service_cpus: NotRequired[float]
     cache_hit_pct: NotRequired[float]
     degraded_pct: float
     due_gib: float

@@ -765,8 +765,9 @@ CATALOGUE: tuple[Metric, ...] = (
         "",
         "Ports, controllers, disks, queues and so on that the station stands for. Stations are named for a VM group "
         "(`-vcpus`, `-controllers`, `-vdisk-depth`, `-ring`, `-dsnro`), a host (`-ports`, `-port-depth`, "
-        "`-lun-depth`), an array (`-front-end`, `-cache`, `-disks`) or a pool (`-services`, `-devices`, `-flash`, "
-        "`-network` of its nodes, `-client-network` of the other hosts).",
+        "`-lun-depth`), an array (`-front-end`, `-cache`, `-disks`) or a pool (`-services`, for which Ceph has "
+        "`-messengers`, `-shards`, `-commit`, `-gateways` and `-cpu-limit`; `-devices`, `-flash`, `-network` of its "
+        "nodes, `-client-network` of the other hosts).",
     ),
     Metric(
         "utilization_pct",
@@ -899,6 +900,14 @@ CATALOGUE: tuple[Metric, ...] = (
         "Bytes written for clients, to devices or first to journals, per byte that clients wrote; 3 for three copies, "
         "(k+m)/k for full stripes of an erasure code, and more for overwrites of parts of a stripe. Rebuilding and "
         "failed attempts are not in it.",
+    ),
+    Metric(
+        "service_cpus",
+        POOL,
+        "CPUs of services",
+        "",
+        "Logical CPUs that all OSDs and gateways of a Ceph cluster kept busy, on all nodes, in the mean over time.",
+        storage_software="top: %CPU of all ceph-osd processes, over 100",
     ),
     Metric(
         "cache_hit_pct",

@@ -4,6 +4,7 @@ use super::sections::{Groups, Sections, sound};
 use crate::limits;
 use crate::mistake::Issue;
 use crate::spec::controller::SPLIT_BYTES;
+use crate::spec::pool::PoolKind;
 use crate::spec::vm::VmGroup;
 use crate::spec::workload::{Arrivals, Workload};
 
@@ -27,7 +28,12 @@ pub(super) fn in_all(sections: &Sections, found: &mut Vec<Issue>) {
         u64::from(vm.count) * u64::from(controllers) * u64::from(each)
     });
     let service_threads = sum(&sections.storage, |pool| {
-        let of_devices = pool.devices_per_node().saturating_mul(pool.service.threads_per_device);
+        let each = match pool.kind {
+            // as many as on flash, which has most
+            PoolKind::Ceph => pool.ceph().threads_on(true).saturating_mul(pool.ceph().osds_per_device),
+            _ => pool.service.threads_per_device,
+        };
+        let of_devices = pool.devices_per_node().saturating_mul(each);
         let nodes = sections.nodes_of(pool).map_or(0, |nodes| u64::from(nodes.count));
         nodes * u64::from(pool.service.threads.unwrap_or(of_devices))
     });

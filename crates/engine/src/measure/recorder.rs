@@ -9,7 +9,7 @@ use super::{Observed, stations};
 use crate::clock::{Clock, Event};
 use crate::cpu::{Had, Host, NodeLoad};
 use crate::faults::HostIncident;
-use crate::ids::{HostId, Id, Table, VmId};
+use crate::ids::{HostId, Id, Table, VmId, WorldId};
 use crate::island::{Island, IslandGroup};
 use crate::reclaim::PAGE;
 use crate::responses::Responses;
@@ -301,13 +301,14 @@ impl Recorder {
         let since = self.measuring_since.expect("a run lasts longer than its warm-up");
         let duration_ns = (observed.now - since).max(1) as f64;
         let vms = observed.guests.vms().ids();
+        let run = |world: WorldId| observed.cpu.worlds()[world].account.run_ns as f64 / duration_ns;
         Replication {
             hosts: hosts(&observed, &self.allocations, duration_ns),
             vms: vms.map(|vm| self.vm(&observed, vm, duration_ns)).collect(),
             failures: failures(&observed),
             movement: observed.movement.history(observed.now),
             stations: stations::results(&observed, &self.groups, duration_ns),
-            pools: observed.storage.pool_results(observed.now, duration_ns),
+            pools: observed.storage.pool_results(&run, observed.now, duration_ns),
             groups: self.groups,
             units: self.units.into_iter().map(|(unit, _)| unit).collect(),
             observations: self.observations,

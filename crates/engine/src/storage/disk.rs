@@ -409,6 +409,12 @@ impl DiskState {
         self.queue.len() + self.background.len()
     }
 
+    /// Whether it works on nothing.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.used == 0
+    }
+
     /// The fraction of `duration_ns`, which ends now, in which it was busy: of flash, its channels, its controller or its
     /// flushes, whichever most.
     pub fn utilization(&self, now: Nanos, duration_ns: f64) -> f64 {

@@ -53,7 +53,7 @@ pub use path::{Path, Target, VmIo, Way};
 pub use pool::{Counters, IncidentReport, MemberView, Pool, PoolReport, PoolResult, PoolTimeline, What, summarise};
 pub use queue::Waits;
 pub use shared::Reply;
-pub use site::{Site, SiteVm, service_threads};
+pub use site::{Site, SiteVm, service_queues};
 pub use stations::{Station, StationResult, Sums};
 
 use crate::clock::Clock;
@@ -218,8 +218,9 @@ impl Storage {
     }
 
     /// A thread of a pool's service is done with an operation: its work for the next, or `None` if it is idle.
-    pub fn next_on_service(&mut self, pool: PoolId, thread: usize, clock: &mut Clock) -> Option<f64> {
-        self.pools[pool].next_on_service(thread, &mut self.shared, clock)
+    /// Its world has run for `run_ns` since measuring began.
+    pub fn next_on_service(&mut self, pool: PoolId, thread: usize, run_ns: u64, clock: &mut Clock) -> Option<f64> {
+        self.pools[pool].next_on_service(thread, run_ns, &mut self.shared, clock)
     }
 
     // ---- events
@@ -532,10 +533,12 @@ impl Storage {
         self.shared.network.reset(now);
     }
 
-    /// What was measured of every pool in `duration_ns`.
-    pub fn pool_results(&self, now: Nanos, duration_ns: f64) -> Vec<PoolResult> {
+    /// What was measured of every pool in `duration_ns`; `run` is the fraction of time that a world ran.
+    pub fn pool_results(&self, run: &impl Fn(WorldId) -> f64, now: Nanos, duration_ns: f64) -> Vec<PoolResult> {
         let pools = self.pools.iter();
-        pools.map(|pool| pool.result(&self.shared, now, duration_ns)).collect()
+        pools
+            .map(|pool| pool.result(&self.shared, run, now, duration_ns))
+            .collect()
     }
 
     /// What was measured in `duration_ns` of the disks that a host swaps to.

@@ -26,6 +26,8 @@ pub enum Role {
     Rebuild,
     /// What one device reads for such a piece.
     RebuildRead,
+    /// The write of a log for all transactions that it commits.
+    Log,
     /// Pages of memory to or from a swap device.
     Page,
 }
@@ -101,7 +103,7 @@ pub struct Io {
     pub disk: DiskId,
     /// The record that waits for this one.
     pub parent: IoId,
-    /// How many records this one waits for.
+    /// How many records this one waits for. Of a leg on an OSD: copies that its node passes on; of a log: writes that wait for it.
     pub parts: u32,
 }
 

@@ -3,7 +3,9 @@
 use crate::ids::{HostId, Id, ProcessId, VmId, WorldId};
 use crate::island::Island;
 use crate::plan::VmPlan;
-use hypertwin_cluster::{HostGroup, StoragePool, VmGroup, Workload};
+use crate::storage::pool::Stage;
+use hypertwin_cluster::{CephClient, Device, DiskKind, Drive, HostGroup, PoolKind, StoragePool, VmGroup, Workload};
+use std::collections::BTreeMap;
 
 /// An island with the worlds and processes that others have made for storage.
 pub struct Site<'s> {
@@ -101,13 +103,55 @@ fn working_set(spec: &VmGroup, workload: &Workload) -> u64 {
     each.saturating_mul(u64::from(spec.all_vdisks()))
 }
 
-/// Queues that the service of a pool has on each node, and threads of each queue.
-pub fn service_threads(spec: &StoragePool) -> (usize, usize) {
-    match spec.service.threads {
-        Some(threads) => (1, threads as usize),
-        None => (
-            spec.devices_per_node() as usize,
-            spec.service.threads_per_device as usize,
-        ),
+/// A queue of the service of a node.
+#[derive(Clone, Copy)]
+pub struct ServiceQueue {
+    pub stage: Stage,
+    pub threads: usize,
+    /// Of a shard: its device, and how many shards that has.
+    pub shard_of: Option<(DiskKind, u32)>,
+}
+
+impl ServiceQueue {
+    const fn new(stage: Stage, threads: usize) -> Self {
+        Self {
+            stage,
+            threads,
+            shard_of: None,
+        }
     }
+}
+
+/// The queues that the service of a pool has on one of its nodes, by the node's number.
+pub fn service_queues(spec: &StoragePool, own: &BTreeMap<String, Device>, node: usize) -> Vec<ServiceQueue> {
+    let devices = spec.devices_per_node() as usize;
+    let operations = |threads: u32| ServiceQueue::new(Stage::Operation, threads as usize);
+    match spec.service.threads {
+        _ if spec.kind == PoolKind::Ceph => osd_queues(spec, own, node),
+        Some(threads) => vec![operations(threads)],
+        None => vec![operations(spec.service.threads_per_device); devices],
+    }
+}
+
+/// Those of Ceph: of each OSD its messengers, its shards and the thread that commits; then those of the node's gateway.
+fn osd_queues(spec: &StoragePool, own: &BTreeMap<String, Device>, node: usize) -> Vec<ServiceQueue> {
+    let ceph = spec.ceph();
+    let mut queues = Vec::new();
+    for devices in spec.all_devices() {
+        let kind = Drive::of(devices.kind, devices.device.as_deref(), own).kind();
+        let shards = ceph.shards_on(kind.is_flash());
+        let shard = ServiceQueue {
+            shard_of: Some((kind, shards * ceph.osds_per_device)),
+            ..ServiceQueue::new(Stage::Shard, ceph.threads_per_shard_on(kind.is_flash()) as usize)
+        };
+        for _ in 0..devices.per_node * ceph.osds_per_device {
+            queues.extend((0..ceph.messengers).map(|_| ServiceQueue::new(Stage::Messages, 1)));
+            queues.extend((0..shards).map(|_| shard));
+            queues.push(ServiceQueue::new(Stage::Commit, 1));
+        }
+    }
+    if ceph.client == CephClient::Gateway && node < ceph.gateways as usize {
+        queues.push(ServiceQueue::new(Stage::Gateway, ceph.reactors as usize));
+    }
+    queues
 }

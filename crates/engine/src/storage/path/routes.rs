@@ -61,7 +61,10 @@ impl Path {
             interrupt_ns: costs.interrupt_cycles * 1e9 / reference_hz,
             driver: pool.map_or_else(
                 || self.protocol_work(place, costs, arrays),
-                |pool| pool.driver_work(pool.layout_of(spec.policy.as_deref()), costs.client_caches),
+                |pool| {
+                    let layout = pool.layout_of(spec.policy.as_deref());
+                    pool.driver_work(layout, costs.client_caches, place.host_spec.clock.hz())
+                },
             ),
             gap_ns: match &workload.arrivals {
                 Arrivals::Io { rate: Some(rate), .. } if spec.load > 0.0 => 1e9 / (rate.per_second() * spec.load),

@@ -1,23 +1,26 @@
 //! From a scenario to its pools.
 
+use super::ceph::{Osd, Osds};
+use super::commit::Commit;
 use super::data_placement::{DataPlacement, Layout};
 use super::device::Devices;
 use super::history::History;
 use super::journal::Flash;
 use super::qos::Waiting;
 use super::rebuild_queue::RebuildQueue;
-use super::service::Services;
+use super::service::{Costs, Services, Stage};
 use super::{Counters, Node, Pool};
 use crate::ids::{HostId, Id, PoolId, Table};
 use crate::island::IslandPool;
 use crate::storage::disk::{DiskOwner, DiskSet};
-use crate::storage::queue::Fifo;
+use crate::storage::queue::{Fifo, Queue};
 use crate::storage::request::PerIo;
 use crate::storage::shared::Shared;
-use crate::storage::site::{Site, service_threads};
+use crate::storage::site::{Site, service_queues};
 use crate::storage::work::{Cost, DriverWork};
-use hypertwin_cluster::{Bandwidth, DiskKind, Drive, FailureDomain, HostGroup, Redundancy, StoragePool};
+use hypertwin_cluster::{Bandwidth, Drive, FailureDomain, HostGroup, PoolKind, Redundancy, StoragePool};
 use hypertwin_kernel::Stream;
+use hypertwin_models::storage::ceph::{OsdCost, client_cycles};
 use hypertwin_models::storage::coding;
 use hypertwin_models::storage::disk::Disk;
 use hypertwin_models::storage::link::Link;
@@ -71,15 +74,28 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         .iter()
         .map(|layout| Coding::of(layout.redundancy, spec, group))
         .collect();
+    let cycles = match (spec.kind, spec.client.cpu_per_io) {
+        (PoolKind::Ceph, None) => client_cycles(spec.ceph().client),
+        _ => 0.0,
+    };
     let driver = |(layout, coding): (&Layout, &Coding)| DriverWork {
-        cost: cost(spec.client_cpu_per_io().nanos()),
+        cost: cost(if cycles > 0.0 {
+            0
+        } else {
+            spec.client_cpu_per_io().nanos()
+        }),
         stripe_ns_per_byte: coding.stripe_ns_per_byte,
         update_ns_per_byte: coding.update_ns_per_byte,
         stripe_bytes: layout.fragment * layout.needed as u64,
     };
     let drivers = data.layouts.iter().zip(&coding).map(driver).collect();
-    let mut services = Services::new(cost(spec.service_cpu_per_io().nanos()));
+    let cycle_ns = 1e9 / group.clock.hz();
+    let mut services = Services::new(Costs {
+        operation: cost(spec.service_cpu_per_io().nanos()),
+        osd: (spec.kind == PoolKind::Ceph).then(|| OsdCost::of(&spec.ceph()).times(cycle_ns)),
+    });
     let nodes = nodes(id, spec, hosts, site, &mut services);
+    let osds = (spec.kind == PoolKind::Ceph).then(|| osds(spec, &nodes, site, &mut services));
     Pool {
         name: name.to_owned(),
         id,
@@ -93,8 +109,10 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         data,
         flash,
         services,
+        osds,
         drivers,
         rebuild_ns_per_byte: coding.iter().map(|coding| coding.rebuild_ns_per_byte).collect(),
+        client_cycles: cycles,
         client_cache_ns: spec.client.cache_cpu_per_io.nanos() as f64,
         layer_ns: spec.layer_latency.nanos() / 2,
         timeout_ns: spec.timeout().nanos(),
@@ -217,11 +235,17 @@ fn data_placement(
     let all = layouts.iter().map(raw).sum::<u128>().max(1);
     let mut data = DataPlacement::new(domain_of, capacities);
     for layout in layouts {
-        let members = (devices * GROUPS_PER_DEVICE) as u128 * raw(&layout).max(1);
+        let share = raw(&layout).max(1);
         let (layout, bytes) = layout;
+        let members = (devices * GROUPS_PER_DEVICE) as u128 * share;
         let most = members.div_ceil(layout.width as u128 * all) as usize;
         let chunks = bytes.div_ceil(layout.span).clamp(1, MOST_GROUPS as u64) as usize;
-        let groups = chunks.min(most);
+        let groups = match (spec.kind, spec.ceph().placement_groups) {
+            // however little they hold
+            (PoolKind::Ceph, Some(groups)) => (u128::from(groups) * share).div_ceil(all) as usize,
+            (PoolKind::Ceph, None) => most,
+            _ => chunks.min(most),
+        };
         let dealt = deal(&data.domain_of, &data.capacities, groups, layout.width, |n| {
             stream.below(n)
         });
@@ -245,31 +269,62 @@ fn layout(policy: Option<&str>, spec: &StoragePool) -> Layout {
 
 /// The nodes of a pool, with the queues of their services.
 fn nodes(id: PoolId, spec: &StoragePool, hosts: &[HostId], site: &Site, services: &mut Services) -> Vec<Node> {
-    let (queues, threads) = service_threads(spec);
-    let mut worlds = site.services[id.index()].chunks(threads);
-    let kinds: Vec<DiskKind> = spec
-        .all_devices()
-        .flat_map(|devices| {
-            let drive = Drive::of(devices.kind, devices.device.as_deref(), site.island.devices);
-            std::iter::repeat_n(drive.kind(), devices.per_node as usize)
-        })
-        .collect();
+    let mut worlds = site.services[id.index()].as_slice();
     let rebuild_link = || Link::new(spec.rebuild_bandwidth().bytes_per_s(), 0);
+    let mut first = 0;
     let node = |(number, &host): (usize, &HostId)| {
-        let first = number * queues;
-        for kind in kinds.iter().copied().cycle().take(queues) {
-            let worlds = worlds.next().expect("there is a world for each thread of each node");
-            services.add_queue(worlds, spec.service.limit_cpus, Waiting::new(spec, kind, 1));
+        let queues = service_queues(spec, site.island.devices, number);
+        let own = first..first + queues.len();
+        first = own.end;
+        for (number, queue) in own.clone().zip(queues) {
+            let (of_queue, others) = worlds.split_at(queue.threads);
+            worlds = others;
+            let waiting = match queue.shard_of {
+                Some((kind, shards)) => Waiting::new(spec, kind, shards),
+                None => Waiting::InTurn(Queue::new()),
+            };
+            services.add_queue(of_queue, queue.stage, waiting);
+            if let (Stage::Operation, Some(cpus)) = (queue.stage, spec.service.limit_cpus) {
+                services.limit(number..number + 1, cpus);
+            }
         }
         Node {
             host,
             rack: number as u32 % spec.racks,
-            queues: first..first + queues,
+            queues: own,
             rebuild_read: rebuild_link(),
             rebuild_write: rebuild_link(),
         }
     };
     hosts.iter().enumerate().map(node).collect()
+}
+
+/// The OSDs of a Ceph cluster, whose queues its nodes have, and its gateways.
+fn osds(spec: &StoragePool, nodes: &[Node], site: &Site, services: &mut Services) -> Osds {
+    let ceph = spec.ceph();
+    let (mut all, mut gateways) = (Vec::new(), Vec::new());
+    for node in nodes {
+        let mut first = node.queues.start;
+        for devices in spec.all_devices() {
+            let drive = Drive::of(devices.kind, devices.device.as_deref(), site.island.devices);
+            let is_flash = drive.kind().is_flash();
+            let shards = ceph.shards_on(is_flash) as usize;
+            for _ in 0..devices.per_node * ceph.osds_per_device {
+                let end = first + ceph.messengers as usize + shards + 1;
+                if let Some(cpus) = spec.service.limit_cpus {
+                    services.limit(first..end, cpus);
+                }
+                all.push(Osd {
+                    first_queue: first,
+                    shards,
+                    commit: Commit::new(ceph.deferred_on(is_flash).bytes() as u32),
+                });
+                first = end;
+            }
+        }
+        gateways.extend((first < node.queues.end).then_some((first, node.host)));
+    }
+    Osds::new(all, &ceph, gateways)
 }
 
 /// Work of erasure coding, in nanoseconds alone on a core at nominal clock.

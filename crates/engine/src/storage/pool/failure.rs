@@ -91,6 +91,7 @@ impl Pool {
                 let queues = node_state.queues.clone();
                 self.services
                     .drop_all(queues, &mut dropped, &shared.requests, clock.now);
+                self.drain_commits(device, shared, &mut dropped);
                 if let Some(flash) = &mut self.flash {
                     flash.drain(node, &shared.requests, &mut dropped);
                 }

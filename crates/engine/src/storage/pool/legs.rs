@@ -18,9 +18,15 @@ impl Pool {
         let (groups, width) = (layout.groups.len() as u64, layout.width as u64);
         let request = Request {
             client,
+            origin: client,
             group: layout.groups.start as u32 + (chunk % groups) as u32,
             // chunks of a group take turns in which of its copies comes first
-            first: (chunk / groups % width) as u8,
+            // of Ceph's, its primary always does
+            first: if self.osds.is_some() {
+                0
+            } else {
+                (chunk / groups % width) as u8
+            },
             has_failed: false,
             is_writing: false,
             place,
@@ -37,6 +43,10 @@ impl Pool {
             io.parts = 1;
             let leg = shared.requests.part_of(id, Role::Leg);
             shared.disks.queue(disk, leg, false, &mut shared.requests, clock);
+            return Outcome::Pending;
+        }
+        if self.needs_gateway(id, shared) {
+            self.send_to_gateway(id, shared, clock);
             return Outcome::Pending;
         }
         self.attempt(id, shared, clock)
@@ -189,10 +199,8 @@ impl Pool {
         let io = &shared.requests[id];
         let request = &mut self.requests[id];
         if request.has_failed {
-            self.count.retries += 1;
             self.count.wasted += std::mem::take(&mut request.written);
-            let at = clock.now + self.timeout_ns;
-            shared.requests.at(id, Step::Retry(self.id), at, clock);
+            self.retry_later(id, shared, clock);
             return Outcome::Pending;
         }
         if io.write && !request.is_writing {
@@ -205,10 +213,23 @@ impl Pool {
         }
         self.count.client[usize::from(io.write)] += u64::from(io.bytes);
         request.written = 0;
+        if self.osds.is_some()
+            && let Some(at) = self.back_from_gateway(id, shared, clock.now)
+        {
+            shared.requests.at(id, Step::Host, at, clock);
+            return Outcome::Pending;
+        }
         Outcome::Complete(id)
     }
 
     // ---- failures
+
+    /// A request that cannot be done now is tried again after the client's timeout.
+    pub(super) fn retry_later(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+        self.count.retries += 1;
+        let at = clock.now + self.timeout_ns;
+        shared.requests.at(id, Step::Retry(self.id), at, clock);
+    }
 
     /// A leg fails, and with it those that its node would have passed on.
     pub(super) fn fail_leg(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
@@ -224,20 +245,23 @@ impl Pool {
 
     /// An operation of a node or a device fails.
     pub(super) fn fail_operation(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+        self.answered(id, shared, clock);
         let io = &shared.requests[id];
         match io.role {
             Role::Leg => self.fail_leg(id, shared, clock),
+            Role::Log => self.fail_batch(id, shared, clock),
+            Role::Request => self.retry_later(id, shared, clock),
             Role::Destage => {
                 let bytes = io.bytes;
                 shared.requests.release(id);
-                self.leave_journal(self.tasks[id].device, bytes, shared, clock);
+                self.destaged(self.tasks[id].device, bytes, shared, clock);
             }
             Role::Rebuild => self.stop_rebuilding(id, shared, clock),
             Role::RebuildRead => {
                 self.pieces[io.parent].has_failed = true;
                 self.rebuild_part_arrived(id, shared, clock);
             }
-            Role::Request | Role::Operation | Role::Page => unreachable!("no device of a pool works on these"),
+            Role::Operation | Role::Page => unreachable!("no device of a pool works on these"),
         }
     }
 
@@ -245,6 +269,10 @@ impl Pool {
     pub fn retry(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) -> Outcome {
         if shared.requests[id].role == Role::Rebuild {
             self.begin_rebuild(id, shared, clock);
+            return Outcome::Pending;
+        }
+        if self.needs_gateway(id, shared) {
+            self.send_to_gateway(id, shared, clock);
             return Outcome::Pending;
         }
         self.attempt(id, shared, clock)

@@ -17,6 +17,8 @@
 //! | `data_placement.rs` | placement groups: members, what they lack, which data are lost |
 //! | `device.rs` | devices: where each is, and whether it is available |
 //! | `journal.rs` | flash in front of the devices: journals and read caches |
+//! | `ceph.rs` | OSDs of Ceph: messengers and shards; gateways |
+//! | `commit.rs` | the log of an OSD: what is committed together |
 //! | `service.rs` | queues and threads of the nodes' services |
 //! | `qos.rs` | in which order a queue serves what waits |
 //! | `rebuild.rs` | reads what a member lacks from others, and writes it |
@@ -27,6 +29,8 @@
 //! | `build.rs` | from a scenario to its pools |
 
 mod build;
+mod ceph;
+mod commit;
 mod data_placement;
 mod device;
 mod failure;
@@ -45,6 +49,7 @@ pub use build::build_pools;
 pub use data_placement::MemberView;
 pub use history::What;
 pub use report::{IncidentReport, PoolReport, PoolResult, PoolTimeline, summarise};
+pub use service::Stage;
 
 use super::network::Network;
 use super::queue::Fifo;
@@ -52,6 +57,7 @@ use super::request::PerIo;
 use super::work::DriverWork;
 use crate::ids::{DiskId, HostId, Id, IoId, PoolId, WorldId};
 use bitcode::{Decode, Encode};
+use ceph::Osds;
 use data_placement::DataPlacement;
 use device::Devices;
 use history::History;
@@ -81,11 +87,14 @@ pub struct Pool {
     data: DataPlacement,
     flash: Option<Flash>,
     services: Services,
+    /// Of Ceph.
+    osds: Option<Osds>,
     /// Per layout: work of the clients' driver.
     drivers: Vec<DriverWork>,
     /// Per layout: work of a service for a byte that it rebuilds, beside that for the operation.
     rebuild_ns_per_byte: Vec<f64>,
-    /// Work of the client's cache for an I/O, where it has one.
+    /// Cycles of the driver for an I/O, where no time is given; and work of its cache for one, where it has one.
+    client_cycles: f64,
     client_cache_ns: f64,
     /// One way between a client that is no node and a node, beside the network.
     layer_ns: Nanos,
@@ -144,7 +153,9 @@ pub enum Outcome {
 /// What a pool keeps of a client's request.
 #[derive(Clone, Copy, Debug)]
 struct Request {
+    /// The host that asks the nodes: of its VM, or a gateway that does it for that.
     client: HostId,
+    origin: HostId,
     /// Its placement group, and the member whose turn it is to be read first.
     group: u32,
     first: u8,
@@ -222,9 +233,10 @@ impl Pool {
         found.expect("there is a layout for each policy that a VM names") as u16
     }
 
-    /// Work of the driver that a host uses a layout of the pool with, and of its cache if it caches.
-    pub fn driver_work(&self, layout: u16, caches: bool) -> DriverWork {
+    /// Work of the driver that a host of this clock uses a layout of the pool with, and of its cache if it caches.
+    pub fn driver_work(&self, layout: u16, caches: bool, hz: f64) -> DriverWork {
         let mut driver = self.drivers[usize::from(layout)];
+        driver.cost.io_ns += self.client_cycles * 1e9 / hz;
         driver.cost.io_ns += if caches { self.client_cache_ns } else { 0.0 };
         driver
     }
@@ -293,7 +305,11 @@ impl Pool {
     #[inline]
     pub fn journal_is_full(&self, disk: DiskId) -> bool {
         match (&self.flash, self.devices.at_disk(disk)) {
-            (Some(flash), Some(device)) => flash.is_full(self.devices.node_of(device)),
+            (Some(flash), Some(device)) if flash.has_journal() => flash.is_full(self.devices.node_of(device)),
+            (_, Some(device)) => self
+                .osds
+                .as_ref()
+                .is_some_and(|osds| osds.deferred[device as usize].is_full()),
             _ => false,
         }
     }

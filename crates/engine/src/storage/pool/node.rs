@@ -1,5 +1,6 @@
 //! At a node: its service works on operations, its devices and journal do them, and it replies.
 
+use super::service::Stage;
 use super::{Outcome, Pool, Task};
 use crate::clock::{Clock, Event};
 use crate::ids::IoId;
@@ -14,9 +15,10 @@ impl Pool {
     /// A leg or a part of a rebuilt piece reaches its node.
     pub fn arrive(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
         let io = &shared.requests[id];
-        if io.role == Role::RebuildRead {
-            self.rebuild_part_arrived(id, shared, clock);
-            return;
+        match io.role {
+            Role::RebuildRead => return self.rebuild_part_arrived(id, shared, clock),
+            Role::Request => return self.reach_gateway(id, shared, clock),
+            _ => {}
         }
         let device = self.tasks[id].device;
         let client = self.requests[io.parent].client;
@@ -36,18 +38,43 @@ impl Pool {
             Role::RebuildRead => self.pieces[shared.requests[id].parent].class,
             _ => Class::Client,
         };
-        let queue = self.queue_of(self.tasks[id].device);
+        let queue = match self.osds {
+            None => self.queue_of(self.tasks[id].device),
+            Some(_) => self.osd_queue_of(id, shared),
+        };
+        self.enqueue_at(queue, id, class, shared, clock);
+    }
+
+    /// An operation waits for a thread of a queue.
+    #[inline]
+    pub(super) fn enqueue_at(&mut self, queue: usize, id: IoId, class: Class, shared: &mut Shared, clock: &mut Clock) {
         if let Some(time) = self.services.enqueue(queue, id, class, shared, clock.now) {
             self.renew_at(queue, time, clock);
         }
     }
 
     /// A thread of a service is done with its operation, and takes the next: its work for it, if there is one.
-    pub fn next_on_service(&mut self, thread: usize, shared: &mut Shared, clock: &mut Clock) -> Option<f64> {
-        if let Some(id) = self.services.finish(thread) {
-            self.served(id, shared, clock);
+    /// Its world has run for `run_ns` since measuring began.
+    pub fn next_on_service(
+        &mut self,
+        thread: usize,
+        run_ns: u64,
+        shared: &mut Shared,
+        clock: &mut Clock,
+    ) -> Option<f64> {
+        match self.services.finish(thread) {
+            None => {}
+            Some((id, Stage::Operation)) => self.served(id, shared, clock),
+            Some((id, stage)) => {
+                if self.served_by_osd(id, stage, thread, shared, clock) {
+                    if let Err(Some((queue, time))) = self.services.charge(thread, run_ns, clock.now) {
+                        self.renew_at(queue, time, clock);
+                    }
+                    return None;
+                }
+            }
         }
-        match self.services.next(thread, clock.now, &shared.requests) {
+        match self.services.next(thread, run_ns, clock.now, &shared.requests) {
             Ok(work_ns) => Some(work_ns),
             Err(renewal) => {
                 if let Some((queue, time)) = renewal {
@@ -60,12 +87,12 @@ impl Pool {
 
     /// A queue of a service gets the CPU quota of another period, or may go on with what had to wait for its class.
     pub fn renew_quota(&mut self, queue: usize, shared: &mut Shared, clock: &mut Clock) {
-        if let Some(time) = self.services.renew(queue, shared, clock.now) {
+        for (queue, time) in self.services.renew(queue, shared, clock.now) {
             self.renew_at(queue, time, clock);
         }
     }
 
-    fn renew_at(&self, queue: usize, time: u64, clock: &mut Clock) {
+    pub(super) fn renew_at(&self, queue: usize, time: u64, clock: &mut Clock) {
         let (pool, queue) = (self.id, queue as u32);
         clock.at(time, Event::Quota { pool, queue });
     }
@@ -95,7 +122,7 @@ impl Pool {
     }
 
     /// A node sends a write on to the next node, or to all others.
-    fn pass_on(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+    pub(super) fn pass_on(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
         let from = self.host_of(self.tasks[id].device);
         let back_ns = self.tasks[id].back_ns;
         let mut next = std::mem::replace(&mut self.tasks[id].chain, NONE);
@@ -126,6 +153,9 @@ impl Pool {
 
     /// A device, journal or cache is done with an operation.
     pub fn disk_done(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) -> Outcome {
+        if self.osds.is_some() {
+            return self.osd_disk_done(id, shared, clock);
+        }
         let &Io {
             disk,
             write,
@@ -160,18 +190,18 @@ impl Pool {
                 self.reply(id, shared, clock);
                 Outcome::Pending
             }
-            Role::Request | Role::Operation | Role::Destage | Role::Page => {
+            Role::Request | Role::Operation | Role::Destage | Role::Log | Role::Page => {
                 unreachable!("no device of a pool works on these")
             }
         }
     }
 
     /// What is in a journal goes on to its device, if that still works.
-    fn destage(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+    pub(super) fn destage(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
         let Task { device, .. } = self.tasks[id];
         let disk = self.devices.disk(device);
         if shared.disks.get(disk).has_failed {
-            self.leave_journal(device, shared.requests[id].bytes, shared, clock);
+            self.destaged(device, shared.requests[id].bytes, shared, clock);
             return;
         }
         let destage = shared.requests.part_of(id, Role::Destage);
@@ -181,8 +211,16 @@ impl Pool {
         shared.disks.queue(disk, destage, true, &mut shared.requests, clock);
     }
 
+    /// What waited for its place on a device is there, or never will be.
+    pub(super) fn destaged(&mut self, device: u32, bytes: u32, shared: &mut Shared, clock: &mut Clock) {
+        match &self.osds {
+            Some(_) => self.reached_place(device, bytes, shared, clock),
+            None => self.leave_journal(device, bytes, shared, clock),
+        }
+    }
+
     /// The reply of a leg goes back to the client, by the way it came: data that were read, or that a write is done.
-    fn reply(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+    pub(super) fn reply(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
         let io = &shared.requests[id];
         let Task { device, back_ns, .. } = self.tasks[id];
         let mut at = clock.now;

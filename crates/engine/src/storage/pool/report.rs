@@ -2,6 +2,7 @@
 
 use super::data_placement::Layout;
 use super::history::Incident;
+use super::service::Stage;
 use super::{Counters, Pool};
 use crate::ids::{HostId, Id, WorldId};
 use crate::storage::port::Port;
@@ -77,6 +78,8 @@ pub struct PoolReport {
     pub device_write_mb_per_s: f64,
     pub amplification: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_cpus: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_hit_pct: Option<f64>,
     pub degraded_pct: f64,
     pub due_gib: f64,
@@ -102,6 +105,9 @@ impl Pool {
     /// Counts from now; what concerns the state of the data goes on.
     pub fn reset(&mut self, now: Nanos) {
         self.services.reset(now);
+        for osd in self.osds.iter_mut().flat_map(|osds| &mut osds.all) {
+            osd.commit.reset(now);
+        }
         self.count = Counters {
             due: self.count.due,
             rebuilt: self.count.rebuilt,
@@ -113,8 +119,8 @@ impl Pool {
         };
     }
 
-    /// What was measured in the `duration_ns` until now.
-    pub fn result(&self, shared: &Shared, now: Nanos, duration_ns: f64) -> PoolResult {
+    /// What was measured in the `duration_ns` until now; `run` is the fraction of time that a world ran.
+    pub fn result(&self, shared: &Shared, run: &impl Fn(WorldId) -> f64, now: Nanos, duration_ns: f64) -> PoolResult {
         let count = self.count;
         let mb_per_s = |bytes: u64| bytes as f64 / duration_ns * 1e3;
         let disks = shared.disks.span(self.devices.disks);
@@ -140,6 +146,7 @@ impl Pool {
             device_read_mb_per_s: mb_per_s(device(0)),
             device_write_mb_per_s: mb_per_s(device(1)),
             amplification: (count.written - count.wasted) as f64 / (count.client[1].max(1)) as f64,
+            service_cpus: self.osds.is_some().then(|| self.worlds().map(run).sum()),
             cache_hit_pct: (has_cache && count.reads > 0).then(|| 100.0 * count.cache_hits as f64 / count.reads as f64),
             degraded_pct: self.data.degraded_pct(),
             due_gib: self.data.due_here() as f64 / GIB,
@@ -195,11 +202,31 @@ impl Pool {
         let of = Station::Pool { pool: self.id.index() };
         let result = |sums: Sums, what: &str| sums.result(of, format!("{}-{what}", self.name), false, duration_ns);
         let disks = |disks| Sums::of_disks(shared.disks.span(disks), now, duration_ns);
-        let services = Sums::of(self.services.measured(run, now));
-        let mut stations = vec![
-            result(services, "services"),
-            result(disks(self.devices.disks), "devices"),
-        ];
+        let threads = |stage| Sums::of(self.services.measured(stage, run, now));
+        let mut stations = match &self.osds {
+            None => vec![result(threads(Stage::Operation), "services")],
+            Some(osds) => {
+                // its thread computes, or waits for its log
+                let ran = self.services.ran_of(Stage::Commit, run);
+                let commits = osds.all.iter().zip(ran).map(|(osd, ran)| {
+                    let (busy, queue, waits) = osd.commit.measured(now);
+                    (ran + busy, queue, waits)
+                });
+                let commits = Sums::of(commits);
+                vec![
+                    (threads(Stage::Gateway), "gateways"),
+                    (threads(Stage::Messages), "messengers"),
+                    (threads(Stage::Shard), "shards"),
+                    (commits, "commit"),
+                    (Sums::of(self.services.quotas(run)), "cpu-limit"),
+                ]
+                .into_iter()
+                .filter(|(sums, _)| sums.members > 0)
+                .map(|(sums, what)| result(sums, what))
+                .collect()
+            }
+        };
+        stations.push(result(disks(self.devices.disks), "devices"));
         stations.extend(self.flash.as_ref().map(|flash| result(disks(flash.disks), "flash")));
         let nodes: Vec<HostId> = self.hosts().collect();
         for (hosts, what) in [(&nodes, "network"), (&self.clients, "client-network")] {
@@ -269,6 +296,7 @@ pub fn summarise(replications: &[&[PoolResult]]) -> BTreeMap<String, PoolReport>
             }
         }
         sum.figures().into_iter().for_each(|figure| *figure /= count);
+        sum.service_cpus = mean(|report| report.service_cpus);
         sum.cache_hit_pct = mean(|report| report.cache_hit_pct);
         sum.time_to_whole_s = mean(|report| report.time_to_whole_s);
         (first.name.clone(), sum)

@@ -9,6 +9,7 @@ use crate::storage::shared::{Reply, Shared};
 use crate::storage::work::Cost;
 use hypertwin_kernel::Nanos;
 use hypertwin_models::scheduler::LimitEnforcement;
+use hypertwin_models::storage::ceph::OsdCost;
 use hypertwin_models::storage::qos::Class;
 use std::ops::Range;
 
@@ -16,23 +17,51 @@ use std::ops::Range;
 pub struct Services {
     queues: Vec<ServiceQueue>,
     threads: Vec<Thread>,
-    cost: Cost,
+    quotas: Vec<Quota>,
+    costs: Costs,
     /// Of pieces that are rebuilt: the work of erasure coding.
     pub coding_ns: PerIo<f64>,
+}
+
+/// What operations cost of CPU, in nanoseconds alone on a core at nominal clock.
+pub struct Costs {
+    pub operation: Cost,
+    /// Likewise of an OSD of Ceph.
+    pub osd: Option<OsdCost>,
+}
+
+/// What the threads of a queue do for an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// All that a node does.
+    Operation,
+    /// An OSD of Ceph: its messages.
+    Messages,
+    /// An OSD of Ceph: the operation itself.
+    Shard,
+    /// An OSD of Ceph: puts transactions into its log.
+    Commit,
+    /// A gateway to Ceph.
+    Gateway,
 }
 
 /// A queue of a node's service, and those of its threads that have nothing to do.
 struct ServiceQueue {
     waiting: Waiting,
     idle: Vec<usize>,
-    limit: Option<Quota>,
+    stage: Stage,
+    threads: Range<usize>,
+    /// Which quota its threads share.
+    quota: Option<usize>,
 }
 
-/// What the threads of a queue may use of CPUs.
+/// What the threads of some queues may use of CPUs.
 struct Quota {
     cpus: f64,
     limit: Limit,
-    /// Threads that wait for the next period.
+    queues: Range<usize>,
+    /// Whether it is used up, and the threads that wait for the next period.
+    is_used_up: bool,
     held: Vec<usize>,
 }
 
@@ -42,42 +71,53 @@ struct Thread {
     /// The queue that it takes from.
     queue: usize,
     current: IoId,
-    /// Its work for that.
-    work_ns: f64,
+    /// Run time of its world that its quota was charged with.
+    charged_ns: u64,
 }
 
 impl Services {
-    pub fn new(cost: Cost) -> Self {
+    pub fn new(costs: Costs) -> Self {
         Self {
             queues: Vec::new(),
             threads: Vec::new(),
-            cost,
+            quotas: Vec::new(),
+            costs,
             coding_ns: PerIo::new(),
         }
     }
 
     /// Adds a queue with a thread for each of `worlds`; returns its number.
-    ///
-    /// Its threads may use `limit_cpus` in all, as the cgroup of a container may: so much in each period, and then they wait for
-    /// the next. What they use is the work of operations, however long a busy sibling makes it.
-    pub fn add_queue(&mut self, worlds: &[WorldId], limit_cpus: Option<f64>, waiting: Waiting) -> usize {
+    pub fn add_queue(&mut self, worlds: &[WorldId], stage: Stage, waiting: Waiting) -> usize {
         let (queue, first) = (self.queues.len(), self.threads.len());
         self.threads.extend(worlds.iter().map(|&world| Thread {
             world,
             queue,
             current: NONE,
-            work_ns: 0.0,
+            charged_ns: 0,
         }));
         self.queues.push(ServiceQueue {
             waiting,
             idle: (first..self.threads.len()).rev().collect(),
-            limit: limit_cpus.map(|cpus| Quota {
-                cpus,
-                limit: Limit::new(LimitEnforcement::Quota, cpus, 0),
-                held: Vec::new(),
-            }),
+            stage,
+            threads: first..self.threads.len(),
+            quota: None,
         });
         queue
+    }
+
+    /// The threads of `queues` may use so many CPUs in all, as the cgroup of a container may: so much run time in each period, and
+    /// then they wait for the next.
+    pub fn limit(&mut self, queues: Range<usize>, cpus: f64) {
+        for service in &mut self.queues[queues.clone()] {
+            service.quota = Some(self.quotas.len());
+        }
+        self.quotas.push(Quota {
+            cpus,
+            limit: Limit::new(LimitEnforcement::Quota, cpus, 0),
+            queues,
+            is_used_up: false,
+            held: Vec::new(),
+        });
     }
 
     /// An operation waits for a thread. If it has to wait for its class, the queue is to be renewed at the time that is returned.
@@ -113,84 +153,146 @@ impl Services {
 
     /// A thread that has nothing to do takes an operation.
     fn run(&mut self, thread: usize, id: IoId, shared: &mut Shared) {
-        let work_ns = self.work(id, &shared.requests);
         let state = &mut self.threads[thread];
-        (state.current, state.work_ns) = (id, work_ns);
-        let world = state.world;
+        state.current = id;
+        let (world, queue) = (state.world, state.queue);
+        let work_ns = self.work(queue, id, &shared.requests);
         shared.replies.push_back(Reply::Run { world, work_ns });
     }
 
     /// Work of a thread for an operation.
     #[inline]
-    fn work(&self, id: IoId, requests: &Requests) -> f64 {
+    fn work(&self, queue: usize, id: IoId, requests: &Requests) -> f64 {
         let io = &requests[id];
-        let work_ns = self.cost.of(io.bytes);
-        match io.role {
-            Role::Rebuild => work_ns + self.coding_ns[id],
-            _ => work_ns,
+        let stage = self.queues[queue].stage;
+        let coding_ns = match io.role {
+            Role::Rebuild => self.coding_ns[id],
+            _ => 0.0,
+        };
+        let osd = match (stage, &self.costs.osd) {
+            (Stage::Operation, _) => return self.costs.operation.of(io.bytes) + coding_ns,
+            (_, osd) => osd.as_ref().expect("only Ceph has other stages"),
+        };
+        match stage {
+            // those that a primary exchanges with its replicas, too
+            Stage::Messages => osd.of_messages(1 + io.parts, io.bytes),
+            Stage::Shard if io.role == Role::Leg => osd.of_operation(io.write, io.bytes),
+            // what is rebuilt comes or goes in a message, and is charged with it here
+            Stage::Shard => osd.of_operation(io.write, io.bytes) + osd.of_messages(1, io.bytes) + coding_ns,
+            Stage::Commit => osd.of_commit(io.parts),
+            Stage::Gateway => osd.of_gateway(io.bytes),
+            Stage::Operation => unreachable!("done above"),
         }
     }
 
-    /// Gives a thread its next operation, and returns its work for it; without one the thread is idle. Also when the quota of its
-    /// queue is used up, or what waits has to wait for its class: then the queue is to be renewed at the time that is returned
-    /// instead.
+    /// Charges a thread, whose world has run for `run_ns` since measuring began, to its quota. `Err` if that is used up: then it is to be
+    /// renewed at the time that is returned, by way of the queue.
     #[inline]
-    pub fn next(&mut self, thread: usize, now: Nanos, requests: &Requests) -> Result<f64, Option<(usize, Nanos)>> {
+    pub fn charge(&mut self, thread: usize, run_ns: u64, now: Nanos) -> Result<(), Option<(usize, Nanos)>> {
         let state = &mut self.threads[thread];
-        let service = &mut self.queues[state.queue];
-        if let Some(quota) = &mut service.limit {
-            quota.limit.charge(state.work_ns as Nanos, state.work_ns);
-            let (is_held, until) = quota.limit.check(false, 1.0, now);
-            if is_held {
-                // who is idle waits, too; the first of them has the queue renewed
-                let is_first = quota.held.is_empty();
-                quota.held.push(thread);
-                quota.held.append(&mut service.idle);
-                return Err(is_first.then_some((state.queue, until)));
-            }
+        let Some(number) = self.queues[state.queue].quota else {
+            return Ok(());
+        };
+        let quota = &mut self.quotas[number];
+        let used_ns = run_ns - std::mem::replace(&mut state.charged_ns, run_ns);
+        quota.limit.charge(used_ns, used_ns as f64);
+        let (is_used_up, until) = quota.limit.check(false, 1.0, now);
+        if !is_used_up {
+            return Ok(());
         }
-        let id = match service.waiting.pop(now, requests) {
-            Next::Operation(id) => id,
+        if std::mem::replace(&mut quota.is_used_up, true) {
+            return Err(None);
+        }
+        // who is idle waits, too
+        for service in &mut self.queues[quota.queues.clone()] {
+            quota.held.append(&mut service.idle);
+        }
+        Err(Some((quota.queues.start, until)))
+    }
+
+    /// Gives a thread its next operation, and returns its work for it; without one the thread is idle. Also when its quota is used up
+    /// (see [`Self::charge`]), or what waits has to wait for its class: then the queue is to be renewed at the time that is
+    /// returned instead.
+    #[inline]
+    pub fn next(
+        &mut self,
+        thread: usize,
+        run_ns: u64,
+        now: Nanos,
+        requests: &Requests,
+    ) -> Result<f64, Option<(usize, Nanos)>> {
+        let queue = self.threads[thread].queue;
+        if let Err(renewal) = self.charge(thread, run_ns, now) {
+            let quota = self.queues[queue].quota.expect("what is used up is there");
+            self.quotas[quota].held.push(thread);
+            return Err(renewal);
+        }
+        let service = &mut self.queues[queue];
+        match service.waiting.pop(now, requests) {
+            Next::Operation(id) => {
+                self.threads[thread].current = id;
+                Ok(self.work(queue, id, requests))
+            }
             next => {
                 service.idle.push(thread);
-                return Err(next.later().map(|time| (state.queue, time)));
+                Err(next.later().map(|time| (queue, time)))
             }
-        };
-        let work_ns = self.work(id, requests);
-        let state = &mut self.threads[thread];
-        (state.current, state.work_ns) = (id, work_ns);
-        Ok(work_ns)
-    }
-
-    /// A period of the quota of a queue begins, or what waits may go on: its threads do. Returns when to look again.
-    pub fn renew(&mut self, queue: usize, shared: &mut Shared, now: Nanos) -> Option<Nanos> {
-        let service = &mut self.queues[queue];
-        if let Some(quota) = &mut service.limit {
-            let (is_held, until) = quota.limit.check(true, 1.0, now);
-            if is_held {
-                return Some(until);
-            }
-            service.idle.append(&mut quota.held);
         }
-        self.run_idle(queue, shared, now)
     }
 
-    /// The operation that a thread is done with; `None` if it was dropped meanwhile.
+    /// A thread that waited for a device goes on with its next operation, if there is one and its quota lets it. Returns when to renew its
+    /// queue if what waits has to wait for its class.
+    pub fn go_on(&mut self, thread: usize, shared: &mut Shared, now: Nanos) -> Option<(usize, Nanos)> {
+        let queue = self.threads[thread].queue;
+        let service = &mut self.queues[queue];
+        if let Some(quota) = service.quota.map(|number| &mut self.quotas[number])
+            && quota.is_used_up
+        {
+            quota.held.push(thread);
+            return None;
+        }
+        service.idle.push(thread);
+        self.run_idle(queue, shared, now).map(|time| (queue, time))
+    }
+
+    /// A period of the quota of a queue begins, or what waits may go on: its threads do. Returns which queues to look at again, and
+    /// when.
+    pub fn renew(&mut self, queue: usize, shared: &mut Shared, now: Nanos) -> Vec<(usize, Nanos)> {
+        let quota = self.queues[queue].quota.map(|number| &mut self.quotas[number]);
+        let Some(quota) = quota.filter(|quota| quota.is_used_up) else {
+            let later = self.run_idle(queue, shared, now);
+            return later.map(|time| (queue, time)).into_iter().collect();
+        };
+        let (is_used_up, until) = quota.limit.check(true, 1.0, now);
+        if is_used_up {
+            return vec![(queue, until)];
+        }
+        quota.is_used_up = false;
+        let queues = quota.queues.clone();
+        for thread in std::mem::take(&mut quota.held) {
+            self.queues[self.threads[thread].queue].idle.push(thread);
+        }
+        let later = |queue| Some((queue, self.run_idle(queue, shared, now)?));
+        queues.filter_map(later).collect()
+    }
+
+    /// What a thread is done with, and as what; `None` if it was dropped meanwhile.
     #[inline]
-    pub fn finish(&mut self, thread: usize) -> Option<IoId> {
-        let id = std::mem::replace(&mut self.threads[thread].current, NONE);
-        (id != NONE).then_some(id)
+    pub fn finish(&mut self, thread: usize) -> Option<(IoId, Stage)> {
+        let state = &mut self.threads[thread];
+        let id = std::mem::replace(&mut state.current, NONE);
+        (id != NONE).then(|| (id, self.queues[state.queue].stage))
     }
 
     /// Drops all operations that wait in some queues or are with their threads.
     pub fn drop_all(&mut self, queues: Range<usize>, dropped: &mut Vec<IoId>, requests: &Requests, now: Nanos) {
-        for service in &mut self.queues[queues.clone()] {
+        for service in &mut self.queues[queues] {
             service.waiting.drain(now, requests, dropped);
-        }
-        // a thread that computes finds out when it is done
-        for thread in self.threads.iter_mut().filter(|thread| queues.contains(&thread.queue)) {
-            if thread.current != NONE {
-                dropped.push(std::mem::replace(&mut thread.current, NONE));
+            // a thread that computes finds out when it is done
+            for thread in &mut self.threads[service.threads.clone()] {
+                if thread.current != NONE {
+                    dropped.push(std::mem::replace(&mut thread.current, NONE));
+                }
             }
         }
     }
@@ -200,21 +302,48 @@ impl Services {
         self.threads.iter().map(|thread| thread.world)
     }
 
-    /// Per queue: the fraction of time that its threads ran, or of what they may use if that is less, its mean length, and its
-    /// waits.
-    pub fn measured(&self, run: impl Fn(WorldId) -> f64, now: Nanos) -> impl Iterator<Item = (f64, f64, Waits)> {
-        self.queues.iter().enumerate().map(move |(index, service)| {
-            let threads = self.threads.iter().filter(|thread| thread.queue == index);
-            let most = service.limit.as_ref().map_or(f64::INFINITY, |quota| quota.cpus);
-            let count = (threads.clone().count() as f64).min(most);
-            let busy = threads.map(|thread| run(thread.world)).sum::<f64>() / count;
+    /// Per queue of a stage: the fraction of time that its threads ran, or of what they may use if that is less, its mean
+    /// length, and its waits.
+    pub fn measured(
+        &self,
+        stage: Stage,
+        run: impl Fn(WorldId) -> f64,
+        now: Nanos,
+    ) -> impl Iterator<Item = (f64, f64, Waits)> {
+        let queues = self.queues.iter().filter(move |service| service.stage == stage);
+        queues.map(move |service| {
+            let quota = service.quota.map(|number| &self.quotas[number]);
+            let most = quota.map_or(f64::INFINITY, |quota| quota.cpus);
+            let busy = self.ran(service, &run) / (service.threads.len() as f64).min(most);
             let (length, waits) = service.waiting.measured(now);
             (busy, length, waits)
         })
     }
 
+    /// Per queue of a stage: the fraction of time that its threads ran.
+    pub fn ran_of(&self, stage: Stage, run: impl Fn(WorldId) -> f64) -> impl Iterator<Item = f64> {
+        let queues = self.queues.iter().filter(move |service| service.stage == stage);
+        queues.map(move |service| self.ran(service, &run))
+    }
+
+    /// Per quota of several queues: the fraction of it that was used.
+    pub fn quotas(&self, run: impl Fn(WorldId) -> f64) -> impl Iterator<Item = (f64, f64, Waits)> {
+        let quotas = self.quotas.iter().filter(|quota| quota.queues.len() > 1);
+        quotas.map(move |quota| {
+            let queues = self.queues[quota.queues.clone()].iter();
+            let ran = queues.map(|service| self.ran(service, &run)).sum::<f64>();
+            (ran / quota.cpus, 0.0, Waits::default())
+        })
+    }
+
+    fn ran(&self, service: &ServiceQueue, run: impl Fn(WorldId) -> f64) -> f64 {
+        let threads = &self.threads[service.threads.clone()];
+        threads.iter().map(|thread| run(thread.world)).sum()
+    }
+
     /// Measures from now.
     pub fn reset(&mut self, now: Nanos) {
         self.queues.iter_mut().for_each(|service| service.waiting.reset(now));
+        self.threads.iter_mut().for_each(|thread| thread.charged_ns = 0);
     }
 }

@@ -1,0 +1,294 @@
+//! OSDs of Ceph: which queue an operation waits in, and what their operations do between the queues of one.
+//!
+//! An operation visits a messenger of its OSD, which is charged with all messages that it needs there; then a thread of the shard
+//! of its placement group. A read keeps that thread until its device has answered. A write goes on to its replicas, and then to
+//! its device and into the log, or into the log with its data: see [`super::commit`].
+
+use super::commit::{Commit, Deferred};
+use super::service::Stage;
+use super::{Outcome, Pool, Request};
+use crate::clock::Clock;
+use crate::ids::{HostId, Id, IoId};
+use crate::storage::request::{Io, NONE, Role, Step};
+use crate::storage::shared::Shared;
+use hypertwin_cluster::{CephClient, WritePath};
+use hypertwin_kernel::Nanos;
+use hypertwin_models::storage::qos::Class;
+
+/// No thread.
+const NO_THREAD: u32 = u32::MAX;
+
+/// The OSDs of a pool: those of one device after those of another.
+pub struct Osds {
+    pub all: Vec<Osd>,
+    /// Per device.
+    pub deferred: Vec<Deferred>,
+    per_device: usize,
+    messengers: usize,
+    client: CephClient,
+    /// Queues of the gateways, and their hosts.
+    gateways: Vec<(usize, HostId)>,
+    /// Per operation: the thread that waits until its device has answered.
+    waiting: Vec<u32>,
+}
+
+/// One OSD. Its queues are those of its messengers, of its shards, and of the thread that commits.
+pub struct Osd {
+    pub first_queue: usize,
+    pub shards: usize,
+    pub commit: Commit,
+}
+
+impl Osds {
+    pub fn new(all: Vec<Osd>, ceph: &hypertwin_cluster::Ceph, gateways: Vec<(usize, HostId)>) -> Self {
+        let devices = all.len() / ceph.osds_per_device as usize;
+        Self {
+            all,
+            deferred: (0..devices).map(|_| Deferred::new(ceph.osds_per_device)).collect(),
+            per_device: ceph.osds_per_device as usize,
+            messengers: ceph.messengers as usize,
+            client: ceph.client,
+            gateways,
+            waiting: Vec::new(),
+        }
+    }
+
+    /// The OSD of a device that has a placement group.
+    #[inline]
+    pub fn number(&self, device: u32, group: u32) -> usize {
+        device as usize * self.per_device + group as usize % self.per_device
+    }
+
+    /// OSDs of a device.
+    pub fn of_device(&self, device: u32) -> std::ops::Range<usize> {
+        let first = device as usize * self.per_device;
+        first..first + self.per_device
+    }
+
+    /// The queue of the messenger of an OSD that has a connection.
+    #[inline]
+    fn messenger(&self, osd: usize, connection: usize) -> usize {
+        self.all[osd].first_queue + (connection + osd) % self.messengers
+    }
+
+    /// The queue of the shard of an OSD that has a placement group.
+    #[inline]
+    pub fn shard(&self, osd: usize, group: u32) -> usize {
+        let Osd {
+            first_queue, shards, ..
+        } = self.all[osd];
+        // apart from what chooses among the OSDs of a device
+        first_queue + self.messengers + group as usize / self.per_device % shards
+    }
+
+    /// The queue of the thread of an OSD that commits.
+    pub fn committer(&self, osd: usize) -> usize {
+        self.all[osd].first_queue + self.messengers + self.all[osd].shards
+    }
+
+    /// A thread waits until a device has answered an operation.
+    fn wait(&mut self, id: IoId, thread: usize) {
+        let index = id as usize;
+        if self.waiting.len() <= index {
+            self.waiting.resize(index + 1, NO_THREAD);
+        }
+        self.waiting[index] = thread as u32;
+    }
+
+    /// The thread that waits for an operation, if one does; it waits no longer.
+    fn answered(&mut self, id: IoId) -> Option<usize> {
+        let waiting = self.waiting.get_mut(id as usize)?;
+        let thread = std::mem::replace(waiting, NO_THREAD);
+        (thread != NO_THREAD).then_some(thread as usize)
+    }
+}
+
+impl Pool {
+    /// The group of a leg, or of what is rebuilt.
+    fn group_of(&self, id: IoId, shared: &Shared) -> u32 {
+        let io = &shared.requests[id];
+        match io.role {
+            Role::Rebuild => self.data.group_of(self.pieces[id].member as usize) as u32,
+            Role::RebuildRead => self.data.group_of(self.pieces[io.parent].member as usize) as u32,
+            _ => self.requests[io.parent].group,
+        }
+    }
+
+    /// The OSD that an operation is for.
+    pub(super) fn osd_of(&self, id: IoId, shared: &Shared) -> usize {
+        let osds = self.osds.as_ref().expect("only Ceph has OSDs");
+        osds.number(self.tasks[id].device, self.group_of(id, shared))
+    }
+
+    /// The queue of an OSD that an operation joins first.
+    pub(super) fn osd_queue_of(&self, id: IoId, shared: &mut Shared) -> usize {
+        let osds = self.osds.as_ref().expect("only Ceph has OSDs");
+        let group = self.group_of(id, shared);
+        let osd = osds.number(self.tasks[id].device, group);
+        if shared.requests[id].role != Role::Leg {
+            return osds.shard(osd, group);
+        }
+        let (copies, connection) = self.messages(id, shared);
+        shared.requests[id].parts = copies;
+        osds.messenger(osd, connection)
+    }
+
+    /// Copies that the node of a leg passes on, and the connection that the leg comes by: that of a client or of a primary.
+    fn messages(&self, id: IoId, shared: &Shared) -> (u32, usize) {
+        let mut copies = 0;
+        let mut next = self.tasks[id].chain;
+        while next != NONE {
+            copies += 1;
+            next = match self.write_path {
+                WritePath::Chain => NONE,
+                WritePath::Primary | WritePath::Client => self.tasks[next].chain,
+            };
+        }
+        let request = &self.requests[shared.requests[id].parent];
+        let primary = self.data.device_at(request.group as usize, usize::from(request.first));
+        let comes_from_client = self.tasks[id].device == primary;
+        let osds = self.osds.as_ref().expect("only Ceph has connections");
+        let connection = match (comes_from_client, osds.client) {
+            (false, _) => primary as usize,
+            // one of each host, or one of each virtual disk
+            (true, CephClient::Krbd) => request.client.index(),
+            (true, CephClient::Librbd | CephClient::Gateway) => shared.requests[id].vdisk.index(),
+        };
+        (copies, connection)
+    }
+
+    /// A thread of an OSD is done with an operation. Whether the thread waits for the operation's device.
+    pub(super) fn served_by_osd(
+        &mut self,
+        id: IoId,
+        stage: Stage,
+        thread: usize,
+        shared: &mut Shared,
+        clock: &mut Clock,
+    ) -> bool {
+        if stage == Stage::Gateway {
+            // the gateway is the client now
+            shared.requests.at(id, Step::Retry(self.id), clock.now, clock);
+            return false;
+        }
+        let device = self.tasks[id].device;
+        if !self.devices.is_available(device) {
+            self.fail_operation(id, shared, clock);
+            return false;
+        }
+        if stage == Stage::Commit {
+            self.write_log(id, shared, clock);
+            return false;
+        }
+        let group = self.group_of(id, shared);
+        let osds = self.osds.as_mut().expect("an OSD has served it");
+        let osd = osds.number(device, group);
+        if stage == Stage::Messages {
+            let queue = osds.shard(osd, group);
+            self.enqueue_at(queue, id, Class::Client, shared, clock);
+            return false;
+        }
+        let io = &shared.requests[id];
+        if io.role == Role::Leg && io.write {
+            self.write_on_osd(id, osd, shared, clock);
+            return false;
+        }
+        let waits = !io.write;
+        if waits {
+            osds.wait(id, thread);
+        }
+        let disk = self.devices.disk(device);
+        shared.disks.queue(disk, id, false, &mut shared.requests, clock);
+        waits
+    }
+
+    /// A device has answered an operation, or never will: the thread that waits for it goes on.
+    pub(super) fn answered(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+        let thread = self.osds.as_mut().and_then(|osds| osds.answered(id));
+        if let Some(thread) = thread
+            && let Some((queue, time)) = self.services.go_on(thread, shared, clock.now)
+        {
+            self.renew_at(queue, time, clock);
+        }
+    }
+
+    /// A device or the log of an OSD is done with an operation.
+    pub(super) fn osd_disk_done(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) -> Outcome {
+        let &Io { write, role, bytes, .. } = &shared.requests[id];
+        let device = self.tasks[id].device;
+        if role == Role::Destage {
+            shared.requests.release(id);
+            self.reached_place(device, bytes, shared, clock);
+            return Outcome::Pending;
+        }
+        self.answered(id, shared, clock);
+        if !self.devices.is_available(device) {
+            self.fail_operation(id, shared, clock);
+            return Outcome::Pending;
+        }
+        match role {
+            Role::Rebuild => return self.rebuilt(id, shared, clock),
+            Role::RebuildRead => self.send_rebuild_part(id, shared, clock),
+            Role::Log => self.committed(id, shared, clock),
+            Role::Leg if write => self.commit(id, shared, clock),
+            Role::Leg => self.reply(id, shared, clock),
+            Role::Request | Role::Operation | Role::Destage | Role::Page => {
+                unreachable!("no device of an OSD works on these")
+            }
+        }
+        Outcome::Pending
+    }
+
+    // ---- gateways
+
+    /// Whether a request has to go to a gateway first: it is at none that works.
+    pub(super) fn needs_gateway(&self, id: IoId, shared: &Shared) -> bool {
+        let Some(osds) = self.osds.as_ref().filter(|osds| !osds.gateways.is_empty()) else {
+            return false;
+        };
+        let at = self.requests[id].client;
+        !shared.network.state(at).is_reachable() || osds.gateways.iter().all(|&(_, host)| host != at)
+    }
+
+    /// A request goes to a gateway that works; each virtual disk has one that it prefers.
+    pub(super) fn send_to_gateway(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+        let gateways = &self.osds.as_ref().expect("only Ceph has gateways").gateways;
+        let io = &shared.requests[id];
+        let (count, first) = (gateways.len(), io.vdisk.index());
+        let bytes = if io.write { io.bytes } else { 0 };
+        let hosts = (0..count).map(|step| gateways[(first + step) % count].1);
+        let mut hosts = hosts.filter(|&host| shared.network.state(host).is_reachable());
+        let Some(gateway) = hosts.next() else {
+            self.retry_later(id, shared, clock);
+            return;
+        };
+        let client = self.requests[id].origin;
+        self.requests[id].client = gateway;
+        let passed = shared.network.transmit(client, gateway, bytes, clock.now);
+        let at = passed + shared.network.way_ns(client, gateway);
+        shared.requests.at(id, Step::Arrive(self.id), at, clock);
+    }
+
+    /// A request reaches its gateway.
+    pub(super) fn reach_gateway(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+        let at = self.requests[id].client;
+        let gateways = &self.osds.as_ref().expect("only Ceph has gateways").gateways;
+        let gateway = gateways.iter().find(|(_, host)| *host == at);
+        match gateway.filter(|_| shared.network.state(at).is_reachable()) {
+            Some(&(queue, _)) => self.enqueue_at(queue, id, Class::Client, shared, clock),
+            None => self.retry_later(id, shared, clock),
+        }
+    }
+
+    /// When a request that its gateway has done is back at its client; `None` if it is there.
+    pub(super) fn back_from_gateway(&self, id: IoId, shared: &mut Shared, now: Nanos) -> Option<Nanos> {
+        let Request { client, origin, .. } = self.requests[id];
+        if client == origin {
+            return None;
+        }
+        let io = &shared.requests[id];
+        let bytes = if io.write { 0 } else { io.bytes };
+        let passed = shared.network.transmit(client, origin, bytes, now);
+        Some(passed + shared.network.way_ns(client, origin))
+    }
+}

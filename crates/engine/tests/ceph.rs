@@ -1,0 +1,329 @@
+//! Pools of `kind: ceph` in the twin, against closed forms: what an operation takes without load, what it costs of CPU, and which
+//! of messengers, shards, commit, device and gateway bounds the throughput.
+
+mod support;
+
+use hypertwin_cluster::{Ceph, CephRelease, Scenario};
+use hypertwin_engine::{PointReport, run};
+use hypertwin_models::storage::ceph::{OsdCost, client_cycles};
+use serde_json::{Value, json};
+use support::{host, merge, vm};
+
+const HZ: f64 = 20e9;
+const MESSAGE_US: f64 = 40.0;
+/// Of generic NVMe: a read, transfer included; a write that is acknowledged; the transfer of one of its bytes.
+const READ_US: f64 = 90.0;
+const WRITE_US: f64 = 20.0;
+const DEVICE_BYTE_US: f64 = 1.0 / 2_600.0;
+const NETWORK_BYTE_US: f64 = 1.0 / 1_000.0;
+
+/// `nodes` with one NVMe device each, and one VM on another host; `more` is merged over it.
+fn base(nodes: u32, more: Value) -> Value {
+    let mut node = host("linux-6.12", 1, 16, 1);
+    merge(
+        &mut node,
+        json!({"clock": "20 GHz", "count": nodes, "network": {"ports": 1, "bandwidth": "1 GB/s", "latency": "40 us"}}),
+    );
+    let mut other = node.clone();
+    other["count"] = json!(1);
+    let mut text = json!({
+        "name": "ceph", "run": {"duration": "400 ms", "warmup": "100 ms", "sample_interval": "100 ms"},
+        "hosts": {"node": node, "other": other},
+        "vms": {"v": vm(4, "w", json!({"storage": "pool", "controller": "virtio-blk", "vdisks": 1, "host": "other"}))},
+        "workloads": {"w": {
+            "arrivals": {"io": {"outstanding": 1}}, "cpu": {"mean": 0, "cv": 0}, "working_set": "10 GiB",
+            "block": "64 KiB", "wake_up": "0 s",
+        }},
+        "storage": {"pool": {
+            "kind": "ceph", "nodes": "node", "deployment": "two-layer", "stored": "10 GiB",
+            "ceph": {"release": "reef"}, "devices": {"kind": "nvme", "per_node": 1, "capacity": "1 TB"},
+        }},
+    });
+    merge(&mut text, more);
+    text
+}
+
+fn report(text: &Value) -> PointReport {
+    let scenario = Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"));
+    support::report(&scenario, 1)
+}
+
+fn cost() -> OsdCost {
+    let ceph = Ceph {
+        release: CephRelease::Reef,
+        ..Ceph::default()
+    };
+    OsdCost::of(&ceph).times(1e6 / HZ)
+}
+
+/// Saturated from many virtual disks, as many I/Os on each.
+fn saturated(outstanding: u32, read_pct: u32, more: Value) -> Value {
+    let mut text = json!({
+        "vms": {"v": {"count": 12, "vcpus": 2}},
+        "workloads": {"w": {
+            "arrivals": {"io": {"outstanding": outstanding}}, "block": "4 KiB", "read_pct": read_pct,
+        }},
+        "storage": {"pool": {"redundancy": "replicas-1", "client": {"cpu_per_io": 0}}},
+    });
+    merge(&mut text, more);
+    text
+}
+
+fn iops(report: &PointReport) -> f64 {
+    report.vms.values().map(|vm| vm.iops).sum()
+}
+
+fn latency_us(report: &PointReport) -> f64 {
+    report.groups["v"].io_latency_ms.as_ref().unwrap().mean.unwrap() * 1e3
+}
+
+fn busy(report: &PointReport, station: &str) -> f64 {
+    report.storage[station].utilization_pct
+}
+
+fn near(value: f64, expected: f64, within: f64) {
+    assert!((value / expected - 1.0).abs() < within, "{value}, expected {expected}");
+}
+
+/// What the client's controller and driver take of each I/O.
+fn client_us(bytes: f64) -> f64 {
+    let alone = report(&base(
+        1,
+        json!({
+            "storage": {"pool": {"redundancy": "replicas-1", "client": {"cpu_per_io": 0}, "service": {"core_bandwidth": "1 TB/s"}}},
+        }),
+    ));
+    let of_pool = 2.0 * MESSAGE_US
+        + bytes * NETWORK_BYTE_US
+        + cost().of_messages(1, bytes as u32)
+        + cost().of_operation(false, bytes as u32)
+        + READ_US;
+    let controller = latency_us(&alone) - of_pool;
+    assert!((0.0..5.0).contains(&controller), "{controller}");
+    controller + client_cycles(Ceph::default().client) * 1e6 / HZ + bytes / 4_000.0
+}
+
+#[test]
+fn a_read_visits_a_messenger_a_shard_and_the_device() {
+    let bytes = 65_536.0;
+    let expected = client_us(bytes)
+        + 2.0 * MESSAGE_US
+        + bytes * NETWORK_BYTE_US
+        + cost().of_messages(1, 65_536)
+        + cost().of_operation(false, 65_536)
+        + READ_US;
+    near(latency_us(&report(&base(3, json!({})))), expected, 2e-3);
+}
+
+#[test]
+fn a_write_is_done_when_its_last_copy_is_in_the_log() {
+    let bytes = 65_536.0;
+    let text = base(
+        3,
+        json!({"workloads": {"w": {"read_pct": 0, "arrivals": {"io": {"outstanding": 1, "rate": "100 /s"}}}}}),
+    );
+    // three pairs at the primary; the second copy leaves when the first has; data, then the log
+    let hop = MESSAGE_US + bytes * NETWORK_BYTE_US;
+    let node =
+        cost().of_operation(true, 65_536) + (bytes + 4_096.0) * DEVICE_BYTE_US + 2.0 * WRITE_US + cost().of_commit(1);
+    let primary = cost().of_messages(3, 65_536) + cost().of_operation(true, 65_536);
+    let replica = bytes * NETWORK_BYTE_US + hop + cost().of_messages(1, 65_536) + node;
+    let expected = client_us(bytes) + hop + primary + replica + 2.0 * MESSAGE_US;
+    near(latency_us(&report(&text)), expected, 4e-3);
+}
+
+#[test]
+fn an_operation_costs_the_osds_what_the_table_says() {
+    for (read_pct, copies) in [(100, 3), (0, 1), (0, 3), (0, 4)] {
+        let report = report(&base(
+            5,
+            json!({
+                "workloads": {"w": {"read_pct": read_pct, "block": "16 KiB", "arrivals": {"io": {"outstanding": 4}}}},
+                "storage": {"pool": {"redundancy": format!("replicas-{copies}")}},
+            }),
+        ));
+        let n = f64::from(copies);
+        let expected = match read_pct {
+            100 => cost().of_messages(1, 16_384) + cost().of_operation(false, 16_384),
+            _ => {
+                (2.0 * n - 1.0) * cost().of_messages(1, 16_384)
+                    + n * (cost().of_operation(true, 16_384) + cost().of_commit(1))
+            }
+        };
+        let cpus = report.pools["pool"].service_cpus.expect("Ceph says it");
+        near(cpus / iops(&report) * 1e6, expected, 0.01);
+    }
+}
+
+#[test]
+fn one_osd_is_bound_by_its_messengers_whatever_the_depth() {
+    let bound = |messengers: f64| messengers * 1e6 / cost().of_messages(1, 4_096);
+    // as slow as 2 GHz, so that it is no device that limits
+    let slow = json!({"storage": {"pool": {"ceph": {"cpu_factor": 10.0}}}});
+    for outstanding in [4, 32] {
+        let report = report(&base(1, saturated(outstanding, 100, slow.clone())));
+        near(iops(&report), bound(3.0) / 10.0, 0.02);
+        assert!(busy(&report, "pool-messengers") > 98.0);
+        assert_eq!(
+            report.bottleneck.as_ref().expect("it is saturated").station,
+            "pool-messengers"
+        );
+    }
+    let mut four = base(1, saturated(32, 100, slow.clone()));
+    four["storage"]["pool"]["ceph"]["messengers"] = json!(4);
+    near(iops(&report(&four)), bound(4.0) / 10.0, 0.02);
+    let mut two_osds = base(1, saturated(32, 100, slow));
+    two_osds["storage"]["pool"]["ceph"]["osds_per_device"] = json!(2);
+    near(iops(&report(&two_osds)), bound(6.0) / 10.0, 0.03);
+}
+
+#[test]
+fn a_read_keeps_its_thread_until_the_device_answers() {
+    let alone = json!({"storage": {"pool": {"ceph": {"shards": 1, "threads_per_shard": 1, "messengers": 8}}}});
+    let each = cost().of_operation(false, 4_096) + READ_US;
+    let one = report(&base(1, saturated(16, 100, alone.clone())));
+    near(iops(&one), 1e6 / each, 0.02);
+    assert_eq!(one.storage["pool-devices"].queue, 0.0);
+    assert!(one.storage["pool-shards"].queue > 100.0);
+    let mut four = base(1, saturated(16, 100, alone));
+    four["storage"]["pool"]["ceph"]["shards"] = json!(4);
+    let four = iops(&report(&four));
+    assert!((0.9 * 4e6 / each..1.01 * 4e6 / each).contains(&four), "{four}");
+}
+
+#[test]
+fn all_operations_of_one_placement_group_are_one_shards() {
+    let few = json!({"storage": {"pool": {"ceph": {"cpu_factor": 10.0, "messengers": 16, "placement_groups": 1}}}});
+    let one = iops(&report(&base(1, saturated(32, 0, few.clone()))));
+    near(one, 2e6 / 10.0 / cost().of_operation(true, 4_096), 0.03);
+    let mut many = base(1, saturated(32, 0, few));
+    many["storage"]["pool"]["ceph"]["placement_groups"] = json!(256);
+    assert!(iops(&report(&many)) > 2.2 * one);
+}
+
+#[test]
+fn all_that_waits_is_committed_at_once() {
+    // a flush of 2 ms for data, and one for the log
+    let flushing = json!({
+        "devices": {"d": {"kind": "nvme", "flush": "2 ms"}},
+        "storage": {"pool": {"devices": {"device": "d", "kind": null}}},
+    });
+    let of = |outstanding: u32| {
+        let mut text = base(1, saturated(outstanding, 0, flushing.clone()));
+        text["storage"]["pool"]["devices"]
+            .as_object_mut()
+            .expect("a mapping")
+            .remove("kind");
+        text["vms"]["v"]["count"] = json!(1);
+        report(&text)
+    };
+    let one = of(1);
+    assert!((4_000.0..4_500.0).contains(&latency_us(&one)), "{}", latency_us(&one));
+    let many = of(64);
+    assert!(iops(&many) > 18.0 * iops(&one), "{} {}", iops(&many), iops(&one));
+    // the data of the next batch are flushed while this one is logged, and each waits for the other's flush
+    assert!(latency_us(&many) < 14_000.0, "{}", latency_us(&many));
+    assert!(busy(&many, "pool-commit") > 45.0);
+}
+
+#[test]
+fn small_writes_on_hard_disks_are_done_when_they_are_in_the_log() {
+    let disks = json!({
+        "workloads": {"w": {"read_pct": 0, "block": "16 KiB", "arrivals": {"io": {"outstanding": 1, "rate": "40 /s"}}}},
+        "run": {"duration": "2 s"},
+        "storage": {"pool": {
+            "redundancy": "replicas-1", "devices": {"kind": "hdd-7.2k", "per_node": 4},
+            "flash": {"kind": "nvme", "capacity": "100 GB"},
+        }},
+    });
+    let deferred = report(&base(1, disks.clone()));
+    assert!(latency_us(&deferred) < 250.0, "{}", latency_us(&deferred));
+    let pool = &deferred.pools["pool"];
+    near(pool.device_write_mb_per_s, pool.write_mb_per_s, 0.05);
+    let mut direct = base(1, disks);
+    direct["storage"]["pool"]["ceph"]["deferred_below"] = json!("4 KiB");
+    direct["storage"]["pool"]["ceph"]["min_alloc"] = json!("4 KiB");
+    assert!(latency_us(&report(&direct)) > 4_000.0);
+}
+
+#[test]
+fn a_gateway_is_the_client_of_the_osds() {
+    let gateways =
+        json!({"storage": {"pool": {"ceph": {"client": "gateway", "gateways": 2, "reactors": 2, "cpu_factor": 10.0}}}});
+    let text = base(3, saturated(32, 100, gateways));
+    let report = report(&text);
+    near(iops(&report), 2.0 * 2.0 * 1e5 / cost().of_gateway(4_096), 0.02);
+    assert_eq!(
+        report.bottleneck.as_ref().expect("it is saturated").station,
+        "pool-gateways"
+    );
+    let mut direct = text;
+    direct["storage"]["pool"]["ceph"]["client"] = json!("librbd");
+    assert!(iops(&self::report(&direct)) > 1.2 * iops(&report));
+}
+
+#[test]
+fn a_limit_counts_what_an_osds_threads_run() {
+    let limited = json!({
+        "run": {"duration": "1 s", "warmup": "200 ms"},
+        "storage": {"pool": {"service": {"limit_cpus": 0.5}}},
+    });
+    for read_pct in [100, 0] {
+        let report = report(&base(1, saturated(16, read_pct, limited.clone())));
+        near(report.pools["pool"].service_cpus.unwrap(), 0.5, 0.03);
+        near(busy(&report, "pool-cpu-limit"), 100.0, 0.03);
+        assert_eq!(
+            report.bottleneck.as_ref().expect("it is saturated").station,
+            "pool-cpu-limit"
+        );
+    }
+}
+
+#[test]
+fn encryption_and_old_releases_cost_more() {
+    let of = |ceph: Value| {
+        let mut text = base(3, saturated(4, 50, json!({})));
+        merge(&mut text["storage"]["pool"]["ceph"], ceph);
+        let report = report(&text);
+        report.pools["pool"].service_cpus.unwrap() / iops(&report)
+    };
+    let plain = of(json!({}));
+    near(of(json!({"release": "luminous"})) / plain, 2.3, 0.02);
+    near(of(json!({"cpu_factor": 0.5})) / plain, 0.5, 0.02);
+    assert!((1.1..1.3).contains(&(of(json!({"encrypt_disks": true})) / plain)));
+    assert!(of(json!({"encrypt_wire": true})) > 1.05 * plain);
+}
+
+#[test]
+fn a_run_with_failures_comes_to_rest_with_all_its_io() {
+    let text = base(
+        4,
+        saturated(
+            8,
+            50,
+            json!({
+                "run": {"duration": "3 s", "warmup": "0 s"},
+                "storage": {"pool": {
+                    "redundancy": "replicas-3:2", "ceph": {"client": "gateway", "gateways": 2},
+                    "client": {"timeout": "20 ms"}, "rebuild": {"delay": "10 s"},
+                }},
+                "failures": [
+                    {"at": "300 ms", "fails": ["node-1"], "returns": "600 ms"},
+                    {"at": "900 ms", "fails": ["node-2/disk-1"], "returns": "1300 ms"},
+                    {"at": "1500 ms", "fails": ["node-3/link"], "returns": "1700 ms"},
+                ],
+            }),
+        ),
+    );
+    let scenario = Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"));
+    let replication = run(&scenario, 7).expect("it runs");
+    let pool = &replication.pools[0];
+    assert_eq!(
+        (pool.count.errors, pool.count.below_minimum, pool.count.lost),
+        (0, 0, 0)
+    );
+    assert!(pool.report.retries > 0.0);
+    let line = &replication.timeline.pools[0];
+    assert_eq!(line.suspended_ios.last(), Some(&0));
+    assert!(pool.report.read_mb_per_s > 10.0);
+}
