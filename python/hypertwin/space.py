@@ -142,9 +142,8 @@ def _without_a_host(pool: Mapping[str, Any], domains: Sequence[float]) -> list[f
     disks = _disks(pool)
     if pool["failure_domain"] == "disk":
         return list(domains[len(disks) :])
-    left = sorted(domains)
-    left[0] -= sum(disks)
-    return [size for size in left if size > 0]
+    least, *others = sorted(domains) or [0.0]
+    return [size for size in (least - sum(disks), *others) if size > 0]
 
 
 def _stored(name: str, scenario: Scenario, pool: Mapping[str, Any]) -> Counter[str]:

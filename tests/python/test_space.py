@@ -87,6 +87,14 @@ def test_each_policy_counts_with_its_own_overhead() -> None:
     assert [each["stored_gib"] / TB for each in stored["policies"]] == pytest.approx([4, 0, 6])
 
 
+@pytest.mark.parametrize("domain", ["host", "disk", "rack"])
+def test_a_pool_of_one_host_is_lost_with_it(domain: str) -> None:
+    found = room({"kind": "ceph", "redundancy": "replicas-1", "failure_domain": domain, "stored": "1 TB"}, hosts=1)
+    assert found["room_gib"] == pytest.approx(0.85 * 10 * TB)
+    lost = found["lost_host"]
+    assert (lost["survives"], lost["heals"], lost["room_gib"]) == (False, False, None)
+
+
 def test_disks_as_domains_promise_nothing_for_a_host() -> None:
     assert not room({"kind": "ceph", "failure_domain": "disk"})["lost_host"]["survives"]
 
