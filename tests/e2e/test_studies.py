@@ -47,7 +47,7 @@ UNNAMED = {
     "ceph-1tib": 1,
     "ceph-erasure-ways": 1,
     "ceph-micron": 1,
-    "ceph-one-osd": 3,
+    "ceph-one-osd": 4,
     "ceph-rhcs-all-flash": 7,
     "ceph-vm-tails": 3,
     "chunk-store": 2,

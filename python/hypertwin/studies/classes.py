@@ -9,9 +9,9 @@ What the twin shows is read off the utilisations and waits of its report, with o
   the `latency` of setting up and switching over;
 - `cpu-limit` and `memory` show by what only they do: vCPUs that a limit keeps from running, memory
   that delivers all it can, or too late for them, during which vCPUs look busy, or memory that the host has taken away;
-- else the fullest resource limits, if it is full: stations of the I/O path from STATION_PCT on, the host's cores, all
-  logical CPUs of the nodes of a generator's pool, and the VM's vCPUs from CPU_PCT on. Full vCPUs are `host-cpu` where
-  the host has no room or they wait for it;
+- else the fullest resource limits, if it is full: stations of the I/O path, and the logical CPUs of the nodes of a
+  generator's pool, from STATION_PCT on; the host's cores and the VM's vCPUs from CPU_PCT on. Full vCPUs are `host-cpu`
+  where the host has no room or they wait for it;
 - a depth that many I/Os wait for limits where nothing is full, and so do the workers of a generator that never rest;
 - else a closed loop is limited by its round trips (`latency`), and paced load by `nothing`.
 """
@@ -282,7 +282,7 @@ class _Case:
         elif busy >= CPU_PCT:
             yield "client" if self.outside else "guest-cpu", busy
         nodes = [self.report["hosts"][name]["utilization_pct"] for name in self.nodes]
-        if self.outside and (mean := sum(nodes) / len(nodes)) >= CPU_PCT:
+        if self.outside and (mean := sum(nodes) / len(nodes)) >= STATION_PCT:
             yield "storage-cpu", mean
 
     @property

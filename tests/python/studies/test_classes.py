@@ -111,6 +111,8 @@ def test_a_run_shows_what_limits_it(made, expected):
     [
         ({"pool-services": 99.0, "pool-devices": 90.0}, "storage-cpu"),
         ({"pool-services": 90.0, "pool-devices": 99.0}, "devices"),
+        ({"pool-messengers": 99.0, "pool-shards": 20.0, "pool-commit": 30.0}, "storage-cpu"),
+        ({"pool-gateways": 99.0, "pool-cpu-limit": 50.0}, "storage-cpu"),
         ({"pool-flash": 99.0}, "devices"),
         ({"pool-network": 99.0}, "network"),
         ({"pool-client-network": 99.0}, "network"),
@@ -130,7 +132,7 @@ def test_a_generator_outside_of_the_pool_is_its_client():
 
 def test_the_nodes_of_a_pool_limit_a_generator_outside_of_it():
     scenario = loads(SCENARIO.replace("WORKLOAD", "loop").replace("generator, storage", "one-worker, storage"))
-    full, free = report(pool_utilization=85.0), report(pool_utilization=84.9)  # 90 on average: the first node is full
+    full, free = report(pool_utilization=77.5), report(pool_utilization=77.4)  # 85 on average: the first node is full
     assert limit_of_run(full, scenario, "groups.client.iops") == "storage-cpu"
     assert limit_of_run(free, scenario, "groups.client.iops") == "latency"
     assert limit(full) == "latency", "db is not on the pool"
