@@ -155,7 +155,7 @@ const CHARTS: Wanted[] = [
     text: "The busiest member of each.",
     unit: "%",
     top: 100,
-    reads: ["devices", "services", "messengers", "shards", "commit", "cpu-limit", "gateways", "flash", "network"].map(busiest),
+    reads: ["devices", "services", "messengers", "shards", "commit", "network", "gateways", "flash"].map(busiest),
   },
   {
     id: "room",
