@@ -14,6 +14,7 @@ use crate::spec::host::HostGroup;
 use crate::spec::measured::{MeasuredCluster, MeasuredHost, MeasuredVm};
 use crate::spec::scenario::Scenario;
 use crate::spec::vm::VmGroup;
+use crate::spec::workload::Workload;
 
 /// Every cluster, host, VM and pool of a scenario. Sizes are in bytes, clocks in Hz, times in seconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -324,7 +325,7 @@ impl Scenario {
         let mut vms: Vec<VmMember> = self
             .vms
             .iter()
-            .flat_map(|(name, group)| vms_of(name, group, &self.hosts))
+            .flat_map(|(name, group)| vms_of(name, group, self.workloads.get(&group.workload), &self.hosts))
             .collect();
         for (vm, host) in vms.iter_mut().zip(self.placement().into_iter().flatten()) {
             vm.host = Some(hosts[host].name.clone());
@@ -488,7 +489,12 @@ fn hosts_of(name: &str, group: &HostGroup) -> impl Iterator<Item = HostMember> {
     })
 }
 
-fn vms_of(name: &str, group: &VmGroup, hosts: &BTreeMap<String, HostGroup>) -> impl Iterator<Item = VmMember> {
+fn vms_of(
+    name: &str,
+    group: &VmGroup,
+    workload: Option<&Workload>,
+    hosts: &BTreeMap<String, HostGroup>,
+) -> impl Iterator<Item = VmMember> {
     let is_given = matches!(Place::of(hosts, Some, group), Place::Hosts(..));
     (1..=group.count).map(move |number| VmMember {
         name: member_name(name, group.count, number),
@@ -507,7 +513,7 @@ fn vms_of(name: &str, group: &VmGroup, hosts: &BTreeMap<String, HostGroup>) -> i
         storage_appliance: group.storage_appliance,
         array: group.array.clone(),
         pool: group.storage.clone(),
-        vdisks: group.all_vdisks(),
+        vdisks: workload.map_or(0, |workload| group.vdisks_of_end(workload)),
         measured: group.measured.clone().unwrap_or_default().into(),
     })
 }

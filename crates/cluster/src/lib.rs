@@ -72,6 +72,6 @@ pub use spec::pool::{
     RackLink, Rebuild, StoragePolicy, StoragePool, WritePath,
 };
 pub use spec::scenario::{RunSettings, Scenario};
-pub use spec::vm::{GuestKind, GuestSystem, LoadStep, NumaOptions, RestartPriority, Shares, SizedOn, VmGroup};
+pub use spec::vm::{End, GuestKind, GuestSystem, LoadStep, NumaOptions, RestartPriority, Shares, SizedOn, VmGroup};
 pub use spec::vsan::{Vsan, VsanArchitecture};
 pub use spec::workload::{Arrivals, BlockShare, Parts, Scaling, Service, Workload};

@@ -7,7 +7,8 @@ use crate::names::member_number;
 use crate::spec::host::HostGroup;
 use crate::spec::pool::StoragePool;
 use crate::spec::scenario::Scenario;
-use crate::spec::vm::VmGroup;
+use crate::spec::vm::{End, VmGroup};
+use crate::spec::workload::Workload;
 
 /// Where the keys of a VM group let its machines be, its storage aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,13 +57,13 @@ impl<'h> Place<'h> {
         }
     }
 
-    /// The groups of hosts that it is about, each with the number of a host if it is only one of them. `pool` is the
+    /// The groups of hosts that it is about, each with the number of a host if it is only one of them. `pools` are the
     /// machines' storage, which may ask for its nodes, or for other hosts.
     pub(crate) fn groups<H>(
         self,
         hosts: &'h BTreeMap<String, H>,
         group_of: impl Fn(&'h H) -> Option<&'h HostGroup>,
-        pool: Option<&StoragePool>,
+        pools: &[(&str, &StoragePool)],
     ) -> Vec<(&'h str, Option<u32>)> {
         let cluster = match self {
             Self::Hosts(name, number) => return vec![(name, number)],
@@ -76,7 +77,10 @@ impl<'h> Place<'h> {
         let open = hosts
             .iter()
             .filter(|(name, group)| {
-                is_open(group_of(group)) && pool.is_none_or(|pool| pool.deployment.allows(**name == pool.nodes))
+                is_open(group_of(group))
+                    && pools
+                        .iter()
+                        .all(|(_, pool)| pool.deployment.allows(**name == pool.nodes))
             })
             .map(|(name, _)| (name.as_str(), None));
         open.collect()
@@ -91,6 +95,20 @@ pub fn fits(vm: &VmGroup, host: &HostGroup) -> bool {
         && vm
             .affinity_cpus()
             .is_none_or(|cpus| cpus.last().is_none_or(|last| *last < host.logical_cpus()))
+}
+
+/// The pools that the virtual disks of a machine are on, with their names.
+pub(crate) fn pools_of<'s>(
+    vm: &'s VmGroup,
+    workload: Option<&'s Workload>,
+    pool: impl Fn(&str) -> Option<&'s StoragePool>,
+) -> Vec<(&'s str, &'s StoragePool)> {
+    let names: Vec<&str> = match workload {
+        Some(workload) => vm.ends(workload).filter_map(End::pool).collect(),
+        None => vm.storage.as_deref().into_iter().collect(),
+    };
+    let named = |name| Some((name, pool(name)?));
+    names.into_iter().filter_map(named).collect()
 }
 
 /// What a host has, and what the machines that are on it so far take.
@@ -134,6 +152,7 @@ impl Room {
 pub(crate) fn place(
     hosts: &BTreeMap<String, HostGroup>,
     vms: &BTreeMap<String, VmGroup>,
+    workloads: &BTreeMap<String, Workload>,
     pools: &BTreeMap<String, StoragePool>,
 ) -> Option<Vec<usize>> {
     let mut first_of = BTreeMap::new();
@@ -154,8 +173,8 @@ pub(crate) fn place(
     let mut placed = vec![0; machines];
     for &(first, vm, place) in bound.chain(free).filter(|(_, vm, _)| vm.count > 0) {
         let mut open = BinaryHeap::new();
-        let pool = vm.storage.as_ref().and_then(|name| pools.get(name));
-        for (name, number) in place.groups(hosts, Some, pool) {
+        let on = pools_of(vm, workloads.get(&vm.workload), |name| pools.get(name));
+        for (name, number) in place.groups(hosts, Some, &on) {
             let group = &hosts[name];
             if !fits(vm, group) {
                 continue;
@@ -189,6 +208,6 @@ impl Scenario {
     /// memory is least overcommitted with it. Of equals, the first. A scenario that passed validation always has a
     /// placement; one that was changed since may not, and gets `None`.
     pub fn placement(&self) -> Option<Vec<usize>> {
-        place(&self.hosts, &self.vms, &self.storage)
+        place(&self.hosts, &self.vms, &self.workloads, &self.storage)
     }
 }

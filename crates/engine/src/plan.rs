@@ -57,7 +57,11 @@ impl Blueprint {
             host_spec,
             numa: hypervisor::model(host_spec.hypervisor).virtual_numa(host_spec, spec),
             most_helpers: most.iter().map(helpers_on).max().unwrap_or(0),
-            most_io_threads: most.iter().map(|host| io_threads(host, spec).count).max().unwrap_or(0),
+            most_io_threads: most
+                .iter()
+                .map(|host| io_threads_on(host, spec, workload))
+                .max()
+                .unwrap_or(0),
             placement,
             seed: self.seed,
         }
@@ -67,6 +71,14 @@ impl Blueprint {
 /// Worlds of the hypervisor of a host that work for each VM.
 fn helpers_on(host: &HostGroup) -> usize {
     overhead(host).map_or(0, |overhead| overhead.worlds_per_vm as usize)
+}
+
+/// I/O threads of a VM on a host.
+fn io_threads_on(host: &HostGroup, spec: &VmGroup, workload: &Workload) -> usize {
+    match spec.has_disks(workload) {
+        true => io_threads(host, spec).count,
+        false => 0,
+    }
 }
 
 /// CPU of the hypervisor of a host, if it has one.
@@ -108,6 +120,11 @@ impl VmPlan<'_> {
     /// Worlds of the hypervisor that work for it.
     pub fn helpers(&self) -> usize {
         helpers_on(self.host_spec)
+    }
+
+    /// Worlds that work for its controllers.
+    pub fn io_threads(&self) -> usize {
+        io_threads_on(self.host_spec, self.spec, self.workload)
     }
 
     /// Running clock of the host over the reference clock of the workload.

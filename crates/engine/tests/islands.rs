@@ -53,6 +53,15 @@ fn random_scenario(seed: u64) -> Value {
         }
         vms.insert(format!("v{index}"), vm(dice.range(1, 3) as u32, workload, more));
     }
+    // choices of their own, so that the others stay what they were before these keys came
+    let mut copy_dice = Dice::new(seed, "copies");
+    if copy_dice.one_in(4) {
+        let own = copy_dice.pick(&["array", "storage"]);
+        let of = if own == "array" { "array" } else { "pool" };
+        let more = json!({"count": copy_dice.range(1, 2), own: of, "vdisks": 2});
+        vms.insert("copy".to_owned(), vm(2, "copy", more));
+    }
+    let (end, other) = copy_dice.pick(&[("read_from", "pool"), ("write_to", "pool"), ("write_to", "array")]);
     let mut node = host("esxi-8.0", 1, 4, 1);
     node["count"] = json!(2);
     hosts.insert("node".to_owned(), node);
@@ -80,6 +89,8 @@ fn random_scenario(seed: u64) -> Value {
                        "working_set": "1 GiB"},
             "bursty": {"arrivals": {"closed": {"population": 9, "think": {"mean": "5 ms"}}}, "cpu": {"mean": "4 ms"}, "bursts": 2,
                        "ios": 4, "working_set": "1 GiB"},
+            "copy": {"arrivals": {"io": {"outstanding": 2}}, "cpu": {"mean": "20 us"}, "block": "64 KiB",
+                     "working_set": "1 GiB", end: other},
         },
         "arrays": {"array": {"disks": {"kind": "sas-ssd", "count": 4}}, "unused": {"disks": {"kind": "nvme", "count": 2}}},
         "storage": {"pool": {"kind": "mirrored-mesh", "nodes": "node", "redundancy": "replicas-2", "deployment": "mixed",

@@ -408,6 +408,7 @@ fn random_scenario(seed: u64) -> Scenario {
     };
     let hosts = [ports("h"), ports("g")];
     support::random_paths(seed, &mut text, &hosts, (1, 200), false);
+    support::random_copies(seed, &mut text, &["san", "pool"]);
     Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("seed {seed}: {mistakes:#?}"))
 }
 

@@ -6,7 +6,7 @@
 mod support;
 
 use hypertwin_cluster::{Component, FailureDomain, Redundancy, Scenario};
-use hypertwin_engine::{Counters, HostResult, MemberView, Replication, State, View, watched_run};
+use hypertwin_engine::{Counters, HostResult, IoResult, MemberView, Replication, State, View, watched_run};
 
 use serde_json::{Map, json};
 use std::collections::{BTreeSet, HashSet};
@@ -197,11 +197,14 @@ fn random_scenario(seed: u64, fails: bool) -> Scenario {
         }
         failures.push(failure);
     }
-    let text = json!({
+    let mut text = json!({
         "name": "pool-swarm", "run": {"duration": "4 s", "warmup": "0 s", "sample_interval": "500 ms"},
         "devices": devices, "hosts": {"node": node, "other": host}, "vms": vms, "workloads": workloads, "storage": {"pool": pool},
         "failures": failures,
     });
+    if support::random_copies(seed, &mut text, &["san", "pool"]) {
+        text["arrays"] = json!({"san": {"disks": {"kind": "nvme", "count": 4}}});
+    }
     Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("seed {seed}: {mistakes:#?}"))
 }
 
@@ -546,7 +549,14 @@ impl<'s> Checker<'s> {
 /// What the layouts of the pool keep: for VMs without a policy, if there are any, and for each policy that one names.
 fn kept(scenario: &Scenario) -> Vec<Redundancy> {
     let pool = &scenario.storage["pool"];
-    let policies: BTreeSet<Option<&str>> = scenario.vms.values().map(|vm| vm.policy.as_deref()).collect();
+    let mut policies: BTreeSet<Option<&str>> = BTreeSet::new();
+    for vm in scenario.vms.values() {
+        let ends = vm.ends(&scenario.workloads[&vm.workload]);
+        policies.extend(ends.filter(|end| end.is_pool("pool")).map(|end| vm.policy_of(end)));
+    }
+    if policies.is_empty() {
+        policies.insert(None);
+    }
     policies
         .into_iter()
         .map(|policy| policy.map_or(pool.redundancy(), |name| pool.policies[name].redundancy))
@@ -558,7 +568,7 @@ fn in_flight(scenario: &Scenario) -> u64 {
     let vms = scenario.vms.values().map(|vm| {
         let workload = &scenario.workloads[&vm.workload];
         let ios = match workload.arrivals {
-            hypertwin_cluster::Arrivals::Io { outstanding, .. } => u64::from(outstanding * vm.all_vdisks()),
+            hypertwin_cluster::Arrivals::Io { outstanding, .. } => u64::from(outstanding * vm.all_vdisks(workload)),
             hypertwin_cluster::Arrivals::Closed { population, .. } => {
                 u64::from(population) * workload.ios.ceil() as u64
             }
@@ -580,7 +590,7 @@ fn watched(seed: u64, scenario: &Scenario) -> Replication {
 
 #[test]
 fn random_failures_lose_nothing_that_the_redundancy_keeps() {
-    let (mut rebuilt, mut lost, mut waited, mut whole) = (0, 0, 0, 0);
+    let (mut rebuilt, mut lost, mut waited, mut whole, mut copied) = (0, 0, 0, 0, 0);
     for seed in seeds(SEEDS) {
         let scenario = random_scenario(seed, true);
         let result = watched(seed, &scenario);
@@ -601,6 +611,8 @@ fn random_failures_lose_nothing_that_the_redundancy_keeps() {
             let total = vm.run_pct + vm.ready_pct + vm.costop_pct + vm.wait_pct;
             assert!((total - 100.0).abs() < 1e-9, "seed {seed}: {total} %");
         }
+        let copies = |io: &IoResult| io.copied_bytes.is_some() && io.ways[1].count > 0;
+        copied += u32::from(result.vms.iter().any(|vm| vm.io.as_ref().is_some_and(copies)));
         rebuilt += u32::from(pool.count.rebuilt > 0);
         lost += u32::from(pool.count.lost > 0);
         waited += u32::from(
@@ -613,8 +625,8 @@ fn random_failures_lose_nothing_that_the_redundancy_keeps() {
     }
     let few = SEEDS as u32 / 20;
     assert!(
-        [rebuilt, lost, waited, whole].iter().all(|&count| count >= few) || !usual_seeds(),
-        "too few cases: {rebuilt} rebuilt, {lost} lost, {waited} suspended, {whole} whole again"
+        [rebuilt, lost, waited, whole, copied].iter().all(|&count| count >= few) || !usual_seeds(),
+        "too few cases: {rebuilt} rebuilt, {lost} lost, {waited} suspended, {whole} whole again, {copied} copied"
     );
 }
 

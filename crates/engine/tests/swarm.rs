@@ -157,10 +157,13 @@ fn random_scenario(seed: u64) -> Scenario {
             workload["sync_pct"] = json!(device_dice.pick(&[0, 50, 100]));
         }
     }
-    let text = json!({
+    let mut text = json!({
         "name": "swarm", "devices": devices, "run": {"duration": "300 ms", "warmup": "0 s", "sample_interval": "50 ms"},
         "hosts": {"h": host}, "vms": vms, "workloads": workloads, "arrays": arrays,
     });
+    if !text["arrays"]["san"].is_null() {
+        support::random_copies(seed, &mut text, &["san"]);
+    }
     Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("seed {seed}: {mistakes:#?}"))
 }
 

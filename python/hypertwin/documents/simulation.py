@@ -172,6 +172,8 @@ class Vm(TypedDict):
     io_cpu_cycles_per_io: NotRequired[float]
     read: NotRequired[Ios]
     write: NotRequired[Ios]
+    copied_mb_per_s: NotRequired[float]
+    copy_s: NotRequired[float]
     numa_local_pct: float
     numa_local_mb: float
     numa_remote_mb: float

@@ -207,6 +207,8 @@ _IO: Mapping[str, Text] = {
             *(("ms", "latency_ms.mean", plain), ("p99 ms", "latency_ms.p99", plain)),
         )
     },
+    "copied MB/s": plain("copied_mb_per_s"),
+    "copy s": plain("copy_s"),
 }
 
 

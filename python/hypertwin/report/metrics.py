@@ -759,6 +759,23 @@ CATALOGUE: tuple[Metric, ...] = (
         "write_latency_ms_curve", ("group",), "Writes, latency, curve", "%, ms", "As `response_ms_curve`, of writes."
     ),
     Metric(
+        "copied_mb_per_s",
+        VM,
+        "Copied",
+        "MB/s",
+        "What a VM whose workload copies has written to `write_to`. Its response times are of whole copies, from the read's "
+        "beginning to the write's end; the `read_` and `write_` figures are of the two ends.",
+        summed=True,
+    ),
+    Metric(
+        "copy_s",
+        VM,
+        "Time of a copy",
+        "s",
+        "Time to copy all that its virtual disks have in use once (`working_set` × `vdisks`) at this speed; of a group what all "
+        "of its VMs have. For another amount: it is proportional. Absent where nothing was copied.",
+    ),
+    Metric(
         "members",
         STATION,
         "Members",

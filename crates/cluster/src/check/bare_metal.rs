@@ -54,7 +54,7 @@ pub(super) fn per_host(sections: &Sections, found: &mut Vec<Issue>) {
         return;
     }
     let (hosts, vms) = (owned(&sections.hosts), owned(&sections.vms));
-    let Some(placed) = place(&hosts, &vms, &owned(&sections.storage)) else {
+    let Some(placed) = place(&hosts, &vms, &owned(&sections.workloads), &owned(&sections.storage)) else {
         return;
     };
     let names = members(&hosts, |host| host.count);

@@ -20,6 +20,16 @@ pub(super) fn ends(sections: &Sections, found: &mut Vec<Issue>) {
                     names,
                 ));
             }
+            let is_both = |end: &&String| sections.arrays.contains_key(*end) && sections.storage.contains_key(*end);
+            if let Some(end) = end.as_ref().filter(is_both).filter(|_| clean(key)) {
+                found.push(Issue::new(
+                    ["workloads", name, key],
+                    "two-storages",
+                    end.clone(),
+                    "the name of either an array or a storage".to_owned(),
+                    format!("{end} is both: rename one of the two"),
+                ));
+            }
         }
         if !matches!(workload.arrivals, Arrivals::Io { .. }) && clean("arrivals") {
             found.push(Issue::new(
@@ -41,13 +51,42 @@ pub(super) fn ends(sections: &Sections, found: &mut Vec<Issue>) {
         }
     }
     own_end(sections, found);
+    layers(sections, found);
+}
+
+/// That there are hosts on which both of its pools allow a machine that copies and may be on any.
+fn layers(sections: &Sections, found: &mut Vec<Issue>) {
+    for (name, vm) in sound(&sections.vms).filter(|(_, vm)| vm.host.is_none() && vm.count > 0) {
+        let clean = |key: &str| sections.clean(&["vms", name, key]);
+        let pools = sections.pools_of(vm);
+        let alone = |pool| {
+            !sections
+                .place_of(vm)
+                .groups(&sections.hosts, Option::as_ref, &[pool])
+                .is_empty()
+        };
+        let is_torn = sections.hosts_of(vm).is_some_and(|hosts| hosts.is_empty());
+        if pools.len() == 2 && is_torn && pools.iter().copied().all(alone) && clean("workload") && clean("cluster") {
+            let names: Vec<&str> = pools.iter().map(|(name, _)| *name).collect();
+            found.push(Issue::new(
+                ["vms", name, "workload"],
+                "wrong-layer",
+                vm.workload.clone(),
+                format!(
+                    "ends on hosts in common: storage.*.deployment of {} has none",
+                    names.join(" and ")
+                ),
+                format!("set storage.{}.deployment to mixed", names[0]),
+            ));
+        }
+    }
 }
 
 /// That a machine whose copies have one end has storage of its own for the other.
 fn own_end(sections: &Sections, found: &mut Vec<Issue>) {
     let is_half = |workload: &&Workload| workload.read_from.is_some() != workload.write_to.is_some();
     for (name, vm) in sound(&sections.vms) {
-        let lacks = !vm.has_disks() && sections.workload_of(vm).as_ref().is_some_and(is_half);
+        let lacks = !vm.has_own_disks() && sections.workload_of(vm).as_ref().is_some_and(is_half);
         let clean = |key: &str| sections.clean(&["vms", name, key]);
         if lacks && clean("array") && clean("storage") && clean("workload") {
             found.push(Issue::new(

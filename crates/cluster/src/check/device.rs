@@ -162,22 +162,27 @@ pub(super) fn local(sections: &Sections, found: &mut Vec<Issue>) {
         return;
     }
     let (hosts, vms) = (owned(&sections.hosts), owned(&sections.vms));
-    let Some(placed) = place(&hosts, &vms, &owned(&sections.storage)) else {
+    let Some(placed) = place(&hosts, &vms, &owned(&sections.workloads), &owned(&sections.storage)) else {
         return;
     };
     let mut host_of: BTreeMap<&str, usize> = BTreeMap::new();
     let mut machines = placed.into_iter();
     for (name, vm) in &vms {
-        let array = vm.array.as_deref().filter(|array| local.contains(array));
-        let mut here = machines
-            .by_ref()
-            .take(vm.count as usize)
-            .collect::<Vec<_>>()
-            .into_iter();
-        let Some(array) = array else { continue };
-        if here.any(|host| *host_of.entry(array).or_insert(host) != host) {
+        let here: Vec<usize> = machines.by_ref().take(vm.count as usize).collect();
+        let Some(workload) = sections.workload_of(vm) else {
+            continue;
+        };
+        let used = |array: &&str| vm.ends(workload).any(|end| end.is_array(array));
+        let mut used = local.iter().copied().filter(used);
+        let apart = used.find(|&array| here.iter().any(|host| host_of.entry(array).or_insert(*host) != host));
+        if let Some(array) = apart {
+            let key = if vm.array.as_deref() == Some(array) {
+                "array"
+            } else {
+                "workload"
+            };
             found.push(Issue::new(
-                ["vms", name, "array"],
+                ["vms", name, key],
                 "not-local",
                 format!("{array} from several hosts"),
                 "machines on one host: the array is disks inside it".to_owned(),

@@ -23,11 +23,10 @@ pub(super) fn place(sections: &Sections, found: &mut Vec<Issue>) {
                 "remove it, or sweep vms.NAME.load".to_owned(),
             ));
         }
-        if vm.has_disks() {
-            let array = vm.array.as_ref().filter(|_| clean("array"));
-            if let Some(array) = array {
-                sections.reference(&["vms", name, "array"], array, "arrays", &sections.arrays, found);
-            }
+        if let Some(array) = vm.array.as_ref().filter(|_| clean("array")) {
+            sections.reference(&["vms", name, "array"], array, "arrays", &sections.arrays, found);
+        }
+        if has_disks(sections, vm) {
             continue;
         }
         let without = [
@@ -56,16 +55,28 @@ pub(super) fn place(sections: &Sections, found: &mut Vec<Issue>) {
     }
 }
 
+/// Whether a VM has storage of its own, or copies.
+fn has_disks(sections: &Sections, vm: &VmGroup) -> bool {
+    match sections.workload_of(vm) {
+        Some(workload) => vm.has_disks(workload),
+        None => vm.has_own_disks(),
+    }
+}
+
 /// That the controllers of a VM have room for its disks, and are of a kind that its host has.
 pub(super) fn controllers(sections: &Sections, found: &mut Vec<Issue>) {
-    for (name, vm) in sound(&sections.vms).filter(|(_, vm)| vm.has_disks()) {
+    for (name, vm) in sound(&sections.vms).filter(|(_, vm)| has_disks(sections, vm)) {
         let clean = |key: &str| sections.clean(&["vms", name, key]);
         let most = VDISKS_PER_CONTROLLER * vm.controllers;
-        if vm.all_vdisks() > most && clean("vdisks") && clean("controllers") {
+        let count = match sections.workload_of(vm) {
+            Some(workload) => vm.all_vdisks(workload),
+            None => vm.vdisks.unwrap_or(0),
+        };
+        if count > most && clean("vdisks") && clean("controllers") {
             found.push(Issue::new(
                 ["vms", name, "vdisks"],
                 "too-many-vdisks",
-                vm.all_vdisks().to_string(),
+                count.to_string(),
                 format!("at most {most}, {VDISKS_PER_CONTROLLER} on each controller"),
                 "add controllers (4 at most), or use fewer virtual disks".to_owned(),
             ));
@@ -111,7 +122,7 @@ pub(super) fn controllers(sections: &Sections, found: &mut Vec<Issue>) {
 
 /// That what is said of queues, threads and caches is there for the kind of controller.
 pub(super) fn queues_and_threads(sections: &Sections, found: &mut Vec<Issue>) {
-    for (name, vm) in sound(&sections.vms).filter(|(_, vm)| vm.has_disks()) {
+    for (name, vm) in sound(&sections.vms).filter(|(_, vm)| has_disks(sections, vm)) {
         let clean = |key: &str| sections.clean(&["vms", name, key]);
         let family = family_of(sections, vm);
         let Some(kind) = vm.controller.or(family.map(Family::default_controller)) else {

@@ -6,6 +6,7 @@ use crate::mistake::{Issue, show_text};
 use crate::placement::{Place, fits};
 use crate::spec::host::HostGroup;
 use crate::spec::vm::{VmGroup, parse_cpus};
+use crate::spec::workload::Workload;
 
 /// That each VM has one.
 pub(super) fn hosts(sections: &Sections, found: &mut Vec<Issue>) {
@@ -73,11 +74,13 @@ fn nowhere(sections: &Sections, name: &str, vm: &VmGroup) -> Option<Issue> {
         .peekable();
     of_cluster.peek()?;
     let gone = of_cluster.all(|(_, host)| host.count == 0);
+    let copies = sections.workload_of(vm).is_some_and(Workload::copies);
     let (allowed, hint) = match &vm.storage {
         _ if gone => (
             format!("a cluster that has a host: count is 0 for all of {cluster}"),
             "raise hosts.NAME.count for one of them, or move or leave out its machines (count: 0)".to_owned(),
         ),
+        _ if copies => return None,
         Some(pool) => (
             format!("a cluster with hosts that storage.{pool}.deployment allows, of which {cluster} has none"),
             format!("choose another cluster, or set storage.{pool}.deployment to mixed"),

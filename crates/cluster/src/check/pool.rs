@@ -5,6 +5,7 @@ use crate::mistake::Issue;
 use crate::redundancy::Redundancy;
 use crate::spec::host::HostGroup;
 use crate::spec::pool::{Deployment, StoragePool};
+use crate::spec::vm::VmGroup;
 use std::collections::BTreeMap;
 
 /// That the nodes of a pool exist, and that there are hosts for the VMs.
@@ -35,7 +36,11 @@ pub(super) fn layers(sections: &Sections, found: &mut Vec<Issue>) {
             .hosts
             .iter()
             .any(|(host, group)| *host != pool.nodes && is_there(group));
-        let users = || sound(&sections.vms).any(|(_, vm)| vm.storage.as_deref() == Some(name));
+        let uses = |vm: &VmGroup| match sections.workload_of(vm) {
+            Some(workload) => vm.ends_on_pool(workload, name) > 0,
+            None => vm.storage.as_deref() == Some(name),
+        };
+        let users = || sound(&sections.vms).any(|(_, vm)| uses(vm));
         if pool.deployment == Deployment::TwoLayer && clean("deployment") && !compute && users() {
             found.push(Issue::new(
                 ["storage", name, "deployment"],
@@ -182,12 +187,15 @@ fn counted(sections: &Sections, name: &str, pool: &StoragePool) -> bool {
 /// Working sets of all virtual disks on a pool, by how they are kept there.
 fn working_sets(sections: &Sections, name: &str, pool: &StoragePool) -> BTreeMap<Redundancy, f64> {
     let mut sets = BTreeMap::new();
-    for (_, vm) in sound(&sections.vms).filter(|(_, vm)| vm.storage.as_deref() == Some(name)) {
-        let each = sections
-            .workload_of(vm)
-            .map_or(0, |workload| workload.working_set.bytes());
-        let bytes = each.saturating_mul(u64::from(vm.count) * u64::from(vm.all_vdisks()));
-        *sets.entry(pool.redundancy_of(vm.policy.as_deref())).or_default() += bytes as f64;
+    for (_, vm) in sound(&sections.vms) {
+        let Some(workload) = sections.workload_of(vm) else {
+            continue;
+        };
+        let disks = u64::from(vm.count) * u64::from(vm.vdisks_of_end(workload));
+        let bytes = workload.working_set.bytes().saturating_mul(disks);
+        for end in vm.ends(workload).filter(|end| end.is_pool(name)) {
+            *sets.entry(pool.redundancy_of(vm.policy_of(end))).or_default() += bytes as f64;
+        }
     }
     sets
 }
@@ -196,40 +204,45 @@ fn working_sets(sections: &Sections, name: &str, pool: &StoragePool) -> BTreeMap
 pub(super) fn vms(sections: &Sections, found: &mut Vec<Issue>) {
     for (name, vm) in sound(&sections.vms) {
         let clean = |key: &str| sections.clean(&["vms", name, key]);
-        let Some(wanted) = vm.storage.as_ref().filter(|_| clean("storage")) else {
-            continue;
-        };
-        if vm.array.is_some() && clean("array") {
-            found.push(Issue::new(
-                ["vms", name, "storage"],
-                "two-storages",
-                wanted.clone(),
-                "either array or storage".to_owned(),
-                "remove one of the two".to_owned(),
-            ));
+        if let Some(wanted) = vm.storage.as_ref().filter(|_| clean("storage")) {
+            if vm.array.is_some() && clean("array") {
+                found.push(Issue::new(
+                    ["vms", name, "storage"],
+                    "two-storages",
+                    wanted.clone(),
+                    "either array or storage".to_owned(),
+                    "remove one of the two".to_owned(),
+                ));
+            }
+            sections.reference(&["vms", name, "storage"], wanted, "storage", &sections.storage, found);
         }
-        sections.reference(&["vms", name, "storage"], wanted, "storage", &sections.storage, found);
-        let pool = sections.storage.get(wanted).and_then(Option::as_ref);
-        let Some(pool) = pool.filter(|pool| sections.hosts.contains_key(&pool.nodes)) else {
-            continue;
-        };
-        let Some(host) = vm.host.as_ref().filter(|_| clean("host")) else {
-            continue;
-        };
-        let hosts = sections.hosts_of(vm).unwrap_or_default();
-        let foreign = |(group, _): &&(&str, _)| !pool.deployment.allows(*group == pool.nodes);
-        if let Some((group, _)) = hosts.iter().find(foreign) {
+        if let Some(host) = vm.host.as_ref().filter(|_| clean("host") && clean("storage")) {
+            found.extend(foreign_host(sections, name, vm, host));
+        }
+    }
+}
+
+/// That a VM is on a host where one of its pools does not allow it.
+fn foreign_host(sections: &Sections, name: &str, vm: &VmGroup, host: &str) -> Option<Issue> {
+    let hosts = sections.hosts_of(vm).unwrap_or_default();
+    let known = |(_, pool): &(&str, &StoragePool)| sections.hosts.contains_key(&pool.nodes);
+    sections
+        .pools_of(vm)
+        .into_iter()
+        .filter(known)
+        .find_map(|(wanted, pool)| {
+            let foreign = |(group, _): &&(&str, _)| !pool.deployment.allows(*group == pool.nodes);
+            let (group, _) = hosts.iter().find(foreign)?;
             let (deployment, other) = match pool.deployment {
                 Deployment::Hci => ("hci", format!("a host of {}", pool.nodes)),
                 _ => ("two-layer", format!("a host that is not of {}", pool.nodes)),
             };
-            found.push(Issue::new(
+            Some(Issue::new(
                 ["vms", name, "host"],
                 "wrong-layer",
-                host.clone(),
+                host.to_owned(),
                 format!("{other}: storage.{wanted}.deployment is {deployment}"),
                 format!("remove host, or set storage.{wanted}.deployment to mixed ({group} is of the other layer)"),
-            ));
-        }
-    }
+            ))
+        })
 }

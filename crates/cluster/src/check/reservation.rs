@@ -13,7 +13,7 @@ use crate::spec::vm::VmGroup;
 /// That no host has more CPU reserved than it has, or any if it cannot reserve. Everything else is known to be right.
 pub(super) fn per_host(sections: &Sections, found: &mut Vec<Issue>) {
     let (hosts, vms) = (owned(&sections.hosts), owned(&sections.vms));
-    let Some(placed) = place(&hosts, &vms, &owned(&sections.storage)) else {
+    let Some(placed) = place(&hosts, &vms, &owned(&sections.workloads), &owned(&sections.storage)) else {
         return;
     };
     let machines = vms

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::mistake::{Issue, nearest, show_text};
-use crate::placement::Place;
+use crate::placement::{Place, pools_of};
 use crate::spec::array::StorageArray;
 use crate::spec::cluster::{Cluster, Datastore, PoweredOff};
 use crate::spec::device::Device;
@@ -105,12 +105,16 @@ impl Sections {
         Place::of(&self.hosts, Option::as_ref, vm)
     }
 
+    /// The pools that the virtual disks of a VM are on, of those that could be read, with their names.
+    pub(super) fn pools_of<'s>(&'s self, vm: &'s VmGroup) -> Vec<(&'s str, &'s StoragePool)> {
+        pools_of(vm, self.workload_of(vm), |name| self.storage.get(name)?.as_ref())
+    }
+
     /// The groups of hosts that a VM may be on, by name; `None` where one has mistakes of its own, which says nothing about
     /// what fits it.
     pub(super) fn hosts_of<'s>(&'s self, vm: &'s VmGroup) -> Option<Vec<(&'s str, &'s HostGroup)>> {
-        let pool = vm.storage.as_ref().and_then(|name| self.storage.get(name)?.as_ref());
         self.place_of(vm)
-            .groups(&self.hosts, Option::as_ref, pool)
+            .groups(&self.hosts, Option::as_ref, &self.pools_of(vm))
             .into_iter()
             .map(|(name, _)| Some((name, self.hosts[name].as_ref()?)))
             .collect()

@@ -24,7 +24,12 @@ pub(super) fn in_all(sections: &Sections, found: &mut Vec<Issue>) {
     });
     let io_threads = sum(&sections.vms, |vm| {
         let each = vm.queues.unwrap_or(vm.vcpus).max(vm.io_threads.unwrap_or(1));
-        let controllers = if vm.has_disks() { vm.controllers } else { 0 };
+        let copies = sections.workload_of(vm).is_some_and(Workload::copies);
+        let controllers = if vm.has_own_disks() || copies {
+            vm.controllers
+        } else {
+            0
+        };
         u64::from(vm.count) * u64::from(controllers) * u64::from(each)
     });
     let service_threads = sum(&sections.storage, |pool| {
@@ -101,14 +106,18 @@ struct Work {
 impl Work {
     fn add(&mut self, vm: &VmGroup, workload: &Workload) {
         let peak = f64::from(vm.count) * vm.peak_load();
-        let vdisks = if vm.has_disks() { vm.all_vdisks() } else { 0 };
-        self.vdisks += f64::from(vm.count) * f64::from(vdisks);
+        let vdisks = if vm.has_disks(workload) {
+            vm.vdisks_of_end(workload)
+        } else {
+            0
+        };
+        self.vdisks += f64::from(vm.count) * f64::from(vdisks * workload.ends());
         let parts = workload.largest_block().bytes().div_ceil(SPLIT_BYTES) as f64;
         match &workload.arrivals {
             Arrivals::Closed { population, .. } => {
                 let processes = peak * f64::from(*population);
                 self.processes += processes;
-                if vm.has_disks() {
+                if vm.has_disks(workload) {
                     self.outstanding += processes * workload.ios / f64::from(workload.bursts) * parts;
                 }
             }

@@ -9,6 +9,7 @@ use super::hypervisor::Family;
 use super::measured::MeasuredVm;
 use super::memory::MemoryShares;
 use super::shape::plain_enum;
+use super::workload::Workload;
 use crate::quantity::{Bytes, Duration, Frequency};
 
 /// `count` identical virtual machines. One is named like its group, several are named `name-1`, `name-2` and so on.
@@ -165,7 +166,8 @@ pub struct VmGroup {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 4))]
     pub controllers: u32,
-    /// Virtual disks in all, dealt to the controllers in turn; at most 15 on each. Default: 10 on each.
+    /// Virtual disks in all, dealt to the controllers in turn; at most 15 on each. Default: 10 on each. Of a workload that copies:
+    /// those at each end; by default half of 10 on each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 60))]
     pub vdisks: Option<u32>,
@@ -228,14 +230,48 @@ impl VmGroup {
         self.affinity.as_deref().and_then(parse_cpus)
     }
 
-    /// Whether its virtual disks are somewhere, so that its I/Os go there.
-    pub fn has_disks(&self) -> bool {
+    /// Whether it has storage of its own.
+    pub fn has_own_disks(&self) -> bool {
         self.array.is_some() || self.storage.is_some()
     }
 
+    /// Whether its I/Os go to virtual disks: it has storage of its own, or `workload` copies.
+    pub fn has_disks(&self, workload: &Workload) -> bool {
+        self.has_own_disks() || workload.copies()
+    }
+
+    /// Where its virtual disks are: on its own storage, or, where `workload` copies, first what is read and then what is
+    /// written. Nowhere without disks.
+    pub fn ends<'s>(&'s self, workload: &'s Workload) -> impl Iterator<Item = End<'s>> + use<'s> {
+        let array = self.array.as_deref().map(End::Array);
+        let own = array.or(self.storage.as_deref().map(End::Pool));
+        let end = |named: &'s Option<String>| named.as_deref().map(End::Named).or(own);
+        let ends = match workload.copies() {
+            true => [end(&workload.read_from), end(&workload.write_to)],
+            false => [own, None],
+        };
+        ends.into_iter().flatten()
+    }
+
+    /// The policy by which its virtual disks of one end are kept: its own for those of its own storage.
+    pub fn policy_of(&self, end: End) -> Option<&str> {
+        self.policy.as_deref().filter(|_| matches!(end, End::Pool(_)))
+    }
+
+    /// How many of its [`Self::ends`] are on the pool of this name.
+    pub fn ends_on_pool(&self, workload: &Workload, name: &str) -> usize {
+        self.ends(workload).filter(|end| end.is_pool(name)).count()
+    }
+
+    /// Virtual disks at each of its [`Self::ends`].
+    pub fn vdisks_of_end(&self, workload: &Workload) -> u32 {
+        let all = DEFAULT_VDISKS_PER_CONTROLLER * self.controllers;
+        self.vdisks.unwrap_or(all / workload.ends())
+    }
+
     /// Virtual disks in all.
-    pub fn all_vdisks(&self) -> u32 {
-        self.vdisks.unwrap_or(DEFAULT_VDISKS_PER_CONTROLLER * self.controllers)
+    pub fn all_vdisks(&self, workload: &Workload) -> u32 {
+        self.vdisks_of_end(workload) * workload.ends()
     }
 
     /// Kind of its controllers on a host of this family.
@@ -429,6 +465,39 @@ impl Shares {
             Self::Normal => 10.0 * mib,
             Self::High => 20.0 * mib,
             Self::Number(shares) => f64::from(shares),
+        }
+    }
+}
+
+/// Where virtual disks are, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End<'s> {
+    /// On an array.
+    Array(&'s str),
+    /// On a pool.
+    Pool(&'s str),
+    /// On the array or the pool of this name, which is of one of the two only.
+    Named(&'s str),
+}
+
+impl End<'_> {
+    /// Whether it is the array of this name.
+    pub fn is_array(self, name: &str) -> bool {
+        matches!(self, Self::Array(end) | Self::Named(end) if end == name)
+    }
+
+    /// Whether it is the pool of this name.
+    pub fn is_pool(self, name: &str) -> bool {
+        self.pool() == Some(name)
+    }
+}
+
+impl<'s> End<'s> {
+    /// The name of the pool that it is, if it is one.
+    pub fn pool(self) -> Option<&'s str> {
+        match self {
+            Self::Pool(name) | Self::Named(name) => Some(name),
+            Self::Array(_) => None,
         }
     }
 }

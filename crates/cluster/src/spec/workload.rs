@@ -58,7 +58,9 @@ pub struct Workload {
     #[schemars(range(min = 0.0, max = 100.0))]
     pub sync_pct: f64,
     /// Copies: what each I/O reads, a key of `arrays` or `storage`; it is then written to `write_to`. For a backup, a clone, a
-    /// move to other storage. With `arrivals.io`. Default, if `write_to` is there: the machine's own.
+    /// move to other storage. With `arrivals.io`, whose I/Os are then outstanding on each virtual disk that is read; half of
+    /// `cpu` is for the read, half for the write. Sequential I/Os are so at both ends. Default, if `write_to` is there: the
+    /// machine's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["pool"]))]
     pub read_from: Option<String>,
@@ -66,7 +68,8 @@ pub struct Workload {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 64), extend("examples" = ["backups"]))]
     pub write_to: Option<String>,
-    /// What one virtual disk's I/Os are spread over: decides how many hit the array's cache.
+    /// What one virtual disk's I/Os are spread over: decides how many hit the array's cache. Of a copy: what is copied, and
+    /// there at both ends.
     #[serde(default = "default_working_set")]
     #[schemars(extend("x-minimum" = "1 MiB", "x-maximum" = "1 PiB"))]
     pub working_set: Bytes,
@@ -125,6 +128,11 @@ impl Workload {
     /// Whether it copies from one storage to another.
     pub fn copies(&self) -> bool {
         self.read_from.is_some() || self.write_to.is_some()
+    }
+
+    /// Storages that its I/Os go to: both ends of a copy.
+    pub fn ends(&self) -> u32 {
+        if self.copies() { 2 } else { 1 }
     }
 
     /// The largest size that an I/O can have.

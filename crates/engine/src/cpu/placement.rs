@@ -13,7 +13,6 @@ use hypertwin_models::cpu_set::CpuSet;
 use hypertwin_models::hypervisor;
 use hypertwin_models::scheduler::{GroupSpec, NumaClient, WorldSpec};
 use hypertwin_models::smt;
-use hypertwin_models::storage::virtual_controller::io_threads;
 use hypertwin_models::topology::Domain;
 
 /// What a host's scheduler is told of a world, beside its group.
@@ -147,7 +146,7 @@ impl Processors {
         if hypervisor.helpers_have_own_group() {
             self.hosts[plan.host].add_group(shares, 0.0, Vec::new());
         }
-        let io_threads = io_threads(plan.host_spec, plan.spec).count;
+        let io_threads = plan.io_threads();
         debug_assert!(
             plan.helpers() <= plan.most_helpers && io_threads <= plan.most_io_threads,
             "worlds are there for every host"

@@ -81,10 +81,11 @@ fn vm(plan: &VmPlan, arrivals: Arrivals, sessions: u32, helpers: Span<WorldId>) 
     let (spec, workload) = (plan.spec, plan.workload);
     let bursts = f64::from(workload.bursts);
     let overhead = Overhead::of(plan);
-    // Of a parallel transaction each vCPU does its part.
-    let processes = match arrivals {
+    // Of a parallel transaction each vCPU does its part; half of a copy's work is for the read, half for the write.
+    let parts = match arrivals {
         Arrivals::Parallel(_) => f64::from(spec.vcpus),
-        Arrivals::Closed { .. } | Arrivals::Open { .. } | Arrivals::Io => 1.0,
+        Arrivals::Io => f64::from(workload.ends()),
+        Arrivals::Closed { .. } | Arrivals::Open { .. } => 1.0,
     };
     let steps = spec.load_steps.iter();
     Vm {
@@ -105,7 +106,7 @@ fn vm(plan: &VmPlan, arrivals: Arrivals, sessions: u32, helpers: Span<WorldId>) 
             source: plan.stream("source"),
         },
         bursts: workload.bursts,
-        cpu_burst: Draw::new(nanos(&workload.cpu) / bursts / processes, workload.cpu.cv),
+        cpu_burst: Draw::new(nanos(&workload.cpu) / bursts / parts, workload.cpu.cv),
         stretch: guest_system::stretch(plan.vcpus(), workload.scaling.unwrap_or_default()),
         delay: Draw::new(nanos(&workload.delay) / bursts, workload.delay.cv),
         size: (workload.transaction_cv > 0.0).then(|| {
@@ -133,7 +134,11 @@ fn vm(plan: &VmPlan, arrivals: Arrivals, sessions: u32, helpers: Span<WorldId>) 
 
 /// I/Os of a transaction that do not go down the path of a virtual disk, where their work is counted.
 fn plain_ios(plan: &VmPlan) -> f64 {
-    if plan.spec.has_disks() { 0.0 } else { plan.workload.ios }
+    if plan.spec.has_disks(plan.workload) {
+        0.0
+    } else {
+        plan.workload.ios
+    }
 }
 
 impl Overhead {

@@ -1,10 +1,10 @@
 //! Which hosts share something.
 //!
-//! Hosts do if VMs of both use one array or pool, if both are nodes of one pool, if one entry of the scenario's failures is
+//! Hosts do if VMs of both use one array or pool (at either end of a copy), if both are nodes of one pool, if one entry of the scenario's failures is
 //! about both, or if they are of a cluster in which VMs move or restart. What concerns no host (an array that nobody uses) goes with the first.
 
 use super::whole::Whole;
-use hypertwin_cluster::Component;
+use hypertwin_cluster::{Component, End};
 use std::collections::BTreeMap;
 
 /// What is on an island: positions in the scenario, in ascending order.
@@ -72,11 +72,13 @@ pub fn cut(whole: &Whole) -> Vec<Cut> {
     let mut pool_hosts: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (vm, &host) in whole.vms.iter().zip(&whole.placement) {
         let spec = whole.vm_group(vm.group);
-        if let Some(array) = &spec.array {
-            array_users.entry(array).or_default().push(host);
-        }
-        if let Some(pool) = &spec.storage {
-            pool_hosts.entry(pool).or_default().push(host);
+        for end in spec.ends(whole.workload(spec)) {
+            if let End::Array(name) | End::Named(name) = end {
+                array_users.entry(name).or_default().push(host);
+            }
+            if let End::Pool(name) | End::Named(name) = end {
+                pool_hosts.entry(name).or_default().push(host);
+            }
         }
     }
     for (name, pool) in &scenario.storage {

@@ -380,6 +380,7 @@ impl Recorder {
                     .map(|way| sums(Responses::of(&way.latencies), way.bytes)),
                 latencies: io.measured.each_ref().map(|way| way.latencies.compact()),
                 cpu_cycles: (figures.used_ns() + observed.cpu.used_ns(group.helpers)) / 1e9 * host.nominal_mhz * 1e6,
+                copied_bytes: io.copied_bytes,
             }),
         };
         VmResult::new(parts, &figures)

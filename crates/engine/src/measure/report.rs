@@ -392,7 +392,18 @@ impl Members<'_> {
         report.io_mb_per_s = Some(all.mb_per_s);
         report.io_cpu_cycles_per_io = (ios > 0.0).then(|| self.io_total(|io| &io.all, |io, _| io.cpu_cycles) / ios);
         report.read = Some(self.io(|io| &io.ways[0], &latencies[0]));
-        report.write = Some(self.io(|io| &io.ways[1], &latencies[1]));
+        let writes = self.io(|io| &io.ways[1], &latencies[1]);
+        if let Some(bytes) = self.copied_bytes() {
+            report.copied_mb_per_s = Some(writes.mb_per_s);
+            report.copy_s = (writes.mb_per_s > 0.0).then(|| bytes / 1e6 / writes.mb_per_s);
+        }
+        report.write = Some(writes);
+    }
+
+    /// Bytes of what they copy, if they do.
+    fn copied_bytes(&self) -> Option<f64> {
+        let of = |vm: &VmResult| Some(vm.io.as_ref()?.copied_bytes? as f64);
+        self.of(self.replications[0]).map(of).sum()
     }
 
     /// Sum over all replications of a figure of some of their I/Os.

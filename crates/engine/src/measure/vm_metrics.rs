@@ -179,6 +179,10 @@ macro_rules! vm_metrics {
             pub read: Option<IoReport>,
             #[serde(skip_serializing_if = "Option::is_none")]
             pub write: Option<IoReport>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub copied_mb_per_s: Option<f64>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub copy_s: Option<f64>,
             $(pub $memory: f64,)+
             #[serde(skip_serializing_if = "Option::is_none")]
             pub slow_s: Option<f64>,
@@ -252,6 +256,8 @@ pub struct IoResult {
     pub latencies: [Histogram; 2],
     /// Cycles that the VM and what the hypervisor did for it took.
     pub cpu_cycles: f64,
+    /// Bytes of what it copies, if it does: all that its virtual disks have in use.
+    pub copied_bytes: Option<u64>,
 }
 
 /// Some I/Os of a VM that came back.

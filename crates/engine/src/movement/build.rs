@@ -4,7 +4,7 @@ use super::site::{Host, Machine, Rule, Sender, Site};
 use super::state::{Action, Cluster, Drs, Ha, Movement, nanos};
 use crate::clock::{Clock, Event, Movement as Due};
 use crate::ids::{HostId, Id, VmId, WorldId};
-use crate::island::{Island, IslandCluster, IslandVm};
+use crate::island::{Island, IslandCluster, IslandGroup, IslandVm};
 use hypertwin_cluster::{HostGroup, PlacementRule, VmGroup, fits};
 use hypertwin_models::balancing::period_s;
 use hypertwin_models::migration::{Settings, cpu_cores};
@@ -91,7 +91,7 @@ fn site(island: &Island) -> Site {
     let rules: Vec<Rule> = island.rules.iter().map(|rule| rule_of(island, rule)).collect();
     let about = |vm: &VmId| (0..rules.len()).filter(|&rule| rules[rule].vms.contains(vm)).collect();
     let fits = island.groups.iter().map(|group| {
-        let takes = |host: HostId| takes(island, group.spec, host);
+        let takes = |host: HostId| takes(island, group, host);
         island.hosts.ids().map(takes).collect()
     });
     Site {
@@ -171,22 +171,27 @@ fn reserves(vm: &VmGroup, host: &HostGroup) -> f64 {
 }
 
 /// Whether a VM can be on a host at all.
-fn takes(island: &Island, vm: &VmGroup, host: HostId) -> bool {
+fn takes(island: &Island, group: &IslandGroup, host: HostId) -> bool {
+    let vm = group.spec;
     let spec = island.hosts[host].spec;
-    let pool = island
-        .pools
-        .iter()
-        .find(|pool| vm.storage.as_deref() == Some(pool.name));
-    let local = island
+    let uses = |group: &IslandGroup, name: &str| group.spec.ends(group.workload).any(|end| end.is_array(name));
+    // disks inside a host stay there
+    let stays = |name: &str| {
+        let there = |other: &&IslandVm| uses(&island.groups[other.group], name);
+        island.vms.iter().find(there).is_none_or(|other| other.host == host)
+    };
+    let mut local = island
         .arrays
         .iter()
-        .any(|(name, array)| array.is_local() && vm.array.as_deref() == Some(name));
-    // disks inside a host stay there
-    let stays = |other: &IslandVm| island.groups[other.group].spec.array == vm.array && other.host == host;
+        .filter(|(name, array)| array.is_local() && uses(group, name));
+    let mut pools = island
+        .pools
+        .iter()
+        .filter(|pool| vm.ends_on_pool(group.workload, pool.name) > 0);
     spec.hypervisor.family().facts().virtualises
-        && (!local || island.vms.iter().any(stays))
+        && local.all(|(name, _)| stays(name))
         && fits(vm, spec)
-        && pool.is_none_or(|pool| pool.spec.deployment.allows(pool.nodes.contains(&host)))
+        && pools.all(|pool| pool.spec.deployment.allows(pool.nodes.contains(&host)))
 }
 
 fn rule_of(island: &Island, rule: &PlacementRule) -> Rule {

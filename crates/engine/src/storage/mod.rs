@@ -192,7 +192,7 @@ impl Storage {
         let place = Place::of(plan);
         self.path
             .place(&place, &self.arrays, &self.pools, &mut self.shared.fabric);
-        if let Some(pool) = self.path.pool_of(plan.vm) {
+        for pool in self.path.pools_of(plan.vm) {
             self.pools[pool].add_client(plan.host, &plan.host_spec.network, &mut self.shared.network);
         }
     }

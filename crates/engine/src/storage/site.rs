@@ -4,7 +4,7 @@ use crate::ids::{HostId, Id, ProcessId, VmId, WorldId};
 use crate::island::Island;
 use crate::plan::VmPlan;
 use crate::storage::pool::Stage;
-use hypertwin_cluster::{CephClient, Device, DiskKind, Drive, HostGroup, PoolKind, StoragePool, VmGroup, Workload};
+use hypertwin_cluster::{CephClient, Device, DiskKind, Drive, End, HostGroup, PoolKind, StoragePool, VmGroup, Workload};
 use std::collections::BTreeMap;
 
 /// An island with the worlds and processes that others have made for storage.
@@ -54,7 +54,17 @@ impl<'s> Place<'s> {
         }
     }
 
-    /// Bytes that the VM reads and writes on all of its virtual disks.
+    /// Where its virtual disks are.
+    pub fn ends(&self) -> impl Iterator<Item = End<'s>> + use<'s> {
+        self.spec.ends(self.workload)
+    }
+
+    /// Virtual disks at each end.
+    pub fn vdisks_of_end(&self) -> usize {
+        self.spec.vdisks_of_end(self.workload) as usize
+    }
+
+    /// Bytes that the VM reads and writes on all of the virtual disks of one end.
     pub fn working_set(&self) -> u64 {
         working_set(self.spec, self.workload)
     }
@@ -84,23 +94,27 @@ impl<'s> Site<'s> {
         self.vms.iter().enumerate().map(|(index, vm)| (VmId::new(index), vm))
     }
 
-    /// Working sets of all virtual disks of the VMs that `uses` chooses.
-    pub fn working_sets(&self, uses: impl Fn(&SiteVm) -> bool) -> u64 {
-        let users = self.vms.iter().filter(|vm| uses(vm));
-        users.map(SiteVm::working_set).fold(0, u64::saturating_add)
+    /// Working sets of all virtual disks that are where `is_there` says.
+    pub fn working_sets(&self, is_there: impl Fn(End) -> bool) -> u64 {
+        let of = |vm: &SiteVm| {
+            let ends = vm.spec.ends(vm.workload).filter(|&end| is_there(end)).count() as u64;
+            vm.working_set().saturating_mul(ends)
+        };
+        self.vms.iter().map(of).fold(0, u64::saturating_add)
     }
 }
 
 impl SiteVm<'_> {
-    /// Bytes that it reads and writes on all of its virtual disks.
+    /// Bytes that it reads and writes on all of the virtual disks of one end.
     pub fn working_set(&self) -> u64 {
         working_set(self.spec, self.workload)
     }
 }
 
+/// Bytes that the virtual disks of one end have in use.
 fn working_set(spec: &VmGroup, workload: &Workload) -> u64 {
     let each = workload.working_set.bytes();
-    each.saturating_mul(u64::from(spec.all_vdisks()))
+    each.saturating_mul(u64::from(spec.vdisks_of_end(workload)))
 }
 
 /// A queue of the service of a node.

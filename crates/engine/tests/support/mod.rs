@@ -3,7 +3,7 @@
 
 pub mod checker;
 
-use hypertwin_cluster::{Arrivals, Scenario};
+use hypertwin_cluster::{Arrivals, Scenario, VmGroup, Workload};
 use hypertwin_engine::{PointReport, Replication, aggregate, replication_seed, run};
 use hypertwin_kernel::Stream;
 use serde_json::{Value, json};
@@ -63,14 +63,38 @@ pub fn check_ios(seed: u64, scenario: &Scenario, result: &Replication) {
         let counts = io.ways.map(|way| way.count);
         let [reads, writes] = counts;
         assert!(workload.read_pct > 0.0 || reads == 0, "seed {seed}: {name} reads");
-        assert!(workload.read_pct < 100.0 || writes == 0, "seed {seed}: {name} writes");
-        // an I/O of a generator is a transaction
-        if let Arrivals::Io { .. } = workload.arrivals {
-            assert_eq!(reads + writes, vm.response_count, "seed {seed}: {name}");
+        assert!(
+            workload.read_pct < 100.0 || writes == 0 || workload.copies(),
+            "seed {seed}: {name} writes"
+        );
+        // an I/O of a generator is a transaction, and of one that copies a read and a write are
+        match workload.arrivals {
+            Arrivals::Io { .. } if workload.copies() => {
+                assert_eq!(writes, vm.response_count, "seed {seed}: {name}");
+                let moved = io.ways.map(|way| way.mb_per_s * 1e6 * scenario.run.duration.seconds());
+                let most = under_way(spec, workload);
+                assert!(
+                    (moved[0] - moved[1]).abs() <= most,
+                    "seed {seed}: {name} reads {} and writes {}, with at most {most} under way",
+                    moved[0],
+                    moved[1]
+                );
+            }
+            Arrivals::Io { .. } => assert_eq!(reads + writes, vm.response_count, "seed {seed}: {name}"),
+            _ => {}
         }
         let bytes: f64 = io.ways.iter().map(|way| way.mb_per_s).sum();
         assert!((bytes - io.all.mb_per_s).abs() <= 1e-9 * bytes, "seed {seed}: {name}");
     }
+}
+
+/// The most bytes of a VM's generator that can be under way at a time.
+fn under_way(vm: &VmGroup, workload: &Workload) -> f64 {
+    let Arrivals::Io { outstanding, .. } = workload.arrivals else {
+        return 0.0;
+    };
+    let ios = (f64::from(outstanding) * vm.load).round() * f64::from(vm.vdisks_of_end(workload));
+    ios * workload.largest_block().bytes() as f64 + 1.0
 }
 
 /// Lays `more` over `value`, key by key.
@@ -165,6 +189,25 @@ pub fn random_paths(seed: u64, scenario: &mut Value, hosts: &[(String, u64)], be
         }
         failures.push(failure);
     }
+}
+
+/// Lets some generators of a scenario copy: between these storages, or between one of them and their own. Whether any does.
+pub fn random_copies(seed: u64, scenario: &mut Value, storages: &[&str]) -> bool {
+    // choices of its own, so that the others stay what they were before these keys came
+    let mut dice = Dice::new(seed, "copies");
+    let mut any = false;
+    for workload in scenario["workloads"].as_object_mut().expect("a mapping").values_mut() {
+        if workload["arrivals"].get("io").is_none() || !dice.one_in(3) {
+            continue;
+        }
+        any = true;
+        workload["read_pct"] = json!(100);
+        let ends: &[&str] = dice.pick(&[&["read_from"][..], &["write_to"], &["read_from", "write_to"]]);
+        for end in ends {
+            workload[*end] = json!(dice.pick(storages));
+        }
+    }
+    any
 }
 
 /// Whether a swarm runs the seeds of `make test`, of which it is known what they cover.

@@ -2,12 +2,12 @@
 
 import { number } from "../numbers";
 import type { Tone, View } from "../view";
-import { count, list, some } from "../words";
+import { count, duration, list, some } from "../words";
 import { type Verdict, verdicts } from "./breaks";
 import type { Point, Simulation, Vm } from "./document";
 import { shortages } from "./memory";
 import { migrations, told } from "./movement";
-import { type Axes, axisName, clusterOf, clusters, fullest, groups, groupOf, isGenerator, known, mean, members, responses, varyingPaths, where, worstFirst } from "./points";
+import { type Axes, axisName, clusterOf, clusters, copies, fullest, groups, groupOf, isGenerator, known, mean, members, responses, varyingPaths, where, worstFirst } from "./points";
 import { atMost, causes, isBad, LIMITS, severity, type Sign, signs } from "./signs";
 
 type Answer = View["answer"];
@@ -251,6 +251,9 @@ function summaries(point: Point): string[] {
 function ioSentence(name: string, vm: Vm): string {
   const apart = ([["reads", vm.read?.latency_ms], ["writes", vm.write?.latency_ms]] as const).filter(([, times]) => known(times?.mean) !== null);
   const told = (apart.length ? apart : [["they", vm.io_latency_ms] as const]).map(([what, times]) => `${what} take ${number(times!.mean!)} ms on average, 99 % at most ${number(times!.p99!)} ms`);
+  if (copies(vm) && known(vm.copy_s) !== null) {
+    return `${name} copies ${number(vm.copied_mb_per_s!)} MB/s, and would copy all that its disks have in use in ${duration(vm.copy_s!)}: ${told.join("; ")}.`;
+  }
   return `${name} does ${number(vm.iops!)} I/Os a second (${number(vm.io_mb_per_s ?? 0)} MB/s): ${told.join("; ")}.`;
 }
 

@@ -56,6 +56,8 @@ export interface Vm {
   numa_local_pct: number;
   read?: Ios;
   write?: Ios;
+  copied_mb_per_s?: Figure;
+  copy_s?: Figure;
 }
 
 /** What of a host's memory was reclaimed, and the worst state that it reached. */

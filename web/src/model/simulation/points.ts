@@ -174,7 +174,12 @@ export function hasIo(vm: Vm): boolean {
 
 /** Whether its transactions are single I/Os, as those of fio. */
 export function isGenerator(vm: Vm): boolean {
-  return hasIo(vm) && Math.abs((vm.iops ?? 0) - vm.throughput_per_s) <= 0.01 * vm.throughput_per_s;
+  return hasIo(vm) && (copies(vm) || Math.abs((vm.iops ?? 0) - vm.throughput_per_s) <= 0.01 * vm.throughput_per_s);
+}
+
+/** Whether a VM copies from one storage to another. */
+export function copies(vm: Vm): boolean {
+  return vm.copied_mb_per_s !== undefined;
 }
 
 /** Names with the largest figure first; equal ones by name. */

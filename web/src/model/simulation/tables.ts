@@ -53,6 +53,7 @@ const OF_IO: Reading<Vm>[] = [
   { key: "read_latency_ms_p99", name: "Read latency, p99", unit: "ms", value: (vm) => vm.read?.latency_ms?.p99 },
   { key: "write_latency_ms_mean", name: "Write latency, mean", unit: "ms", value: (vm) => vm.write?.latency_ms?.mean },
   { key: "write_latency_ms_p99", name: "Write latency, p99", unit: "ms", value: (vm) => vm.write?.latency_ms?.p99 },
+  ...plain<Vm>("copied_mb_per_s", "copy_s"),
   ...second(plain<Vm>("io_cpu_cycles_per_io")),
 ];
 

@@ -159,6 +159,15 @@ describe("a single point", () => {
     expect(table(view, "vms").rows[0]).toMatchObject({ read_iops: 400, write_iops: 100, read_latency_ms_p99: 3 });
   });
 
+  it("says what a group copies, and how long it takes", () => {
+    const ios = { iops: 250, mb_per_s: 250, latency_ms: { mean: 4, p50: 4, p95: 5, p99: 6 } };
+    const copying = vm({ iops: 500, throughput_per_s: 250, io_latency_ms: ios.latency_ms, read: ios, write: ios, copied_mb_per_s: 250, copy_s: 7200 });
+    const view = shown([point({ backup: copying })]);
+    expect([view.answer.text, ...view.answer.more].join(" ")).toContain("backup copies 250 MB/s, and would copy all that its disks have in use in 2 h: reads take 4 ms");
+    expect(view.answer.more.join(" ")).not.toContain("transactions");
+    expect(table(view, "vms").rows[0]).toMatchObject({ copied_mb_per_s: 250, copy_s: 7200 });
+  });
+
   it("names the bottleneck and puts the busiest station first", () => {
     const station = (utilization_pct: number) => ({ members: 2, utilization_pct, utilization_max_pct: utilization_pct, queue: 0, wait_ms: 0, waited_pct: 0, throughput_per_s: 1 });
     const bottleneck = { station: "san-disks", utilization_pct: 97, saturated: true, next_station: "san-cache", next_utilization_pct: 5, binding_depth: "db-ring" };

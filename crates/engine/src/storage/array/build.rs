@@ -40,7 +40,7 @@ fn array(index: usize, name: &str, spec: &StorageArray, site: &Site, shared: &mu
         shared.fabric.array_ports.extend(ports);
     }
     let cache = if local.is_some() { 0 } else { spec.cache.size.bytes() };
-    let working_sets = site.working_sets(|vm| vm.spec.array.as_deref() == Some(name));
+    let working_sets = site.working_sets(|end| end.is_array(name));
     Array {
         name: name.to_owned(),
         ports: first_port..shared.fabric.array_ports.len(),

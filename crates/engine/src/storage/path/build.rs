@@ -33,7 +33,8 @@ struct Common {
     vdisk_depth: u32,
     /// Whether nobody on the host works for its I/O.
     is_own: bool,
-    profile: u32,
+    /// Of the I/Os of each of its ends.
+    profiles: Vec<u32>,
 }
 
 impl<'s> PathBuilder<'s> {
@@ -57,7 +58,7 @@ impl<'s> PathBuilder<'s> {
     /// The path of all VMs of the scenario.
     pub fn build(mut self) -> Path {
         for (id, vm) in self.site.vms() {
-            let io = vm.spec.has_disks().then(|| self.vm(id, vm));
+            let io = vm.spec.has_disks(vm.workload).then(|| self.vm(id, vm));
             self.path.vms.push(io);
         }
         // a VM may come there after they have failed
@@ -82,9 +83,7 @@ impl<'s> PathBuilder<'s> {
             first_ring: self.path.depths.next_id(),
             vdisk_depth: spec.vdisk_depth.unwrap_or(kind.vdisk_depth().0),
             is_own: costs.is_own,
-            profile: self
-                .path
-                .profile(&place, &costs, self.arrays, pool_of(spec, self.pools)),
+            profiles: self.path.profiles(&place, &costs, self.arrays, self.pools),
         };
         let station = self.path.station(Station::Ring { group: vm.group });
         for _ in 0..spec.controllers {
@@ -100,19 +99,21 @@ impl<'s> PathBuilder<'s> {
         self.path.share_threads(&place, &costs, controllers, threads);
         let first_vdisk = self.path.vdisks.next_id();
         let mut keys = Stream::named(self.site.seed, &format!("vm/{}/places", vm.name));
-        for number in 0..spec.all_vdisks() as usize {
+        let vdisks = spec.all_vdisks(vm.workload) as usize;
+        for number in 0..vdisks {
             self.add_vdisk(&place, controllers.len(), number, &common, &mut keys);
         }
         let (workers, outstanding) = self.add_workers(vm, vm.workload);
         VmIo {
             host: vm.host,
-            profile: common.profile,
-            vdisks: Span::new(first_vdisk, spec.all_vdisks() as usize),
+            profile: common.profiles[0],
+            vdisks: Span::new(first_vdisk, vdisks),
             next_vdisk: 0,
             carry: 0.0,
             stream: Stream::named(self.site.seed, &format!("vm/{}/io", vm.name)),
             next_issue_ns: 0.0,
             group: vm.group,
+            copied_bytes: vm.workload.copies().then(|| place.working_set()),
             controllers,
             threads,
             workers,
@@ -123,17 +124,21 @@ impl<'s> PathBuilder<'s> {
 
     fn add_vdisk(&mut self, place: &Place, controllers: usize, number: usize, common: &Common, keys: &mut Stream) {
         let position = number % controllers;
+        let number_of_end = number / place.vdisks_of_end();
         let station = self.path.station(Station::VdiskDepth { group: place.group });
         let own = self.path.add_depth(common.vdisk_depth, station);
         let ring = DepthId::new(common.first_ring.index() + position);
         let (target, host_depths) = match self.path.lun_of(place.vm, number) {
             Some(lun) => self.path.lun_target(place, lun, self.arrays, self.fabric),
             None => {
-                let pool = pool_of(place.spec, self.pools);
-                let pool = pool.expect("a virtual disk without an array is on a pool");
+                let end = place
+                    .ends()
+                    .nth(number_of_end)
+                    .expect("a VM with virtual disks has an end");
+                let pool = pool_of(end, self.pools).expect("a virtual disk without an array is on a pool");
                 let target = Target::Pool {
                     pool: pool.id(),
-                    layout: pool.layout_of(place.spec.policy.as_deref()),
+                    layout: pool.layout_of(place.spec.policy_of(end)),
                     offset: 0,
                     key: keys.bits(),
                 };
@@ -150,7 +155,7 @@ impl<'s> PathBuilder<'s> {
         self.path.vdisks.push(Vdisk {
             vm: place.vm,
             controller: ControllerId::new(common.first_controller.index() + position),
-            profile: common.profile,
+            profile: common.profiles[number_of_end],
             route: Route::new([own, ring], !common.is_own, host_depths).with_paths(has_paths),
             target,
         });
@@ -171,6 +176,6 @@ impl<'s> PathBuilder<'s> {
             self.path.workers.push(Worker::new(process));
         }
         let each = (f64::from(outstanding) * vm.spec.load).round() as usize;
-        (Span::new(first, count), each * vm.spec.all_vdisks() as usize)
+        (Span::new(first, count), each * vm.spec.vdisks_of_end(workload) as usize)
     }
 }

@@ -37,7 +37,7 @@ use super::meter::{Meter, Passages};
 use super::multipath::End;
 use super::pool::Address;
 use super::queue::QueueDepth;
-use super::request::{Io, Issuer, NONE, Requests, Role, Step};
+use super::request::{Io, Issuer, NONE, PerIo, Requests, Role, Step};
 use super::shared::{Reply, Shared};
 use super::stations::{Station, StationResult, Sums};
 use crate::clock::Clock;
@@ -52,7 +52,7 @@ use luns::Routes;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use vdisk::Stage;
-use vm::{IoMeasured, IoProfile, Vms};
+use vm::{IoMeasured, IoProfile, Part, Vms};
 use worker::Worker;
 
 /// The path of all VMs.
@@ -66,6 +66,8 @@ pub struct Path {
     workers: Table<WorkerId, Worker>,
     /// Ports of hosts to arrays, of those that use them.
     adapters: BTreeMap<HostId, Adapters>,
+    /// Per I/O of a VM that copies: when the guest's driver took its read.
+    begun: PerIo<Nanos>,
     /// Per process: I/Os of its burst that are not back.
     outstanding: Vec<u32>,
     /// Stations of the report, with their positions in [`QueueDepth::station`].
@@ -95,6 +97,7 @@ impl Path {
             threads: Table::new(),
             workers: Table::new(),
             adapters: BTreeMap::new(),
+            begun: PerIo::new(),
             outstanding: Vec::new(),
             stations: BTreeMap::new(),
             meter: None,
@@ -132,6 +135,9 @@ impl Path {
         let profile = &self.profiles[vdisk.profile as usize];
         profile.draw(&mut self.vms[vdisk.vm].stream, io);
         io.issued = now;
+        if profile.part == Part::CopyRead {
+            self.begun.set(id, now);
+        }
         io.stage = 0;
         io.step = Step::Route;
         if io.bytes <= profile.largest {
@@ -159,23 +165,22 @@ impl Path {
     /// The process of a worker begins. If the worker has an I/O to handle: its work for it, without that of the workload
     /// itself.
     pub fn start_worker(&mut self, vm: VmId, session: u32, requests: &Requests) -> Option<f64> {
-        let worker = self.worker(vm, session);
-        worker.start()?;
-        Some(worker.take(requests) + self.guest_ns(vm))
+        self.worker(vm, session).start()?;
+        Some(self.take_io(vm, session, requests))
     }
 
     /// A worker has issued an I/O. If it goes on with another: its work for that, likewise.
     #[inline]
     pub fn next_io(&mut self, vm: VmId, session: u32, requests: &Requests) -> Option<f64> {
-        let worker = self.worker(vm, session);
-        let interrupts_ns = worker.goes_on().then(|| worker.take(requests))?;
-        Some(interrupts_ns + self.guest_ns(vm))
+        let goes_on = self.worker(vm, session).goes_on();
+        goes_on.then(|| self.take_io(vm, session, requests))
     }
 
-    /// Work of a VM's guest for an I/O.
+    /// A worker takes its next I/O; returns its work for it and for interrupts.
     #[inline]
-    fn guest_ns(&self, vm: VmId) -> f64 {
-        self.profiles[self.vms[vm].profile as usize].guest_ns
+    fn take_io(&mut self, vm: VmId, session: u32, requests: &Requests) -> f64 {
+        let (id, interrupt_ns) = self.worker(vm, session).take(requests);
+        interrupt_ns + self.profile_of(&requests[id]).guest_ns
     }
 
     /// What the I/Os of the VM that an I/O is of are like.
@@ -207,12 +212,12 @@ impl Path {
 
     #[inline]
     fn hand_to_worker(&mut self, id: IoId, worker: WorkerId, shared: &mut Shared) {
-        let guest_ns = self.profile_of(&shared.requests[id]).guest_ns;
         let worker = &mut self.workers[worker];
         worker.push(&mut shared.requests, id);
         if let Some(process) = worker.start() {
             // at once: an interrupt that comes later in this event is work for the next I/O
-            let work_ns = worker.take(&shared.requests) + guest_ns;
+            let (first, interrupt_ns) = worker.take(&shared.requests);
+            let work_ns = interrupt_ns + self.profile_of(&shared.requests[first]).guest_ns;
             shared.replies.push_back(Reply::WorkerReady { process, work_ns });
         }
     }
@@ -238,11 +243,9 @@ impl Path {
     /// Likewise those of one VM.
     fn fill_workers_of(&mut self, vm: VmId, shared: &mut Shared, clock: &mut Clock) {
         let VmIo {
-            outstanding,
-            vdisks,
-            workers,
-            ..
+            outstanding, workers, ..
         } = self.vms[vm];
+        let vdisks = self.vms[vm].first_vdisks();
         for number in 0..outstanding {
             let worker = workers.at(number % workers.len());
             let vdisk = vdisks.at(number % vdisks.len());
@@ -528,6 +531,18 @@ impl Path {
         measured.latencies.record(latency_ns);
         match io.issuer {
             Issuer::Worker(worker) => {
+                let latency_ns = match self.profile_of(io).part {
+                    Part::Whole => latency_ns,
+                    Part::CopyRead => {
+                        self.change_end(&mut shared.requests[id]);
+                        self.hand_to_worker(id, worker, shared);
+                        return;
+                    }
+                    Part::CopyWrite => {
+                        self.change_end(&mut shared.requests[id]);
+                        clock.now - self.begun[id]
+                    }
+                };
                 shared.replies.push_back(Reply::Responded { vm: vm_id, latency_ns });
                 self.reissue(id, worker, shared, clock);
             }
@@ -543,6 +558,15 @@ impl Path {
                 unreachable!("what others do of themselves, or nobody waits for, reaches no guest")
             }
         }
+    }
+
+    /// An I/O of a copy goes on at the other end: from the virtual disk that is read to that which is written, or back.
+    fn change_end(&self, io: &mut Io) {
+        let vdisks = self.vms[self.vdisks[io.vdisk].vm].vdisks;
+        let position = vdisks
+            .position(io.vdisk)
+            .expect("an I/O is at a virtual disk of its VM");
+        io.vdisk = vdisks.at((position + vdisks.len() / 2) % vdisks.len());
     }
 
     // ---- what was measured

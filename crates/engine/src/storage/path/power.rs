@@ -4,7 +4,6 @@
 //! them. What an array or a pool works on already it finishes; the answer is dropped when it comes.
 
 use super::Path;
-use super::luns::pool_of;
 use super::vdisk::{Route, Target};
 use crate::clock::Clock;
 use crate::ids::{DepthId, Id, IoId, LunId, PoolId, ProcessId, Table, VmId};
@@ -131,18 +130,17 @@ impl Path {
             return;
         };
         let (vdisks, controllers, threads) = (io.vdisks, io.controllers, io.threads);
-        let pool = pool_of(place.spec, pools);
         self.routes.leave(
             &Place {
                 host: io.host,
                 ..*place
             },
-            pool,
+            pools,
         );
-        self.routes.come(place, pool);
+        self.routes.come(place, pools);
         self.add_adapters(place, arrays, fabric);
         let costs = virtual_controller(place.host_spec, place.spec);
-        let profile = self.profile(place, &costs, arrays, pool);
+        let profiles = self.profiles(place, &costs, arrays, pools);
         self.share_threads(place, &costs, controllers, threads);
         for controller in controllers.iter() {
             self.controllers[controller].set_coalescing(costs.coalesces);
@@ -156,11 +154,11 @@ impl Path {
             let &[own, ring] = vdisk.route.of_guest() else {
                 unreachable!("a virtual disk has a depth of its own and a ring");
             };
-            (vdisk.target, vdisk.profile) = (target, profile);
+            (vdisk.target, vdisk.profile) = (target, profiles[number / place.vdisks_of_end()]);
             vdisk.route = Route::new([own, ring], !costs.is_own, host_depths).with_paths(vdisk.several().is_some());
         }
         let io = &mut self.vms[place.vm];
-        (io.host, io.profile) = (place.host, profile);
+        (io.host, io.profile) = (place.host, profiles[0]);
     }
 
     /// A VM is powered on: its workers are the processes from `first_process` on, and have all their I/Os before them.
@@ -183,11 +181,14 @@ impl Path {
             .all(|depths| depths.iter().all(|&depth| self.depths[depth].used() == 0))
     }
 
-    /// The pool that the data of a VM are in.
-    pub fn pool_of(&self, vm: VmId) -> Option<PoolId> {
-        match self.vdisks[self.vms.get(vm)?.vdisks.at(0)].target {
-            Target::Pool { pool, .. } => Some(pool),
-            Target::Array { .. } => None,
-        }
+    /// The pools that the data of a VM are in.
+    pub fn pools_of(&self, vm: VmId) -> BTreeSet<PoolId> {
+        let vdisks = self.vms.get(vm).into_iter().flat_map(|io| io.vdisks.iter());
+        vdisks
+            .filter_map(|vdisk| match self.vdisks[vdisk].target {
+                Target::Pool { pool, .. } => Some(pool),
+                Target::Array { .. } => None,
+            })
+            .collect()
     }
 }

@@ -4,11 +4,11 @@
 //! keep their routes. A VM that comes to a node of a pool finds as much of its data in the node's cache as one that has been
 //! there for long.
 
-use super::luns::Lun;
+use super::luns::{Lun, pool_of};
 use super::vdisk::{LunQueues, Target, Way};
-use super::vm::IoProfile;
+use super::vm::{IoProfile, Part};
 use super::{Adapters, Path};
-use crate::ids::{ControllerId, DepthId, HostId, Id, IoThreadId, LunId, Span, VmId};
+use crate::ids::{ControllerId, DepthId, HostId, Id, IoThreadId, LunId, PoolId, Span, Table, VmId};
 use crate::storage::array::Array;
 use crate::storage::fabric::Fabric;
 use crate::storage::multipath::LunPaths;
@@ -18,7 +18,7 @@ use crate::storage::queue::QueueDepth;
 use crate::storage::site::Place;
 use crate::storage::stations::Station;
 use crate::storage::work::{Cost, DriverWork};
-use hypertwin_cluster::{Arrivals, HostGroup, Paths, Workload};
+use hypertwin_cluster::{Arrivals, End, HostGroup, Paths, Workload};
 use hypertwin_kernel::Nanos;
 use hypertwin_models::storage::multipath::Multipath;
 use hypertwin_models::storage::virtual_controller::{VirtualController, io_threads};
@@ -37,20 +37,47 @@ impl Path {
         *self.stations.entry(station).or_insert(next)
     }
 
-    /// The number of the profile of a VM, which it shares with others that have the same.
-    pub(super) fn profile(
+    /// The numbers of the profiles of a VM, which it shares with others that have the same: one for each of its ends.
+    pub(super) fn profiles(
         &mut self,
         place: &Place,
         costs: &VirtualController,
         arrays: &[Array],
+        pools: &Table<PoolId, Pool>,
+    ) -> Vec<u32> {
+        let parts = match place.workload.copies() {
+            true => [Part::CopyRead, Part::CopyWrite].as_slice(),
+            false => &[Part::Whole],
+        };
+        let ends = place.ends().zip(parts).enumerate();
+        ends.map(|(number, (end, &part))| {
+            let first = number * place.vdisks_of_end();
+            let array = self.lun_of(place.vm, first).map(|lun| &arrays[lun.array]);
+            self.profile(place, costs, part, end, array, pool_of(end, pools))
+        })
+        .collect()
+    }
+
+    /// The number of the profile of the I/Os of one end of a VM.
+    fn profile(
+        &mut self,
+        place: &Place,
+        costs: &VirtualController,
+        part: Part,
+        end: End,
+        array: Option<&Array>,
         pool: Option<&Pool>,
     ) -> u32 {
         let (spec, workload) = (place.spec, place.workload);
         let reference_hz = workload.reference_clock.unwrap_or(place.host_spec.clock).hz();
         let mut profile = IoProfile {
+            part,
             blocks: blocks(workload),
             largest: costs.largest_bytes.map_or(u32::MAX, |bytes| bytes as u32),
-            read: workload.read_pct / 100.0,
+            read: match part {
+                Part::CopyWrite => 0.0,
+                Part::Whole | Part::CopyRead => workload.read_pct / 100.0,
+            },
             random: workload.random_pct / 100.0,
             sync: costs.flushed.unwrap_or(workload.sync_pct / 100.0),
             working_set: workload.working_set.bytes(),
@@ -60,9 +87,9 @@ impl Path {
             guest_ns: costs.guest_cycles * 1e9 / reference_hz,
             interrupt_ns: costs.interrupt_cycles * 1e9 / reference_hz,
             driver: pool.map_or_else(
-                || self.protocol_work(place, costs, arrays),
+                || array.map_or_else(DriverWork::default, |array| protocol_work(place, costs, array)),
                 |pool| {
-                    let layout = pool.layout_of(spec.policy.as_deref());
+                    let layout = pool.layout_of(spec.policy_of(end));
                     pool.driver_work(layout, costs.client_caches, place.host_spec.clock.hz())
                 },
             ),
@@ -105,27 +132,9 @@ impl Path {
         }
     }
 
-    /// Work of a controller's world for the protocol by which a VM reaches its array.
-    fn protocol_work(&self, place: &Place, costs: &VirtualController, arrays: &[Array]) -> DriverWork {
-        let Some(lun) = self.routes.luns[place.vm.index()].first() else {
-            return DriverWork::default();
-        };
-        let cost = arrays[lun.array].reach.cost(place.host_spec.hypervisor);
-        let cycle_ns = 1e9 / place.host_spec.clock.hz();
-        let cost = Cost {
-            // no plug-in saves more than there is
-            io_ns: cost.cycles.max(-costs.hypervisor_cycles) * cycle_ns,
-            ns_per_byte: cost.cycles_per_byte * cycle_ns,
-        };
-        DriverWork {
-            cost,
-            ..DriverWork::default()
-        }
-    }
-
     /// The LUN of a virtual disk, if it is on an array.
     pub(super) fn lun_of(&self, vm: VmId, number: usize) -> Option<Lun> {
-        self.routes.luns[vm.index()].get(number).copied()
+        self.routes.luns[vm.index()].get(number).copied().flatten()
     }
 
     /// The way of a VM from its host to a LUN: the path to the array, and the depths on the host's side.
@@ -225,8 +234,8 @@ impl Path {
 
     /// Makes the ports of the host of a VM to arrays, each with its depth, if the VM needs them and they are not there.
     pub(super) fn add_adapters(&mut self, place: &Place, arrays: &[Array], fabric: &mut Fabric) {
-        let lun = self.routes.luns[place.vm.index()].first();
-        let is_outside = lun.is_some_and(|lun| arrays[lun.array].local.is_none());
+        let mut luns = self.routes.luns[place.vm.index()].iter().flatten();
+        let is_outside = luns.any(|lun| arrays[lun.array].local.is_none());
         if !is_outside || self.adapters.contains_key(&place.host) {
             return;
         }
@@ -248,6 +257,21 @@ impl Path {
             depths: Span::new(first_depth, spec.ports as usize),
         };
         self.adapters.insert(host, adapters);
+    }
+}
+
+/// Work of a controller's world for the protocol by which a VM reaches an array.
+fn protocol_work(place: &Place, costs: &VirtualController, array: &Array) -> DriverWork {
+    let cost = array.reach.cost(place.host_spec.hypervisor);
+    let cycle_ns = 1e9 / place.host_spec.clock.hz();
+    let cost = Cost {
+        // no plug-in saves more than there is
+        io_ns: cost.cycles.max(-costs.hypervisor_cycles) * cycle_ns,
+        ns_per_byte: cost.cycles_per_byte * cycle_ns,
+    };
+    DriverWork {
+        cost,
+        ..DriverWork::default()
     }
 }
 

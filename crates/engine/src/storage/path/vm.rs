@@ -8,6 +8,16 @@ use hypertwin_kernel::{Histogram, Nanos, Stream};
 use std::mem::offset_of;
 use std::ops::{Index, IndexMut};
 
+/// What the I/Os of a virtual disk are to those who issue them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All there is.
+    Whole,
+    /// The read with which a copy begins, and the write with which it ends.
+    CopyRead,
+    CopyWrite,
+}
+
 /// A VM's part of the path.
 // in this order: all that an I/O needs is in the first line of the cache
 #[repr(C, align(64))]
@@ -24,6 +34,8 @@ pub struct VmIo {
     /// When the rate allows the next I/O.
     pub next_issue_ns: f64,
     pub group: usize,
+    /// Of one that copies: the bytes that it does, all of what its virtual disks have in use.
+    pub copied_bytes: Option<u64>,
     pub controllers: Span<ControllerId>,
     pub threads: Span<IoThreadId>,
     pub workers: Span<WorkerId>,
@@ -38,6 +50,7 @@ const _: () = assert!(offset_of!(VmIo, next_issue_ns) <= 64);
 /// What the I/Os of VMs are like and cost, which those of a group mostly have in common.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IoProfile {
+    pub part: Part,
     /// Sizes with the cumulative probability of each; the last one's is 1.
     pub blocks: Vec<(f64, u32)>,
     /// The largest I/O that is not split.
@@ -87,6 +100,12 @@ impl IoProfile {
     /// Draws what an I/O is: its size, its direction, and whether it follows the one before.
     #[inline]
     pub fn draw(&self, stream: &mut Stream, io: &mut Io) {
+        if self.part == Part::CopyWrite {
+            // of as many bytes as were read, in the same order
+            io.write = true;
+            io.sync = self.sync > 0.0 && stream.uniform() < self.sync;
+            return;
+        }
         io.bytes = match self.blocks.as_slice() {
             [(_, bytes)] => *bytes,
             blocks => {
@@ -127,6 +146,12 @@ impl VmIo {
         let due = per_burst + self.carry;
         self.carry = due.fract();
         due as u32
+    }
+
+    /// The virtual disks at which I/Os begin: of one that copies those that it reads.
+    pub fn first_vdisks(&self) -> Span<VdiskId> {
+        let ends = if self.copied_bytes.is_some() { 2 } else { 1 };
+        Span::new(self.vdisks.start(), self.vdisks.len() / ends)
     }
 
     /// The virtual disk of the next I/O: they take turns.

@@ -61,13 +61,13 @@ impl Worker {
         starts.then_some(self.process)
     }
 
-    /// The worker takes its next I/O; returns its outstanding work for interrupts.
+    /// The worker takes its next I/O; returns it, and the outstanding work for interrupts.
     #[inline]
-    pub fn take(&mut self, requests: &Requests) -> f64 {
+    pub fn take(&mut self, requests: &Requests) -> (IoId, f64) {
         let next = self.queue.pop(requests);
         debug_assert!(next.is_some(), "a worker computes only for an I/O");
         self.current = next.unwrap_or(NONE);
-        std::mem::take(&mut self.interrupt_ns)
+        (self.current, std::mem::take(&mut self.interrupt_ns))
     }
 
     /// The I/O that the worker has computed for.

@@ -59,7 +59,7 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
     for (node, host) in hosts.iter().enumerate() {
         node_of[host.index()] = Some(node as u32);
     }
-    let users = site.vms.iter().filter(|vm| vm.spec.storage.as_deref() == Some(name));
+    let users = site.vms.iter().filter(|vm| vm.spec.ends_on_pool(vm.workload, name) > 0);
     let clients: BTreeSet<HostId> = users
         .map(|vm| vm.host)
         .filter(|host| node_of[host.index()].is_none())
@@ -183,13 +183,9 @@ fn disk(drive: Drive<'_>, used_pct: Option<f64>, random_write: Option<Bandwidth>
 fn stored<'s>(name: &str, spec: &StoragePool, site: &Site<'s>) -> Vec<(Option<&'s str>, u64)> {
     let mut stored: BTreeMap<Option<&str>, u64> = BTreeMap::new();
     for vm in site.vms {
-        if vm.spec.storage.as_deref() == Some(name) {
-            let sum = stored.entry(vm.spec.policy.as_deref()).or_default();
+        for end in vm.spec.ends(vm.workload).filter(|end| end.is_pool(name)) {
+            let sum = stored.entry(vm.spec.policy_of(end)).or_default();
             *sum = sum.saturating_add(vm.working_set());
-        }
-        let ends = [&vm.workload.read_from, &vm.workload.write_to];
-        if ends.iter().any(|end| end.as_deref() == Some(name)) {
-            stored.entry(None).or_default();
         }
     }
     if stored.is_empty() {

@@ -126,6 +126,6 @@ pub fn io_threads(host: &HostGroup, vm: &VmGroup) -> IoThreads {
         queues,
         each,
         is_shared,
-        count: if vm.has_disks() { each * controllers } else { 0 },
+        count: each * controllers,
     }
 }
