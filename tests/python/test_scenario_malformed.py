@@ -99,6 +99,15 @@ def test_the_good_scenario_is_good() -> None:
     assert scenario.loads(_emit(_good())).json == scenario.load(GOOD).json
 
 
+@pytest.mark.parametrize(("path", "name", "offered"), _table("keys")["products"])
+def test_the_name_of_a_product_is_known(path: str, name: str, offered: str, tmp_path: Path) -> None:
+    data = _good()
+    _put(data, path, json.dumps(name))
+    error = _refused(_emit(data), tmp_path)
+    assert _found(error) == [("unknown-value", path)]
+    assert offered in error.mistakes[0].hint
+
+
 def test_there_are_many_cases() -> None:
     keys = _table("keys")
     count = len(_values()) + sum(len(rows) for rows in keys.values()) + len(_table("texts")) + len(_table("options"))

@@ -7,6 +7,7 @@ use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
 use super::keyword::VALIDATOR;
+use super::product;
 use super::unit;
 use crate::mistake::{Issue, nearest, show, show_text};
 use crate::quantity::kind_and_value;
@@ -99,9 +100,11 @@ fn explain_one(error: &ValidationError<'_>, path: Vec<String>) -> Issue {
         ValidationErrorKind::Type { .. } => plain("wrong-type", type_hint(instance, &here)),
         ValidationErrorKind::Enum { options } => {
             let options = options.as_array().into_iter().flatten().filter_map(Value::as_str);
+            let product = instance.as_str().and_then(|text| product::hint(&path, text));
+            let hint = product.map(str::to_owned);
             own(
                 "unknown-value",
-                near_hint(instance, options, "choose one of these".to_owned()),
+                hint.unwrap_or_else(|| near_hint(instance, options, "choose one of these".to_owned())),
             )
         }
         ValidationErrorKind::Pattern { .. } => {

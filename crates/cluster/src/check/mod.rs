@@ -9,6 +9,7 @@
 //! | file | what it checks |
 //! |---|---|
 //! | `form`, `unit`, `keyword` | single values, by the schema; those with units; the schema keywords of these |
+//! | `product` | nothing: what people call hypervisors and storage |
 //! | [`sections`] | nothing: what the checks see of a scenario |
 //! | [`host`], [`workload`], [`vm`], [`numa`], [`memory`], [`disks`], [`device`], [`pool`], [`failure`], [`movement`],
 //! | [`rule`], [`cluster`] | the section or keys of that name |
@@ -36,6 +37,7 @@ mod numa;
 mod option;
 mod pool;
 mod pool_kind;
+mod product;
 mod reservation;
 mod rule;
 mod sections;

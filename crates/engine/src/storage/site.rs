@@ -4,7 +4,9 @@ use crate::ids::{HostId, Id, ProcessId, VmId, WorldId};
 use crate::island::Island;
 use crate::plan::VmPlan;
 use crate::storage::pool::Stage;
-use hypertwin_cluster::{CephClient, Device, DiskKind, Drive, End, HostGroup, PoolKind, StoragePool, VmGroup, Workload};
+use hypertwin_cluster::{
+    CephClient, Device, DiskKind, Drive, End, HostGroup, PoolKind, StoragePool, VmGroup, Workload,
+};
 use std::collections::BTreeMap;
 
 /// An island with the worlds and processes that others have made for storage.

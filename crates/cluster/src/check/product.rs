@@ -1,0 +1,91 @@
+//! What people call hypervisors and storage, and which value of the scenario that is.
+
+/// A product: how its name may begin, without case, spaces and signs; and what to write instead.
+type Product = (&'static [&'static str], &'static str);
+
+const HYPERVISORS: &[Product] = &[
+    (
+        &["proxmox", "pve"],
+        "Proxmox VE is KVM on Linux: did you mean linux-6.6 (VE 8) or linux-6.12 (VE 9)?",
+    ),
+    (
+        &["ahv", "nutanix", "acropolis"],
+        "Nutanix AHV is KVM on Linux: did you mean linux-6.6?",
+    ),
+    (
+        &[
+            "kvm",
+            "qemu",
+            "libvirt",
+            "ovirt",
+            "rhev",
+            "openstack",
+            "virtuozzo",
+            "ubuntu",
+            "debian",
+            "rhel",
+        ],
+        "it is KVM on Linux: did you mean linux-6.12?",
+    ),
+    (
+        &["hyperv", "windows", "azure", "xen", "xcp", "citrix", "bhyve", "smartos"],
+        "it is not simulated: there are the schedulers of ESXi and of Linux, and none",
+    ),
+    (&["vsphere7"], "its hosts have ESXi: did you mean esxi-7.0?"),
+    (
+        &["vsphere", "vmware", "vcf"],
+        "its hosts have ESXi: did you mean esxi-8.0?",
+    ),
+    (&["bare", "physical"], "did you mean none?"),
+];
+
+const POOLS: &[Product] = &[
+    (
+        &["powerflex", "scaleio", "vxflex"],
+        "did you mean mirrored-mesh? preset: powerflex has its other keys, too",
+    ),
+    (
+        &["storpool"],
+        "did you mean mirrored-mesh? preset: storpool has its other keys, too",
+    ),
+    (
+        &["nutanix", "ahv", "aos", "ndfs"],
+        "did you mean mirrored-mesh? preset: nutanix-rf2 has its other keys, too",
+    ),
+    (
+        &["virtuozzo", "vzstorage", "vstorage", "acronis"],
+        "did you mean chunk-store? preset: virtuozzo-storage has its other keys, too",
+    ),
+    (
+        &["proxmox", "pve"],
+        "did you mean ceph? preset: proxmox-3-nodes has its other keys, too",
+    ),
+    (&["ceph", "rbd", "rook", "rados"], "did you mean ceph?"),
+    (
+        &["vsanosa"],
+        "did you mean vsan? with vsan: { architecture: osa }; preset: vsan-osa-all-flash or vsan-osa-hybrid has its other keys, too",
+    ),
+    (
+        &["vsanesa"],
+        "did you mean vsan? with vsan: { architecture: esa }; preset: vsan-esa has its other keys, too",
+    ),
+    (&["vsan", "virtualsan"], "did you mean vsan?"),
+];
+
+/// What to write instead of a product's name at this place, if it is one.
+pub(super) fn hint(path: &[String], text: &str) -> Option<&'static str> {
+    let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    let products = match path.as_slice() {
+        ["hosts", _, "hypervisor"] => HYPERVISORS,
+        ["storage", _, "kind"] => POOLS,
+        _ => return None,
+    };
+    let name: String = text
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .take(80)
+        .collect::<String>()
+        .to_ascii_lowercase();
+    let is_it = |(names, _): &&Product| names.iter().any(|known| name.starts_with(known));
+    products.iter().find(is_it).map(|(_, hint)| *hint)
+}
