@@ -248,6 +248,10 @@ class Pool(TypedDict):
     amplification: float
     service_cpus: NotRequired[float]
     cache_hit_pct: NotRequired[float]
+    acknowledged_from: NotRequired[str]
+    buffer_pct: NotRequired[float]
+    overwritten_pct: NotRequired[float]
+    destage_mb_per_s: NotRequired[float]
     degraded_pct: float
     due_gib: float
     rebuilt_gib: float
@@ -342,6 +346,7 @@ class PoolTimeline(TypedDict):
     due_gib: list[float]
     rebuilt_gib: list[float]
     suspended_ios: list[int]
+    buffer_pct: NotRequired[list[float]]
 
 
 class Timeline(TypedDict):

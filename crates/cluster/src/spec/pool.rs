@@ -55,7 +55,7 @@ pub struct StoragePool {
     #[schemars(range(min = 1, max = 10_000))]
     pub racks: u32,
     /// Unit of placement: what is together on one device. Default: 1 MiB for a mirrored mesh, 256 MiB for a chunk store, 4 MiB
-    /// for Ceph, 1 MiB for vSAN.
+    /// for Ceph, 255 GB for vSAN (a component).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "64 KiB", "x-maximum" = "1 TiB"))]
     pub chunk: Option<Bytes>,
@@ -425,7 +425,8 @@ impl StoragePool {
     /// Unit of placement.
     pub fn chunk(&self) -> Bytes {
         self.chunk.unwrap_or(match self.kind {
-            PoolKind::MirroredMesh | PoolKind::Vsan => mebibyte(),
+            PoolKind::MirroredMesh => mebibyte(),
+            PoolKind::Vsan => Bytes::new(255_000_000_000),
             PoolKind::ChunkStore => Bytes::new(256 << 20),
             PoolKind::Ceph => Bytes::new(4 << 20),
         })
@@ -485,6 +486,19 @@ impl StoragePool {
     pub fn redundancy_of(&self, policy: Option<&str>) -> Redundancy {
         let policy = policy.and_then(|name| self.policies.get(name));
         policy.map_or_else(|| self.redundancy(), |policy| policy.redundancy)
+    }
+
+    /// Copies of a policy's data that vSAN needs to serve them, on `nodes` hosts: more than half of all votes. Where there are
+    /// failure domains enough, witnesses on those without a copy have as many votes as all copies but one; where there are not, a
+    /// witness host does if there is one.
+    pub fn votes_needed(&self, policy: Option<&str>, nodes: u32) -> u32 {
+        match self.redundancy_of(policy) {
+            Redundancy::Replicas { copies, .. } => {
+                let has_witnesses = self.vsan().witness || self.domains(nodes) >= 2 * copies - 1;
+                if has_witnesses { 1 } else { copies / 2 + 1 }
+            }
+            Redundancy::Erasure { data, .. } => data,
+        }
     }
 
     /// Its settings as a Ceph cluster: the defaults if it says none.

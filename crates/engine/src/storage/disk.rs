@@ -1,11 +1,11 @@
 //! Disks of arrays, pools and hosts that swap: operations wait in a queue, and take as long as the kind of disk says.
 
 use super::queue::{Fifo, Waits};
-use super::request::{Requests, Step};
+use super::request::{PerIo, Requests, Role, Step};
 use crate::clock::Clock;
 use crate::ids::{DiskId, HostId, IoId, PoolId, Span, Table};
 use hypertwin_kernel::{Nanos, Stream, TimeAverage};
-use hypertwin_models::storage::disk::{CacheLevel, Disk, Flash, Operation};
+use hypertwin_models::storage::disk::{CacheLevel, Disk, Flash, Operation, Pass};
 use hypertwin_models::storage::link::Link;
 use std::mem::offset_of;
 
@@ -106,6 +106,8 @@ impl Channels {
 pub struct Disks {
     disks: Table<DiskId, DiskState>,
     sets: Vec<DiskSet>,
+    /// Where the visits of sweeps go on.
+    passes: PerIo<Pass>,
 }
 
 impl Disks {
@@ -113,6 +115,7 @@ impl Disks {
         Self {
             disks: Table::new(),
             sets: Vec::new(),
+            passes: PerIo::new(),
         }
     }
 
@@ -224,6 +227,17 @@ impl Disks {
         state.queued.set(clock.now, f64::from(state.waiting()));
     }
 
+    /// A visit of a sweep goes to a disk; nobody waits for it.
+    pub fn queue_pass(&mut self, disk: DiskId, id: IoId, pass: Pass, requests: &mut Requests, clock: &mut Clock) {
+        self.passes.set(id, pass);
+        self.queue(disk, id, true, requests, clock);
+    }
+
+    /// Whether a disk works on nothing.
+    pub fn is_idle(&self, disk: DiskId) -> bool {
+        self.disks[disk].used == 0
+    }
+
     fn start(&mut self, id: IoId, requests: &mut Requests, clock: &mut Clock) {
         let io = &requests[id];
         let state = &mut self.disks[io.disk];
@@ -238,10 +252,15 @@ impl Disks {
         let end = match set.disk.flash() {
             None => {
                 let (seek, rotation) = (set.stream.uniform(), set.stream.uniform());
+                let pass = (io.role == Role::Sweep).then(|| self.passes[id]);
+                let service_ns = match pass {
+                    Some(pass) => set.disk.pass_ns(pass, seek, rotation),
+                    None => set.disk.service_ns(operation, seek, rotation),
+                };
                 // a synchronous write after another in sequence finds that its sector has just passed, unless it waited here
                 let has_passed = io.sync && io.sequential && io.since == now;
                 let turn_ns = if has_passed { set.disk.revolution_ns() } else { 0 };
-                now + turn_ns + set.disk.service_ns(operation, seek, rotation)
+                now + turn_ns + service_ns
             }
             Some(flash) => {
                 let (count, busy_ns) = match set.disk.is_special() {

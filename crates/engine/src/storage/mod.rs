@@ -96,6 +96,10 @@ impl Storage {
         storage.pools = build_pools(site, shared);
         storage.arrays = build_arrays(site, shared);
         storage.path = PathBuilder::new(site, &storage.arrays, &storage.pools, &mut shared.fabric).build();
+        for (pool, layout, key, profile) in storage.path.on_pools() {
+            *key = storage.pools[pool].add_vdisk(layout, *key, profile.working_set, profile.read < 1.0);
+        }
+        storage.pools.iter_mut().for_each(Pool::fill_buffers);
         storage
     }
 
@@ -391,9 +395,7 @@ impl Storage {
             DiskOwner::Swap(host) => self.swaps.disk_done(id, host, shared, clock),
             DiskOwner::Pool(index) => {
                 let pool = &mut self.pools[index];
-                // in turn, so that writes without end leave something for reads and for rebuilding
-                let background_first =
-                    pool.journal_is_full(disk) && shared.disks.background_is_older(disk, &shared.requests);
+                let background_first = pool.background_first(disk, shared);
                 shared.disks.finish(id, background_first, &mut shared.requests, clock);
                 let outcome = pool.disk_done(id, shared, clock);
                 self.follow(index, outcome, clock);

@@ -20,6 +20,8 @@ pub enum Role {
     Operation,
     /// A write that is acknowledged and still has to reach the disks.
     Destage,
+    /// What a pool that buffers or logs writes brings to their places later.
+    Sweep,
     /// What one device of a pool does for a request.
     Leg,
     /// A piece of a device's data that is rebuilt on another.

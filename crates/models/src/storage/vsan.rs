@@ -2,7 +2,7 @@
 //!
 //! **Sources.** Hybrid disk groups: 70 % of the cache device caches reads, 30 % buffers writes; reads are cached in lines of 1 MB;
 //! all-flash ones cache no reads (VMware, "Virtual SAN caching algorithms", 2014). All-flash: at most 600 GB of a cache device buffer
-//! writes (VMware, "vSAN design guide"; up to vSAN 8). Components of at most 255 GB (VMware, "vSAN design guide").
+//! writes (VMware, "vSAN design guide"; up to vSAN 8).
 //! ESA: a log that is mirrored, stripes later (VMware, "vSAN 8 Express Storage Architecture", 2022).
 //!
 //! **Suppositions.** The CPU of an I/O is not published: see [`CpuCost`].
@@ -16,31 +16,27 @@ pub const HYBRID_BUFFER: f64 = 0.3;
 /// What a sweep of the write buffer takes from it at a time lies together in so many bytes.
 pub const LINE: u64 = 1 << 20;
 
-/// Bytes of a component: what of a virtual disk is together on one device.
-pub const COMPONENT: u64 = 255_000_000_000;
-
 /// ESA: what the log gives to one device at a time. A supposition: any size at which a device writes as fast as in sequence does.
 pub const STRIPE_UNIT: u64 = 128 << 10;
 
 /// CPU of an I/O at nominal clock, in nanoseconds. All suppositions, of the order of other storage in a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuCost {
-    /// On the host of the VM: the object's owner.
+    /// On the host of the VM, which owns its objects: as of other pools.
     pub client_ns: u64,
     /// On the host of a component, for each operation.
     pub component_ns: u64,
 }
 
-/// Disk groups: an I/O passes owner, component, and the log-structured layers of its disk group.
+/// Disk groups: an operation passes the log and the capacity layer of its disk group.
 pub const OSA: CpuCost = CpuCost {
-    client_ns: 20_000,
+    client_ns: 10_000,
     component_ns: 30_000,
 };
 
-/// The owner has compressed and summed what it sends, and the layers of a disk group are gone: "fewer CPU cycles for each I/O"
-/// (VMware, 2022).
+/// The layers of a disk group are gone, and data arrive compressed and summed: "fewer CPU cycles for each I/O" (VMware, 2022).
 pub const ESA: CpuCost = CpuCost {
-    client_ns: 20_000,
+    client_ns: 10_000,
     component_ns: 15_000,
 };
 

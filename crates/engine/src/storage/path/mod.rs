@@ -42,8 +42,8 @@ use super::shared::{Reply, Shared};
 use super::stations::{Station, StationResult, Sums};
 use crate::clock::Clock;
 use crate::ids::{
-    ControllerId, DepthId, HostId, Id, IoId, IoThreadId, LunId, ProcessId, Span, Table, VdiskId, VmId, WorkerId,
-    WorldId,
+    ControllerId, DepthId, HostId, Id, IoId, IoThreadId, LunId, PoolId, ProcessId, Span, Table, VdiskId, VmId,
+    WorkerId, WorldId,
 };
 use controller::Controller;
 use hypertwin_kernel::Nanos;
@@ -349,6 +349,15 @@ impl Path {
             Target::Array { array, .. } => array,
             Target::Pool { .. } => unreachable!("only an I/O for an array reaches one"),
         }
+    }
+
+    /// Virtual disks on pools: pool, layout, the number that decides where its data are, and what the I/Os of their VM are like.
+    pub fn on_pools(&mut self) -> impl Iterator<Item = (PoolId, u16, &mut u64, &IoProfile)> {
+        let profiles = &self.profiles;
+        self.vdisks.iter_mut().filter_map(|vdisk| match &mut vdisk.target {
+            Target::Pool { pool, layout, key, .. } => Some((*pool, *layout, key, &profiles[vdisk.profile as usize])),
+            Target::Array { .. } => None,
+        })
     }
 
     /// Where in its pool the data of an I/O are.

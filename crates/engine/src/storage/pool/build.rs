@@ -1,5 +1,7 @@
 //! From a scenario to its pools.
 
+use super::back_end::{BackEnd, Log, Vsan, with_turns};
+use super::buffer::DiskGroups;
 use super::ceph::{Osd, Osds};
 use super::commit::Commit;
 use super::data_placement::{DataPlacement, Layout};
@@ -18,13 +20,17 @@ use crate::storage::request::PerIo;
 use crate::storage::shared::Shared;
 use crate::storage::site::{Site, service_queues};
 use crate::storage::work::{Cost, DriverWork};
-use hypertwin_cluster::{Bandwidth, Drive, FailureDomain, HostGroup, PoolKind, Redundancy, StoragePool};
+use hypertwin_cluster::{
+    Bandwidth, Bytes, Drive, Duration, FailureDomain, HostGroup, PoolFlash, PoolKind, Redundancy, StoragePool,
+    VsanArchitecture,
+};
 use hypertwin_kernel::Stream;
 use hypertwin_models::storage::ceph::{OsdCost, client_cycles};
 use hypertwin_models::storage::coding;
 use hypertwin_models::storage::disk::Disk;
 use hypertwin_models::storage::link::Link;
 use hypertwin_models::storage::placement::{GROUPS_PER_DEVICE, deal};
+use hypertwin_models::storage::vsan::{self, CpuCost};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Groups of the largest pools.
@@ -69,6 +75,7 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         io_ns: io_ns as f64,
         ns_per_byte,
     };
+    let cpu = cpu(spec);
     let coding: Vec<Coding> = data
         .layouts
         .iter()
@@ -79,19 +86,20 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         _ => 0.0,
     };
     let driver = |(layout, coding): (&Layout, &Coding)| DriverWork {
-        cost: cost(if cycles > 0.0 {
-            0
-        } else {
-            spec.client_cpu_per_io().nanos()
-        }),
+        cost: cost(if cycles > 0.0 { 0 } else { cpu.client_ns }),
         stripe_ns_per_byte: coding.stripe_ns_per_byte,
         update_ns_per_byte: coding.update_ns_per_byte,
-        stripe_bytes: layout.fragment * layout.needed as u64,
+        // what a log has goes on as full stripes
+        stripe_bytes: if is_express(spec) {
+            0
+        } else {
+            layout.fragment * layout.needed as u64
+        },
     };
     let drivers = data.layouts.iter().zip(&coding).map(driver).collect();
     let cycle_ns = 1e9 / group.clock.hz();
     let mut services = Services::new(Costs {
-        operation: cost(spec.service_cpu_per_io().nanos()),
+        operation: cost(cpu.component_ns),
         osd: (spec.kind == PoolKind::Ceph).then(|| OsdCost::of(&spec.ceph()).times(cycle_ns)),
     });
     let nodes = nodes(id, spec, hosts, site, &mut services);
@@ -106,6 +114,7 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         node_of,
         clients: clients.into_iter().collect(),
         devices,
+        vsan: (spec.kind == PoolKind::Vsan).then(|| vsan(name, spec, &data, hosts.len(), site)),
         data,
         flash,
         services,
@@ -159,7 +168,12 @@ impl DiskSets<'_> {
             let per_node = flash.per_node as usize;
             let set = self.set(disk, disk.depth, "flash");
             let disks = self.shared.disks.add(set, nodes * per_node);
-            Flash::new(disks, per_node, flash.journal.bytes(), flash.read_cache.bytes())
+            // what a cache device of vSAN is for, its disk groups say
+            let (journal, read_cache) = match spec.kind {
+                PoolKind::Vsan => (0, 0),
+                _ => (flash.journal.bytes(), flash.read_cache.bytes()),
+            };
+            Flash::new(disks, per_node, journal, read_cache)
         });
         (Devices::new(disks, spec.devices_per_node() as usize), flash)
     }
@@ -225,7 +239,7 @@ fn data_placement(
     let capacities: Vec<f64> = node.into_iter().cycle().take(devices).collect();
     let layouts: Vec<(Layout, u64)> = stored
         .iter()
-        .map(|&(policy, bytes)| (layout(policy, spec), bytes))
+        .map(|&(policy, bytes)| (layout(policy, spec, devices as u32 / spec.devices_per_node()), bytes))
         .collect();
     let raw = |(layout, bytes): &(Layout, u64)| u128::from(*bytes) * layout.width as u128 / layout.needed as u128;
     let all = layouts.iter().map(raw).sum::<u128>().max(1);
@@ -236,31 +250,98 @@ fn data_placement(
         let members = (devices * GROUPS_PER_DEVICE) as u128 * share;
         let most = members.div_ceil(layout.width as u128 * all) as usize;
         let chunks = bytes.div_ceil(layout.span).clamp(1, MOST_GROUPS as u64) as usize;
+        let has_turns = spec.kind == PoolKind::Vsan && layout.needed > 1;
         let groups = match (spec.kind, spec.ceph().placement_groups) {
             // however little they hold
             (PoolKind::Ceph, Some(groups)) => (u128::from(groups) * share).div_ceil(all) as usize,
-            (PoolKind::Ceph, None) => most,
+            (PoolKind::Vsan, _) if has_turns => most.div_ceil(layout.width),
+            (PoolKind::Ceph | PoolKind::Vsan, _) => most,
             _ => chunks.min(most),
         };
         let dealt = deal(&data.domain_of, &data.capacities, groups, layout.width, |n| {
             stream.below(n)
         });
+        let dealt = if has_turns {
+            with_turns(&dealt, layout.width)
+        } else {
+            dealt
+        };
         data.add(layout, dealt, bytes);
     }
     data
 }
 
 /// How the data of a policy are kept, or of those that name none.
-fn layout(policy: Option<&str>, spec: &StoragePool) -> Layout {
+fn layout(policy: Option<&str>, spec: &StoragePool, nodes: u32) -> Layout {
     let fragment = policy
         .and_then(|name| spec.policies[name].fragment)
         .unwrap_or(spec.fragment);
-    Layout::new(
+    let mut layout = Layout::new(
         policy,
         spec.redundancy_of(policy),
         fragment.bytes(),
         spec.chunk().bytes(),
-    )
+    );
+    if spec.kind == PoolKind::Vsan {
+        layout.minimum = layout.minimum.max(spec.votes_needed(policy, nodes) as usize);
+    }
+    layout
+}
+
+/// Whether a pool is of vSAN's express architecture.
+fn is_express(spec: &StoragePool) -> bool {
+    spec.kind == PoolKind::Vsan && spec.vsan().architecture == VsanArchitecture::Esa
+}
+
+/// CPU of an I/O: the scenario's, or that of the kind of pool.
+fn cpu(spec: &StoragePool) -> CpuCost {
+    let own = match (spec.kind, is_express(spec)) {
+        (PoolKind::Vsan, true) => vsan::ESA,
+        (PoolKind::Vsan, false) => vsan::OSA,
+        _ => CpuCost {
+            client_ns: spec.client_cpu_per_io().nanos(),
+            component_ns: spec.service_cpu_per_io().nanos(),
+        },
+    };
+    CpuCost {
+        client_ns: spec.client.cpu_per_io.map_or(own.client_ns, Duration::nanos),
+        component_ns: spec.service.cpu_per_io.map_or(own.component_ns, Duration::nanos),
+    }
+}
+
+/// What only vSAN has.
+fn vsan(name: &str, spec: &StoragePool, data: &DataPlacement, nodes: usize, site: &Site) -> Vsan {
+    let devices = data.capacities.len();
+    let original = |flash: &PoolFlash| {
+        let per_node = flash.per_node as usize;
+        let in_node = devices / nodes;
+        let is_hybrid = spec.all_devices().any(|devices| {
+            let drive = Drive::of(devices.kind, devices.device.as_deref(), site.island.devices);
+            Disk::of(drive, None).flash().is_none()
+        });
+        let capacity = flash.capacity.map_or(0, Bytes::bytes);
+        let (buffer, read_cache) = vsan::shares(capacity, is_hybrid);
+        let own = |of_node: Bytes, share: u64| match of_node.bytes() {
+            0 => share,
+            bytes => bytes / per_node as u64,
+        };
+        DiskGroups::new(
+            |device| device / in_node * per_node + device % in_node % per_node,
+            per_node,
+            &data.capacities,
+            (own(flash.journal, buffer), own(flash.read_cache, read_cache)),
+            spec.vsan().destage_from_pct,
+            Stream::named(site.seed, &format!("storage/{name}/buffers")),
+        )
+    };
+    Vsan {
+        back_end: match &spec.flash {
+            Some(flash) => BackEnd::Original(original(flash)),
+            None => BackEnd::Express(Log::new(devices)),
+        },
+        objects: 0,
+        is_stretched: spec.failure_domain == FailureDomain::Rack,
+    }
 }
 
 /// The nodes of a pool, with the queues of their services.

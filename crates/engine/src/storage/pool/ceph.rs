@@ -232,7 +232,7 @@ impl Pool {
             Role::Log => self.committed(id, shared, clock),
             Role::Leg if write => self.commit(id, shared, clock),
             Role::Leg => self.reply(id, shared, clock),
-            Role::Request | Role::Operation | Role::Destage | Role::Page => {
+            Role::Request | Role::Operation | Role::Destage | Role::Sweep | Role::Page => {
                 unreachable!("no device of an OSD works on these")
             }
         }

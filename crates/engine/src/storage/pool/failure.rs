@@ -95,6 +95,9 @@ impl Pool {
                 if let Some(flash) = &mut self.flash {
                     flash.drain(node, &shared.requests, &mut dropped);
                 }
+                if let Some(groups) = self.disk_groups() {
+                    groups.drain(node, &shared.requests, &mut dropped);
+                }
             }
         }
         for id in dropped {

@@ -14,19 +14,26 @@ impl Pool {
     pub fn begin(&mut self, id: IoId, address: Address, shared: &mut Shared, clock: &mut Clock) -> Outcome {
         let Address { client, key, place, .. } = address;
         let layout = &self.data.layouts[usize::from(address.layout)];
-        let chunk = mix(key, place / layout.span);
-        let (groups, width) = (layout.groups.len() as u64, layout.width as u64);
+        let (group, first) = match &self.vsan {
+            Some(_) => layout.component(key, place),
+            None => {
+                let chunk = mix(key, place / layout.span);
+                let (groups, width) = (layout.groups.len() as u64, layout.width as u64);
+                // chunks of a group take turns in which of its copies comes first
+                // of Ceph's, its primary always does
+                let first = if self.osds.is_some() {
+                    0
+                } else {
+                    (chunk / groups % width) as u8
+                };
+                (layout.groups.start as u32 + (chunk % groups) as u32, first)
+            }
+        };
         let request = Request {
             client,
             origin: client,
-            group: layout.groups.start as u32 + (chunk % groups) as u32,
-            // chunks of a group take turns in which of its copies comes first
-            // of Ceph's, its primary always does
-            first: if self.osds.is_some() {
-                0
-            } else {
-                (chunk / groups % width) as u8
-            },
+            group,
+            first,
             has_failed: false,
             is_writing: false,
             place,
@@ -57,7 +64,7 @@ impl Pool {
         let io = &shared.requests[id];
         let request = &mut self.requests[id];
         (request.has_failed, request.is_writing) = (false, false);
-        let (group, first) = (request.group as usize, request.first);
+        let (group, first, client) = (request.group as usize, request.first, request.client);
         if self.data.is_lost(group) {
             self.count.errors += 1;
             let at = clock.now + self.timeout_ns;
@@ -65,7 +72,9 @@ impl Pool {
             return Outcome::Pending;
         }
         let layout = self.data.layout_of(group);
-        let enough = if io.write { layout.minimum } else { layout.needed };
+        // without enough votes, vSAN does not read either
+        let needs_votes = io.write || self.vsan.is_some();
+        let enough = if needs_votes { layout.minimum } else { layout.needed };
         let is_blocked = self.kind == PoolKind::ChunkStore && !self.has_majority(&shared.network);
         if is_blocked || self.data.degraded > 0 && self.data.whole(group) < enough {
             self.suspended.push(&mut shared.requests, id);
@@ -74,7 +83,8 @@ impl Pool {
         match (layout.redundancy, io.write) {
             (Redundancy::Replicas { .. }, false) => {
                 let mut positions = layout.in_turn(first);
-                let position = positions.find(|&position| self.data.is_readable(group, position));
+                let near = self.copy_in_site(group, first, client);
+                let position = near.or_else(|| positions.find(|&position| self.data.is_readable(group, position)));
                 let position = position.expect("enough members of the group are whole");
                 let bytes = io.bytes;
                 self.send_reads(id, &[position], bytes, shared, clock);
@@ -87,6 +97,9 @@ impl Pool {
             (Redundancy::Erasure { data, .. }, false) => {
                 self.read_fragments(id, data as usize, shared, clock);
                 Outcome::Pending
+            }
+            (Redundancy::Erasure { parity, .. }, true) if self.writes_log() => {
+                self.append(id, parity as usize, shared, clock)
             }
             (Redundancy::Erasure { data, parity }, true) => {
                 self.write_fragments(id, data as usize, parity as usize, shared, clock)
@@ -213,6 +226,9 @@ impl Pool {
         }
         self.count.client[usize::from(io.write)] += u64::from(io.bytes);
         request.written = 0;
+        if io.write && self.writes_log() {
+            self.stripe_later(id, shared, clock);
+        }
         if self.osds.is_some()
             && let Some(at) = self.back_from_gateway(id, shared, clock.now)
         {
@@ -256,6 +272,7 @@ impl Pool {
                 shared.requests.release(id);
                 self.destaged(self.tasks[id].device, bytes, shared, clock);
             }
+            Role::Sweep => self.swept(id, shared, clock),
             Role::Rebuild => self.stop_rebuilding(id, shared, clock),
             Role::RebuildRead => {
                 self.pieces[io.parent].has_failed = true;

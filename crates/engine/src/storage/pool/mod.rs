@@ -16,6 +16,7 @@
 //! | `node.rs` | what nodes do for legs: services, devices, journals, replies |
 //! | `data_placement.rs` | placement groups: members, what they lack, which data are lost |
 //! | `device.rs` | devices: where each is, and whether it is available |
+//! | `vsan.rs`, `back_end.rs`, `buffer.rs` | vSAN: where writes are acknowledged from; its back ends; write buffers of its disk groups |
 //! | `journal.rs` | flash in front of the devices: journals and read caches |
 //! | `ceph.rs` | OSDs of Ceph: messengers and shards; gateways |
 //! | `commit.rs` | the log of an OSD: what is committed together |
@@ -28,6 +29,8 @@
 //! | `report.rs` | what the report says about a pool |
 //! | `build.rs` | from a scenario to its pools |
 
+mod back_end;
+mod buffer;
 mod build;
 mod ceph;
 mod commit;
@@ -44,6 +47,7 @@ mod rebuild;
 mod rebuild_queue;
 mod report;
 mod service;
+mod vsan;
 
 pub use build::build_pools;
 pub use data_placement::MemberView;
@@ -54,8 +58,10 @@ pub use service::Stage;
 use super::network::Network;
 use super::queue::Fifo;
 use super::request::PerIo;
+use super::shared::Shared;
 use super::work::DriverWork;
 use crate::ids::{DiskId, HostId, Id, IoId, PoolId, WorldId};
+use back_end::Vsan;
 use bitcode::{Decode, Encode};
 use ceph::Osds;
 use data_placement::DataPlacement;
@@ -86,6 +92,7 @@ pub struct Pool {
     devices: Devices,
     data: DataPlacement,
     flash: Option<Flash>,
+    vsan: Option<Vsan>,
     services: Services,
     /// Of Ceph.
     osds: Option<Osds>,
@@ -301,9 +308,22 @@ impl Pool {
         self.flash.as_ref().is_some_and(|flash| flash.contains(disk))
     }
 
+    /// Whether a disk that could do either goes on with what nobody waits for: to make room for writes. In turn, so that
+    /// writes without end leave something for reads and for rebuilding.
+    #[inline]
+    pub fn background_first(&mut self, disk: DiskId, shared: &Shared) -> bool {
+        if self.vsan.is_some() {
+            let Some(device) = self.devices.at_disk(disk) else {
+                return false;
+            };
+            return self.disk_groups().is_some_and(|groups| groups.is_urgent(device));
+        }
+        self.journal_is_full(disk) && shared.disks.background_is_older(disk, &shared.requests)
+    }
+
     /// Whether writes wait for the journal of the node that a disk is in.
     #[inline]
-    pub fn journal_is_full(&self, disk: DiskId) -> bool {
+    fn journal_is_full(&self, disk: DiskId) -> bool {
         match (&self.flash, self.devices.at_disk(disk)) {
             (Some(flash), Some(device)) if flash.has_journal() => flash.is_full(self.devices.node_of(device)),
             (_, Some(device)) => self

@@ -21,6 +21,13 @@ impl Pool {
             _ => {}
         }
         let device = self.tasks[id].device;
+        if io.role == Role::Sweep {
+            match self.devices.is_available(device) {
+                true => self.enqueue(id, shared, clock),
+                false => shared.requests.release(id),
+            }
+            return;
+        }
         let client = self.requests[io.parent].client;
         let is_cut_off = !shared.network.state(client).is_linked && self.host_of(device) != client;
         if !self.devices.is_available(device) || is_cut_off {
@@ -116,6 +123,9 @@ impl Pool {
                 return;
             }
         }
+        if self.vsan.is_some() && self.goes_own_way(id, device, shared, clock) {
+            return;
+        }
         // rebuilding is held back by its throttle, not here: a disk that is always busy would never let it pass
         let disk = self.devices.disk(device);
         shared.disks.queue(disk, id, false, &mut shared.requests, clock);
@@ -163,7 +173,11 @@ impl Pool {
             bytes,
             ..
         } = &shared.requests[id];
-        let is_flash = self.is_flash(disk);
+        if role == Role::Sweep {
+            self.swept(id, shared, clock);
+            return Outcome::Pending;
+        }
+        let is_flash = self.vsan.is_none() && self.is_flash(disk);
         if is_flash && !write {
             return self.end_leg(id, shared, clock);
         }
@@ -190,7 +204,7 @@ impl Pool {
                 self.reply(id, shared, clock);
                 Outcome::Pending
             }
-            Role::Request | Role::Operation | Role::Destage | Role::Log | Role::Page => {
+            Role::Request | Role::Operation | Role::Destage | Role::Log | Role::Sweep | Role::Page => {
                 unreachable!("no device of a pool works on these")
             }
         }

@@ -1,5 +1,6 @@
 //! What the report says about a pool: what it carried, what failed, and how it was made whole again.
 
+use super::back_end::BackEndReport;
 use super::data_placement::Layout;
 use super::history::Incident;
 use super::service::Stage;
@@ -48,6 +49,8 @@ pub struct PoolTimeline {
     pub due_gib: Vec<f64>,
     pub rebuilt_gib: Vec<f64>,
     pub suspended_ios: Vec<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub buffer_pct: Vec<f64>,
 }
 
 /// What a policy keeps in a pool.
@@ -91,6 +94,8 @@ pub struct PoolReport {
     pub retries: f64,
     pub errors: f64,
     pub incidents: Vec<IncidentReport>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub back_end: Option<BackEndReport>,
 }
 
 impl Pool {
@@ -100,6 +105,7 @@ impl Pool {
         line.due_gib.push(self.data.due_here() as f64 / GIB);
         line.rebuilt_gib.push(self.count.rebuilt as f64 / GIB);
         line.suspended_ios.push(u64::from(self.suspended.len()));
+        line.buffer_pct.extend(self.buffer_pct());
     }
 
     /// Counts from now; what concerns the state of the data goes on.
@@ -108,6 +114,7 @@ impl Pool {
         for osd in self.osds.iter_mut().flat_map(|osds| &mut osds.all) {
             osd.commit.reset(now);
         }
+        self.reset_back_end();
         self.count = Counters {
             due: self.count.due,
             rebuilt: self.count.rebuilt,
@@ -147,7 +154,10 @@ impl Pool {
             device_write_mb_per_s: mb_per_s(device(1)),
             amplification: (count.written - count.wasted) as f64 / (count.client[1].max(1)) as f64,
             service_cpus: self.osds.is_some().then(|| self.worlds().map(run).sum()),
-            cache_hit_pct: (has_cache && count.reads > 0).then(|| 100.0 * count.cache_hits as f64 / count.reads as f64),
+            cache_hit_pct: match (has_cache, count.reads) {
+                (true, 1..) => Some(100.0 * count.cache_hits as f64 / count.reads as f64),
+                _ => self.hit_pct(),
+            },
             degraded_pct: self.data.degraded_pct(),
             due_gib: self.data.due_here() as f64 / GIB,
             rebuilt_gib: count.rebuilt as f64 / GIB,
@@ -158,6 +168,7 @@ impl Pool {
             retries: count.retries as f64,
             errors: count.errors as f64,
             incidents: self.history.incidents.iter().map(|one| self.incident(one)).collect(),
+            back_end: self.back_end_report(duration_ns),
         };
         PoolResult {
             name: self.name.clone(),
@@ -299,6 +310,12 @@ pub fn summarise(replications: &[&[PoolResult]]) -> BTreeMap<String, PoolReport>
         sum.service_cpus = mean(|report| report.service_cpus);
         sum.cache_hit_pct = mean(|report| report.cache_hit_pct);
         sum.time_to_whole_s = mean(|report| report.time_to_whole_s);
+        if let Some(back_end) = &mut sum.back_end {
+            back_end.buffer_pct = mean(|report| report.back_end.as_ref()?.buffer_pct);
+            back_end.overwritten_pct = mean(|report| report.back_end.as_ref()?.overwritten_pct);
+            let destaged = mean(|report| Some(report.back_end.as_ref()?.destage_mb_per_s));
+            back_end.destage_mb_per_s = destaged.unwrap_or(0.0);
+        }
         (first.name.clone(), sum)
     };
     replications[0].iter().enumerate().map(of).collect()

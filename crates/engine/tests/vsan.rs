@@ -1,0 +1,274 @@
+//! vSAN in the twin, against closed forms: where writes are acknowledged, how full write buffers stay, what reaches the devices
+//! behind them, what reads hit, and which copies a site or a vote needs.
+
+mod support;
+
+use hypertwin_cluster::Scenario;
+use hypertwin_engine::{PointReport, PoolReport, VmReport};
+use hypertwin_models::storage::destaging::{Visit, at_head};
+use hypertwin_models::storage::disk::{Disk, Pass};
+use serde_json::{Value, json};
+use support::{host, merge, vm};
+
+const BLOCK: f64 = 4_096.0;
+
+/// `nodes` fast hosts with four disks of 10,000 rpm each and an NVMe device of 400 GB in front of them, and one generator on the
+/// first node; `more` is merged over it.
+fn hybrid(nodes: u32, more: Value) -> Value {
+    let mut node = host("esxi-6.5", 1, 8, 1);
+    node["clock"] = json!("20 GHz");
+    node["count"] = json!(nodes);
+    node["network"] = json!({"ports": 1, "bandwidth": "10 GB/s", "latency": "10 us"});
+    let first = if nodes == 1 { "node" } else { "node-1" };
+    let machine = vm(
+        4,
+        "w",
+        json!({"storage": "pool", "controller": "nvme", "vdisks": 8, "host": first}),
+    );
+    let mut text = json!({
+        "name": "vsan", "run": {"duration": "2 s", "warmup": "1 s", "sample_interval": "100 ms"},
+        "hosts": {"node": node}, "vms": {"v": machine},
+        "workloads": {"w": {
+            "arrivals": {"io": {"outstanding": 8}}, "cpu": {"mean": 0, "cv": 0}, "working_set": "4 GiB", "block": "4 KiB",
+        }},
+        "storage": {"pool": {
+            "kind": "vsan", "nodes": "node",
+            "devices": {"kind": "hdd-10k", "per_node": 4, "capacity": "900 GB"},
+            "flash": {"kind": "nvme", "per_node": 1, "capacity": "400 GB"},
+            "vsan": {"architecture": "osa"},
+        }},
+    });
+    merge(&mut text, more);
+    text
+}
+
+/// The same with NVMe devices and without cache devices.
+fn express(nodes: u32, redundancy: &str) -> Value {
+    let mut text = hybrid(nodes, json!({"storage": {"pool": {"redundancy": redundancy}}}));
+    let pool = text["storage"]["pool"].as_object_mut().expect("a mapping");
+    pool.remove("flash");
+    pool.insert("vsan".to_owned(), json!({"architecture": "esa"}));
+    pool.insert(
+        "devices".to_owned(),
+        json!({"kind": "nvme", "per_node": 4, "capacity": "1 TB"}),
+    );
+    text
+}
+
+fn report(text: &Value) -> PointReport {
+    let scenario = Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"));
+    support::report(&scenario, 1)
+}
+
+fn of(report: &PointReport) -> &VmReport {
+    &report.groups["v"]
+}
+
+fn pool(report: &PointReport) -> &PoolReport {
+    &report.pools["pool"]
+}
+
+#[track_caller]
+fn assert_near(actual: f64, expected: f64, tolerance: f64, what: &str) {
+    assert!(
+        (actual - expected).abs() <= tolerance * expected,
+        "{what}: {actual} instead of {expected}"
+    );
+}
+
+fn writes(rate: &str, working_set: &str) -> Value {
+    json!({"workloads": {"w": {
+        "read_pct": 0, "working_set": working_set, "arrivals": {"io": {"outstanding": 8, "rate": rate}},
+    }}})
+}
+
+#[test]
+fn what_stays_in_the_buffer_is_overwritten_there_and_never_reaches_the_disks() {
+    // 30 % of 120 GB are kept; two copies of 4 GiB are less
+    let mut text = hybrid(2, writes("20000 /s", "512 MiB"));
+    let report = report(&text);
+    let pool = pool(&report);
+    let back_end = pool.back_end.as_ref().expect("vSAN says it");
+    assert_eq!(back_end.acknowledged_from, "cache-devices");
+    assert_eq!(back_end.overwritten_pct, Some(100.0));
+    assert_eq!((back_end.destage_mb_per_s, pool.device_write_mb_per_s), (0.0, 0.0));
+    assert_near(back_end.buffer_pct.unwrap(), 100.0 * 4.295 / 120.0, 0.01, "level");
+    // hard disks would take milliseconds
+    assert!(of(&report).io_latency_ms.as_ref().unwrap().p99.unwrap() < 0.3);
+    // read again, it comes from the buffer
+    text["workloads"]["w"]["read_pct"] = json!(50);
+    let pool = self::report(&text).pools["pool"].clone();
+    assert_eq!((pool.cache_hit_pct, pool.device_read_mb_per_s), (Some(100.0), 0.0));
+}
+
+#[test]
+fn as_much_is_swept_as_is_new_and_the_level_stays_where_sweeping_begins() {
+    // 60 GiB on each of two nodes, of which 36 GB are kept
+    let report = report(&hybrid(2, writes("40000 /s", "7680 MiB")));
+    let back_end = pool(&report).back_end.as_ref().unwrap();
+    let share = 36e9 / (60.0 * 1.0737e9);
+    assert_near(back_end.overwritten_pct.unwrap(), 100.0 * share, 0.05, "overwritten");
+    assert_near(back_end.buffer_pct.unwrap(), 30.0, 0.02, "level");
+    let new_mb_per_s = 2.0 * of(&report).iops * BLOCK / 1e6 * (1.0 - share);
+    assert_near(back_end.destage_mb_per_s, new_mb_per_s, 0.1, "destaged");
+    assert_near(
+        pool(&report).device_write_mb_per_s,
+        back_end.destage_mb_per_s,
+        0.02,
+        "written",
+    );
+}
+
+#[test]
+fn without_end_writes_are_as_fast_as_disks_are_swept() {
+    // 800 GiB on each of two nodes: the buffer of 120 GB is full, and little is overwritten
+    let mut text = hybrid(
+        2,
+        json!({"run": {"warmup": "4 s", "duration": "4 s"}, "workloads": {"w": {
+            "read_pct": 0, "working_set": "100 GiB",
+        }}}),
+    );
+    let report = report(&text);
+    let back_end = pool(&report).back_end.as_ref().unwrap();
+    let level = back_end.buffer_pct.unwrap();
+    // every write goes to both nodes, of which one is the slower
+    assert!(level > 90.0, "{level}");
+    let share = level / 100.0 * 120e9 / (800.0 * 1.0737e9);
+    let visit = Visit::next((1 << 20) as f64, BLOCK, at_head(share));
+    let pass = Pass {
+        gap: visit.gap,
+        span: visit.span,
+        region: 200.0 * 1.0737e9,
+        capacity: 900e9,
+        is_interrupted: false,
+    };
+    let disk = Disk::new(hypertwin_cluster::DiskKind::Hdd10k);
+    let visit_ns = disk.pass_ns(pass, 0.5, 0.5) as f64;
+    let swept = 4.0 * visit.dirty / BLOCK / visit_ns * 1e9;
+    assert_near(of(&report).iops, swept / (1.0 - share), 0.1, "writes of each copy");
+    assert_near(back_end.overwritten_pct.unwrap(), 100.0 * share, 0.1, "overwritten");
+    // it is the order of address that carries them: at random, four disks do 4 x 133
+    assert!(of(&report).iops > 4.0 * 4.0 * 133.0);
+    // a buffer of half the size has half as much in a line
+    text["storage"]["pool"]["flash"]["capacity"] = json!("200 GB");
+    let half = of(&self::report(&text)).iops;
+    assert!(half < 0.75 * of(&report).iops, "{half}");
+}
+
+#[test]
+fn hard_disks_read_what_their_cache_devices_have_not() {
+    // each copy is read for half of the places: 280 GB cache half of 4 x 560 / 2
+    let text = hybrid(2, json!({"workloads": {"w": {"working_set": "65.19 GiB"}}}));
+    let hybrid_report = report(&text);
+    assert_near(
+        pool(&hybrid_report).cache_hit_pct.unwrap(),
+        100.0,
+        1e-9,
+        "all of 280 GB",
+    );
+    let twice = merged(&text, json!({"workloads": {"w": {"working_set": "130.38 GiB"}}}));
+    assert_near(
+        pool(&report(&twice)).cache_hit_pct.unwrap(),
+        50.0,
+        0.1,
+        "half of 560 GB",
+    );
+    // all-flash: no reads are cached
+    let flash = merged(
+        &text,
+        json!({"storage": {"pool": {"devices": {"kind": "sas-ssd", "per_node": 4, "capacity": "900 GB"}}}}),
+    );
+    assert_eq!(pool(&report(&flash)).cache_hit_pct, Some(0.0));
+}
+
+fn merged(text: &Value, more: Value) -> Value {
+    let mut text = text.clone();
+    merge(&mut text, more);
+    text
+}
+
+#[test]
+fn the_express_architecture_acknowledges_from_its_log_and_writes_full_stripes_later() {
+    for (redundancy, nodes, copies, stripes) in [
+        ("raid-1", 3, 2.0, 2.0),
+        ("raid-5", 4, 2.0, 4.0 / 3.0),
+        ("raid-6", 6, 3.0, 1.5),
+        ("ec-4+1", 5, 2.0, 1.25),
+    ] {
+        let report = report(&merged(&express(nodes, redundancy), writes("30000 /s", "4 GiB")));
+        let pool = pool(&report);
+        let back_end = pool.back_end.as_ref().unwrap();
+        assert_eq!(back_end.acknowledged_from, "log");
+        assert_near(pool.amplification, copies, 1e-6, redundancy);
+        assert_near(
+            back_end.destage_mb_per_s / pool.write_mb_per_s,
+            stripes,
+            0.02,
+            redundancy,
+        );
+        let devices = pool.device_write_mb_per_s / pool.write_mb_per_s;
+        assert_near(devices, copies + stripes, 0.02, redundancy);
+        // one way to the nodes and back: nothing is read before
+        assert_eq!(pool.device_read_mb_per_s, 0.0);
+        assert!(of(&report).io_latency_ms.as_ref().unwrap().mean.unwrap() < 0.12);
+    }
+}
+
+#[test]
+fn a_virtual_disk_is_on_as_many_devices_as_it_has_components() {
+    for (redundancy, nodes, devices) in [("raid-1", 4, 2.0), ("raid-5", 4, 4.0)] {
+        let one = json!({"vms": {"v": {"vdisks": 1}}});
+        let report = report(&merged(&express(nodes, redundancy), one));
+        let station = &report.storage["pool-devices"];
+        let busiest = station.utilization_max_pct / station.utilization_pct;
+        // of 16, and all of them alike: copies take turns in being read, parity in where it is
+        assert_near(busiest, 16.0 / devices, 0.1, redundancy);
+    }
+}
+
+fn stretched(more: Value) -> Value {
+    let sites = json!({"storage": {"pool": {"failure_domain": "rack", "racks": 2}}});
+    merged(
+        &merged(&hybrid(2, sites), json!({"workloads": {"w": {"working_set": "1 GiB"}}})),
+        more,
+    )
+}
+
+#[test]
+fn a_stretched_cluster_reads_in_its_own_site_and_writes_to_both() {
+    let carried = |read_pct: u32| {
+        let report = report(&stretched(json!({"workloads": {"w": {
+            "read_pct": read_pct, "arrivals": {"io": {"outstanding": 8, "rate": "10000 /s"}},
+        }}})));
+        report.storage["pool-network"].mb_per_s.unwrap() * 1e6 / 2.0 / (of(&report).iops * BLOCK)
+    };
+    assert_eq!(carried(100), 0.0);
+    assert_near(carried(0), 1.0, 0.01, "writes");
+    assert_near(carried(60), 0.4, 0.05, "some of both");
+}
+
+#[test]
+fn half_of_the_copies_have_no_vote_without_a_witness() {
+    let survives = |nodes: u32, redundancy: &str, witness: bool| {
+        let text = hybrid(
+            nodes,
+            json!({
+                "run": {"duration": "400 ms", "warmup": "0 s"},
+                "workloads": {"w": {"working_set": "1 GiB", "read_pct": 100, "arrivals": {"io": {"outstanding": 8, "rate": "5000 /s"}}}},
+                "storage": {"pool": {
+                    "redundancy": redundancy, "vsan": {"witness": witness}, "client": {"timeout": "1 ms"},
+                }},
+                "failures": [{"at": "100 ms", "fails": [format!("node-{nodes}/link")]}],
+            }),
+        );
+        let report = report(&text);
+        assert_eq!(pool(&report).lost_gib, 0.0);
+        pool(&report).suspended_ios == 0.0
+    };
+    // two nodes need a witness elsewhere; three have room for one
+    assert!(!survives(2, "replicas-2", false));
+    assert!(survives(2, "replicas-2", true));
+    assert!(survives(3, "replicas-2", false));
+    // of three copies on three nodes one may go; that is what two of three votes allow
+    assert!(survives(3, "replicas-3", false));
+}
