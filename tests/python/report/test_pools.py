@@ -200,9 +200,9 @@ def test_pools_are_rows_of_csv_and_parquet(result):
 def test_every_figure_of_a_pool_and_its_timeline_is_in_the_catalogue(result):
     (point,) = result["points"]
     of = {scope: {each.key for each in metrics.CATALOGUE if scope in each.scopes} for scope in ("pool", "timeline")}
-    # no VM names a policy, and it is not vSAN
-    of_vsan = {"acknowledged_from", "buffer_pct", "overwritten_pct", "destage_mb_per_s"}
-    assert set(point["pools"]["pool"]) | {"policies"} | of_vsan == of["pool"]
+    # no VM names a policy, and it is neither Ceph nor vSAN
+    of_others = {"service_cpus", "acknowledged_from", "buffer_pct", "overwritten_pct", "destage_mb_per_s"}
+    assert set(point["pools"]["pool"]) | {"policies"} | of_others == of["pool"]
     assert set(point["timeline"]["pools"]["pool"]) | {"buffer_pct"} == of["timeline"]
     assert "## Pools of distributed storage" in metrics.to_markdown()
     assert set(point["pools"]["pool"]["incidents"][0]) == set(INCIDENT)
