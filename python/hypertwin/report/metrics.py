@@ -763,8 +763,8 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Copied",
         "MB/s",
-        "What a VM whose workload copies has written to `write_to`. Its response times are of whole copies, from the read's "
-        "beginning to the write's end; the `read_` and `write_` figures are of the two ends.",
+        "What a VM whose workload copies has written to `write_to`. Its response times are of whole copies, from the "
+        "read's beginning to the write's end; the `read_` and `write_` figures are of the two ends.",
         summed=True,
     ),
     Metric(
@@ -772,8 +772,8 @@ CATALOGUE: tuple[Metric, ...] = (
         VM,
         "Time of a copy",
         "s",
-        "Time to copy all that its virtual disks have in use once (`working_set` × `vdisks`) at this speed; of a group what all "
-        "of its VMs have. For another amount: it is proportional. Absent where nothing was copied.",
+        "Time to copy all that its virtual disks have in use once (`working_set` × `vdisks`) at this speed; of a group "
+        "what all of its VMs have. For another amount: it is proportional. Absent where nothing was copied.",
     ),
     Metric(
         "members",
