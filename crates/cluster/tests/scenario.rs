@@ -923,7 +923,7 @@ fn pool() -> StoragePool {
         failure_domain: FailureDomain::Disk,
         racks: 2,
         chunk: Some(Bytes::from_gib(1)),
-        fragment: Bytes::new(1 << 20),
+        fragment: Some(Bytes::new(1 << 20)),
         coding: Some(Bandwidth::from_bytes_per_s(9_000_000_000)),
         write_path: Some(WritePath::Primary),
         devices: PoolDevices {

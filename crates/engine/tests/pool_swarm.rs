@@ -645,8 +645,8 @@ fn devices_write_what_clients_write_times_the_redundancy() {
         );
         // What is on its way at the end, and of a stream, the stripes that are not full.
         let streams = scenario.vm_names().len() as f64 * 2.0;
-        let largest = spec.policies.values().filter_map(|policy| policy.fragment);
-        let largest = largest.fold(spec.fragment, Ord::max).bytes() as f64;
+        let policies = spec.policies.keys().map(|policy| spec.fragment(Some(policy)));
+        let largest = policies.fold(spec.fragment(None), Ord::max).bytes() as f64;
         let (mut low, mut high, mut slack) = (f64::INFINITY, 0.0_f64, 0.0_f64);
         for redundancy in kept {
             let width = f64::from(redundancy.width());

@@ -784,7 +784,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "(`-vcpus`, `-controllers`, `-vdisk-depth`, `-ring`, `-dsnro`), a host (`-ports`, `-port-depth`, "
         "`-lun-depth`), an array (`-front-end`, `-cache`, `-disks`) or a pool (`-services`, for which Ceph has "
         "`-messengers`, `-shards`, `-commit`, `-gateways` and `-cpu-limit`; `-devices`, `-flash`, `-network` of its "
-        "nodes, `-client-network` of the other hosts).",
+        "nodes, `-client-network` of the other hosts, `-cluster-network` between its nodes alone).",
     ),
     Metric(
         "utilization_pct",

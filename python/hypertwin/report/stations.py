@@ -42,6 +42,7 @@ WORDS: Mapping[str, str] = {
     "flash": "the pool's cache drives",
     "network": "the network of the pool's nodes",
     "client-network": "the network of the pool's clients",
+    "cluster-network": "the network between the pool's nodes",
     "swap": "the device that the host swaps to",
 }
 """What a station is, by the end of its name: `db-controllers`."""

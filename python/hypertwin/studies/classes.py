@@ -132,6 +132,7 @@ STATIONS: Mapping[str, str] = {
     "cpu-limit": "storage-cpu",
     "network": "network",
     "client-network": "network",
+    "cluster-network": "network",
     "vdisk-depth": "client",
     "dsnro": "client",
 }

@@ -81,14 +81,14 @@ pub(super) fn fragment(sections: &Sections, found: &mut Vec<Issue>) {
         let clean = |key: &str| sections.clean(&["storage", name, key]);
         if let Redundancy::Erasure { .. } = pool.redundancy()
             && nodes_may_exist(sections, name, pool)
-            && pool.fragment > pool.chunk()
+            && pool.fragment(None) > pool.chunk()
             && clean("fragment")
             && clean("chunk")
         {
             found.push(Issue::new(
                 ["storage", name, "fragment"],
                 "fragment-over-chunk",
-                pool.fragment.to_string(),
+                pool.fragment(None).to_string(),
                 format!("at most the chunk, {}", pool.chunk()),
                 "a chunk of a device holds its fragments of many stripes; lower fragment or raise chunk".to_owned(),
             ));

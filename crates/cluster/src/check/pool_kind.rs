@@ -149,7 +149,7 @@ pub(super) fn policies(sections: &Sections, found: &mut Vec<Issue>) {
                     ),
                 ));
             }
-            let fragment = spec.fragment.unwrap_or(pool.fragment);
+            let fragment = pool.fragment(Some(policy));
             let is_code = matches!(spec.redundancy, Redundancy::Erasure { .. });
             let clean = sections.clean(&["storage", name, "chunk"]) && sections.clean(&["storage", name, "fragment"]);
             if is_code && fragment > pool.chunk() && clean {

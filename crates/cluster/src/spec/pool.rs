@@ -59,10 +59,11 @@ pub struct StoragePool {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("x-minimum" = "64 KiB", "x-maximum" = "1 TiB"))]
     pub chunk: Option<Bytes>,
-    /// Erasure coding: what one device has of one stripe.
-    #[serde(default = "mebibyte")]
-    #[schemars(extend("x-minimum" = "4 KiB", "x-maximum" = "64 MiB"))]
-    pub fragment: Bytes,
+    /// Erasure coding: what one device has of one stripe (Ceph: `stripe_unit`). Default: 1 MiB; for Ceph 4 KiB, with
+    /// `ec_optimizations` 16 KiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Bytes", extend("x-minimum" = "4 KiB", "x-maximum" = "64 MiB"))]
+    pub fragment: Option<Bytes>,
     /// Erasure coding: user's data that one core encodes at the clock of its host. Default: what ISA-L was measured to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bandwidth", extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
@@ -430,6 +431,17 @@ impl StoragePool {
             PoolKind::ChunkStore => Bytes::new(256 << 20),
             PoolKind::Ceph => Bytes::new(4 << 20),
         })
+    }
+
+    /// Erasure coding: what one device has of one stripe of the data of a policy, or of those that name none.
+    pub fn fragment(&self, policy: Option<&str>) -> Bytes {
+        let own = policy.and_then(|name| self.policies.get(name)?.fragment);
+        let default = match self.kind {
+            PoolKind::MirroredMesh | PoolKind::ChunkStore | PoolKind::Vsan => mebibyte(),
+            PoolKind::Ceph if self.ceph().ec_optimizations => Bytes::new(16 << 10),
+            PoolKind::Ceph => Bytes::new(4 << 10),
+        };
+        own.or(self.fragment).unwrap_or(default)
     }
 
     /// How copies of a write reach their devices.

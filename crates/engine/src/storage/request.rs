@@ -24,6 +24,8 @@ pub enum Role {
     Sweep,
     /// What one device of a pool does for a request.
     Leg,
+    /// What the primary of a group does for a request: legs are its parts.
+    Primary,
     /// A piece of a device's data that is rebuilt on another.
     Rebuild,
     /// What one device reads for such a piece.
@@ -93,7 +95,7 @@ pub struct Io {
     pub sync: bool,
     pub role: Role,
     pub step: Step,
-    /// The next stage of its route.
+    /// The next stage of its route; of a primary, whether it goes on with what it has read.
     pub stage: u8,
     /// Next in the queue that it is in.
     pub next: IoId,

@@ -3,7 +3,6 @@
 use super::buffer::DiskGroups;
 use super::data_placement::Layout;
 use bitcode::{Decode, Encode};
-use hypertwin_cluster::Redundancy;
 use hypertwin_models::storage::vsan::LINE;
 use serde::Serialize;
 
@@ -69,10 +68,10 @@ impl Layout {
         let (groups, width) = (self.groups.len() as u64, self.width as u64);
         let object = key.wrapping_add((place / self.span).wrapping_mul(NEXT_COMPONENT));
         let start = self.groups.start as u32;
-        match self.redundancy {
-            Redundancy::Replicas { .. } => (start + (object % groups) as u32, (place / LINE % width) as u8),
-            Redundancy::Erasure { data, .. } => {
-                let row = place / (self.fragment * u64::from(data));
+        match self.code {
+            None => (start + (object % groups) as u32, (place / LINE % width) as u8),
+            Some(code) => {
+                let row = place / (code.fragment * code.data as u64);
                 let base = object % (groups / width);
                 (start + (base * width + row % width) as u32, 0)
             }

@@ -3,11 +3,13 @@
 use super::back_end::{BackEnd, Log, Vsan, with_turns};
 use super::buffer::DiskGroups;
 use super::ceph::{Osd, Osds};
+use super::coding::Coding;
 use super::commit::Commit;
 use super::data_placement::{DataPlacement, Layout};
 use super::device::Devices;
 use super::history::History;
 use super::journal::Flash;
+use super::networks::OwnNetworks;
 use super::qos::Waiting;
 use super::rebuild_queue::RebuildQueue;
 use super::service::{Costs, Services, Stage};
@@ -21,12 +23,10 @@ use crate::storage::shared::Shared;
 use crate::storage::site::{Site, service_queues};
 use crate::storage::work::{Cost, DriverWork};
 use hypertwin_cluster::{
-    Bandwidth, Bytes, Drive, Duration, FailureDomain, HostGroup, PoolFlash, PoolKind, Redundancy, StoragePool,
-    VsanArchitecture,
+    Bandwidth, Bytes, Drive, Duration, FailureDomain, PoolFlash, PoolKind, StoragePool, VsanArchitecture,
 };
 use hypertwin_kernel::Stream;
 use hypertwin_models::storage::ceph::{OsdCost, client_cycles};
-use hypertwin_models::storage::coding;
 use hypertwin_models::storage::disk::Disk;
 use hypertwin_models::storage::link::Link;
 use hypertwin_models::storage::placement::{GROUPS_PER_DEVICE, deal};
@@ -85,15 +85,17 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         (PoolKind::Ceph, None) => client_cycles(spec.ceph().client),
         _ => 0.0,
     };
+    // Ceph's primaries code for its clients
+    let by_client = if spec.kind == PoolKind::Ceph { 0.0 } else { 1.0 };
     let driver = |(layout, coding): (&Layout, &Coding)| DriverWork {
         cost: cost(if cycles > 0.0 { 0 } else { cpu.client_ns }),
-        stripe_ns_per_byte: coding.stripe_ns_per_byte,
-        update_ns_per_byte: coding.update_ns_per_byte,
+        stripe_ns_per_byte: by_client * coding.stripe_ns_per_byte,
+        update_ns_per_byte: by_client * coding.update_ns_per_byte,
         // what a log has goes on as full stripes
         stripe_bytes: if is_express(spec) {
             0
         } else {
-            layout.fragment * layout.needed as u64
+            layout.code.map_or(0, |code| code.fragment * code.data as u64)
         },
     };
     let drivers = data.layouts.iter().zip(&coding).map(driver).collect();
@@ -120,10 +122,11 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         services,
         osds,
         drivers,
-        rebuild_ns_per_byte: coding.iter().map(|coding| coding.rebuild_ns_per_byte).collect(),
+        coding,
         client_cycles: cycles,
         client_cache_ns: spec.client.cache_cpu_per_io.nanos() as f64,
         layer_ns: spec.layer_latency.nanos() / 2,
+        own_networks: OwnNetworks::of(spec, hosts.len()),
         timeout_ns: spec.timeout().nanos(),
         metadata: vec![0; spec.metadata_servers(group.count) as usize],
         suspended: Fifo::default(),
@@ -273,15 +276,7 @@ fn data_placement(
 
 /// How the data of a policy are kept, or of those that name none.
 fn layout(policy: Option<&str>, spec: &StoragePool, nodes: u32) -> Layout {
-    let fragment = policy
-        .and_then(|name| spec.policies[name].fragment)
-        .unwrap_or(spec.fragment);
-    let mut layout = Layout::new(
-        policy,
-        spec.redundancy_of(policy),
-        fragment.bytes(),
-        spec.chunk().bytes(),
-    );
+    let mut layout = Layout::new(policy, spec);
     if spec.kind == PoolKind::Vsan {
         layout.minimum = layout.minimum.max(spec.votes_needed(policy, nodes) as usize);
     }
@@ -402,34 +397,4 @@ fn osds(spec: &StoragePool, nodes: &[Node], site: &Site, services: &mut Services
         gateways.extend((first < node.queues.end).then_some((first, node.host)));
     }
     Osds::new(all, &ceph, gateways)
-}
-
-/// Work of erasure coding, in nanoseconds alone on a core at nominal clock.
-struct Coding {
-    /// For a byte of a client's write: of whole stripes, and of less.
-    stripe_ns_per_byte: f64,
-    update_ns_per_byte: f64,
-    /// For a byte that is rebuilt.
-    rebuild_ns_per_byte: f64,
-}
-
-impl Coding {
-    /// As ISA-L was measured to do on one core, or in proportion to the scenario's own rate.
-    fn of(redundancy: Redundancy, spec: &StoragePool, nodes: &HostGroup) -> Self {
-        let Redundancy::Erasure { data, parity } = redundancy else {
-            return Self {
-                stripe_ns_per_byte: 0.0,
-                update_ns_per_byte: 0.0,
-                rebuild_ns_per_byte: 0.0,
-            };
-        };
-        let hz = nodes.clock.hz();
-        let measured = coding::encode_ns(1.0, data, parity, hz);
-        let factor = spec.coding.map_or(1.0, |rate| 1e9 / rate.bytes_per_s() / measured);
-        Self {
-            stripe_ns_per_byte: factor * measured,
-            update_ns_per_byte: factor * coding::update_ns(1.0, parity, hz),
-            rebuild_ns_per_byte: factor * coding::decode_ns(f64::from(data), data, 1, hz),
-        }
-    }
 }

@@ -125,7 +125,10 @@ impl Pool {
         let osds = self.osds.as_ref().expect("only Ceph has OSDs");
         let group = self.group_of(id, shared);
         let osd = osds.number(self.tasks[id].device, group);
-        if shared.requests[id].role != Role::Leg {
+        let io = &shared.requests[id];
+        // a primary that goes on has had its messages
+        let has_messages = io.role == Role::Leg || io.role == Role::Primary && io.stage == 0;
+        if !has_messages {
             return osds.shard(osd, group);
         }
         let (copies, connection) = self.messages(id, shared);
@@ -189,6 +192,10 @@ impl Pool {
             return false;
         }
         let io = &shared.requests[id];
+        if io.role == Role::Primary {
+            self.serve_primary(id, shared, clock);
+            return false;
+        }
         if io.role == Role::Leg && io.write {
             self.write_on_osd(id, osd, shared, clock);
             return false;
@@ -232,7 +239,7 @@ impl Pool {
             Role::Log => self.committed(id, shared, clock),
             Role::Leg if write => self.commit(id, shared, clock),
             Role::Leg => self.reply(id, shared, clock),
-            Role::Request | Role::Operation | Role::Destage | Role::Sweep | Role::Page => {
+            Role::Request | Role::Primary | Role::Operation | Role::Destage | Role::Sweep | Role::Page => {
                 unreachable!("no device of an OSD works on these")
             }
         }

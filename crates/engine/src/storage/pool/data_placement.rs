@@ -3,7 +3,8 @@
 //! Data that are kept in another way have groups of their own: a [`Layout`] for each policy. Groups and members are numbered
 //! through all layouts.
 
-use hypertwin_cluster::Redundancy;
+use hypertwin_cluster::{PoolKind, Redundancy, StoragePool};
+use hypertwin_models::storage::stripe::{Code, Way};
 use std::ops::Range;
 
 /// A copy or fragment of a placement group as an observer sees it.
@@ -32,8 +33,9 @@ pub struct Layout {
     pub width: usize,
     pub needed: usize,
     pub minimum: usize,
-    /// Bytes of one fragment, and of all that one chunk of each data member holds.
-    pub fragment: u64,
+    /// Erasure coding.
+    pub code: Option<Code>,
+    /// Bytes of all that one chunk of each data member holds.
     pub span: u64,
     /// What a member has when it lacks nothing.
     pub member_bytes: u64,
@@ -43,15 +45,35 @@ pub struct Layout {
 
 impl Layout {
     /// One without groups, for data of a policy.
-    pub fn new(policy: Option<&str>, redundancy: Redundancy, fragment: u64, chunk: u64) -> Self {
+    pub fn new(policy: Option<&str>, spec: &StoragePool) -> Self {
+        let redundancy = spec.redundancy_of(policy);
+        let code = match redundancy {
+            Redundancy::Replicas { .. } => None,
+            Redundancy::Erasure { data, parity } => Some(Code {
+                data: data as usize,
+                parity: parity as usize,
+                fragment: spec.fragment(policy).bytes(),
+                object: spec.chunk().bytes(),
+                way: match spec.kind {
+                    PoolKind::Ceph if spec.ceph().ec_optimizations => Way::Fragments,
+                    PoolKind::Ceph => Way::WholeStripes,
+                    _ => Way::Client,
+                },
+            }),
+        };
+        let chunk = spec.chunk().bytes();
         Self {
             policy: policy.map(str::to_owned),
             redundancy,
             width: redundancy.width() as usize,
             needed: redundancy.needed() as usize,
-            minimum: redundancy.minimum_available() as usize,
-            fragment,
-            span: chunk.saturating_mul(u64::from(redundancy.needed())),
+            minimum: minimum(redundancy, spec.kind),
+            code,
+            // what Ceph codes is an object, and others code chunks together
+            span: match spec.kind {
+                PoolKind::Ceph => chunk,
+                _ => chunk.saturating_mul(u64::from(redundancy.needed())),
+            },
             member_bytes: 0,
             groups: 0..0,
             first_member: 0,
@@ -80,6 +102,15 @@ impl Layout {
         let (first, width) = (usize::from(first), self.width);
         (0..width).map(move |step| (first + step) % width)
     }
+}
+
+/// Members that must be whole for writes. Ceph asks for one fragment more than it needs (`min_size`).
+fn minimum(redundancy: Redundancy, kind: PoolKind) -> usize {
+    let more = match (redundancy, kind) {
+        (Redundancy::Erasure { parity, .. }, PoolKind::Ceph) => parity.min(2) - 1,
+        _ => 0,
+    };
+    (redundancy.minimum_available() + more) as usize
 }
 
 /// The placement groups of a pool.
@@ -257,13 +288,6 @@ impl DataPlacement {
     /// Whether too few members of a group are whole for writes.
     pub fn is_below_minimum(&self, group: usize) -> bool {
         self.degraded > 0 && self.whole(group) < self.layout_of(group).minimum
-    }
-
-    /// The first positions of whole members of a group, as many as needed.
-    pub fn readable(&self, group: usize) -> Vec<usize> {
-        let layout = self.layout_of(group);
-        let whole = (0..layout.width).filter(|&position| self.is_readable(group, position));
-        whole.take(layout.needed).collect()
     }
 
     /// Members that what another one lacks can be read from, as many as needed.

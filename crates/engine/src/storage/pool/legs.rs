@@ -1,11 +1,13 @@
 //! The way of a request through a pool: legs to the devices that serve it, and back.
 
+use super::networks::Traffic;
 use super::{Address, Outcome, Pool, Request, Task};
 use crate::clock::Clock;
 use crate::ids::{HostId, Id, IoId};
 use crate::storage::request::{NONE, Role, Step};
 use crate::storage::shared::Shared;
 use hypertwin_cluster::{Flushes, PoolKind, Redundancy, WritePath};
+use hypertwin_models::storage::stripe::Part;
 
 impl Pool {
     // ---- from the client
@@ -32,6 +34,7 @@ impl Pool {
         let request = Request {
             client,
             origin: client,
+            traffic: Traffic::Client,
             group,
             first,
             has_failed: false,
@@ -80,48 +83,46 @@ impl Pool {
             self.suspended.push(&mut shared.requests, id);
             return Outcome::Pending;
         }
-        match (layout.redundancy, io.write) {
-            (Redundancy::Replicas { .. }, false) => {
+        match (layout.code, io.write) {
+            (None, false) => {
                 let mut positions = layout.in_turn(first);
                 let near = self.copy_in_site(group, first, client);
                 let position = near.or_else(|| positions.find(|&position| self.data.is_readable(group, position)));
                 let position = position.expect("enough members of the group are whole");
-                let bytes = io.bytes;
-                self.send_reads(id, &[position], bytes, shared, clock);
+                let bytes = u64::from(io.bytes);
+                self.send_reads(id, &[Part { position, bytes }], shared, clock);
                 Outcome::Pending
             }
-            (Redundancy::Replicas { .. }, true) => {
+            (None, true) => {
                 self.write_replicas(id, shared, clock);
                 Outcome::Pending
             }
-            (Redundancy::Erasure { data, .. }, false) => {
-                self.read_fragments(id, data as usize, shared, clock);
+            (Some(code), _) if self.osds.is_some() => {
+                self.send_to_primary(id, code, shared, clock);
                 Outcome::Pending
             }
-            (Redundancy::Erasure { parity, .. }, true) if self.writes_log() => {
-                self.append(id, parity as usize, shared, clock)
+            (Some(code), true) if self.writes_log() => self.append(id, code.parity, shared, clock),
+            (Some(code), false) => {
+                self.read_fragments(id, code, shared, clock);
+                Outcome::Pending
             }
-            (Redundancy::Erasure { data, parity }, true) => {
-                self.write_fragments(id, data as usize, parity as usize, shared, clock)
-            }
+            (Some(code), true) => self.update_fragments(id, code, shared, clock),
         }
     }
 
-    /// Reads `bytes` from each of some members of a request's group.
-    pub(super) fn send_reads(
-        &mut self,
-        id: IoId,
-        positions: &[usize],
-        bytes: u32,
-        shared: &mut Shared,
-        clock: &mut Clock,
-    ) {
-        shared.requests[id].parts = positions.len() as u32;
-        let client = self.requests[id].client;
-        for &position in positions {
-            let leg = self.new_leg(id, position, bytes, false, shared);
+    /// Reads from some members of a request's group.
+    pub(super) fn send_reads(&mut self, id: IoId, reads: &[Part], shared: &mut Shared, clock: &mut Clock) {
+        shared.requests[id].parts = reads.len() as u32;
+        let Request { client, traffic, .. } = self.requests[id];
+        for &Part { position, bytes } in reads {
+            let leg = self.new_leg(id, position, bytes as u32, false, shared);
+            if self.is_own(id, leg, shared) {
+                let disk = self.devices.disk(self.tasks[leg].device);
+                shared.disks.queue(disk, leg, false, &mut shared.requests, clock);
+                continue;
+            }
             let node = self.host_of(self.tasks[leg].device);
-            let arrival = clock.now + self.message_ns(&shared.network, client, node);
+            let arrival = clock.now + self.message_ns(traffic, &shared.network, client, node);
             shared.requests.at(leg, Step::Arrive(self.id), arrival, clock);
         }
     }
@@ -136,7 +137,7 @@ impl Pool {
         let task = Task {
             device,
             chain: NONE,
-            back_ns: self.message_ns(&shared.network, self.host_of(device), request.client),
+            back_ns: self.message_ns(request.traffic, &shared.network, self.host_of(device), request.client),
         };
         self.tasks.set(leg, task);
         leg
@@ -163,14 +164,14 @@ impl Pool {
         self.count.below_minimum += u64::from(count < minimum);
         if self.write_path == WritePath::Client {
             for &leg in legs {
-                self.send_data(leg, client, shared, clock);
+                self.send_data(leg, client, Traffic::Client, shared, clock);
             }
             return;
         }
         for pair in legs.windows(2) {
             self.tasks[pair[0]].chain = pair[1];
         }
-        self.send_data(legs[0], client, shared, clock);
+        self.send_data(legs[0], client, Traffic::Client, shared, clock);
     }
 
     /// Whether a member gets a write; one whose device is away lacks it from then on.
@@ -181,18 +182,25 @@ impl Pool {
     }
 
     /// The data of a leg go from a host to the leg's node.
-    pub(super) fn send_data(&mut self, leg: IoId, from: HostId, shared: &mut Shared, clock: &mut Clock) {
+    pub(super) fn send_data(
+        &mut self,
+        leg: IoId,
+        from: HostId,
+        traffic: Traffic,
+        shared: &mut Shared,
+        clock: &mut Clock,
+    ) {
         let bytes = shared.requests[leg].bytes;
         let to = self.host_of(self.tasks[leg].device);
-        let passed = shared.network.transmit(from, to, bytes, clock.now);
-        let arrival = passed + self.message_ns(&shared.network, from, to);
+        let passed = self.transmit(traffic, (from, to), bytes, &mut shared.network, clock.now);
+        let arrival = passed + self.message_ns(traffic, &shared.network, from, to);
         shared.requests.at(leg, Step::Arrive(self.id), arrival, clock);
     }
 
     /// The reply of a leg is back.
     pub fn leg_back(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) -> Outcome {
         let io = &shared.requests[id];
-        if io.write {
+        if io.write && io.role == Role::Leg {
             self.count.written += u64::from(io.bytes);
             self.requests[io.parent].written += u64::from(io.bytes);
         }
@@ -210,6 +218,10 @@ impl Pool {
 
     pub(super) fn all_legs_done(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) -> Outcome {
         let io = &shared.requests[id];
+        if io.role == Role::Primary {
+            self.primary_has_all(id, shared, clock);
+            return Outcome::Pending;
+        }
         let request = &mut self.requests[id];
         if request.has_failed {
             self.count.wasted += std::mem::take(&mut request.written);
@@ -221,8 +233,9 @@ impl Pool {
             if self.data.is_below_minimum(request.group as usize) {
                 return self.attempt(id, shared, clock);
             }
-            let data = self.data.layout_of(request.group as usize).needed;
-            return self.write_touched(id, data, shared, clock);
+            let code = self.data.layout_of(request.group as usize).code;
+            let code = code.expect("only erasure coding reads before it writes");
+            return self.write_fragments(id, code, shared, clock);
         }
         self.count.client[usize::from(io.write)] += u64::from(io.bytes);
         request.written = 0;
@@ -265,6 +278,7 @@ impl Pool {
         let io = &shared.requests[id];
         match io.role {
             Role::Leg => self.fail_leg(id, shared, clock),
+            Role::Primary => self.fail_primary(id, shared, clock),
             Role::Log => self.fail_batch(id, shared, clock),
             Role::Request => self.retry_later(id, shared, clock),
             Role::Destage => {

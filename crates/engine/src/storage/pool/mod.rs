@@ -13,6 +13,8 @@
 //! | `mod.rs` | a pool and its nodes; which device serves what |
 //! | `legs.rs` | the way of a request: legs to devices, and back |
 //! | `fragments.rs` | erasure coding: what a request reads and writes |
+//! | `coding.rs` | the work of erasure coding |
+//! | `primary.rs` | erasure codes of Ceph: a request's way by the primary |
 //! | `node.rs` | what nodes do for legs: services, devices, journals, replies |
 //! | `data_placement.rs` | placement groups: members, what they lack, which data are lost |
 //! | `device.rs` | devices: where each is, and whether it is available |
@@ -26,6 +28,7 @@
 //! | `rebuild_queue.rs` | which member's turn it is |
 //! | `failure.rs` | what a failure or return means for data |
 //! | `history.rs` | incidents, and how long not everything was whole |
+//! | `networks.rs` | networks that a pool has of its own: between nodes, and between racks |
 //! | `report.rs` | what the report says about a pool |
 //! | `build.rs` | from a scenario to its pools |
 
@@ -33,6 +36,7 @@ mod back_end;
 mod buffer;
 mod build;
 mod ceph;
+mod coding;
 mod commit;
 mod data_placement;
 mod device;
@@ -41,7 +45,9 @@ mod fragments;
 mod history;
 mod journal;
 mod legs;
+mod networks;
 mod node;
+mod primary;
 mod qos;
 mod rebuild;
 mod rebuild_queue;
@@ -64,6 +70,7 @@ use crate::ids::{DiskId, HostId, Id, IoId, PoolId, WorldId};
 use back_end::Vsan;
 use bitcode::{Decode, Encode};
 use ceph::Osds;
+use coding::Coding;
 use data_placement::DataPlacement;
 use device::Devices;
 use history::History;
@@ -73,6 +80,7 @@ use hypertwin_models::storage::array::hit_ratio;
 use hypertwin_models::storage::link::Link;
 use hypertwin_models::storage::qos::Class;
 use journal::Flash;
+use networks::{OwnNetworks, Traffic};
 use rebuild_queue::RebuildQueue;
 use service::Services;
 use std::ops::Range;
@@ -98,13 +106,14 @@ pub struct Pool {
     osds: Option<Osds>,
     /// Per layout: work of the clients' driver.
     drivers: Vec<DriverWork>,
-    /// Per layout: work of a service for a byte that it rebuilds, beside that for the operation.
-    rebuild_ns_per_byte: Vec<f64>,
+    /// Per layout: work of a service for coding, beside that for the operation.
+    coding: Vec<Coding>,
     /// Cycles of the driver for an I/O, where no time is given; and work of its cache for one, where it has one.
     client_cycles: f64,
     client_cache_ns: f64,
     /// One way between a client that is no node and a node, beside the network.
     layer_ns: Nanos,
+    own_networks: Option<OwnNetworks>,
     timeout_ns: Nanos,
     /// Per metadata server: its failures at present.
     metadata: Vec<u32>,
@@ -168,6 +177,8 @@ struct Request {
     first: u8,
     /// Some leg of it failed.
     has_failed: bool,
+    /// Whose data its legs carry.
+    traffic: Traffic,
     /// Its reads are done or not needed: the writes are under way.
     is_writing: bool,
     place: u64,
@@ -334,14 +345,60 @@ impl Pool {
         }
     }
 
+    /// When data that leave a host now have passed all on the way to another.
+    #[inline]
+    fn transmit(
+        &mut self,
+        traffic: Traffic,
+        (from, to): (HostId, HostId),
+        bytes: u32,
+        network: &mut Network,
+        now: Nanos,
+    ) -> Nanos {
+        if self.own_networks.is_none() || from == to {
+            return network.transmit(from, to, bytes, now);
+        }
+        let racks = [from, to].map(|host| self.rack_of(network, host));
+        let nodes = self.nodes_of(traffic, from, to);
+        let own = self.own_networks.as_mut().expect("there are some");
+        let passed = nodes.and_then(|(from, to)| own.transmit(from, to, bytes, now));
+        let passed = passed.unwrap_or_else(|| network.transmit(from, to, bytes, now));
+        passed.max(own.cross(racks[0], racks[1], bytes, now))
+    }
+
     /// Time of a message between two hosts, without its transfer.
     #[inline]
-    fn message_ns(&self, network: &Network, from: HostId, to: HostId) -> Nanos {
+    fn message_ns(&self, traffic: Traffic, network: &Network, from: HostId, to: HostId) -> Nanos {
         if from == to {
             return 0;
         }
         let crosses = self.has_node(from) != self.has_node(to);
-        network.message_ns(from, to) + if crosses { self.layer_ns } else { 0 }
+        let layer_ns = if crosses { self.layer_ns } else { 0 };
+        let Some(own) = &self.own_networks else {
+            return network.message_ns(from, to) + layer_ns;
+        };
+        let is_far = self.rack_of(network, from) != self.rack_of(network, to);
+        let between_nodes = self.nodes_of(traffic, from, to).and_then(|_| own.cluster_ns());
+        let way_ns = between_nodes.unwrap_or_else(|| network.message_ns(from, to));
+        way_ns + layer_ns + if is_far { own.between_ns } else { 0 }
+    }
+
+    /// The nodes that two hosts are, where what nodes send to one another passes between them.
+    fn nodes_of(&self, traffic: Traffic, from: HostId, to: HostId) -> Option<(usize, usize)> {
+        let node = |host: HostId| self.node_of[host.index()].map(|node| node as usize);
+        match traffic {
+            Traffic::Client => None,
+            Traffic::Nodes => Some((node(from)?, node(to)?)),
+        }
+    }
+
+    /// The rack of a host.
+    fn rack_of(&self, network: &Network, host: HostId) -> usize {
+        let racks = self.own_networks.as_ref().map_or(1, |own| own.racks);
+        match self.node_of[host.index()] {
+            Some(node) => self.nodes[node as usize].rack as usize,
+            None => network.hosts[host].number % racks,
+        }
     }
 
     /// What has passed.

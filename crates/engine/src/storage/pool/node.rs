@@ -1,7 +1,8 @@
 //! At a node: its service works on operations, its devices and journal do them, and it replies.
 
+use super::networks::Traffic;
 use super::service::Stage;
-use super::{Outcome, Pool, Task};
+use super::{Outcome, Pool, Request, Task};
 use crate::clock::{Clock, Event};
 use crate::ids::IoId;
 use crate::storage::request::{Io, NONE, Role, Step};
@@ -139,8 +140,8 @@ impl Pool {
         while next != NONE {
             // its reply comes back the way that it goes
             let to = self.host_of(self.tasks[next].device);
-            self.tasks[next].back_ns = self.message_ns(&shared.network, to, from) + back_ns;
-            self.send_data(next, from, shared, clock);
+            self.tasks[next].back_ns = self.message_ns(Traffic::Nodes, &shared.network, to, from) + back_ns;
+            self.send_data(next, from, Traffic::Nodes, shared, clock);
             if self.write_path == WritePath::Chain {
                 return;
             }
@@ -204,7 +205,7 @@ impl Pool {
                 self.reply(id, shared, clock);
                 Outcome::Pending
             }
-            Role::Request | Role::Operation | Role::Destage | Role::Log | Role::Sweep | Role::Page => {
+            Role::Request | Role::Primary | Role::Operation | Role::Destage | Role::Log | Role::Sweep | Role::Page => {
                 unreachable!("no device of a pool works on these")
             }
         }
@@ -239,8 +240,9 @@ impl Pool {
         let Task { device, back_ns, .. } = self.tasks[id];
         let mut at = clock.now;
         if !io.write {
-            let client = self.requests[io.parent].client;
-            at = shared.network.transmit(self.host_of(device), client, io.bytes, at);
+            let Request { client, traffic, .. } = self.requests[io.parent];
+            let ends = (self.host_of(device), client);
+            at = self.transmit(traffic, ends, io.bytes, &mut shared.network, at);
         }
         shared.requests.at(id, Step::Back(self.id), at + back_ns, clock);
     }

@@ -1,5 +1,6 @@
 //! Rebuilding: what a member lacks is read from others and written, piece by piece, many to many.
 
+use super::networks::Traffic;
 use super::{Outcome, Piece, Pool, Task};
 use crate::clock::{Clock, Event};
 use crate::ids::{Id, IoId, VdiskId};
@@ -103,7 +104,7 @@ impl Pool {
         self.pieces.set(id, piece);
         self.tasks.set(id, task);
         let layout = self.data.layout_number(self.data.group_of(member));
-        let coding_ns = self.rebuild_ns_per_byte[layout] * bytes as f64;
+        let coding_ns = self.coding[layout].rebuild_ns_per_byte * bytes as f64;
         self.services.coding_ns.set(id, coding_ns);
         let node = self.devices.node_of(device);
         let mut turn = self.nodes[node].rebuild_write.pass(clock.now, bytes).1.max(clock.now);
@@ -142,8 +143,8 @@ impl Pool {
         self.count.rebuild_read += u64::from(io.bytes);
         let from = self.host_of(self.tasks[id].device);
         let to = self.host_of(self.tasks[io.parent].device);
-        let passed = shared.network.transmit(from, to, io.bytes, clock.now);
-        let at = passed + self.message_ns(&shared.network, from, to);
+        let passed = self.transmit(Traffic::Nodes, (from, to), io.bytes, &mut shared.network, clock.now);
+        let at = passed + self.message_ns(Traffic::Nodes, &shared.network, from, to);
         shared.requests.at(id, Step::Arrive(self.id), at, clock);
     }
 

@@ -3,6 +3,7 @@
 use super::back_end::BackEndReport;
 use super::data_placement::Layout;
 use super::history::Incident;
+use super::networks::OwnNetworks;
 use super::service::Stage;
 use super::{Counters, Pool};
 use crate::ids::{HostId, Id, WorldId};
@@ -115,6 +116,9 @@ impl Pool {
             osd.commit.reset(now);
         }
         self.reset_back_end();
+        if let Some(own) = &mut self.own_networks {
+            own.reset(now);
+        }
         self.count = Counters {
             due: self.count.due,
             rebuilt: self.count.rebuilt,
@@ -239,6 +243,12 @@ impl Pool {
         };
         stations.push(result(disks(self.devices.disks), "devices"));
         stations.extend(self.flash.as_ref().map(|flash| result(disks(flash.disks), "flash")));
+        let between_nodes = self.own_networks.iter().flat_map(OwnNetworks::ports);
+        let between_nodes: Vec<&Port> = between_nodes.collect();
+        if !between_nodes.is_empty() {
+            let sums = Sums::of_ports(between_nodes.into_iter(), now, duration_ns);
+            stations.push(result(sums, "cluster-network"));
+        }
         let nodes: Vec<HostId> = self.hosts().collect();
         for (hosts, what) in [(&nodes, "network"), (&self.clients, "client-network")] {
             let ports: Vec<&Port> = hosts

@@ -19,8 +19,10 @@ pub struct Services {
     threads: Vec<Thread>,
     quotas: Vec<Quota>,
     costs: Costs,
-    /// Of pieces that are rebuilt: the work of erasure coding.
+    /// Of pieces that are rebuilt, and of primaries: the work of erasure coding.
     pub coding_ns: PerIo<f64>,
+    /// Of primaries: the work of messages with the other members.
+    pub peers_ns: PerIo<f64>,
 }
 
 /// What operations cost of CPU, in nanoseconds alone on a core at nominal clock.
@@ -83,6 +85,7 @@ impl Services {
             quotas: Vec::new(),
             costs,
             coding_ns: PerIo::new(),
+            peers_ns: PerIo::new(),
         }
     }
 
@@ -166,7 +169,7 @@ impl Services {
         let io = &requests[id];
         let stage = self.queues[queue].stage;
         let coding_ns = match io.role {
-            Role::Rebuild => self.coding_ns[id],
+            Role::Rebuild | Role::Primary => self.coding_ns[id],
             _ => 0.0,
         };
         let osd = match (stage, &self.costs.osd) {
@@ -175,14 +178,23 @@ impl Services {
         };
         match stage {
             // those that a primary exchanges with its replicas, too
+            Stage::Messages if io.role == Role::Primary => osd.of_messages(1, io.bytes) + self.peers_ns[id],
             Stage::Messages => osd.of_messages(1 + io.parts, io.bytes),
             Stage::Shard if io.role == Role::Leg => osd.of_operation(io.write, io.bytes),
+            // what it goes on with is but coding
+            Stage::Shard if io.role == Role::Primary && io.stage > 0 => coding_ns,
+            Stage::Shard if io.role == Role::Primary => osd.of_operation(io.write, io.bytes) + coding_ns,
             // what is rebuilt comes or goes in a message, and is charged with it here
             Stage::Shard => osd.of_operation(io.write, io.bytes) + osd.of_messages(1, io.bytes) + coding_ns,
             Stage::Commit => osd.of_commit(io.parts),
             Stage::Gateway => osd.of_gateway(io.bytes),
             Stage::Operation => unreachable!("done above"),
         }
+    }
+
+    /// Work of a pair of messages between two OSDs.
+    pub fn message_ns(&self, bytes: u32) -> f64 {
+        self.costs.osd.as_ref().map_or(0.0, |osd| osd.of_messages(1, bytes))
     }
 
     /// Charges a thread, whose world has run for `run_ns` since measuring began, to its quota. `Err` if that is used up: then it is to be

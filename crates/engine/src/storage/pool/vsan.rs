@@ -6,6 +6,7 @@
 
 use super::back_end::{BackEnd, BackEndReport, Vsan, share_pct};
 use super::buffer::DiskGroups;
+use super::networks::Traffic;
 use super::{Outcome, Pool, Task};
 use crate::clock::Clock;
 use crate::ids::{HostId, Id, IoId, VdiskId};
@@ -267,7 +268,7 @@ impl Pool {
                 let leg = self.new_leg(id, position, bytes, true, shared);
                 shared.requests[leg].sync |= self.flushes == Flushes::Always;
                 shared.requests[id].parts += 1;
-                self.send_data(leg, client, shared, clock);
+                self.send_data(leg, client, Traffic::Client, shared, clock);
             }
         }
         self.count.below_minimum += u64::from(up < minimum);
@@ -304,7 +305,7 @@ impl Pool {
             for _ in 0..units {
                 let stripe = self.own_write(device, STRIPE_UNIT as u32, shared);
                 shared.requests[stripe].sequential = true;
-                self.send_data(stripe, client, shared, clock);
+                self.send_data(stripe, client, Traffic::Client, shared, clock);
             }
         }
     }
