@@ -335,6 +335,28 @@ fn waits_at_a_device_are_as_the_formula_of_pollaczek_and_khinchine_says() {
     }
 }
 
+/// Reads and writes of 4 KiB beside one another on one channel: reads take 0.1 ms, and writes 1 ms after they are acknowledged.
+#[test]
+fn nvme_suspends_writes_for_reads_and_others_do_not() {
+    let latency_ms = |kind: &str| {
+        let device = json!({"kind": kind, "random_read": "10000 /s", "read_latency": "100 us", "random_write": "1000 /s"});
+        let more = json!({
+            "devices": {"d": device}, "arrays": {"disks": {"disks": {"device": "d"}}}, "run": {"duration": "60 s"},
+            "workloads": {"w": {"arrivals": {"open": {"rate": "1000 /s", "cv": 1}}, "ios": 1, "read_pct": 50}},
+        });
+        let run = run(1, more);
+        let ways = &run.vms[0].io.as_ref().expect("it has disks").ways;
+        assert_near(ways[0].count as f64, 30_000.0, 900.0, "reads are done");
+        ways[0].latency_mean_ms
+    };
+    let alone_ms = 0.1 * (1.0 + 0.05 / (2.0 * (1.0 - 0.05)));
+    let found = latency_ms("nvme");
+    assert_near(found, alone_ms, 0.02, "among reads alone");
+    // half a millisecond of writes for each, at more than half of what the channel can do
+    let behind = latency_ms("sata-ssd");
+    assert!(behind > 0.5, "{behind}");
+}
+
 #[test]
 fn a_synchronous_write_in_sequence_on_a_hard_disk_waits_for_a_revolution() {
     let disk = json!({"kind": "hdd-7.2k", "rpm": 7_200, "sequential_read": "150 MB/s"});

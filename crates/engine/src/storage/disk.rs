@@ -71,18 +71,25 @@ struct Special {
     until_stall: f64,
 }
 
-/// Channels of flash, each a [`Link`] that takes operations one after the other.
+/// Channels of flash, each of which works on operations one after the other; on reads first, if it suspends what it writes.
 struct Channels {
-    /// When each has done all that it was given.
-    free_at: Box<[Nanos]>,
+    all: Box<[Channel]>,
     /// Service that all gave together, unfinished work included.
     busy_ns: u64,
+}
+
+/// A channel of flash.
+#[derive(Clone, Copy, Default)]
+struct Channel {
+    /// When it has done all that it was given, and all reads among that.
+    free_at: Nanos,
+    reads_until: Nanos,
 }
 
 impl Channels {
     fn new(count: usize) -> Self {
         Self {
-            free_at: vec![0; count].into(),
+            all: vec![Channel::default(); count].into(),
             busy_ns: 0,
         }
     }
@@ -90,15 +97,25 @@ impl Channels {
     /// A channel gets work at `now`: when it is done.
     #[inline]
     fn occupy(&mut self, channel: usize, now: Nanos, work_ns: u64) -> Nanos {
-        let free_at = &mut self.free_at[channel];
-        *free_at = (*free_at).max(now) + work_ns;
+        let channel = &mut self.all[channel];
+        channel.free_at = channel.free_at.max(now) + work_ns;
         self.busy_ns += work_ns;
-        *free_at
+        channel.free_at
+    }
+
+    /// A channel gets a read at `now`, for which it suspends what it writes: when the read is done.
+    #[inline]
+    fn occupy_first(&mut self, channel: usize, now: Nanos, work_ns: u64) -> Nanos {
+        self.occupy(channel, now, work_ns);
+        let channel = &mut self.all[channel];
+        channel.reads_until = channel.reads_until.max(now) + work_ns;
+        channel.reads_until
     }
 
     /// Work of all channels that is not done yet.
     fn left_ns(&self, now: Nanos) -> u64 {
-        self.free_at.iter().map(|free_at| free_at.saturating_sub(now)).sum()
+        let all = self.all.iter();
+        all.map(|channel| channel.free_at.saturating_sub(now)).sum()
     }
 }
 
@@ -274,10 +291,15 @@ impl Disks {
                     }
                     false => set.stream.below(flash.channels.into()) as u32,
                 };
+                let is_first = flash.suspends && !operation.write;
                 let mut busy_until = 0;
                 for number in 0..count {
                     let channel = ((first + number) % flash.channels) as usize;
-                    busy_until = busy_until.max(state.channels.occupy(channel, now, busy_ns));
+                    let until = match is_first {
+                        true => state.channels.occupy_first(channel, now, busy_ns),
+                        false => state.channels.occupy(channel, now, busy_ns),
+                    };
+                    busy_until = busy_until.max(until);
                 }
                 let transferred = state.link.occupy(now, flash.transfer_ns(operation)).1;
                 match operation.write {
@@ -412,7 +434,7 @@ impl DiskState {
             if special.until_stall <= 0.0 {
                 special.until_stall = stalls.next(stream.uniform());
                 self.link.occupy(now, stalls.length_ns);
-                for channel in 0..self.channels.free_at.len() {
+                for channel in 0..self.channels.all.len() {
                     self.channels.occupy(channel, now, stalls.length_ns);
                 }
             }
@@ -437,11 +459,11 @@ impl DiskState {
     /// The fraction of `duration_ns`, which ends now, in which it was busy: of flash, its channels, its controller or its
     /// flushes, whichever most.
     pub fn utilization(&self, now: Nanos, duration_ns: f64) -> f64 {
-        let Channels { free_at, busy_ns } = &self.channels;
-        if free_at.is_empty() {
+        let Channels { all, busy_ns } = &self.channels;
+        if all.is_empty() {
             return self.busy.mean(now);
         }
-        let channels_ns = (busy_ns - self.channels.left_ns(now)) as f64 / free_at.len() as f64;
+        let channels_ns = (busy_ns - self.channels.left_ns(now)) as f64 / all.len() as f64;
         let flushes_ns = self.special.as_ref().map_or(0, |special| special.flushes.busy_ns(now));
         channels_ns.max(self.link.busy_ns(now).max(flushes_ns) as f64) / duration_ns
     }

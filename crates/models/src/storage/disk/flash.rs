@@ -3,7 +3,8 @@
 //! **Mechanism.** An operation works on the channel that its place is on, after what that channel was given before; one of more
 //! than 64 KiB on several. A write is acknowledged from the device's buffer, and then keeps its channel busy; a random write
 //! does so for longer, as the device has to collect what is still valid in the blocks that it erases (`write_amplification.rs`). So
-//! reads slow down beside writes, and more so as these come close to the rate that the device sustains.
+//! reads slow down beside writes, and more so as these come close to the rate that the device sustains. NVMe drives suspend what
+//! they write for a read, which then waits for other reads alone; what is written takes as much longer.
 //!
 //! Random writes of up to 64 KiB cost by the page of 4 KiB; larger ones come to whole erase blocks, of which less has to be
 //! collected, down to what a sequential write costs.
@@ -18,7 +19,8 @@
 //! program and erase suspension", FAST 2012. Erase blocks of 512 pages of 16 KiB: data sheets of MLC flash around 2014.
 //! Balanced closed networks: Lazowska et al., "Quantitative system performance", 1984, ch. 5.
 //!
-//! **Assumptions.** Collecting is spread evenly over random writes; no program is suspended for a read; the buffer is 4 MiB.
+//! **Assumptions.** Collecting is spread evenly over random writes; all NVMe drives suspend programs and collections at once and at no
+//! cost, SATA and SAS drives never do; the buffer is 4 MiB.
 //! Sheets are measured at depth 32 (SATA), 128 (SAS) and 256 (NVMe). What a sheet does not say is as for its kind: random writes in
 //! proportion to sequential ones, or to random reads.
 
@@ -60,6 +62,8 @@ pub struct Flash {
     acknowledge_ns: u64,
     /// Writes go to its channels in turn, not by chance.
     pub writes_in_turn: bool,
+    /// What its channels write stands still while they read.
+    pub suspends: bool,
     /// What is collected, as follows from `random_ns`; nothing where random writes cost no more than others.
     collecting: Option<Collecting>,
 }
@@ -76,7 +80,7 @@ struct Collecting {
 
 impl Flash {
     /// Any with such times, and this rate of transfers, which are those of writes in sequence, too.
-    pub(super) fn new(channels: u32, read_us: f64, write_us: f64, bytes_per_s: f64) -> Self {
+    pub(super) fn new(channels: u32, read_us: f64, write_us: f64, bytes_per_s: f64, suspends: bool) -> Self {
         let sequential_ns = PAGE_BYTES * f64::from(channels) / bytes_per_s * 1e9;
         Self {
             channels,
@@ -88,6 +92,7 @@ impl Flash {
             bytes_per_ns: bytes_per_s / 1e9,
             acknowledge_ns: 20_000,
             writes_in_turn: false,
+            suspends,
             collecting: None,
         }
         .collecting()
@@ -144,6 +149,7 @@ impl Flash {
             bytes_per_ns,
             acknowledge_ns: acknowledged_ns.map_or(self.acknowledge_ns, |ns| (ns - transfer_ns).max(0.0) as u64),
             writes_in_turn: true,
+            suspends: self.suspends,
             collecting: None,
         }
         .collecting()

@@ -93,10 +93,10 @@ impl Disk {
             write_cache: None,
             stalls: None,
         };
-        let flash = |depth, channels: u32, read_us: f64, write_us: f64, bytes_per_s: f64| Self {
+        let flash = |depth, channels: u32, read_us: f64, write_us: f64, bytes_per_s: f64, suspends| Self {
             depth,
             bytes_per_s,
-            times: Times::Flash(Flash::new(channels, read_us, write_us, bytes_per_s)),
+            times: Times::Flash(Flash::new(channels, read_us, write_us, bytes_per_s, suspends)),
             flush_ns: 0,
             write_cache: None,
             stalls: None,
@@ -105,9 +105,9 @@ impl Disk {
             DiskKind::Hdd15k => mechanical(3.4, 15_000.0, 200e6),
             DiskKind::Hdd10k => mechanical(4.5, 10_000.0, 150e6),
             DiskKind::Hdd7k => mechanical(8.5, 7_200.0, 150e6),
-            DiskKind::SataSsd => flash(32, 8, 90.0, 260.0, 530e6),
-            DiskKind::SasSsd => flash(128, 16, 110.0, 230.0, 1.1e9),
-            DiskKind::Nvme => flash(1_024, 32, 90.0, 350.0, 2.6e9),
+            DiskKind::SataSsd => flash(32, 8, 90.0, 260.0, 530e6, false),
+            DiskKind::SasSsd => flash(128, 16, 110.0, 230.0, 1.1e9, false),
+            DiskKind::Nvme => flash(1_024, 32, 90.0, 350.0, 2.6e9, true),
         }
     }
 
