@@ -151,10 +151,13 @@ def _stored(name: str, scenario: Scenario, pool: Mapping[str, Any]) -> Counter[s
     said = json.loads(scenario.json)
     sets: Counter[str] = Counter()
     for vm in scenario.inventory.vms:
-        if vm.pool == name:
-            group = said["vms"][vm.group]
-            workload = said["workloads"].get(group.get("workload"), {})
-            sets[group.get("policy") or OWN] += vm.vdisks * int(_core.size_bytes(workload.get("working_set", "0 B")))
+        group = said["vms"][vm.group]
+        workload = said["workloads"].get(group.get("workload"), {})
+        ends = [workload.get("read_from"), workload.get("write_to")]
+        for end in ends if any(ends) else [None]:
+            if name == (end or vm.pool):
+                policy = OWN if end else group.get("policy") or OWN
+                sets[policy] += vm.vdisks * int(_core.size_bytes(workload.get("working_set", "0 B")))
     if "stored" not in pool:
         return sets
     stored, total = _core.size_bytes(pool["stored"]), sets.total()

@@ -33,7 +33,9 @@ def room(pool: dict[str, Any], hosts: int = 4, **more: Any) -> Space:
         },
         "storage": {"pool": {"nodes": "node", **disks, **pool}},
         "vms": vms or {"idle": {"vcpus": 1, "memory": "1 GiB", "workload": "io"}},
-        "workloads": {"io": {"arrivals": {"io": {}}, "cpu": {"mean": "5 us"}, "working_set": "1 TB"}}
+        "workloads": {
+            "io": {"arrivals": {"io": {}}, "cpu": {"mean": "5 us"}, "working_set": "1 TB", **more.get("copies", {})}
+        }
         if vms
         else {"io": {"arrivals": {"closed": {"population": 1}}, "cpu": {"mean": "1 ms"}}},
     }
@@ -71,6 +73,14 @@ def test_vsan_keeps_a_host_and_its_operations_reserve() -> None:
     stretched = room({"kind": "vsan", **sites}, hosts=6)
     assert stretched["lost_host"]["heals"]  # within its site; the witness of both is elsewhere
     assert stretched["room_gib"] == pytest.approx(0.9 * 20 * TB)
+
+
+@pytest.mark.parametrize(
+    ("copies", "ends"), [({}, 1), ({"write_to": "pool"}, 2), ({"read_from": "pool", "write_to": "pool"}, 2)]
+)
+def test_a_copy_is_stored_at_both_ends(copies: dict[str, str], ends: int) -> None:
+    found = room({"kind": "ceph"}, vms={"": 3}, copies=copies)
+    assert found["stored_gib"] == pytest.approx(3 * ends * TB)
 
 
 def test_each_policy_counts_with_its_own_overhead() -> None:
