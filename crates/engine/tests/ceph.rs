@@ -185,6 +185,7 @@ fn a_read_keeps_its_thread_until_the_device_answers() {
     near(iops(&one), 1e6 / each, 0.02);
     assert_eq!(one.storage["pool-devices"].queue, 0.0);
     assert!(one.storage["pool-shards"].queue > 100.0);
+    near(busy(&one, "pool-shards"), 100.0, 0.01);
     let mut four = base(1, saturated(16, 100, alone));
     four["storage"]["pool"]["ceph"]["shards"] = json!(4);
     let four = iops(&report(&four));

@@ -339,7 +339,8 @@ fn waits_at_a_device_are_as_the_formula_of_pollaczek_and_khinchine_says() {
 #[test]
 fn nvme_suspends_writes_for_reads_and_others_do_not() {
     let latency_ms = |kind: &str| {
-        let device = json!({"kind": kind, "random_read": "10000 /s", "read_latency": "100 us", "random_write": "1000 /s"});
+        let device =
+            json!({"kind": kind, "random_read": "10000 /s", "read_latency": "100 us", "random_write": "1000 /s"});
         let more = json!({
             "devices": {"d": device}, "arrays": {"disks": {"disks": {"device": "d"}}}, "run": {"duration": "60 s"},
             "workloads": {"w": {"arrivals": {"open": {"rate": "1000 /s", "cv": 1}}, "ios": 1, "read_pct": 50}},

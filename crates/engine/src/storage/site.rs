@@ -3,7 +3,7 @@
 use crate::ids::{HostId, Id, ProcessId, VmId, WorldId};
 use crate::island::Island;
 use crate::plan::VmPlan;
-use crate::storage::pool::Stage;
+use crate::storage::work::Stage;
 use hypertwin_cluster::{
     CephClient, Device, DiskKind, Drive, End, HostGroup, PoolKind, StoragePool, VmGroup, Workload,
 };

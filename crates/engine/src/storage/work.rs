@@ -45,3 +45,18 @@ impl DriverWork {
         self.cost.of(bytes) + coding_ns_per_byte * f64::from(bytes)
     }
 }
+
+/// What the threads of a queue do for an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// All that a node does.
+    Operation,
+    /// An OSD of Ceph: its messages.
+    Messages,
+    /// An OSD of Ceph: the operation itself.
+    Shard,
+    /// An OSD of Ceph: puts transactions into its log.
+    Commit,
+    /// A gateway to Ceph.
+    Gateway,
+}

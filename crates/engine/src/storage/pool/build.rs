@@ -2,17 +2,16 @@
 
 use super::back_end::{BackEnd, Log, Vsan, with_turns};
 use super::buffer::DiskGroups;
-use super::ceph::{Osd, Osds};
 use super::coding::Coding;
-use super::commit::Commit;
 use super::data_placement::{DataPlacement, Layout};
 use super::device::Devices;
 use super::history::History;
 use super::journal::Flash;
 use super::networks::OwnNetworks;
+use super::osds::{Commit, Osd, Osds};
 use super::qos::Waiting;
 use super::rebuild_queue::RebuildQueue;
-use super::service::{Costs, Services, Stage};
+use super::service::{Costs, Services};
 use super::{Counters, Node, Pool};
 use crate::ids::{HostId, Id, PoolId, Table};
 use crate::island::IslandPool;
@@ -21,7 +20,7 @@ use crate::storage::queue::{Fifo, Queue};
 use crate::storage::request::PerIo;
 use crate::storage::shared::Shared;
 use crate::storage::site::{Site, service_queues};
-use crate::storage::work::{Cost, DriverWork};
+use crate::storage::work::{Cost, DriverWork, Stage};
 use hypertwin_cluster::{
     Bandwidth, Bytes, Drive, Duration, FailureDomain, PoolFlash, PoolKind, StoragePool, VsanArchitecture,
 };

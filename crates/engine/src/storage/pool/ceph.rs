@@ -4,104 +4,15 @@
 //! of its placement group. A read keeps that thread until its device has answered. A write goes on to its replicas, and then to
 //! its device and into the log, or into the log with its data: see [`super::commit`].
 
-use super::commit::{Commit, Deferred};
-use super::service::Stage;
 use super::{Outcome, Pool, Request};
 use crate::clock::Clock;
-use crate::ids::{HostId, Id, IoId};
+use crate::ids::{Id, IoId};
 use crate::storage::request::{Io, NONE, Role, Step};
 use crate::storage::shared::Shared;
+use crate::storage::work::Stage;
 use hypertwin_cluster::{CephClient, WritePath};
 use hypertwin_kernel::Nanos;
 use hypertwin_models::storage::qos::Class;
-
-/// No thread.
-const NO_THREAD: u32 = u32::MAX;
-
-/// The OSDs of a pool: those of one device after those of another.
-pub struct Osds {
-    pub all: Vec<Osd>,
-    /// Per device.
-    pub deferred: Vec<Deferred>,
-    per_device: usize,
-    messengers: usize,
-    client: CephClient,
-    /// Queues of the gateways, and their hosts.
-    gateways: Vec<(usize, HostId)>,
-    /// Per operation: the thread that waits until its device has answered.
-    waiting: Vec<u32>,
-}
-
-/// One OSD. Its queues are those of its messengers, of its shards, and of the thread that commits.
-pub struct Osd {
-    pub first_queue: usize,
-    pub shards: usize,
-    pub commit: Commit,
-}
-
-impl Osds {
-    pub fn new(all: Vec<Osd>, ceph: &hypertwin_cluster::Ceph, gateways: Vec<(usize, HostId)>) -> Self {
-        let devices = all.len() / ceph.osds_per_device as usize;
-        Self {
-            all,
-            deferred: (0..devices).map(|_| Deferred::new(ceph.osds_per_device)).collect(),
-            per_device: ceph.osds_per_device as usize,
-            messengers: ceph.messengers as usize,
-            client: ceph.client,
-            gateways,
-            waiting: Vec::new(),
-        }
-    }
-
-    /// The OSD of a device that has a placement group.
-    #[inline]
-    pub fn number(&self, device: u32, group: u32) -> usize {
-        device as usize * self.per_device + group as usize % self.per_device
-    }
-
-    /// OSDs of a device.
-    pub fn of_device(&self, device: u32) -> std::ops::Range<usize> {
-        let first = device as usize * self.per_device;
-        first..first + self.per_device
-    }
-
-    /// The queue of the messenger of an OSD that has a connection.
-    #[inline]
-    fn messenger(&self, osd: usize, connection: usize) -> usize {
-        self.all[osd].first_queue + (connection + osd) % self.messengers
-    }
-
-    /// The queue of the shard of an OSD that has a placement group.
-    #[inline]
-    pub fn shard(&self, osd: usize, group: u32) -> usize {
-        let Osd {
-            first_queue, shards, ..
-        } = self.all[osd];
-        // apart from what chooses among the OSDs of a device
-        first_queue + self.messengers + group as usize / self.per_device % shards
-    }
-
-    /// The queue of the thread of an OSD that commits.
-    pub fn committer(&self, osd: usize) -> usize {
-        self.all[osd].first_queue + self.messengers + self.all[osd].shards
-    }
-
-    /// A thread waits until a device has answered an operation.
-    fn wait(&mut self, id: IoId, thread: usize) {
-        let index = id as usize;
-        if self.waiting.len() <= index {
-            self.waiting.resize(index + 1, NO_THREAD);
-        }
-        self.waiting[index] = thread as u32;
-    }
-
-    /// The thread that waits for an operation, if one does; it waits no longer.
-    fn answered(&mut self, id: IoId) -> Option<usize> {
-        let waiting = self.waiting.get_mut(id as usize)?;
-        let thread = std::mem::replace(waiting, NO_THREAD);
-        (thread != NO_THREAD).then_some(thread as usize)
-    }
-}
 
 impl Pool {
     /// The group of a leg, or of what is rebuilt.

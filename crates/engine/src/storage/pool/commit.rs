@@ -3,89 +3,15 @@
 //! A transaction waits until its data are on the device, a flush included where the drive needs one. Small writes ride in the log with
 //! their data, and reach their place on the device later. Too much of that, and writes wait until some has.
 
+use super::osds::{Commit, Deferred};
 use super::{Pool, Task};
 use crate::clock::Clock;
 use crate::ids::IoId;
-use crate::storage::queue::{Fifo, Waits};
 use crate::storage::request::{NONE, Role};
 use crate::storage::shared::Shared;
-use hypertwin_kernel::{Nanos, TimeAverage};
-use hypertwin_models::storage::ceph::{DEFERRED_BYTES, LOG_BLOCK, LOG_BYTES};
+use hypertwin_kernel::Nanos;
+use hypertwin_models::storage::ceph::{LOG_BLOCK, LOG_BYTES};
 use hypertwin_models::storage::qos::Class;
-
-/// The log of one OSD.
-pub struct Commit {
-    /// Bytes below which a write rides in the log.
-    deferred_below: u32,
-    /// Writes that wait for the thread, and those that it commits.
-    waiting: Fifo,
-    batch: Fifo,
-    /// The log's own write, while there is a batch.
-    log: IoId,
-    /// Whether the log is written to; writes that wait, and their waits.
-    busy: TimeAverage,
-    length: TimeAverage,
-    waits: Waits,
-}
-
-/// What rides in the logs of a device's OSDs and still has to reach its place.
-pub struct Deferred {
-    bytes: u64,
-    most: u64,
-    /// Writes that wait until it is less.
-    queue: Fifo,
-}
-
-impl Deferred {
-    pub fn new(osds: u32) -> Self {
-        Self {
-            bytes: 0,
-            most: u64::from(osds) * DEFERRED_BYTES,
-            queue: Fifo::default(),
-        }
-    }
-
-    /// Whether writes wait for room.
-    pub fn is_full(&self) -> bool {
-        !self.queue.is_empty()
-    }
-
-    fn has_room(&self, bytes: u32) -> bool {
-        self.bytes == 0 || self.bytes + u64::from(bytes) <= self.most
-    }
-}
-
-impl Commit {
-    pub fn new(deferred_below: u32) -> Self {
-        Self {
-            deferred_below,
-            waiting: Fifo::default(),
-            batch: Fifo::default(),
-            log: NONE,
-            busy: TimeAverage::new(),
-            length: TimeAverage::new(),
-            waits: Waits::default(),
-        }
-    }
-
-    /// Whether a write of so many bytes rides in the log.
-    #[inline]
-    fn defers(&self, bytes: u32) -> bool {
-        bytes < self.deferred_below
-    }
-
-    /// The fraction of time that the log was written to, the mean number of writes that waited, and their waits.
-    pub fn measured(&self, now: Nanos) -> (f64, f64, Waits) {
-        (self.busy.mean(now), self.length.mean(now), self.waits)
-    }
-
-    /// Measures from now.
-    pub fn reset(&mut self, now: Nanos) {
-        self.busy.reset(now);
-        self.length.reset(now);
-        self.waits = Waits::default();
-    }
-}
 
 impl Pool {
     /// A shard of an OSD has done a write: its copies go out, and it goes to the device or into the log.

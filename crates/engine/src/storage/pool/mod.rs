@@ -21,6 +21,7 @@
 //! | `vsan.rs`, `back_end.rs`, `buffer.rs` | vSAN: where writes are acknowledged from; its back ends; write buffers of its disk groups |
 //! | `journal.rs` | flash in front of the devices: journals and read caches |
 //! | `ceph.rs` | OSDs of Ceph: messengers and shards; gateways |
+//! | `osds.rs` | their queues, and what waits for their logs |
 //! | `commit.rs` | the log of an OSD: what is committed together |
 //! | `service.rs` | queues and threads of the nodes' services |
 //! | `qos.rs` | in which order a queue serves what waits |
@@ -47,6 +48,7 @@ mod journal;
 mod legs;
 mod networks;
 mod node;
+mod osds;
 mod primary;
 mod qos;
 mod rebuild;
@@ -59,7 +61,6 @@ pub use build::build_pools;
 pub use data_placement::MemberView;
 pub use history::What;
 pub use report::{IncidentReport, PoolReport, PoolResult, PoolTimeline, summarise};
-pub use service::Stage;
 
 use super::network::Network;
 use super::queue::Fifo;
@@ -69,7 +70,6 @@ use super::work::DriverWork;
 use crate::ids::{DiskId, HostId, Id, IoId, PoolId, WorldId};
 use back_end::Vsan;
 use bitcode::{Decode, Encode};
-use ceph::Osds;
 use coding::Coding;
 use data_placement::DataPlacement;
 use device::Devices;
@@ -81,6 +81,7 @@ use hypertwin_models::storage::link::Link;
 use hypertwin_models::storage::qos::Class;
 use journal::Flash;
 use networks::{OwnNetworks, Traffic};
+use osds::Osds;
 use rebuild_queue::RebuildQueue;
 use service::Services;
 use std::ops::Range;

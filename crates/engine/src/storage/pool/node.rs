@@ -1,12 +1,12 @@
 //! At a node: its service works on operations, its devices and journal do them, and it replies.
 
 use super::networks::Traffic;
-use super::service::Stage;
 use super::{Outcome, Pool, Request, Task};
 use crate::clock::{Clock, Event};
 use crate::ids::IoId;
 use crate::storage::request::{Io, NONE, Role, Step};
 use crate::storage::shared::Shared;
+use crate::storage::work::Stage;
 use hypertwin_cluster::WritePath;
 use hypertwin_models::storage::qos::Class;
 
@@ -75,7 +75,7 @@ impl Pool {
             Some((id, Stage::Operation)) => self.served(id, shared, clock),
             Some((id, stage)) => {
                 if self.served_by_osd(id, stage, thread, shared, clock) {
-                    if let Err(Some((queue, time))) = self.services.charge(thread, run_ns, clock.now) {
+                    if let Some((queue, time)) = self.services.wait(thread, run_ns, clock.now) {
                         self.renew_at(queue, time, clock);
                     }
                     return None;

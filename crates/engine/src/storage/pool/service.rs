@@ -6,8 +6,8 @@ use crate::ids::{IoId, WorldId};
 use crate::storage::queue::Waits;
 use crate::storage::request::{NONE, PerIo, Requests, Role};
 use crate::storage::shared::{Reply, Shared};
-use crate::storage::work::Cost;
-use hypertwin_kernel::Nanos;
+use crate::storage::work::{Cost, Stage};
+use hypertwin_kernel::{Nanos, TimeAverage};
 use hypertwin_models::scheduler::LimitEnforcement;
 use hypertwin_models::storage::ceph::OsdCost;
 use hypertwin_models::storage::qos::Class;
@@ -32,27 +32,15 @@ pub struct Costs {
     pub osd: Option<OsdCost>,
 }
 
-/// What the threads of a queue do for an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// All that a node does.
-    Operation,
-    /// An OSD of Ceph: its messages.
-    Messages,
-    /// An OSD of Ceph: the operation itself.
-    Shard,
-    /// An OSD of Ceph: puts transactions into its log.
-    Commit,
-    /// A gateway to Ceph.
-    Gateway,
-}
-
 /// A queue of a node's service, and those of its threads that have nothing to do.
 struct ServiceQueue {
     waiting: Waiting,
     idle: Vec<usize>,
     stage: Stage,
     threads: Range<usize>,
+    /// Threads that wait for a device: now, and on average.
+    waiting_now: u32,
+    away: TimeAverage,
     /// Which quota its threads share.
     quota: Option<usize>,
 }
@@ -103,6 +91,8 @@ impl Services {
             idle: (first..self.threads.len()).rev().collect(),
             stage,
             threads: first..self.threads.len(),
+            waiting_now: 0,
+            away: TimeAverage::new(),
             quota: None,
         });
         queue
@@ -200,7 +190,7 @@ impl Services {
     /// Charges a thread, whose world has run for `run_ns` since measuring began, to its quota. `Err` if that is used up: then it is to be
     /// renewed at the time that is returned, by way of the queue.
     #[inline]
-    pub fn charge(&mut self, thread: usize, run_ns: u64, now: Nanos) -> Result<(), Option<(usize, Nanos)>> {
+    fn charge(&mut self, thread: usize, run_ns: u64, now: Nanos) -> Result<(), Option<(usize, Nanos)>> {
         let state = &mut self.threads[thread];
         let Some(number) = self.queues[state.queue].quota else {
             return Ok(());
@@ -252,11 +242,21 @@ impl Services {
         }
     }
 
+    /// A thread waits for a device. Returns when to renew a queue, and which, if its quota is used up.
+    pub fn wait(&mut self, thread: usize, run_ns: u64, now: Nanos) -> Option<(usize, Nanos)> {
+        let service = &mut self.queues[self.threads[thread].queue];
+        service.waiting_now += 1;
+        service.away.set(now, f64::from(service.waiting_now));
+        self.charge(thread, run_ns, now).err().flatten()
+    }
+
     /// A thread that waited for a device goes on with its next operation, if there is one and its quota lets it. Returns when to renew its
     /// queue if what waits has to wait for its class.
     pub fn go_on(&mut self, thread: usize, shared: &mut Shared, now: Nanos) -> Option<(usize, Nanos)> {
         let queue = self.threads[thread].queue;
         let service = &mut self.queues[queue];
+        service.waiting_now -= 1;
+        service.away.set(now, f64::from(service.waiting_now));
         if let Some(quota) = service.quota.map(|number| &mut self.quotas[number])
             && quota.is_used_up
         {
@@ -314,8 +314,8 @@ impl Services {
         self.threads.iter().map(|thread| thread.world)
     }
 
-    /// Per queue of a stage: the fraction of time that its threads ran, or of what they may use if that is less, its mean
-    /// length, and its waits.
+    /// Per queue of a stage: the fraction of time that its threads ran or waited for a device, or of what they may use if that is less,
+    /// its mean length, and its waits.
     pub fn measured(
         &self,
         stage: Stage,
@@ -324,9 +324,11 @@ impl Services {
     ) -> impl Iterator<Item = (f64, f64, Waits)> {
         let queues = self.queues.iter().filter(move |service| service.stage == stage);
         queues.map(move |service| {
+            // that of several queues is a station of its own
             let quota = service.quota.map(|number| &self.quotas[number]);
+            let quota = quota.filter(|quota| quota.queues.len() == 1);
             let most = quota.map_or(f64::INFINITY, |quota| quota.cpus);
-            let busy = self.ran(service, &run) / (service.threads.len() as f64).min(most);
+            let busy = (self.ran(service, &run) + service.away.mean(now)) / (service.threads.len() as f64).min(most);
             let (length, waits) = service.waiting.measured(now);
             (busy, length, waits)
         })
@@ -355,7 +357,10 @@ impl Services {
 
     /// Measures from now.
     pub fn reset(&mut self, now: Nanos) {
-        self.queues.iter_mut().for_each(|service| service.waiting.reset(now));
+        for service in &mut self.queues {
+            service.waiting.reset(now);
+            service.away.reset(now);
+        }
         self.threads.iter_mut().for_each(|thread| thread.charged_ns = 0);
     }
 }
