@@ -31,9 +31,9 @@ const HYPERVISORS: &[Product] = &[
         &["hyperv", "windows", "azure", "xen", "xcp", "citrix", "bhyve", "smartos"],
         "it is not simulated: there are the schedulers of ESXi and of Linux, and none",
     ),
-    (&["vsphere7"], "its hosts have ESXi: did you mean esxi-7.0?"),
+    (&["vsphere7", "esx7"], "its hosts have ESXi: did you mean esxi-7.0?"),
     (
-        &["vsphere", "vmware", "vcf"],
+        &["vsphere", "vmware", "vcf", "esx8"],
         "its hosts have ESXi: did you mean esxi-8.0?",
     ),
     (&["bare", "physical"], "did you mean none?"),
