@@ -245,6 +245,7 @@ _MISTAKES: Mapping[type[ScenarioError], Mapping[str, str]] = {
         "returns-before-failing": "A return that is not after the failure.",
         "never-returns": "Something that would come back empty, and never comes back.",
         "ends-before-beginning": "Maintenance that ends before it begins.",
+        "joins-twice": "A node or disk that joins its pool twice.",
         "hosts-of-rule": "A rule about hosts without any, or hosts in one that is about none.",
         "bad-objective": "A service-level objective that is not METRIC, a sign and a number.",
         "unknown-metric": "A figure that reports do not have.",

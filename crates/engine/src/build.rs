@@ -102,6 +102,7 @@ fn schedule_failures(faults: &mut Faults, island: &Island, storage: &Storage, cl
             parts: parts.clone(),
             fails,
             is_forever: failure.returns.is_none(),
+            empties: failure.empty && !fails,
             what: failure.fails.join(", "),
         };
         faults.schedule(failure.at.nanos(), action(true), clock);
@@ -109,6 +110,36 @@ fn schedule_failures(faults: &mut Faults, island: &Island, storage: &Storage, cl
             faults.schedule(returns.nanos(), action(false), clock);
         }
     }
+    for event in &island.events {
+        let Some(part) = &event.add else { continue };
+        let action = Action {
+            entry: 0,
+            parts: joining(part, island, storage),
+            fails: false,
+            is_forever: false,
+            empties: false,
+            what: part.clone(),
+        };
+        faults.schedule(event.at.nanos(), action, clock);
+    }
+}
+
+/// The devices that join a pool: of a node, or one disk of it.
+fn joining(part: &str, island: &Island, storage: &Storage) -> Vec<Part> {
+    let (name, disk) = match Component::parse(part) {
+        Some(Component::Host(host)) => (host, None),
+        Some(Component::Disk(host, number)) => (host, Some(number as usize)),
+        _ => return Vec::new(),
+    };
+    let Some(host) = island.hosts.iter().position(|host| host.name == name) else {
+        return Vec::new();
+    };
+    let pools = storage.pools();
+    let devices = |pool: PoolId| Some((pool, pools[pool].devices_of(HostId::new(host), disk)?));
+    let joining = pools.ids().filter_map(devices);
+    joining
+        .map(|(pool, devices)| Part::Joining(pool, devices.start, devices.len()))
+        .collect()
 }
 
 /// What fails, by numbers.

@@ -16,6 +16,8 @@ pub enum Part {
     Link(HostId),
     /// A device of a pool, by its number there.
     Device(PoolId, usize),
+    /// Devices of a pool that join it, by the first of them and how many there are.
+    Joining(PoolId, usize, usize),
     Rack(PoolId, u32),
     Metadata(PoolId, usize),
     /// A port of a host to arrays, and one of an array, by their numbers there.
@@ -32,6 +34,8 @@ pub struct Action {
     pub fails: bool,
     /// They never return.
     pub is_forever: bool,
+    /// Disks return without their data.
+    pub empties: bool,
     /// As the scenario names them.
     pub what: String,
 }

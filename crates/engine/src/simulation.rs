@@ -372,7 +372,7 @@ impl Simulation {
     fn concerns(&self, part: Part, pool: PoolId) -> bool {
         match part {
             Part::Host(host) | Part::Link(host) => self.storage.pools()[pool].has_node(host),
-            Part::Device(of, _) | Part::Rack(of, _) | Part::Metadata(of, _) => of == pool,
+            Part::Device(of, _) | Part::Joining(of, ..) | Part::Rack(of, _) | Part::Metadata(of, _) => of == pool,
             Part::HostPort(..) | Part::ArrayPort(..) => false,
         }
     }
@@ -385,7 +385,13 @@ impl Simulation {
                 self.faults.change_link(host, action.fails);
                 self.tell_storage(host);
             }
-            Part::Device(pool, device) => self.storage.change_device(pool, device, action.fails, is_forever),
+            Part::Device(pool, device) => {
+                self.storage.change_device(pool, device, action.fails, is_forever);
+                if action.empties {
+                    self.storage.empty_device(pool, device);
+                }
+            }
+            Part::Joining(pool, first, count) => self.storage.join(pool, first..first + count),
             Part::Rack(pool, rack) => {
                 let hosts: Vec<HostId> = self.storage.pools()[pool].hosts_in_rack(rack).collect();
                 hosts.into_iter().for_each(|host| self.change_host(host, action));
@@ -411,6 +417,9 @@ impl Simulation {
             self.faults.note_vms(cpu.groups().ids().filter(is_here));
         }
         self.tell_storage(host);
+        if action.empties {
+            self.storage.empty_host(host);
+        }
         match change {
             HostChange::WentDown => {
                 self.cpu.halt(host, &mut self.guests, &mut self.clock);

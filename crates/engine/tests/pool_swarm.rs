@@ -5,10 +5,10 @@
 
 mod support;
 
-use hypertwin_cluster::{Component, FailureDomain, Redundancy, Scenario};
+use hypertwin_cluster::{Component, FailureDomain, PoolKind, Redundancy, Scenario};
 use hypertwin_engine::{Counters, HostResult, IoResult, MemberView, Replication, State, View, watched_run};
 
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 use std::collections::{BTreeSet, HashSet};
 use support::{Dice, seeds, usual_seeds};
 
@@ -197,15 +197,73 @@ fn random_scenario(seed: u64, fails: bool) -> Scenario {
         }
         failures.push(failure);
     }
-    let mut text = json!({
-        "name": "pool-swarm", "run": {"duration": "4 s", "warmup": "0 s", "sample_interval": "500 ms"},
-        "devices": devices, "hosts": {"node": node, "other": host}, "vms": vms, "workloads": workloads, "storage": {"pool": pool},
-        "failures": failures,
-    });
-    if support::random_copies(seed, &mut text, &["san", "pool"]) {
-        text["arrays"] = json!({"san": {"disks": {"kind": "nvme", "count": 4}}});
+    let mut new_dice = Dice::new(seed, "new kinds");
+    let mut events = Vec::new();
+    if fails {
+        make_new(&mut pool, kind, &mut new_dice);
+        for failure in failures.iter_mut().filter(|failure| failure["returns"].is_string()) {
+            failure["empty"] = json!(new_dice.one_in(4));
+        }
+        for _ in 0..if new_dice.one_in(3) { new_dice.range(1, 2) } else { 0 } {
+            let node = name("node", nodes, new_dice.range(0, nodes - 1));
+            let part = match new_dice.one_in(2) {
+                true => node,
+                false => format!("{node}/disk-{}", new_dice.range(1, per_node)),
+            };
+            events.push(json!({"at": format!("{}.00019 ms", new_dice.range(1, 1200)), "add": part}));
+        }
     }
-    Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("seed {seed}: {mistakes:#?}"))
+    let text = |events: &[Value]| {
+        let mut text = json!({
+            "name": "pool-swarm", "run": {"duration": "4 s", "warmup": "0 s", "sample_interval": "500 ms"},
+            "devices": devices, "hosts": {"node": node, "other": host}, "vms": vms, "workloads": workloads,
+            "storage": {"pool": pool}, "failures": failures, "events": events,
+        });
+        if support::random_copies(seed, &mut text, &["san", "pool"]) {
+            text["arrays"] = json!({"san": {"disks": {"kind": "nvme", "count": 4}}});
+        }
+        text.to_string()
+    };
+    // what the pool cannot do without joins at the start
+    Scenario::from_json(&text(&events))
+        .or_else(|_| Scenario::from_json(&text(&[])))
+        .unwrap_or_else(|mistakes| panic!("seed {seed}: {mistakes:#?}"))
+}
+
+/// Makes a pool one of Ceph or vSAN, or leaves it as it is.
+fn make_new(pool: &mut Value, kind: &str, dice: &mut Dice) {
+    let to = dice.pick(&["", "", "ceph", "ceph", "vsan"]);
+    if to.is_empty() {
+        return;
+    }
+    pool["kind"] = json!(to);
+    let pool = pool.as_object_mut().expect("a mapping");
+    if to == "vsan" {
+        let architecture = if pool.contains_key("flash") { "osa" } else { "esa" };
+        let adaptive = dice.one_in(2);
+        pool.insert(
+            "vsan".to_owned(),
+            json!({"architecture": architecture, "adaptive_resync": adaptive}),
+        );
+        return;
+    }
+    let service = pool["service"].as_object_mut().expect("a mapping");
+    for key in ["cpu_per_io", "threads", "threads_per_device"] {
+        service.remove(key);
+    }
+    if let Some(flash) = pool.get_mut("flash").and_then(Value::as_object_mut) {
+        (flash.remove("journal"), flash.remove("read_cache"));
+    }
+    let mut ceph = json!({
+        "scheduler": dice.pick(&["mclock", "wpq"]), "max_backfills": dice.range(1, 3),
+        "profile": dice.pick(&["balanced", "high-client-ops", "high-recovery-ops"]),
+        "recovery_max_active": dice.range(1, 6), "recovery_sleep": format!("{} ms", dice.range(0, 3)),
+    });
+    if dice.one_in(2) {
+        let most = if kind == "hdd-7.2k" { 300 } else { 20_000 };
+        ceph["device_iops"] = json!(dice.range(50, most));
+    }
+    pool.insert("ceph".to_owned(), ceph);
 }
 
 /// What fails, read from the scenario anew.
@@ -215,6 +273,8 @@ struct Outages<'s> {
     per_node: usize,
     racks: usize,
     parsed: Vec<(u64, u64, Vec<Component>)>,
+    /// What joins, and when.
+    joins: Vec<(u64, Component)>,
 }
 
 impl<'s> Outages<'s> {
@@ -235,6 +295,11 @@ impl<'s> Outages<'s> {
             per_node: pool.all_devices().map(|devices| devices.per_node as usize).sum(),
             racks: pool.racks as usize,
             parsed: parsed.collect(),
+            joins: scenario
+                .events
+                .iter()
+                .filter_map(|event| Some((event.at.nanos(), Component::parse(event.add.as_ref()?)?)))
+                .collect(),
         }
     }
 
@@ -279,7 +344,18 @@ impl<'s> Outages<'s> {
 
     fn device_is_up(&self, now: u64, device: usize) -> bool {
         let node = device / self.per_node;
-        !self.is_cut(now, node) && !self.disk_failed(now, device, false)
+        !self.is_cut(now, node) && !self.disk_failed(now, device, false) && self.joined_at(device) <= now
+    }
+
+    /// When a device joins the pool: 0 if it is there from the start.
+    fn joined_at(&self, device: usize) -> u64 {
+        let (name, disk) = (self.node_name(device / self.per_node), device % self.per_node);
+        let joins = self.joins.iter().find(|(_, part)| match part {
+            Component::Host(host) => *host == name,
+            Component::Disk(host, number) => *host == name && *number as usize == disk,
+            _ => false,
+        });
+        joins.map_or(0, |(at, _)| *at)
     }
 
     fn disk_failed(&self, now: u64, device: usize, forever: bool) -> bool {
@@ -321,7 +397,7 @@ impl<'s> Outages<'s> {
             .parsed
             .iter()
             .map(|(from, until, _)| if *until == u64::MAX { *from } else { *until });
-        ends.max().unwrap_or(0)
+        ends.chain(self.joins.iter().map(|(at, _)| *at)).max().unwrap_or(0)
     }
 
     fn changes(&self) -> Vec<u64> {
@@ -329,6 +405,7 @@ impl<'s> Outages<'s> {
             .parsed
             .iter()
             .flat_map(|(from, until, _)| [*from, *until])
+            .chain(self.joins.iter().map(|(at, _)| *at))
             .collect();
         times.sort_unstable();
         times
@@ -424,7 +501,8 @@ impl<'s> Checker<'s> {
         self.full_checks += 1;
         self.members.clear();
         self.members.extend(view.members(0));
-        let due: u64 = self.members.iter().map(|member| member.due).sum();
+        let moving = |member: &MemberView| member.moves.map_or(0, |(_, due)| due);
+        let due: u64 = self.members.iter().map(|member| member.due + moving(member)).sum();
         assert_eq!(
             count.due,
             count.rebuilt + count.abandoned + due,
@@ -444,8 +522,26 @@ impl<'s> Checker<'s> {
                 width,
                 "seed {seed} at {now}: two members of group {group} in one domain"
             );
+            for (index, member) in members.iter().enumerate() {
+                let Some((to, left)) = member.moves else { continue };
+                let mut others = members.iter().enumerate().filter(|(other, _)| *other != index);
+                let taken = others.any(|(_, other)| {
+                    let places = other.moves.map(|(to, _)| to).into_iter().chain([other.device]);
+                    places
+                        .into_iter()
+                        .any(|place| self.outages.domain(place) == self.outages.domain(to))
+                });
+                assert!(
+                    to != member.device && left > 0 && left <= member.bytes && !taken,
+                    "seed {seed} at {now}: {member:?}"
+                );
+            }
             let mut lacking = 0;
             for member in members {
+                assert!(
+                    at_change || self.outages.joined_at(member.device) <= now,
+                    "seed {seed} at {now}: {member:?}"
+                );
                 assert!(
                     member.group == group && member.due <= member.bytes,
                     "seed {seed} at {now}: {member:?}"
@@ -504,7 +600,13 @@ impl<'s> Checker<'s> {
         // nothing is written faster than the throttle allows
         let first = self.changes.first().copied().unwrap_or(end);
         let rate = self.outages.nodes as f64 * spec.rebuild_bandwidth().bytes_per_s();
-        let units = self.outages.nodes as f64 * f64::from(spec.rebuild.streams) * spec.rebuild.unit.bytes() as f64;
+        let is_ceph = spec.kind == PoolKind::Ceph;
+        let jobs = match is_ceph {
+            // as many as may begin on each device, of as many pieces as it recovers at a time
+            true => self.outages.per_node as u32 * 6,
+            false => spec.rebuild.streams,
+        };
+        let units = self.outages.nodes as f64 * f64::from(jobs) * spec.rebuild_unit().bytes() as f64;
         let most = rate * end.saturating_sub(first) as f64 / 1e9 + units;
         assert!(
             count.rebuilt as f64 <= most,
@@ -512,7 +614,9 @@ impl<'s> Checker<'s> {
             count.rebuilt
         );
         let needed = self.kept.iter().map(|kept| u64::from(kept.needed())).min();
-        let needed = needed.expect("a pool keeps data");
+        // what moves is copied
+        let moves = is_ceph || !scenario.events.is_empty();
+        let needed = if moves { 1 } else { needed.expect("a pool keeps data") };
         assert!(
             count.lost > 0 || count.rebuild_read >= needed * count.rebuilt,
             "seed {seed}: rebuilt {} from {}",
@@ -522,19 +626,24 @@ impl<'s> Checker<'s> {
         if count.lost == 0 {
             assert_eq!(count.errors, 0, "seed {seed}: nothing is lost");
         }
-        let domains: HashSet<usize> = (0..self.outages.nodes * self.outages.per_node)
+        let devices = self.outages.nodes * self.outages.per_node;
+        let domains: HashSet<usize> = (0..devices)
             .filter(|&device| self.outages.device_is_up(end, device))
             .map(|device| self.outages.domain(device))
             .collect();
-        let enough = self.kept.iter().all(|kept| domains.len() >= kept.width() as usize);
+        // Ceph keeps waiting for what it cannot do without
+        let is_waiting = is_ceph && (0..devices).any(|device| !self.outages.device_is_up(end, device));
+        let enough = !is_waiting && self.kept.iter().all(|kept| domains.len() >= kept.width() as usize);
         let mut groups = self.members.chunk_by(|one, next| one.group == next.group);
         let readable = groups.all(|members| {
             let whole = members.iter().filter(|member| member.up && member.due == 0).count();
             whole >= self.kept[members[0].layout].needed() as usize
         });
-        // a disk without a moment to spare may take long
-        let devices = result.stations.iter().find(|station| station.name == "pool-devices");
-        let spare = devices.is_some_and(|station| station.utilization_max_pct < 90.0);
+        // a disk without a moment to spare may take long, and so may a thread of Ceph: what clients have reserved comes before the rest
+        let threads = ["pool-messengers", "pool-shards", "pool-commit", "pool-cpu-limit"];
+        let matters = |name: &str| name == "pool-devices" || is_ceph && threads.contains(&name);
+        let mut stations = result.stations.iter().filter(|station| matters(&station.name));
+        let spare = stations.all(|station| station.utilization_max_pct < 90.0);
         if enough && readable && spare && count.lost == 0 && self.outages.has_majority(end) {
             assert!(self.outages.last_change() < 2_000_000_000);
             assert!(
@@ -542,6 +651,11 @@ impl<'s> Checker<'s> {
                 "seed {seed}: all could be whole again: {pool:#?}"
             );
             assert_eq!(pool.report.suspended_ios, 0.0, "seed {seed}: and nothing need wait");
+            let is_moving = |member: &MemberView| member.moves.is_some();
+            assert!(
+                !self.members.iter().any(is_moving),
+                "seed {seed}: all could be where it goes"
+            );
         }
     }
 }
@@ -591,6 +705,7 @@ fn watched(seed: u64, scenario: &Scenario) -> Replication {
 #[test]
 fn random_failures_lose_nothing_that_the_redundancy_keeps() {
     let (mut rebuilt, mut lost, mut waited, mut whole, mut copied) = (0, 0, 0, 0, 0);
+    let (mut joined, mut emptied) = (0, 0);
     for seed in seeds(SEEDS) {
         let scenario = random_scenario(seed, true);
         let result = watched(seed, &scenario);
@@ -622,11 +737,17 @@ fn random_failures_lose_nothing_that_the_redundancy_keeps() {
                 .any(|incident| incident.suspended_pct > 0.0),
         );
         whole += u32::from(pool.report.degraded_pct == 0.0 && pool.count.due > 0);
+        joined += u32::from(!scenario.events.is_empty());
+        emptied += u32::from(scenario.failures.iter().any(|failure| failure.empty));
     }
     let few = SEEDS as u32 / 20;
     assert!(
-        [rebuilt, lost, waited, whole, copied].iter().all(|&count| count >= few) || !usual_seeds(),
-        "too few cases: {rebuilt} rebuilt, {lost} lost, {waited} suspended, {whole} whole again, {copied} copied"
+        [rebuilt, lost, waited, whole, copied, joined, emptied]
+            .iter()
+            .all(|&count| count >= few)
+            || !usual_seeds(),
+        "too few cases: {rebuilt} rebuilt, {lost} lost, {waited} suspended, {whole} whole again, {copied} copied, {joined} joined, \
+         {emptied} emptied"
     );
 }
 

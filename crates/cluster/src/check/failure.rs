@@ -86,7 +86,7 @@ fn has(sections: &Sections, component: &Component) -> Result<(), String> {
 }
 
 /// Whether a host of a group has this disk, for the pool of most disks on it.
-fn disk(sections: &Sections, host: &str, group: &str, number: u32) -> Result<(), String> {
+pub(super) fn disk(sections: &Sections, host: &str, group: &str, number: u32) -> Result<(), String> {
     let unsure = |pool: &Option<StoragePool>| {
         let nodes = pool.as_ref().map(|pool| &pool.nodes);
         nodes.is_none_or(|nodes| !sections.hosts.contains_key(nodes))

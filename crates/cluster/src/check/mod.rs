@@ -58,7 +58,7 @@ use crate::spec::scenario::Scenario;
 type Check = fn(&Sections, &mut Vec<Issue>);
 
 /// Every check. Of mistakes at one path, those of the first check are listed first.
-const CHECKS: [Check; 51] = [
+const CHECKS: [Check; 52] = [
     host::any,
     host::turbo,
     host::divisions,
@@ -103,6 +103,7 @@ const CHECKS: [Check; 51] = [
     failure::components,
     movement::actions,
     movement::parts,
+    movement::joining,
     movement::times,
     movement::primaries,
     rule::members,

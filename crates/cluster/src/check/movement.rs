@@ -1,11 +1,15 @@
 //! Events of a cluster: that each is one thing, about machines and hosts that exist, in order of time.
 
-use super::failure::host_group;
+use super::failure::{disk, host_group};
 use super::sections::{Sections, sound};
 use crate::mistake::{Issue, show_text};
 use crate::names::member_number;
+use crate::redundancy::Redundancy;
+use crate::spec::failure::Component;
 use crate::spec::migration::Event;
+use crate::spec::pool::{FailureDomain, StoragePool};
 use crate::spec::vm::VmGroup;
+use std::collections::BTreeSet;
 
 /// That each event is exactly one thing.
 pub(super) fn actions(sections: &Sections, found: &mut Vec<Issue>) {
@@ -73,6 +77,114 @@ pub(super) fn parts(sections: &Sections, found: &mut Vec<Issue>) {
             ));
         }
     }
+}
+
+/// That what joins a pool is a node of one or a disk of it and joins once, and that the pool has enough without it.
+pub(super) fn joining(sections: &Sections, found: &mut Vec<Issue>) {
+    let mut joined: Vec<Component> = Vec::new();
+    for (index, event) in readable(sections) {
+        let Some(text) = &event.add else { continue };
+        let known = match Component::parse(text) {
+            Some(Component::Host(host)) => node(sections, &host).map(|()| Component::Host(host)),
+            Some(Component::Disk(host, number)) => match host_group(sections, &host) {
+                Ok(Some((group, _))) => disk(sections, &host, group, number).map(|()| Component::Disk(host, number)),
+                Ok(None) => continue,
+                Err(allowed) => Err(allowed),
+            },
+            _ => Err("a node of a pool, HOST, or a disk of one, HOST/disk-N, with N from 1".to_owned()),
+        };
+        let part = match known {
+            Ok(part) => part,
+            Err(allowed) => {
+                found.push(unknown(&index, "add", text, allowed, "hosts"));
+                continue;
+            }
+        };
+        let is_there = joined.iter().any(|other| match (other, &part) {
+            (Component::Host(host), Component::Disk(of, _)) | (Component::Disk(of, _), Component::Host(host)) => {
+                host == of
+            }
+            (one, other) => one == other,
+        });
+        if is_there {
+            found.push(Issue::new(
+                ["events", &index, "add"],
+                "joins-twice",
+                show_text(text),
+                "what no other event adds".to_owned(),
+                "a node joins with all of its disks; remove one of the events".to_owned(),
+            ));
+            continue;
+        }
+        joined.push(part);
+        let lacking = sound(&sections.storage).find(|(name, pool)| {
+            let is_read = ["devices", "more_devices", "racks", "redundancy", "policies"]
+                .iter()
+                .all(|key| sections.clean(&["storage", name, key]));
+            is_read && !has_enough(sections, pool, &joined)
+        });
+        if let Some((name, _)) = lacking {
+            found.push(Issue::new(
+                ["events", &index, "add"],
+                "too-few-domains",
+                show_text(text),
+                format!("what {name} can do without at first: all copies or fragments need a failure domain each"),
+                "add nodes or disks that are there from the start".to_owned(),
+            ));
+            joined.pop();
+        }
+    }
+}
+
+/// Whether a host is a node of a pool, or what there is instead.
+fn node(sections: &Sections, host: &str) -> Result<(), String> {
+    let Some((group, _)) = host_group(sections, host)? else {
+        return Ok(());
+    };
+    let is_sure = sections.readable("storage") && sections.storage.values().all(Option::is_some);
+    let nodes = |pool: &StoragePool| pool.nodes == group;
+    match is_sure && !sound(&sections.storage).any(|(_, pool)| nodes(pool)) {
+        true => Err(format!("nodes of a pool, which {host} is not")),
+        false => Ok(()),
+    }
+}
+
+/// Whether a pool has enough failure domains without what joins it later.
+fn has_enough(sections: &Sections, pool: &StoragePool, joined: &[Component]) -> bool {
+    let Some(nodes) = sections.nodes_of(pool) else {
+        return true;
+    };
+    let per_node = pool.devices_per_node() as usize;
+    // disks that each node has at first
+    let mut left = vec![per_node; nodes.count as usize];
+    for part in joined {
+        let (Component::Host(host) | Component::Disk(host, _)) = part else {
+            continue;
+        };
+        let number = match nodes.count {
+            1 => (*host == pool.nodes).then_some(0),
+            count => member_number(host, &pool.nodes, count).map(|number| number - 1),
+        };
+        if let Some(disks) = number.and_then(|number| left.get_mut(number as usize)) {
+            *disks = match part {
+                Component::Host(_) => 0,
+                _ => disks.saturating_sub(1),
+            };
+        }
+    }
+    let has_some = |node: &usize| left[*node] > 0;
+    let domains = match pool.failure_domain {
+        FailureDomain::Disk => left.iter().sum(),
+        FailureDomain::Host => (0..left.len()).filter(has_some).count(),
+        FailureDomain::Rack => {
+            let racks = (0..left.len()).filter(has_some).map(|node| node % pool.racks as usize);
+            racks.collect::<BTreeSet<usize>>().len()
+        }
+    };
+    let policies = pool.policies.values().map(|policy| policy.redundancy);
+    let widest = policies.chain([pool.redundancy()]).map(Redundancy::width).max();
+    // what is too wide for all of them is said elsewhere
+    widest.is_none_or(|width| domains >= width as usize || pool.domains(nodes.count) < width)
 }
 
 /// That maintenance ends after it began.

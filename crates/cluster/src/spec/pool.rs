@@ -395,12 +395,13 @@ pub struct Rebuild {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bandwidth", extend("x-minimum" = "1 MB/s", "x-maximum" = "1 TB/s"))]
     pub node_bandwidth: Option<Bandwidth>,
-    /// Placement groups that each node on average has in work at a time.
+    /// Placement groups that each node on average has in work at a time. Ceph has `ceph.max_backfills` instead.
     #[schemars(range(min = 1, max = 1_000))]
     pub streams: u32,
-    /// What is read and written at a time.
-    #[schemars(extend("x-minimum" = "4 KiB", "x-maximum" = "64 MiB"))]
-    pub unit: Bytes,
+    /// What is read and written at a time. Default: 1 MiB; for Ceph 8 MiB (`osd_recovery_max_chunk`), and at most an object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Bytes", extend("x-minimum" = "4 KiB", "x-maximum" = "64 MiB"))]
+    pub unit: Option<Bytes>,
 }
 
 impl Default for Rebuild {
@@ -409,7 +410,7 @@ impl Default for Rebuild {
             delay: None,
             node_bandwidth: None,
             streams: 4,
-            unit: mebibyte(),
+            unit: None,
         }
     }
 }
@@ -491,6 +492,14 @@ impl StoragePool {
         self.rebuild.node_bandwidth.unwrap_or(match self.kind {
             PoolKind::MirroredMesh | PoolKind::ChunkStore => Bandwidth::from_bytes_per_s(500_000_000),
             PoolKind::Ceph | PoolKind::Vsan => Bandwidth::from_bytes_per_s(1_000_000_000_000),
+        })
+    }
+
+    /// What is read and written for rebuilding at a time.
+    pub fn rebuild_unit(&self) -> Bytes {
+        self.rebuild.unit.unwrap_or(match self.kind {
+            PoolKind::Ceph => Bytes::new(8 << 20).min(self.chunk()),
+            PoolKind::MirroredMesh | PoolKind::ChunkStore | PoolKind::Vsan => mebibyte(),
         })
     }
 

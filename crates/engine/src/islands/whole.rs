@@ -76,8 +76,9 @@ impl Whole {
         let scenario = &self.scenario;
         let of_events: BTreeSet<&str> = self
             .hosts_of_events()
-            .flatten()
-            .map(|host| self.cluster_of(host))
+            .zip(&scenario.events)
+            .filter(|(_, event)| event.add.is_none())
+            .filter_map(|(host, _)| Some(self.cluster_of(host?)))
             .collect();
         let moves = |name: &str| {
             let known = scenario.clusters.get(name);
@@ -108,8 +109,9 @@ impl Whole {
     /// Per event: position of a host that it is about; `None` if there is none any more.
     pub fn hosts_of_events(&self) -> impl Iterator<Item = Option<usize>> {
         self.scenario.events.iter().map(|event| {
-            let name = event.maintenance.as_ref().or(event.to.as_ref())?;
-            self.hosts.iter().position(|host| host.name == *name)
+            let joins = event.add.as_deref().map(|part| part.split('/').next().unwrap_or(part));
+            let name = joins.or(event.maintenance.as_deref()).or(event.to.as_deref())?;
+            self.hosts.iter().position(|host| host.name == name)
         })
     }
 

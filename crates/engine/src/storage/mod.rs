@@ -74,6 +74,7 @@ use request::{Issuer, Requests, Role, Step};
 use shared::Shared;
 use site::Place;
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 use swap::Swaps;
 
 /// Records of I/Os and their parts beyond which a run is given up.
@@ -300,6 +301,26 @@ impl Storage {
     pub fn change_device(&mut self, pool: PoolId, device: usize, fails: bool, is_forever: bool) {
         let (disk, has_failed) = self.pools[pool].change_device(device, fails, is_forever);
         self.shared.disks.set_failed(disk, has_failed);
+    }
+
+    /// A device of a pool comes back without its data.
+    pub fn empty_device(&mut self, pool: PoolId, device: usize) {
+        self.pools[pool].empty(device);
+    }
+
+    /// All devices of pools in a host come back without their data.
+    pub fn empty_host(&mut self, host: HostId) {
+        for pool in self.pools.iter_mut() {
+            pool.devices_of(host, None)
+                .into_iter()
+                .flatten()
+                .for_each(|device| pool.empty(device));
+        }
+    }
+
+    /// Devices join a pool.
+    pub fn join(&mut self, pool: PoolId, devices: Range<usize>) {
+        self.pools[pool].join(devices);
     }
 
     /// A metadata server of a pool fails or returns.

@@ -22,7 +22,7 @@ use crate::storage::shared::Shared;
 use crate::storage::site::{Site, service_queues};
 use crate::storage::work::{Cost, DriverWork, Stage};
 use hypertwin_cluster::{
-    Bandwidth, Bytes, Drive, Duration, FailureDomain, PoolFlash, PoolKind, StoragePool, VsanArchitecture,
+    Bandwidth, Bytes, Component, Drive, Duration, FailureDomain, PoolFlash, PoolKind, StoragePool, VsanArchitecture,
 };
 use hypertwin_kernel::Stream;
 use hypertwin_models::storage::ceph::{OsdCost, client_cycles};
@@ -56,7 +56,11 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
     let mut stream = Stream::named(site.seed, &format!("storage/{name}"));
     let disks = DiskSets { id, name, site, shared };
     let (mut devices, flash) = disks.add(spec, hosts.len());
-    let data = data_placement(spec, &stored(name, spec, site), devices.states.len(), &mut stream);
+    for device in join_later(spec, hosts, site) {
+        let state = &mut devices.states[device];
+        (state.is_in, state.is_available) = (false, false);
+    }
+    let data = data_placement(spec, &stored(name, spec, site), &devices, &mut stream);
     for member in 0..data.members.len() {
         devices.states[data.device(member) as usize].groups += 1;
     }
@@ -103,6 +107,10 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         operation: cost(cpu.component_ns),
         osd: (spec.kind == PoolKind::Ceph).then(|| OsdCost::of(&spec.ceph()).times(cycle_ns)),
     });
+    let first = &spec.devices;
+    let is_flash = Drive::of(first.kind, first.device.as_deref(), site.island.devices)
+        .kind()
+        .is_flash();
     let nodes = nodes(id, spec, hosts, site, &mut services);
     let osds = (spec.kind == PoolKind::Ceph).then(|| osds(spec, &nodes, site, &mut services));
     Pool {
@@ -127,9 +135,12 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         layer_ns: spec.layer_latency.nanos() / 2,
         own_networks: OwnNetworks::of(spec, hosts.len()),
         timeout_ns: spec.timeout().nanos(),
+        notices: matches!(spec.kind, PoolKind::Ceph | PoolKind::Vsan),
+        noticed_at: 0,
         metadata: vec![0; spec.metadata_servers(group.count) as usize],
         suspended: Fifo::default(),
-        rebuild: RebuildQueue::new(spec, hosts.len()),
+        rebalances_again: false,
+        rebuild: RebuildQueue::new(spec, hosts.len(), is_flash),
         stream,
         history: History::default(),
         raw_capacity: spec.raw_capacity(group.count).bytes(),
@@ -138,6 +149,22 @@ fn pool(id: PoolId, pool: &IslandPool, site: &Site, shared: &mut Shared) -> Pool
         tasks: PerIo::new(),
         pieces: PerIo::new(),
     }
+}
+
+/// Devices that join the pool after its start.
+fn join_later(spec: &StoragePool, hosts: &[HostId], site: &Site) -> Vec<usize> {
+    let per_node = spec.devices_per_node() as usize;
+    let node_of = |name: &str| hosts.iter().position(|&host| site.island.hosts[host].name == name);
+    let added = site.island.events.iter().filter_map(|event| event.add.as_ref());
+    let devices = added.filter_map(|part| match Component::parse(part)? {
+        Component::Host(host) => node_of(&host).map(|node| node * per_node..(node + 1) * per_node),
+        Component::Disk(host, disk) => {
+            let device = node_of(&host)? * per_node + disk as usize;
+            ((disk as usize) < per_node).then_some(device..device + 1)
+        }
+        _ => None,
+    });
+    devices.flatten().collect()
 }
 
 /// Adds the disks of one pool.
@@ -222,9 +249,13 @@ fn stored<'s>(name: &str, spec: &StoragePool, site: &Site<'s>) -> Vec<(Option<&'
 fn data_placement(
     spec: &StoragePool,
     stored: &[(Option<&str>, u64)],
-    devices: usize,
+    devices: &Devices,
     stream: &mut Stream,
 ) -> DataPlacement {
+    let present: Vec<u32> = (0..devices.states.len() as u32)
+        .filter(|&device| devices.states[device as usize].is_in)
+        .collect();
+    let devices = devices.states.len();
     let node_of = |device: usize| device as u32 / spec.devices_per_node();
     let domain_of: Vec<u32> = (0..devices)
         .map(|device| match spec.failure_domain {
@@ -249,7 +280,7 @@ fn data_placement(
     for layout in layouts {
         let share = raw(&layout).max(1);
         let (layout, bytes) = layout;
-        let members = (devices * GROUPS_PER_DEVICE) as u128 * share;
+        let members = (present.len() * GROUPS_PER_DEVICE) as u128 * share;
         let most = members.div_ceil(layout.width as u128 * all) as usize;
         let chunks = bytes.div_ceil(layout.span).clamp(1, MOST_GROUPS as u64) as usize;
         let has_turns = spec.kind == PoolKind::Vsan && layout.needed > 1;
@@ -260,9 +291,10 @@ fn data_placement(
             (PoolKind::Ceph | PoolKind::Vsan, _) => most,
             _ => chunks.min(most),
         };
-        let dealt = deal(&data.domain_of, &data.capacities, groups, layout.width, |n| {
-            stream.below(n)
-        });
+        let domain_of: Vec<u32> = present.iter().map(|&device| data.domain_of[device as usize]).collect();
+        let capacities: Vec<f64> = present.iter().map(|&device| data.capacities[device as usize]).collect();
+        let dealt = deal(&domain_of, &capacities, groups, layout.width, |n| stream.below(n));
+        let dealt: Vec<u32> = dealt.into_iter().map(|number| present[number as usize]).collect();
         let dealt = if has_turns {
             with_turns(&dealt, layout.width)
         } else {

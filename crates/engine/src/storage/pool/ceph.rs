@@ -19,8 +19,8 @@ impl Pool {
     fn group_of(&self, id: IoId, shared: &Shared) -> u32 {
         let io = &shared.requests[id];
         match io.role {
-            Role::Rebuild => self.data.group_of(self.pieces[id].member as usize) as u32,
-            Role::RebuildRead => self.data.group_of(self.pieces[io.parent].member as usize) as u32,
+            Role::Rebuild => self.data.group_of(self.pieces[id].job.member) as u32,
+            Role::RebuildRead => self.data.group_of(self.pieces[io.parent].job.member) as u32,
             _ => self.requests[io.parent].group,
         }
     }

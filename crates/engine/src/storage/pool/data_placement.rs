@@ -5,6 +5,7 @@
 
 use hypertwin_cluster::{PoolKind, Redundancy, StoragePool};
 use hypertwin_models::storage::stripe::{Code, Way};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A copy or fragment of a placement group as an observer sees it.
@@ -22,6 +23,8 @@ pub struct MemberView {
     pub due: u64,
     /// Bytes that it has when it lacks nothing.
     pub bytes: u64,
+    /// The device that it goes to, and the bytes that are not there yet.
+    pub moves: Option<(usize, u64)>,
 }
 
 /// What is kept of some data, and in which groups.
@@ -121,6 +124,8 @@ pub struct DataPlacement {
     devices: Vec<u32>,
     /// The members likewise. Apart from their devices, which every I/O looks up: while all groups are whole, nobody looks here.
     pub members: Vec<Member>,
+    /// Members that go to another device. Where they are, they serve until all of them is there.
+    pub moves: BTreeMap<usize, Move>,
     /// Groups some of whose members are not whole.
     pub degraded: usize,
     /// Per group: whether its data are lost; and how many are.
@@ -139,6 +144,31 @@ pub struct Member {
     pub is_up: bool,
     /// Bytes that it lacks.
     pub due: u64,
+    /// It began without anything, rather than that it missed something.
+    pub is_new: bool,
+}
+
+/// Where a member goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Move {
+    pub device: u32,
+    /// Bytes that are not there yet.
+    pub due: u64,
+}
+
+/// A member that lacks nothing.
+const WHOLE: Member = Member {
+    is_up: true,
+    due: 0,
+    is_new: false,
+};
+
+/// Something to copy, by the number of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Job {
+    pub member: usize,
+    /// The member goes to another device, rather than that it lacks something where it is.
+    pub moves: bool,
 }
 
 impl Member {
@@ -156,6 +186,7 @@ impl DataPlacement {
             layouts: Vec::new(),
             devices: Vec::new(),
             members: Vec::new(),
+            moves: BTreeMap::new(),
             degraded: 0,
             lost: Vec::new(),
             lost_groups: 0,
@@ -170,8 +201,7 @@ impl DataPlacement {
         layout.groups = first..first + groups;
         layout.first_member = self.members.len();
         layout.member_bytes = stored.div_ceil((groups * layout.needed) as u64);
-        self.members
-            .resize(self.members.len() + dealt.len(), Member { is_up: true, due: 0 });
+        self.members.resize(self.members.len() + dealt.len(), WHOLE);
         self.lost.resize(layout.groups.end, false);
         self.devices.extend(dealt);
         self.layouts.push(layout);
@@ -227,7 +257,87 @@ impl DataPlacement {
         self.members[member] = Member {
             is_up: true,
             due: self.layout_of_member(member).member_bytes,
+            is_new: true,
         };
+    }
+
+    /// All of a member that moves is where it goes: it is there from now on.
+    pub fn arrive(&mut self, member: usize) {
+        let to = self.moves.remove(&member).expect("it moves");
+        self.devices[member] = to.device;
+        self.members[member] = WHOLE;
+    }
+
+    /// A member that moves is where it goes from now on, and lacks what is not there yet.
+    pub fn go_on_as_rebuild(&mut self, member: usize, is_up: bool) {
+        let to = self.moves.remove(&member).expect("it moves");
+        self.devices[member] = to.device;
+        self.members[member] = Member {
+            is_up,
+            due: to.due,
+            is_new: true,
+        };
+    }
+
+    /// The device of a member, and the one that it goes to.
+    pub fn places(&self, member: usize) -> impl Iterator<Item = u32> + use<> {
+        let to = self.moves.get(&member).map(|to| to.device);
+        [self.devices[member]].into_iter().chain(to)
+    }
+
+    /// All that was on a device is gone. Returns the bytes that its members, and those that go there, lack more than before.
+    pub fn empty(&mut self, device: u32) -> u64 {
+        let mut more = 0;
+        for member in 0..self.members.len() {
+            let most = self.layout_of_member(member).member_bytes;
+            if self.devices[member] == device && !self.is_lost(self.group_of(member)) {
+                let state = &mut self.members[member];
+                more += most - state.due;
+                (state.due, state.is_new) = (most, true);
+            }
+            if let Some(to) = self.moves.get_mut(&member).filter(|to| to.device == device) {
+                more += most - to.due;
+                to.due = most;
+            }
+        }
+        more
+    }
+
+    /// A member that moves is written to: bytes that are to be copied once more, of a part that was copied already.
+    pub fn write_again(&mut self, group: usize, position: usize, bytes: u64) -> u64 {
+        let layout = self.layout_of(group);
+        let (member, most) = (layout.first_of(group) + position, layout.member_bytes);
+        let Some(to) = self.moves.get_mut(&member) else {
+            return 0;
+        };
+        let copied = most - to.due;
+        let again = (bytes.min(copied) as f64 * (copied as f64 / most as f64)) as u64;
+        to.due += again;
+        again
+    }
+
+    /// The device that a job writes to.
+    pub fn target(&self, job: Job) -> u32 {
+        match job.moves {
+            true => self.moves[&job.member].device,
+            false => self.devices[job.member],
+        }
+    }
+
+    /// What a job still has to copy.
+    pub fn due_of(&mut self, job: Job) -> &mut u64 {
+        match job.moves {
+            true => &mut self.moves.get_mut(&job.member).expect("it moves").due,
+            false => &mut self.members[job.member].due,
+        }
+    }
+
+    /// Members that a job is read from: of a move the member itself, if that can be read.
+    pub fn sources_of(&self, job: Job) -> Vec<usize> {
+        match job.moves && self.members[job.member].is_whole() {
+            true => vec![job.member],
+            false => self.sources(job.member),
+        }
     }
 
     /// Finds out which members are up.
@@ -337,9 +447,10 @@ impl DataPlacement {
         100.0 * self.degraded as f64 / self.groups() as f64
     }
 
-    /// Bytes that members lack.
+    /// Bytes that members lack, or that are not yet where they go.
     pub fn due(&self) -> u64 {
-        self.members.iter().map(|member| member.due).sum()
+        let moving: u64 = self.moves.values().map(|to| to.due).sum();
+        moving + self.members.iter().map(|member| member.due).sum::<u64>()
     }
 
     /// Those of them whose device is available: what can be rebuilt.
@@ -361,6 +472,7 @@ impl DataPlacement {
                 up: self.members[index].is_up,
                 due: self.members[index].due,
                 bytes: layout.member_bytes,
+                moves: self.moves.get(&index).map(|to| (to.device as usize, to.due)),
             })
         })
     }

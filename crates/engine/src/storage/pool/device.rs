@@ -18,9 +18,17 @@ pub struct DeviceState {
     pub gone: u32,
     /// Whether it, its node and its network work.
     pub is_available: bool,
-    /// Since when they do not.
+    /// Since when they do not, and when others take it for dead.
     pub away_since: Nanos,
-    /// Groups that it is a member of.
+    pub noticed_at: Nanos,
+    /// Whether it has joined the pool; whether the pool does without it, since it was away for long; and whether it is to get
+    /// groups when it is available.
+    pub is_in: bool,
+    pub is_out: bool,
+    pub awaits_groups: bool,
+    /// When the next piece may be read from it for others.
+    pub rests_until: Nanos,
+    /// Groups that it is a member of, or that go to it.
     pub groups: u32,
 }
 
@@ -31,6 +39,11 @@ impl Devices {
             gone: 0,
             is_available: true,
             away_since: 0,
+            noticed_at: 0,
+            is_in: true,
+            is_out: false,
+            awaits_groups: false,
+            rests_until: 0,
             groups: 0,
         };
         Self {

@@ -2,7 +2,7 @@
 
 use super::history::{Incident, What};
 use super::{Outcome, Pool};
-use crate::clock::Clock;
+use crate::clock::{Clock, Event};
 use crate::ids::DiskId;
 use crate::storage::network::Network;
 use crate::storage::queue::Fifo;
@@ -26,11 +26,12 @@ impl Pool {
 
     /// Finds out which devices are available, and what that means for the data.
     pub fn reassess(&mut self, shared: &mut Shared, clock: &mut Clock) -> Outcome {
-        let went = self.find_available(&shared.network, clock.now);
+        let went = self.find_available(&shared.network, clock);
         self.data.find_up(|device| self.devices.is_available(device));
+        self.welcome();
         self.count_degraded(clock.now);
         self.find_losses(&shared.network);
-        self.rebuild.queue_all(&self.data);
+        self.queue_all();
         if !went.is_empty() {
             self.fail_operations_of(&went, shared, clock);
         }
@@ -40,25 +41,56 @@ impl Pool {
     }
 
     /// Finds out which devices are available; returns those that just became unavailable.
-    fn find_available(&mut self, network: &Network, now: Nanos) -> Vec<u32> {
-        let mut went = Vec::new();
+    fn find_available(&mut self, network: &Network, clock: &mut Clock) -> Vec<u32> {
+        let (now, mut went) = (clock.now, Vec::new());
         for device in 0..self.devices.states.len() as u32 {
             let host = network.state(self.host_of(device));
             let state = &mut self.devices.states[device as usize];
-            let is_available = state.failures == 0 && host.is_reachable();
+            let is_available = state.is_in && state.failures == 0 && host.is_reachable();
             let was_available = std::mem::replace(&mut state.is_available, is_available);
             if was_available && !is_available {
                 state.away_since = now;
+                // the process of a failed disk is there to refuse connections
+                let is_silent = self.notices && state.failures == 0;
+                state.noticed_at = now + if is_silent { self.timeout_ns } else { 0 };
+                self.noticed_at = self.noticed_at.max(state.noticed_at);
                 went.push(device);
             }
         }
+        if self.noticed_at > now {
+            clock.at(self.noticed_at, Event::Detect(self.id));
+        }
         went
+    }
+
+    /// Devices that came back after the pool did without them are in it again. Those of Ceph get groups, as those do that join.
+    fn welcome(&mut self) {
+        let mut awaits = false;
+        for state in self.devices.states.iter_mut().filter(|state| state.is_available) {
+            let was_out = std::mem::take(&mut state.is_out);
+            awaits |= std::mem::take(&mut state.awaits_groups) || was_out && self.kind == PoolKind::Ceph;
+        }
+        if awaits {
+            // what is on its way goes on to where it was to go, and may move on from there
+            self.rebalances_again = !self.data.moves.is_empty();
+            self.rebalance();
+        }
+    }
+
+    /// All that was on a device is gone.
+    pub fn empty(&mut self, device: usize) {
+        self.count.due += self.data.empty(device as u32);
     }
 
     /// Counts the groups that are not whole.
     pub(super) fn count_degraded(&mut self, now: Nanos) {
         self.data.count_degraded();
-        self.history.note(self.data.degraded, now);
+        self.note_history(now);
+    }
+
+    /// Keeps whether everything is whole, and where it goes.
+    pub(super) fn note_history(&mut self, now: Nanos) {
+        self.history.note(self.data.degraded, self.data.moves.len(), now);
     }
 
     /// Finds groups of which too little is left or will come back.
@@ -129,7 +161,7 @@ impl Pool {
             },
             stands_still,
             lost_bytes: self.count.lost - lost_before,
-            whole_at: (self.data.degraded == 0).then_some(now),
+            whole_at: (self.data.degraded == 0 && self.data.moves.is_empty()).then_some(now),
         };
         self.history.incidents.push(incident);
     }

@@ -22,7 +22,7 @@ pub struct Incident {
     pub stands_still: bool,
     /// User's bytes lost by it.
     pub lost_bytes: u64,
-    /// When everything was whole again.
+    /// When everything was whole again, and where it was to go.
     pub whole_at: Option<Nanos>,
 }
 
@@ -37,11 +37,15 @@ pub struct History {
 
 impl History {
     /// Keeps when the pool ceased to be whole, and when it became so again.
-    pub fn note(&mut self, degraded: usize, now: Nanos) {
+    pub fn note(&mut self, degraded: usize, moving: usize, now: Nanos) {
         if degraded > 0 {
             self.degraded_since.get_or_insert(now);
-        } else if let Some(since) = self.degraded_since.take() {
+            return;
+        }
+        if let Some(since) = self.degraded_since.take() {
             self.longest_degraded_ns = self.longest_degraded_ns.max(now - since);
+        }
+        if moving == 0 {
             for incident in self.incidents.iter_mut().filter(|incident| incident.whole_at.is_none()) {
                 incident.whole_at = Some(now);
             }

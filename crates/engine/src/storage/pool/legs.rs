@@ -7,7 +7,11 @@ use crate::ids::{HostId, Id, IoId};
 use crate::storage::request::{NONE, Role, Step};
 use crate::storage::shared::Shared;
 use hypertwin_cluster::{Flushes, PoolKind, Redundancy, WritePath};
+use hypertwin_kernel::Nanos;
 use hypertwin_models::storage::stripe::Part;
+
+/// How long a request to Ceph or vSAN whose connection broke takes to be sent anew: a supposition.
+const RESEND_NS: Nanos = 1_000_000_000;
 
 impl Pool {
     // ---- from the client
@@ -78,7 +82,8 @@ impl Pool {
         // without enough votes, vSAN does not read either
         let needs_votes = io.write || self.vsan.is_some();
         let enough = if needs_votes { layout.minimum } else { layout.needed };
-        let is_blocked = self.kind == PoolKind::ChunkStore && !self.has_majority(&shared.network);
+        let is_blocked = self.kind == PoolKind::ChunkStore && !self.has_majority(&shared.network)
+            || self.noticed_at > clock.now && self.asks_dead(id, io.write, clock.now);
         if is_blocked || self.data.degraded > 0 && self.data.whole(group) < enough {
             self.suspended.push(&mut shared.requests, id);
             return Outcome::Pending;
@@ -178,6 +183,9 @@ impl Pool {
     pub(super) fn takes_write(&mut self, group: usize, position: usize, bytes: u32) -> bool {
         let missed = self.data.miss(group, position, u64::from(bytes));
         self.count.due += missed.unwrap_or(0);
+        if !self.data.moves.is_empty() {
+            self.count.due += self.data.write_again(group, position, u64::from(bytes));
+        }
         missed.is_none()
     }
 
@@ -253,11 +261,33 @@ impl Pool {
 
     // ---- failures
 
-    /// A request that cannot be done now is tried again after the client's timeout.
+    /// A request that cannot be done now is tried again after the client's timeout; where what is dead becomes known, when it is sent
+    /// anew.
     pub(super) fn retry_later(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
         self.count.retries += 1;
-        let at = clock.now + self.timeout_ns;
-        shared.requests.at(id, Step::Retry(self.id), at, clock);
+        let wait_ns = match self.notices {
+            true => self.timeout_ns.min(RESEND_NS),
+            false => self.timeout_ns,
+        };
+        shared.requests.at(id, Step::Retry(self.id), clock.now + wait_ns, clock);
+    }
+
+    /// Whether a request needs a device that is away and not yet taken for dead: a write any member, a read of copies the first.
+    fn asks_dead(&self, id: IoId, write: bool, now: Nanos) -> bool {
+        let request = &self.requests[id];
+        let group = request.group as usize;
+        let layout = self.data.layout_of(group);
+        let asked = match write || matches!(layout.redundancy, Redundancy::Erasure { .. }) {
+            true => layout.width,
+            false => 1,
+        };
+        let mut devices = layout
+            .in_turn(request.first)
+            .map(|position| self.data.device_at(group, position));
+        devices.by_ref().take(asked).any(|device| {
+            let state = &self.devices.states[device as usize];
+            !state.is_available && now < state.noticed_at
+        })
     }
 
     /// A leg fails, and with it those that its node would have passed on.

@@ -27,6 +27,7 @@
 //! | `qos.rs` | in which order a queue serves what waits |
 //! | `rebuild.rs` | reads what a member lacks from others, and writes it |
 //! | `rebuild_queue.rs` | which member's turn it is |
+//! | `rebalance.rs` | members that move to devices which join |
 //! | `failure.rs` | what a failure or return means for data |
 //! | `history.rs` | incidents, and how long not everything was whole |
 //! | `networks.rs` | networks that a pool has of its own: between nodes, and between racks |
@@ -51,6 +52,7 @@ mod node;
 mod osds;
 mod primary;
 mod qos;
+mod rebalance;
 mod rebuild;
 mod rebuild_queue;
 mod report;
@@ -71,7 +73,7 @@ use crate::ids::{DiskId, HostId, Id, IoId, PoolId, WorldId};
 use back_end::Vsan;
 use bitcode::{Decode, Encode};
 use coding::Coding;
-use data_placement::DataPlacement;
+use data_placement::{DataPlacement, Job};
 use device::Devices;
 use history::History;
 use hypertwin_cluster::{Flushes, PoolKind, WritePath};
@@ -116,11 +118,16 @@ pub struct Pool {
     layer_ns: Nanos,
     own_networks: Option<OwnNetworks>,
     timeout_ns: Nanos,
+    /// Ceph and vSAN: what is away is asked until it is taken for dead. When all is that is away now.
+    notices: bool,
+    noticed_at: Nanos,
     /// Per metadata server: its failures at present.
     metadata: Vec<u32>,
     /// Requests that wait until enough members are whole again.
     suspended: Fifo,
     rebuild: RebuildQueue,
+    /// Devices joined while members moved to others: they get more when these are there.
+    rebalances_again: bool,
     stream: Stream,
     history: History,
     raw_capacity: u64,
@@ -200,8 +207,7 @@ struct Task {
 /// What a pool keeps of a piece that is rebuilt.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
-    /// The member that lacks it.
-    member: u32,
+    job: Job,
     class: Class,
     has_failed: bool,
 }
@@ -299,6 +305,15 @@ impl Pool {
     pub fn device_in(&self, host: HostId, number: usize) -> Option<usize> {
         let node = self.node_of[host.index()]? as usize;
         (number < self.devices.per_node()).then(|| node * self.devices.per_node() + number)
+    }
+
+    /// The devices that join when a host of its nodes does, or a disk there.
+    pub fn devices_of(&self, host: HostId, disk: Option<usize>) -> Option<Range<usize>> {
+        let first = self.device_in(host, 0)?;
+        match disk {
+            Some(number) => self.device_in(host, number).map(|device| device..device + 1),
+            None => Some(first..first + self.devices.per_node()),
+        }
     }
 
     /// Host of a device.

@@ -1,11 +1,15 @@
 //! Rebuilding: what a member lacks is read from others and written, piece by piece, many to many.
 
+use super::data_placement::Job;
+use super::device::DeviceState;
 use super::networks::Traffic;
 use super::{Outcome, Piece, Pool, Task};
 use crate::clock::{Clock, Event};
 use crate::ids::{Id, IoId, VdiskId};
+use crate::storage::network::Network;
 use crate::storage::request::{Issuer, NONE, Role, Step};
 use crate::storage::shared::Shared;
+use hypertwin_cluster::PoolKind;
 use hypertwin_kernel::Nanos;
 use hypertwin_models::storage::placement::replacement;
 use hypertwin_models::storage::qos::Class;
@@ -15,31 +19,77 @@ impl Pool {
     /// decide it.
     pub fn detect(&mut self, shared: &mut Shared, clock: &mut Clock) -> Outcome {
         if !self.has_majority(&shared.network) {
-            return Outcome::Pending;
+            // what is dead is known all the same
+            return if self.notices {
+                Outcome::Resume
+            } else {
+                Outcome::Pending
+            };
         }
+        self.mark_out(&shared.network, clock.now);
+        self.settle_moves();
         let mut load: Vec<u32> = self.devices.states.iter().map(|state| state.groups).collect();
         for member in 0..self.data.members.len() {
-            let state = &self.devices.states[self.data.device(member) as usize];
-            let is_awaited = state.is_available || clock.now < state.away_since.saturating_add(self.rebuild.delay_ns);
-            if !is_awaited && !self.data.is_lost(self.data.group_of(member)) {
+            let is_out = self.devices.states[self.data.device(member) as usize].is_out;
+            if is_out && !self.data.is_lost(self.data.group_of(member)) {
                 self.replace(member, &mut load);
             }
         }
         self.count_degraded(clock.now);
-        self.rebuild.queue_all(&self.data);
+        self.queue_all();
         self.detect_from(clock.now + 1, clock);
         self.start_rebuilding(shared, clock);
         Outcome::Resume
     }
 
+    /// Marks devices out that have been away for long. Ceph leaves in what would take it below three quarters, and
+    /// what is in a rack that is away as a whole (`mon_osd_min_in_ratio`, `mon_osd_down_out_subtree_limit`).
+    fn mark_out(&mut self, network: &Network, now: Nanos) {
+        let is_ceph = self.kind == PoolKind::Ceph;
+        let all = self.devices.states.iter().filter(|state| state.is_in);
+        let (total, mut within) = (all.clone().count(), all.filter(|state| !state.is_out).count());
+        for device in 0..self.devices.states.len() {
+            let state = &self.devices.states[device];
+            if !state.is_in || state.is_available || state.is_out || now < self.out_at(state) {
+                continue;
+            }
+            let is_kept = || 4 * (within - 1) < 3 * total || self.rack_is_away(device as u32, network);
+            if is_ceph && is_kept() {
+                continue;
+            }
+            self.devices.states[device].is_out = true;
+            within -= 1;
+        }
+    }
+
+    /// Whether all nodes are away that are in the rack of a device, and others are in other racks.
+    fn rack_is_away(&self, device: u32, network: &Network) -> bool {
+        let rack = self.nodes[self.devices.node_of(device)].rack;
+        let (here, elsewhere): (Vec<_>, Vec<_>) = self.nodes.iter().partition(|node| node.rack == rack);
+        let is_away = |node: &&super::Node| !network.state(node.host).is_reachable();
+        !elsewhere.is_empty() && here.iter().all(is_away)
+    }
+
+    /// When a device that is away is marked out. A disk of vSAN that has failed is not waited for.
+    fn out_at(&self, state: &DeviceState) -> Nanos {
+        match self.kind == PoolKind::Vsan && state.failures > 0 {
+            true => state.away_since,
+            false => state.away_since.saturating_add(self.rebuild.delay_ns),
+        }
+    }
+
+    /// Queues all that there is to copy.
+    pub(super) fn queue_all(&mut self) {
+        let devices = &self.devices;
+        self.rebuild
+            .queue_all(&self.data, |device| devices.is_available(device));
+    }
+
     /// Moves a member to another device, where it lacks everything; it stays where it is if there is none.
     fn replace(&mut self, member: usize, load: &mut [u32]) {
         let data = &mut self.data;
-        let others: Vec<u32> = data
-            .members_of(data.group_of(member))
-            .filter(|&other| other != member)
-            .map(|other| data.device(other))
-            .collect();
+        let others = data.members_of(data.group_of(member)).filter(|&other| other != member);
+        let others: Vec<u32> = others.flat_map(|other| data.places(other)).collect();
         let states = &mut self.devices.states;
         let is_usable = |device: usize| states[device].is_available;
         let stream = &mut self.stream;
@@ -62,7 +112,7 @@ impl Pool {
     pub(super) fn detect_from(&mut self, from: Nanos, clock: &mut Clock) {
         let states = self.devices.states.iter();
         let away = states.filter(|state| !state.is_available && state.groups > 0);
-        let ends = away.map(|state| state.away_since.saturating_add(self.rebuild.delay_ns));
+        let ends = away.map(|state| self.out_at(state));
         // what has been away for longer could not be replaced, and cannot be until something else changes
         let next = match from > clock.now {
             true => ends.filter(|end| *end >= from).min(),
@@ -73,27 +123,45 @@ impl Pool {
         }
     }
 
-    /// Rebuilds as many members as may be at a time, of groups that have enough whole members to read from.
+    /// Begins as many jobs as may be done at a time.
     pub(super) fn start_rebuilding(&mut self, shared: &mut Shared, clock: &mut Clock) {
         if !self.has_majority(&shared.network) {
             return;
         }
-        while let Some(member) = self.rebuild.start() {
-            self.next_piece(member, shared, clock);
+        while let Some(job) = self.rebuild.start(&self.data) {
+            self.next_pieces(job, shared, clock);
         }
         self.rebuild.note(clock.now);
     }
 
-    /// The next piece of what a member lacks, when the throttles of its node and of those that it is read from allow.
-    fn next_piece(&mut self, member: usize, shared: &mut Shared, clock: &mut Clock) {
+    /// More pieces of a job, as many as may be on their way at a time.
+    fn next_pieces(&mut self, job: Job, shared: &mut Shared, clock: &mut Clock) {
+        let due = *self.data.due_of(job);
+        loop {
+            let (unit, most) = (self.rebuild.unit, self.rebuild.at_a_time);
+            let work = self.rebuild.work(job);
+            let bytes = unit.min(due - work.bytes);
+            if work.pieces == most || bytes == 0 {
+                return;
+            }
+            work.pieces += 1;
+            work.bytes += bytes;
+            self.next_piece(job, bytes, shared, clock);
+        }
+    }
+
+    /// The next piece of a job, when the throttles of the node that it is for and of those that it is read from allow.
+    fn next_piece(&mut self, job: Job, bytes: u64, shared: &mut Shared, clock: &mut Clock) {
         let id = shared.requests.allocate(Issuer::Pool, VdiskId::new(NONE as usize));
-        let device = self.data.device(member);
-        let bytes = self.data.members[member].due.min(self.rebuild.unit);
+        let (member, device) = (job.member, self.data.target(job));
         let io = &mut shared.requests[id];
         (io.role, io.bytes, io.write) = (Role::Rebuild, bytes as u32, true);
         let piece = Piece {
-            member: member as u32,
-            class: Class::BestEffort,
+            job,
+            class: match job.moves || self.data.members[member].is_new {
+                true => Class::BestEffort,
+                false => Class::Recovery,
+            },
             has_failed: false,
         };
         let task = Task {
@@ -103,27 +171,43 @@ impl Pool {
         };
         self.pieces.set(id, piece);
         self.tasks.set(id, task);
+        let sources = self.data.sources_of(job);
         let layout = self.data.layout_number(self.data.group_of(member));
-        let coding_ns = self.coding[layout].rebuild_ns_per_byte * bytes as f64;
-        self.services.coding_ns.set(id, coding_ns);
+        // a copy of what is there needs no decoding
+        let is_coded = sources.first() != Some(&member);
+        let coding_ns = if is_coded {
+            self.coding[layout].rebuild_ns_per_byte
+        } else {
+            0.0
+        };
+        self.services.coding_ns.set(id, coding_ns * bytes as f64);
         let node = self.devices.node_of(device);
         let mut turn = self.nodes[node].rebuild_write.pass(clock.now, bytes).1.max(clock.now);
-        for source in self.data.sources(member) {
+        for &source in &sources {
             let node = self.devices.node_of(self.data.device(source));
             turn = turn.max(self.nodes[node].rebuild_read.pass(clock.now, bytes).1);
         }
         // it starts when everything ahead of it has passed: its own bytes pass while it is read
         let own_ns = (bytes as f64 * 1e9 / self.rebuild.bytes_per_s) as Nanos;
-        let at = turn.saturating_sub(own_ns).max(clock.now);
+        let mut at = turn.saturating_sub(own_ns).max(clock.now);
+        if let Some(&first) = sources.first() {
+            let state = &mut self.devices.states[self.data.device(first) as usize];
+            at = at.max(state.rests_until);
+            state.rests_until = at + self.rebuild.sleep_ns;
+        }
         shared.requests.at(id, Step::Retry(self.id), at, clock);
     }
 
     /// A piece is read from the devices that have it.
     pub(super) fn begin_rebuild(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
-        let (member, task) = (self.pieces[id].member as usize, self.tasks[id]);
-        let sources = self.data.sources(member);
-        let is_there = self.data.members[member].is_up && self.data.device(member) == task.device;
-        if sources.len() < self.data.layout_of_member(member).needed || !is_there {
+        let (job, task) = (self.pieces[id].job, self.tasks[id]);
+        if !self.is_wanted(job, task.device) || !self.devices.is_available(task.device) {
+            self.stop_rebuilding(id, shared, clock);
+            return;
+        }
+        let sources = self.data.sources_of(job);
+        let is_copied = sources.first() == Some(&job.member);
+        if !is_copied && sources.len() < self.data.layout_of_member(job.member).needed {
             self.stop_rebuilding(id, shared, clock);
             return;
         }
@@ -134,6 +218,14 @@ impl Pool {
             shared.requests[read].write = false;
             self.tasks.set(read, Task { device, ..task });
             self.enqueue(read, shared, clock);
+        }
+    }
+
+    /// Whether a job still writes to a device.
+    fn is_wanted(&self, job: Job, device: u32) -> bool {
+        match job.moves {
+            true => self.data.moves.get(&job.member).is_some_and(|to| to.device == device),
+            false => self.data.device(job.member) == device,
         }
     }
 
@@ -166,39 +258,76 @@ impl Pool {
     /// A piece is written.
     pub(super) fn rebuilt(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) -> Outcome {
         let bytes = u64::from(shared.requests[id].bytes);
-        let member = self.pieces[id].member as usize;
-        if self.data.device(member) != self.tasks[id].device {
+        let job = self.pieces[id].job;
+        if !self.is_wanted(job, self.tasks[id].device) {
             self.stop_rebuilding(id, shared, clock);
             return Outcome::Pending;
         }
-        shared.requests.release(id);
         self.count.rebuilt += bytes;
-        self.data.members[member].due -= bytes;
-        if self.data.members[member].due > 0 {
-            self.next_piece(member, shared, clock);
+        let due = self.data.due_of(job);
+        *due -= bytes;
+        let is_done = *due == 0;
+        if !is_done && !self.rebuild.work(job).stops {
+            self.piece_is_back(id, shared);
+            self.next_pieces(job, shared, clock);
             return Outcome::Pending;
         }
-        self.rebuild.stop(member);
+        if !is_done {
+            self.stop_rebuilding(id, shared, clock);
+            return Outcome::Pending;
+        }
+        self.piece_is_back(id, shared);
+        self.rebuild.stop(job);
+        let outcome = match job.moves {
+            true => self.moved(job.member, clock),
+            false => self.made_whole(job.member, clock.now),
+        };
+        self.start_rebuilding(shared, clock);
+        outcome
+    }
+
+    /// A member lacks nothing any more.
+    fn made_whole(&mut self, member: usize, now: Nanos) -> Outcome {
+        self.data.members[member].is_new = false;
         let group = self.data.group_of(member);
         let (layout, whole) = (self.data.layout_of(group), self.data.whole(group));
         let may_resume = whole == layout.needed || whole == layout.minimum;
         if whole == layout.width {
             self.data.degraded -= 1;
-            self.history.note(self.data.degraded, clock.now);
+            self.note_history(now);
         }
         self.rebuild
             .promote(self.data.members_of(group), self.data.spare(group));
-        let resumes = !self.suspended.is_empty() && may_resume;
-        self.start_rebuilding(shared, clock);
-        if resumes { Outcome::Resume } else { Outcome::Pending }
+        if !self.data.moves.is_empty() {
+            // what could not be read may be readable now
+            self.queue_all();
+        }
+        match !self.suspended.is_empty() && may_resume {
+            true => Outcome::Resume,
+            false => Outcome::Pending,
+        }
     }
 
-    /// A piece cannot be rebuilt at present: its member waits for another turn.
-    pub(super) fn stop_rebuilding(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+    /// A piece is back, by whatever way: its bytes, and the number of those of its job that are still on their way.
+    fn piece_is_back(&mut self, id: IoId, shared: &mut Shared) -> u32 {
+        let bytes = u64::from(shared.requests[id].bytes);
         shared.requests.release(id);
-        let member = self.pieces[id].member as usize;
-        self.rebuild.stop(member);
-        self.rebuild.queue(member, &self.data);
+        let work = self.rebuild.work(self.pieces[id].job);
+        work.pieces -= 1;
+        work.bytes -= bytes;
+        work.pieces
+    }
+
+    /// A piece cannot be copied at present: when all of its job are back, that waits for another turn.
+    pub(super) fn stop_rebuilding(&mut self, id: IoId, shared: &mut Shared, clock: &mut Clock) {
+        let job = self.pieces[id].job;
+        if self.piece_is_back(id, shared) > 0 {
+            self.rebuild.work(job).stops = true;
+            return;
+        }
+        self.rebuild.stop(job);
+        let is_there = |device: u32| self.devices.is_available(device);
+        self.rebuild.queue(job, &self.data, is_there);
         self.rebuild.note(clock.now);
         self.start_rebuilding(shared, clock);
     }

@@ -1,35 +1,77 @@
-//! Members that lack something: which are rebuilt now, and whose turn it is next.
+//! What is copied from device to device: which of it is copied now, and whose turn it is next.
 
-use super::data_placement::DataPlacement;
-use hypertwin_cluster::StoragePool;
+use super::data_placement::{DataPlacement, Job};
+use hypertwin_cluster::{PoolKind, StoragePool};
 use hypertwin_kernel::Nanos;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Members by their number.
+/// A job that is done now.
+#[derive(Clone, Copy, Debug)]
+pub struct Work {
+    /// The devices that count it: the one written to, and the first that is read from.
+    ends: [u32; 2],
+    /// Its pieces on their way, and their bytes.
+    pub pieces: u32,
+    pub bytes: u64,
+    /// No more pieces follow: it waits for another turn when these are back.
+    pub stops: bool,
+}
+
+/// Jobs, and how many may be done at a time.
 pub struct RebuildQueue {
     /// How long a device is away before its members are replaced.
     pub delay_ns: Nanos,
     /// What the devices of a node may read, and write, for rebuilding.
     pub bytes_per_s: f64,
-    /// Bytes of one piece.
+    /// Bytes of one piece, and pieces of one job at a time.
     pub unit: u64,
-    most_working: usize,
-    working: BTreeSet<usize>,
-    /// By how many more members their group may lose, fewest first, and then by number. Always up to date.
-    waiting: BTreeSet<(isize, usize)>,
+    pub at_a_time: u32,
+    /// Pause between the pieces that one device is read for.
+    pub sleep_ns: Nanos,
+    most: Most,
+    working: BTreeMap<Job, Work>,
+    /// By how many more members their group may lose, fewest first, and then by number; what moves comes last. Always up to date.
+    waiting: BTreeSet<(isize, Job)>,
     /// Since when some member is rebuilt, and how long some was before.
     busy_since: Option<Nanos>,
     busy_ns: Nanos,
 }
 
+/// How many jobs are done at a time.
+enum Most {
+    InAll(usize),
+    /// Ceph: of those that write to one device, and of those that read from one. Per device: how many there are.
+    OfDevice {
+        most: u32,
+        now: [Vec<u32>; 2],
+    },
+}
+
 impl RebuildQueue {
-    pub fn new(spec: &StoragePool, nodes: usize) -> Self {
+    /// For the pool of `nodes` nodes; whether it is on flash, as Ceph's defaults depend on it.
+    pub fn new(spec: &StoragePool, nodes: usize, is_flash: bool) -> Self {
+        let ceph = (spec.kind == PoolKind::Ceph).then(|| spec.ceph());
+        let active = ceph.as_ref().map_or(1, |ceph| ceph.recovery_max_active_on(is_flash));
+        let most = match &ceph {
+            None => Most::InAll(spec.rebuild.streams as usize * nodes),
+            Some(ceph) => {
+                let devices = vec![0; nodes * spec.devices_per_node() as usize];
+                Most::OfDevice {
+                    most: ceph.max_backfills.min(active) * ceph.osds_per_device,
+                    now: [devices.clone(), devices],
+                }
+            }
+        };
+        let at_a_time = ceph.as_ref().map_or(1, |ceph| (active / ceph.max_backfills).max(1));
+        let sleep = ceph.map(|ceph| ceph.recovery_sleep_on(is_flash, spec.flash.is_some()));
         Self {
             delay_ns: spec.rebuild_delay().nanos(),
             bytes_per_s: spec.rebuild_bandwidth().bytes_per_s(),
-            unit: spec.rebuild.unit.bytes(),
-            most_working: spec.rebuild.streams as usize * nodes,
-            working: BTreeSet::new(),
+            unit: spec.rebuild_unit().bytes(),
+            at_a_time,
+            sleep_ns: sleep.map_or(0, |sleep| sleep.nanos()),
+            most,
+            working: BTreeMap::new(),
             waiting: BTreeSet::new(),
             busy_since: None,
             busy_ns: 0,
@@ -51,41 +93,86 @@ impl RebuildQueue {
         }
     }
 
-    /// Queues a member if its device is available, it lacks something and is not rebuilt already.
-    pub fn queue(&mut self, member: usize, data: &DataPlacement) {
-        let (state, group) = (data.members[member], data.group_of(member));
-        if state.is_up && state.due > 0 && !data.is_lost(group) && !self.working.contains(&member) {
-            self.waiting.insert((data.spare(group), member));
+    /// Queues a job if there is something to do, its device `is_there` and it is not done already.
+    pub fn queue(&mut self, job: Job, data: &DataPlacement, is_there: impl Fn(u32) -> bool) {
+        let (state, group) = (data.members[job.member], data.group_of(job.member));
+        if data.is_lost(group) || self.working.contains_key(&job) {
+            return;
+        }
+        let spare = data.spare(group);
+        if !job.moves && state.is_up && state.due > 0 {
+            self.waiting.insert((spare, job));
+        }
+        let can_be_read = state.is_whole() || spare >= 0;
+        if job.moves && can_be_read && data.moves.get(&job.member).is_some_and(|to| is_there(to.device)) {
+            self.waiting.insert((isize::MAX, job));
         }
     }
 
-    /// Queues all members again that lack something.
-    pub fn queue_all(&mut self, data: &DataPlacement) {
+    /// Queues all jobs again.
+    pub fn queue_all(&mut self, data: &DataPlacement, is_there: impl Fn(u32) -> bool + Copy) {
         self.waiting.clear();
-        (0..data.members.len()).for_each(|member| self.queue(member, data));
+        for member in 0..data.members.len() {
+            self.queue(Job { member, moves: false }, data, is_there);
+        }
+        for &member in data.moves.keys() {
+            self.queue(Job { member, moves: true }, data, is_there);
+        }
     }
 
-    /// The next member to rebuild, if one more may be and its group has enough whole members to read from.
-    pub fn start(&mut self) -> Option<usize> {
-        if self.working.len() >= self.most_working {
-            return None;
-        }
-        let first = *self.waiting.range((0, 0)..).next()?;
+    /// The next job, if one more may be done and its group has enough whole members to read from.
+    pub fn start(&mut self, data: &DataPlacement) -> Option<Job> {
+        let waiting = self.waiting.range(
+            (
+                0,
+                Job {
+                    member: 0,
+                    moves: false,
+                },
+            )..,
+        );
+        let (first, ends) = match &mut self.most {
+            Most::InAll(most) if self.working.len() >= *most => return None,
+            Most::InAll(_) => (*waiting.into_iter().next()?, [0; 2]),
+            Most::OfDevice { most, now } => waiting.copied().find_map(|first| {
+                let ends = [data.target(first.1), data.device(*data.sources_of(first.1).first()?)];
+                let may = (0..2).all(|end| now[end][ends[end] as usize] < *most);
+                may.then(|| {
+                    (0..2).for_each(|end| now[end][ends[end] as usize] += 1);
+                    (first, ends)
+                })
+            })?,
+        };
         self.waiting.remove(&first);
-        self.working.insert(first.1);
+        let work = Work {
+            ends,
+            pieces: 0,
+            bytes: 0,
+            stops: false,
+        };
+        self.working.insert(first.1, work);
         Some(first.1)
     }
 
-    /// A member is not rebuilt any more.
-    pub fn stop(&mut self, member: usize) {
-        self.working.remove(&member);
+    /// A job that is done now.
+    pub fn work(&mut self, job: Job) -> &mut Work {
+        self.working.get_mut(&job).expect("its pieces are on their way")
+    }
+
+    /// A job is not done any more.
+    pub fn stop(&mut self, job: Job) {
+        let work = self.working.remove(&job).expect("it was done");
+        if let Most::OfDevice { now, .. } = &mut self.most {
+            (0..2).for_each(|end| now[end][work.ends[end] as usize] -= 1);
+        }
     }
 
     /// A member of a group has become whole, so that the group may lose `spare`: the others of the group wait among others.
     pub fn promote(&mut self, members: std::ops::Range<usize>, spare: isize) {
         for member in members {
-            if self.waiting.remove(&(spare - 1, member)) {
-                self.waiting.insert((spare, member));
+            let job = Job { member, moves: false };
+            if self.waiting.remove(&(spare - 1, job)) {
+                self.waiting.insert((spare, job));
             }
         }
     }

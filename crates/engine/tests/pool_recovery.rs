@@ -1,0 +1,284 @@
+//! What happens to the data of a pool after failures and changes: who is waited for and how long, what is copied where, and what
+//! that leaves to clients.
+
+mod support;
+
+use hypertwin_cluster::Scenario;
+use hypertwin_engine::{MemberView, Replication, watched_run};
+use serde_json::{Value, json};
+use support::{host, merge, vm};
+
+/// `nodes` hosts with two flash disks each, and a generator of 4 KiB reads on another host; `more` is merged over it.
+fn base(kind: &str, nodes: u32, more: Value) -> Value {
+    let mut node = host("linux-6.6", 1, 8, 1);
+    node["count"] = json!(nodes);
+    node["network"] = json!({"ports": 1, "bandwidth": "2 GB/s", "latency": "20 us"});
+    let mut other = node.clone();
+    other["count"] = json!(1);
+    let machine = vm(
+        2,
+        "w",
+        json!({"storage": "pool", "controller": "virtio-blk", "vdisks": 1, "host": "other"}),
+    );
+    let mut text = json!({
+        "name": "recovery", "run": {"duration": "6 s", "warmup": "0 s", "sample_interval": "1 s"},
+        "hosts": {"node": node, "other": other}, "vms": {"v": machine},
+        "workloads": {"w": {
+            "arrivals": {"io": {"outstanding": 4, "rate": "200 /s"}}, "cpu": {"mean": 0, "cv": 0},
+            "working_set": "1 GiB", "block": "4 KiB",
+        }},
+        "storage": {"pool": {
+            "kind": kind, "nodes": "node", "deployment": "mixed", "stored": "1 GiB", "chunk": "1 MiB",
+            "devices": {"kind": "nvme", "per_node": 2, "capacity": "1 TB"},
+        }},
+    });
+    merge(&mut text, more);
+    text
+}
+
+/// The run, and the members of all groups when it ends.
+fn end_of(text: &Value) -> (Replication, Vec<MemberView>) {
+    let scenario = Scenario::from_json(&text.to_string()).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"));
+    let mut members = Vec::new();
+    let result = watched_run(&scenario, 1, |view| {
+        if view.now() > scenario.run.duration.nanos() - 20_000_000 {
+            members = view.members(0).collect();
+        }
+    });
+    (result.unwrap(), members)
+}
+
+/// Bytes on each of `devices`.
+fn space(members: &[MemberView], devices: usize) -> Vec<f64> {
+    let mut space = vec![0.0; devices];
+    members
+        .iter()
+        .for_each(|member| space[member.device] += (member.bytes - member.due) as f64);
+    space
+}
+
+#[test]
+fn devices_that_join_get_their_part_by_capacity_and_nobody_waits_for_it() {
+    let (node, disk) = (
+        json!({"at": "1 s", "add": "node-6"}),
+        json!({"at": "1 s", "add": "node-2/disk-1"}),
+    );
+    let cases = [
+        ("mirrored-mesh", json!([node])),
+        ("chunk-store", json!([disk])),
+        ("vsan", json!([node])),
+        ("ceph", json!([node])),
+        ("ceph", json!([node, disk])),
+    ];
+    for (kind, events) in cases {
+        let is_one = events.as_array().unwrap().len() == 1;
+        let has = |device: usize| match device {
+            15.. => events.to_string().contains("node-6"),
+            3 => events.to_string().contains("disk-1"),
+            _ => true,
+        };
+        let text = base(
+            kind,
+            6,
+            json!({
+                "storage": {"pool": {
+                    "redundancy": "replicas-2",
+                    "more_devices": [{"kind": "nvme", "per_node": 1, "capacity": "500 GB"}],
+                }},
+                "hosts": {"node": {"count": if has(15) { 6 } else { 5 }}},
+                "events": events,
+            }),
+        );
+        let (result, members) = end_of(&text);
+        let pool = &result.pools[0];
+        let space = space(&members, 18);
+        let all: f64 = space.iter().sum();
+        assert_eq!(
+            all,
+            members.iter().map(|member| member.bytes as f64).sum::<f64>(),
+            "{kind}"
+        );
+        let capacity = |device: usize| match device {
+            15.. if !has(15) => 0.0,
+            _ if device % 3 == 2 => 0.5,
+            _ => 1.0,
+        };
+        let each = all / (0..18).map(capacity).sum::<f64>();
+        for (device, bytes) in space.iter().enumerate() {
+            let part = each * capacity(device);
+            assert!(
+                (bytes - part).abs() <= 0.1 * part,
+                "{kind}: device {device} of {space:?}"
+            );
+        }
+        // only what the new devices have was copied, each byte once
+        let new: &[usize] = if has(15) { &[15, 16, 17] } else { &[3] };
+        let moved: f64 = new.iter().map(|&device| space[device]).sum();
+        assert!(!is_one || pool.count.rebuilt as f64 == moved, "{kind}");
+        assert_eq!(pool.count.rebuild_read, pool.count.rebuilt, "{kind}");
+        let incident = pool.report.incidents.last().unwrap();
+        assert!(!incident.fails && incident.degraded_pct == 0.0, "{kind}: {incident:?}");
+        assert!(
+            incident.whole_after_s.is_some_and(|time| time > 0.0),
+            "{kind}: {incident:?}"
+        );
+        assert_eq!((pool.count.retries, pool.report.suspended_ios), (0, 0.0), "{kind}");
+    }
+}
+
+#[test]
+fn a_disk_that_comes_back_empty_is_filled_and_one_with_its_data_is_not() {
+    for kind in ["chunk-store", "ceph", "vsan"] {
+        let rebuilt = |empty: bool| {
+            let text = base(
+                kind,
+                4,
+                json!({
+                    "storage": {"pool": {"rebuild": {"delay": "1 h"}}},
+                    "workloads": {"w": {"read_pct": 100}},
+                    "failures": [{"at": "1 s", "fails": ["node-1/disk-1"], "returns": "2 s", "empty": empty}],
+                }),
+            );
+            let (result, members) = end_of(&text);
+            let on_it: u64 = members
+                .iter()
+                .filter(|member| member.device == 0)
+                .map(|member| member.bytes)
+                .sum();
+            assert!(members.iter().all(|member| member.due == 0 && member.up), "{kind}");
+            (result.pools[0].count.rebuilt, on_it)
+        };
+        let (bytes, on_it) = rebuilt(true);
+        // of vSAN nobody waits for a failed disk: its data are elsewhere when it is back
+        assert!(
+            bytes > 0 && (bytes == on_it || kind == "vsan"),
+            "{kind}: {bytes} of {on_it}"
+        );
+        assert!(rebuilt(false).0 == 0 || kind == "vsan", "{kind}");
+    }
+}
+
+#[test]
+fn what_all_copies_were_lost_of_is_lost_when_the_disks_are_back_empty() {
+    let text = base(
+        "chunk-store",
+        2,
+        json!({
+            "storage": {"pool": {"redundancy": "replicas-2:1", "failure_domain": "host", "rebuild": {"delay": "1 h"}}},
+            "failures": [{"at": "1 s", "fails": ["node-1", "node-2"], "returns": "2 s", "empty": true}],
+        }),
+    );
+    let (result, members) = end_of(&text);
+    let stored: u64 = members.iter().map(|member| member.bytes).sum();
+    assert_eq!(result.pools[0].count.lost, stored / 2);
+}
+
+#[test]
+fn clients_of_ceph_wait_for_a_dead_host_until_the_grace_is_over_and_not_for_a_dead_disk() {
+    let longest_ms = |what: &str| {
+        let text = base(
+            "ceph",
+            4,
+            json!({
+                "run": {"duration": "8 s"}, "storage": {"pool": {"client": {"timeout": "3 s"}}},
+                "workloads": {"w": {"read_pct": 0}},
+                "failures": [{"at": "1 s", "fails": [what]}],
+            }),
+        );
+        let (result, _) = end_of(&text);
+        result.vms[0].io.as_ref().unwrap().latencies[1].max() as f64 / 1e6
+    };
+    let host = longest_ms("node-1");
+    assert!((2_000.0..4_100.0).contains(&host), "{host} ms");
+    let disk = longest_ms("node-1/disk-1");
+    assert!(disk < 1_100.0, "{disk} ms");
+}
+
+/// Members that are on other devices at the end than those of node `node`.
+fn replaced(text: &Value, node: usize) -> bool {
+    let (_, members) = end_of(text);
+    members.iter().all(|member| member.device / 2 != node)
+}
+
+#[test]
+fn ceph_marks_nothing_out_that_leaves_too_little_nor_a_whole_rack() {
+    let failing = |nodes: u32, racks: u32, fails: Value| {
+        base(
+            "ceph",
+            nodes,
+            json!({
+                "storage": {"pool": {"rebuild": {"delay": "500 ms"}, "client": {"timeout": "100 ms"}, "racks": racks}},
+                "failures": [{"at": "1 s", "fails": fails}],
+            }),
+        )
+    };
+    assert!(replaced(&failing(5, 1, json!(["node-1"])), 0), "80 % are left");
+    assert!(
+        !replaced(&failing(3, 1, json!(["node-1"])), 0),
+        "two thirds would be left"
+    );
+    assert!(
+        replaced(&failing(8, 2, json!(["node-1"])), 0),
+        "one of four nodes of its rack"
+    );
+    assert!(!replaced(&failing(8, 8, json!(["node-1"])), 0), "all of its rack");
+}
+
+#[test]
+fn a_host_that_ceph_did_without_gets_groups_again() {
+    let text = base(
+        "ceph",
+        5,
+        json!({
+            "storage": {"pool": {"rebuild": {"delay": "500 ms"}, "client": {"timeout": "100 ms"}}},
+            "failures": [{"at": "1 s", "fails": ["node-1"], "returns": "3 s"}],
+        }),
+    );
+    let (_, members) = end_of(&text);
+    let space = space(&members, 10);
+    let mean = space.iter().sum::<f64>() / 10.0;
+    assert!(space.iter().all(|bytes| (bytes / mean - 1.0).abs() < 0.1), "{space:?}");
+}
+
+#[test]
+fn vsan_waits_for_an_absent_host_and_not_for_a_failed_disk() {
+    let text = |what: &str| {
+        base(
+            "vsan",
+            4,
+            json!({
+                "storage": {"pool": {"client": {"timeout": "100 ms"}}},
+                "failures": [{"at": "1 s", "fails": [what]}],
+            }),
+        )
+    };
+    let (_, members) = end_of(&text("node-1/disk-1"));
+    assert!(members.iter().all(|member| member.device != 0 && member.due == 0));
+    assert!(!replaced(&text("node-1"), 0), "it waits for an hour");
+}
+
+#[test]
+fn a_device_of_ceph_takes_part_in_as_many_backfills_as_it_may() {
+    // disks whose one piece at a time takes long beside the rest
+    let took_s = |backfills: u32| {
+        let text = base(
+            "ceph",
+            6,
+            json!({
+                "run": {"duration": "30 s"},
+                "hosts": {"node": {"network": {"bandwidth": "1 TB/s", "latency": "100 ms"}}},
+                "storage": {"pool": {
+                    "ceph": {"max_backfills": backfills, "recovery_max_active": backfills, "scheduler": "wpq", "release": "pacific"},
+                    "rebuild": {"delay": "100 ms"}, "client": {"timeout": "10 ms"},
+                }},
+                "failures": [{"at": "1 s", "fails": ["node-1/disk-1"]}],
+            }),
+        );
+        let (result, _) = end_of(&text);
+        result.pools[0].report.incidents[0]
+            .whole_after_s
+            .expect("it is whole again")
+    };
+    let (one, four) = (took_s(1), took_s(4));
+    assert!(one / four > 2.0, "{one} s with one at a time, {four} s with four");
+}
