@@ -61,7 +61,7 @@ def test_what_exists_is_replaced_only_when_asked(cli, tmp_path, kept):
     [
         (
             ("examples", "smal-esxi"),
-            "There is no example 'smal-esxi'. Did you mean small-esxi? Examples: backup-window, clusters, disk-failure, ",
+            "There is no example 'smal-esxi'. Did you mean small-esxi? Examples: backup-window, clusters, ",
         ),
         (("examples", "../studies"), "There is no example '../studies'. Examples: "),
         (("examples", ""), "There is no example ''."),

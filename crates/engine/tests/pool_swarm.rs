@@ -252,7 +252,8 @@ fn make_new(pool: &mut Value, kind: &str, dice: &mut Dice) {
         service.remove(key);
     }
     if let Some(flash) = pool.get_mut("flash").and_then(Value::as_object_mut) {
-        (flash.remove("journal"), flash.remove("read_cache"));
+        flash.remove("journal");
+        flash.remove("read_cache");
     }
     let mut ceph = json!({
         "scheduler": dice.pick(&["mclock", "wpq"]), "max_backfills": dice.range(1, 3),

@@ -70,17 +70,19 @@ impl Pool {
         shared: &mut Shared,
         clock: &mut Clock,
     ) -> Option<f64> {
-        match self.services.finish(thread) {
-            None => {}
-            Some((id, Stage::Operation)) => self.served(id, shared, clock),
-            Some((id, stage)) => {
-                if self.served_by_osd(id, stage, thread, shared, clock) {
-                    if let Some((queue, time)) = self.services.wait(thread, run_ns, clock.now) {
-                        self.renew_at(queue, time, clock);
-                    }
-                    return None;
-                }
+        let waits = match self.services.finish(thread) {
+            None => false,
+            Some((id, Stage::Operation)) => {
+                self.served(id, shared, clock);
+                false
             }
+            Some((id, stage)) => self.served_by_osd(id, stage, thread, shared, clock),
+        };
+        if waits {
+            if let Some((queue, time)) = self.services.wait(thread, run_ns, clock.now) {
+                self.renew_at(queue, time, clock);
+            }
+            return None;
         }
         match self.services.next(thread, run_ns, clock.now, &shared.requests) {
             Ok(work_ns) => Some(work_ns),
