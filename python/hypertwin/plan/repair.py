@@ -23,7 +23,7 @@ from hypertwin.scenario import Scenario, load
 
 GIB = 2**30
 
-DELAYS = {"mirrored-mesh": "5 s", "chunk-store": "5 s", "ceph": "620 s", "vsan": "60 min"}
+DELAYS = {"mirrored-mesh": "5 s", "chunk-store": "5 s", "ceph": "620 s"}
 """When pools that do not say it begin to rebuild, by kind: the default of `rebuild.delay`, for Ceph with its grace."""
 
 
@@ -121,6 +121,8 @@ def measure(
     base = load(scenario, {**(overrides or {}), **settings, "failures": []})
     pool = _pool(base, storage)
     spec = base.data["storage"][pool]
+    if detection is None and spec["kind"] == "vsan":
+        detection = "0 s"  # it waits for absent hosts, and not for a disk that has failed
     waited = detection if detection is not None else str(spec["rebuild"].get("delay") or DELAYS[spec["kind"]])
     detection_s = durability.detection_time(waited)
     with running(jobs=jobs, store=store, on=on):

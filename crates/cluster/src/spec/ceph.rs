@@ -85,10 +85,6 @@ pub struct Ceph {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Duration", extend("x-minimum" = "0 us", "x-maximum" = "10 s"))]
     pub recovery_sleep: Option<Duration>,
-    /// How often all data are read and compared (deep scrub; Ceph's own default is 7 d). Default: never.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Duration", extend("x-minimum" = "1 min", "x-maximum" = "365 d"))]
-    pub deep_scrub: Option<Duration>,
     /// How full devices may be before it warns, in per cent (`mon_osd_nearfull_ratio`): what usable capacity is counted to.
     #[schemars(range(min = 1.0, max = 100.0))]
     pub nearfull_pct: f64,
@@ -118,7 +114,6 @@ impl Default for Ceph {
             max_backfills: one(),
             recovery_max_active: None,
             recovery_sleep: None,
-            deep_scrub: None,
             nearfull_pct: 85.0,
         }
     }

@@ -18,8 +18,6 @@ pub struct Vsan {
     /// Whether a witness has a vote on data of which there are two copies, on a host that has none of them.
     #[serde(skip_serializing_if = "is_default")]
     pub witness: bool,
-    /// Whether resynchronisation gives way while machines wait (from 6.7 on).
-    pub adaptive_resync: bool,
 }
 
 impl Default for Vsan {
@@ -28,7 +26,6 @@ impl Default for Vsan {
             architecture: VsanArchitecture::Esa,
             destage_from_pct: 30.0,
             witness: false,
-            adaptive_resync: true,
         }
     }
 }

@@ -213,6 +213,12 @@ impl Disks {
         &mut self.sets[self.disks[disk].set as usize].stream
     }
 
+    /// Whether a disk is flash.
+    #[inline]
+    pub fn is_flash(&self, disk: DiskId) -> bool {
+        self.sets[self.disks[disk].set as usize].disk.flash().is_some()
+    }
+
     /// Operations that a disk works on at a time.
     pub fn depth(&self, disk: DiskId) -> u32 {
         self.sets[self.disks[disk].set as usize].depth

@@ -132,7 +132,9 @@ impl DiskGroups {
             .iter()
             .map(|device| device.group as usize + 1)
             .max()
-            .unwrap_or(0);
+            .unwrap_or(0)
+            // the last ones of a node may have no device
+            .next_multiple_of(per_node);
         let mut groups = vec![
             Group {
                 level: 0.0,

@@ -92,8 +92,8 @@ impl Pool {
             Some(flash) => flash.journal_of(self.devices.node_of(device), device),
             None => self.devices.disk(device),
         };
-        // the head of a hard disk has not been elsewhere
-        shared.requests[log].sequential = shared.disks.get(disk).is_idle();
+        // the log is in sequence, but the head of a hard disk that works may have been elsewhere
+        shared.requests[log].sequential = shared.disks.is_flash(disk) || shared.disks.get(disk).is_idle();
         shared.disks.queue(disk, log, false, &mut shared.requests, clock);
     }
 

@@ -74,10 +74,8 @@ pub const DEFERRED_BYTES: u64 = 128 << 20;
 /// Releases: cycles of all operations over those of Reef, and of writes beside that.
 const fn release(release: CephRelease) -> (f64, f64) {
     match release {
-        CephRelease::Luminous => (2.3, 1.0),
-        // suppositions, between the releases around them
-        CephRelease::Nautilus => (1.8, 1.0),
-        CephRelease::Octopus => (1.5, 1.0),
+        // supposition of the two after Luminous: as it, since nobody published that they cost less
+        CephRelease::Luminous | CephRelease::Nautilus | CephRelease::Octopus => (2.3, 1.0),
         CephRelease::Pacific => (1.0, 1.25),
         CephRelease::Quincy | CephRelease::Reef | CephRelease::Squid | CephRelease::Tentacle => (1.0, 1.0),
     }
