@@ -77,6 +77,7 @@ def _alike(point: Point) -> tuple[object, ...]:
         found["next_station"],
         found["binding_depth"],
         bool(_full_member(point)),
+        _full_elsewhere(point)[:1],
     )
 
 
@@ -87,6 +88,21 @@ def _full_member(point: Point) -> tuple[int, float] | None:
     if not station or station["utilization_max_pct"] < SATURATED_PCT or station["members"] < 2:
         return None
     return station["members"], station["utilization_max_pct"]
+
+
+def _full_elsewhere(point: Point) -> tuple[str, int, float] | tuple[()]:
+    """Of the other stations, if the busiest is not saturated: which has the busiest member, of how many, if that is."""
+    found = point["bottleneck"]
+    if not found or found["saturated"] or _full_member(point):
+        return ()
+    others = ((name, each) for name, each in point["storage"].items() if name != found["station"])
+    full = [
+        (name, each) for name, each in others if each["utilization_max_pct"] >= SATURATED_PCT and each["members"] > 1
+    ]
+    if not full:
+        return ()
+    name, busiest = max(full, key=lambda other: other[1]["utilization_max_pct"])
+    return name, busiest["members"], busiest["utilization_max_pct"]
 
 
 def _sentence(alike: Sequence[Point], paths: Sequence[str]) -> Iterator[str]:
@@ -102,6 +118,9 @@ def _sentence(alike: Sequence[Point], paths: Sequence[str]) -> Iterator[str]:
         limit = "limits I/O"
     elif full:
         limit = f"is the busiest; one of its {full[0]} is at {full[1]:.0f} %, and limits what uses it"
+    if elsewhere := _full_elsewhere(alike[-1]):
+        name, members, busy_pct = elsewhere
+        limit += f"; one of the {members} of {name} is at {busy_pct:.0f} %, and limits what uses it"
     all_found = [each for point in alike if (each := point.get("bottleneck"))]
     busy = _range([each["utilization_pct"] for each in all_found])
     following = [each["next_utilization_pct"] for each in all_found if each["next_utilization_pct"] is not None]

@@ -55,6 +55,16 @@ def test_a_station_of_which_one_member_is_full_is_not_called_idle():
     ]
 
 
+def test_a_full_member_of_another_station_is_named_too():
+    one = point(1, "vsan-devices", 44, None)
+    one["storage"]["vsan-network"] = {"members": 8, "utilization_max_pct": 99.8}
+    one["storage"]["vsan-flash"] = {"members": 1, "utilization_max_pct": 100}
+    assert stations.bottlenecks([one])[0] == (
+        "Bottleneck: vsan-devices at 44 % is the busiest, and not saturated; one of the 8 of vsan-network is at"
+        " 100 %, and limits what uses it."
+    )
+
+
 def test_points_that_are_told_apart_by_words_are_named():
     (said, _) = stations.bottlenecks([point(drive) for drive in ("P4610", "PM983", "970-PRO")])
     assert said.startswith("Bottleneck (outstanding P4610, PM983, 970-PRO): db-controllers at 50 %")
