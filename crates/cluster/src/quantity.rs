@@ -171,7 +171,7 @@ macro_rules! quantity {
                 json_schema!({
                     "type": ["string", "integer"],
                     "description": $description,
-                    "pattern": format!("^\\s*(0+(\\.0+)?|[0-9]+(\\.[0-9]+)?([eE][+-]?[0-9]+)?\\s*({units}))\\s*$"),
+                    "pattern": format!("^\\s*(0+(\\.0+)?([eE][+-]?[0-9]+)?|[0-9]+(\\.[0-9]+)?([eE][+-]?[0-9]+)?\\s*({units}))\\s*$"),
                     "minimum": 0,
                     "maximum": 0,
                     "examples": [$example],
