@@ -198,7 +198,7 @@ def test_of_a_pool_with_policies_one_is_assessed_and_the_others_are_named(cli):
     assert "--policy" in done.stderr and "(pool), raid-5" in done.stderr
 
 
-@pytest.mark.parametrize(("kind", "waited"), [("chunk-store", 5), ("ceph", 620), ("vsan", 3600)])
+@pytest.mark.parametrize(("kind", "waited"), [("chunk-store", 5), ("ceph", 620), ("vsan", 0)])
 def test_a_rebuild_begins_when_its_kind_lets_it(cli, kind, waited):
     sets = (f"storage.pool.kind={kind}", "storage.pool.flash=null", "storage.pool.rebuild.delay=null")
     run = [part for each in sets for part in ("--set", each)]
