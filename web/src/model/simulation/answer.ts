@@ -252,7 +252,7 @@ function ioSentence(name: string, vm: Vm): string {
   const apart = ([["reads", vm.read?.latency_ms], ["writes", vm.write?.latency_ms]] as const).filter(([, times]) => known(times?.mean) !== null);
   const told = (apart.length ? apart : [["they", vm.io_latency_ms] as const]).map(([what, times]) => `${what} take ${number(times!.mean!)} ms on average, 99 % at most ${number(times!.p99!)} ms`);
   if (copies(vm) && known(vm.copy_s) !== null) {
-    return `${name} copies ${number(vm.copied_mb_per_s!)} MB/s, and would copy all that its disks have in use in ${duration(vm.copy_s!)}: ${told.join("; ")}.`;
+    return `${name} copies ${number(vm.copied_mb_per_s!)} MB/s, all of its disks in ${duration(vm.copy_s!)}: ${told.join("; ")}.`;
   }
   return `${name} does ${number(vm.iops!)} I/Os a second (${number(vm.io_mb_per_s ?? 0)} MB/s): ${told.join("; ")}.`;
 }

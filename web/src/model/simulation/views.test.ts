@@ -164,7 +164,7 @@ describe("a single point", () => {
     const copying = vm({ iops: 500, throughput_per_s: 250, io_latency_ms: ios.latency_ms, read: ios, write: ios, copied_mb_per_s: 250, copy_s: 7200 });
     const view = shown([point({ backup: copying })]);
     const told = [view.answer.text, ...(view.answer.more ?? [])].join(" ");
-    expect(told).toContain("backup copies 250 MB/s, and would copy all that its disks have in use in 2 h: reads take 4 ms");
+    expect(told).toContain("backup copies 250 MB/s, all of its disks in 2 h: reads take 4 ms");
     expect(told).not.toContain("transactions");
     expect(table(view, "vms").rows[0]).toMatchObject({ copied_mb_per_s: 250, copy_s: 7200 });
   });
